@@ -1,0 +1,75 @@
+import { describe, expect, test } from "bun:test"
+import { judgeCgroups, readCgroups } from "./cgroups.ts"
+import type { Finding } from "./finding.ts"
+import { judgeBridgeFilter, judgeCapabilities, judgeConntrack, judgeForwarding, judgeKernel, judgeNamespaces, judgeOverlay, judgeRoot } from "./kernel.ts"
+import { judgeMode } from "./netfilter.ts"
+import { judgeClock, judgeDisk, judgeMemory } from "./resources.ts"
+
+const short = (findings: readonly Finding[]) => findings.map(({ name, status }) => `${status} ${name}`)
+const V1 = ["cpu,cpuacct", "cpuset", "devices", "freezer", "memory", "pids", "blkio", "hugetlb"].map((name) => `cgroup /sys/fs/cgroup/${name} cgroup rw,nosuid,${name} 0 0`)
+
+describe("cgroups", () => {
+  test("v2 is told by its file of controllers", () => {
+    const cgroups = readCgroups("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", "cpuset cpu io memory hugetlb pids rdma\n")
+    expect(cgroups).toEqual({ version: "v2", controllers: ["cpuset", "cpu", "io", "memory", "hugetlb", "pids", "rdma"] })
+    expect(judgeCgroups(cgroups).every(({ status }) => status === "found")).toBe(true)
+  })
+
+  test("v1 with an empty v2 hierarchy is hybrid", () => {
+    const cgroups = readCgroups([...V1, "none /sys/fs/cgroup/unified cgroup2 rw 0 0"].join("\n"), undefined)
+    expect(cgroups.version).toBe("hybrid")
+    expect(judgeCgroups(cgroups)[0]?.detail).toBe("v1, with an empty v2 hierarchy beside it (hybrid)")
+    expect(judgeCgroups(cgroups).every(({ status }) => status === "found")).toBe(true)
+  })
+
+  test("each controller that is missing is named, with its mend", () => {
+    // A Raspberry Pi's kernel leaves the memory controller off.
+    const findings = judgeCgroups(readCgroups("", "cpuset cpu io pids"))
+    expect(short(findings)).toEqual(["found cgroups", "found cgroup cpu", "found cgroup cpuset", "missing cgroup memory", "found cgroup pids", "found cgroup io", "warning cgroup hugetlb"])
+    expect(findings[3]?.mend).toBe("start the kernel with cgroup_enable=memory cgroup_memory=1")
+    expect(short(judgeCgroups(readCgroups(V1.filter((line) => !/pids|freezer/.test(line)).join("\n"), undefined))).filter((line) => !line.startsWith("found"))).toEqual(["missing cgroup freezer", "warning cgroup pids"])
+  })
+
+  test("no hierarchy at all is one finding", () => expect(short(judgeCgroups(readCgroups("proc /proc proc rw 0 0", undefined)))).toEqual(["missing cgroups"]))
+})
+
+describe("single requirements", () => {
+  test.each<[string, Finding | readonly Finding[], string]>([
+    ["a new kernel", judgeKernel("6.1.0-18-amd64"), "found kernel"],
+    ["the oldest kernel", judgeKernel("4.19.0"), "found kernel"],
+    ["an old kernel", judgeKernel("4.18.20"), "warning kernel"],
+    ["root", judgeRoot(0), "found root"],
+    ["another user", judgeRoot(1000), "missing root"],
+    ["overlayfs", judgeOverlay("nodev\tproc\nnodev\toverlay\n", false), "found overlayfs"],
+    ["overlayfs as a module", judgeOverlay("nodev\tproc\n", true), "found overlayfs"],
+    ["no overlayfs", judgeOverlay("nodev\tproc\n", false), "warning overlayfs"],
+    ["the bridge's filter", judgeBridgeFilter("1", false), "found bridge-nf-call-iptables"],
+    ["the bridge's filter, off", judgeBridgeFilter("0", false), "found bridge-nf-call-iptables"],
+    ["no bridge's filter", judgeBridgeFilter(undefined, false), "warning bridge-nf-call-iptables"],
+    ["forwarding", judgeForwarding("0"), "found ip_forward"],
+    ["no IPv4", judgeForwarding(undefined), "missing ip_forward"],
+    ["connection tracking", judgeConntrack("262144", false), "found nf_conntrack"],
+    ["no connection tracking", judgeConntrack(undefined, false), "missing nf_conntrack"],
+    ["namespaces", judgeNamespaces(() => true), "found namespaces"],
+    ["a missing namespace", judgeNamespaces((name) => name !== "pid"), "missing namespaces"],
+    ["iptables on nftables", judgeMode("iptables v1.8.9 (nf_tables)\n"), "found iptables mode"],
+    ["iptables that does not run", judgeMode(""), "missing iptables mode"],
+    ["a full disk", judgeDisk("/var/lib/k3ts", 1e6), "missing disk"],
+    ["a small disk", judgeDisk("/var/lib/k3ts", 1e9), "warning disk"],
+    ["a disk", judgeDisk("/var/lib/k3ts", 1e10), "found disk"],
+    ["memory", judgeMemory("MemTotal:       24000000 kB\nMemFree: 1 kB"), "found memory"],
+    ["little memory", judgeMemory("MemTotal:         262144 kB\n"), "warning memory"],
+    ["a clock", judgeClock(Date.parse("2026-01-01"), Date.parse("2025-01-01")), "found clock"],
+    ["a clock that is behind", judgeClock(0, Date.parse("2025-01-01")), "missing clock"],
+  ])("%s", (_, finding, expected) => expect(short([finding].flat())).toEqual([expected]))
+
+  test("capabilities are read from their bits", () => {
+    expect(short(judgeCapabilities("CapEff:\t000001ffffffffff\n"))).toEqual(["found CAP_SYS_ADMIN", "found CAP_NET_ADMIN", "found CAP_SYS_RESOURCE"])
+    expect(short(judgeCapabilities("CapEff:\t000001fffeffffff\n"))).toEqual(["found CAP_SYS_ADMIN", "found CAP_NET_ADMIN", "warning CAP_SYS_RESOURCE"])
+    expect(short(judgeCapabilities("CapEff:\t0000000000000000\n"))).toEqual(["missing CAP_SYS_ADMIN", "missing CAP_NET_ADMIN", "warning CAP_SYS_RESOURCE"])
+  })
+
+  test("what is not found has a mend", () => {
+    for (const finding of [judgeRoot(1), judgeKernel("3.10"), judgeDisk("/", 0), judgeConntrack(undefined, false)]) expect(finding.mend).toBeTruthy()
+  })
+})

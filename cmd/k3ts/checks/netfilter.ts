@@ -1,0 +1,51 @@
+import { found, missing, type Finding } from "./finding.ts"
+import { onPath, run } from "./programs.ts"
+
+/** One rule for each match and target that Services need, as kube-proxy writes them. */
+const RULES: readonly (readonly [what: string, table: "nat" | "filter", rule: string])[] = [
+  ["match comment", "nat", "-m comment --comment x -j RETURN"],
+  ["match conntrack", "filter", "-m conntrack --ctstate INVALID -j DROP"],
+  ["match addrtype", "nat", "-m addrtype --dst-type LOCAL -j RETURN"],
+  ["match mark", "nat", "-m mark --mark 0x4000/0x4000 -j RETURN"],
+  ["match statistic", "nat", "-m statistic --mode random --probability 0.5 -j RETURN"],
+  ["match recent", "nat", "-m recent --name x --rcheck --seconds 10 -j RETURN"],
+  ["target MARK", "nat", "-j MARK --or-mark 0x4000"],
+  ["target DNAT", "nat", "-p tcp -m tcp -j DNAT --to-destination 127.0.0.1:1"],
+  ["target MASQUERADE", "nat", "-j MASQUERADE --random-fully"],
+  ["target REJECT", "filter", "-j REJECT"],
+]
+const DEVICES = ["bridge", "veth"] as const
+
+/** Tries each in a network namespace that ends with the trial, so that no rule of the host changes. */
+export async function checkNetfilter(): Promise<Finding[]> {
+  if (onPath("iptables") === undefined || onPath("unshare") === undefined || process.getuid?.() !== 0) return []
+  const mode = judgeMode(await run("iptables", ["--version"]).then(({ stdout }) => stdout, () => ""))
+  const tried = await Promise.all(RULES.map(async ([what, table, rule]) => {
+    // MASQUERADE is for POSTROUTING only, and a chain of our own may be led to from anywhere.
+    const chain = rule.includes("MASQUERADE") ? "POSTROUTING" : "TRIAL"
+    const script = `${chain === "TRIAL" ? `iptables -w -t ${table} -N TRIAL && ` : ""}iptables -w -t ${table} -A ${chain} ${rule}`
+    const fault = await trial(script)
+    return fault === undefined ? found(`iptables ${what}`, "there") : missing(`iptables ${what}`, fault, "load the kernel's netfilter modules (modprobe -a nf_nat xt_comment xt_statistic xt_recent xt_addrtype xt_conntrack xt_mark), or start a kernel that has them")
+  }))
+  const devices = await Promise.all(DEVICES.map(async (type) => {
+    const fault = await trial(`ip link add trial type ${type}`)
+    return fault === undefined ? found(`${type} device`, "there") : missing(`${type} device`, fault, `modprobe ${type}, or start a kernel that has it`)
+  }))
+  return [mode, ...tried, ...devices]
+}
+
+/** `iptables v1.8.9 (nf_tables)`; before 1.8 there is no word in parentheses. */
+export function judgeMode(version: string): Finding {
+  const mode = /\((nf_tables|legacy)\)/.exec(version)?.[1] ?? "legacy"
+  return version === "" ? missing("iptables mode", "iptables does not run", "apt-get install --reinstall iptables") : found("iptables mode", mode === "nf_tables" ? "nft" : "legacy")
+}
+
+/** Gives the fault's last line, or nothing. */
+async function trial(script: string): Promise<string | undefined> {
+  try {
+    await run("unshare", ["--net", "sh", "-c", script])
+    return undefined
+  } catch (err) {
+    return (err as { stderr?: string }).stderr?.trim().split("\n").at(-1) || (err as Error).message
+  }
+}

@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test"
+import { COMMANDS } from "../commands/commands.ts"
+import { complete } from "./complete.ts"
+
+test.each<[string, string[], boolean]>([
+  ["ser", ["server"], false],
+  ["server --disable-", ["--disable-agent"], false],
+  ["server --disable ", ["dns", "kube-proxy", "scheduler", "controller-manager", "manifests"], false],
+  ["server --disable k", ["kube-proxy"], false],
+  ["server --log-format=j", ["--log-format=json"], false],
+  ["server --data-dir ", [], true],
+  ["server --debug --log-f", ["--log-format"], false],
+  ["images ", ["import", "list", "remove"], false],
+  ["images import ", [], true],
+  ["images list --out", ["--output"], false],
+  ["token --data", ["--data-dir"], false],
+  ["token c", ["create"], false],
+  ["completion ", ["bash", "zsh", "fish"], false],
+  ["nonsense ", [], false],
+])("after `k3ts %s` comes %j", async (line, words, files) => {
+  const found = await complete(line.split(" "), COMMANDS.map(({ name }) => name), async (name) => (await COMMANDS.find((entry) => entry.name === name)?.load())?.default)
+  expect(found).toEqual({ words, files })
+})

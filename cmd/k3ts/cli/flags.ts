@@ -1,0 +1,76 @@
+/**
+ * Flags are declared once, as zod schemas with a note on how they are written. The parser, the types, `--help`, the K3TS_* variables, the keys of
+ * the config file and the shells' completion all come from that declaration.
+ *
+ * What reaches a schema is always text (or a list of texts), wherever it comes from, so that a value means the same in each place.
+ */
+import { z } from "zod"
+
+/** How a flag is written. */
+export interface FlagNote {
+  /** boolean: `--flag` alone is true. list: may be repeated, and commas separate too. */
+  readonly kind: "value" | "boolean" | "list"
+  readonly summary: string
+  /** Stands for the value in the help: `--flag PLACEHOLDER`. */
+  readonly placeholder?: string
+  /** One letter: `-x`. */
+  readonly short?: string
+  /** All values there are. */
+  readonly choices?: readonly string[]
+  /** What the value names, for completion. */
+  readonly path?: boolean
+  /** The default as the help shows it, where the schema has none because it depends on the machine. */
+  readonly defaultText?: string
+}
+
+export type FlagShape = Readonly<Record<string, z.ZodType>>
+export type FlagsOf<S extends FlagShape> = { readonly [K in keyof S]: z.output<S[K]> }
+
+const notes = z.registry<FlagNote>()
+
+/** How `schema` is written on the command line. @throws Error for a schema that is no flag */
+export function noteOf(schema: z.ZodType): FlagNote {
+  const note = notes.get(schema)
+  if (note === undefined) throw new Error("A flag must be made by value(), boolean() or list()")
+  return note
+}
+
+type Note = Omit<FlagNote, "kind" | "summary">
+
+/** A flag with one value, which `schema` reads from text. */
+export function value<T extends z.ZodType>(schema: T, summary: string, note: Note = {}): T {
+  notes.add(schema, { ...note, kind: "value", summary })
+  return schema
+}
+
+export function boolean(summary: string, note: Note = {}): z.ZodDefault<z.ZodType<boolean>> {
+  const schema: z.ZodDefault<z.ZodType<boolean>> = z.stringbool({ truthy: ["true", "1", "yes"], falsy: ["false", "0", "no"], error: "must be true or false" }).default(false)
+  notes.add(schema, { ...note, kind: "boolean", summary })
+  return schema
+}
+
+/** A flag that may be given several times; `item` reads each. */
+export function list<T extends z.ZodType>(item: T, summary: string, note: Note = {}) {
+  const schema = z.array(item).default([])
+  notes.add(schema, { ...note, kind: "list", summary })
+  return schema
+}
+
+export function oneOf<const T extends readonly [string, ...string[]]>(choices: T, initial: NoInfer<T[number]>, summary: string, note: Note = {}) {
+  const schema = z.enum([...choices] as [T[number], ...T[number][]], { error: `must be ${choices.join(" or ")}` }).default(initial as never)
+  notes.add(schema, { ...note, kind: "value", summary, choices })
+  return schema
+}
+
+/** `https-listen-port` → `K3TS_HTTPS_LISTEN_PORT`. */
+export const variableOf = (flag: string): string => `K3TS_${flag.toUpperCase().replaceAll("-", "_")}`
+
+/** The default as text, or undefined where there is none. */
+export function defaultOf(schema: z.ZodType): string | undefined {
+  const { defaultText, kind } = noteOf(schema)
+  if (defaultText !== undefined) return defaultText
+  if (kind === "boolean") return undefined
+  if (!(schema instanceof z.ZodDefault)) return undefined
+  const initial: unknown = schema.def.defaultValue
+  return Array.isArray(initial) ? initial.join(",") || undefined : String(initial)
+}

@@ -1,0 +1,97 @@
+import type { z } from "zod"
+import { readConfigFile, type ConfigEntries } from "./config-file.ts"
+import { noteOf, variableOf, type FlagShape, type FlagsOf } from "./flags.ts"
+import { didYouMean } from "./suggest.ts"
+import { UsageError } from "./usage-error.ts"
+
+/** What was written, not yet understood. */
+export interface Written {
+  /** Flag → what was given, in the order it came. */
+  readonly flags: ReadonlyMap<string, readonly string[]>
+  readonly positionals: readonly string[]
+  readonly help: boolean
+}
+
+/** Splits a command line into flags and the rest. @throws UsageError for a flag that is unknown or lacks its value */
+export function splitArguments(argv: readonly string[], shape: FlagShape): Written {
+  const flags = new Map<string, string[]>()
+  const positionals: string[] = []
+  const shorts = new Map(Object.entries(shape).flatMap(([name, schema]) => (noteOf(schema).short === undefined ? [] : [[noteOf(schema).short!, name] as const])))
+  let help = false
+  for (let i = 0; i < argv.length; i++) {
+    const arg = argv[i]!
+    if (arg === "--") {
+      positionals.push(...argv.slice(i + 1))
+      break
+    }
+    if (arg === "--help" || arg === "-h") {
+      help = true
+      continue
+    }
+    if (!arg.startsWith("-") || arg === "-") {
+      positionals.push(arg)
+      continue
+    }
+    const equals = arg.indexOf("=")
+    const written = equals < 0 ? arg : arg.slice(0, equals)
+    const name = written.startsWith("--") ? written.slice(2) : (shorts.get(written.slice(1)) ?? "")
+    const schema = Object.hasOwn(shape, name) ? shape[name] : undefined
+    if (schema === undefined) {
+      throw new UsageError(`unknown flag ${written}${didYouMean(written.replace(/^-+/, ""), Object.keys(shape), "--")}`)
+    }
+    let given = equals < 0 ? undefined : arg.slice(equals + 1)
+    if (given === undefined) {
+      if (noteOf(schema).kind === "boolean") given = "true"
+      else if (i + 1 < argv.length && !(argv[i + 1]!.startsWith("--") && argv[i + 1]!.length > 2)) given = argv[++i]!
+      else throw new UsageError(`--${name} needs a value: --${name} ${noteOf(schema).placeholder ?? "VALUE"}`)
+    }
+    flags.set(name, [...(flags.get(name) ?? []), given])
+  }
+  return { flags, positionals, help }
+}
+
+export interface Sources {
+  readonly written: Written
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** What the config file may hold: flags of all commands share it, so keys that are not of this one are passed over. */
+  readonly configKeys: readonly string[]
+}
+
+const CONFIG_FLAG = "config"
+
+/** The value of each flag: the command line wins over K3TS_* variables, those over the config file, that over the default. @throws UsageError */
+export function resolveFlags<S extends FlagShape>(shape: S, { written, env, configKeys }: Sources): FlagsOf<S> {
+  const resolved: Record<string, unknown> = {}
+  const resolve = (name: string, file: ConfigEntries | undefined) => {
+    const schema = shape[name]!
+    const { kind } = noteOf(schema)
+    const [given, source] = find(name, written, env, file)
+    const raw = given === undefined ? undefined : kind === "list" ? given.flatMap((text) => text.split(",")).map((text) => text.trim()).filter((text) => text !== "") : given.at(-1)
+    if (given !== undefined && kind !== "list" && given.length > 1) throw new UsageError(`${source} is given ${given.length} times, but takes one value`)
+    const result = schema.safeParse(raw)
+    if (!result.success) throw new UsageError(wrongValue(result.error, raw, source))
+    resolved[name] = result.data
+  }
+  if (CONFIG_FLAG in shape) resolve(CONFIG_FLAG, undefined)
+  const path = resolved[CONFIG_FLAG]
+  const chosen = written.flags.has(CONFIG_FLAG) || env[variableOf(CONFIG_FLAG)] !== undefined
+  const file = typeof path === "string" ? readConfigFile(path, configKeys, { optional: !chosen }) : undefined
+  for (const name of Object.keys(shape)) if (name !== CONFIG_FLAG) resolve(name, file)
+  return resolved as FlagsOf<S>
+}
+
+function find(name: string, written: Written, env: Sources["env"], file: ConfigEntries | undefined): [given: readonly string[] | undefined, source: string] {
+  const argument = written.flags.get(name)
+  if (argument !== undefined) return [argument, `--${name}`]
+  const variable = env[variableOf(name)]
+  if (variable !== undefined) return [[variable], variableOf(name)]
+  return [file?.entries.get(name), `${name} in ${file?.path}`]
+}
+
+function wrongValue(error: z.ZodError, raw: string | readonly string[] | undefined, source: string): string {
+  const issue = error.issues[0]!
+  if (raw === undefined) return `${source} is required`
+  const index = issue.path[0]
+  const wrong = typeof raw === "string" ? raw : typeof index === "number" ? raw[index] : raw.join(",")
+  return `invalid value ${JSON.stringify(wrong)} for ${source}: ${issue.message}`
+}

@@ -1,0 +1,79 @@
+/** Values that flags take, as zod schemas that read text. Each message says what the value must be. */
+import { isIP, isIPv4 } from "node:net"
+import { isAbsolute, resolve } from "node:path"
+import { z } from "zod"
+import { isDNS1123Subdomain, isLabelValue, isQualifiedName } from "../../../pkg/apimachinery/names.ts"
+import type { Taint } from "../../../pkg/api/core/v1/node.ts"
+import { parseCidr } from "../cidr.ts"
+
+/** A schema from a function that reads the text, or gives undefined where it is not such a value. */
+function reading<T>(read: (text: string) => T | undefined, message: string) {
+  return z.string().transform((text, { issues }): T => {
+    const read_ = read(text)
+    if (read_ !== undefined) return read_
+    issues.push({ code: "custom", message, input: text })
+    return z.NEVER
+  })
+}
+
+/** The text itself where `holds`. */
+const checked = (holds: (text: string) => boolean, message: string) => z.string().refine(holds, { error: message })
+
+const wholeNumber = (text: string): number | undefined => (/^\d{1,9}$/.test(text) ? Number(text) : undefined)
+
+/** A path, made absolute. */
+export const filePath = reading((text) => (text === "" || text.includes("\0") ? undefined : resolve(text)), "must be a path, as in /var/lib/k3ts")
+export const ipAddress = checked((text) => isIP(text) !== 0, "must be an IP address")
+export const ipv4Address = checked(isIPv4, "must be an IPv4 address")
+export const hostOrAddress = checked((text) => isIP(text) !== 0 || isDNS1123Subdomain(text.replace(/^\*\./, "")) === undefined, "must be a host name or an IP address")
+export const dnsName = checked((text) => isDNS1123Subdomain(text) === undefined, "must be a DNS name: lower case letters, digits, '-' and '.'")
+
+export const port = reading((text) => {
+  const number = wholeNumber(text)
+  return number !== undefined && number >= 1 && number <= 65535 ? number : undefined
+}, "must be a port, 1 to 65535")
+
+/** `30000-32767` */
+export const portRange = reading((text) => {
+  const [first, last] = (/^(\d+)-(\d+)$/.exec(text) ?? []).slice(1).map(Number)
+  return first !== undefined && last !== undefined && first >= 1 && first <= last && last <= 65535 ? { first, last } : undefined
+}, "must be a range of ports, as in 30000-32767")
+
+/** Octal, as chmod has it. */
+export const fileMode = reading((text) => (/^(0o)?[0-7]{3,4}$/.test(text) ? Number.parseInt(text.replace("0o", ""), 8) : undefined), "must be a file mode in octal, as in 600 or 0644")
+
+/** IPv4 with room for Services or nodes. */
+export const ipv4Cidr = checked((text) => {
+  const cidr = parseCidr(text)
+  return cidr !== undefined && cidr.prefix >= 8 && cidr.prefix <= 28
+}, "must be an IPv4 range whose address ends where its prefix does, as in 10.42.0.0/16")
+
+/** `k8s.io/name=value` */
+export const label = reading((text): readonly [string, string] | undefined => {
+  const equals = text.indexOf("=")
+  const [key, labelValue] = [text.slice(0, equals), text.slice(equals + 1)]
+  return equals > 0 && isQualifiedName(key) === undefined && isLabelValue(labelValue) === undefined ? [key, labelValue] : undefined
+}, "must be a label, as in disk=ssd")
+
+const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const
+
+/** `key=value:NoSchedule`, or `key:NoSchedule` */
+export const taint = reading((text): Taint | undefined => {
+  const [, key = "", taintValue = "", effect = ""] = /^([^=:]+)(?:=([^:]*))?:(\w+)$/.exec(text) ?? []
+  const known = EFFECTS.find((name) => name === effect)
+  return known !== undefined && isQualifiedName(key) === undefined && isLabelValue(taintValue) === undefined ? { key, value: taintValue, effect: known } : undefined
+}, `must be a taint, as in dedicated=db:NoSchedule (${EFFECTS.join(", ")})`)
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** `90s`, `15m`, `24h`, `7d`, `1h30m`: in seconds. */
+export const duration = reading((text) => {
+  if (!/^(\d+[smhd])+$/.test(text)) return undefined
+  return [...text.matchAll(/(\d+)([smhd])/g)].reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit!]!, 0)
+}, "must be a duration, as in 15m, 24h or 7d")
+
+/** A unix socket: `unix:///run/x.sock` or its path. */
+export const socketPath = reading((text) => {
+  const path = text.replace(/^unix:\/\//, "")
+  return isAbsolute(path) ? path : undefined
+}, "must be a unix socket, as in unix:///run/containerd/containerd.sock")

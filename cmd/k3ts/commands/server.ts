@@ -1,0 +1,88 @@
+import type { Component } from "../../../pkg/component/component.ts"
+import { NodeConnectors } from "../../../pkg/component/node-connector.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import { createLogger, type Logger } from "../../../pkg/log/log.ts"
+import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
+import { defineCommand } from "../cli/command.ts"
+import { preflight } from "../checks/checks.ts"
+import { createContext } from "../context.ts"
+import { controlPlaneParts } from "../control-plane.ts"
+import { runComponents } from "../lifecycle.ts"
+import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../pid-file.ts"
+import { notifyServiceManager } from "../service-manager.ts"
+import { networkOf, serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
+
+export default defineCommand({
+  summary: "Run a cluster: the control plane and, unless --disable-agent, a node beside it",
+  flags: serverFlags,
+  async run({ flags }) {
+    const { clusterDns } = networkOf(flags)
+    const log = createLogger({ clock: realClock, format: flags["log-format"], level: flags.debug ? "debug" : "info", write: (line) => void process.stderr.write(`${line}\n`) })
+    const dataDir = flags["data-dir"]
+    refuseSecondServer(dataDir)
+    const ownsNode = !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
+    if (ownsNode) refuseSecondNode()
+    const lacking = await preflight(flags)
+    if (lacking.length > 0) throw new Error(`this machine lacks what k3ts needs:\n${lacking.map(({ name, detail, mend }) => `  ${name}: ${detail}; ${mend}`).join("\n")}`)
+    const lock = lockDataDir(dataDir)
+    const nodeLock = ownsNode ? lockNode() : undefined
+    try {
+      await serve(flags, clusterDns, log, (port) => lock.setPort(port))
+    } finally {
+      nodeLock?.release()
+      lock.release()
+    }
+  },
+})
+
+async function serve(flags: ServerFlags, clusterDns: string, log: Logger, onPort: (port: number) => void): Promise<void> {
+  const from = realClock.monotonic()
+  const sinceStart = () => Math.round(realClock.monotonic() - from)
+  const signal = untilSignal(log)
+  const context = createContext(log)
+  failOn(context.spawn)
+  log.info("Starting k3ts", { version, commit: gitCommit, kubernetes: GIT_VERSION, dataDir: flags["data-dir"], pid: process.pid })
+  const nodes = new NodeConnectors()
+  const { apiServer, clients, parts } = controlPlaneParts({ context, flags, nodes, clusterDns })
+  // A server without a node never loads what a node is made of.
+  const agent = flags["disable-agent"] ? [] : flags["container-runtime-endpoint"] === SIMULATED
+      ? (await import("../simulated-node.ts")).simulatedNodeParts({ context, clients, flags, nodes })
+      : (await import("../node.ts")).nodeParts({ context, clients, flags, clusterDns, nodes, metrics: apiServer.metrics })
+  await runComponents([...parts, ...agent], {
+    signal, clock: context.clock, log, failed: context.failed,
+    started(component: Component) {
+      if (component === apiServer) {
+        onPort(apiServer.port ?? flags["https-listen-port"])
+        log.info("The API server is ready", { port: apiServer.port, kubeconfig: flags["write-kubeconfig"], ms: sinceStart() })
+      } else if (component.problem !== undefined) {
+        apiServer.health.add(component.name, () => component.problem!(), ["readyz"])
+      }
+    },
+    ready() {
+      log.info("k3ts is running", { ms: sinceStart() })
+      context.spawn("service manager", () => notifyServiceManager("READY=1", log))
+    },
+  })
+  log.info("k3ts has stopped")
+}
+
+/** Aborts at the first SIGTERM or SIGINT. A second one ends the program at once. */
+function untilSignal(log: Logger): AbortSignal {
+  const ending = new AbortController()
+  for (const name of ["SIGTERM", "SIGINT"] as const) {
+    process.on(name, () => {
+      if (ending.signal.aborted) process.exit(name === "SIGINT" ? 130 : 143)
+      log.info("Stopping; pods go on", { signal: name })
+      void notifyServiceManager("STOPPING=1", log)
+      ending.abort(new Error(`got ${name}`))
+    })
+  }
+  return ending.signal
+}
+
+/** What nobody has caught is a bug: the program says so and ends, rather than go on in an unknown state. */
+function failOn(spawn: (name: string, run: () => Promise<void>) => void): void {
+  const fail = (kind: string) => (err: unknown) => spawn(kind, () => Promise.reject(err instanceof Error ? err : new Error(String(err))))
+  process.on("unhandledRejection", fail("unhandled rejection"))
+  process.on("uncaughtException", fail("uncaught exception"))
+}

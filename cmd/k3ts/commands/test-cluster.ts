@@ -1,0 +1,86 @@
+import { spawn, type ChildProcess } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { constants, tmpdir } from "node:os"
+import { join } from "node:path"
+import { z } from "zod"
+import { systemRandom } from "../../../pkg/clock/random.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import { createLogger } from "../../../pkg/log/log.ts"
+import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
+import { boolean, value } from "../cli/flags.ts"
+import { defineCommand } from "../cli/command.ts"
+
+const MOST_NODES = 1000
+/** What a shell gives for a command that it cannot find, and for one that it may not run. */
+const NOT_FOUND = 127
+const NOT_EXECUTABLE = 126
+
+const nodeCount = z.string().regex(/^\d+$/, "must be a whole number").transform(Number).refine((count) => count <= MOST_NODES, `must be at most ${MOST_NODES}`)
+
+export default defineCommand({
+  summary: "Run a command beside a cluster in memory, with KUBECONFIG set, and take both away again",
+  details: [
+    "k3ts test-cluster --nodes 3 -- go test ./...",
+    "Its nodes are simulated: pods are scheduled, start, become ready and answer logs and exec, but no program runs in them. Neither root nor a container runtime is needed.",
+    "Without a command it prints the path of the kubeconfig and waits for Ctrl-C. The exit code is the command's.",
+  ].join("\n"),
+  flags: {
+    nodes: value(nodeCount.default(1), "How many simulated nodes", { placeholder: "N" }),
+    debug: boolean("Show what the cluster does"),
+  },
+  positionals: { name: "COMMAND…", min: 0, max: Infinity },
+  async run({ flags, args, print }) {
+    const log = createLogger({ clock: realClock, format: "text", level: flags.debug ? "debug" : "error", write: (line) => void process.stderr.write(`${line}\n`) })
+    const folder = mkdtempSync(join(tmpdir(), "k3ts-test-cluster-"))
+    let cluster: Cluster | undefined
+    try {
+      const stopped = untilSignal()
+      cluster = await startCluster({ clock: "real", nodes: flags.nodes, log, history: "10m", seed: Math.floor(systemRandom.next() * 2 ** 31) })
+      const kubeconfig = join(folder, "kubeconfig.yaml")
+      writeFileSync(kubeconfig, (await cluster.listen()).kubeconfig, { mode: 0o600 })
+      if (args.length > 0) return await runCommand(args, kubeconfig, stopped)
+      print(`${kubeconfig}\n`)
+      return codeOf(await stopped.first)
+    } finally {
+      await cluster?.stop().catch((err: unknown) => log.debug("The cluster did not end well", { err }))
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+})
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const
+type SignalName = (typeof SIGNALS)[number]
+
+interface Signals {
+  readonly first: Promise<SignalName>
+  /** Calls for each signal, instead of ending the program. */
+  onSignal(listener: (name: SignalName) => void): void
+}
+
+function untilSignal(): Signals {
+  const { promise, resolve } = Promise.withResolvers<SignalName>()
+  const listeners: ((name: SignalName) => void)[] = []
+  for (const name of SIGNALS) {
+    process.on(name, () => {
+      resolve(name)
+      for (const listener of listeners) listener(name)
+    })
+  }
+  return { first: promise, onSignal: (listener) => void listeners.push(listener) }
+}
+
+/** Resolves with the exit code of the command. Signals are the command's: what it makes of them decides. */
+function runCommand([program = "", ...args]: readonly string[], kubeconfig: string, signals: Signals): Promise<number> {
+  return new Promise((resolve) => {
+    const child: ChildProcess = spawn(program, args, { stdio: "inherit", env: { ...process.env, KUBECONFIG: kubeconfig } })
+    signals.onSignal((name) => child.kill(name))
+    child.once("error", (err) => {
+      process.stderr.write(`k3ts: cannot run ${program}: ${err.message}\n`)
+      resolve("code" in err && err.code === "EACCES" ? NOT_EXECUTABLE : NOT_FOUND)
+    })
+    child.once("exit", (code, signal) => resolve(code ?? codeOf(signal ?? "SIGTERM")))
+  })
+}
+
+/** 128 and the number of the signal, as shells have it. */
+const codeOf = (signal: NodeJS.Signals): number => 128 + (constants.signals[signal] ?? 0)

@@ -1,0 +1,114 @@
+/** Clearing away what a node of k3ts made on the host: found by our own folders, names and the uids of our pods, so that nothing of anybody else goes. */
+import { execFile } from "node:child_process"
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { DNS_INTERFACE } from "../../components/dns/address.ts"
+import { cleanUp, hostIn } from "../../components/kube-proxy/iptables.ts"
+import { CONFIG_NAME } from "../../components/kubelet/containerd/cni.ts"
+import { detectCgroupDriver } from "../../components/kubelet/containerd/host.ts"
+import { containerdPaths } from "../../components/kubelet/containerd/paths.ts"
+import { tearDown, unmountBelow } from "../../components/kubelet/containerd/tear-down.ts"
+import { kubeletFolders } from "../../components/kubelet/kubelet.ts"
+import { hostCgroups } from "../../components/kubelet/runtime/cri/cgroups.ts"
+import { sleep, type Clock } from "../../pkg/clock/clock.ts"
+import { contains, parseCidr } from "./cidr.ts"
+import { findServer, holderOf, NODE_PID_FILE } from "./pid-file.ts"
+
+const run = promisify(execFile)
+
+/** A server ends within five seconds; what takes twice that hangs. */
+const STOP_TIMEOUT_MS = 10_000
+const BRIDGE = "cni0"
+
+export interface KillAllOptions {
+  readonly dataDir: string
+  readonly clock: Clock
+  /** Told before each step that does something. */
+  readonly tell: (what: string) => void
+}
+
+/** Stops the server of the data directory, then everything that it runs on this host. Images, the store and certificates stay. */
+export async function killAll({ dataDir, clock, tell }: KillAllOptions): Promise<void> {
+  await stopServer(dataDir, clock, tell)
+  if (!existsSync(join(dataDir, "agent"))) {
+    tell(`No node has run on ${dataDir}: nothing more to remove`)
+    return
+  }
+  const paths = containerdPaths(dataDir)
+  const { root } = kubeletFolders(dataDir)
+  const uids = entriesOf(join(root, "pods"))
+  tell("Removing Service rules")
+  await cleanUp(hostIn())
+  tell("Stopping containers")
+  const bridge = ownsBridge(readOr(join(paths.cniConfig, CONFIG_NAME)), await addressesOf(BRIDGE)) ? BRIDGE : false
+  await tearDown(paths, clock, { bridge })
+  tell("Removing mounts, cgroups and interfaces")
+  await unmountBelow([root])
+  await removeCgroups(uids)
+  // A server that was killed has left it.
+  if (holderOf(NODE_PID_FILE) === undefined) rmSync(NODE_PID_FILE, { force: true })
+  if (existsSync(`/sys/class/net/${DNS_INTERFACE}`)) await run("ip", ["link", "delete", DNS_INTERFACE])
+}
+
+async function stopServer(dataDir: string, clock: Clock, tell: KillAllOptions["tell"]): Promise<void> {
+  const server = findServer(dataDir)
+  if (server === undefined) return
+  tell(`Stopping the server (pid ${server.pid})`)
+  process.kill(server.pid, "SIGTERM")
+  const deadline = clock.monotonic() + STOP_TIMEOUT_MS
+  while (findServer(dataDir)?.pid === server.pid) {
+    if (clock.monotonic() > deadline) {
+      tell(`It does not stop: killing it`)
+      process.kill(server.pid, "SIGKILL")
+      await sleep(clock, 100)
+      return
+    }
+    await sleep(clock, 20) // it is not our child, so nothing tells of its end
+  }
+}
+
+/**
+ * Whether the bridge is the one that our network's configuration makes: k3s and others call theirs `cni0` too. Its address is the first of the range
+ * in the configuration.
+ */
+export function ownsBridge(config: string | undefined, addresses: readonly string[]): boolean {
+  const subnet = config === undefined ? undefined : /"subnet": "([^"]+)"/.exec(config)?.[1]
+  const range = subnet === undefined ? undefined : parseCidr(subnet)
+  return range !== undefined && addresses.some((address) => contains(range, address))
+}
+
+/** The cgroup of each pod in each of the places where one can be. Source: pkg/kubelet/cm/pod_container_manager_linux.go. */
+export const podCgroups = (uids: readonly string[]): string[][] =>
+  uids.flatMap((uid) => [["kubepods", `pod${uid}`], ["kubepods", "burstable", `pod${uid}`], ["kubepods", "besteffort", `pod${uid}`]])
+
+async function removeCgroups(uids: readonly string[]): Promise<void> {
+  const cgroups = hostCgroups(detectCgroupDriver())
+  for (const path of podCgroups(uids)) await cgroups.remove(path)
+  // Those above are shared with whatever other kubelet runs here: they go when no pod is left in them.
+  for (const path of [["kubepods", "burstable"], ["kubepods", "besteffort"], ["kubepods"]]) {
+    if ((await cgroups.children(path)).length === 0) await cgroups.remove(path)
+  }
+}
+
+/** Asked of `ip`, since the platform's own list leaves out a bridge that no pod is on. */
+async function addressesOf(device: string): Promise<string[]> {
+  const { stdout } = await run("ip", ["-o", "-4", "addr", "show", "dev", device]).catch(() => ({ stdout: "" }))
+  return [...stdout.matchAll(/ inet (\S+)\//g)].map(([, address]) => address!)
+}
+
+function readOr(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    return undefined
+  }
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}

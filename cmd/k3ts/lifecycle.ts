@@ -1,0 +1,99 @@
+import type { Clock } from "../../pkg/clock/clock.ts"
+import type { Component } from "../../pkg/component/component.ts"
+import type { Logger } from "../../pkg/log/log.ts"
+
+/** A component and what it needs: the names of those that must be ready before it starts, and that must not stop before it has. */
+export interface Part {
+  readonly component: Component
+  readonly after: readonly string[]
+}
+
+export interface RunOptions {
+  /** Aborts when the program is to end. */
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  readonly log: Logger
+  /** Called for each component once it is ready. */
+  readonly started?: ((component: Component) => void) | undefined
+  /** Called once all are. */
+  readonly ready?: () => void
+  /** Rejects when something that runs in the background has failed: the program ends with that error. */
+  readonly failed?: Promise<never>
+}
+
+/** All components together have this long to stop: half a second less than the five that the whole program has. */
+const STOP_MS = 4500
+
+/**
+ * Starts each component as soon as what it needs is ready, so that nothing waits for what it does not need; runs them until `signal` aborts; stops them
+ * in reverse. @throws the error of the first component that does not start, or of `failed`, after all have stopped
+ */
+export async function runComponents(parts: readonly Part[], { signal, clock, log, started, ready, failed }: RunOptions): Promise<void> {
+  const ending = new AbortController()
+  const end = () => ending.abort(signal.reason)
+  signal.addEventListener("abort", end, { once: true })
+  if (signal.aborted) end()
+  const background = failed ?? new Promise<never>(() => undefined)
+  try {
+    await Promise.race([startAll(parts, { signal: ending.signal, clock, log, started }), background])
+    ready?.()
+    await Promise.race([aborted(ending.signal), background])
+  } catch (err) {
+    if (!signal.aborted) throw err
+  } finally {
+    signal.removeEventListener("abort", end)
+    ending.abort(new Error("the program is ending"))
+    await stopAll(parts, { clock, log })
+  }
+}
+
+type Tools = Pick<RunOptions, "clock" | "log" | "started">
+
+async function startAll(parts: readonly Part[], { signal, clock, log, started }: Tools & Pick<RunOptions, "signal">): Promise<void> {
+  const starts = new Map<string, Promise<void>>()
+  for (const { component, after } of parts) {
+    const needed = after.flatMap((name) => starts.get(name) ?? [])
+    starts.set(component.name, (async () => {
+      await Promise.all(needed)
+      signal.throwIfAborted()
+      const from = clock.monotonic()
+      await component.start(signal)
+      log.debug("Started component", { component: component.name, ms: Math.round(clock.monotonic() - from) })
+      started?.(component)
+    })())
+  }
+  await Promise.all(starts.values())
+}
+
+async function stopAll(parts: readonly Part[], { clock, log }: Tools): Promise<void> {
+  const stops = new Map<string, Promise<void>>()
+  const running = new Set<string>()
+  for (const { component } of parts.toReversed()) {
+    const dependents = parts.filter(({ after }) => after.includes(component.name)).flatMap((part) => stops.get(part.component.name) ?? [])
+    running.add(component.name)
+    stops.set(component.name, (async () => {
+      await Promise.all(dependents)
+      try {
+        await component.stop()
+      } catch (err) {
+        log.error("Component did not stop well", { component: component.name, err })
+      }
+      running.delete(component.name)
+    })())
+  }
+  let timer: { cancel(): void } | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = clock.setTimeout(() => {
+      log.error("Gave up waiting for components to stop", { components: [...running].join(",") })
+      resolve()
+    }, STOP_MS)
+  })
+  await Promise.race([Promise.all(stops.values()), late])
+  timer?.cancel()
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener("abort", () => resolve(), { once: true })
+  })

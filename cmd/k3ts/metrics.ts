@@ -1,0 +1,66 @@
+import type { Kubelet } from "../../components/kubelet/kubelet.ts"
+import type { KubeletObserver } from "../../components/kubelet/context.ts"
+import type { SchedulerObserver } from "../../components/scheduler/scheduler.ts"
+import type { ControllerObserver } from "../../pkg/controller/start.ts"
+import type { Registry } from "../../pkg/metrics/registry.ts"
+
+/** Seconds a reconcile or an attempt may take. Source: scheduler metrics, ExponentialBuckets(0.001, 2, 15). */
+const ATTEMPT_BUCKETS = Array.from({ length: 15 }, (_, i) => 0.001 * 2 ** i)
+
+/** Seconds a key waits or is worked on. Source: component-base metrics/prometheus/workqueue, ExponentialBuckets(10e-9, 10, 10). */
+const QUEUE_BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10]
+
+/** Figures of the controllers. Names are controller-runtime's and client-go's (workqueue). */
+export function controllerMetrics(registry: Registry): ControllerObserver {
+  const reconciles = registry.counter("controller_runtime_reconcile_total", "Total number of reconciliations per controller.", "controller", "result")
+  const seconds = registry.histogram("controller_runtime_reconcile_time_seconds", "Length of time per reconciliation per controller.", ATTEMPT_BUCKETS, "controller")
+  const depth = registry.gauge("workqueue_depth", "Current depth of workqueue.", "name")
+  const adds = registry.counter("workqueue_adds_total", "Total number of adds handled by workqueue.", "name")
+  const retries = registry.counter("workqueue_retries_total", "Total number of retries handled by workqueue.", "name")
+  const waited = registry.histogram("workqueue_queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested.", QUEUE_BUCKETS, "name")
+  const worked = registry.histogram("workqueue_work_duration_seconds", "How long in seconds processing an item from workqueue takes.", QUEUE_BUCKETS, "name")
+  return {
+    queue(controller) {
+      const [added, retried, waiting] = [adds.with(controller), retries.with(controller), waited.with(controller)]
+      return { added: () => added.inc(), retried: () => retried.inc(), taken: (milliseconds) => waiting.observe(milliseconds / 1000) }
+    },
+    reconciled(controller, outcome, milliseconds) {
+      reconciles.with(controller, outcome === "requeue" ? "requeue_after" : outcome).inc()
+      seconds.with(controller).observe(milliseconds / 1000)
+      worked.with(controller).observe(milliseconds / 1000)
+    },
+    queued(controller, waiting) {
+      depth.with(controller).set(waiting)
+    },
+  }
+}
+
+/** Figures of the scheduler, by upstream's names. Source: pkg/scheduler/metrics. */
+export function schedulerMetrics(registry: Registry): SchedulerObserver {
+  const attempts = registry.counter("scheduler_schedule_attempts_total", "Number of attempts to schedule pods, by the result.", "result", "profile")
+  const seconds = registry.histogram("scheduler_scheduling_attempt_duration_seconds", "Scheduling attempt latency in seconds (scheduling algorithm + binding).", ATTEMPT_BUCKETS, "result", "profile")
+  const pending = registry.gauge("scheduler_pending_pods", "Number of pending pods, by the queue type.", "queue")
+  const tries = registry.histogram("scheduler_pod_scheduling_attempts", "Number of attempts to successfully schedule a pod.", [1, 2, 4, 8, 16])
+  const profile = "default-scheduler"
+  return {
+    attempted(result, milliseconds) {
+      attempts.with(result, profile).inc()
+      seconds.with(result, profile).observe(milliseconds / 1000)
+    },
+    placed: (count) => tries.with().observe(count),
+    pending(sizes) {
+      for (const [queue, size] of Object.entries(sizes)) pending.with(queue).set(size)
+    },
+  }
+}
+
+/** Seconds from the moment the kubelet hears of a pod until it runs. Source: pkg/kubelet/metrics podStartupDurationBuckets. */
+const POD_START_BUCKETS = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600]
+
+/** Figures of the kubelet, by upstream's names; `kubelet` is asked when somebody reads them. Source: pkg/kubelet/metrics. */
+export function kubeletMetrics(registry: Registry, kubelet: () => Kubelet): KubeletObserver {
+  const started = registry.histogram("kubelet_pod_start_duration_seconds", "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run.", POD_START_BUCKETS)
+  registry.read("gauge", "kubelet_running_pods", "Number of pods that have a running pod sandbox.", () => kubelet().figures().pods)
+  registry.readEach("gauge", "kubelet_running_containers", "Number of containers currently running.", "container_state", () => kubelet().figures().containers)
+  return { podStarted: (milliseconds) => started.with().observe(milliseconds / 1000) }
+}

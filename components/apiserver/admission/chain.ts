@@ -1,0 +1,42 @@
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Random } from "../../../pkg/clock/random.ts"
+import type { Storage } from "../../../pkg/storage/storage.ts"
+import type { Objects } from "../cacher/objects.ts"
+import { chainOf, type Admission } from "./admission.ts"
+import { defaultIngressClass, defaultStorageClass } from "./plugins/defaultclass.ts"
+import { defaultTolerationSeconds } from "./plugins/defaulttolerationseconds.ts"
+import { limitRanger } from "./plugins/limitranger.ts"
+import { namespaceLifecycle } from "./plugins/namespacelifecycle.ts"
+import { nodeRestriction } from "./plugins/noderestriction.ts"
+import { taintNodesByCondition } from "./plugins/nodetaint.ts"
+import { podSecurity } from "./plugins/podsecurity.ts"
+import { priority } from "./plugins/priority.ts"
+import { resourceQuota } from "./plugins/resourcequota.ts"
+import { runtimeClass } from "./plugins/runtimeclass.ts"
+import { serviceAccount } from "./plugins/serviceaccount.ts"
+import { storageObjectInUseProtection } from "./plugins/storageobjectinuseprotection.ts"
+
+/** What plugins may use. */
+export interface AdmissionContext {
+  readonly objects: Objects
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** The plugins in their order. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins; webhooks and policies stand there before ResourceQuota, which is last. */
+export const defaultChain = (context: AdmissionContext, disabled: ReadonlySet<string> = new Set()): Admission => chainOf([
+  namespaceLifecycle(context),
+  limitRanger(context),
+  serviceAccount(context),
+  nodeRestriction(context),
+  taintNodesByCondition,
+  podSecurity(context),
+  priority(context),
+  defaultTolerationSeconds,
+  defaultStorageClass(context),
+  storageObjectInUseProtection,
+  runtimeClass(context),
+  defaultIngressClass(context),
+  resourceQuota(context),
+].filter(({ name }) => !disabled.has(name)))

@@ -1,0 +1,21 @@
+import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
+import { TAINT } from "../../../../pkg/api/core/v1/taints.ts"
+import type { AdmissionPlugin } from "../admission.ts"
+import { podOf } from "./pods.ts"
+
+const SECONDS = 300
+
+/** Pods stay for five minutes on a node that has failed, unless they say otherwise. Source: plugin/pkg/admission/defaulttolerationseconds. */
+export const defaultTolerationSeconds: AdmissionPlugin = {
+  name: "DefaultTolerationSeconds",
+  operations: ["CREATE"],
+  admit(attributes) {
+    const pod = podOf(attributes)
+    if (pod === undefined) return undefined
+    const tolerations = pod.spec.tolerations ?? []
+    const lacking = [TAINT.notReady, TAINT.unreachable].filter((taint) => !tolerations.some(({ key = "", effect = "" }) => (key === taint || key === "") && (effect === "NoExecute" || effect === "")))
+    if (lacking.length === 0) return undefined
+    const added = lacking.map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: SECONDS }))
+    return { ...pod, spec: { ...pod.spec, tolerations: [...tolerations, ...added] } } as Pod
+  },
+}

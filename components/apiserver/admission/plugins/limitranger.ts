@@ -1,0 +1,112 @@
+import { LimitRange, type LimitRangeItem } from "../../../../pkg/api/core/v1/limitrange.ts"
+import type { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolumeclaim.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
+import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
+import { addQuantities, compareQuantities, formatQuantity, quantity } from "../../../../pkg/apimachinery/quantity.ts"
+import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
+import type { AdmissionContext } from "../chain.ts"
+import { podOf } from "./pods.ts"
+
+type Amounts = Readonly<Record<string, string>>
+type Container = Pod["spec"]["containers"][number]
+
+/** Bounds and defaults of what pods and claims of a namespace ask for. Source: plugin/pkg/admission/limitranger. */
+export const limitRanger = ({ objects }: AdmissionContext): AdmissionPlugin => ({
+  name: "LimitRanger",
+  operations: ["CREATE", "UPDATE"],
+  admit(attributes) {
+    const pod = podOf(attributes)
+    if (pod === undefined || attributes.operation === "UPDATE") return undefined
+    const ranges = objects.list(LimitRange, attributes.namespace)
+    return ranges.length === 0 ? undefined : ranges.reduce(withDefaults, pod)
+  },
+  validate(attributes) {
+    const { operation, resource, subresource, namespace, name } = attributes
+    if (resource.group !== "" || (resource.plural !== "pods" && resource.plural !== "persistentvolumeclaims")) return
+    // What a pod asks for is changed in one way only.
+    const resize = resource.plural === "pods" && operation === "UPDATE" ? "resize" : undefined
+    if (subresource !== resize) return
+    const ranges = objects.list(LimitRange, namespace)
+    if (ranges.length === 0) return
+    const faults = ranges.flatMap(({ spec }) => spec.limits.flatMap((item) => faultsOf(attributes, item)))
+    if (faults.length > 0) throw forbidden(resource, name, faults.length === 1 ? faults[0]! : `[${faults.join(", ")}]`)
+  },
+})
+
+function withDefaults(pod: Pod, range: LimitRange): Pod {
+  const item = range.spec.limits.find(({ type }) => type === "Container")
+  if (item === undefined) return pod
+  const set: string[] = []
+  const filled = (containers: readonly Container[], kind: string) =>
+    containers.map((container) => {
+      const { requests, limits } = container.resources
+      const lacking = (defaults: Amounts | undefined, given: Amounts | undefined) => Object.keys(defaults ?? {}).filter((name) => given?.[name] === undefined).sort()
+      // A limit that was given without a request is the request, as decoding has it already.
+      const newRequests = lacking(item.defaultRequest, requests)
+      const newLimits = lacking(item.default, limits)
+      if (newRequests.length > 0) set.push(`${newRequests.join(", ")} request for ${kind} ${container.name}`)
+      if (newLimits.length > 0) set.push(`${newLimits.join(", ")} limit for ${kind} ${container.name}`)
+      if (newRequests.length + newLimits.length === 0) return container
+      const both = { requests: { ...item.defaultRequest, ...requests }, limits: { ...item.default, ...limits } }
+      return { ...container, resources: { ...container.resources, ...(Object.keys(both.requests).length === 0 ? {} : { requests: both.requests }), ...(Object.keys(both.limits).length === 0 ? {} : { limits: both.limits }) } }
+    })
+  const containers = filled(pod.spec.containers, "container")
+  const initContainers = pod.spec.initContainers === undefined ? undefined : filled(pod.spec.initContainers, "init container")
+  if (set.length === 0) return pod
+  const annotations = { ...pod.metadata.annotations, "kubernetes.io/limit-ranger": `LimitRanger plugin set: ${set.join("; ")}` }
+  return { ...pod, metadata: { ...pod.metadata, annotations }, spec: { ...pod.spec, containers, ...(initContainers === undefined ? {} : { initContainers }) } } as Pod
+}
+
+function faultsOf({ resource, object }: AdmissionAttributes, item: LimitRangeItem): string[] {
+  if (resource.plural === "persistentvolumeclaims") {
+    const { requests } = (object as PersistentVolumeClaim).spec.resources ?? {}
+    return item.type === "PersistentVolumeClaim" ? outside(item, "PersistentVolumeClaim", requests ?? {}, undefined) : []
+  }
+  const { spec } = object as Pod
+  if (item.type === "Container") return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ resources }) => outside(item, "Container", resources.requests ?? {}, resources.limits ?? {}))
+  if (item.type !== "Pod") return []
+  const total = (of: (container: Container) => Amounts | undefined) => highest(sum(spec.containers.map(of)), spec.initContainers?.map(of) ?? [])
+  return outside(item, "Pod", total(({ resources }) => resources.requests), total(({ resources }) => resources.limits))
+}
+
+/** `limits` is absent for what has requests only. */
+function outside(item: LimitRangeItem, type: string, requests: Amounts, limits: Amounts | undefined): string[] {
+  const faults: string[] = []
+  const compare = (a: string, b: string) => compareQuantities(quantity(a), quantity(b))
+  for (const [name, min] of Object.entries(item.min ?? {})) {
+    const request = requests[name]
+    if (request === undefined) faults.push(`minimum ${name} usage per ${type} is ${min}.  No request is specified`)
+    else if (compare(request, min) < 0) faults.push(`minimum ${name} usage per ${type} is ${min}, but request is ${request}`)
+    else if (limits?.[name] !== undefined && compare(limits[name], min) < 0) faults.push(`minimum ${name} usage per ${type} is ${min}, but limit is ${limits[name]}`)
+  }
+  for (const [name, max] of Object.entries(item.max ?? {})) {
+    const limit = limits === undefined ? requests[name] : limits[name]
+    const word = limits === undefined ? "request" : "limit"
+    if (limit === undefined) faults.push(`maximum ${name} usage per ${type} is ${max}.  No ${word} is specified`)
+    else if (compare(limit, max) > 0) faults.push(`maximum ${name} usage per ${type} is ${max}, but ${word} is ${limit}`)
+    else if (requests[name] !== undefined && compare(requests[name], max) > 0) faults.push(`maximum ${name} usage per ${type} is ${max}, but request is ${requests[name]}`)
+  }
+  for (const [name, ratio] of Object.entries(item.maxLimitRequestRatio ?? {})) {
+    const [limit, request] = [limits?.[name], requests[name]]
+    if (limit === undefined || request === undefined || quantity(request).nano === 0n) {
+      faults.push(`${name} max limit to request ratio per ${type} is ${ratio}, but no limit or request is specified or request is 0`)
+      continue
+    }
+    const actual = Number(quantity(limit).nano) / Number(quantity(request).nano)
+    if (actual > Number(quantity(ratio).nano) / 1e9) faults.push(`${name} max limit to request ratio per ${type} is ${ratio}, but provided ratio is ${actual.toFixed(6)}`)
+  }
+  return faults
+}
+
+const sum = (amounts: readonly (Amounts | undefined)[]): Amounts => {
+  const total = Object.create(null) as Record<string, string>
+  for (const each of amounts) for (const [name, amount] of Object.entries(each ?? {})) total[name] = total[name] === undefined ? amount : formatQuantity(addQuantities(quantity(total[name]), quantity(amount)))
+  return total
+}
+
+/** Init containers run one at a time, so the largest of them counts where it is larger than all others together. */
+const highest = (base: Amounts, others: readonly (Amounts | undefined)[]): Amounts => {
+  const top = Object.assign(Object.create(null), base) as Record<string, string>
+  for (const each of others) for (const [name, amount] of Object.entries(each ?? {})) if (top[name] === undefined || compareQuantities(quantity(amount), quantity(top[name])) > 0) top[name] = amount
+  return top
+}

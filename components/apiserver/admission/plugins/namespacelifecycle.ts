@@ -1,0 +1,32 @@
+import { Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
+import { ApiError, forbidden, notFound } from "../../../../pkg/apimachinery/errors.ts"
+import type { AdmissionPlugin } from "../admission.ts"
+import type { AdmissionContext } from "../chain.ts"
+
+/** Without these a cluster cannot be. */
+const IMMORTAL: readonly string[] = ["default", "kube-system", "kube-public"]
+
+/**
+ * Nothing is created in a namespace that is absent or going away. Source: apiserver pkg/admission/plugin/namespace/lifecycle.
+ * Differs from upstream: that asks an informer and works round its lag. Our store is near, so it is asked.
+ */
+export const namespaceLifecycle = ({ objects }: AdmissionContext): AdmissionPlugin => ({
+  name: "NamespaceLifecycle",
+  operations: ["CREATE", "DELETE"],
+  admit({ operation, resource, namespace, name }) {
+    const isNamespace = resource.group === "" && resource.plural === "namespaces"
+    if (operation === "DELETE") {
+      if (isNamespace && IMMORTAL.includes(name)) throw forbidden(resource, name, "this namespace may not be deleted")
+      return undefined
+    }
+    // Reviews are not stored in the namespace they ask about.
+    if (resource.scope === "Cluster" || namespace === undefined || namespace === "" || resource.group === "authorization.k8s.io") return undefined
+    const found = objects.get(Namespace, { name: namespace })
+    if (found === undefined) throw notFound(Namespace, namespace)
+    if (found.metadata.deletionTimestamp !== undefined || found.status.phase === "Terminating") {
+      const refused = forbidden(resource, name, `unable to create new content in namespace ${namespace} because it is being terminated`)
+      throw new ApiError(refused.reason, refused.message, { ...refused.details, causes: [{ reason: "NamespaceTerminating", message: `namespace ${namespace} is being terminated`, field: "metadata.namespace" }] })
+    }
+    return undefined
+  },
+})

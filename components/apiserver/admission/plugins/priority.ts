@@ -1,0 +1,54 @@
+import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
+import { PriorityClass } from "../../../../pkg/api/scheduling/v1/priorityclass.ts"
+import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
+import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
+import type { AdmissionContext } from "../chain.ts"
+import { podOf } from "./pods.ts"
+
+/** A pod's priority comes from its class, or the default class. Source: plugin/pkg/admission/priority. */
+export function priority({ objects }: AdmissionContext): AdmissionPlugin {
+  return {
+    name: "Priority",
+    operations: ["CREATE", "UPDATE"],
+    admit(attributes) {
+      const pod = podOf(attributes)
+      if (pod === undefined) return undefined
+      if (attributes.operation === "UPDATE") return withOldPriority(pod, attributes.old as Pod)
+      return withPriority(attributes, pod, pod.spec.priorityClassName ? classNamed(attributes, pod.spec.priorityClassName) : defaultClass())
+    },
+    validate({ resource, name, object }) {
+      if (resource.group !== PriorityClass.group || resource.plural !== PriorityClass.plural || (object as PriorityClass).globalDefault !== true) return
+      const other = objects.list(PriorityClass).find((known) => known.globalDefault === true && known.metadata.name !== name)
+      if (other !== undefined) throw forbidden(resource, name, `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`)
+    },
+  }
+
+  function classNamed({ resource, name }: AdmissionAttributes, className: string): PriorityClass {
+    const found = objects.get(PriorityClass, { name: className })
+    if (found === undefined) throw forbidden(resource, name, `no PriorityClass with name ${className} was found`)
+    return found
+  }
+
+  /** Of several, which a race may leave, the lowest counts. */
+  function defaultClass(): PriorityClass | undefined {
+    return objects.list(PriorityClass).filter(({ globalDefault }) => globalDefault === true).sort((a, b) => a.value - b.value)[0]
+  }
+}
+
+function withPriority({ resource, name }: AdmissionAttributes, pod: Pod, found: PriorityClass | undefined): Pod {
+  const { spec } = pod
+  const value = found?.value ?? 0
+  const preemption = found?.preemptionPolicy ?? "PreemptLowerPriority"
+  if (spec.priority !== undefined && spec.priority !== value)
+    throw forbidden(resource, name, `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`)
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemption)
+    throw forbidden(resource, name, `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemption} from the given PriorityClass name`)
+  return { ...pod, spec: { ...spec, ...(found === undefined ? {} : { priorityClassName: found.metadata.name }), priority: value, preemptionPolicy: preemption } } as Pod
+}
+
+/** What was worked out at creation stays, though a client that knows the fields not sends the pod back without. */
+function withOldPriority(pod: Pod, old: Pod): Pod | undefined {
+  const { priority, preemptionPolicy } = pod.spec
+  if (priority !== undefined && preemptionPolicy !== undefined) return undefined
+  return { ...pod, spec: { ...pod.spec, priority: priority ?? old.spec.priority, preemptionPolicy: preemptionPolicy ?? old.spec.preemptionPolicy } } as Pod
+}

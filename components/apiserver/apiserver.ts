@@ -1,0 +1,294 @@
+import { mkdirSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { builtinScheme, type Scheme } from "../../pkg/api/scheme.ts"
+import { ApiError } from "../../pkg/apimachinery/errors.ts"
+import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
+import type { Transport } from "../../pkg/client/client.ts"
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
+import { createTokenIssuer, createTokenVerifier, DEFAULT_ISSUER } from "../../pkg/jwt/service-account.ts"
+import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
+import { Registry } from "../../pkg/metrics/registry.ts"
+import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
+import { replaceFile } from "../../pkg/pki/pair-files.ts"
+import { verifyCertificate } from "../../pkg/pki/verify.ts"
+import { answer, listenTls, type Certificates, type Listener, type PeerCertificate } from "../../pkg/runtime/listen.ts"
+import { MemoryStorage } from "../../pkg/storage/memory.ts"
+import type { Storage } from "../../pkg/storage/storage.ts"
+import { createAuditLog } from "./audit/audit-log.ts"
+import { createAuthenticator } from "./authentication/authenticator.ts"
+import { createServiceAccountTokens } from "./authentication/service-account.ts"
+import { createStaticTokens } from "./authentication/static-token.ts"
+import { storageKey } from "./cacher/view.ts"
+import { createConnections } from "./endpoints/connect.ts"
+import { Health } from "./endpoints/health.ts"
+import { createOpenApi } from "./endpoints/openapi.ts"
+import { createPaths } from "./endpoints/paths.ts"
+import { podStreams } from "./endpoints/pod-streams.ts"
+import { proxies } from "./endpoints/proxy.ts"
+import { createServerMetrics } from "./metrics.ts"
+import type { Pipeline, UserInfo } from "./request.ts"
+import { startControlPlane } from "./control-plane.ts"
+import { keepCertificates } from "./renewal.ts"
+import { createServer, type Server } from "./server.ts"
+import { defaultAdvertiseAddress, openServingFiles, type ServingFiles } from "./serving.ts"
+import { inProcessTransport } from "./transport.ts"
+
+export interface ApiServerConfig {
+  /** Files go under `<dataDir>/server`; without it the store is in memory and nothing is written (test clusters). */
+  readonly dataDir?: string
+  /** Where to listen; without it the server is only reached from this process. */
+  readonly listen?: { readonly host: string; readonly port: number }
+  /** The address under which others reach this machine; its first one unless given. */
+  readonly advertiseAddress?: string
+  readonly tlsSans?: readonly string[]
+  /** CIDR of Service addresses; the first is the server's own. */
+  readonly serviceCidr: string
+  readonly nodePorts: { readonly first: number; readonly last: number }
+  readonly clusterDomain: string
+  /** Where to write the administrator's kubeconfig. */
+  readonly kubeconfig?: { readonly path: string; readonly mode: number }
+  readonly auditLogPath?: string
+  /** The nodes that can be reached for logs, exec and the like. */
+  readonly nodes: NodeConnectors
+  /** The program's metrics; a registry of its own unless given. */
+  readonly metrics?: Registry
+  /** Frozen objects, so that a change in place throws where it is made: for tests. */
+  readonly frozen?: boolean
+  /** A store that is its owner's and stays open when the server stops; else one is opened below `dataDir`, or in memory. */
+  readonly storage?: Storage
+  /** Certificates and keys, instead of those in or for `dataDir`. */
+  readonly files?: ServingFiles
+  /** How long history is kept, in milliseconds; an hour unless given. */
+  readonly historyMs?: number
+  /** Names of admission plugins that are not to run. */
+  readonly disabledAdmission?: ReadonlySet<string>
+  /** Comes between the codec and the pipeline, for every request and watch: where test clusters make requests fail. */
+  readonly intercept?: (pipeline: Pipeline) => Pipeline
+}
+
+export interface ApiServer extends Component {
+  /** The way into the API for components of this process, as `user`. Before `start` calls are refused with ServiceUnavailable. */
+  transportFor(user: UserInfo): Transport
+  readonly scheme: Scheme
+  readonly metrics: Registry
+  /** Named checks of /livez and /readyz: other components add theirs. */
+  readonly health: Health
+  /** Certificates and tokens; undefined before `start`. */
+  readonly files: ServingFiles | undefined
+  /** The port that is listened on; undefined before `start` or without `listen`. */
+  readonly port: number | undefined
+  /** Opens a port on a server that runs without one. Resolves to the port. */
+  listen(at: { readonly host: string; readonly port: number }): Promise<number>
+}
+
+type Context = Pick<ComponentContext, "clock" | "random" | "log">
+
+/** What runs between `start` and `stop`. */
+interface Running {
+  readonly pipeline: Pipeline
+  listen(at: ApiServerConfig["listen"]): Promise<void>
+  stop(): Promise<void>
+}
+
+/** How long answers under way may take when the server stops. */
+const STOP_GRACE_MS = 1000
+
+export function createApiServer(context: Context, config: ApiServerConfig): ApiServer {
+  const { clock, random, log } = context
+  const scheme = builtinScheme()
+  const metrics = config.metrics ?? new Registry()
+  const serverMetrics = createServerMetrics(metrics)
+  registerProcessMetrics(metrics, clock.now())
+  const health = new Health()
+  let running: Running | undefined
+  /** A store of our own while the server is starting. */
+  let opening: Storage | undefined
+  let files: ServingFiles | undefined
+  let listener: Listener | undefined
+
+  async function start(): Promise<void> {
+    const dir = config.dataDir === undefined ? undefined : join(config.dataDir, "server")
+    if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
+    const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress()
+    const reopen = () => openServingFiles({
+      dir, advertiseAddress, tlsSans: config.tlsSans ?? [], serviceAddress: firstAddress(config.serviceCidr), clusterDomain: config.clusterDomain, now: () => clock.now(), random,
+    })
+    const opened = config.files ?? reopen()
+    files = opened
+    const storage = config.storage ?? (opening = await openStorage(dir, context, config))
+    // The port may be known only once it is listened on, and objects of the cluster name it: whoever asks before all is there is told to come back.
+    const serving: { server?: Server } = {}
+    listener = await listenOn(config.listen, opened, serving)
+    const port = listener?.port ?? 6443
+
+    const verifier = createTokenVerifier({ keys: [opened.signingKey], clock })
+    const live = (plural: string, ref: { readonly namespace?: string; readonly name: string }): KubeObject | undefined => {
+      const resource = scheme.resource("", "v1", plural)
+      return resource === undefined ? undefined : storage.get(storageKey(resource, ref))?.object
+    }
+    const authenticator = createAuthenticator({
+      meaningOf: certificateMeaning(opened, () => clock.now()),
+      tokens: [
+        createStaticTokens({ [opened.adminToken]: { name: "system:admin", groups: ["system:masters"] } }),
+        createServiceAccountTokens({ verifier, lookup: live, now: () => clock.now() }),
+      ],
+    })
+    const plane = await startControlPlane({
+      storage, clock, random, log, resources: scheme.resources, serviceCidr: config.serviceCidr, nodePorts: config.nodePorts, advertiseAddress, port,
+      clientCaPem: opened.pki.authorities["client-ca"].certPem, frontProxyCaPem: opened.pki.authorities["request-header-ca"].certPem,
+      tokenIssuer: createTokenIssuer({ key: opened.signingKey, clock, random }), apiAudiences: [DEFAULT_ISSUER], reviewToken: authenticator.token,
+      ...(config.historyMs === undefined ? {} : { historyMs: config.historyMs }), ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }),
+    })
+    const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
+    const audit = config.auditLogPath === undefined ? undefined : createAuditLog(config.auditLogPath, { clock, log })
+    serving.server = createServer({
+      pipeline, scheme, authenticator, metrics: serverMetrics, clock, random, log,
+      ...(audit === undefined ? {} : { audit }),
+      connections: createConnections({ ...podStreams(live, config.nodes), ...proxies({ live, nodes: config.nodes, random }) }),
+      paths: createPaths({
+        scheme, pipeline, health, metrics, openApi: createOpenApi(scheme),
+        serviceAccounts: { issuer: DEFAULT_ISSUER, keys: [opened.signingKey] },
+        serverAddress: () => `${advertiseAddress}:${port}`,
+      }),
+    })
+    // In memory a server does not live for years.
+    const endRenewal = dir === undefined || config.files !== undefined ? undefined : keepCertificates({
+      clock, log, files: opened, reopen,
+      renewed(fresh) {
+        files = fresh
+        listener?.setCertificates(certificatesOf(fresh))
+        if (config.kubeconfig !== undefined) writeKubeconfig(config.kubeconfig, fresh, urlOf(config.listen?.host, port))
+      },
+    })
+    opening = undefined
+    running = {
+      pipeline,
+      async listen(at) {
+        listener = await listenOn(at, files ?? opened, serving)
+      },
+      async stop() {
+        endRenewal?.()
+        plane.close()
+        await listener?.stop({ graceMs: STOP_GRACE_MS })
+        listener = undefined
+        audit?.close()
+        if (config.storage === undefined) storage.close()
+      },
+    }
+    if (config.kubeconfig !== undefined) writeKubeconfig(config.kubeconfig, opened, urlOf(config.listen?.host, port))
+  }
+
+  return {
+    name: "apiserver",
+    scheme,
+    metrics,
+    health,
+    get files() {
+      return files
+    },
+    get port() {
+      return listener?.port
+    },
+    async listen(at) {
+      if (running === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
+      if (listener === undefined) await running.listen(at)
+      return listener!.port
+    },
+    async start() {
+      try {
+        await start()
+      } catch (err) {
+        await this.stop()
+        await listener?.stop({ graceMs: 0 })
+        listener = undefined
+        opening?.close()
+        opening = undefined
+        throw err
+      }
+    },
+    async stop() {
+      const stopping = running
+      running = undefined
+      await stopping?.stop()
+    },
+    transportFor(user) {
+      let transport: { readonly of: Pipeline; readonly transport: Transport } | undefined
+      const current = (): Transport => {
+        if (running === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
+        const { pipeline } = running
+        if (transport?.of !== pipeline) transport = { of: pipeline, transport: inProcessTransport(pipeline, user) }
+        return transport.transport
+      }
+      return {
+        call: async (call, signal) => current().call(call, signal),
+        watch(resource, options, handlers) {
+          try {
+            return current().watch(resource, options, handlers)
+          } catch (err) {
+            handlers.onEnd(ApiError.from(err))
+            return { close: () => undefined }
+          }
+        },
+      }
+    },
+  }
+}
+
+/** What the listener shows, and whose certificates it takes. */
+const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => ({
+  cert: serving.certPem, key: serving.keyPem, clientCa: pki.authorities["client-ca"].certPem + pki.authorities["request-header-ca"].certPem,
+})
+
+async function listenOn(listen: ApiServerConfig["listen"], files: ServingFiles, serving: { readonly server?: Server }): Promise<Listener | undefined> {
+  if (listen === undefined) return undefined
+  return listenTls({
+    ...listen, ...certificatesOf(files),
+    onRequest(req, res) {
+      if (serving.server !== undefined) serving.server.onRequest(req, res)
+      else answer(res, 503, { "Content-Type": "text/plain; charset=utf-8", "Retry-After": "1" }, "the API server is starting\n")
+    },
+    onUpgrade(req, socket, head) {
+      if (serving.server !== undefined) serving.server.onUpgrade(req, socket, head)
+      else socket.destroy()
+    },
+  })
+}
+
+/** SQLite is loaded only where it is used: test clusters have no need of it. */
+async function openStorage(dir: string | undefined, { clock }: Context, { frozen = false }: ApiServerConfig): Promise<Storage> {
+  if (dir === undefined) return new MemoryStorage({ clock, frozen })
+  const { SqliteStorage } = await import("../../pkg/storage/sqlite.ts")
+  mkdirSync(join(dir, "db"), { recursive: true, mode: 0o700 })
+  return new SqliteStorage({ file: join(dir, "db", "state.db"), clock, frozen })
+}
+
+function writeKubeconfig({ path, mode }: { readonly path: string; readonly mode: number }, { pki, admin }: ServingFiles, server: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  replaceFile(path, kubeconfigYaml({ server, caPem: pki.authorities["server-ca"].certPem, user: admin }), { mode })
+}
+
+/** Where this machine reaches the server: on loopback, unless it listens on one address only. */
+function urlOf(host: string | undefined, port: number): string {
+  const address = host === undefined || host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host
+  return `https://${address.includes(":") ? `[${address}]` : address}:${port}`
+}
+
+/** The name that the aggregator and other front proxies have in their certificates. */
+const FRONT_PROXY = "system:auth-proxy"
+
+/** Certificates of the client authority are users; those of the request-header authority only count for speaking on behalf of others. */
+function certificateMeaning({ pki, clientCertificates = true }: ServingFiles, now: () => number) {
+  return ({ raw, commonName }: PeerCertificate): "user" | "front-proxy" | "nothing" => {
+    if (!clientCertificates) return "nothing"
+    const pem = `-----BEGIN CERTIFICATE-----\n${raw.toString("base64")}\n-----END CERTIFICATE-----\n`
+    if (verifyCertificate(pem, pki.authorities["client-ca"].certPem, now()).ok) return "user"
+    return commonName === FRONT_PROXY && verifyCertificate(pem, pki.authorities["request-header-ca"].certPem, now()).ok ? "front-proxy" : "nothing"
+  }
+}
+
+/** 10.43.0.1 of 10.43.0.0/16: the address of the Service `kubernetes`. */
+function firstAddress(cidr: string): string {
+  const [network = ""] = cidr.split("/")
+  return network.replace(/(\d+)$/, (last) => String(Number(last) + 1))
+}

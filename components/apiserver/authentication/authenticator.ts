@@ -1,0 +1,142 @@
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { PeerCertificate } from "../../../pkg/runtime/listen.ts"
+import type { UserInfo } from "../request.ts"
+
+export const AUTHENTICATED = "system:authenticated"
+export const UNAUTHENTICATED = "system:unauthenticated"
+export const ANONYMOUS: UserInfo = { name: "system:anonymous", groups: [UNAUTHENTICATED] }
+
+/** Judges a bearer token: the user; undefined when it is not one of this authenticator's; an error when it is, and does not hold. */
+export interface TokenAuthenticator {
+  /** `audiences`: for whom it has to be; the API server itself when left out. */
+  authenticate(token: string, audiences?: readonly string[]): TokenUser | { readonly error: string } | undefined
+}
+
+export interface TokenUser {
+  readonly user: UserInfo
+  /** Those of the asked audiences that the token is for. */
+  readonly audiences?: readonly string[]
+}
+
+/** What a request shows of its sender. */
+export interface Credentials {
+  readonly certificate: PeerCertificate | undefined
+  readonly authorization: string | undefined
+  /** Values of a header, by its lower-case name. */
+  header(name: string): readonly string[]
+  /** Every header name there is, in lower case. */
+  headerNames(): readonly string[]
+  readonly path: string
+}
+
+export interface AuthenticatorOptions {
+  readonly tokens: readonly TokenAuthenticator[]
+  /**
+   * What a verified certificate proves: `user`, that its subject asks; `front-proxy`, that its holder may say in X-Remote-* headers who does.
+   * Which of the two hangs on the authority that signed it. Asked once for each connection.
+   */
+  readonly meaningOf: (certificate: PeerCertificate) => "user" | "front-proxy" | "nothing"
+}
+
+export interface Authenticator {
+  /** Who asks. Throws Unauthorized when nobody known does. */
+  authenticate(credentials: Credentials): UserInfo
+  /** The chain of token authenticators alone: what a TokenReview asks. */
+  token(token: string, audiences?: readonly string[]): TokenUser | { readonly error: string } | undefined
+}
+
+/** Without credentials only these may be asked: what load balancers and probes need. Source: KEP-4633 (anonymous authentication by path). */
+const ANONYMOUS_PATHS: readonly string[] = ["/healthz", "/livez", "/readyz", "/version"]
+const isAnonymousPath = (path: string): boolean => ANONYMOUS_PATHS.some((prefix) => path === prefix || (path.startsWith(prefix) && path.charCodeAt(prefix.length) === 47))
+
+/**
+ * The authenticators in their order: front proxy, client certificate, bearer token, anonymous. The first that knows the sender decides.
+ * Source: pkg/kubeapiserver/authenticator/config.go.
+ */
+export function createAuthenticator({ tokens, meaningOf }: AuthenticatorOptions): Authenticator {
+  // Connections live long: what their certificate says is worked out once.
+  const byCertificate = new WeakMap<PeerCertificate, UserInfo | "front-proxy" | "nothing">()
+
+  function ofCertificate(certificate: PeerCertificate): UserInfo | "front-proxy" | "nothing" {
+    let found = byCertificate.get(certificate)
+    if (found === undefined) {
+      const { commonName, organizations } = certificate
+      const meaning = meaningOf(certificate)
+      found = meaning !== "user" ? meaning : commonName === "" ? "nothing" : { name: commonName, groups: [...organizations, AUTHENTICATED] }
+      byCertificate.set(certificate, found)
+    }
+    return found
+  }
+
+  function token(text: string, audiences?: readonly string[]): TokenUser | { readonly error: string } | undefined {
+    let refused: { readonly error: string } | undefined
+    for (const authenticator of tokens) {
+      const verdict = authenticator.authenticate(text, audiences)
+      if (verdict === undefined) continue
+      if ("user" in verdict) return verdict
+      refused = verdict
+    }
+    return refused
+  }
+
+  return {
+    token,
+    authenticate(credentials) {
+      const { certificate, authorization } = credentials
+      if (certificate !== undefined) {
+        const known = ofCertificate(certificate)
+        const user = known === "front-proxy" ? remoteUser(credentials) : known
+        if (user !== undefined && user !== "nothing") return user
+      }
+      const bearer = authorization === undefined ? tokenOfProtocols(credentials) : bearerOf(authorization)
+      if (bearer !== undefined) {
+        const verdict = token(bearer)
+        if (verdict !== undefined && "user" in verdict) return verdict.user
+        throw new ApiError("Unauthorized", "Unauthorized", undefined, verdict === undefined ? undefined : { cause: new Error(verdict.error) })
+      }
+      if (isAnonymousPath(credentials.path)) return ANONYMOUS
+      throw new ApiError("Unauthorized", "Unauthorized")
+    },
+  }
+}
+
+/** `Bearer <token>`, the scheme in any case. */
+function bearerOf(authorization: string): string | undefined {
+  if (authorization.length < 8 || authorization.charCodeAt(6) !== 32 || authorization.slice(0, 6).toLowerCase() !== "bearer") return undefined
+  const text = authorization.slice(7).trim()
+  return text === "" ? undefined : text
+}
+
+const PROTOCOL_PREFIX = "base64url.bearer.authorization.k8s.io."
+
+/** Browsers cannot set headers on a WebSocket, so the token may come as a subprotocol. Source: authentication/request/websocket/protocol.go. */
+function tokenOfProtocols({ header }: Credentials): string | undefined {
+  for (const value of header("sec-websocket-protocol")) {
+    const found = value.split(",").map((part) => part.trim()).find((part) => part.startsWith(PROTOCOL_PREFIX))
+    if (found !== undefined) return Buffer.from(found.slice(PROTOCOL_PREFIX.length), "base64url").toString("utf8")
+  }
+  return undefined
+}
+
+const EXTRA_PREFIX = "x-remote-extra-"
+
+/** The user that a trusted front proxy names. Source: authentication/request/headerrequest/requestheader.go. */
+function remoteUser({ header, headerNames }: Credentials): UserInfo | undefined {
+  const [name] = header("x-remote-user")
+  if (name === undefined || name === "") return undefined
+  const [uid] = header("x-remote-uid")
+  const extra: Record<string, readonly string[]> = {}
+  for (const key of headerNames()) if (key.startsWith(EXTRA_PREFIX)) extra[unescaped(key.slice(EXTRA_PREFIX.length))] = header(key)
+  return { name, groups: withAuthenticated(header("x-remote-group")), ...(uid === undefined ? {} : { uid }), ...(Object.keys(extra).length === 0 ? {} : { extra }) }
+}
+
+export const withAuthenticated = (groups: readonly string[]): readonly string[] => (groups.includes(AUTHENTICATED) || groups.includes(UNAUTHENTICATED) ? groups : [...groups, AUTHENTICATED])
+
+/** Extra keys may hold what a header name may not, percent-encoded. */
+export function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    return key
+  }
+}

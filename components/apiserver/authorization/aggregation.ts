@@ -1,0 +1,49 @@
+import { ClusterRole } from "../../../pkg/api/rbac/v1/clusterrole.ts"
+import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
+import type { Objects } from "../cacher/objects.ts"
+import { storageKey, storagePrefix } from "../cacher/view.ts"
+
+/** The rules of an aggregated role: those of every other role its selectors match, each once. Nothing when the role is not aggregated. */
+export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]): readonly PolicyRule[] | undefined {
+  const selectors = role.aggregationRule?.clusterRoleSelectors
+  if (selectors === undefined) return undefined
+  const rules: PolicyRule[] = []
+  for (const selector of selectors.map(fromLabelSelector)) {
+    for (const other of all) {
+      if (other.metadata.name === role.metadata.name || !selector.matches(other.metadata.labels ?? {})) continue
+      for (const rule of other.rules) if (!rules.some((known) => deepEqual(known, rule))) rules.push(rule)
+    }
+  }
+  return rules
+}
+
+/**
+ * Keeps aggregated cluster roles up to date whenever a cluster role changes; roles may aggregate aggregated ones, which settles after a few rounds.
+ * Source: pkg/controller/clusterroleaggregation. Differs from upstream: done in the API server, so that it needs no right to escalate.
+ */
+export function keepAggregated({ storage, objects, clock, log }: { readonly storage: Storage; readonly objects: Objects; readonly clock: Clock; readonly log: Logger }): () => void {
+  const resource = ClusterRole as unknown as Resource
+  const prefix = storagePrefix(resource, undefined)
+  const settle = () => {
+    const all = objects.list(ClusterRole)
+    for (const role of all) {
+      const rules = aggregatedRules(role, all)
+      if (rules === undefined || deepEqual(rules, role.rules)) continue
+      const expected = Number(role.metadata.resourceVersion)
+      storage.write({ key: storageKey(resource, role.metadata), object: { ...role, rules } as ClusterRole, expected, time: clock.now(), author: "system:controller:clusterrole-aggregation-controller" }).catch((error: unknown) => {
+        // Somebody changed it meanwhile: that change's event comes here again.
+        if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing"))) log.error("Cannot aggregate a cluster role", { role: role.metadata.name, error })
+      })
+    }
+  }
+  settle()
+  return storage.subscribe((events) => {
+    if (events.some(({ key }) => key.startsWith(prefix))) settle()
+  })
+}

@@ -1,0 +1,33 @@
+/** Roles within kube-system and kube-public. Facts from upstream's plugin/pkg/auth/authorizer/rbac/bootstrappolicy/namespace_policy.go. */
+import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
+import { EVENTS, on, READ } from "./bootstrap-rules.ts"
+import type { BootstrapBinding } from "./bootstrap-cluster-roles.ts"
+
+export interface BootstrapRole {
+  readonly namespace: string
+  readonly name: string
+  readonly rules: readonly PolicyRule[]
+}
+
+export const ROLES: readonly BootstrapRole[] = [
+  { namespace: "kube-system", name: "extension-apiserver-authentication-reader", rules: [on(READ, "core", "configmaps", "extension-apiserver-authentication")] },
+  { namespace: "kube-system", name: "system:controller:bootstrap-signer", rules: [on(READ, "core", "secrets")] },
+  { namespace: "kube-system", name: "system:controller:cloud-provider", rules: [on("create get list watch", "core", "configmaps")] },
+  { namespace: "kube-system", name: "system:controller:token-cleaner", rules: [on("get list watch delete", "core", "secrets"), EVENTS] },
+  {
+    namespace: "kube-system", name: "system::leader-locking-kube-controller-manager",
+    rules: [on("watch", "core", "configmaps"), on("get update", "core", "configmaps", "kube-controller-manager"), on("get watch list create update", "coordination.k8s.io", "leases")],
+  },
+  { namespace: "kube-system", name: "system::leader-locking-kube-scheduler", rules: [on("watch", "core", "configmaps"), on("get update", "core", "configmaps", "kube-scheduler")] },
+  { namespace: "kube-public", name: "system:controller:bootstrap-signer", rules: [on(READ, "core", "configmaps"), on("update", "core", "configmaps", "cluster-info"), EVENTS] },
+]
+
+export const ROLE_BINDINGS: readonly (BootstrapBinding & { readonly namespace: string; /** The role's name unless given. */ readonly name?: string })[] = [
+  { namespace: "kube-system", name: "system::extension-apiserver-authentication-reader", role: "extension-apiserver-authentication-reader", users: ["system:kube-controller-manager", "system:kube-scheduler"] },
+  { namespace: "kube-system", role: "system::leader-locking-kube-controller-manager", users: ["system:kube-controller-manager"], accounts: ["kube-system/kube-controller-manager", "kube-system/leader-election-controller"] },
+  { namespace: "kube-system", role: "system::leader-locking-kube-scheduler", users: ["system:kube-scheduler"], accounts: ["kube-system/kube-scheduler"] },
+  { namespace: "kube-system", role: "system:controller:bootstrap-signer", accounts: ["kube-system/bootstrap-signer"] },
+  { namespace: "kube-system", role: "system:controller:cloud-provider", accounts: ["kube-system/cloud-provider"] },
+  { namespace: "kube-system", role: "system:controller:token-cleaner", accounts: ["kube-system/token-cleaner"] },
+  { namespace: "kube-public", role: "system:controller:bootstrap-signer", accounts: ["kube-system/bootstrap-signer"] },
+]

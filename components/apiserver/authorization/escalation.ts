@@ -1,0 +1,63 @@
+/** Nobody may hand out more than he has: checks on writes of roles and bindings. Source: pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased. */
+import type { PolicyRule, RoleRef } from "../../../pkg/api/rbac/v1/rules.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { forbidden } from "../../../pkg/apimachinery/errors.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import type { KindHooks } from "../registry/context.ts"
+import type { ApiRequest, UserInfo } from "../request.ts"
+import type { Authorizer } from "./authorizer.ts"
+import type { RbacAuthorizer } from "./rbac.ts"
+import { notCovered } from "./rules.ts"
+
+const GROUP = "rbac.authorization.k8s.io"
+
+/** For Role and ClusterRole: whoever writes rules needs them all, or the verb `escalate`. */
+export const roleHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHooks => ({
+  checkWrite(request, object, old) {
+    const { rules = [], aggregationRule } = object as RoleLike
+    const before = old as RoleLike | undefined
+    if (before !== undefined && deepEqual(rules, before.rules) && deepEqual(aggregationRule, before.aggregationRule)) return
+    const { user, resource, namespace } = request
+    if (authorizer.authorize({ user, verb: "escalate", group: GROUP, version: "*", resource: resource.plural, namespace, name: object.metadata.name }).allowed) return
+    const wanted = aggregationRule === undefined ? rules : [...rules, { verbs: ["*"], apiGroups: ["*"], resources: ["*"] }, { verbs: ["*"], nonResourceURLs: ["*"] }]
+    refuseUncovered(request, object, rbac.rulesOf(user, namespace), wanted)
+  },
+})
+
+/** For RoleBinding and ClusterRoleBinding: whoever binds a role needs all its rules, or the verb `bind` on it. */
+export const bindingHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHooks => ({
+  checkWrite(request, object, old) {
+    const { roleRef, subjects } = object as BindingLike
+    const before = old as BindingLike | undefined
+    if (before !== undefined && deepEqual(roleRef, before.roleRef) && deepEqual(subjects, before.subjects)) return
+    const { user, namespace } = request
+    const resource = roleRef.kind === "ClusterRole" ? "clusterroles" : "roles"
+    if (authorizer.authorize({ user, verb: "bind", group: GROUP, version: "*", resource, namespace, name: roleRef.name }).allowed) return
+    const rules = rbac.rulesOfRole(roleRef, namespace)
+    if (rules === undefined) throw forbidden(request.resource, object.metadata.name ?? "", `${roleRef.kind.toLowerCase()}.${GROUP} ${JSON.stringify(roleRef.name)} not found`)
+    refuseUncovered(request, object, rbac.rulesOf(user, namespace), rules)
+  },
+})
+
+interface RoleLike extends KubeObject {
+  readonly rules?: readonly PolicyRule[]
+  readonly aggregationRule?: unknown
+}
+interface BindingLike extends KubeObject {
+  readonly roleRef: RoleRef
+  readonly subjects?: unknown
+}
+
+function refuseUncovered({ user, resource }: ApiRequest, { metadata }: KubeObject, held: readonly PolicyRule[], wanted: readonly PolicyRule[]): void {
+  const lacking = notCovered(held, wanted)
+  if (lacking.length === 0) return
+  const text = lacking.map(shown).sort().join("\n")
+  throw forbidden(resource, metadata.name ?? "", `user ${JSON.stringify(user.name)} (groups=${shownGroups(user)}) is attempting to grant RBAC permissions not currently held:\n${text}`)
+}
+
+const shownGroups = ({ groups }: UserInfo): string => `[${groups.map((group) => JSON.stringify(group)).join(" ")}]`
+
+function shown({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): string {
+  const parts = Object.entries({ NonResourceURLs: nonResourceURLs, APIGroups: apiGroups, Resources: resources, ResourceNames: resourceNames, Verbs: verbs })
+  return `{${parts.flatMap(([name, values]) => (values === undefined || values.length === 0 ? [] : `${name}:[${values.map((value) => JSON.stringify(value)).join(" ")}]`)).join(", ")}}`
+}

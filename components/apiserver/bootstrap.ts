@@ -1,0 +1,191 @@
+/**
+ * What every cluster has from its first moment on, made in one transaction: namespaces, roles and bindings, priority classes, the Service by which pods reach
+ * the API server. At later starts only what is missing or has changed is written. Sources: pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
+ * plugin/pkg/auth/authorizer/rbac/bootstrappolicy, pkg/registry/{rbac,scheduling}/rest.
+ */
+import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
+import { Endpoints } from "../../pkg/api/core/v1/endpoints.ts"
+import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
+import { Service } from "../../pkg/api/core/v1/service.ts"
+import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
+import { ClusterRole } from "../../pkg/api/rbac/v1/clusterrole.ts"
+import { ClusterRoleBinding } from "../../pkg/api/rbac/v1/clusterrolebinding.ts"
+import { Role } from "../../pkg/api/rbac/v1/role.ts"
+import { RoleBinding } from "../../pkg/api/rbac/v1/rolebinding.ts"
+import type { PolicyRule, Subject } from "../../pkg/api/rbac/v1/rules.ts"
+import { PriorityClass, SYSTEM_PRIORITIES } from "../../pkg/api/scheduling/v1/priorityclass.ts"
+import { decodeObject } from "../../pkg/apimachinery/decode.ts"
+import { deepEqual } from "../../pkg/apimachinery/equal.ts"
+import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
+import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
+import { uuid, type Random } from "../../pkg/clock/random.ts"
+import type { Storage, Write } from "../../pkg/storage/storage.ts"
+import { aggregatedRules } from "./authorization/aggregation.ts"
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, type BootstrapBinding } from "./authorization/bootstrap-cluster-roles.ts"
+import { CONTROLLER_ROLES } from "./authorization/bootstrap-controller-roles.ts"
+import { ROLE_BINDINGS, ROLES } from "./authorization/bootstrap-namespace-roles.ts"
+import { notCovered } from "./authorization/rules.ts"
+import { storageKey } from "./cacher/view.ts"
+import { ipText, type IpRange } from "./registry/core/service/ip-range.ts"
+
+export interface BootstrapOptions {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly random: Random
+  readonly serviceRange: IpRange
+  /** Where the API server is reached from inside the cluster. */
+  readonly advertiseAddress: string
+  readonly port: number
+  /** Authorities of client certificates and of the front proxy, for API servers that extend this one. */
+  readonly clientCaPem?: string
+  readonly frontProxyCaPem?: string
+}
+
+const AUTHOR = "system:apiserver"
+const AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"
+const RBAC_METADATA = { labels: { "kubernetes.io/bootstrapping": "rbac-defaults" }, annotations: { [AUTOUPDATE]: "true" } }
+
+export async function bootstrap(options: BootstrapOptions): Promise<void> {
+  const { storage } = options
+  const missing = (wanted: Wanted): Write | undefined => {
+    const current = storage.get(wanted.key)
+    if (current === undefined) return writeOf(options, wanted, newObject(options, wanted), 0)
+    const kept = wanted.reconcile?.(current.object, wanted.object)
+    return kept === undefined || deepEqual(kept, current.object) ? undefined : writeOf(options, wanted, kept, current.revision)
+  }
+  await storage.writeAll(wantedObjects(options).flatMap((wanted) => missing(wanted) ?? []))
+}
+
+/** An object that is to be there, and what a stored one has to be changed to; without `reconcile` it is left as it is. */
+interface Wanted {
+  readonly key: string
+  readonly resource: Resource
+  readonly object: KubeObject
+  reconcile?(stored: KubeObject, wanted: KubeObject): KubeObject
+}
+
+function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
+  const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"].map((name) => want(Namespace, { metadata: { name } }))
+  return [...namespaces, ...rbacObjects(), ...priorityClasses(), ...kubernetesService(options), ...authenticationConfig(options)]
+}
+
+/** A kind with types of its own, where only its being a kind matters. */
+interface AnyKind {
+  readonly group: string
+  readonly plural: string
+}
+
+function want(kind: AnyKind, object: object, reconcile?: Wanted["reconcile"]): Wanted {
+  const resource = kind as unknown as Resource
+  const decoded = decodeObject(resource, object).object
+  return { key: storageKey(resource, decoded.metadata), resource, object: decoded, ...(reconcile === undefined ? {} : { reconcile }) }
+}
+
+function newObject({ clock, random }: BootstrapOptions, { resource, object }: Wanted): KubeObject {
+  const now = timestamp(clock)
+  const prepared = resource.prepareForCreate?.(object, { now, uuid: () => uuid(random) }) ?? object
+  const generation = resource.generation === true ? { generation: 1 } : {}
+  return { ...prepared, metadata: { ...prepared.metadata, uid: uuid(random), creationTimestamp: now, ...generation } }
+}
+
+const writeOf = ({ clock }: BootstrapOptions, { key }: Wanted, object: KubeObject, expected: number): Write => ({ key, object, expected, time: clock.now(), author: AUTHOR })
+
+function rbacObjects(): readonly Wanted[] {
+  const controllers = Object.entries(CONTROLLER_ROLES)
+  const clusterRoles: ClusterRole[] = [
+    ...CLUSTER_ROLES.map(({ name, rules, labels, aggregates }) => clusterRole(name, rules, labels, aggregates)),
+    ...controllers.map(([name, rules]) => clusterRole(`system:controller:${name}`, rules, undefined, undefined)),
+  ]
+  // Aggregated roles may aggregate others: from the innermost, view, outwards.
+  for (const name of ["view", "edit", "admin"]) {
+    const index = clusterRoles.findIndex(({ metadata }) => metadata.name === name)
+    const role = clusterRoles[index]!
+    clusterRoles[index] = { ...role, rules: aggregatedRules(role, clusterRoles) ?? [] }
+  }
+  const bindings: readonly (BootstrapBinding & { readonly name?: string })[] = [...CLUSTER_ROLE_BINDINGS, ...controllers.map(([name]) => ({ role: `system:controller:${name}`, accounts: [`kube-system/${name}`] }))]
+  return [
+    ...clusterRoles.map((role) => want(ClusterRole, role, reconcileRole)),
+    ...bindings.map((binding) => want(ClusterRoleBinding, { metadata: { name: binding.role, ...RBAC_METADATA }, roleRef: { kind: "ClusterRole", name: binding.role }, subjects: subjectsOf(binding) }, reconcileBinding)),
+    ...ROLES.map(({ namespace, name, rules }) => want(Role, { metadata: { namespace, name, ...RBAC_METADATA }, rules }, reconcileRole)),
+    ...ROLE_BINDINGS.map((binding) => want(RoleBinding, { metadata: { namespace: binding.namespace, name: binding.name ?? binding.role, ...RBAC_METADATA }, roleRef: { kind: "Role", name: binding.role }, subjects: subjectsOf(binding) }, reconcileBinding)),
+  ]
+}
+
+const clusterRole = (name: string, rules: readonly PolicyRule[], labels: Readonly<Record<string, string>> | undefined, aggregates: readonly Readonly<Record<string, string>>[] | undefined): ClusterRole =>
+  decodeObject(ClusterRole, {
+    metadata: { name, ...RBAC_METADATA, labels: { ...RBAC_METADATA.labels, ...labels } }, rules,
+    ...(aggregates === undefined ? {} : { aggregationRule: { clusterRoleSelectors: aggregates.map((matchLabels) => ({ matchLabels })) } }),
+  }).object
+
+const subjectsOf = ({ users = [], groups = [], accounts = [] }: BootstrapBinding): readonly Subject[] => [
+  ...groups.map((name): Subject => ({ kind: "Group", name })), ...users.map((name): Subject => ({ kind: "User", name })),
+  ...accounts.map((account): Subject => { const [namespace = "", name = ""] = account.split("/"); return { kind: "ServiceAccount", namespace, name } }),
+]
+
+const isFixed = ({ metadata }: KubeObject): boolean => metadata.annotations?.[AUTOUPDATE] === "false"
+
+/** Rules and labels that a role lacks are added; what an administrator added stays. Source: component-helpers auth/rbac/reconciliation. */
+function reconcileRole(stored: KubeObject, wanted: KubeObject): KubeObject {
+  const role = stored as ClusterRole
+  const { rules, metadata, aggregationRule } = wanted as ClusterRole
+  if (isFixed(role)) return role
+  const labels = { ...metadata.labels, ...role.metadata.labels }
+  // The rules of an aggregated role are the aggregation's.
+  const lacking = aggregationRule === undefined ? rules.filter((rule) => notCovered(role.rules, [rule]).length > 0) : []
+  return { ...role, metadata: { ...role.metadata, labels }, rules: [...role.rules, ...lacking] } as ClusterRole
+}
+
+function reconcileBinding(stored: KubeObject, wanted: KubeObject): KubeObject {
+  const binding = stored as ClusterRoleBinding
+  if (isFixed(binding)) return binding
+  const { subjects = [] } = binding
+  const lacking = ((wanted as ClusterRoleBinding).subjects ?? []).filter((subject) => !subjects.some((known) => deepEqual(known, subject)))
+  return lacking.length === 0 ? binding : ({ ...binding, subjects: [...subjects, ...lacking] } as ClusterRoleBinding)
+}
+
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  "system-node-critical": "Used for system critical pods that must not be moved from their current node.",
+  "system-cluster-critical": "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+}
+const priorityClasses = (): readonly Wanted[] =>
+  Object.entries(SYSTEM_PRIORITIES).map(([name, value]) => want(PriorityClass, { metadata: { name }, value, description: DESCRIPTIONS[name] }))
+
+/** The Service `kubernetes`, its endpoints, which follow the server's address, and the range that cluster IPs come from. */
+function kubernetesService({ serviceRange, advertiseAddress, port, clock }: BootstrapOptions): readonly Wanted[] {
+  const ip = ipText(serviceRange.base + 1)
+  const metadata = { namespace: "default", name: "kubernetes" }
+  const takePart = (part: "subsets" | "endpoints" | "ports") => (stored: KubeObject, wanted: KubeObject): KubeObject => ({ ...stored, [part]: (wanted as unknown as Readonly<Record<string, unknown>>)[part] }) as KubeObject
+  const takeSlice = (stored: KubeObject, wanted: KubeObject) => takePart("ports")(takePart("endpoints")(stored, wanted), wanted)
+  return [
+    want(Service, {
+      metadata: { ...metadata, labels: { component: "apiserver", provider: "kubernetes" } },
+      spec: {
+        type: "ClusterIP", clusterIP: ip, clusterIPs: [ip], ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack", sessionAffinity: "None", internalTrafficPolicy: "Cluster",
+        ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: port }],
+      },
+    }, (stored, wanted) => ({ ...stored, spec: { ...(stored as Service).spec, ports: (wanted as Service).spec.ports } }) as Service),
+    want(Endpoints, { metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } }, subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: "https", port, protocol: "TCP" }] }] }, takePart("subsets")),
+    want(EndpointSlice, {
+      metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } }, addressType: "IPv4",
+      endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }], ports: [{ name: "https", port, protocol: "TCP" }],
+    }, takeSlice),
+    want(ServiceCIDR, {
+      metadata: { name: "kubernetes" }, spec: { cidrs: [serviceRange.cidr] },
+      status: { conditions: [{ type: "Ready", status: "True", reason: "", message: "Kubernetes default Service CIDR is ready", lastTransitionTime: timestamp(clock) }] },
+    }),
+  ]
+}
+
+/** From this, extension API servers learn whose certificates to trust. Source: pkg/controlplane/controller/clusterauthenticationtrust. */
+function authenticationConfig({ clientCaPem, frontProxyCaPem }: BootstrapOptions): readonly Wanted[] {
+  if (clientCaPem === undefined) return []
+  const data = {
+    "client-ca-file": clientCaPem,
+    ...(frontProxyCaPem === undefined ? {} : {
+      "requestheader-client-ca-file": frontProxyCaPem, "requestheader-allowed-names": `["system:auth-proxy"]`, "requestheader-extra-headers-prefix": `["X-Remote-Extra-"]`,
+      "requestheader-group-headers": `["X-Remote-Group"]`, "requestheader-uid-headers": `["X-Remote-Uid"]`, "requestheader-username-headers": `["X-Remote-User"]`,
+    }),
+  }
+  return [want(ConfigMap, { metadata: { namespace: "kube-system", name: "extension-apiserver-authentication" }, data }, (stored, wanted) => ({ ...stored, data: { ...(stored as ConfigMap).data, ...(wanted as ConfigMap).data } }) as ConfigMap)]
+}

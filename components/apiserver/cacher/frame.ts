@@ -1,0 +1,43 @@
+import type { Stored } from "../../../pkg/storage/storage.ts"
+
+export type FrameType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK"
+
+const encoder = new TextEncoder()
+
+/** One event as watchers get it. All watchers of an event share one frame, so each encoding of it is made once. */
+export class WatchFrame {
+  readonly type: FrameType
+  readonly stored: Stored
+  /** Made by the first who asks: watchers in this process never do. */
+  #encodings: Map<string, Uint8Array> | undefined
+  #line: Uint8Array | undefined
+
+  constructor(type: FrameType, stored: Stored) {
+    this.type = type
+    this.stored = stored
+  }
+
+  /** `{"type":…,"object":…}` and a line feed. */
+  get line(): Uint8Array {
+    return (this.#line ??= lineOf(this))
+  }
+
+  /** The frame in some representation (`protobuf`, `table` …), made by the first who asks. */
+  encoded(representation: string, encode: (frame: WatchFrame) => Uint8Array): Uint8Array {
+    const known = this.#encodings?.get(representation)
+    if (known !== undefined) return known
+    const bytes = encode(this)
+    this.#encodings ??= new Map<string, Uint8Array>()
+    this.#encodings.set(representation, bytes)
+    return bytes
+  }
+}
+
+function lineOf({ type, stored }: WatchFrame): Uint8Array {
+  const head = encoder.encode(`{"type":"${type}","object":`)
+  const line = new Uint8Array(head.length + stored.json.length + 2)
+  line.set(head)
+  line.set(stored.json, head.length)
+  line.set([0x7d, 0x0a], line.length - 2)
+  return line
+}

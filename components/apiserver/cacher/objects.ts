@@ -1,0 +1,20 @@
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Storage } from "../../../pkg/storage/storage.ts"
+import { storageKey, storagePrefix, viewOf } from "./view.ts"
+
+/** Typed reads of what is stored: for admission, authorization and the registry, which are close enough to need no client. */
+export class Objects {
+  readonly #storage: Storage
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+  get<T extends KubeObject>(resource: Resource<T>, ref: { readonly namespace?: string | undefined; readonly name?: string | undefined }): T | undefined {
+    const stored = this.#storage.get(storageKey(resource as Resource, ref))
+    return stored === undefined ? undefined : (viewOf(resource as Resource).shown(stored).object as T)
+  }
+  /** All, or those of one namespace, in the order of their keys. */
+  list<T extends KubeObject>(resource: Resource<T>, namespace?: string): readonly T[] {
+    const view = viewOf(resource as Resource)
+    return this.#storage.list(storagePrefix(resource as Resource, namespace)).map((stored) => view.shown(stored).object as T)
+  }
+}

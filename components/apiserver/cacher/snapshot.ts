@@ -1,0 +1,17 @@
+import { StorageError, type Storage, type Stored } from "../../../pkg/storage/storage.ts"
+
+/** Live objects under `prefix` as they were at `revision`, in key order. @throws StorageError compacted */
+export function listAt(storage: Storage, prefix: string, revision: number): readonly Stored[] {
+  const now = storage.list(prefix)
+  if (revision === storage.revision) return now
+  const events = storage.since(revision, prefix)
+  if (events.length === 0) return now
+  // What a key was before its first event after `revision` is what it was at `revision`.
+  const before = new Map<string, Stored | undefined>()
+  for (const { key, previous } of events) if (!before.has(key)) before.set(key, previous)
+  const kept = now.filter(({ key }) => !before.has(key))
+  for (const stored of before.values()) if (stored !== undefined) kept.push(stored)
+  return kept.sort((a, b) => (a.key < b.key ? -1 : 1))
+}
+
+export const isCompacted = (err: unknown): boolean => err instanceof StorageError && err.code === "compacted"

@@ -1,0 +1,81 @@
+/** What keeps the store from growing for ever: compaction of old history, and the end of objects that live for a time only (Events). */
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import { StorageError, type Storage, type Stored } from "../../../pkg/storage/storage.ts"
+import { storagePrefix } from "./view.ts"
+
+export interface UpkeepOptions {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly log: Logger
+  /** Kinds with `ttlSeconds`. */
+  readonly resources: readonly Resource[]
+  /** How long history is kept, in milliseconds. */
+  readonly historyMs: number
+}
+
+/** Compactions in one window of history. Each needs a timer, and an idle server should seldom wake. */
+const STEPS = 4
+/** Revisions kept at most, whatever their age: about 1 KB each. */
+const MOST_REVISIONS = 200_000
+/** Objects whose time is up are looked for this often at most. */
+const EXPIRY_INTERVAL_MS = 60_000
+
+export function startUpkeep(options: UpkeepOptions): () => void {
+  const stops = [startCompaction(options), ...options.resources.filter(({ ttlSeconds }) => ttlSeconds !== undefined).map((resource) => startExpiry(options, resource))]
+  return () => stops.forEach((stop) => stop())
+}
+
+/** Remembers the revision at regular times; what is older than the window by such a mark goes. Source of the idea: apiserver etcd3/compact.go. */
+function startCompaction({ storage, clock, historyMs }: UpkeepOptions): () => void {
+  const marks: number[] = [storage.revision]
+  const tick = () => {
+    marks.push(storage.revision)
+    const old = marks.length > STEPS ? marks.shift()! : 0
+    const upTo = Math.max(old, storage.revision - MOST_REVISIONS)
+    if (upTo > storage.compactedRevision) storage.compact(upTo)
+    timer = clock.setTimeout(tick, historyMs / STEPS, "upkeep")
+  }
+  let timer = clock.setTimeout(tick, historyMs / STEPS, "upkeep")
+  return () => timer.cancel()
+}
+
+/** No timer runs while there is nothing to end. */
+function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource): () => void {
+  const prefix = storagePrefix(resource, undefined)
+  const life = resource.ttlSeconds! * 1000
+  let timer: Timer | undefined
+  const arm = (inMs: number) => (timer ??= clock.setTimeout(sweep, Math.max(inMs, EXPIRY_INTERVAL_MS), "upkeep"))
+  // Next when the oldest of those that stay is due: what comes meanwhile is younger.
+  const sweep = () => {
+    timer = undefined
+    let oldest: number | undefined
+    for (const stored of storage.list(prefix)) {
+      const age = ageOf(stored, clock.now())
+      if (age >= life) end(stored)
+      else oldest = Math.max(oldest ?? 0, age)
+    }
+    if (oldest !== undefined) arm(life - oldest)
+  }
+  const end = ({ key, revision }: Stored) => {
+    storage.write({ key, object: null, expected: revision, time: clock.now(), author: "system:apiserver", highChurn: resource.highChurn === true }).catch((error: unknown) => {
+      if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing"))) log.error("Cannot end an object whose time is up", { key, error })
+    })
+  }
+  if (storage.list(prefix).length > 0) arm(0)
+  const unsubscribe = storage.subscribe((events) => {
+    if (timer === undefined && events.some(({ key }) => key.startsWith(prefix))) arm(0)
+  })
+  return () => {
+    unsubscribe()
+    timer?.cancel()
+  }
+}
+
+/** An Event that is repeated lives on from its last time. */
+function ageOf({ object }: Stored, now: number): number {
+  const { lastTimestamp, eventTime, series } = object as { lastTimestamp?: string; eventTime?: string; series?: { lastObservedTime?: string } } & Stored["object"]
+  const times = [object.metadata.creationTimestamp, lastTimestamp, eventTime, series?.lastObservedTime].map((time) => (time === undefined ? Number.NaN : Date.parse(time))).filter((time) => !Number.isNaN(time))
+  return times.length === 0 ? 0 : now - Math.max(...times)
+}

@@ -1,0 +1,146 @@
+import { describe, expect, test } from "bun:test"
+import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
+import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import { silent } from "../../../pkg/log/log.ts"
+import { MemoryStorage } from "../../../pkg/storage/memory.ts"
+import type { RegistryContext } from "../registry/context.ts"
+import { watch } from "../registry/watch.ts"
+import type { RequestOptions } from "../request.ts"
+import type { WatchFrame } from "./frame.ts"
+import { startUpkeep } from "./upkeep.ts"
+import { WatchHub } from "./watch-hub.ts"
+
+const resource = ConfigMap as unknown as Resource
+
+/** Real turns of the event loop, but time that the test moves. */
+function handClock() {
+  let now = 0
+  const timers = new Set<{ at: number; run: () => void }>()
+  const clock: Clock = {
+    ...realClock, now: () => now, monotonic: () => now,
+    setTimeout(run, ms) {
+      const timer = { at: now + ms, run }
+      timers.add(timer)
+      return { cancel: () => void timers.delete(timer) }
+    },
+  }
+  const pass = (ms: number) => {
+    for (const end = now + ms; ; ) {
+      const next = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0]
+      if (next === undefined) return void (now = end)
+      timers.delete(next)
+      now = next.at
+      next.run()
+    }
+  }
+  return { clock, pass, timers }
+}
+
+function stage() {
+  const { clock, pass, timers } = handClock()
+  const storage = new MemoryStorage({ clock, frozen: true })
+  const hub = new WatchHub({ storage, clock })
+  const put = (name: string, labels: Record<string, string> = {}) =>
+    storage.write({ key: `/registry/core/configmaps/default/${name}`, object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default", labels } }, expected: undefined, time: clock.now(), author: "x" })
+  const open = (options: RequestOptions, accept: (frames: readonly WatchFrame[]) => boolean = () => true) => {
+    const seen: string[] = []
+    const frames: WatchFrame[] = []
+    let end: { error: ApiError | undefined } | undefined
+    const handle = watch({ storage, hub } as unknown as RegistryContext, { user: { name: "x", groups: [] }, verb: "watch", resource, namespace: "default", options, warn: () => undefined }, {
+      send(sent) {
+        for (const frame of sent) {
+          frames.push(frame)
+          const { name, resourceVersion, annotations } = frame.stored.object.metadata
+          seen.push(`${frame.type} ${name ?? ""}@${resourceVersion}${annotations?.["k8s.io/initial-events-end"] === "true" ? " end" : ""}`)
+        }
+        return accept(sent)
+      },
+      end: (error) => void (end = { error }),
+    })
+    return { seen, frames, handle, ended: () => end }
+  }
+  return { storage, hub, put, open, pass, timers, clock }
+}
+
+describe("a watch", () => {
+  test("begins with what there is, or after a revision", async () => {
+    const { put, open } = stage()
+    await put("a")
+    await put("b")
+    expect(open({}).seen).toEqual(["ADDED a@1", "ADDED b@2"])
+    expect(open({ resourceVersion: "0" }).seen).toEqual(["ADDED a@1", "ADDED b@2"])
+    expect(open({ resourceVersion: "1" }).seen).toEqual(["ADDED b@2"])
+    const late = open({ resourceVersion: "2" })
+    await put("b")
+    expect(late.seen).toEqual(["MODIFIED b@3"])
+  })
+
+  test("marks the end of its initial events when asked", async () => {
+    const { put, open } = stage()
+    await put("a")
+    expect(open({ sendInitialEvents: true, resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: true }).seen).toEqual(["ADDED a@1", "BOOKMARK @1 end"])
+    expect(open({ sendInitialEvents: false, resourceVersionMatch: "NotOlderThan" }).seen).toEqual([])
+    expect(() => open({ sendInitialEvents: true })).toThrow("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+  })
+
+  test("ends with 410 when the log no longer reaches back, and is refused a revision that is still to come", async () => {
+    const { put, open, storage } = stage()
+    for (const name of ["a", "b", "c"]) await put(name)
+    storage.compact(2)
+    expect(open({ resourceVersion: "1" }).ended()?.error).toMatchObject({ code: 410, reason: "Expired", message: "too old resource version: 1 (2)" })
+    expect(() => open({ resourceVersion: "99" })).toThrow("Too large resource version: 99, current: 3")
+  })
+
+  test("hears by bookmarks how far the log is, and of its time-out", async () => {
+    const { put, open, storage, pass, timers } = stage()
+    await put("a")
+    const watch = open({ resourceVersion: "1", allowWatchBookmarks: true, timeoutSeconds: 90 })
+    await storage.write({ key: "/registry/core/secrets/default/s", object: { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } }, expected: 0, time: 0, author: "x" })
+    pass(60_000)
+    expect(watch.seen).toEqual(["BOOKMARK @2"])
+    pass(30_000)
+    expect(watch.ended()).toEqual({ error: undefined })
+    expect(timers.size).toBe(0)
+  })
+
+  test("is closed when it is too slow, and the others go on", async () => {
+    const { put, open } = stage()
+    const slow = open({ resourceVersion: "0" }, () => false)
+    const quick = open({ resourceVersion: "0" })
+    await put("a")
+    await put("b")
+    expect(slow.seen).toEqual(["ADDED a@1"])
+    expect(slow.ended()).toBeDefined()
+    expect(quick.seen).toEqual(["ADDED a@1", "ADDED b@2"])
+  })
+
+  test("shares one frame, and its bytes, with all watches that see the same", async () => {
+    const { put, open } = stage()
+    const [one, two, some] = [open({}), open({}), open({ labelSelector: "x=1" })]
+    await put("a", { x: "1" })
+    expect(one.frames[0]!.line).toBe(two.frames[0]!.line)
+    expect(new TextDecoder().decode(some.frames[0]!.line)).toBe(`{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default","labels":{"x":"1"},"resourceVersion":"1"}}}\n`)
+  })
+})
+
+describe("upkeep", () => {
+  test("compacts what is older than the window, and ends objects whose time is up", async () => {
+    const { storage, put, clock, pass, timers } = stage()
+    const stop = startUpkeep({ storage, clock, log: silent, resources: [{ ...resource, ttlSeconds: 3600 }], historyMs: 4000 })
+    await storage.write({ key: "/registry/core/configmaps/default/old", object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "old", creationTimestamp: "1970-01-01T00:00:00Z" } }, expected: 0, time: 0, author: "x" })
+    await put("a")
+    pass(3000)
+    expect(storage.compactedRevision).toBe(0)
+    pass(3000)
+    expect(storage.compactedRevision).toBe(2)
+    pass(3_600_000)
+    await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(storage.list("/registry/core/configmaps/").map(({ key }) => key)).toEqual(["/registry/core/configmaps/default/a"])
+    stop()
+    expect(timers.size).toBe(0)
+  })
+})

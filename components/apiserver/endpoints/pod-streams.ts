@@ -1,0 +1,152 @@
+import type { Duplex } from "node:stream"
+import { badRequest, ApiError, notFound } from "../../../pkg/apimachinery/errors.ts"
+import type { NodeConnector, NodeConnectors, LogOptions, PodTarget } from "../../../pkg/component/node-connector.ts"
+import type { Pod as PodKind } from "../../../pkg/api/core/v1/pod.ts"
+import { acceptPortForward } from "../../../pkg/streaming/port-forward.ts"
+import { acceptRemoteCommand, type CommandStreams, type RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
+import type { Exchange, Upgrade } from "../http/exchange.ts"
+import type { Query } from "../http/query.ts"
+import { drained } from "../http/send-parts.ts"
+import { isTrue, type RequestInfo } from "../http/request-info.ts"
+import type { ConnectionEntry, Live } from "./connect.ts"
+
+/**
+ * `pods/log`, `exec`, `attach` and `portforward`: what a client asks is checked here, then handed to the node that runs the pod.
+ * Source: pkg/registry/core/pod/strategy.go (LogLocation, ExecLocation …) and pkg/registry/core/pod/rest.
+ */
+export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<string, ConnectionEntry>> {
+  const podOf = ({ namespace, name }: RequestInfo): PodKind => {
+    const pod = live("pods", { namespace, name })
+    if (pod === undefined) throw notFound({ group: "", plural: "pods" }, name)
+    return pod as PodKind
+  }
+  const nodeOf = ({ metadata, spec }: PodKind): NodeConnector => {
+    const { nodeName = "" } = spec
+    if (nodeName === "") throw badRequest(`pod ${metadata.name} does not have a host assigned`)
+    const connector = nodes.get(nodeName)
+    if (connector === undefined) throw new ApiError("ServiceUnavailable", `Cannot reach node ${JSON.stringify(nodeName)}, which runs pod ${JSON.stringify(metadata.name)}: its kubelet is not connected to this server`)
+    return connector
+  }
+
+  const command = (run: (connector: NodeConnector, pod: PodTarget, container: string, query: Query, streams: CommandStreams, accept: () => Promise<RemoteCommandSession | undefined>) => Promise<void>, options: { attach: boolean }): ConnectionEntry => ({
+    verbs: ["get", "create"],
+    async connect(exchange, info) {
+      const pod = podOf(info)
+      const { query } = info
+      const container = containerOf(pod, query.get("container"), options)
+      const connector = nodeOf(pod)
+      const streams = streamsOf(query)
+      const upgrade = upgradeOf(exchange)
+      await run(connector, targetOf(pod), container, query, streams, () => upgraded(exchange, upgrade, (req, socket, head) => acceptRemoteCommand(req, socket, head, streams)))
+    },
+  })
+
+  return {
+    "pods/log": {
+      verbs: ["get"],
+      async connect(exchange, info) {
+        const pod = podOf(info)
+        const options = logOptionsOf(info.query, containerOf(pod, info.query.get("container"), { attach: false }))
+        await sendLog(exchange, await nodeOf(pod).logs(targetOf(pod), options, goneSignal(exchange)))
+      },
+    },
+    "pods/exec": command((connector, pod, container, query, streams, accept) => {
+      const argv = query.all("command")
+      if (argv.length === 0) throw badRequest("you must specify at least one command for the container")
+      return connector.exec(pod, { container, command: argv, streams }, accept)
+    }, { attach: false }),
+    "pods/attach": command((connector, pod, container, _query, streams, accept) => connector.attach(pod, { container, streams }, accept), { attach: true }),
+    "pods/portforward": {
+      verbs: ["get", "create"],
+      async connect(exchange, info) {
+        const pod = podOf(info)
+        const connector = nodeOf(pod)
+        const upgrade = upgradeOf(exchange)
+        await connector.portForward(targetOf(pod), () => upgraded(exchange, upgrade, acceptPortForward))
+      },
+    },
+  }
+}
+
+const targetOf = ({ metadata: { namespace = "", name = "", uid = "" } }: PodKind): PodTarget => ({ namespace, name, uid })
+
+/** Throws BadRequest when the client did not ask to leave HTTP. */
+function upgradeOf({ upgrade }: Exchange): Upgrade {
+  if (upgrade === undefined) throw badRequest("Upgrade request required")
+  return upgrade
+}
+
+/** Hands the raw connection over. */
+function upgraded<T>({ req }: Exchange, { answer, socket, head }: Upgrade, accept: (req: Exchange["req"], socket: Duplex, head: Buffer) => Promise<T>): Promise<T> {
+  answer.upgraded()
+  return accept(req, socket, head)
+}
+
+/** The container that is meant: the one named, the one annotated as default, the only one. Source: pkg/registry/core/pod/strategy.go. */
+function containerOf({ metadata, spec }: PodKind, asked: string | undefined, { attach }: { attach: boolean }): string {
+  const containers = spec.containers.map(({ name }) => name)
+  const inits = (spec.initContainers ?? []).map(({ name }) => name)
+  const ephemeral = (spec.ephemeralContainers ?? []).map(({ name }) => name)
+  if (asked !== undefined && asked !== "") {
+    if (![...containers, ...inits, ...ephemeral].includes(asked)) throw badRequest(`container ${asked} is not valid for pod ${metadata.name}`)
+    return asked
+  }
+  const preferred = metadata.annotations?.["kubectl.kubernetes.io/default-container"]
+  if (preferred !== undefined && containers.includes(preferred)) return preferred
+  if (containers.length === 1) return containers[0]!
+  const others = inits.length > 0 && !attach ? ` or one of the init containers: [${inits.join(" ")}]` : ""
+  throw badRequest(`a container name must be specified for pod ${metadata.name}, choose one of: [${containers.join(" ")}]${others}`)
+}
+
+function streamsOf(query: Query): CommandStreams {
+  const on = (name: string) => isTrue(query.get(name))
+  const streams = { stdin: on("stdin"), stdout: on("stdout"), stderr: on("stderr"), tty: on("tty") }
+  if (!streams.stdin && !streams.stdout && !streams.stderr) throw badRequest("you must specify at least 1 of stdin, stdout, stderr")
+  return streams
+}
+
+/** Source: pkg/apis/core/validation ValidatePodLogOptions. */
+function logOptionsOf(query: Query, container: string): LogOptions {
+  const number = (name: string, least: number): number | undefined => {
+    const text = query.get(name)
+    if (text === undefined || text === "") return undefined
+    if (!/^-?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
+    if (Number(text) < least) throw new ApiError("Invalid", `PodLogOptions "" is invalid: ${name}: Invalid value: ${text}: must be greater than ${least === 0 ? "or equal to 0" : "0"}`, { kind: "PodLogOptions", causes: [{ reason: "FieldValueInvalid", field: name, message: `Invalid value: ${text}: must be greater than ${least === 0 ? "or equal to 0" : "0"}` }] })
+    return Number(text)
+  }
+  const sinceSeconds = number("sinceSeconds", 1)
+  const sinceTime = query.get("sinceTime")
+  const tailLines = number("tailLines", 0)
+  const limitBytes = number("limitBytes", 1)
+  const stream = query.get("stream")
+  if (sinceTime !== undefined && sinceSeconds !== undefined) throw badRequest("at most one of sinceTime or sinceSeconds may be specified")
+  if (sinceTime !== undefined && Number.isNaN(Date.parse(sinceTime))) throw badRequest(`parsing time ${JSON.stringify(sinceTime)}: must be RFC 3339`)
+  if (stream !== undefined && stream !== "All" && stream !== "Stdout" && stream !== "Stderr") throw badRequest(`stream: Unsupported value: ${JSON.stringify(stream)}: supported values: "All", "Stderr", "Stdout"`)
+  return {
+    container, follow: isTrue(query.get("follow")), previous: isTrue(query.get("previous")), timestamps: isTrue(query.get("timestamps")),
+    ...(sinceSeconds === undefined ? {} : { sinceSeconds }), ...(sinceTime === undefined ? {} : { sinceTime }), ...(tailLines === undefined ? {} : { tailLines }),
+    ...(limitBytes === undefined ? {} : { limitBytes }), ...(stream === undefined ? {} : { stream }),
+  }
+}
+
+/** Aborts when the client is gone. */
+function goneSignal({ res }: Exchange): AbortSignal {
+  const gone = new AbortController()
+  res.once("close", () => gone.abort())
+  return gone.signal
+}
+
+async function sendLog(exchange: Exchange, log: AsyncIterable<Uint8Array>): Promise<void> {
+  const { res } = exchange
+  const begin = () => {
+    if (!res.headersSent) res.writeHead(200, exchange.headers("text/plain"))
+  }
+  // A followed log may say nothing for long: the client learns at once that it is open.
+  begin()
+  res.write("")
+  for await (const part of log) {
+    if (res.destroyed) return
+    if (!res.write(part)) await drained(res)
+  }
+  res.end()
+}

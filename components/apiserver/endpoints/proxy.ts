@@ -1,0 +1,153 @@
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http"
+import { request as httpsRequest } from "node:https"
+import { connect as connectTcp } from "node:net"
+import { connect as connectTls } from "node:tls"
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { NodeConnectors } from "../../../pkg/component/node-connector.ts"
+import type { Random } from "../../../pkg/clock/random.ts"
+import { isHttp2 } from "../../../pkg/runtime/listen.ts"
+import type { Exchange, Upgrade } from "../http/exchange.ts"
+import type { RequestInfo } from "../http/request-info.ts"
+import type { ConnectionEntry, Live } from "./connect.ts"
+import { podTarget, serviceTarget, splitProxyName, type ProxyTarget } from "./proxy-target.ts"
+import { rewriteHtml } from "./rewrite-html.ts"
+
+const VERBS = ["get", "create", "update", "patch", "delete", ""]
+
+/**
+ * `pods/proxy`, `services/proxy` and `nodes/proxy`: requests passed on as they are to what runs in the cluster, upgrades included.
+ * Source: apimachinery pkg/util/proxy/upgradeaware.go and transport.go.
+ */
+export function proxies({ live, nodes, random }: { readonly live: Live; readonly nodes: NodeConnectors; readonly random: Random }): Readonly<Record<string, ConnectionEntry>> {
+  const entry = (target: (info: RequestInfo) => ProxyTarget): ConnectionEntry => ({ verbs: VERBS, connect: (exchange, info) => pass(exchange, info, target(info)) })
+  return {
+    "pods/proxy": entry((info) => podTarget(info, live)),
+    "services/proxy": entry((info) => serviceTarget(info, live, random)),
+    "nodes/proxy": {
+      verbs: VERBS,
+      async connect(exchange, info) {
+        const { name } = splitProxyName(info.name)
+        const proxy = nodes.get(name)?.proxy
+        if (proxy === undefined) throw new ApiError("ServiceUnavailable", `Cannot reach node ${JSON.stringify(name)}: its kubelet is not connected to this server`)
+        const response = await proxy(new Request(`http://node${pathAndQuery(info)}`, { method: exchange.req.method ?? "GET" }))
+        exchange.send(response.status, response.headers.get("content-type") ?? "text/plain", new Uint8Array(await response.arrayBuffer()))
+      },
+    },
+  }
+}
+
+const pathAndQuery = ({ rest, query }: RequestInfo): string => (query.raw === "" ? rest || "/" : `${rest || "/"}?${query.raw}`)
+
+/** The part of the path that stands for the target: what links in its pages must begin with. */
+function prefixOf(exchange: Exchange, { rest }: RequestInfo): string {
+  const [path = ""] = (exchange.req.url ?? "").split("?")
+  return path.slice(0, path.length - rest.length)
+}
+
+function pass(exchange: Exchange, info: RequestInfo, target: ProxyTarget): Promise<void> {
+  const { req, res, upgrade } = exchange
+  if (upgrade !== undefined) return passUpgrade(exchange, info, target, upgrade)
+  // Relative links of the page at the root only work under a path that ends in a slash.
+  if (info.rest === "" && (req.method === "GET" || req.method === "HEAD")) {
+    res.setHeader("Location", `${prefixOf(exchange, info)}/${info.query.raw === "" ? "" : `?${info.query.raw}`}`)
+    exchange.sendText(301, "")
+    return Promise.resolve()
+  }
+  return new Promise((resolve, reject) => {
+    const send = target.scheme === "https" ? httpsRequest : httpRequest
+    // Certificates inside the cluster are nobody's to verify here, as upstream has it.
+    const outgoing = send({ host: target.host, port: target.port, method: req.method, path: pathAndQuery(info), headers: forwarded(exchange, target), rejectUnauthorized: false, agent: false })
+    outgoing.once("error", (err: Error) => {
+      outgoing.destroy()
+      if (res.headersSent) res.destroy()
+      reject(new ApiError("ServiceUnavailable", `error trying to reach service: ${err.message}`))
+    })
+    outgoing.once("response", (incoming: IncomingMessage) => {
+      incoming.once("error", () => res.destroy())
+      res.once("close", () => {
+        incoming.destroy()
+        resolve()
+      })
+      answer(exchange, info, target, incoming)
+    })
+    res.once("close", () => outgoing.destroy())
+    req.pipe(outgoing)
+  })
+}
+
+function answer(exchange: Exchange, info: RequestInfo, target: ProxyTarget, incoming: IncomingMessage): void {
+  const { res } = exchange
+  const prefix = prefixOf(exchange, info)
+  const headers: OutgoingHttpHeaders = { "Audit-Id": exchange.auditId }
+  for (const [name, value] of Object.entries(incoming.headers)) if (value !== undefined && !HOP_BY_HOP.includes(name)) headers[name] = value
+  if (typeof headers.location === "string") headers.location = relocated(headers.location, target, prefix)
+  const isPage = (incoming.headers["content-type"] ?? "").startsWith("text/html") && incoming.headers["content-encoding"] === undefined
+  if (!isPage) {
+    res.writeHead(incoming.statusCode ?? 502, headers)
+    incoming.pipe(res)
+    return
+  }
+  const parts: Buffer[] = []
+  incoming.on("data", (part: Buffer) => parts.push(part))
+  incoming.once("end", () => {
+    const page = Buffer.from(rewriteHtml(Buffer.concat(parts).toString("latin1"), prefix), "latin1")
+    delete headers["content-length"]
+    res.writeHead(incoming.statusCode ?? 502, { ...headers, "content-length": String(page.length) })
+    res.end(page)
+  })
+}
+
+/** A redirect within the target has to stay under the proxy's path. */
+function relocated(location: string, { host, port }: ProxyTarget, prefix: string): string {
+  if (location.startsWith("/") && !location.startsWith("//")) return location.startsWith(prefix) ? location : prefix + location
+  if (!URL.canParse(location)) return location
+  const url = new URL(location)
+  return url.hostname === host && Number(url.port || (url.protocol === "https:" ? 443 : 80)) === port ? prefix + url.pathname + url.search + url.hash : location
+}
+
+const HOP_BY_HOP: readonly string[] = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "te", "trailer", "upgrade"]
+
+/** The client's headers, without those that concern this connection or prove who the client is. */
+function forwarded(exchange: Exchange, { host, port }: ProxyTarget): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {}
+  for (const [name, value] of Object.entries(exchange.req.headers)) {
+    if (value === undefined || name.startsWith(":") || name === "authorization" || name === "host" || name.startsWith("impersonate-") || HOP_BY_HOP.includes(name)) continue
+    headers[name] = value
+  }
+  headers.host = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`
+  headers["x-forwarded-proto"] = "https"
+  headers["x-forwarded-uri"] = exchange.req.url ?? "/"
+  const original = exchange.req.headers.host ?? exchange.req.headers[":authority"]
+  if (typeof original === "string") headers["x-forwarded-host"] = original
+  // A body of unknown length arrives over HTTP/2 without saying so.
+  if (isHttp2(exchange.res) && headers["content-length"] === undefined && exchange.req.method !== "GET" && exchange.req.method !== "HEAD") headers["transfer-encoding"] = "chunked"
+  return headers
+}
+
+/** Joins the two connections; what the target answers goes to the client as it is. */
+function passUpgrade(exchange: Exchange, info: RequestInfo, target: ProxyTarget, { socket, head, answer: pending }: Upgrade): Promise<void> {
+  const { req } = exchange
+  const remote = target.scheme === "https" ? connectTls({ host: target.host, port: target.port, rejectUnauthorized: false }) : connectTcp({ host: target.host, port: target.port })
+  return new Promise((resolve, reject) => {
+    remote.once("error", (err: Error) => {
+      if (pending.headersSent) socket.destroy()
+      reject(new ApiError("ServiceUnavailable", `error trying to reach service: ${err.message}`))
+    })
+    remote.once(target.scheme === "https" ? "secureConnect" : "connect", () => {
+      pending.upgraded()
+      const headers = { ...forwarded(exchange, target), connection: "Upgrade", upgrade: req.headers.upgrade ?? "" }
+      const lines = Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one) => `${name}: ${one}\r\n`))
+      remote.write(`${req.method} ${pathAndQuery(info)} HTTP/1.1\r\n${lines.join("")}\r\n`)
+      if (head.length > 0) remote.write(head)
+      socket.pipe(remote)
+      remote.pipe(socket)
+      const over = () => {
+        remote.destroy()
+        socket.destroy()
+        resolve()
+      }
+      remote.once("close", over)
+      socket.once("close", over)
+    })
+  })
+}

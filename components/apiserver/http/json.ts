@@ -1,0 +1,147 @@
+import { badRequest } from "../../../pkg/apimachinery/errors.ts"
+
+/** A parsed body and what was doubtful about its text. */
+export interface Parsed {
+  readonly value: unknown
+  /** Fields that stand twice, in Kubernetes' words; the last one counts. */
+  readonly faults: readonly string[]
+}
+
+const NO_FAULTS: readonly string[] = []
+
+/** At most so many faults are told. Source: sigs.k8s.io/json strict errors limit. */
+const MOST_FAULTS = 100
+/** Deeper nesting is refused, before any recursion over the value. Source: encoding/json maxNestingDepth. */
+const MAX_DEPTH = 10_000
+
+/**
+ * Parses JSON text, remembering fields that stand twice, which JSON.parse silently merges.
+ * Throws BadRequest when it is no JSON.
+ */
+export function parseJson(text: string): Parsed {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (err) {
+    throw badRequest(`couldn't get version/kind; json parse error: ${(err as Error).message}`)
+  }
+  // A field written twice leaves fewer keys in the value than there are colons in the text: cheap to see, and seldom true.
+  const colons = countColons(text)
+  return { value, faults: colons === countKeys(value) ? NO_FAULTS : duplicateFields(text) }
+}
+
+/** Colons outside strings. Throws BadRequest when the nesting is too deep. */
+function countColons(text: string): number {
+  let colons = 0
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case QUOTE:
+        i = endOfString(text, i)
+        break
+      case COLON:
+        colons++
+        break
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        if (++depth > MAX_DEPTH) throw badRequest("json: exceeded max depth")
+        break
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        depth--
+    }
+  }
+  return colons
+}
+
+const QUOTE = 34
+const COMMA = 44
+const COLON = 58
+const OPEN_BRACKET = 91
+const BACKSLASH = 92
+const CLOSE_BRACKET = 93
+const OPEN_BRACE = 123
+const CLOSE_BRACE = 125
+
+/** The index of the quote that ends the string beginning at `start`. */
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1)
+  while (end > 0) {
+    let slashes = 0
+    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++
+    if (slashes % 2 === 0) return end
+    end = text.indexOf('"', end + 1)
+  }
+  return text.length
+}
+
+function countKeys(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === "object" && item !== null) count += countKeys(item)
+    return count
+  }
+  for (const key in value) {
+    count++
+    const item = (value as Record<string, unknown>)[key]
+    if (typeof item === "object" && item !== null) count += countKeys(item)
+  }
+  return count
+}
+
+/** Names the fields that stand twice, with their paths: `duplicate field "spec.containers[0].name"`. `text` is valid JSON. */
+function duplicateFields(text: string): readonly string[] {
+  interface Level {
+    readonly path: string
+    readonly seen: Set<string> | undefined
+    index: number
+    key: string
+  }
+  const faults: string[] = []
+  const levels: Level[] = []
+  const child = (): string => {
+    const parent = levels[levels.length - 1]
+    if (parent === undefined) return ""
+    if (parent.seen === undefined) return `${parent.path}[${parent.index}]`
+    return parent.path === "" ? parent.key : `${parent.path}.${parent.key}`
+  }
+  let wantsKey = false
+  for (let i = 0; i < text.length; i++) {
+    const level = levels[levels.length - 1]
+    switch (text.charCodeAt(i)) {
+      case OPEN_BRACE:
+        levels.push({ path: child(), seen: new Set(), index: 0, key: "" })
+        wantsKey = true
+        break
+      case OPEN_BRACKET:
+        levels.push({ path: child(), seen: undefined, index: 0, key: "" })
+        wantsKey = false
+        break
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        levels.pop()
+        wantsKey = false
+        break
+      case COMMA:
+        if (level === undefined) break
+        level.index++
+        wantsKey = level.seen !== undefined
+        break
+      case QUOTE: {
+        const end = endOfString(text, i)
+        if (wantsKey && level?.seen !== undefined) {
+          level.key = JSON.parse(text.slice(i, end + 1)) as string
+          wantsKey = false
+          if (level.seen.has(level.key) && faults.length < MOST_FAULTS) {
+            const fault = `duplicate field ${JSON.stringify(child())}`
+            if (!faults.includes(fault)) faults.push(fault)
+          }
+          level.seen.add(level.key)
+        }
+        i = end
+      }
+    }
+  }
+  return faults
+}

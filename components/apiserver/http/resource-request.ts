@@ -1,0 +1,166 @@
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { Resource, Verb } from "../../../pkg/apimachinery/resource.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
+import type { ApiRequest, Pipeline, UserInfo } from "../request.ts"
+import type { Scheme } from "../../../pkg/api/scheme.ts"
+import { readBody } from "./body.ts"
+import { decodeBody, decodePatch } from "./decode.ts"
+import { encodeResult } from "./encode.ts"
+import type { Exchange } from "./exchange.ts"
+import { negotiate, OBJECTS, objectBody, patchBody, PLAIN, STREAMS, type Offer } from "./negotiate.ts"
+import { deleteOptionsOf, optionsOf } from "./options.ts"
+import type { RequestInfo } from "./request-info.ts"
+import { sendParts } from "./send-parts.ts"
+import { frameEncoder } from "./watch.ts"
+import { tie, WatchStream } from "./watch-stream.ts"
+
+export interface ResourceRequestOptions {
+  readonly pipeline: Pipeline
+  readonly scheme: Scheme
+  readonly clock: Clock
+  /** Told how many events a watch has written. */
+  readonly onWatchEvents: (resource: Resource, count: number) => void
+}
+
+/** 404 for a path that no resource has, 405 for a method it does not take: authorized before, so that nobody learns what is there who may not. Source: genericapiserver's route errors. */
+const noSuchResource = (): ApiError => new ApiError("NotFound", "the server could not find the requested resource", {})
+export const noSuchMethod = (): ApiError => new ApiError("MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+
+/** The resource that a path is about, if it takes this verb. Throws NotFound and MethodNotAllowed. */
+export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
+  const resource = scheme.resource(info.group, info.version, info.resource)
+  if (resource === undefined) throw noSuchResource()
+  const { namespace, name, subresource, verb } = info
+  const namespaced = resource.scope === "Namespaced"
+  // Objects of all namespaces can be listed and watched together, nothing else.
+  if (namespaced && namespace === "" && name !== "") throw noSuchResource()
+  if (!namespaced && namespace !== "" && resource.plural !== "namespaces") throw noSuchResource()
+  if (subresource === "") {
+    const collection = verb === "list" || verb === "create" || verb === "deletecollection"
+    if (collection !== (name === "") && verb !== "watch") throw noSuchMethod()
+    if (namespaced && namespace === "" && verb !== "list" && verb !== "watch") throw noSuchMethod()
+    if (!resource.verbs.includes(verb as Verb)) throw noSuchMethod()
+    return resource
+  }
+  const verbs = subresourceVerbs(resource, subresource)
+  if (verbs === undefined) throw noSuchResource()
+  if (!verbs.includes(verb)) throw noSuchMethod()
+  return resource
+}
+
+const READ_WRITE: readonly string[] = ["get", "patch", "update"]
+
+/** The verbs that a subresource takes; undefined when there is none of that name. */
+function subresourceVerbs({ subresources }: Resource, subresource: string): readonly string[] | undefined {
+  if (subresource === "status") return subresources?.status === undefined ? undefined : READ_WRITE
+  if (subresource === "scale" && subresources?.scale !== undefined) return READ_WRITE
+  return subresources?.other?.[subresource]?.verbs
+}
+
+/** Makes a value of a request for a resource, has the pipeline answer it, and sends the answer. Reads are answered in the same turn. */
+export function serveResource(exchange: Exchange, info: RequestInfo, user: UserInfo, resource: Resource, options: ResourceRequestOptions): void | Promise<void> {
+  const { verb } = info
+  if (verb === "watch") return serveWatch(exchange, request(exchange, info, user, resource), options)
+  negotiate(exchange.header("accept"), offerOf(resource)) // a form that cannot be had is refused before anything is changed
+  switch (verb) {
+    case "create":
+    case "update":
+      return withObject(exchange, request(exchange, info, user, resource), options)
+    case "patch":
+      return withPatch(exchange, request(exchange, info, user, resource), options)
+    case "delete":
+    case "deletecollection":
+      return withDeleteOptions(exchange, request(exchange, info, user, resource), options)
+    default:
+      return answer(exchange, request(exchange, info, user, resource), options)
+  }
+}
+
+const offerOf = ({ verbs }: Resource): Offer => (verbs.includes("list") ? OBJECTS : PLAIN)
+
+function request(exchange: Exchange, info: RequestInfo, user: UserInfo, resource: Resource): ApiRequest {
+  const { verb, query, namespace, name, subresource } = info
+  return {
+    user,
+    verb: verb as Verb,
+    resource,
+    subresource: subresource === "" ? undefined : subresource,
+    namespace: namespace === "" ? undefined : namespace,
+    name: name === "" ? undefined : name,
+    options: optionsOf(query, verb),
+    warn: exchange.warn,
+    ...userAgentOf(exchange),
+  }
+}
+
+function userAgentOf(exchange: Exchange): { userAgent?: string } {
+  const userAgent = exchange.header("user-agent")
+  return userAgent === undefined ? {} : { userAgent }
+}
+
+async function withObject(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
+  const encoding = objectBody(exchange.header("content-type"), OBJECTS.encodings)
+  const bytes = await readBody(exchange.req)
+  // POST without a body asks a subresource of old for its defaults; the registry says what is missing.
+  const { value, faults } = bytes.length === 0 ? { value: {}, faults: [] } : await decodeBody(bytes, encoding, options.scheme)
+  return answer(exchange, { ...request, body: value, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
+}
+
+async function withPatch(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
+  const type = patchBody(exchange.header("content-type"))
+  const { patch, faults } = await decodePatch(await readBody(exchange.req), type)
+  return answer(exchange, { ...request, patch, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
+}
+
+async function withDeleteOptions(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
+  const bytes = await readBody(exchange.req)
+  if (bytes.length === 0) return answer(exchange, request, options)
+  const { value } = await decodeBody(bytes, objectBody(exchange.header("content-type"), OBJECTS.encodings), options.scheme)
+  return answer(exchange, { ...request, options: deleteOptionsOf(request.options, value) }, options)
+}
+
+function answer(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): void | Promise<void> {
+  const result = options.pipeline.handle(request)
+  return result instanceof Promise ? result.then((value) => send(exchange, request, value, options)) : send(exchange, request, result, options)
+}
+
+function send(exchange: Exchange, { resource }: ApiRequest, result: Awaited<ReturnType<Pipeline["handle"]>>, { clock, scheme }: ResourceRequestOptions): void | Promise<void> {
+  const accepted = negotiate(exchange.header("accept"), offerOf(resource))
+  const { contentType, body } = encodeResult(result, resource, {
+    accepted, scheme, pretty: accepted.pretty || exchange.pretty(), now: clock.now(), includeObject: includeObjectOf(exchange),
+  })
+  const code = result.kind === "list" ? 200 : result.code
+  if (body instanceof Promise) return body.then((text) => exchange.send(code, contentType, text))
+  if (typeof body === "object" && "pieces" in body) return sendParts(exchange, code, contentType, body)
+  exchange.send(code, contentType, body)
+}
+
+/** How much of the objects a table's rows carry. Source: apimachinery TableOptions. */
+function includeObjectOf(exchange: Exchange): "None" | "Metadata" | "Object" {
+  const value = exchange.info?.query.get("includeObject")
+  if (value === undefined || value === "" || value === "Metadata") return "Metadata"
+  if (value === "None" || value === "Object") return value
+  throw new ApiError("BadRequest", `includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`)
+}
+
+function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
+  const { resource } = request
+  const encoder = frameEncoder({ accepted: negotiate(exchange.header("accept"), STREAMS), resource, includeObject: includeObjectOf(exchange), now: () => options.clock.now() })
+  const onEvents = (count: number) => options.onWatchEvents(resource, count)
+  const { upgrade } = exchange
+  if (upgrade !== undefined && isWebSocket(exchange.req)) return import("./watch-socket.ts").then(({ watchOverWebSocket }) => watchOverWebSocket(exchange, upgrade, watched(request), options.pipeline, encoder, onEvents))
+  const stream = new WatchStream(exchange, encoder, onEvents)
+  // Refusals come out here, while an answer with their code can still be given.
+  const watch = options.pipeline.watch(watched(request), stream)
+  stream.begin()
+  return new Promise((done) => tie(watch, exchange.res, done))
+}
+
+/** A watch under the path of one object, as clients of old ask for it, is one with a selector. */
+function watched(request: ApiRequest): ApiRequest {
+  if (request.name === undefined) return request
+  const only = `metadata.name=${request.name}`
+  const { fieldSelector } = request.options
+  return { ...request, name: undefined, options: { ...request.options, fieldSelector: fieldSelector === undefined ? only : `${fieldSelector},${only}` } }
+}

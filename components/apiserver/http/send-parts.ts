@@ -1,0 +1,44 @@
+import type { Writable } from "node:stream"
+import { createGzip } from "node:zlib"
+import type { Parts } from "./encode.ts"
+import { acceptsGzip, type Exchange } from "./exchange.ts"
+
+/** Resolves when more may be written, or the stream is closed. */
+export const drained = (stream: Writable): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      stream.off("drain", done)
+      stream.off("close", done)
+      resolve()
+    }
+    stream.once("drain", done)
+    stream.once("close", done)
+  })
+
+/**
+ * Answers with a large body piece by piece, each made when the client has taken the one before: a list of a hundred megabytes costs the memory of a piece,
+ * and other requests are answered in between. Lists are of immutable objects, so it is the same list to its end.
+ */
+export async function sendParts(exchange: Exchange, code: number, contentType: string, { length, pieces }: Parts): Promise<void> {
+  const { req, res } = exchange
+  if (res.headersSent || res.destroyed) return
+  const headers = exchange.headers(contentType)
+  if (req.method === "HEAD") {
+    res.writeHead(code, { ...headers, "Content-Length": String(length) })
+    res.end()
+    return
+  }
+  let out: Writable = res
+  if (acceptsGzip(exchange.header("accept-encoding"))) {
+    res.writeHead(code, { ...headers, "Content-Encoding": "gzip", Vary: "Accept-Encoding" })
+    const gzip = createGzip({ level: 1 })
+    gzip.pipe(res)
+    res.once("close", () => gzip.destroy())
+    out = gzip
+  } else res.writeHead(code, { ...headers, "Content-Length": String(length) })
+  for (const piece of pieces()) {
+    if (res.destroyed) return
+    if (!out.write(piece)) await drained(out)
+  }
+  out.end()
+}

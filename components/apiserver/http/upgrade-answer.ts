@@ -1,0 +1,56 @@
+import { STATUS_CODES, type OutgoingHttpHeaders } from "node:http"
+import { Writable, type Duplex } from "node:stream"
+import type { ServerAnswer } from "../../../pkg/runtime/listen.ts"
+
+/**
+ * The answer to a request that asked to leave HTTP and does not get to: plain HTTP/1.1 on the raw socket, ended by closing the connection.
+ * Where the upgrade goes through, whoever carries it out has the socket and this is never written to.
+ */
+export class UpgradeAnswer extends Writable implements ServerAnswer {
+  statusCode = 200
+  headersSent = false
+  private readonly socket: Duplex
+  private readonly fields: OutgoingHttpHeaders = {}
+  constructor(socket: Duplex) {
+    super()
+    this.socket = socket
+    // A client that is gone needs no answer, whether the socket or a write to it says so.
+    this.on("error", () => {})
+    socket.on("error", () => this.destroy())
+    socket.once("close", () => this.destroy())
+  }
+
+  /** For the log and the metrics: the socket now speaks another protocol. */
+  upgraded(): void {
+    this.statusCode = 101
+    this.headersSent = true
+  }
+
+  setHeader(name: string, value: string | number | readonly string[]): this {
+    this.fields[name] = typeof value === "object" ? [...value] : value
+    return this
+  }
+
+  writeHead(status: number, headers: OutgoingHttpHeaders = {}): this {
+    this.statusCode = status
+    this.headersSent = true
+    const lines = Object.entries({ ...this.fields, ...headers, Connection: "close" }).flatMap(([name, value]) => [value ?? []].flat().map((one) => `${name}: ${one}\r\n`))
+    this.socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n`)
+    return this
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
+    if (!this.headersSent) this.writeHead(this.statusCode)
+    this.socket.write(chunk, callback)
+  }
+
+  override _final(callback: () => void): void {
+    if (!this.headersSent) this.writeHead(this.statusCode)
+    this.socket.end(callback)
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    this.socket.destroy()
+    callback(error)
+  }
+}

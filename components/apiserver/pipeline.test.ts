@@ -1,0 +1,100 @@
+import { describe, expect, test } from "bun:test"
+import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
+import { isAlreadyExists, isConflict, isNotFound } from "../../pkg/apimachinery/errors.ts"
+import type { WatchEvent } from "../../pkg/client/client.ts"
+import { createInformers } from "../../pkg/client/informers.ts"
+import { newClient } from "../../pkg/client/new-client.ts"
+import { realClock } from "../../pkg/clock/real.ts"
+import { seededRandom } from "../../pkg/clock/random.ts"
+import { silent } from "../../pkg/log/log.ts"
+import { MemoryStorage } from "../../pkg/storage/memory.ts"
+import { chainOf } from "./admission/admission.ts"
+import { Objects } from "./cacher/objects.ts"
+import { WatchHub } from "./cacher/watch-hub.ts"
+import { createPipeline } from "./pipeline.ts"
+import { inProcessTransport } from "./transport.ts"
+
+function start() {
+  const clock = realClock
+  const random = seededRandom(1)
+  const storage = new MemoryStorage({ clock, frozen: true })
+  const hub = new WatchHub({ storage, clock })
+  const registry = { storage, hub, objects: new Objects(storage), clock, random, admission: chainOf([]), hooks: () => undefined }
+  const pipeline = createPipeline({ authorizer: { authorize: () => ({ allowed: true, reason: "" }) }, registry })
+  const client = newClient(inProcessTransport(pipeline, { name: "tester", groups: [] }))
+  return { storage, client, informers: createInformers({ client, clock, random, log: silent }), stop: () => (hub.close(), storage.close()) }
+}
+const cm = (name: string, data: Record<string, string> = {}) => ({ metadata: { name, namespace: "default" }, data })
+
+describe("the pipeline, by the in-process client", () => {
+  test("creates, reads, lists, updates and deletes an object", async () => {
+    const { client, stop } = start()
+    const made = await client.create(ConfigMap, cm("a", { x: "1" }))
+    expect(made).toMatchObject({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default", resourceVersion: "1" }, data: { x: "1" } })
+    expect(made.metadata.uid).toMatch(/^[0-9a-f-]{36}$/)
+    expect(await client.get(ConfigMap, { name: "a", namespace: "default" })).toBe(made)
+    expect(isAlreadyExists(await client.create(ConfigMap, cm("a")).catch((err: unknown) => err))).toBe(true)
+
+    const changed = await client.update(ConfigMap, { ...made, data: { x: "2" } })
+    expect(changed.metadata.resourceVersion).toBe("2")
+    expect(isConflict(await client.update(ConfigMap, { ...made, data: { x: "3" } }).catch((err: unknown) => err))).toBe(true)
+    expect(await client.update(ConfigMap, changed)).toBe(changed)
+
+    expect((await client.list(ConfigMap, { namespace: "default" })).items).toEqual([changed])
+    await client.delete(ConfigMap, changed.metadata)
+    expect(isNotFound(await client.get(ConfigMap, changed.metadata).catch((err: unknown) => err))).toBe(true)
+    stop()
+  })
+
+  test("watches with selectors: objects are added when they begin to match and deleted when they cease to", async () => {
+    const { client, stop } = start()
+    const seen: string[] = []
+    const watch = client.watch(ConfigMap, { labelSelector: "on=yes" }, { onEvent: (event: WatchEvent<ConfigMap>) => void ("object" in event && seen.push(`${event.type} ${event.object.metadata.resourceVersion}`)), onEnd: () => undefined })
+    const made = await client.create(ConfigMap, cm("a"))
+    const on = await client.update(ConfigMap, { ...made, metadata: { ...made.metadata, labels: { on: "yes" } } })
+    const on2 = await client.update(ConfigMap, { ...on, data: { x: "1" } })
+    await client.update(ConfigMap, { ...on2, metadata: { ...on2.metadata, labels: {} } })
+    expect(seen).toEqual(["ADDED 2", "MODIFIED 3", "DELETED 4"])
+    watch.close()
+    stop()
+  })
+
+  test("lists in parts that all show one revision", async () => {
+    const { client, stop } = start()
+    for (const name of ["a", "b", "c", "d"]) await client.create(ConfigMap, cm(name))
+    const first = await client.list(ConfigMap, { namespace: "default", limit: 2 })
+    expect(first.metadata.remainingItemCount).toBe(2)
+    await client.delete(ConfigMap, { name: "c", namespace: "default" })
+    const rest = await client.list(ConfigMap, { namespace: "default", limit: 2, continue: first.metadata.continue! })
+    expect(rest.items.map(({ metadata }) => metadata.name)).toEqual(["c", "d"])
+    expect(rest.metadata).toEqual({ resourceVersion: first.metadata.resourceVersion })
+    stop()
+  })
+
+  test("keeps an informer current, and gives it the very objects that are stored", async () => {
+    const { client, informers, storage, stop } = start()
+    const before = await client.create(ConfigMap, cm("before"))
+    const informer = informers.of(ConfigMap)
+    const seen: string[] = []
+    informer.on({ added: (object) => seen.push(`+${object.metadata.name}`), updated: (object) => seen.push(`~${object.metadata.name}`), deleted: (object) => seen.push(`-${object.metadata.name}`) })
+    await informers.whenSynced()
+    expect(informer.get("default/before")).toBe(before)
+    const made = await client.create(ConfigMap, cm("a"))
+    await client.update(ConfigMap, { ...made, data: { x: "1" } })
+    await client.delete(ConfigMap, made.metadata)
+    expect(seen).toEqual(["+before", "+a", "~a", "-a"])
+    expect(informer.revision).toBe(storage.revision)
+    expect(informer.list("default")).toEqual([before])
+    informers.stop()
+    stop()
+  })
+
+  test("lets a crowd of patches of one object all through", async () => {
+    const { client, storage, stop } = start()
+    const made = await client.create(ConfigMap, cm("a"))
+    await Promise.all(Array.from({ length: 300 }, (_, i) => client.patch(ConfigMap, made.metadata, { type: "merge", body: { data: { [`k${i}`]: "1" } } })))
+    expect(Object.keys((await client.get(ConfigMap, made.metadata)).data ?? {}).length).toBe(300)
+    expect(storage.revision).toBe(301)
+    stop()
+  })
+})

@@ -1,0 +1,47 @@
+import { Binding } from "../../../../../pkg/api/core/v1/binding.ts"
+import type { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
+import { badRequest, conflict, invalid, type Status } from "../../../../../pkg/apimachinery/errors.ts"
+import { required, notSupported } from "../../../../../pkg/apimachinery/field-errors.ts"
+import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
+import { timestamp } from "../../../../../pkg/clock/clock.ts"
+import type { ApiRequest, ApiResult } from "../../../request.ts"
+import type { RegistryContext } from "../../context.ts"
+import { updateBySubresource } from "../../subresource-update.ts"
+
+/** POST pods/binding: ties a pod to a node, once. Source: pkg/registry/core/pod/storage/storage.go BindingREST.assignPod. */
+export async function bind(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
+  const { object: binding } = decodeObject(Binding, request.body, { fieldValidation: request.options.fieldValidation })
+  const name = request.name ?? binding.metadata.name ?? ""
+  if (binding.metadata.name !== undefined && binding.metadata.name !== name) throw badRequest("name in URL does not match name in Binding object")
+  // It is not validated as stored objects are, so even what is required may be absent.
+  const { kind = "", name: node = "" } = (binding.target as Binding["target"] | undefined) ?? {}
+  if (kind !== "" && kind !== "Node") throw invalid(Binding, name, [notSupported("target.kind", kind, ["Node", "<empty>"])])
+  if (node === "") throw invalid(Binding, name, [required("target.name")])
+  await updateBySubresource(context, { ...request, name }, { change: (old) => bound(context, request, old as Pod, binding, node) })
+  return { kind: "status", code: 201, status: CREATED }
+}
+
+const CREATED: Status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
+
+function bound({ clock }: RegistryContext, { resource }: ApiRequest, pod: Pod, binding: Binding, node: string): KubeObject {
+  const { metadata, spec, status } = pod
+  const refuse = (why: string) => conflict(resource, metadata.name!, why)
+  if (binding.metadata.uid !== undefined && binding.metadata.uid !== metadata.uid) throw refuse(`Precondition failed: UID in precondition: ${binding.metadata.uid}, UID in object meta: ${metadata.uid}`)
+  if (metadata.deletionTimestamp !== undefined) throw refuse(`pod ${metadata.name} is being deleted, cannot be assigned to a host`)
+  if (spec.nodeName !== undefined && spec.nodeName !== "") throw refuse(`pod ${metadata.name} is already assigned to node ${JSON.stringify(spec.nodeName)}`)
+  if (spec.schedulingGates !== undefined && spec.schedulingGates.length > 0) throw refuse(`pod ${metadata.name} has non-empty .spec.schedulingGates`)
+  const scheduled = { type: "PodScheduled", status: "True" as const, lastTransitionTime: timestamp(clock), observedGeneration: metadata.generation }
+  const conditions = [...(status.conditions ?? []).filter(({ type }) => type !== "PodScheduled"), scheduled]
+  const { annotations, labels } = binding.metadata
+  return {
+    ...pod,
+    metadata: {
+      ...metadata,
+      ...(annotations === undefined ? {} : { annotations: { ...metadata.annotations, ...annotations } }),
+      ...(labels === undefined ? {} : { labels: { ...metadata.labels, ...labels } }),
+    },
+    spec: { ...spec, nodeName: node },
+    status: { ...status, conditions },
+  } as Pod
+}

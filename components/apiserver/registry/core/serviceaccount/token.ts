@@ -1,0 +1,90 @@
+import { Node } from "../../../../../pkg/api/core/v1/node.ts"
+import { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import { Secret } from "../../../../../pkg/api/core/v1/secret.ts"
+import { ServiceAccount } from "../../../../../pkg/api/core/v1/serviceaccount.ts"
+import { TokenRequest } from "../../../../../pkg/api/authentication/v1/tokenrequest.ts"
+import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
+import { badRequest, conflict, forbidden, invalid, methodNotSupported, notFound } from "../../../../../pkg/apimachinery/errors.ts"
+import { invalidValue, notSupported } from "../../../../../pkg/apimachinery/field-errors.ts"
+import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
+import { formatTime } from "../../../../../pkg/apimachinery/time.ts"
+import { timestamp } from "../../../../../pkg/clock/clock.ts"
+import type { ObjectRef, TokenIssuer, TokenRequest as Wanted } from "../../../../../pkg/jwt/service-account.ts"
+import { nodeOf } from "../../../authorization/node.ts"
+import type { ApiRequest, ApiResult } from "../../../request.ts"
+import type { KindHooks, RegistryContext } from "../../context.ts"
+
+export interface TokenOptions {
+  readonly issuer: TokenIssuer
+  /** For whom a token is when the request does not say. */
+  readonly audiences: readonly string[]
+}
+
+/** Tokens asked for this long belong to pods' mounted volumes: they live longer than asked, so that old clients need not reread them. Source: pkg/serviceaccount/claims.go. */
+const INJECTED_SECONDS = 3607
+const EXTENDED_SECONDS = 365 * 24 * 3600
+
+export const serviceAccountHooks = (options: TokenOptions): KindHooks => ({
+  returnsDeleted: true,
+  subresources: {
+    token: async (context, request) => {
+      if (request.verb !== "create") throw methodNotSupported(request.resource, request.verb)
+      return issue(context, request, options)
+    },
+  },
+})
+
+/** POST serviceaccounts/token. Source: pkg/registry/core/serviceaccount/storage/token.go. */
+function issue({ objects, clock }: RegistryContext, request: ApiRequest, { issuer, audiences }: TokenOptions): ApiResult {
+  const { namespace = "", name = "" } = request
+  const { object } = decodeObject(TokenRequest, request.body ?? {}, { fieldValidation: request.options.fieldValidation })
+  const account = objects.get(ServiceAccount, { namespace, name })
+  if (account === undefined) throw notFound(request.resource, name)
+  if (object.metadata.name !== undefined && object.metadata.name !== "" && object.metadata.name !== name) throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`)
+  const causes = TokenRequest.validate?.(object) ?? []
+  if (causes.length > 0) throw invalid(TokenRequest, "", causes)
+  const { expirationSeconds, boundObjectRef } = object.spec
+  const wanted = object.spec.audiences.length === 0 ? audiences : object.spec.audiences
+  const extended = expirationSeconds === INJECTED_SECONDS && boundObjectRef?.kind === "Pod" && wanted.every((audience) => audiences.includes(audience))
+  const claims: Wanted = {
+    namespace, serviceAccount: { name, uid: account.metadata.uid! }, audiences: wanted,
+    expirationSeconds: extended ? EXTENDED_SECONDS : expirationSeconds, ...(extended ? { warnAfterSeconds: expirationSeconds } : {}),
+    ...bindings(),
+  }
+  if (request.options.dryRun === true) return { kind: "object", code: 201, object: { ...object, metadata: { name, namespace, creationTimestamp: timestamp(clock) } } as KubeObject }
+  const { token, expiresAt } = issuer.issue(claims)
+  // The answer tells the time that was asked for, so that clients refresh in time.
+  const expirationTimestamp = formatTime(extended ? clock.now() + expirationSeconds * 1000 : expiresAt)
+  return {
+    kind: "object", code: 201,
+    object: { ...object, metadata: { name, namespace, creationTimestamp: timestamp(clock) }, spec: { ...object.spec, audiences: wanted }, status: { token, expirationTimestamp } } as KubeObject,
+  }
+
+  function bindings(): Partial<Wanted> {
+    const node = nodeOf(request.user)
+    if (boundObjectRef === undefined) {
+      if (node !== undefined) throw forbidden(request.resource, name, "node requested token not bound to a pod")
+      return {}
+    }
+    const { kind = "", name: bound = "", uid } = boundObjectRef
+    switch (kind) {
+      case "Pod": {
+        const pod = bindTo(Pod, { namespace, name: bound }, uid)
+        const { spec } = objects.get(Pod, { namespace, name: bound })!
+        if (spec.serviceAccountName !== name) throw badRequest(`cannot bind token for serviceaccount ${JSON.stringify(name)} to pod running with different serviceaccount name.`)
+        const on = spec.nodeName === undefined || spec.nodeName === "" ? undefined : objects.get(Node, { name: spec.nodeName })
+        return { pod, ...(spec.nodeName === undefined || spec.nodeName === "" ? {} : { node: { name: spec.nodeName, ...(on === undefined ? {} : { uid: on.metadata.uid! }) } }) }
+      }
+      case "Secret": return { secret: bindTo(Secret, { namespace, name: bound }, uid) }
+      case "Node": return { node: bindTo(Node, { name: bound }, uid) }
+      default: throw invalid(TokenRequest, "", [kind === "" ? invalidValue("spec.boundObjectRef.kind", kind, "must be Pod, Secret or Node") : notSupported("spec.boundObjectRef.kind", kind, ["Node", "Pod", "Secret"])])
+    }
+  }
+
+  function bindTo<T extends KubeObject>(resource: Resource<T>, ref: { readonly namespace?: string; readonly name: string }, uid: string | undefined): ObjectRef {
+    const found = objects.get(resource, ref)
+    if (found === undefined) throw notFound(resource, ref.name)
+    if (uid !== undefined && uid !== "" && uid !== found.metadata.uid) throw conflict(resource, ref.name, `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`)
+    return { name: ref.name, uid: found.metadata.uid! }
+  }
+}

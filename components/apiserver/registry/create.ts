@@ -1,0 +1,130 @@
+import { alreadyExists, ApiError, badRequest, conflict, invalid, isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
+import { timestamp } from "../../../pkg/clock/clock.ts"
+import { nameSuffix, uuid } from "../../../pkg/clock/random.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import { validateObject } from "../../../pkg/apimachinery/validate.ts"
+import type { Stored } from "../../../pkg/storage/storage.ts"
+import type { AdmissionAttributes } from "../admission/admission.ts"
+import { storageKey, viewOf } from "../cacher/view.ts"
+import type { ApiRequest, ApiResult } from "../request.ts"
+import { strategyContext, type RegistryContext } from "./context.ts"
+import { decodeBody, emptyStatus } from "./decode.ts"
+import { apiErrorFrom } from "./errors.ts"
+import { SharedValues } from "./shared-values.ts"
+import { recordUpdate } from "./managed-fields.ts"
+
+/** Tries with a new random name when a generated one is taken. Source: registry/generic/registry/store.go maxNameGenerationCreateAttempts. */
+const NAME_ATTEMPTS = 8
+
+/** POST of an object. Order of the steps: endpoints/handlers/create.go, registry/rest/create.go upstream. */
+export async function create(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
+  const { resource } = request
+  const sent = decodeBody(request)
+  if (sent.metadata.resourceVersion !== undefined && sent.metadata.resourceVersion !== "") throw badRequest("resourceVersion should not be set on objects to be created")
+  const virtual = context.hooks(resource)?.createVirtual
+  if (virtual !== undefined) return { kind: "object", code: 201, object: await virtual(request, sent) }
+  const stored = await createObject(context, request, sent)
+  return { kind: "object", code: 201, object: stored.object, stored }
+}
+
+/** Creates a decoded object: for POST, and for an update or apply of something that is not there. */
+export async function createObject(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
+  const generated = (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await createOnce(context, request, sent, generated)
+    } catch (err) {
+      if (!generated || !isAlreadyExists(err)) throw err
+      if (attempt < NAME_ATTEMPTS) continue
+      throw new ApiError("AlreadyExists", `${err.message}, the server was not able to generate a unique name for the object`, { ...err.details, retryAfterSeconds: 1 })
+    }
+  }
+}
+
+async function createOnce(context: RegistryContext, request: ApiRequest, sent: KubeObject, generated: boolean): Promise<Stored> {
+  const { resource, namespace, user, options } = request
+  const { admission, storage, clock } = context
+  const hooks = context.hooks(resource)
+  let object = withSystemFields(context, recordUpdate(context, request, sent, undefined), generated)
+  const attributes: AdmissionAttributes = {
+    operation: "CREATE", resource, subresource: undefined, namespace, name: object.metadata.name ?? "", user, options, object, old: undefined, warn: (text) => request.warn(text),
+  }
+  object = (await admission.admit(attributes)) ?? object
+  object = prepare(context, resource, object)
+  const reservation = hooks?.allocateForCreate?.(object) // for a dry run too: it shows what would be given, or why not
+  let settledAttributes: AdmissionAttributes | undefined
+  let written = false
+  try {
+    if (reservation !== undefined) object = reservation.object
+    const causes = validateObject(resource, object)
+    if (causes.length > 0) throw invalid(resource, object.metadata.name ?? "", causes)
+    for (const text of resource.warnings?.(object, undefined) ?? []) request.warn(text)
+    hooks?.checkWrite?.(request, object, undefined)
+    settledAttributes = { ...attributes, name: object.metadata.name!, object }
+    await admission.validate(settledAttributes)
+    const stored = await store(object)
+    written = options.dryRun !== true
+    return stored
+  } finally {
+    reservation?.settle(written)
+    if (settledAttributes !== undefined) admission.settled(settledAttributes, written)
+  }
+
+  async function store(object: KubeObject): Promise<Stored> {
+    const key = storageKey(resource, object.metadata)
+    const view = viewOf(resource)
+    try {
+      if (options.dryRun === true) {
+        if (storage.get(key) !== undefined) throw alreadyExists(resource, object.metadata.name!)
+        return unstored(key, object)
+      }
+      const highChurn = resource.highChurn === true
+      return view.shown(await storage.write({ key, object: view.toStored(shared(object)), expected: 0, time: clock.now(), author: user.name, highChurn }))
+    } catch (err) {
+      const error = apiErrorFrom(err, resource, object.metadata.name!)
+      if (error.reason === "AlreadyExists" && storage.get(key)?.object.metadata.deletionTimestamp !== undefined)
+        throw new ApiError(error.reason, `object is being deleted: ${error.message}`, error.details)
+      throw error
+    }
+  }
+}
+
+const values = new SharedValues()
+
+/** An object whose field sets, owners and labels are those of objects made from the same template: of 20,000 pods that is 20 MB. */
+function shared(object: KubeObject): KubeObject {
+  const { labels, ownerReferences, managedFields } = object.metadata
+  if (managedFields === undefined) return object
+  const metadata = { ...object.metadata, managedFields: managedFields.map((entry) => ({ ...entry, fieldsV1: values.of(entry.fieldsV1) })) }
+  if (labels !== undefined) metadata.labels = values.of(labels)
+  if (ownerReferences !== undefined) metadata.ownerReferences = ownerReferences.map((owner) => values.of(owner))
+  return { ...object, metadata }
+}
+
+/** Identity and time of birth, which only the server gives. Source: registry/rest/meta.go FillObjectMetaSystemFields, create.go BeforeCreate. */
+function withSystemFields({ clock, random }: RegistryContext, object: KubeObject, generated: boolean): KubeObject {
+  const { selfLink: _link, resourceVersion: _version, deletionTimestamp: _deletion, deletionGracePeriodSeconds: _grace, ...metadata } = object.metadata
+  const name = generated ? generatedName(metadata.generateName!, nameSuffix(random)) : metadata.name
+  return { ...object, metadata: { ...metadata, ...(name === undefined ? {} : { name }), uid: uuid(random), creationTimestamp: timestamp(clock) } }
+}
+
+/** A generated name has at most 63 characters, the suffix included. Source: apiserver pkg/storage/names/generate.go. */
+const generatedName = (prefix: string, suffix: string): string => prefix.slice(0, 63 - suffix.length) + suffix
+
+/** What the kind drops and sets at creation. */
+function prepare(context: RegistryContext, resource: Resource, sent: KubeObject): KubeObject {
+  let object = sent
+  if (resource.subresources?.status !== undefined && resource.keepsStatusOnCreate !== true) object = { ...object, status: emptyStatus(resource) } as KubeObject
+  if (resource.generation === true) object = { ...object, metadata: { ...object.metadata, generation: 1 } }
+  return resource.prepareForCreate?.(object, strategyContext(context)) ?? object
+}
+
+const encoder = new TextEncoder()
+
+/** What a dry run answers: an object that looks stored but is not. */
+export const unstored = (key: string, object: KubeObject): Stored => ({ key, object, revision: 0, created: 0, get json() { return encoder.encode(JSON.stringify(object)) } })
+
+/** A write that names the object it means by uid. Source: apiserver pkg/storage/interfaces.go Preconditions.Check. */
+export function checkUid(resource: Resource, name: string, wanted: string | undefined, current: string | undefined): void {
+  if (wanted !== undefined && wanted !== "" && wanted !== current) throw conflict(resource, name, `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${current ?? ""}`)
+}

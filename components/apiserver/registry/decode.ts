@@ -1,0 +1,33 @@
+import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { badRequest } from "../../../pkg/apimachinery/errors.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { ApiRequest } from "../request.ts"
+
+/**
+ * The body of a create or update as an object: typed, defaulted, in the namespace of the request. Unknown fields are refused, warned of or dropped as asked.
+ * What it shares with `known`, an object of the store, is taken as it is: components change what they were given and send it back.
+ */
+export function decodeBody(request: ApiRequest, resource: Resource = request.resource, known?: KubeObject): KubeObject {
+  const { fieldValidation } = request.options
+  const { object, faults } = decodeObject(resource, request.body ?? {}, { fieldValidation, bodyFaults: request.bodyFaults, known })
+  if (fieldValidation !== "Ignore") for (const fault of faults) request.warn(fault)
+  return inNamespace(object, request)
+}
+
+/** Source: registry/rest/meta.go EnsureObjectNamespaceMatchesRequestNamespace. */
+export function inNamespace(object: KubeObject, { resource, namespace }: Pick<ApiRequest, "resource" | "namespace">): KubeObject {
+  const own = object.metadata.namespace ?? ""
+  const wanted = resource.scope === "Namespaced" ? (namespace ?? "") : ""
+  if (own === wanted) return object
+  // A namespace given for a cluster-wide kind is dropped, as upstream drops it.
+  if (own === "" || wanted === "") return { ...object, metadata: { ...object.metadata, namespace: wanted === "" ? undefined : wanted } }
+  throw badRequest(`the namespace of the provided object does not match the namespace sent on the request`)
+}
+
+const emptyStatuses = new WeakMap<Resource, unknown>()
+
+/** The status of an object that has none yet: the defaults of its fields. */
+export function emptyStatus(resource: Resource): unknown {
+  if (!emptyStatuses.has(resource)) emptyStatuses.set(resource, (decodeObject(resource, {}).object as { readonly status?: unknown }).status)
+  return emptyStatuses.get(resource)
+}

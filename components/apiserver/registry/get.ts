@@ -1,0 +1,27 @@
+import { notFound } from "../../../pkg/apimachinery/errors.ts"
+import type { Stored } from "../../../pkg/storage/storage.ts"
+import { checkNotFuture, parseResourceVersion } from "../cacher/resource-version.ts"
+import { storageKey, viewOf } from "../cacher/view.ts"
+import type { ApiRequest, ApiResult } from "../request.ts"
+import type { RegistryContext } from "./context.ts"
+
+/** GET of one object. Memory is never behind the log, so every resourceVersion that exists is fresh enough. */
+export function get(context: RegistryContext, request: ApiRequest): ApiResult {
+  const version = parseResourceVersion(request.options.resourceVersion)
+  if (version !== undefined) checkNotFuture(version, context.storage.revision)
+  const virtual = context.hooks(request.resource)?.listVirtual
+  if (virtual !== undefined) {
+    const object = virtual().find(({ metadata }) => metadata.name === request.name)
+    if (object === undefined) throw notFound(request.resource, request.name ?? "")
+    return { kind: "object", code: 200, object }
+  }
+  const stored = getStored(context, request)
+  return { kind: "object", code: 200, object: stored.object, stored }
+}
+
+/** The stored object that a request names. @throws ApiError NotFound */
+export function getStored({ storage }: Pick<RegistryContext, "storage">, { resource, namespace, name }: Pick<ApiRequest, "resource" | "namespace" | "name">): Stored {
+  const stored = storage.get(storageKey(resource, { namespace, name }))
+  if (stored === undefined) throw notFound(resource, name ?? "")
+  return viewOf(resource).shown(stored)
+}

@@ -1,0 +1,79 @@
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import { StorageError, type Storage, type Stored } from "../../../pkg/storage/storage.ts"
+import { storageKey, viewOf } from "../cacher/view.ts"
+import type { ApiRequest } from "../request.ts"
+import type { RegistryContext } from "./context.ts"
+import { apiErrorFrom } from "./errors.ts"
+
+/** What an attempt wants done with the state it was shown. */
+export type Attempt =
+  | { readonly write: KubeObject; /** Called when the write has happened or failed. */ settle?(written: boolean): void }
+  /** Nothing changes; the object as it is is the answer. */
+  | { readonly keep: Stored }
+  | { readonly remove: true; settle?(written: boolean): void }
+  /** A dry run: this is what would have been written. */
+  | { readonly pretend: Stored }
+
+/** What came of it. `removed` has the last state. */
+export interface Outcome {
+  readonly stored: Stored
+  readonly removed: boolean
+}
+
+/** Lost races after which a write gives up, so that no request runs for ever. */
+const ATTEMPTS = 100
+
+/**
+ * Reads an object, lets `attempt` say what is to become of it, and writes that if nothing has changed in between; else all over again with what is there
+ * now. `attempt` may await (admission does), which is when things change. Whoever has lost once waits in line with the others that have, so that a crowd of
+ * writers on one object costs each of them two attempts and not one for every other. Source: apiserver pkg/storage GuaranteedUpdate.
+ */
+export async function guaranteedUpdate(context: RegistryContext, request: Pick<ApiRequest, "resource" | "namespace" | "name" | "user">, attempt: (current: Stored | undefined) => Promise<Attempt> | Attempt): Promise<Outcome> {
+  const { resource, user } = request
+  const { storage, clock } = context
+  const view = viewOf(resource)
+  const key = storageKey(resource, request)
+  let current = storage.get(key)
+  let leave: (() => void) | undefined
+  try {
+    for (let tries = 1; ; tries++) {
+      const wanted = await attempt(current && view.shown(current))
+      if ("keep" in wanted) return { stored: wanted.keep, removed: false }
+      if ("pretend" in wanted) return { stored: wanted.pretend, removed: false }
+      const object = "write" in wanted ? view.toStored(wanted.write) : null
+      try {
+        const stored = await storage.write({ key, object, expected: current?.revision ?? 0, time: clock.now(), author: user.name, highChurn: resource.highChurn === true })
+        wanted.settle?.(true)
+        return { stored: view.shown(stored), removed: object === null }
+      } catch (err) {
+        wanted.settle?.(false)
+        if (!isRace(err) || tries === ATTEMPTS) throw apiErrorFrom(err, resource, request.name ?? "")
+        if (leave === undefined) {
+          leave = await myTurn(storage, key)
+          current = storage.get(key)
+        } else current = err.current // What is there, committed or about to be.
+      }
+    }
+  } finally {
+    leave?.()
+  }
+}
+
+const isRace = (err: unknown): err is StorageError => err instanceof StorageError && (err.code === "conflict" || err.code === "exists" || err.code === "missing")
+
+/** The ends of the lines that wait for a key. */
+const lines = new WeakMap<Storage, Map<string, Promise<void>>>()
+
+/** Resolves when all that came before have left; gives how to leave. */
+async function myTurn(storage: Storage, key: string): Promise<() => void> {
+  let waiting = lines.get(storage)
+  if (waiting === undefined) lines.set(storage, (waiting = new Map<string, Promise<void>>()))
+  const before = waiting.get(key)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  waiting.set(key, promise)
+  await before
+  return () => {
+    if (waiting.get(key) === promise) waiting.delete(key)
+    resolve()
+  }
+}

@@ -1,0 +1,59 @@
+import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
+import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolumeclaim.ts"
+import { ComponentStatus } from "../../../pkg/api/core/v1/componentstatus.ts"
+import { bind } from "./core/pod/binding.ts"
+import { Binding } from "../../../pkg/api/core/v1/binding.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { PodTemplate } from "../../../pkg/api/core/v1/podtemplate.ts"
+import { ResourceQuota } from "../../../pkg/api/core/v1/resourcequota.ts"
+import { Service } from "../../../pkg/api/core/v1/service.ts"
+import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
+import { ClusterRole } from "../../../pkg/api/rbac/v1/clusterrole.ts"
+import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.ts"
+import { Role } from "../../../pkg/api/rbac/v1/role.ts"
+import { RoleBinding } from "../../../pkg/api/rbac/v1/rolebinding.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Random } from "../../../pkg/clock/random.ts"
+import type { Storage } from "../../../pkg/storage/storage.ts"
+import type { Authorizer } from "../authorization/authorizer.ts"
+import { bindingHooks, roleHooks } from "../authorization/escalation.ts"
+import type { RbacAuthorizer } from "../authorization/rbac.ts"
+import type { KindHooks } from "./context.ts"
+import { namespaceHooks } from "./core/namespace/namespace.ts"
+import { podHooks } from "./core/pod/pod.ts"
+import { serviceHooks, type ServiceRanges } from "./core/service/service.ts"
+import { serviceAccountHooks, type TokenOptions } from "./core/serviceaccount/token.ts"
+import { accessReviews } from "./reviews/access.ts"
+import { identityReviews, type ReviewToken } from "./reviews/identity.ts"
+
+export interface HookOptions {
+  readonly storage: Storage
+  readonly random: Random
+  readonly authorizer: Authorizer
+  readonly rbac: RbacAuthorizer
+  readonly services: ServiceRanges
+  readonly tokens: TokenOptions
+  readonly reviewToken: ReviewToken
+  /** The health of the components, as the deprecated ComponentStatus objects. */
+  readonly componentStatuses: () => readonly KubeObject[]
+}
+
+/** What kinds add to the generic registry, as one list. */
+export function createHooks({ storage, random, authorizer, rbac, services, tokens, reviewToken, componentStatuses }: HookOptions): (resource: Resource) => KindHooks | undefined {
+  const returnsDeleted: KindHooks = { returnsDeleted: true }
+  const hooks = new Map<string, KindHooks>()
+  const add = (resource: { readonly group: string; readonly plural: string }, own: KindHooks) => hooks.set(`${resource.group}/${resource.plural}`, own)
+  add(Pod, podHooks)
+  // The old way to the same end: the pod's name stands in the body.
+  add(Binding, { create: (context, request) => bind(context, { ...request, resource: Pod as unknown as Resource }) })
+  add(Namespace, namespaceHooks)
+  add(Service, serviceHooks(storage, services, random))
+  add(ServiceAccount, serviceAccountHooks(tokens))
+  for (const resource of [PersistentVolume, PersistentVolumeClaim, PodTemplate, ResourceQuota]) add(resource, returnsDeleted)
+  for (const resource of [Role, ClusterRole]) add(resource, roleHooks(rbac, authorizer))
+  for (const resource of [RoleBinding, ClusterRoleBinding]) add(resource, bindingHooks(rbac, authorizer))
+  for (const [resource, own] of [...accessReviews(authorizer, (user, namespace) => rbac.rulesOf(user, namespace)), ...identityReviews(reviewToken)]) add(resource, own)
+  add(ComponentStatus, { listVirtual: componentStatuses })
+  return ({ group, plural }) => hooks.get(`${group}/${plural}`)
+}

@@ -1,0 +1,100 @@
+import { Buffer } from "node:buffer"
+import { ApiError, badRequest, methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
+import type { ListMeta } from "../../../pkg/apimachinery/meta.ts"
+import type { Stored } from "../../../pkg/storage/storage.ts"
+import { checkListOptions, checkNotFuture, parseResourceVersion } from "../cacher/resource-version.ts"
+import { selectionOf, type Selection } from "../cacher/selection.ts"
+import { isCompacted, listAt } from "../cacher/snapshot.ts"
+import { ShownObject, storageKey, storagePrefix, viewOf } from "../cacher/view.ts"
+import type { ApiRequest, ApiResult } from "../request.ts"
+import type { RegistryContext } from "./context.ts"
+
+/** GET of a collection: all of it, or a part and a token for the rest. All parts show the collection as it was when the first was asked for. */
+export function list(context: RegistryContext, request: ApiRequest): ApiResult {
+  const { resource, namespace, options } = request
+  if (!resource.verbs.includes("list")) throw methodNotSupported(resource, "list")
+  checkListOptions(options, "list")
+  const selection = selectionOf(resource, options)
+  const virtual = context.hooks(resource)?.listVirtual
+  if (virtual !== undefined) {
+    const items = virtual().filter((object) => selection.matches(object)).map((object) => new ShownObject({ key: object.metadata.name ?? "", revision: 0, created: 0 }, object))
+    return { kind: "list", resource, metadata: {}, items }
+  }
+  const { limit = 0 } = options
+  if (limit < 0) throw badRequest(`limit: Invalid value: ${limit}: must be greater than or equal to 0`)
+  const from = start(context, request)
+  const found = select(context, request, selection, from)
+  if (limit === 0 || found.length <= limit) return { kind: "list", resource, metadata: { resourceVersion: String(from.revision) }, items: found }
+  const items = found.slice(0, limit)
+  const prefix = storagePrefix(resource, namespace)
+  const metadata: ListMeta = {
+    resourceVersion: String(from.revision),
+    continue: encodeToken({ revision: from.revision, after: items.at(-1)!.key.slice(prefix.length) }),
+    // How many more match is not counted with selectors, as upstream does not.
+    ...(selection.everything ? { remainingItemCount: found.length - limit } : {}),
+  }
+  return { kind: "list", resource, metadata, items }
+}
+
+interface Start {
+  readonly revision: number
+  /** The last key already given, without the prefix. */
+  readonly after: string | undefined
+}
+
+function start({ storage }: RegistryContext, { options }: ApiRequest): Start {
+  const { revision } = storage
+  if (options.continue !== undefined && options.continue !== "") {
+    if ((options.resourceVersion ?? "") !== "" && options.resourceVersion !== "0") throw badRequest("specifying resource version is not allowed when using continue")
+    const token = decodeToken(options.continue)
+    // -1 marks the token of an inconsistent continuation: the rest as it is now.
+    return token.revision < 0 ? { ...token, revision } : token
+  }
+  const wanted = parseResourceVersion(options.resourceVersion)
+  if (wanted !== undefined) checkNotFuture(wanted, revision)
+  return { revision: options.resourceVersionMatch === "Exact" && wanted !== undefined ? wanted : revision, after: undefined }
+}
+
+function select({ storage }: RegistryContext, { resource, namespace }: ApiRequest, selection: Selection, { revision, after }: Start): readonly Stored[] {
+  const view = viewOf(resource)
+  const prefix = storagePrefix(resource, namespace)
+  if (revision === storage.revision && after === undefined) {
+    if (selection.name !== undefined && (namespace !== undefined || resource.scope === "Cluster")) {
+      const stored = storage.get(storageKey(resource, { namespace, name: selection.name }))
+      return stored !== undefined && selection.matches(view.shown(stored).object) ? [view.shown(stored)] : []
+    }
+    if (selection.everything && resource.storedAs === undefined) return storage.list(prefix)
+  }
+  let all: readonly Stored[]
+  try {
+    if (revision > storage.revision) throw badRequest(`continue key is not valid: it is of a later revision, ${revision}, than this server has`)
+    all = listAt(storage, prefix, revision)
+  } catch (err) {
+    throw isCompacted(err) ? expired(after) : err
+  }
+  const rest = after === undefined ? all : all.filter(({ key }) => key > prefix + after)
+  const shown = rest.map((stored) => view.shown(stored))
+  return selection.everything ? shown : shown.filter(({ object }) => selection.matches(object))
+}
+
+/** Source: apiserver pkg/storage/etcd3/errors.go. */
+function expired(after: string | undefined): ApiError {
+  if (after === undefined) return new ApiError("Expired", "The resourceVersion for the provided list is too old.")
+  const message =
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. " +
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
+  return new ApiError("Expired", message, undefined, { metadata: { continue: encodeToken({ revision: -1, after }) } })
+}
+
+/** Source of the form: apiserver pkg/storage/continue.go. */
+const encodeToken = ({ revision, after }: Start): string => Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start: `${after ?? ""}\u0000` })).toString("base64url")
+
+function decodeToken(text: string): Start {
+  try {
+    const { v, rv, start } = JSON.parse(Buffer.from(text, "base64url").toString()) as { v?: unknown; rv?: unknown; start?: unknown }
+    if (v === "meta.k8s.io/v1" && typeof rv === "number" && Number.isInteger(rv) && typeof start === "string" && start !== "") return { revision: rv, after: start.replace(/\u0000$/, "") }
+  } catch {
+    // Not a token of ours: said below.
+  }
+  throw badRequest("continue key is not valid: it was not made by this server")
+}

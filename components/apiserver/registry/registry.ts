@@ -1,0 +1,32 @@
+import { methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
+import type { ApiRequest, ApiResult } from "../request.ts"
+import type { RegistryContext } from "./context.ts"
+import { create } from "./create.ts"
+import { deleteOne } from "./delete.ts"
+import { deleteCollection } from "./deletecollection.ts"
+import { get } from "./get.ts"
+import { list } from "./list.ts"
+import { patch } from "./patch.ts"
+import { scale } from "./scale.ts"
+import { strategyOf, update } from "./update.ts"
+
+/** Carries a request out that is authorized. Reads answer at once. */
+export function perform(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
+  const { resource, subresource, verb } = request
+  if (subresource !== undefined) {
+    const handler = context.hooks(resource)?.subresources?.[subresource]
+    if (handler !== undefined) return handler(context, request)
+    if (subresource === "scale" && resource.subresources?.scale !== undefined) return scale(context, request)
+    if (strategyOf(resource, subresource) === undefined || !["get", "update", "patch"].includes(verb)) throw methodNotSupported(resource, verb)
+  } else if (!resource.verbs.includes(verb)) throw methodNotSupported(resource, verb)
+  switch (verb) {
+    case "get": return get(context, request)
+    case "list": return list(context, request)
+    case "create": return (context.hooks(resource)?.create ?? create)(context, request)
+    case "update": return update(context, request)
+    case "patch": return patch(context, request)
+    case "delete": return deleteOne(context, request)
+    case "deletecollection": return deleteCollection(context, request)
+    case "watch": throw methodNotSupported(resource, verb)
+  }
+}

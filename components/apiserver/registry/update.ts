@@ -1,0 +1,151 @@
+import { badRequest, conflict, invalid, isAlreadyExists, MODIFIED, notFound } from "../../../pkg/apimachinery/errors.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
+import { withoutIdleTimestamps } from "../../../pkg/apimachinery/patch/apply/track.ts"
+import type { KubeObject, Resource, SubresourceStrategy } from "../../../pkg/apimachinery/resource.ts"
+import { validateObjectUpdate } from "../../../pkg/apimachinery/validate.ts"
+import type { Stored } from "../../../pkg/storage/storage.ts"
+import type { AdmissionAttributes } from "../admission/admission.ts"
+import { storageKey, viewOf } from "../cacher/view.ts"
+import type { ApiRequest, ApiResult } from "../request.ts"
+import { strategyContext, type RegistryContext } from "./context.ts"
+import { checkUid, createObject, unstored } from "./create.ts"
+import { decodeBody } from "./decode.ts"
+import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
+import { recordUpdate } from "./managed-fields.ts"
+
+/** PUT of an object or its status. Order of the steps: registry/generic/registry/store.go Update, registry/rest/update.go upstream. */
+export async function update(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
+  const { resource, name } = request
+  const stored = context.storage.get(storageKey(resource, request))
+  const sent = decodeBody(request, resource, stored && viewOf(resource).shown(stored).object)
+  if ((sent.metadata.name ?? "") === "") throw badRequest("name must be provided")
+  if (sent.metadata.name !== name) throw badRequest(`the name of the object (${sent.metadata.name}) does not match the name on the URL (${name})`)
+  return changeObject(context, request, (old) => (old === undefined ? sent : recordUpdate(context, request, sent, old.object)), resource.allowCreateOnUpdate === true && request.subresource === undefined)
+}
+
+/**
+ * The way of every change of an object, PUT and PATCH alike: `change` gives the new object from what is stored now. It is called again when somebody else
+ * was faster. A change that names no resourceVersion goes over whatever is there, where the kind allows it.
+ */
+export async function changeObject(
+  context: RegistryContext, request: ApiRequest, change: (old: Stored | undefined) => Promise<KubeObject> | KubeObject, mayCreate: boolean,
+): Promise<ApiResult> {
+  const { resource, name = "" } = request
+  let created: Stored | undefined
+  const attempt = async (current: Stored | undefined): Promise<Attempt> => {
+    const wanted = await change(current)
+    if (current !== undefined) return attemptUpdate(context, request, wanted, current)
+    if (!mayCreate) throw notFound(resource, name)
+    checkUid(resource, name, wanted.metadata.uid, undefined)
+    created = await createObject(context, { ...request, verb: "create" }, wanted)
+    return { keep: created }
+  }
+  // Where two make the same object at once, the second finds it there and changes it.
+  const { stored } = await guaranteedUpdate(context, request, attempt).catch((err: unknown) => {
+    if (mayCreate && isAlreadyExists(err)) return guaranteedUpdate(context, request, attempt)
+    throw err
+  })
+  return { kind: "object", code: created === undefined ? 200 : 201, object: stored.object, stored }
+}
+
+async function attemptUpdate(context: RegistryContext, request: ApiRequest, wanted: KubeObject, current: Stored): Promise<Attempt> {
+  const { resource, namespace, name = "", subresource, user, options } = request
+  const { admission } = context
+  const hooks = context.hooks(resource)
+  const old = current.object
+  checkUid(resource, name, wanted.metadata.uid, old.metadata.uid)
+  const attributes: AdmissionAttributes = { operation: "UPDATE", resource, subresource, namespace, name, user, options, object: wanted, old, warn: (text) => request.warn(text) }
+  let object = (await admission.admit(attributes)) ?? wanted
+  object = atVersion(resource, name, object, old)
+  object = prepare(context, request, object, old)
+  const reservation = subresource !== undefined ? undefined : hooks?.allocateForUpdate?.(object, old)
+  try {
+    if (reservation !== undefined) object = reservation.object
+    const causes = validateObjectUpdate(resource, object, old, strategyOf(resource, subresource))
+    if (causes.length > 0) throw invalid(resource, name, causes)
+    for (const text of resource.warnings?.(object, old) ?? []) request.warn(text)
+    hooks?.checkWrite?.(request, object, old)
+    const last = { ...attributes, object }
+    await admission.validate(last)
+    if (options.dryRun === true) {
+      reservation?.settle(false)
+      return { pretend: unstored(current.key, object) }
+    }
+    const settle = (written: boolean) => {
+      reservation?.settle(written)
+      admission.settled(last, written)
+    }
+    if (removesLastFinalizer(context, resource, object, old)) return { remove: true, settle }
+    // Times of managedFields alone are no change.
+    if (deepEqual(withoutIdleTimestamps(old, object), old)) {
+      settle(false)
+      return { keep: current }
+    }
+    return { write: object, settle }
+  } catch (err) {
+    reservation?.settle(false)
+    throw err
+  }
+}
+
+/** Refuses a change of something else than what is stored now. */
+function atVersion(resource: Resource, name: string, object: KubeObject, old: KubeObject): KubeObject {
+  const version = object.metadata.resourceVersion ?? ""
+  if (version === "" || version === "0") {
+    if (resource.allowUnconditionalUpdate === false) throw invalid(resource, name, [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")])
+    return { ...object, metadata: { ...object.metadata, resourceVersion: old.metadata.resourceVersion } }
+  }
+  if (version !== old.metadata.resourceVersion) throw conflict(resource, name, MODIFIED)
+  return object
+}
+
+/** Puts back what this request may not change, counts generations, and lets the kind have its say. */
+function prepare(context: RegistryContext, { resource, subresource }: ApiRequest, wanted: KubeObject, old: KubeObject): KubeObject {
+  let object = { ...wanted, metadata: withOldSystemFields(wanted, old) }
+  if (subresource === "status") object = { ...old, metadata: object.metadata, status: (wanted as WithStatus).status } as KubeObject
+  else if (resource.subresources?.status !== undefined) object = { ...object, status: (old as WithStatus).status } as KubeObject
+  object = strategyOf(resource, subresource)?.prepareForUpdate?.(object, old, strategyContext(context)) ?? object
+  if (subresource === "status") return object
+  if (resource.generation === true && specChanged(object, old)) object = { ...object, metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 } }
+  return object
+}
+
+/** How the object or a subresource of it is changed; undefined for a subresource that is not changed in this way. */
+export function strategyOf(resource: Resource, subresource: string | undefined): SubresourceStrategy<KubeObject> | undefined {
+  if (subresource === undefined) return resource
+  const { status, other } = resource.subresources ?? {}
+  if (subresource !== "status") return other?.[subresource]?.strategy
+  return status === true ? { validateUpdate: (object, old) => resource.validateUpdate?.(object, old) ?? [] } : status
+}
+
+interface WithStatus extends KubeObject {
+  readonly status?: unknown
+}
+
+function withOldSystemFields({ metadata }: KubeObject, { metadata: old }: KubeObject): KubeObject["metadata"] {
+  const { selfLink: _link, ...kept } = metadata
+  return {
+    ...kept,
+    uid: metadata.uid === undefined || metadata.uid === "" ? old.uid : metadata.uid,
+    generation: old.generation, creationTimestamp: old.creationTimestamp,
+    // An update neither begins nor ends a deletion, nor gives it more time.
+    deletionTimestamp: old.deletionTimestamp, deletionGracePeriodSeconds: old.deletionGracePeriodSeconds,
+  }
+}
+
+/** What metadata.generation counts: everything but metadata and status. */
+function specChanged(object: KubeObject, old: KubeObject): boolean {
+  const { metadata: _m, status: _s, ...spec } = object as WithStatus
+  const { metadata: _om, status: _os, ...oldSpec } = old as WithStatus
+  return !deepEqual(spec, oldSpec)
+}
+
+/** An object that waits for its deletion goes when the last one agrees. Source: store.go shouldDeleteDuringUpdate. */
+function removesLastFinalizer(context: RegistryContext, resource: Resource, object: KubeObject, old: KubeObject): boolean {
+  const { metadata } = object
+  if (metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0 || context.hooks(resource)?.holdsDeletion?.(object) === true) return false
+  const graceOver = (metadata.deletionGracePeriodSeconds ?? 0) === 0
+  const wasHeld = (old.metadata.finalizers ?? []).length > 0 || context.hooks(resource)?.holdsDeletion?.(old) === true
+  return graceOver && wasHeld
+}

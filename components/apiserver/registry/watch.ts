@@ -1,0 +1,29 @@
+import { methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
+import type { Watch } from "../../../pkg/client/client.ts"
+import { checkListOptions, checkNotFuture, parseResourceVersion } from "../cacher/resource-version.ts"
+import { selectionOf } from "../cacher/selection.ts"
+import type { ApiRequest, WatchSink } from "../request.ts"
+import type { RegistryContext } from "./context.ts"
+
+/**
+ * Follows a collection, or one object of it. Without a resourceVersion, or from "0", it begins with what there is; from another one with what came after.
+ * Source: apiserver pkg/storage/cacher, KEP-3157 (sendInitialEvents).
+ */
+export function watch({ storage, hub }: RegistryContext, request: ApiRequest, sink: WatchSink): Watch {
+  const { resource, namespace, name, options } = request
+  if (!resource.verbs.includes("watch")) throw methodNotSupported(resource, "watch")
+  checkListOptions(options, "watch")
+  const version = parseResourceVersion(options.resourceVersion)
+  if (version !== undefined) checkNotFuture(version, storage.revision)
+  const fromPresent = version === undefined || version === 0
+  const fieldSelector = [options.fieldSelector ?? "", name === undefined ? "" : `metadata.name=${name}`].filter((text) => text !== "").join(",")
+  return hub.watch({
+    resource, namespace,
+    selection: selectionOf(resource, { ...options, fieldSelector }),
+    after: fromPresent ? undefined : version,
+    initialEvents: options.sendInitialEvents ?? fromPresent,
+    markInitialEnd: options.sendInitialEvents === true && options.allowWatchBookmarks === true,
+    bookmarks: options.allowWatchBookmarks === true,
+    timeoutSeconds: options.timeoutSeconds,
+  }, sink)
+}

@@ -1,0 +1,218 @@
+/**
+ * The way of every request, from the first byte to the last: start reading here.
+ *
+ *   listen → requestInfo → authenticate → impersonate → audit → flow control → { resource | subresource stream | path } → answer
+ *
+ * What stands behind a resource (authorization, admission, registry, store) is the pipeline, which components in this process enter directly.
+ * Every failure, wherever it is thrown, becomes an answer in `fail`, and nowhere else.
+ */
+import type { Duplex } from "node:stream"
+import { ApiError, forbidden } from "../../pkg/apimachinery/errors.ts"
+import type { Clock } from "../../pkg/clock/clock.ts"
+import { uuid, type Random } from "../../pkg/clock/random.ts"
+import type { Logger } from "../../pkg/log/log.ts"
+import { peerCertificate, type ServerAnswer, type ServerRequest } from "../../pkg/runtime/listen.ts"
+import type { AuditSink } from "./audit/audit-log.ts"
+import type { Authenticator, Credentials } from "./authentication/authenticator.ts"
+import { impersonate } from "./authentication/impersonation.ts"
+import { forbiddenMessage } from "./authorization/forbidden.ts"
+import type { Connections } from "./endpoints/connect.ts"
+import { MaxInFlight } from "./flowcontrol/max-in-flight.ts"
+import { encodeStatus } from "./http/encode.ts"
+import { Exchange } from "./http/exchange.ts"
+import { negotiate, PLAIN, type Encoding } from "./http/negotiate.ts"
+import { requestInfo, type RequestInfo } from "./http/request-info.ts"
+import { resourceOf, serveResource } from "./http/resource-request.ts"
+import { UpgradeAnswer } from "./http/upgrade-answer.ts"
+import type { ServerMetrics } from "./metrics.ts"
+import type { Pipeline, ResourceAttributes, UserInfo } from "./request.ts"
+import type { Scheme } from "../../pkg/api/scheme.ts"
+
+export interface ServerOptions {
+  readonly pipeline: Pipeline
+  readonly scheme: Scheme
+  readonly authenticator: Authenticator
+  readonly metrics: ServerMetrics
+  /** Paths that are no resource: health, discovery, metrics … */
+  readonly paths: (exchange: Exchange, info: RequestInfo, user: UserInfo) => void | Promise<void>
+  /** Subresources that stream: log, exec, attach, portforward, proxy. */
+  readonly connections: Connections
+  readonly audit?: AuditSink
+  readonly maxReads?: number
+  readonly maxWrites?: number
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+}
+
+export interface Server {
+  onRequest(req: ServerRequest, res: ServerAnswer): void
+  /** A request to leave HTTP: WebSocket and SPDY, for streams and watches. */
+  onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer): void
+}
+
+export function createServer(options: ServerOptions): Server {
+  const { pipeline, scheme, authenticator, metrics, connections, audit, clock, log } = options
+  const flow = new MaxInFlight({
+    readsGauge: metrics.inflightReads, writesGauge: metrics.inflightWrites,
+    ...(options.maxReads === undefined ? {} : { reads: options.maxReads }), ...(options.maxWrites === undefined ? {} : { writes: options.maxWrites }),
+  })
+  const resourceOptions = { pipeline, scheme, clock, onWatchEvents: metrics.watchEvents }
+  const nextAuditId = auditIds(options.random)
+
+  /** Every stage in its order. Gives a promise when the answer is not complete in this turn. */
+  function serve(exchange: Exchange): void | Promise<void> {
+    const { req } = exchange
+    const info = (exchange.info = requestInfo(req.method ?? "GET", req.url ?? "/"))
+    const credentials = credentialsOf(req, info)
+    const sender = authenticator.authenticate(credentials)
+    const user = (exchange.user = isImpersonating(req) ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes)) : sender)
+    audit?.began(exchange, info, user, sender)
+
+    if (isLongRunning(info)) {
+      const ended = metrics.longRunning(info)
+      return settled(() => route(exchange, info, user), ended)
+    }
+    const slot = flow.enter(user, info.verb)
+    return settled(() => route(exchange, info, user), () => flow.leave(slot))
+  }
+
+  function route(exchange: Exchange, info: RequestInfo, user: UserInfo): void | Promise<void> {
+    if (!info.isResource) return options.paths(exchange, info, user)
+    const connection = connections.find(info)
+    if (connection !== undefined) {
+      allow(info, user)
+      return connection(exchange, info, user)
+    }
+    return serveResource(exchange, info, user, existing(info, user), resourceOptions)
+  }
+
+  /** The resource a path is about. That it is not there, or does not take the verb, is told only to those who may ask. */
+  function existing(info: RequestInfo, user: UserInfo) {
+    try {
+      return resourceOf(info, scheme)
+    } catch (err) {
+      allow(info, user)
+      throw err
+    }
+  }
+
+  /** Throws Forbidden unless the user may. Plain resource requests are authorized by the pipeline. */
+  function allow(info: RequestInfo, user: UserInfo): void {
+    const attributes: ResourceAttributes = {
+      user, verb: info.verb, group: info.group, version: info.version, resource: info.resource,
+      subresource: info.subresource || undefined, namespace: info.namespace || undefined, name: info.name || undefined,
+    }
+    const { allowed, reason } = pipeline.authorize(attributes)
+    if (!allowed) throw forbidden({ group: info.group, plural: info.resource }, info.name, forbiddenMessage(attributes, reason))
+  }
+
+  /** The one place where an error becomes an answer. */
+  function fail(exchange: Exchange, thrown: unknown): void {
+    const error = ApiError.from(thrown)
+    if (error.code >= 500 && error.reason === "InternalError") {
+      const cause = error.cause ?? error
+      log.error("Request failed", { method: exchange.req.method, url: exchange.req.url, auditID: exchange.auditId, error: error.message, stack: cause instanceof Error ? cause.stack : undefined })
+    }
+    // Too late for an answer: the client sees the stream break off.
+    if (exchange.res.headersSent) exchange.res.destroy()
+    else sendFailure(exchange, error)
+  }
+
+  function finish(exchange: Exchange): void {
+    const { info, res, began } = exchange
+    if (info === undefined) return
+    const seconds = (clock.monotonic() - began) / 1000
+    metrics.answered(info, res.statusCode, seconds)
+    audit?.ended(exchange, info, res.statusCode)
+  }
+
+  function run(exchange: Exchange): void {
+    try {
+      const pending = serve(exchange)
+      if (pending === undefined) return finish(exchange)
+      // A failure that cannot even be told ends the connection, and not the server.
+      pending.catch((err: unknown) => fail(exchange, err)).then(() => finish(exchange)).catch(() => exchange.res.destroy())
+    } catch (err) {
+      fail(exchange, err)
+      finish(exchange)
+    }
+  }
+
+  return {
+    onRequest: (req, res) => run(new Exchange(req, res, req.headers["audit-id"] === undefined ? nextAuditId() : auditIdOf(req, nextAuditId), clock.monotonic())),
+    onUpgrade: (req, socket, head) => {
+      const answer = new UpgradeAnswer(socket)
+      run(new Exchange(req, answer, nextAuditId(), clock.monotonic(), { socket, head, answer }))
+    },
+  }
+}
+
+/** A failure in the encoding that the client reads; in JSON where it asked for none of ours. Source: responsewriters ErrorNegotiated. */
+function sendFailure(exchange: Exchange, error: ApiError): void {
+  const status = error.toStatus()
+  const { encoding } = exchange.info?.isResource === true ? acceptedOr(exchange.header("accept")) : JSON_ONLY
+  if (encoding === "json") return exchange.sendStatus(status)
+  const { contentType, body } = encodeStatus(status, encoding, false)
+  Promise.resolve(body).then((bytes) => exchange.sendStatus(status, { contentType, bytes: bytes as Uint8Array | string })).catch(() => exchange.res.destroy())
+}
+const JSON_ONLY = { encoding: "json" } as const
+
+function acceptedOr(accept: string | undefined): { readonly encoding: Encoding } {
+  try {
+    return negotiate(accept, PLAIN)
+  } catch {
+    return JSON_ONLY
+  }
+}
+
+/** Runs `serve` and calls `end` once it is over, whether it gives its result at once, later or not at all. */
+function settled(serve: () => void | Promise<void>, end: () => void): void | Promise<void> {
+  let pending: void | Promise<void> = undefined
+  try {
+    pending = serve()
+  } finally {
+    if (pending === undefined) end()
+  }
+  return pending?.finally(end)
+}
+
+/** Watches and streams last as long as the client likes. Source: genericfilters.BasicLongRunningRequestCheck. */
+const STREAMING: readonly string[] = ["attach", "exec", "proxy", "log", "portforward"]
+const isLongRunning = ({ isResource, verb, subresource }: RequestInfo): boolean => isResource && (verb === "watch" || (subresource !== "" && STREAMING.includes(subresource)))
+
+function isImpersonating({ headers }: ServerRequest): boolean {
+  for (const name in headers) if (name.startsWith("impersonate-")) return true
+  return false
+}
+
+/** What the request shows of its sender. Headers that may come several times are read from the raw ones, where they are kept apart. */
+function credentialsOf(req: ServerRequest, { path }: RequestInfo): Credentials {
+  return {
+    certificate: peerCertificate(req),
+    authorization: req.headers.authorization,
+    path,
+    header: (name) => {
+      const values: string[] = []
+      for (let i = 0; i < req.rawHeaders.length; i += 2) if (req.rawHeaders[i]!.toLowerCase() === name) values.push(req.rawHeaders[i + 1]!)
+      return values
+    },
+    headerNames: () => Object.keys(req.headers),
+  }
+}
+
+/** UUIDs whose first half counts up from a random start: an id for each request should not cost it random bytes. */
+function auditIds(random: Random): () => string {
+  const start = uuid(random)
+  let next = 0
+  return () => {
+    next = (next + 1) % 2 ** 32
+    return next.toString(16).padStart(8, "0") + start.slice(8)
+  }
+}
+
+/** The client's own Audit-Id, as far as it can stand in a header again. */
+function auditIdOf(req: ServerRequest, otherwise: () => string): string {
+  const given = req.headers["audit-id"]
+  return typeof given === "string" && /^[\x21-\x7e]{1,64}$/.test(given) ? given : otherwise()
+}

@@ -1,0 +1,72 @@
+import { join } from "node:path"
+import { mkdirSync } from "node:fs"
+import { hostname, networkInterfaces } from "node:os"
+import { isIP } from "node:net"
+import type { Random } from "../../pkg/clock/random.ts"
+import { loadOrCreateSigningKey, newSigningKey, type SigningKey } from "../../pkg/jwt/signing-key.ts"
+import type { CertificatePair } from "../../pkg/pki/certificate.ts"
+import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
+import { readIfExists, replaceFile } from "../../pkg/pki/pair-files.ts"
+
+/** What a server proves itself with, and what it takes as proof. */
+export interface ServingFiles {
+  readonly pki: ClusterPki
+  readonly serving: CertificatePair
+  /** Of the administrator `system:admin` in the group `system:masters`. */
+  readonly admin: CertificatePair
+  readonly adminToken: string
+  readonly signingKey: SigningKey
+  /** False where no client certificate counts; they do unless said otherwise. */
+  readonly clientCertificates?: boolean
+}
+
+export interface ServingFilesOptions {
+  /** `<data-dir>/server`; nothing is read or written when left out (test clusters). */
+  readonly dir: string | undefined
+  readonly advertiseAddress: string
+  /** Further names and addresses under which clients reach the server. */
+  readonly tlsSans: readonly string[]
+  /** The first address of the service range: where pods find the server. */
+  readonly serviceAddress: string
+  readonly clusterDomain: string
+  readonly now: () => number
+  readonly random: Random
+}
+
+/** Loads what is on disk and makes what is missing: certificates under `tls/`, the service account key, the administrator's token. */
+export function openServingFiles({ dir, advertiseAddress, tlsSans, serviceAddress, clusterDomain, now, random }: ServingFilesOptions): ServingFiles {
+  const tls = dir === undefined ? undefined : join(dir, "tls")
+  if (tls !== undefined) mkdirSync(tls, { recursive: true, mode: 0o700 })
+  const pki = openClusterPki({ ...(tls === undefined ? {} : { dir: tls }), now })
+  const names = [...tlsSans, advertiseAddress, serviceAddress, "127.0.0.1", "::1", "localhost", hostname(), "kubernetes", "kubernetes.default", "kubernetes.default.svc", `kubernetes.default.svc.${clusterDomain}`]
+  const unique = [...new Set(names.filter((name) => name !== ""))]
+  return {
+    pki,
+    serving: pki.leaf({
+      name: "serving-kube-apiserver", authority: "server-ca", subject: { commonName: "kube-apiserver", organizations: [] },
+      dnsNames: unique.filter((name) => isIP(name) === 0), ipAddresses: unique.filter((name) => isIP(name) !== 0),
+    }),
+    admin: pki.leaf({ name: "client-admin", authority: "client-ca", subject: { commonName: "system:admin", organizations: ["system:masters"] } }),
+    adminToken: dir === undefined ? newToken(random) : tokenIn(join(dir, "token"), random),
+    signingKey: tls === undefined ? newSigningKey() : loadOrCreateSigningKey(join(tls, "service.key")),
+  }
+}
+
+function tokenIn(path: string, random: Random): string {
+  const known = readIfExists(path)?.trim()
+  if (known !== undefined && known !== "") return known
+  const token = newToken(random)
+  replaceFile(path, `${token}\n`, { mode: 0o600 })
+  return token
+}
+
+const newToken = (random: Random): string => Buffer.from(random.bytes(24)).toString("base64url")
+
+/** The address under which others reach this machine: its first one that is not loopback. */
+export function defaultAdvertiseAddress(): string {
+  for (const addresses of Object.values(networkInterfaces())) {
+    const found = addresses?.find(({ family, internal }) => family === "IPv4" && !internal)
+    if (found !== undefined) return found.address
+  }
+  return "127.0.0.1"
+}

@@ -1,0 +1,58 @@
+import { ApiError } from "../../pkg/apimachinery/errors.ts"
+import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
+import type { ApiCall, Transport, WatchEvent } from "../../pkg/client/client.ts"
+import type { WatchFrame } from "./cacher/frame.ts"
+import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo } from "./request.ts"
+
+/** The way into the API for components of this process: the same pipeline as for requests from outside, as `user`, without socket or bytes. */
+export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transport {
+  const warn = () => undefined
+  // What managedFields call a component: kube-scheduler, deployment-controller.
+  const userAgent = user.name.replace(/^system:(serviceaccount:[^:]+:)?/, "")
+  return {
+    async call(call, signal) {
+      return answer(await pipeline.handle(requestOf(call, user, signal)))
+    },
+    watch(resource, options, handlers) {
+      const { namespace, ...rest } = options
+      try {
+        return pipeline.watch({ user, verb: "watch", resource, namespace, options: rest, warn }, {
+          send(frames) {
+            for (const frame of frames) handlers.onEvent(eventOf(frame))
+            return true
+          },
+          end: (error) => handlers.onEnd(error),
+        })
+      } catch (err) {
+        handlers.onEnd(ApiError.from(err))
+        return { close: () => undefined }
+      }
+    },
+  }
+
+  function requestOf({ verb, resource, subresource, namespace, name, object, patch, options }: ApiCall, user: UserInfo, signal: AbortSignal | undefined): ApiRequest {
+    return {
+      user, verb, resource, subresource, namespace, name, body: object, patch, warn, userAgent, ...(signal === undefined ? {} : { signal }),
+      options: withoutNamespace(options) ?? {},
+    }
+  }
+}
+
+const eventOf = ({ type, stored }: WatchFrame): WatchEvent => ({ type, object: stored.object })
+
+const withoutNamespace = (options: ApiCall["options"]): RequestOptions | undefined => {
+  if (options?.namespace === undefined) return options
+  const { namespace: _namespace, ...rest } = options
+  return rest
+}
+
+function answer(result: ApiResult): unknown {
+  switch (result.kind) {
+    case "object": return result.object
+    case "list": return listOf(result.resource, result)
+    case "status": return result.status
+  }
+}
+
+const listOf = ({ apiVersion, kind }: Resource, { metadata, items }: Extract<ApiResult, { kind: "list" }>) =>
+  ({ apiVersion, kind: `${kind}List`, metadata, items: items.map(({ object }): KubeObject => object) })

@@ -1,0 +1,46 @@
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import type { Client } from "../../pkg/client/client.ts"
+import type { ControllerObserver, RunningController } from "../../pkg/controller/start.ts"
+import { controllers, type ControllersConfig } from "./controllers.ts"
+
+export interface ControllerManagerConfig extends ControllersConfig {
+  /** Names of controllers that are not to run. */
+  readonly disabled?: ReadonlySet<string>
+  /** A client that acts as this service account of kube-system, e.g. replicaset-controller. */
+  readonly clientFor: (account: string) => Client
+  readonly observer?: ControllerObserver
+}
+
+export interface ControllerManager extends Component {
+  /** No controller has anything to do. */
+  readonly idle: boolean
+}
+
+/** Runs the controllers. They share informers; each writes as its own user, so that audit and RBAC tell them apart. */
+export function createControllerManager(context: ComponentContext, config: ControllerManagerConfig): ControllerManager {
+  let running: RunningController[] = []
+  let stopped = false
+  return {
+    name: "controller-manager",
+    get idle() { return running.every((controller) => controller.idle) },
+    async start(signal) {
+      stopped = false
+      const entries = controllers(config).filter(({ name }) => config.disabled?.has(name) !== true)
+      const started = entries.map(async (entry) => {
+        const controller = await entry.start({ ...context, client: config.clientFor(entry.account) }, config.observer)
+        // One that is ready only when the others have been stopped already is to stop too.
+        if (stopped) await controller.stop()
+        else running.push(controller)
+      })
+      await Promise.all(started)
+      signal.throwIfAborted()
+      context.log.info("Started controllers", { count: running.length })
+    },
+    async stop() {
+      stopped = true
+      const stopping = running
+      running = []
+      await Promise.all(stopping.map((controller) => controller.stop()))
+    },
+  }
+}

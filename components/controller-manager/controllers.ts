@@ -1,0 +1,80 @@
+import type { Resource } from "../../pkg/apimachinery/resource.ts"
+import type { ComponentContext } from "../../pkg/component/component.ts"
+import type { Controller } from "../../pkg/controller/controller.ts"
+import { startController, type ControllerObserver, type RunningController } from "../../pkg/controller/start.ts"
+import { cronJobController } from "./cronjob/cronjob.ts"
+import { daemonSetController } from "./daemonset/daemonset.ts"
+import { deploymentController } from "./deployment/deployment.ts"
+import { disruptionController } from "./disruption/disruption.ts"
+import { staleDisruptionTargets } from "./disruption/stale-target.ts"
+import { endpointController } from "./endpoint.ts"
+import { endpointSliceController } from "./endpointslice/endpointslice.ts"
+import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts"
+import { startGarbageCollector } from "./garbagecollector/garbagecollector.ts"
+import { jobController } from "./job/job.ts"
+import { namespaceController } from "./namespace.ts"
+import { nodeIpamController } from "./nodeipam.ts"
+import { nodeLifecycleController } from "./nodelifecycle/nodelifecycle.ts"
+import { podGarbageCollector } from "./podgc.ts"
+import { attributesClassProtection, claimProtection, volumeProtection } from "./protection.ts"
+import { replicaSetController } from "./replicaset/replicaset.ts"
+import { replicationController } from "./replicationcontroller.ts"
+import { resourceQuotaController } from "./resourcequota.ts"
+import { rootCaCertPublisher } from "./rootcacertpublisher.ts"
+import { serviceAccountController } from "./serviceaccount.ts"
+import { statefulSetController } from "./statefulset/statefulset.ts"
+import { taintEvictionController } from "./tainteviction.ts"
+import { ttlAfterFinishedController } from "./ttlafterfinished.ts"
+
+export interface ControllersConfig {
+  /** Kinds that are served now; custom ones come and go. */
+  readonly resources: () => readonly Resource[]
+  readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
+  /** PEM of the authority that signed the API server's certificate. */
+  readonly caPem: () => string
+  /** Addresses of pods, e.g. 10.42.0.0/16. */
+  readonly clusterCidr: string
+}
+
+/** A controller by its name, and how it is started. */
+export interface ControllerEntry {
+  readonly name: string
+  /** Its service account in kube-system, to which the bootstrap roles give what it needs. */
+  readonly account: string
+  start(context: ComponentContext, observer?: ControllerObserver): Promise<RunningController>
+}
+
+const entry = (account: string, controller: Controller): ControllerEntry => ({ name: controller.name, account, start: (context, observer) => startController(controller, context, observer) })
+
+/** Every controller, in the order in which they start. Names are upstream's (cmd/kube-controller-manager/names). */
+export function controllers(config: ControllersConfig): readonly ControllerEntry[] {
+  const deletable = () => config.resources().filter(({ verbs }) => ["list", "watch", "delete"].every((verb) => (verbs as readonly string[]).includes(verb)))
+  const namespaced = () => config.resources().filter(({ scope, verbs }) => scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"))
+  return [
+    entry("service-account-controller", serviceAccountController),
+    entry("root-ca-cert-publisher", rootCaCertPublisher(config.caPem)),
+    entry("node-controller", nodeIpamController(config.clusterCidr)),
+    entry("node-controller", nodeLifecycleController()),
+    entry("node-controller", taintEvictionController()),
+    entry("deployment-controller", deploymentController),
+    entry("replicaset-controller", replicaSetController),
+    entry("replication-controller", replicationController),
+    entry("daemon-set-controller", daemonSetController()),
+    entry("statefulset-controller", statefulSetController),
+    entry("job-controller", jobController()),
+    entry("cronjob-controller", cronJobController()),
+    entry("ttl-after-finished-controller", ttlAfterFinishedController),
+    entry("disruption-controller", disruptionController),
+    entry("disruption-controller", staleDisruptionTargets),
+    entry("endpoint-controller", endpointController),
+    entry("endpointslice-controller", endpointSliceController),
+    entry("endpointslicemirroring-controller", endpointSliceMirroringController),
+    entry("resourcequota-controller", resourceQuotaController(config.resources)),
+    entry("pvc-protection-controller", claimProtection),
+    entry("pv-protection-controller", volumeProtection),
+    entry("volumeattributesclass-protection-controller", attributesClassProtection),
+    entry("namespace-controller", namespaceController(namespaced)),
+    entry("pod-garbage-collector", podGarbageCollector()),
+    { name: "garbage-collector-controller", account: "generic-garbage-collector", start: (context) => startGarbageCollector(context, { resources: deletable(), resourceOf: config.resourceOf }) },
+  ]
+}

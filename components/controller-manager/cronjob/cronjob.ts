@@ -1,0 +1,155 @@
+import { isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { formatTime } from "../../../pkg/apimachinery/time.ts"
+import { CronJob, type CronJobStatus } from "../../../pkg/api/batch/v1/cronjob.ts"
+import { Job } from "../../../pkg/api/batch/v1/job.ts"
+import type { Key } from "../../../pkg/client/informer.ts"
+import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { controllerOf, controllerRef, owned } from "../../../pkg/controller/owned.ts"
+import { parseZonedCron } from "../../../pkg/cron/schedule.ts"
+import { formatInZone, isTimeZone } from "../../../pkg/cron/zone.ts"
+import { dueOf, type Timetable } from "./due.ts"
+import { deleteJob, endOf, trimHistory } from "./history.ts"
+
+const SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+
+/** The schedule a CronJob had when it was last seen, and since when. */
+interface Known {
+  readonly text: string
+  readonly since: number
+}
+
+/**
+ * Starts Jobs at given times. Between two of them it sleeps on one timer of the clock. Source: pkg/controller/cronjob/cronjob_controllerv2.go.
+ * Differs from upstream: timers are exact, so none of its 100 ms are added to them; without a zone schedules are read in UTC.
+ */
+export function cronJobController(): Controller<CronJob> {
+  const known = new Map<Key, Known>()
+  return defineController<CronJob>({
+    name: "cronjob-controller",
+    reconciles: CronJob,
+    watches: [owned(Job, CronJob)],
+    async reconcile(key, context) {
+      const cron = context.informers.of(CronJob).get(key)
+      if (cron === undefined) {
+        known.delete(key)
+        return
+      }
+      const text = `${cron.spec.timeZone ?? ""} ${cron.spec.schedule}`
+      const before = known.get(key)
+      // A new schedule counts from its coming: times that it would have had before are not missed runs.
+      if (before?.text !== text) known.set(key, { text, since: before === undefined ? 0 : context.clock.now() })
+      return sync(cron, known.get(key)!.since, context)
+    },
+  })
+}
+
+async function sync(cron: CronJob, floor: number, context: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
+  const jobs = context.informers.of(Job).controlledBy(cron)
+  const seen = takeStock(cron, jobs, context)
+  const round: Round = { status: seen, requeueAfter: undefined }
+  try {
+    await startDue(cron, jobs, round, floor, context)
+  } finally {
+    await trimHistory(cron, jobs, context)
+    if (!deepEqual(round.status, cron.status)) await context.client.updateStatus(CronJob, { ...cron, status: round.status })
+  }
+  return round.requeueAfter === undefined ? undefined : { requeueAfter: round.requeueAfter }
+}
+
+/** What one round comes to; filled as it goes, so that what was done is written even when a later step fails. */
+interface Round {
+  status: CronJobStatus
+  requeueAfter: number | undefined
+}
+
+/** The status by the Jobs that are there: without those that have ended or gone. */
+function takeStock(cron: CronJob, jobs: readonly Job[], { events }: ReconcileContext): CronJobStatus {
+  const byUid = new Map(jobs.map((job) => [job.metadata.uid, job]))
+  let { lastSuccessfulTime } = cron.status
+  const active = (cron.status.active ?? []).filter(({ uid, name }) => {
+    const job = byUid.get(uid)
+    const end = job === undefined ? undefined : endOf(job)
+    if (job === undefined) events.event(cron, "Normal", "MissingJob", `Active job went missing: ${name}`)
+    if (end !== undefined) events.event(cron, "Normal", "SawCompletedJob", `Saw completed job: ${name}, condition: ${end}`)
+    return job !== undefined && end === undefined
+  })
+  for (const job of jobs) {
+    const { completionTime } = job.status
+    if (endOf(job) === "Complete" && completionTime !== undefined && completionTime > (lastSuccessfulTime ?? "")) lastSuccessfulTime = completionTime
+    if (endOf(job) === undefined && !active.some(({ uid }) => uid === job.metadata.uid)) {
+      events.event(cron, "Warning", "UnexpectedJob", `Saw a job that the controller did not create or forgot: ${job.metadata.name}`)
+    }
+  }
+  const { active: _, ...others } = cron.status
+  return { ...others, ...(active.length === 0 ? {} : { active }), ...(lastSuccessfulTime === undefined ? {} : { lastSuccessfulTime }) }
+}
+
+/** Why there is no timetable is told as an event; a change of the CronJob brings it back. */
+function timetableOf(cron: CronJob, { events }: ReconcileContext): Timetable | undefined {
+  const { schedule: text, timeZone } = cron.spec
+  if (timeZone !== undefined && !isTimeZone(timeZone)) {
+    events.event(cron, "Warning", "UnknownTimeZone", `invalid timeZone: ${JSON.stringify(timeZone)}: unknown time zone ${timeZone}`)
+    return undefined
+  }
+  if (text.includes("TZ")) {
+    events.event(cron, "Warning", "UnsupportedSchedule", `CRON_TZ or TZ used in schedule ${JSON.stringify(text)} is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details`)
+  }
+  const parsed = parseZonedCron(text)
+  if (typeof parsed === "string") {
+    events.event(cron, "Warning", "UnparseableSchedule", `unparseable schedule: ${JSON.stringify(text)} : ${parsed}`)
+    return undefined
+  }
+  return { schedule: parsed.schedule, zone: parsed.zone ?? timeZone ?? "UTC" }
+}
+
+async function startDue(cron: CronJob, jobs: readonly Job[], round: Round, floor: number, context: ReconcileContext): Promise<void> {
+  const { clock, events } = context
+  if (cron.metadata.deletionTimestamp !== undefined || cron.spec.suspend === true) return
+  const timetable = timetableOf(cron, context)
+  if (timetable === undefined) return
+  const now = clock.now()
+  const { at, tooManyMissed, next } = dueOf(cron, timetable, now, floor)
+  if (next !== undefined) round.requeueAfter = next - now
+  if (at === undefined) return
+  if (tooManyMissed) events.event(cron, "Warning", "TooManyMissedTimes", "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew")
+  const name = `${cron.metadata.name}-${Math.floor(at / 60_000)}`
+  if ((round.status.active ?? []).some((job) => job.name === name) || cron.status.lastScheduleTime === formatTime(at)) return
+  const running = round.status.active ?? []
+  if (cron.spec.concurrencyPolicy === "Forbid" && running.length > 0) {
+    events.event(cron, "Normal", "JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid")
+    return
+  }
+  if (cron.spec.concurrencyPolicy === "Replace") {
+    for (const job of jobs.filter(({ metadata }) => running.some(({ uid }) => uid === metadata.uid))) {
+      await deleteJob(cron, job, context)
+      round.status = { ...round.status, active: (round.status.active ?? []).filter(({ uid }) => uid !== job.metadata.uid) }
+    }
+  }
+  const job = await createJob(cron, name, formatInZone(cron.spec.timeZone ?? "UTC", at), context)
+  if (job === undefined) return
+  const { apiVersion, kind, metadata: { uid, namespace, resourceVersion } } = job
+  round.status = { ...round.status, active: [...(round.status.active ?? []), { apiVersion, kind, name, namespace, uid, resourceVersion }], lastScheduleTime: formatTime(at) }
+}
+
+/** The Job for one time, whose name follows from the time, so that it is never made twice. Undefined where a stranger has taken the name. */
+async function createJob(cron: CronJob, name: string, scheduledAt: string, { client, events }: ReconcileContext): Promise<Job | undefined> {
+  const { jobTemplate } = cron.spec
+  const { labels, annotations } = jobTemplate.metadata
+  const { namespace } = cron.metadata
+  try {
+    const job = await client.create(Job, {
+      metadata: { name, namespace, labels, annotations: { ...annotations, [SCHEDULED_AT]: scheduledAt }, ownerReferences: [controllerRef(cron)] }, spec: jobTemplate.spec,
+    })
+    events.event(cron, "Normal", "SuccessfulCreate", `Created job ${name}`)
+    return job
+  } catch (err) {
+    if (isAlreadyExists(err)) {
+      // Made in an earlier round whose status was not written?
+      const job = await client.get(Job, { name, namespace })
+      return controllerOf(job)?.uid === cron.metadata.uid ? job : undefined
+    }
+    events.event(cron, "Warning", "FailedCreate", `Error creating job: ${err instanceof Error ? err.message : String(err)}`)
+    throw err
+  }
+}

@@ -1,0 +1,39 @@
+import type { CronJob } from "../../../pkg/api/batch/v1/cronjob.ts"
+import { Job } from "../../../pkg/api/batch/v1/job.ts"
+import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
+
+type CronJobContext = Pick<ReconcileContext, "client" | "events">
+
+/** Which way a Job has ended, if it has. */
+export const endOf = ({ status }: Job): "Complete" | "Failed" | undefined =>
+  status.conditions?.find(({ type, status: value }) => (type === "Complete" || type === "Failed") && value === "True")?.type as "Complete" | "Failed" | undefined
+
+/** Deletes the oldest ended Jobs beyond the history limits. Source: cleanupFinishedJobs in pkg/controller/cronjob/cronjob_controllerv2.go. */
+export async function trimHistory(cron: CronJob, jobs: readonly Job[], context: CronJobContext): Promise<void> {
+  const limits = [["Complete", cron.spec.successfulJobsHistoryLimit], ["Failed", cron.spec.failedJobsHistoryLimit]] as const
+  for (const [end, limit] of limits) {
+    if (limit === undefined) continue
+    const ended = jobs.filter((job) => endOf(job) === end && job.metadata.deletionTimestamp === undefined).sort(byStart)
+    for (const job of ended.slice(0, Math.max(0, ended.length - limit))) await deleteJob(cron, job, context).catch(() => undefined) // told as an event; the next round tries again
+  }
+}
+
+/** Deletes a Job with its pods, and tells about it in events. */
+export async function deleteJob(cron: CronJob, job: Job, { client, events }: CronJobContext): Promise<void> {
+  try {
+    await client.delete(Job, job.metadata, { propagationPolicy: "Background" })
+    events.event(cron, "Normal", "SuccessfulDelete", `Deleted job ${job.metadata.name}`)
+  } catch (err) {
+    if (isNotFound(err)) return
+    events.event(cron, "Warning", "FailedDelete", `Deleted job: ${err instanceof Error ? err.message : String(err)}`)
+    throw err
+  }
+}
+
+/** Those not started yet come last. */
+function byStart(a: Job, b: Job): number {
+  const [x, y] = [a.status.startTime ?? "~", b.status.startTime ?? "~"]
+  if (x !== y) return x < y ? -1 : 1
+  return (a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1
+}

@@ -1,0 +1,57 @@
+import type { DaemonSet } from "../../../pkg/api/apps/v1/daemonset.ts"
+import { runsOn } from "../../../pkg/api/core/v1/node-selection.ts"
+import type { Node } from "../../../pkg/api/core/v1/node.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate.ts"
+import { TAINT, untolerated } from "../../../pkg/api/core/v1/taints.ts"
+import type { Toleration } from "../../../pkg/api/core/v1/tolerations.ts"
+import { REVISION_LABEL } from "../revisions.ts"
+
+/** Where a DaemonSet's pods go. Source: NodeShouldRunDaemonPod in pkg/controller/daemon, pkg/controller/daemon/util. */
+
+/** A daemon stays with its node in bad times: whatever is wrong with the node, it may be the one to tell or to mend it. */
+const tolerationsOf = ({ template }: DaemonSet["spec"]): readonly Toleration[] => {
+  const bearing = (key: string, effect: "NoSchedule" | "NoExecute"): Toleration => ({ key, operator: "Exists", effect })
+  const added = [
+    bearing(TAINT.notReady, "NoExecute"), bearing(TAINT.unreachable, "NoExecute"), bearing(TAINT.diskPressure, "NoSchedule"), bearing(TAINT.memoryPressure, "NoSchedule"),
+    bearing(TAINT.pidPressure, "NoSchedule"), bearing(TAINT.unschedulable, "NoSchedule"), ...(template.spec.hostNetwork === true ? [bearing(TAINT.networkUnavailable, "NoSchedule")] : []),
+  ]
+  const own = (template.spec.tolerations ?? []).filter(({ key, operator, effect }) => !added.some((other) => other.key === key && other.operator === operator && other.effect === effect))
+  return [...own, ...added]
+}
+
+export interface Placement {
+  /** A pod is to be there. */
+  readonly run: boolean
+  /** A pod that is there may stay. */
+  readonly stay: boolean
+}
+
+export function placementOn(node: Node, { spec }: DaemonSet): Placement {
+  const pod = spec.template.spec
+  if ((pod.nodeName ?? "") !== "" && pod.nodeName !== node.metadata.name) return { run: false, stay: false }
+  if (!runsOn(pod, node)) return { run: false, stay: false }
+  const tolerations = tolerationsOf(spec)
+  if (untolerated(node.spec.taints, tolerations, ["NoExecute", "NoSchedule"]) === undefined) return { run: true, stay: true }
+  return { run: false, stay: untolerated(node.spec.taints, tolerations, ["NoExecute"]) === undefined }
+}
+
+/** The template of the pod for one node, which the scheduler is left no choice about. */
+export function templateFor({ spec }: DaemonSet, hash: string, node: string): PodTemplateSpec {
+  const { metadata, spec: pod } = spec.template
+  const nodeSelectorTerms = [{ matchFields: [{ key: "metadata.name", operator: "In" as const, values: [node] }] }]
+  return {
+    metadata: { ...metadata, labels: { ...metadata.labels, [REVISION_LABEL]: hash } },
+    spec: {
+      ...pod, tolerations: tolerationsOf(spec),
+      affinity: { ...pod.affinity, nodeAffinity: { ...pod.affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
+    },
+  }
+}
+
+/** The node a daemon pod is on or meant for. */
+export function nodeOf({ spec }: Pod): string | undefined {
+  if (spec.nodeName) return spec.nodeName
+  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  return terms.flatMap(({ matchFields = [] }) => matchFields).find(({ key, operator, values }) => key === "metadata.name" && operator === "In" && values?.length === 1)?.values?.[0]
+}

@@ -1,0 +1,132 @@
+import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
+import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
+import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { isPodTerminal } from "../../../pkg/api/core/v1/pod-state.ts"
+import { splitKey } from "../../../pkg/client/informer.ts"
+import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
+import { claim } from "../replicaset/claim.ts"
+import { scaleProportionally, wasScaled } from "./proportional.ts"
+import { byCreation, isActive, scaleReplicaSet, sortOut, syncRevision, type ReplicaSets } from "./replicasets.ts"
+import { rollingStep } from "./rolling.ts"
+import { deadlineLeft, find, isComplete, pausedCondition, statusOf, withCondition, withProgress, type DeploymentStatus } from "./status.ts"
+
+/** Rolls pods from one template to the next through ReplicaSets. Source: pkg/controller/deployment/deployment_controller.go. */
+export const deploymentController = defineController<Deployment>({
+  name: "deployment-controller",
+  reconciles: Deployment,
+  watches: [
+    owned(ReplicaSet, Deployment, (rs, { informers }) =>
+      informers.of(Deployment).list(rs.metadata.namespace).filter(({ spec }) => fromLabelSelector(spec.selector).matches(rs.metadata.labels)).map(keyOfDeployment)),
+    // A Recreate rollout goes on when the last old pod is gone.
+    {
+      resource: Pod,
+      keys(pod, { informers }, _old, deleted) {
+        const owner = controllerOf(pod)
+        if (owner?.kind !== "ReplicaSet" || !(deleted || isPodTerminal(pod as Pod))) return []
+        const rs = informers.of(ReplicaSet).get(`${pod.metadata.namespace}/${owner.name}`)
+        const deployment = rs === undefined ? undefined : controllerOf(rs)
+        return deployment?.kind === "Deployment" ? [`${pod.metadata.namespace}/${deployment.name}`] : []
+      },
+    },
+  ],
+  async reconcile(key, context) {
+    const { informers, client, clock } = context
+    const deployment = informers.of(Deployment).get(key)
+    if (deployment === undefined) return
+    const selector = fromLabelSelector(deployment.spec.selector)
+    if (selector.everything) {
+      context.events.event(deployment, "Warning", "SelectingAll", "This deployment is selecting all pods. A non-empty selector is required.")
+      return
+    }
+    const candidates = [...informers.of(ReplicaSet).controlledBy(deployment), ...informers.of(ReplicaSet).by(orphans, splitKey(key).namespace ?? "")]
+    const owned = await claim({ owner: deployment, ownerResource: Deployment, resource: ReplicaSet, matches: (rs) => selector.matches(rs.metadata.labels), candidates }, context)
+    const sets = sortOut(deployment, owned)
+    if (deployment.metadata.deletionTimestamp !== undefined) return writeStatus(deployment, statusOf(deployment, sets, clock), context)
+    const pausedOrResumed = pausedCondition(deployment, clock)
+    if (pausedOrResumed !== undefined) {
+      await client.updateStatus(Deployment, { ...deployment, status: { ...deployment.status, conditions: pausedOrResumed } })
+      return // comes again with that change
+    }
+    return deployment.spec.paused === true || wasScaled(deployment, sets) ? scaleOnly(deployment, sets, context) : rollOut(deployment, sets, context)
+  },
+})
+
+const keyOfDeployment = ({ metadata }: Deployment): string => `${metadata.namespace}/${metadata.name}`
+
+/** A paused Deployment, or one that was just scaled, keeps its versions and changes only their sizes. */
+async function scaleOnly(deployment: Deployment, sets: ReplicaSets, context: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
+  const synced = await syncRevision(deployment, sets, false, context)
+  await scaleProportionally(synced.deployment, synced.sets, context)
+  if (deployment.spec.paused === true) await cleanUp(synced.deployment, synced.sets, context)
+  return writeStatus(synced.deployment, statusOf(synced.deployment, synced.sets, context.clock), context)
+}
+
+async function rollOut(before: Deployment, found: ReplicaSets, context: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
+  const recreate = before.spec.strategy.type === "Recreate"
+  if (recreate && found.current === undefined && (await makeRoom(before, found, context))) return progress(before, found, context)
+  const hadCurrent = found.current !== undefined
+  const { deployment, sets } = await syncRevision(before, found, true, context)
+  const scaled = recreate ? (await makeRoom(deployment, sets, context)) || (sets.current !== undefined && (await scaleReplicaSet(deployment, sets.current, deployment.spec.replicas, context)))
+    : await rollingStep(deployment, sets, context)
+  const status = statusOf(deployment, sets, context.clock)
+  if (!scaled && isComplete(deployment, status)) await cleanUp(deployment, sets, context)
+  return progress(deployment, sets, context, hadCurrent)
+}
+
+/** Recreate: the old version goes entirely before the new one comes. True while it is still going. */
+async function makeRoom(deployment: Deployment, sets: ReplicaSets, context: ReconcileContext): Promise<boolean> {
+  for (const rs of sets.old.filter(isActive)) await scaleReplicaSet(deployment, rs, 0, context)
+  const pods = context.informers.of(Pod)
+  return sets.old.some((rs) => isActive(rs) || pods.controlledBy(rs).some((pod) => !isPodTerminal(pod)))
+}
+
+/** Writes the status with the state of the rollout. A ReplicaSet that was just made or found shows as a reason of its own. */
+function progress(deployment: Deployment, sets: ReplicaSets, context: ReconcileContext, hadCurrent = true): Promise<{ readonly requeueAfter: number } | undefined> {
+  const { clock } = context
+  const status = statusOf(deployment, sets, clock)
+  const name = sets.current?.metadata.name
+  const first = name !== undefined && deployment.spec.progressDeadlineSeconds !== undefined && (!hadCurrent || find(deployment.status, "Progressing") === undefined)
+  const marked = !first ? status : {
+    ...status,
+    conditions: withCondition(status.conditions ?? [], hadCurrent
+      ? { type: "Progressing", status: "True", reason: "FoundNewReplicaSet", message: `Found new replica set "${name}"` }
+      : { type: "Progressing", status: "True", reason: "NewReplicaSetCreated", message: `Created new replica set "${name}"` }, clock),
+  }
+  return writeStatus(deployment, withProgress(deployment, sets, marked, clock), context)
+}
+
+async function writeStatus(deployment: Deployment, status: DeploymentStatus, { client, clock }: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
+  if (!deepEqual(withoutZeros(status), withoutZeros(deployment.status))) {
+    try {
+      await client.updateStatus(Deployment, { ...deployment, status })
+    } catch (err) {
+      if (!isNotFound(err)) throw err
+    }
+    return undefined
+  }
+  const left = deadlineLeft(deployment, status, clock)
+  // A second later than due, so that whole-second timestamps cannot make it a moment too early. Source: requeueStuckDeployment.
+  return left === undefined || left === 0 ? undefined : { requeueAfter: left + 1000 }
+}
+
+const withoutZeros = (status: DeploymentStatus): object => Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0 && value !== undefined))
+
+/** Deletes the oldest ended ReplicaSets beyond revisionHistoryLimit. */
+async function cleanUp(deployment: Deployment, sets: ReplicaSets, { client }: ReconcileContext): Promise<void> {
+  const limit = deployment.spec.revisionHistoryLimit
+  if (limit === undefined) return
+  const ended = sets.old.filter((rs) => rs.metadata.deletionTimestamp === undefined)
+  const excess = [...ended].sort(byCreation).slice(0, Math.max(0, ended.length - limit))
+  for (const rs of excess) {
+    if ((rs.status.replicas ?? 0) !== 0 || rs.spec.replicas !== 0 || (rs.metadata.generation ?? 0) > (rs.status.observedGeneration ?? 0)) continue
+    try {
+      await client.delete(ReplicaSet, rs.metadata)
+    } catch (err) {
+      if (!isNotFound(err) && !isConflict(err)) throw err
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { scaledValue } from "../../../pkg/apimachinery/intstr.ts"
+import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
+import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
+import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate.ts"
+import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { controllerOf, controllerRef } from "../../../pkg/controller/owned.ts"
+import { templateHash } from "./template-hash.ts"
+
+/** Source of this file: pkg/controller/deployment/util/deployment_util.go and sync.go. */
+
+const REVISION = "deployment.kubernetes.io/revision"
+const REVISION_HISTORY = "deployment.kubernetes.io/revision-history"
+const DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
+const MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
+const HASH_LABEL = "pod-template-hash"
+/** Annotations that belong to the Deployment alone and are not handed down to its ReplicaSets. */
+const NOT_HANDED_DOWN = new Set(["kubectl.kubernetes.io/last-applied-configuration", REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS, "deprecated.deployment.rollback.to"])
+
+/** The ReplicaSets of a Deployment: the one with its present template (if made yet), and the others, oldest first. */
+export interface ReplicaSets {
+  readonly current: ReplicaSet | undefined
+  readonly old: readonly ReplicaSet[]
+}
+
+export const all = ({ current, old }: ReplicaSets): readonly ReplicaSet[] => (current === undefined ? old : [...old, current])
+export const isActive = (rs: ReplicaSet): boolean => rs.spec.replicas > 0
+export const specReplicas = (sets: readonly ReplicaSet[]): number => sets.reduce((sum, rs) => sum + rs.spec.replicas, 0)
+export const availableReplicas = (sets: readonly ReplicaSet[]): number => sets.reduce((sum, rs) => sum + (rs.status.availableReplicas ?? 0), 0)
+export const revisionOf = ({ metadata }: ReplicaSet): bigint => asRevision(metadata.annotations?.[REVISION])
+
+/** Revisions are 64-bit numbers, and clients may begin far up. */
+const asRevision = (text = ""): bigint => (/^\d{1,19}$/.test(text) ? BigInt(text) : 0n)
+
+/** How many pods may be there beyond the wanted ones during a rolling update, and how many may be missing; never both zero. */
+export function bounds(deployment: Deployment): { readonly maxSurge: number; readonly maxUnavailable: number } {
+  const { strategy, replicas } = deployment.spec
+  if (strategy.type !== "RollingUpdate") return { maxSurge: 0, maxUnavailable: 0 }
+  const maxSurge = scaledValue(strategy.rollingUpdate?.maxSurge ?? "25%", replicas, "up")
+  const maxUnavailable = scaledValue(strategy.rollingUpdate?.maxUnavailable ?? "25%", replicas, "down")
+  return { maxSurge, maxUnavailable: maxSurge === 0 && maxUnavailable === 0 ? 1 : Math.min(maxUnavailable, replicas) }
+}
+
+export function sortOut(deployment: Deployment, sets: readonly ReplicaSet[]): ReplicaSets {
+  const byAge = [...sets].sort(byCreation)
+  // The oldest wins where two have the same template, so that every run picks the same.
+  const current = byAge.find((rs) => deepEqual(withoutHash(rs.spec.template), deployment.spec.template))
+  return { current, old: byAge.filter((rs) => rs !== current) }
+}
+
+export const byCreation = (a: ReplicaSet, b: ReplicaSet): number => {
+  const [x, y] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""]
+  return x === y ? (a.metadata.name! < b.metadata.name! ? -1 : 1) : x < y ? -1 : 1
+}
+
+/**
+ * Gives the Deployment's present ReplicaSet the next revision and the annotations of the Deployment; makes it when it is missing and `create` is set.
+ * Also notes the revision on the Deployment. Gives the Deployment and sets as they are now.
+ */
+export async function syncRevision(deployment: Deployment, sets: ReplicaSets, create: boolean, context: ReconcileContext): Promise<{ readonly deployment: Deployment; readonly sets: ReplicaSets }> {
+  const highest = sets.old.map(revisionOf).reduce((a, b) => (a > b ? a : b), 0n)
+  const revision = String(highest + 1n)
+  if (sets.current === undefined && !create) return { deployment, sets }
+  const current = sets.current === undefined ? await createReplicaSet(deployment, sets, revision, context) : await annotate(deployment, sets.current, revision, context)
+  const noted = current.metadata.annotations?.[REVISION] ?? revision
+  const marked = deployment.metadata.annotations?.[REVISION] === noted ? deployment
+    : await context.client.update(Deployment, { ...deployment, metadata: { ...deployment.metadata, annotations: { ...deployment.metadata.annotations, [REVISION]: noted } } })
+  return { deployment: marked, sets: { current, old: sets.old } }
+}
+
+async function annotate(deployment: Deployment, rs: ReplicaSet, revision: string, { client }: ReconcileContext): Promise<ReplicaSet> {
+  const before = rs.metadata.annotations ?? {}
+  const own = asRevision(before[REVISION]) >= asRevision(revision) ? before[REVISION]! : revision
+  const history = before[REVISION] !== undefined && before[REVISION] !== own ? [before[REVISION_HISTORY], before[REVISION]].filter(Boolean).join(",") : before[REVISION_HISTORY]
+  const after = { ...before, ...handedDown(deployment), [REVISION]: own, ...(history === undefined ? {} : { [REVISION_HISTORY]: history }) }
+  const minReadySeconds = deployment.spec.minReadySeconds
+  if (deepEqual(before, after) && rs.spec.minReadySeconds === minReadySeconds) return rs
+  return client.update(ReplicaSet, { ...rs, metadata: { ...rs.metadata, annotations: after }, spec: { ...rs.spec, minReadySeconds } })
+}
+
+async function createReplicaSet(deployment: Deployment, sets: ReplicaSets, revision: string, context: ReconcileContext): Promise<ReplicaSet> {
+  const { client, events } = context
+  const { template, selector, minReadySeconds } = deployment.spec
+  const hash = templateHash(template, deployment.status.collisionCount)
+  const replicas = newReplicas(deployment, sets)
+  const name = `${deployment.metadata.name}-${hash}`
+  const labels = { ...template.metadata.labels, [HASH_LABEL]: hash }
+  try {
+    const created = await client.create(ReplicaSet, {
+      metadata: {
+        name, namespace: deployment.metadata.namespace, labels, ownerReferences: [controllerRef(deployment)],
+        annotations: { ...handedDown(deployment), ...replicaAnnotations(deployment), [REVISION]: revision },
+      },
+      spec: {
+        replicas, minReadySeconds,
+        selector: { ...selector, matchLabels: { ...selector.matchLabels, [HASH_LABEL]: hash } },
+        template: { ...template, metadata: { ...template.metadata, labels } },
+      },
+    })
+    if (replicas > 0) events.event(deployment, "Normal", "ScalingReplicaSet", `Scaled up replica set ${name} from 0 to ${replicas}`)
+    return created
+  } catch (err) {
+    if (!isAlreadyExists(err)) {
+      events.event(deployment, "Warning", "ReplicaSetCreateError", `Failed to create new replica set "${name}": ${err instanceof Error ? err.message : String(err)}`)
+      throw err
+    }
+    const there = await client.get(ReplicaSet, { name, namespace: deployment.metadata.namespace })
+    if (controllerOf(there)?.uid === deployment.metadata.uid && deepEqual(withoutHash(there.spec.template), template)) return there
+    // Another template with the same hash: count the collision, which changes the hash of the next try.
+    await client.updateStatus(Deployment, { ...deployment, status: { ...deployment.status, collisionCount: (deployment.status.collisionCount ?? 0) + 1 } })
+    throw err
+  }
+}
+
+/** How many replicas the current ReplicaSet should have next. Source: NewRSNewReplicas. */
+export function newReplicas(deployment: Deployment, sets: ReplicaSets): number {
+  const wanted = deployment.spec.replicas
+  if (deployment.spec.strategy.type === "Recreate") return wanted
+  const present = sets.current?.spec.replicas ?? 0
+  const room = wanted + bounds(deployment).maxSurge - specReplicas(all(sets))
+  return room <= 0 ? present : present + Math.min(room, wanted - present)
+}
+
+/** Sets the replicas of a ReplicaSet, and notes what the Deployment wanted at that time, on which proportional scaling relies. */
+export async function scaleReplicaSet(deployment: Deployment, rs: ReplicaSet, replicas: number, { client, events }: ReconcileContext): Promise<boolean> {
+  const annotations = { ...rs.metadata.annotations, ...replicaAnnotations(deployment) }
+  const resized = rs.spec.replicas !== replicas
+  if (!resized && deepEqual(rs.metadata.annotations ?? {}, annotations)) return false
+  await client.update(ReplicaSet, { ...rs, metadata: { ...rs.metadata, annotations }, spec: { ...rs.spec, replicas } })
+  if (resized) {
+    const way = rs.spec.replicas < replicas ? "up" : "down"
+    events.event(deployment, "Normal", "ScalingReplicaSet", `Scaled ${way} replica set ${rs.metadata.name} from ${rs.spec.replicas} to ${replicas}`)
+  }
+  return resized
+}
+
+/** What the Deployment wanted when the set was last scaled; undefined when not noted. */
+export const desiredNoted = (rs: ReplicaSet): number | undefined => noted(rs, DESIRED_REPLICAS)
+export const maxNoted = (rs: ReplicaSet): number | undefined => noted(rs, MAX_REPLICAS)
+const noted = (rs: ReplicaSet, annotation: string): number | undefined => {
+  const text = rs.metadata.annotations?.[annotation]
+  return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text)
+}
+
+const replicaAnnotations = (deployment: Deployment): Record<string, string> => ({
+  [DESIRED_REPLICAS]: String(deployment.spec.replicas), [MAX_REPLICAS]: String(deployment.spec.replicas + bounds(deployment).maxSurge),
+})
+
+const handedDown = ({ metadata }: Deployment): Record<string, string> =>
+  Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(([key]) => !NOT_HANDED_DOWN.has(key)))
+
+function withoutHash(template: PodTemplateSpec): PodTemplateSpec {
+  const { [HASH_LABEL]: _, ...labels } = template.metadata.labels ?? {}
+  return { ...template, metadata: { ...template.metadata, labels } }
+}

@@ -1,0 +1,28 @@
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { isPodTerminal, podCondition } from "../../../pkg/api/core/v1/pod-state.ts"
+import { timestamp } from "../../../pkg/clock/clock.ts"
+import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { defineController } from "../../../pkg/controller/controller.ts"
+
+/** Source: stalePodDisruptionTimeout. */
+const STALE_AFTER_MS = 120_000
+
+/** Takes back that a pod is about to be disrupted when nothing has come of it. Source: syncStalePodDisruption in pkg/controller/disruption. */
+export const staleDisruptionTargets = defineController<Pod>({
+  name: "disruption-controller",
+  reconciles: Pod,
+  concerns: (pod) => podCondition(pod, "DisruptionTarget") !== undefined,
+  async reconcile(key, { informers, client, clock }) {
+    const pod = informers.of(Pod).get(key)
+    const target = pod === undefined ? undefined : podCondition(pod, "DisruptionTarget")
+    if (pod === undefined || target?.status !== "True" || target.lastTransitionTime === undefined) return
+    // A kubelet may take any time from saying so to doing it.
+    if (pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod) || target.reason === "TerminationByKubelet") return
+    const left = Date.parse(target.lastTransitionTime) + STALE_AFTER_MS - clock.now()
+    if (left > 0) return { requeueAfter: left }
+    const condition = { type: "DisruptionTarget", status: "False", lastTransitionTime: timestamp(clock), reason: null, message: null }
+    await client.patch(Pod, pod.metadata, { type: "strategic", body: { metadata: { uid: pod.metadata.uid }, status: { conditions: [condition] } } }, { subresource: "status" }).catch((err: unknown) => {
+      if (!isNotFound(err)) throw err
+    })
+  },
+})

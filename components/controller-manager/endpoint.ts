@@ -1,0 +1,77 @@
+import { isNotFound } from "../../pkg/apimachinery/errors.ts"
+import { fromLabels } from "../../pkg/apimachinery/labels.ts"
+import { Endpoints, type EndpointAddress } from "../../pkg/api/core/v1/endpoints.ts"
+import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { Service } from "../../pkg/api/core/v1/service.ts"
+import { timestamp } from "../../pkg/clock/clock.ts"
+import { splitKey } from "../../pkg/client/informer.ts"
+import { defineController } from "../../pkg/controller/controller.ts"
+import { canBeEndpoint, HEADLESS_LABEL, hostnameOf, isHeadless, portsOn, readinessOf, TRIGGER_TIME, type ResolvedPort } from "./endpointslice/endpoint-ports.ts"
+import { servicesOfPod } from "./endpointslice/services-of-pod.ts"
+
+const MANAGED_BY = "endpoints.kubernetes.io/managed-by"
+const OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
+/** Source: maxCapacity. Larger Services are only whole in their EndpointSlices. */
+const MAX_ADDRESSES = 1000
+
+type Subset = NonNullable<Endpoints["subsets"]>[number]
+
+/** Keeps the Endpoints object of each Service with a selector, for clients that know no EndpointSlices. Source: pkg/controller/endpoint. */
+export const endpointController = defineController<Service>({
+  name: "endpoint-controller",
+  reconciles: Service,
+  watches: [servicesOfPod, { resource: Endpoints, keys: ({ metadata }) => [`${metadata.namespace}/${metadata.name}`] }],
+  async reconcile(key, { informers, client, clock }) {
+    const { namespace = "", name } = splitKey(key)
+    const service = informers.of(Service).get(key)
+    const existing = informers.of(Endpoints).get(key)
+    if (service === undefined) {
+      // Endpoints have no owner reference; they go with the Service of their name, if it was this controller's.
+      if (existing?.metadata.labels?.[MANAGED_BY] !== "endpoint-controller") return
+      await client.delete(Endpoints, { namespace, name }).catch((err: unknown) => {
+        if (!isNotFound(err)) throw err
+      })
+      return
+    }
+    if (service.metadata.deletionTimestamp !== undefined || service.spec.type === "ExternalName" || Object.keys(service.spec.selector ?? {}).length === 0) return
+    const selector = fromLabels(service.spec.selector)
+    const pods = informers.of(Pod).list(namespace).filter((pod) => canBeEndpoint(pod, service.spec.publishNotReadyAddresses === true) && selector.matches(pod.metadata.labels))
+    const capped = pods.length > MAX_ADDRESSES
+    const subsets = subsetsOf(capped ? [...pods].sort((a, b) => Number(readinessOf(b, service).ready) - Number(readinessOf(a, service).ready)).slice(0, MAX_ADDRESSES) : pods, service)
+
+    const { [HEADLESS_LABEL]: _, ...own } = service.metadata.labels ?? {}
+    const labels = { ...own, [MANAGED_BY]: "endpoint-controller", ...(isHeadless(service) ? { [HEADLESS_LABEL]: "" } : {}) }
+    if (existing !== undefined && JSON.stringify(existing.subsets ?? []) === JSON.stringify(subsets) && JSON.stringify(sorted(existing.metadata.labels)) === JSON.stringify(sorted(labels))) return
+    const annotations = { ...existing?.metadata.annotations, [TRIGGER_TIME]: timestamp(clock), ...(capped ? { [OVER_CAPACITY]: "truncated" } : {}) }
+    const object = { metadata: { ...(existing?.metadata ?? { name, namespace }), labels, annotations }, subsets }
+    await (existing === undefined ? client.create(Endpoints, object) : client.update(Endpoints, object))
+  },
+})
+
+/** Pods with the same ports make one subset; addresses and ports in a fixed order, so that equal sets are equal text. */
+function subsetsOf(pods: readonly Pod[], service: Service): readonly Subset[] {
+  const groups = new Map<string, { ports: readonly ResolvedPort[]; ready: EndpointAddress[]; notReady: EndpointAddress[] }>()
+  for (const pod of pods) {
+    const ports = portsOn(pod, service)
+    if (ports.length === 0 && (service.spec.ports ?? []).length > 0) continue
+    const key = JSON.stringify(ports)
+    const group = groups.get(key) ?? { ports, ready: [], notReady: [] }
+    groups.set(key, group)
+    const hostname = hostnameOf(pod, service)
+    const address: EndpointAddress = {
+      ip: pod.status.podIP ?? "",
+      ...(hostname === undefined ? {} : { hostname }),
+      ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
+      targetRef: { kind: "Pod", namespace: pod.metadata.namespace, name: pod.metadata.name, uid: pod.metadata.uid },
+    }
+    ;(readinessOf(pod, service).ready ? group.ready : group.notReady).push(address)
+  }
+  const byIp = (a: EndpointAddress, b: EndpointAddress) => (a.ip < b.ip ? -1 : 1)
+  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { ports, ready, notReady }]) => ({
+    ...(ready.length === 0 ? {} : { addresses: ready.sort(byIp) }),
+    ...(notReady.length === 0 ? {} : { notReadyAddresses: notReady.sort(byIp) }),
+    ...(ports.length === 0 ? {} : { ports: ports.map(({ name, port, protocol, appProtocol }) => ({ ...(name === "" ? {} : { name }), port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) })) }),
+  }))
+}
+
+const sorted = (labels: Readonly<Record<string, string>> | undefined): unknown => Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))

@@ -1,0 +1,56 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { isPodReady, isPodTerminal } from "../../../pkg/api/core/v1/pod-state.ts"
+import type { Service, ServicePort } from "../../../pkg/api/core/v1/service.ts"
+
+/** What both the endpoints and the endpointslice controller ask of pods and Services. Source: k8s.io/endpointslice/util/controller_utils.go. */
+
+export interface ResolvedPort {
+  readonly name: string
+  readonly protocol: "TCP" | "UDP" | "SCTP"
+  readonly port: number
+  readonly appProtocol: string | undefined
+}
+
+/** The number behind a Service port on this pod; undefined when the pod has no port of that name. */
+function targetPortOf(pod: Pod, { targetPort, port, protocol }: ServicePort): number | undefined {
+  if (targetPort === undefined || targetPort === 0 || targetPort === "") return port
+  if (typeof targetPort === "number") return targetPort
+  const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")
+  for (const container of [...pod.spec.containers, ...sidecars]) {
+    const named = container.ports?.find((each) => each.name === targetPort && each.protocol === protocol)
+    if (named !== undefined) return named.containerPort
+  }
+  return undefined
+}
+
+/** The Service's ports as this pod serves them; ports it does not serve are left out. */
+export const portsOn = (pod: Pod, service: Service): readonly ResolvedPort[] =>
+  (service.spec.ports ?? []).flatMap((port) => {
+    const number = targetPortOf(pod, port)
+    return number === undefined ? [] : [{ name: port.name ?? "", protocol: port.protocol, port: number, appProtocol: port.appProtocol }]
+  })
+
+export interface Readiness { readonly ready: boolean; readonly serving: boolean; readonly terminating: boolean }
+
+export function readinessOf(pod: Pod, service: Service): Readiness {
+  const serving = isPodReady(pod)
+  const terminating = pod.metadata.deletionTimestamp !== undefined
+  return { serving, terminating, ready: service.spec.publishNotReadyAddresses === true || (serving && !terminating) }
+}
+
+/** May the pod be an endpoint at all? Terminating ones may where the caller can say that they are. */
+export const canBeEndpoint = (pod: Pod, withTerminating: boolean): boolean =>
+  !isPodTerminal(pod) && (pod.status.podIP ?? "") !== "" && (withTerminating || pod.metadata.deletionTimestamp === undefined)
+
+/** The DNS name of the pod under a headless Service, if it has one. */
+export const hostnameOf = (pod: Pod, service: Service): string | undefined =>
+  pod.spec.hostname && pod.spec.subdomain === service.metadata.name ? pod.spec.hostname : undefined
+
+export const isHeadless = (service: Service): boolean => service.spec.clusterIP === "None"
+export const HEADLESS_LABEL = "service.kubernetes.io/headless"
+export const TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
+
+/** Does anything of the pod that endpoints show differ? */
+export const endpointChanged = (pod: Pod, old: Pod): boolean =>
+  pod.status.podIP !== old.status.podIP || pod.status.podIPs !== old.status.podIPs || isPodReady(pod) !== isPodReady(old) || isPodTerminal(pod) !== isPodTerminal(old)
+  || pod.metadata.deletionTimestamp !== old.metadata.deletionTimestamp || pod.metadata.labels !== old.metadata.labels || pod.spec.nodeName !== old.spec.nodeName

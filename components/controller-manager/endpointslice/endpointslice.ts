@@ -1,0 +1,81 @@
+import { isIPv6 } from "node:net"
+import { fromLabels } from "../../../pkg/apimachinery/labels.ts"
+import { EndpointSlice, type Endpoint } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { Node } from "../../../pkg/api/core/v1/node.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Service } from "../../../pkg/api/core/v1/service.ts"
+import { timestamp } from "../../../pkg/clock/clock.ts"
+import { splitKey } from "../../../pkg/client/informer.ts"
+import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { owned } from "../../../pkg/controller/owned.ts"
+import { canBeEndpoint, HEADLESS_LABEL, hostnameOf, isHeadless, portsOn, readinessOf, TRIGGER_TIME } from "./endpoint-ports.ts"
+import { servicesOfPod } from "./services-of-pod.ts"
+import { portsKey, reconcileSlices, removeSlice, type Group } from "./slices.ts"
+
+const SERVICE_NAME = "kubernetes.io/service-name"
+const MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+const MANAGER = "endpointslice-controller.k8s.io"
+const ZONE = "topology.kubernetes.io/zone"
+/** Source: --max-endpoints-per-slice. */
+const MAX_ENDPOINTS = 100
+
+/** Keeps the EndpointSlices of each Service with a selector. Source: pkg/controller/endpointslice, k8s.io/endpointslice/reconciler.go. */
+export const endpointSliceController = defineController<Service>({
+  name: "endpointslice-controller",
+  reconciles: Service,
+  watches: [servicesOfPod, owned(EndpointSlice, Service)],
+  async reconcile(key, context) {
+    const { informers, client } = context
+    const { namespace = "", name } = splitKey(key)
+    const service = informers.of(Service).get(key)
+    if (service === undefined || service.metadata.deletionTimestamp !== undefined) return
+    if (service.spec.type === "ExternalName" || service.spec.selector === undefined || Object.keys(service.spec.selector).length === 0) return
+    const existing = informers.of(EndpointSlice).list(namespace).filter(({ metadata }) => metadata.labels?.[SERVICE_NAME] === name && metadata.labels[MANAGED_BY] === MANAGER && metadata.deletionTimestamp === undefined)
+    const selector = fromLabels(service.spec.selector)
+    const pods = informers.of(Pod).list(namespace).filter((pod) => canBeEndpoint(pod, true) && selector.matches(pod.metadata.labels))
+    for (const family of service.spec.ipFamilies ?? ["IPv4"]) {
+      const wanted = grouped(pods, service, family, context)
+      await reconcileSlices({
+        owner: service, family: family as EndpointSlice["addressType"], wanted, existing: existing.filter((slice) => slice.addressType === family), labels: labelsOf(service), annotations: { [TRIGGER_TIME]: timestamp(context.clock) },
+        maxEndpoints: MAX_ENDPOINTS, keyOf: ({ targetRef }) => targetRef?.uid ?? "",
+      }, client)
+    }
+    for (const slice of existing) if (!(service.spec.ipFamilies ?? ["IPv4"]).includes(slice.addressType)) await removeSlice(slice, client)
+  },
+})
+
+/** Endpoints that serve the same ports go together. */
+function grouped(pods: readonly Pod[], service: Service, family: string, context: ReconcileContext): ReadonlyMap<string, Group> {
+  const groups = new Map<string, Group>()
+  for (const pod of pods) {
+    const address = (pod.status.podIPs ?? [{ ip: pod.status.podIP ?? "" }]).map(({ ip }) => ip ?? "").find((ip) => ip !== "" && isIPv6(ip) === (family === "IPv6"))
+    if (address === undefined) continue
+    const ports = portsOn(pod, service)
+    const key = portsKey(ports)
+    const group = groups.get(key) ?? { ports, endpoints: new Map<string, Endpoint>() }
+    groups.set(key, group)
+    group.endpoints.set(pod.metadata.uid ?? "", endpointOf(pod, service, address, context))
+  }
+  // A Service without pods has an empty slice, so that a consumer can tell "none" from "not looked yet".
+  if (groups.size === 0) groups.set(portsKey([]), { ports: [], endpoints: new Map() })
+  return groups
+}
+
+function endpointOf(pod: Pod, service: Service, address: string, { informers }: ReconcileContext): Endpoint {
+  const node = pod.spec.nodeName === undefined ? undefined : informers.of(Node).get(pod.spec.nodeName)
+  const zone = node?.metadata.labels?.[ZONE]
+  const hostname = hostnameOf(pod, service)
+  return {
+    addresses: [address],
+    conditions: readinessOf(pod, service),
+    targetRef: { kind: "Pod", namespace: pod.metadata.namespace, name: pod.metadata.name, uid: pod.metadata.uid },
+    ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
+    ...(zone === undefined ? {} : { zone }),
+    ...(hostname === undefined ? {} : { hostname }),
+  }
+}
+
+function labelsOf(service: Service): Readonly<Record<string, string>> {
+  const { [HEADLESS_LABEL]: _, ...own } = service.metadata.labels ?? {}
+  return { ...own, ...(isHeadless(service) ? { [HEADLESS_LABEL]: "" } : {}), [SERVICE_NAME]: service.metadata.name ?? "", [MANAGED_BY]: MANAGER }
+}

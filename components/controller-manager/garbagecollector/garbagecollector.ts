@@ -1,0 +1,190 @@
+import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import type { OwnerReference } from "../../../pkg/apimachinery/meta.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { ComponentContext } from "../../../pkg/component/component.ts"
+import type { RunningController } from "../../../pkg/controller/start.ts"
+import { WorkQueue } from "../../../pkg/controller/workqueue.ts"
+import { FOREGROUND, Graph, ORPHAN, orphansDependents, sameLife, waitsForDependents, type Node } from "./graph.ts"
+
+/** Objects worked on at once. Source: ConcurrentGCSyncs. */
+const WORKERS = 20
+/** Owners known to be gone, so that a thousand dependents do not ask for the same one. */
+const ABSENT_CACHE = 500
+
+export interface GarbageCollectorConfig {
+  /** Every kind that can be listed, watched and deleted. */
+  readonly resources: readonly Resource[]
+  readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
+}
+
+/**
+ * Deletes what is owned by objects that are gone, carries out foreground deletions and orphaning.
+ * Source: pkg/controller/garbagecollector/garbagecollector.go.
+ */
+export async function startGarbageCollector(context: ComponentContext, { resources, resourceOf }: GarbageCollectorConfig): Promise<RunningController> {
+  const { client, informers } = context
+  const log = context.log.child({ controller: "garbage-collector-controller" })
+  const graph = new Graph()
+  const absent = new Set<string>()
+  const running = new Set<Promise<void>>()
+  let stopped = false
+  const queue = new WorkQueue(context.clock, pump)
+
+  function pump(): void {
+    while (!stopped && running.size < WORKERS) {
+      const uid = queue.take()
+      if (uid === undefined) return
+      const work: Promise<void> = process(uid).finally(() => {
+        queue.done(uid)
+        running.delete(work)
+        pump()
+      })
+      running.add(work)
+    }
+  }
+
+  async function process(uid: string): Promise<void> {
+    const node = graph.get(uid)
+    if (node === undefined) return queue.forget(uid)
+    try {
+      if (orphansDependents(node)) await orphan(node)
+      else if (waitsForDependents(node)) await finishForeground(node)
+      else await collect(node)
+      queue.forget(uid)
+    } catch (err) {
+      if (stopped) return
+      if (isNotFound(err)) return queue.forget(uid) // gone meanwhile
+      log[isConflict(err) ? "debug" : "warn"]("Collecting failed; will retry", { kind: node.resource.kind, namespace: node.namespace, name: node.name, err })
+      queue.retry(uid)
+    }
+  }
+
+  /** Deletes the object when none of its owners is left, or drops the references to those that are gone. */
+  async function collect(node: Node): Promise<void> {
+    if (node.owners.length === 0 || node.deleting) return
+    const solid: OwnerReference[] = []
+    const dangling: OwnerReference[] = []
+    const waiting: OwnerReference[] = []
+    for (const owner of node.owners) {
+      const known = await find(node, owner)
+      if (known === undefined) dangling.push(owner)
+      else if (owner.blockOwnerDeletion === true && known.waits) waiting.push(owner)
+      else solid.push(owner)
+    }
+    if (solid.length > 0) {
+      if (dangling.length + waiting.length > 0) await dropOwners(node, [...dangling, ...waiting])
+      return
+    }
+    // Owners that wait for each other in a circle would wait for ever: this object stops holding its owners up.
+    if (waiting.length > 0 && graph.dependentsOf(node.uid).some(waitsForDependents)) await unblock(node)
+    const policy = waiting.length > 0 && node.dependents.size > 0 ? "Foreground" // its own dependents must go first as well
+      : node.finalizers.includes(ORPHAN) ? "Orphan" : node.finalizers.includes(FOREGROUND) ? "Foreground" : "Background"
+    await client.delete(node.resource, node, { propagationPolicy: policy, preconditions: { uid: node.uid } })
+  }
+
+  /** An owner, if it is there; asks the API when the graph does not know it. */
+  async function find(node: Node, owner: OwnerReference): Promise<{ readonly waits: boolean } | undefined> {
+    const known = graph.get(owner.uid)
+    if (known !== undefined) return sameNamespace(node, known) ? { waits: waitsForDependents(known) } : undefined
+    if (absent.has(owner.uid)) return undefined
+    const resource = resourceOf(owner.apiVersion, owner.kind)
+    if (resource === undefined) throw new Error(`Cannot tell whether owner ${owner.kind} ${owner.apiVersion} "${owner.name}" exists: no such kind is served`)
+    if (resource.scope === "Namespaced" && node.namespace === undefined) return undefined // a cluster-wide object cannot have a namespaced owner
+    try {
+      const live = await client.get(resource, { name: owner.name, namespace: resource.scope === "Namespaced" ? node.namespace : undefined })
+      if (live.metadata.uid === owner.uid) return { waits: live.metadata.deletionTimestamp !== undefined && (live.metadata.finalizers ?? []).includes(FOREGROUND) }
+    } catch (err) {
+      if (!isNotFound(err)) throw err
+    }
+    noteAbsent(owner.uid)
+    return undefined
+  }
+
+  /** A foreground deletion: its blocking dependents are deleted; when none is left the object may go. */
+  async function finishForeground(node: Node): Promise<void> {
+    const blocking = graph.dependentsOf(node.uid).filter((dependent) => dependent.owners.some((owner) => owner.uid === node.uid && owner.blockOwnerDeletion === true))
+    for (const dependent of graph.dependentsOf(node.uid)) if (!dependent.deleting) queue.add(dependent.uid)
+    if (blocking.length === 0) await dropFinalizer(node, FOREGROUND)
+  }
+
+  async function orphan(node: Node): Promise<void> {
+    for (const dependent of graph.dependentsOf(node.uid)) {
+      await dropOwners(dependent, dependent.owners.filter(({ uid }) => uid === node.uid)).catch((err: unknown) => {
+        if (!isNotFound(err)) throw err
+      })
+    }
+    await dropFinalizer(node, ORPHAN)
+  }
+
+  async function unblock(node: Node): Promise<void> {
+    const live = await client.get(node.resource, node)
+    const ownerReferences = (live.metadata.ownerReferences ?? []).map((owner) => ({ ...owner, blockOwnerDeletion: false }))
+    await client.patch(node.resource, node, { type: "merge", body: { metadata: { uid: node.uid, resourceVersion: live.metadata.resourceVersion, ownerReferences } } })
+  }
+
+  async function dropOwners(node: Node, owners: readonly OwnerReference[]): Promise<void> {
+    const live = await client.get(node.resource, node)
+    if (live.metadata.uid !== node.uid) return
+    const gone = new Set(owners.map(({ uid }) => uid))
+    const ownerReferences = (live.metadata.ownerReferences ?? []).filter(({ uid }) => !gone.has(uid))
+    await client.patch(node.resource, node, { type: "merge", body: { metadata: { resourceVersion: live.metadata.resourceVersion, ownerReferences } } })
+  }
+
+  async function dropFinalizer(node: Node, finalizer: string): Promise<void> {
+    const live = await client.get(node.resource, node)
+    if (live.metadata.uid !== node.uid || live.metadata.finalizers?.includes(finalizer) !== true) return
+    const finalizers = live.metadata.finalizers.filter((each) => each !== finalizer)
+    await client.patch(node.resource, node, { type: "merge", body: { metadata: { resourceVersion: live.metadata.resourceVersion, finalizers } } })
+  }
+
+  function noteAbsent(uid: string): void {
+    absent.add(uid)
+    if (absent.size > ABSENT_CACHE) absent.delete(absent.values().next().value!)
+  }
+
+  function changed(resource: Resource, object: KubeObject): void {
+    const node = graph.put(resource, object)
+    absent.delete(node.uid)
+    if (node.owners.length > 0 || waitsForDependents(node) || orphansDependents(node)) queue.add(node.uid)
+  }
+
+  function gone(object: KubeObject): void {
+    const uid = object.metadata.uid ?? ""
+    const node = graph.get(uid)
+    graph.remove(uid)
+    noteAbsent(uid)
+    for (const dependent of graph.dependentsOf(uid)) queue.add(dependent.uid)
+    for (const owner of node?.owners ?? []) if (waiting(owner.uid)) queue.add(owner.uid)
+  }
+
+  const waiting = (uid: string): boolean => {
+    const owner = graph.get(uid)
+    return owner !== undefined && waitsForDependents(owner)
+  }
+
+  await Promise.all(resources.map((resource) => informers.of(resource).whenSynced()))
+  const unsubscribe = resources.map((resource) => informers.of(resource).on({
+    added: (object) => changed(resource, object),
+    updated: (object, old) => {
+      if (sameLife(object, old)) return
+      changed(resource, object)
+      // An owner that this object let go of may have been waiting for it.
+      for (const owner of old.metadata.ownerReferences ?? []) if (waiting(owner.uid)) queue.add(owner.uid)
+    },
+    deleted: gone,
+  }))
+  return {
+    name: "garbage-collector-controller",
+    enqueue: (uid, afterMs = 0) => queue.addAfter(uid, afterMs),
+    get idle() { return queue.length === 0 && running.size === 0 },
+    async stop() {
+      stopped = true
+      for (const off of unsubscribe) off()
+      queue.stop()
+      await Promise.allSettled(running)
+    },
+  }
+}
+
+/** A namespaced object can only be owned by what is in its namespace, or is cluster-wide. */
+const sameNamespace = (dependent: Node, owner: Node): boolean => owner.namespace === undefined || owner.namespace === dependent.namespace

@@ -1,0 +1,27 @@
+import type { Job, JobCondition } from "../../../pkg/api/batch/v1/job.ts"
+
+/** Conditions of Jobs. Source: pkg/controller/job/job_controller.go, k8s.io/api/batch/v1. */
+
+export type ConditionType = "SuccessCriteriaMet" | "FailureTarget" | "Complete" | "Failed" | "Suspended"
+
+/** What is said of a Job, before it has a time. */
+export interface Statement {
+  readonly type: ConditionType
+  readonly status: "True" | "False"
+  readonly reason: string
+  readonly message: string
+}
+
+export const conditionOf = ({ status }: Job, type: ConditionType): JobCondition | undefined => status.conditions?.find((condition) => condition.type === type)
+export const holds = (job: Job, type: ConditionType): boolean => conditionOf(job, type)?.status === "True"
+export const isFinished = (job: Job): boolean => holds(job, "Complete") || holds(job, "Failed")
+
+/** The list with the statement in it; the list itself when it says so already, or when what never was is said to be not. */
+export function withCondition(conditions: readonly JobCondition[], statement: Statement, now: string): readonly JobCondition[] {
+  const { type, status, reason, message } = statement
+  const made: JobCondition = { type, status, lastProbeTime: now, lastTransitionTime: now, ...(reason === "" ? {} : { reason }), ...(message === "" ? {} : { message }) }
+  const before = conditions.find((condition) => condition.type === type)
+  if (before === undefined) return status === "False" ? conditions : [...conditions, made]
+  if (before.status === status && (before.reason ?? "") === reason && (before.message ?? "") === message) return conditions
+  return conditions.map((condition) => (condition === before ? made : condition))
+}

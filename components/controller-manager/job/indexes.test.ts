@@ -1,0 +1,34 @@
+import { describe, expect, test } from "bun:test"
+import { countOf, firstFree, formatIndexes, hasIndex, overlap, parseIndexes, union, withIndexes } from "./indexes.ts"
+
+describe("completion indexes", () => {
+  test.each([
+    ["", 10, ""],
+    ["1,3-5,7", 10, "1,3-5,7"],
+    ["1,2", 10, "1,2"],
+    ["1,2,3", 10, "1-3"],
+    ["1-4,9", 4, "1-3"],
+    ["x,2,5-a", 10, "2"],
+    ["7", 5, ""],
+  ])("%p of %p is read as %p", (text, completions, expected) => {
+    expect(formatIndexes(parseIndexes(text, completions))).toBe(expected)
+  })
+
+  test("join what touches", () => {
+    const indexes = withIndexes(parseIndexes("0-2,6", 10), [3, 5, 9, 5])
+    expect(formatIndexes(indexes)).toBe("0-3,5,6,9")
+    expect(countOf(indexes)).toBe(7)
+    expect([hasIndex(indexes, 6), hasIndex(indexes, 4)]).toEqual([true, false])
+    expect(formatIndexes(union(indexes, parseIndexes("4,8", 10)))).toBe("0-6,8,9")
+    expect(overlap(indexes, parseIndexes("2-5", 10))).toBe(3)
+  })
+
+  test.each([
+    ["", 3, 5, [0, 1, 2]],
+    ["0-2", 3, 5, [3, 4]],
+    ["1,3", 2, 5, [0, 2]],
+    ["0-4", 1, 5, []],
+  ])("of those not in %p the first %p below %p are free", (taken, count, completions, expected) => {
+    expect(firstFree(parseIndexes(taken, completions), count, completions)).toEqual(expected)
+  })
+})

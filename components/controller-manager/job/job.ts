@@ -1,0 +1,119 @@
+import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import { Job, type JobCondition } from "../../../pkg/api/batch/v1/job.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { keyFrom, splitKey, type Key } from "../../../pkg/client/informer.ts"
+import { timestamp } from "../../../pkg/clock/clock.ts"
+import { defineController, type Controller, type ReconcileContext, type Watched } from "../../../pkg/controller/controller.ts"
+import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
+import { claim } from "../replicaset/claim.ts"
+import { account } from "./account.ts"
+import { NO_BACKOFF, type Backoff } from "./backoff.ts"
+import { holds, isFinished, withCondition } from "./conditions.ts"
+import { isSuspended, tracked, TRACKING } from "./job-pods.ts"
+import { managePods, remove, untrack, type Managed } from "./manage.ts"
+import { survey, type Survey } from "./survey.ts"
+import { COMPLETIONS_REACHED, untilDeadline, verdictOn } from "./verdict.ts"
+
+/** Jobs whose managedBy names another are left alone. */
+const OWN_NAME = "kubernetes.io/job-controller"
+const isForeign = (job: Job): boolean => job.spec.managedBy !== undefined && job.spec.managedBy !== OWN_NAME
+
+const adopters = (pod: KubeObject, { informers }: Pick<ReconcileContext, "informers">): readonly Key[] =>
+  informers.of(Job).list(pod.metadata.namespace).filter(({ spec }) => fromLabelSelector(spec.selector).matches(pod.metadata.labels)).map(({ metadata }) => keyFrom(metadata))
+
+const owners = owned(Pod, Job, adopters)
+
+/** Events on pods concern their Job, or those that might adopt them; pods that are held back for nobody have a key of their own. */
+const jobPods: Watched = {
+  resource: Pod,
+  keys(pod, context, old, deleted) {
+    const keys = owners.keys(pod, context, old, deleted)
+    const isStray = !deleted && controllerOf(pod) === undefined && adopters(pod, context).length === 0
+    return isStray ? [...keys, ...tracked.of(pod as Pod)] : keys
+  },
+}
+
+/**
+ * Runs the pods of Jobs to their end and counts them. Source: pkg/controller/job/job_controller.go.
+ * Differs from upstream: no expectations, for the loop holds a key back until the informers show what the last run wrote; and pods whose Job is
+ * gone are set free under the Job's key instead of in a queue of their own.
+ */
+export function jobController(): Controller<Job> {
+  const backoffs = new Map<Key, Backoff>()
+  return defineController<Job>({
+    name: "job-controller",
+    reconciles: Job,
+    watches: [jobPods],
+    async reconcile(key, context) {
+      const job = context.informers.of(Job).get(key)
+      if (job !== undefined && isForeign(job)) return
+      const finished = job === undefined || isFinished(job)
+      await release(context.informers.of(Pod).by(tracked, key).filter((pod) => finished || !isOf(pod, job)), context)
+      if (finished) {
+        backoffs.delete(key)
+        return
+      }
+      const pods = await podsOf(job, context)
+      const seen = survey(job, pods, backoffs.get(key) ?? NO_BACKOFF)
+      return run(job, seen, context, () => backoffs.set(key, seen.backoff))
+    },
+  })
+}
+
+/** Controlled by this very Job, or by none yet. */
+const isOf = (pod: Pod, job: Job): boolean => {
+  const owner = controllerOf(pod)
+  return owner === undefined || owner.uid === job.metadata.uid
+}
+
+/** Lets pods go that nobody will count any more. */
+async function release(pods: readonly Pod[], context: ReconcileContext): Promise<void> {
+  await Promise.all(pods.map((pod) => untrack(pod, context)))
+}
+
+async function podsOf(job: Job, context: ReconcileContext): Promise<readonly Pod[]> {
+  const { informers } = context
+  const selector = fromLabelSelector(job.spec.selector)
+  const candidates = [...informers.of(Pod).controlledBy(job), ...informers.of(Pod).by(orphans, splitKey(keyFrom(job.metadata)).namespace ?? "")]
+  return claim({ owner: job, ownerResource: Job, resource: Pod, matches: (pod) => selector.matches(pod.metadata.labels), candidates, finalizer: TRACKING }, context)
+}
+
+async function run(stored: Job, seen: Survey, context: ReconcileContext, noted: () => void): Promise<{ readonly requeueAfter: number } | undefined> {
+  const { clock, events } = context
+  const now = timestamp(clock)
+  // A deadline counts from the last resumption, so the time is set before anything is judged by it.
+  const starts = !isSuspended(stored) && (stored.status.startTime === undefined || holds(stored, "Suspended"))
+  const job: Job = starts ? { ...stored, status: { ...stored.status, startTime: now } } : stored
+  let verdict = verdictOn(job, seen, clock.now())
+  let managed: Managed = { active: seen.active.length, ready: seen.ready, terminating: seen.terminating }
+  let conditions: readonly JobCondition[] | undefined
+  if (verdict !== undefined) {
+    managed = await remove(job, seen.active, seen, context, false)
+    if (managed.active > 0) verdict = undefined // not while something may still run
+  } else {
+    if (job.metadata.deletionTimestamp === undefined) managed = await managePods(job, seen, context)
+    const enough = job.spec.completions === undefined ? seen.succeeded > 0 : seen.succeeded >= job.spec.completions
+    if (enough && managed.active === 0) verdict = COMPLETIONS_REACHED
+    else if (job.metadata.deletionTimestamp === undefined) conditions = suspension(job, now)
+  }
+  if (conditions !== undefined) {
+    if (isSuspended(job)) events.event(job, "Normal", "Suspended", "Job suspended")
+    else events.event(job, "Normal", "Resumed", "Job resumed")
+  }
+  const { active, ready, terminating, failure, retryIn } = managed
+  const { active: _, ...others } = job.status
+  await account({ job: stored, status: { ...others, ...(active === 0 ? {} : { active }), ready, terminating, ...(conditions === undefined ? {} : { conditions }) }, seen, verdict }, context, noted)
+  if (failure !== undefined) throw failure // after the status, so that what did happen is counted
+  const waits = [retryIn, verdict === undefined ? untilDeadline(job, clock.now()) : undefined].filter((wait) => wait !== undefined)
+  return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
+}
+
+/** The conditions when the Job has been suspended or resumed since they were written; else undefined. */
+function suspension(job: Job, now: string): readonly JobCondition[] | undefined {
+  const before = job.status.conditions ?? []
+  const conditions = withCondition(before, isSuspended(job)
+    ? { type: "Suspended", status: "True", reason: "JobSuspended", message: "Job suspended" }
+    : { type: "Suspended", status: "False", reason: "JobResumed", message: "Job resumed" }, now)
+  return conditions === before ? undefined : conditions
+}

@@ -1,0 +1,51 @@
+import type { Job } from "../../../pkg/api/batch/v1/job.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { untilRetry } from "./backoff.ts"
+import { judgeFailure } from "./failure-policy.ts"
+import { hasIndex, parseIndexes, union, withIndexes, type Indexes } from "./indexes.ts"
+import { completionIndex, completionsOf, finishedAt, hasValidIndex, INDEX_FAILURES, INDEX_IGNORED_FAILURES, indexFailures, indexIgnoredFailures, isFailed, isTracked } from "./job-pods.ts"
+
+/** Failures counted for each index by itself (KEP-3850). Source: pkg/controller/job/indexed_job_utils.go. */
+
+export const limitsPerIndex = (job: Job): boolean => job.spec.backoffLimitPerIndex !== undefined
+
+/** The indexes that are given up: those noted in the status, and those whose last failure is now seen. */
+export function failedIndexes(job: Job, pods: readonly Pod[]): Indexes {
+  const given = pods.filter((pod) => isTracked(pod) && hasValidIndex(pod, job) && isFailed(pod, job) && givesUp(job, pod)).map((pod) => completionIndex(pod)!)
+  return withIndexes(parseIndexes(job.status.failedIndexes, completionsOf(job)), given)
+}
+
+function givesUp(job: Job, pod: Pod): boolean {
+  const { action, counted } = judgeFailure(job.spec.podFailurePolicy, pod)
+  return action === "FailIndex" || (counted && indexFailures(pod) >= job.spec.backoffLimitPerIndex!)
+}
+
+/**
+ * The last failed pod of each index that will be tried again. It keeps its finalizer until its successor is there, for the successor takes over
+ * the count of failures from its annotations: that is the only place where the count is kept.
+ */
+export function awaitingSuccessor(job: Job, pods: readonly Pod[], active: Indexes, succeeded: Indexes, failed: Indexes): ReadonlyMap<number, Pod> {
+  const settled = union(active, succeeded, failed)
+  const last = new Map<number, Pod>()
+  for (const pod of pods) {
+    const index = completionIndex(pod)
+    if (index === undefined || !isTracked(pod) || !hasValidIndex(pod, job) || !isFailed(pod, job) || hasIndex(settled, index)) continue
+    const other = last.get(index)
+    if (other === undefined || (failuresOf(other) <= failuresOf(pod) && finishedAt(other) <= finishedAt(pod))) last.set(index, pod)
+  }
+  return last
+}
+
+const failuresOf = (pod: Pod): number => indexFailures(pod) + indexIgnoredFailures(pod)
+
+/** Milliseconds until the successor of `failed` may be made. */
+export const untilIndexRetry = (failed: Pod | undefined, now: number): number =>
+  failed === undefined ? 0 : untilRetry({ failures: failuresOf(failed) + 1, lastFailure: finishedAt(failed) }, now)
+
+/** The annotations with which the successor of `failed` carries the count on. */
+export function failureCounts(job: Job, failed: Pod | undefined): Readonly<Record<string, string>> {
+  if (failed === undefined) return { [INDEX_FAILURES]: "0" }
+  const { counted } = judgeFailure(job.spec.podFailurePolicy, failed)
+  const ignored = indexIgnoredFailures(failed) + (counted ? 0 : 1)
+  return { [INDEX_FAILURES]: String(indexFailures(failed) + (counted ? 1 : 0)), ...(ignored === 0 ? {} : { [INDEX_IGNORED_FAILURES]: String(ignored) }) }
+}

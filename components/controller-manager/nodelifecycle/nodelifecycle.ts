@@ -1,0 +1,95 @@
+import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
+import { Node, type NodeCondition } from "../../../pkg/api/core/v1/node.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { isPodReady } from "../../../pkg/api/core/v1/pod-state.ts"
+import { timestamp } from "../../../pkg/clock/clock.ts"
+import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { podsByNode } from "../../../pkg/api/core/v1/pods-by-node.ts"
+import { wantedTaints } from "./taints.ts"
+
+/** How long a node may be silent before it counts as lost. Source: --node-monitor-grace-period (50 s since 1.32). */
+const GRACE_PERIOD_MS = 50_000
+/** The same for a node that has never reported. Source: --node-startup-grace-period. */
+const STARTUP_GRACE_MS = 60_000
+const LEASE_NAMESPACE = "kube-node-lease"
+const REPORTED = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]
+
+/**
+ * Notices nodes that fall silent, says so in their conditions and those of their pods, and puts on the taints that follow from conditions.
+ * Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go.
+ * Differs from upstream: it looks when a heartbeat comes and when the grace period of the last one ends, instead of every five seconds; evictions
+ * are not slowed down by zone (one VM is one zone).
+ */
+export const nodeLifecycleController = (): Controller<Node> => {
+  /** Before this nobody listened: a heartbeat that is old at the start of the controller says nothing about the node. */
+  let listeningSince = 0
+  return defineController<Node>({
+    name: "node-lifecycle-controller",
+    reconciles: Node,
+    start({ clock }) {
+      listeningSince = clock.now()
+    },
+    watches: [{
+      resource: Lease,
+      // A renewal matters only to a node that was given up; else the timer of the last reconcile is still right.
+      keys: ({ metadata }, { informers }) => {
+        if (metadata.namespace !== LEASE_NAMESPACE) return []
+        const node = informers.of(Node).get(metadata.name ?? "")
+        return node !== undefined && ready(node)?.status === "Unknown" ? [metadata.name ?? ""] : []
+      },
+    }],
+    async reconcile(key, context) {
+      const { informers, client, clock } = context
+      const node = informers.of(Node).get(key)
+      if (node === undefined) return
+      const silentFor = clock.now() - Math.max(listeningSince, lastSign(node, informers.of(Lease).get(`${LEASE_NAMESPACE}/${key}`)))
+      const left = (ready(node) === undefined ? STARTUP_GRACE_MS : GRACE_PERIOD_MS) - silentFor
+      const seen = left > 0 ? node : await markLost(node, context)
+      const taints = wantedTaints(seen, timestamp(clock))
+      if (taints !== undefined) {
+        await client.patch(Node, seen.metadata, { type: "merge", body: { metadata: { resourceVersion: seen.metadata.resourceVersion }, spec: { taints } } })
+      }
+      if (ready(seen)?.status !== "True") await markPodsNotReady(seen, context)
+      if (left > 0) return { requeueAfter: left, kind: "watchdog" }
+    },
+  })
+}
+
+const ready = (node: Node): NodeCondition | undefined => node.status.conditions?.find(({ type }) => type === "Ready")
+
+/** When the node was last heard of, in milliseconds: by its lease or by a heartbeat in its status. */
+function lastSign(node: Node, lease: Lease | undefined): number {
+  const times = [lease?.spec.renewTime, ready(node)?.status === "Unknown" ? undefined : ready(node)?.lastHeartbeatTime, node.metadata.creationTimestamp]
+  return Math.max(...times.filter((time) => time !== undefined).map((time) => Date.parse(time)))
+}
+
+async function markLost(node: Node, { client, clock, events, log }: ReconcileContext): Promise<Node> {
+  if (ready(node)?.status === "Unknown") return node
+  const now = timestamp(clock)
+  const neverReported = ready(node) === undefined
+  const lost = (type: string): NodeCondition => {
+    const before = node.status.conditions?.find((condition) => condition.type === type)
+    return {
+      type, status: "Unknown", lastHeartbeatTime: before?.lastHeartbeatTime ?? node.metadata.creationTimestamp, lastTransitionTime: now,
+      reason: neverReported ? "NodeStatusNeverUpdated" : "NodeStatusUnknown",
+      message: neverReported ? "Kubelet never posted node status." : "Kubelet stopped posting node status.",
+    }
+  }
+  const conditions = [...(node.status.conditions ?? []).filter(({ type }) => !REPORTED.includes(type)), ...REPORTED.map(lost)]
+  log.warn("Node was lost", { node: node.metadata.name })
+  events.event(node, "Normal", "NodeNotReady", `Node ${node.metadata.name} status is now: NodeNotReady`)
+  return client.updateStatus(Node, { ...node, status: { ...node.status, conditions } })
+}
+
+/** Endpoints must not send traffic to pods that nobody vouches for. Source: MarkPodsNotReady. */
+async function markPodsNotReady(node: Node, { informers, client, clock, events }: ReconcileContext): Promise<void> {
+  for (const pod of informers.of(Pod).by(podsByNode, node.metadata.name ?? "")) {
+    if (!isPodReady(pod)) continue
+    events.event(pod, "Warning", "NodeNotReady", "Node is not ready")
+    const conditions = (pod.status.conditions ?? []).map((condition) => (condition.type === "Ready" ? { ...condition, status: "False" as const, lastTransitionTime: timestamp(clock) } : condition))
+    await client.updateStatus(Pod, { ...pod, status: { ...pod.status, conditions } }).catch((err: unknown) => {
+      if (!isNotFound(err)) throw err
+    })
+  }
+}

@@ -1,0 +1,35 @@
+import type { Node, Taint } from "../../../pkg/api/core/v1/node.ts"
+import { TAINT } from "../../../pkg/api/core/v1/taints.ts"
+
+/** Taints this controller answers for; others on a node are somebody else's. */
+const MANAGED = new Set<string>([TAINT.notReady, TAINT.unreachable, TAINT.unschedulable, TAINT.memoryPressure, TAINT.diskPressure, TAINT.pidPressure, TAINT.networkUnavailable])
+
+const BY_CONDITION: readonly [type: string, status: string, key: string, effects: readonly Taint["effect"][]][] = [
+  ["Ready", "False", TAINT.notReady, ["NoSchedule", "NoExecute"]],
+  ["Ready", "Unknown", TAINT.unreachable, ["NoSchedule", "NoExecute"]],
+  ["MemoryPressure", "True", TAINT.memoryPressure, ["NoSchedule"]],
+  ["DiskPressure", "True", TAINT.diskPressure, ["NoSchedule"]],
+  ["PIDPressure", "True", TAINT.pidPressure, ["NoSchedule"]],
+  ["NetworkUnavailable", "True", TAINT.networkUnavailable, ["NoSchedule"]],
+]
+
+/**
+ * The taints a node should have by its conditions and spec.unschedulable; undefined when it has just those. A taint that stays keeps
+ * its time, from which tolerationSeconds count. Source: nodeConditionToTaintKeyStatusMap, doNoScheduleTaintingPass, processTaintBaseEviction.
+ */
+export function wantedTaints(node: Node, now: string): readonly Taint[] | undefined {
+  const present = node.spec.taints ?? []
+  const conditions = new Map((node.status.conditions ?? []).map(({ type, status }) => [type, status]))
+  const wanted: { key: string; effect: Taint["effect"] }[] = BY_CONDITION
+    .filter(([type, status]) => conditions.get(type) === status)
+    .flatMap(([, , key, effects]) => effects.map((effect) => ({ key, effect })))
+  if (node.spec.unschedulable === true) wanted.push({ key: TAINT.unschedulable, effect: "NoSchedule" })
+  // A node that has not reported yet was registered with not-ready:NoSchedule and keeps it until it does.
+  if (!conditions.has("Ready")) wanted.push(...present.filter(({ key }) => key === TAINT.notReady))
+
+  const same = (a: { readonly key: string; readonly effect: string }, b: { readonly key: string; readonly effect: string }) => a.key === b.key && a.effect === b.effect
+  const keep = present.filter((taint) => !MANAGED.has(taint.key) || wanted.some((each) => same(each, taint)))
+  const add = wanted.filter((each) => !present.some((taint) => same(taint, each)))
+  if (keep.length === present.length && add.length === 0) return undefined
+  return [...keep, ...add.map((taint) => ({ ...taint, timeAdded: now }))]
+}

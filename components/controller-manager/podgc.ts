@@ -1,0 +1,83 @@
+import { isNotFound } from "../../pkg/apimachinery/errors.ts"
+import { Node } from "../../pkg/api/core/v1/node.ts"
+import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
+import { podsByNode } from "../../pkg/api/core/v1/pods-by-node.ts"
+import { TAINT } from "../../pkg/api/core/v1/taints.ts"
+import { timestamp } from "../../pkg/clock/clock.ts"
+import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
+
+/** Ended pods that are kept for a look at their logs. Source: --terminated-pod-gc-threshold. */
+const KEPT_TERMINATED = 12_500
+/** A node may be registered anew right after it was deleted. Source: quarantineTime. */
+const QUARANTINE_MS = 40_000
+
+/**
+ * Removes pods that nobody else will: on nodes that are gone or out of service, deleted before they were scheduled, and the oldest of too many ended ones.
+ * Source: pkg/controller/podgc/gc_controller.go. Differs from upstream: woken by events on pods and nodes, not every 20 seconds.
+ */
+export const podGarbageCollector = (): Controller<Pod> => {
+  /** Pods whose node is not there → when that was first seen, in milliseconds. */
+  const orphans = new Map<string, number>()
+  return defineController<Pod>({
+    name: "pod-garbage-collector-controller",
+    reconciles: Pod,
+    concerns: (pod, { informers }) => pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)
+      || (pod.spec.nodeName !== undefined && pod.spec.nodeName !== "" && informers.of(Node).get(pod.spec.nodeName) === undefined),
+    watches: [{
+      resource: Node,
+      keys: (object, { informers }, _old, deleted) => {
+        const { metadata, spec } = object as Node
+        if (!deleted && !(spec.taints ?? []).some(({ key }) => key === TAINT.outOfService)) return []
+        return informers.of(Pod).by(podsByNode, metadata.name ?? "").map((pod) => `${pod.metadata.namespace}/${pod.metadata.name}`)
+      },
+    }],
+    async reconcile(key, context) {
+      const { informers } = context
+      const pod = informers.of(Pod).get(key)
+      if (pod === undefined) {
+        orphans.delete(key)
+        return
+      }
+      const terminating = pod.metadata.deletionTimestamp !== undefined
+      if (!pod.spec.nodeName) {
+        if (terminating) await remove(pod, undefined, context) // no kubelet will ever confirm that it ended
+        return
+      }
+      const node = informers.of(Node).get(pod.spec.nodeName)
+      if (node === undefined) {
+        const since = orphans.get(key) ?? context.clock.now()
+        orphans.set(key, since)
+        if (context.clock.now() - since < QUARANTINE_MS) return { requeueAfter: since + QUARANTINE_MS - context.clock.now() }
+        orphans.delete(key)
+        return remove(pod, "PodGC: node no longer exists", context)
+      }
+      orphans.delete(key)
+      const outOfService = (node.spec.taints ?? []).some(({ key: taint }) => taint === TAINT.outOfService)
+      const ready = node.status.conditions?.find(({ type }) => type === "Ready")?.status === "True"
+      if (terminating && outOfService && !ready) return remove(pod, "PodGC: node is out of service", context)
+      if (isPodTerminal(pod)) await trimTerminated(context)
+    },
+  })
+}
+
+async function remove(pod: Pod, why: string | undefined, { client, clock }: ReconcileContext): Promise<void> {
+  try {
+    if (why !== undefined && !isPodTerminal(pod)) {
+      const disruption = { type: "DisruptionTarget", status: "True" as const, reason: "DeletionByPodGC", message: why, lastTransitionTime: timestamp(clock) }
+      await client.patch(Pod, pod.metadata, { type: "strategic", body: { metadata: { uid: pod.metadata.uid }, status: { phase: "Failed", conditions: [disruption] } } }, { subresource: "status" })
+    }
+    await client.delete(Pod, pod.metadata, { gracePeriodSeconds: 0, ...(pod.metadata.uid === undefined ? {} : { preconditions: { uid: pod.metadata.uid } }) })
+  } catch (err) {
+    if (!isNotFound(err)) throw err
+  }
+}
+
+async function trimTerminated(context: ReconcileContext): Promise<void> {
+  const ended = context.informers.of(Pod).by(terminated, "")
+  if (ended.length <= KEPT_TERMINATED) return
+  const oldest = [...ended].sort((a, b) => ((a.metadata.creationTimestamp ?? "") < (b.metadata.creationTimestamp ?? "") ? -1 : 1)).slice(0, ended.length - KEPT_TERMINATED)
+  for (const pod of oldest) await remove(pod, undefined, context)
+}
+
+const terminated = { name: "terminated", of: (pod: Pod): readonly string[] => (isPodTerminal(pod) ? [""] : []) }

@@ -1,0 +1,109 @@
+import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { fromLabels, type LabelMatcher } from "../../../pkg/apimachinery/labels.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { ReplicaSetStatus } from "../../../pkg/api/apps/v1/replicaset.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { isPodActive, isPodAvailable, isPodReady, untilAvailable } from "../../../pkg/api/core/v1/pod-state.ts"
+import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate.ts"
+import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
+import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { orphans, owned } from "../../../pkg/controller/owned.ts"
+import { claim } from "./claim.ts"
+import { createPod, deletePod, slowStart } from "./pod-control.ts"
+import { leastWorthKeepingFirst } from "./rank.ts"
+
+/** Pods created or deleted in one go; the rest follow when these are seen. Source: replicaset BurstReplicas. */
+const BURST = 500
+
+/** What ReplicaSets and ReplicationControllers have in common. */
+export interface Replicas extends KubeObject {
+  readonly spec: { readonly replicas: number; readonly minReadySeconds?: number | undefined; readonly template?: PodTemplateSpec | undefined }
+  readonly status: ReplicaSetStatus
+}
+
+/** A kind whose objects keep a number of pods. */
+export interface ReplicasKind<T extends Replicas> {
+  /** Of its controller. */
+  readonly name: string
+  readonly resource: Resource<T>
+  selectorOf(object: T): LabelMatcher
+}
+
+/**
+ * Keeps as many active pods as the object asks for. Source: pkg/controller/replicaset/replica_set.go.
+ * Differs from upstream: no expectations; the loop holds a key back until the informers show what the last run wrote.
+ */
+export function replicasController<T extends Replicas>({ name, resource, selectorOf }: ReplicasKind<T>): Controller<T> {
+  return defineController<T>({
+    name,
+    reconciles: resource,
+    watches: [owned(Pod, resource as unknown as Resource, (pod, { informers }) =>
+      informers.of(resource).list(pod.metadata.namespace)
+        .filter((owner) => selectorOf(owner).matches(pod.metadata.labels))
+        .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))],
+    async reconcile(key, context) {
+      const { informers, client, clock } = context
+      const owner = informers.of(resource).get(key)
+      if (owner === undefined) return
+      const selector = selectorOf(owner)
+      const candidates = [...informers.of(Pod).controlledBy(owner), ...informers.of(Pod).by(orphans, owner.metadata.namespace ?? "")].filter(isPodActive)
+      const pods = await claim({ owner, ownerResource: resource as unknown as Resource, resource: Pod, matches: (pod) => selector.matches(pod.metadata.labels), candidates }, context)
+      const failure = owner.metadata.deletionTimestamp === undefined ? await scale(owner, pods, context) : undefined
+      const status = statusOf(owner, pods, failure, clock)
+      if (!sameStatus(owner.status, status)) {
+        await client.updateStatus(resource, { ...owner, status }).catch((err: unknown) => {
+          if (!isNotFound(err)) throw err
+        })
+      }
+      if (failure !== undefined) throw failure // after the status, which is where users look for the reason
+      const next = nextAvailable(pods, owner.spec.minReadySeconds ?? 0, clock.now())
+      if (next !== undefined) return { requeueAfter: next }
+    },
+  })
+}
+
+/** Creates or deletes what is missing or too many; gives the first failure. */
+async function scale(owner: Replicas, pods: readonly Pod[], context: ReconcileContext): Promise<unknown> {
+  const { replicas, template } = owner.spec
+  const missing = replicas - pods.length
+  if (missing > 0) return template === undefined ? undefined : (await slowStart(Math.min(missing, BURST), () => createPod(owner, template, context))).failure
+  if (missing === 0) return undefined
+  const perNode = new Map<string, number>()
+  for (const pod of pods) perNode.set(pod.spec.nodeName ?? "", (perNode.get(pod.spec.nodeName ?? "") ?? 0) + 1)
+  const victims = leastWorthKeepingFirst(pods, (node) => (node === "" ? 0 : perNode.get(node)!), context.clock.now()).slice(0, Math.min(-missing, BURST))
+  const results = await Promise.allSettled(victims.map((pod) => deletePod(owner, pod, context)))
+  return results.find((result) => result.status === "rejected")?.reason as unknown
+}
+
+/** Source: pkg/controller/replicaset/replica_set_utils.go calculateStatus. */
+function statusOf(owner: Replicas, pods: readonly Pod[], failure: unknown, clock: Clock): ReplicaSetStatus {
+  const { replicas, minReadySeconds = 0 } = owner.spec
+  const template = fromLabels(owner.spec.template?.metadata.labels)
+  const now = clock.now()
+  const others = (owner.status.conditions ?? []).filter(({ type }) => type !== "ReplicaFailure")
+  const before = owner.status.conditions?.find(({ type }) => type === "ReplicaFailure")
+  const reason = pods.length < replicas ? "FailedCreate" : "FailedDelete"
+  const failed = failure === undefined ? [] : [before?.reason === reason ? before : {
+    type: "ReplicaFailure", status: "True" as const, reason, message: failure instanceof Error ? failure.message : String(failure), lastTransitionTime: timestamp(clock),
+  }]
+  const conditions = [...others, ...failed]
+  return {
+    replicas: pods.length,
+    fullyLabeledReplicas: pods.filter((pod) => template.matches(pod.metadata.labels)).length,
+    readyReplicas: pods.filter(isPodReady).length,
+    availableReplicas: pods.filter((pod) => isPodAvailable(pod, minReadySeconds, now)).length,
+    observedGeneration: owner.metadata.generation,
+    ...(conditions.length === 0 ? {} : { conditions }),
+  }
+}
+
+const sameStatus = (a: ReplicaSetStatus, b: ReplicaSetStatus): boolean =>
+  a.replicas === b.replicas && (a.fullyLabeledReplicas ?? 0) === b.fullyLabeledReplicas && (a.readyReplicas ?? 0) === b.readyReplicas
+  && (a.availableReplicas ?? 0) === b.availableReplicas && a.observedGeneration === b.observedGeneration
+  && JSON.stringify(a.conditions ?? []) === JSON.stringify(b.conditions ?? [])
+
+function nextAvailable(pods: readonly Pod[], minReadySeconds: number, now: number): number | undefined {
+  if (minReadySeconds === 0) return undefined
+  const waits = pods.map((pod) => untilAvailable(pod, minReadySeconds, now)).filter((wait) => wait !== undefined)
+  return waits.length === 0 ? undefined : Math.min(...waits)
+}

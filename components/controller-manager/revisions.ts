@@ -1,0 +1,88 @@
+import { deepEqual } from "../../pkg/apimachinery/equal.ts"
+import { isAlreadyExists, isNotFound } from "../../pkg/apimachinery/errors.ts"
+import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"
+import type { LabelSelector } from "../../pkg/apimachinery/meta.ts"
+import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
+import { ControllerRevision } from "../../pkg/api/apps/v1/controllerrevision.ts"
+import type { PodTemplateSpec } from "../../pkg/api/core/v1/podtemplate.ts"
+import type { ReconcileContext } from "../../pkg/controller/controller.ts"
+import { controllerRef, orphans } from "../../pkg/controller/owned.ts"
+import { templateHash } from "./deployment/template-hash.ts"
+import { claim } from "./replicaset/claim.ts"
+
+/** Versions of StatefulSets' and DaemonSets' templates, kept as ControllerRevisions. Source: pkg/controller/history, pkg/controller/daemon/update.go. */
+
+/** On pods, and on the revisions of DaemonSets. */
+export const REVISION_LABEL = "controller-revision-hash"
+
+export interface Revisioned extends KubeObject {
+  readonly spec: { readonly selector: LabelSelector; readonly template: PodTemplateSpec; readonly revisionHistoryLimit?: number | undefined }
+  readonly status: { readonly collisionCount?: number | undefined }
+}
+
+export interface History {
+  /** The version that the object has now. */
+  readonly update: ControllerRevision
+  /** All versions, oldest first, with the present one. */
+  readonly all: readonly ControllerRevision[]
+  readonly collisionCount: number | undefined
+}
+
+/** The form in which kubectl's `rollout undo` applies it. */
+const dataOf = ({ spec: { template } }: Revisioned): object => ({ spec: { template: { $patch: "replace", ...template } } })
+
+/** The template of a revision. */
+export function templateOf({ data }: ControllerRevision): PodTemplateSpec {
+  const { $patch: _, ...template } = (data as { readonly spec: { readonly template: PodTemplateSpec & { readonly $patch?: string } } }).spec.template
+  return template
+}
+
+/** Finds or makes the revision of the object's present template; one that comes back gets the newest number. */
+export async function syncHistory<T extends Revisioned>(owner: T, resource: Resource<T>, label: string, context: ReconcileContext): Promise<History> {
+  const { informers, client } = context
+  const selector = fromLabelSelector(owner.spec.selector)
+  const candidates = [...informers.of(ControllerRevision).controlledBy(owner), ...informers.of(ControllerRevision).by(orphans, owner.metadata.namespace ?? "")]
+  const claimed = await claim({ owner, ownerResource: resource as unknown as Resource, resource: ControllerRevision, matches: ({ metadata }) => selector.matches(metadata.labels), candidates }, context)
+  const revisions = [...claimed].sort(byRevision)
+  const wanted = dataOf(owner)
+  const equal = revisions.findLast(({ data }) => deepEqual(data, wanted))
+  const newest = revisions.at(-1)
+  const { collisionCount } = owner.status
+  if (equal !== undefined && equal === newest) return { update: equal, all: revisions, collisionCount }
+  const number = (newest?.revision ?? 0) + 1
+  if (equal !== undefined) {
+    const update = await client.update(ControllerRevision, { ...equal, revision: number })
+    return { update, all: [...revisions.filter((revision) => revision !== equal), update], collisionCount }
+  }
+  for (let collisions = collisionCount; ; collisions = (collisions ?? 0) + 1) {
+    const hash = templateHash(owner.spec.template, collisions)
+    const { annotations, namespace, name } = owner.metadata
+    try {
+      const update = await client.create(ControllerRevision, {
+        metadata: { name: `${name}-${hash}`, namespace, annotations, labels: { ...owner.spec.template.metadata.labels, [label]: hash }, ownerReferences: [controllerRef(owner)] },
+        data: dataOf(owner), revision: number,
+      })
+      return { update, all: [...revisions, update], collisionCount: collisions }
+    } catch (err) {
+      if (!isAlreadyExists(err)) throw err
+    }
+  }
+}
+
+/** Deletes the oldest revisions that are `live` no more, beyond revisionHistoryLimit. */
+export async function trimRevisions(owner: Revisioned, all: readonly ControllerRevision[], live: (revision: ControllerRevision) => boolean, { client }: ReconcileContext): Promise<void> {
+  const limit = owner.spec.revisionHistoryLimit
+  if (limit === undefined) return
+  const dead = all.filter((revision) => !live(revision))
+  for (const revision of dead.slice(0, Math.max(0, dead.length - limit))) {
+    await client.delete(ControllerRevision, revision.metadata).catch((err: unknown) => {
+      if (!isNotFound(err)) throw err
+    })
+  }
+}
+
+function byRevision(a: ControllerRevision, b: ControllerRevision): number {
+  if (a.revision !== b.revision) return a.revision - b.revision
+  const [x, y] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""]
+  return x === y ? ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1) : x < y ? -1 : 1
+}

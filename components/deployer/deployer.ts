@@ -1,0 +1,194 @@
+import { isNotFound } from "../../pkg/apimachinery/errors.ts"
+import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { WorkQueue } from "../../pkg/controller/workqueue.ts"
+import { ManifestFault, parseManifest, type ManifestObject } from "./documents.ts"
+import type { ManifestFolder } from "./folder.ts"
+import { Inventory, sameObject, type Deployed } from "./inventory.ts"
+
+export interface DeployerConfig {
+  readonly folder: ManifestFolder
+  /** Manifests that are part of the program: file name → text. One in the folder of the same name takes its place. */
+  readonly embedded: ReadonlyMap<string, string>
+  readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
+}
+
+/** On every object that a manifest made: the file. */
+export const MANIFEST_ANNOTATION = "k3ts.io/manifest"
+const MANAGER = "k3ts-deployer"
+const MANIFEST = /\.(ya?ml|json)$/
+const SKIP = ".skip"
+
+/** A program that writes a file does so in several steps. */
+const SETTLE_MS = 200
+/** First and longest wait after a failure: what is missing (a namespace, a kind, a webhook's pod) mostly comes within seconds. */
+const FIRST_RETRY_MS = 1000
+const LONGEST_RETRY_MS = 60_000
+
+/**
+ * Keeps the cluster as the manifests say: applies them at start and when one changes, and removes what one had made and does not name any more.
+ * A file `x.yaml.skip` beside `x.yaml` makes it be passed over: what it made stays. Source of the semantics: k3s pkg/deploy.
+ *
+ * One file is worked on at a time. An object belongs to the file whose name its annotation has: so one that moves from a file to another is not removed
+ * when the first file loses it, whichever is seen first.
+ */
+export function createDeployer(context: ComponentContext, { folder, embedded, resourceOf }: DeployerConfig): Component {
+  const { client, clock } = context
+  const log = context.log.child({ component: "deployer" })
+  const inventory = new Inventory(client)
+  const applied = new Map<string, string>()
+  const retries = new Map<string, number>()
+  const problems = new Map<string, string>()
+  let queue: WorkQueue | undefined
+  let working: Promise<void> | undefined
+  let unwatch = (): void => undefined
+
+  function pump(): void {
+    if (working !== undefined || queue === undefined || queue.length === 0) return
+    const current = queue
+    working = work(current).finally(() => {
+      working = undefined
+      pump()
+    })
+  }
+
+  async function work(current: WorkQueue): Promise<void> {
+    const file = current.take()
+    if (file === undefined) return
+    let faults: readonly string[]
+    try {
+      faults = await deploy(file)
+    } catch (err) {
+      faults = [messageOf(err)]
+      if (err instanceof ManifestFault) {
+        current.done(file)
+        problems.set(file, err.message)
+        log.error("Cannot read manifest", { file, fault: err.message })
+        return
+      }
+    }
+    current.done(file)
+    if (current !== queue) return
+    if (faults.length === 0) {
+      retries.delete(file)
+      problems.delete(file)
+      return
+    }
+    problems.set(file, faults.join("; "))
+    const wait = retries.get(file) ?? FIRST_RETRY_MS
+    retries.set(file, Math.min(wait * 2, LONGEST_RETRY_MS))
+    for (const fault of faults) log.error("Cannot apply manifest; will retry", { file, fault, waitMs: wait })
+    current.addAfter(file, wait)
+  }
+
+  /** Makes the cluster what the file says. Gives what went wrong. */
+  async function deploy(file: string): Promise<readonly string[]> {
+    const names = folder.names()
+    if (names.includes(file + SKIP)) return []
+    const text = (names.includes(file) ? folder.read(file) : undefined) ?? embedded.get(file)
+    if (text !== undefined && applied.get(file) === text) return []
+    const objects = text === undefined ? [] : parseManifest(text).map((object) => ({ ...object, ref: refOf(object) }))
+    const wanted = objects.map(({ ref }) => ref)
+    const before = inventory.of(file)
+    const gone = before.filter((old) => !wanted.some((ref) => sameObject(ref, old)))
+    await inventory.set(file, [...wanted, ...gone])
+
+    const faults: string[] = []
+    for (const object of objects) {
+      try {
+        await apply(object, object.ref, file)
+      } catch (err) {
+        faults.push(`document ${object.document}, ${describe(object.ref)}: ${messageOf(err)}`)
+      }
+    }
+    const left: Deployed[] = []
+    for (const ref of gone.toReversed()) { // in the reverse of their order: a namespace after what is in it
+      try {
+        await remove(ref, file)
+      } catch (err) {
+        left.unshift(ref)
+        faults.push(`removing ${describe(ref)}: ${messageOf(err)}`)
+      }
+    }
+    await inventory.set(file, [...wanted, ...left])
+    if (faults.length > 0) applied.delete(file)
+    else if (text === undefined) applied.delete(file)
+    else applied.set(file, text)
+    if (faults.length === 0) log.info(text === undefined ? "Removed what a manifest had made" : "Applied manifest", { file, objects: wanted.length, removed: gone.length })
+    return faults
+  }
+
+  /** Where the kind is cluster-wide a namespace means nothing, and where it is not there must be one. */
+  function refOf({ apiVersion, kind, name, namespace }: ManifestObject): Deployed {
+    const resource = resourceOf(apiVersion, kind)
+    const inNamespace = resource === undefined ? namespace : resource.scope === "Namespaced" ? (namespace ?? "default") : undefined
+    return { apiVersion, kind, name, ...(inNamespace === undefined ? {} : { namespace: inNamespace }) }
+  }
+
+  async function apply({ body }: ManifestObject, ref: Deployed, file: string): Promise<void> {
+    const resource = knownKind(ref)
+    const metadata = (body.metadata ?? {}) as Readonly<Record<string, unknown>>
+    const annotations = { ...(metadata.annotations as object | undefined), [MANIFEST_ANNOTATION]: file }
+    const { name, namespace } = ref
+    const whole = { ...body, metadata: { ...metadata, ...(namespace === undefined ? {} : { namespace }), annotations } }
+    await client.patch(resource, { name, namespace }, { type: "apply", body: whole }, { fieldManager: MANAGER, force: true, fieldValidation: "Strict" })
+  }
+
+  async function remove(ref: Deployed, file: string): Promise<void> {
+    const resource = resourceOf(ref.apiVersion, ref.kind)
+    if (resource === undefined) return // the kind went, and with it all objects
+    let object: KubeObject
+    try {
+      object = await client.get(resource, ref)
+    } catch (err) {
+      if (isNotFound(err)) return
+      throw err
+    }
+    if (object.metadata.annotations?.[MANIFEST_ANNOTATION] !== file) return
+    const { uid } = object.metadata
+    await client.delete(resource, ref, { propagationPolicy: "Background", ...(uid === undefined ? {} : { preconditions: { uid } }) }).catch((err: unknown) => {
+      if (!isNotFound(err)) throw err
+    })
+  }
+
+  function knownKind({ apiVersion, kind }: Deployed): Resource {
+    const resource = resourceOf(apiVersion, kind)
+    if (resource === undefined) throw new Error(`no matches for kind "${kind}" in version "${apiVersion}"`)
+    return resource
+  }
+
+  function changed(name: string | undefined): void {
+    const files = name === undefined ? [...folder.names(), ...embedded.keys(), ...problems.keys()] : [name]
+    for (const file of files) {
+      const manifest = file.endsWith(SKIP) ? file.slice(0, -SKIP.length) : file
+      if (!MANIFEST.test(manifest)) continue
+      retries.delete(manifest)
+      queue?.addAfter(manifest, SETTLE_MS)
+    }
+  }
+
+  return {
+    name: "deployer",
+    problem() {
+      const [first] = problems
+      return first === undefined ? undefined : `${first[0]}: ${first[1]}`
+    },
+    async start(signal) {
+      const known = await inventory.load()
+      signal.throwIfAborted()
+      applied.clear()
+      queue = new WorkQueue(clock, pump)
+      unwatch = folder.watch(changed)
+      for (const file of new Set([...embedded.keys(), ...folder.names().toSorted(), ...known])) if (MANIFEST.test(file)) queue.add(file)
+    },
+    async stop() {
+      unwatch()
+      queue?.stop()
+      queue = undefined
+      await working
+    },
+  }
+}
+
+const describe = ({ kind, namespace, name }: Deployed): string => `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`
+const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

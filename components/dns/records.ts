@@ -1,0 +1,133 @@
+import { isIPv6 } from "node:net"
+import { Service } from "../../pkg/api/core/v1/service.ts"
+import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
+import type { Index, Informer, Informers } from "../../pkg/client/informer.ts"
+
+/** A record of the cluster's zone, without its name: `data` is an address, a name, or for SRV a port and a name. */
+export type Data =
+  | { readonly type: "A" | "AAAA" | "CNAME" | "PTR" | "TXT"; readonly data: string }
+  | { readonly type: "SRV"; readonly data: { readonly port: number; readonly target: string; readonly priority: 0; readonly weight: number } }
+
+/** What is known of a name: nothing of the kind exists, or these records (none of the asked type may be among them). */
+export type Found = readonly Data[] | undefined
+
+/** A group of endpoints of one Service: their addresses and the ports they share. */
+interface Endpoint { readonly ip: string; readonly host: string; readonly ports: readonly { readonly name: string; readonly protocol: string; readonly port: number }[] }
+
+const byService: Index<EndpointSlice> = {
+  name: "dns/service",
+  of: ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`],
+}
+const byAddress: Index<EndpointSlice> = { name: "dns/address", of: ({ endpoints }) => endpoints.flatMap(({ addresses }) => addresses) }
+const byClusterIp: Index<Service> = { name: "dns/cluster-ip", of: ({ spec }) => (spec.clusterIPs ?? []).filter((ip) => ip !== "None") }
+
+/**
+ * The names of a cluster, answered from informers. Source: the Kubernetes DNS specification 1.1.0 (kubernetes/dns docs/specification.md).
+ * `domain` without a dot at the end, e.g. cluster.local; names are asked in lower case.
+ */
+export class Records {
+  private readonly services: Informer<Service>
+  private readonly slices: Informer<EndpointSlice>
+  private readonly namespaces: Informer<Namespace>
+  private readonly domain: string
+
+  constructor(informers: Informers, domain: string) {
+    this.services = informers.of(Service)
+    this.slices = informers.of(EndpointSlice)
+    this.namespaces = informers.of(Namespace)
+    this.domain = domain
+  }
+
+  /** Is the name ours to answer? Everything else is forwarded. */
+  owns(name: string): boolean {
+    return name === this.domain || name.endsWith(`.${this.domain}`)
+  }
+
+  find(name: string): Found {
+    if (name === this.domain) return []
+    const labels = name.slice(0, -this.domain.length - 1).split(".").reverse()
+    const [kind, namespace, ...rest] = labels
+    if (kind === "dns-version" && namespace === undefined) return [{ type: "TXT", data: "1.1.0" }]
+    if (kind !== "svc" && kind !== "pod") return undefined
+    if (namespace === undefined) return []
+    if (this.namespaces.get(namespace) === undefined) return undefined
+    if (rest.length === 0) return []
+    return kind === "svc" ? this.ofService(namespace, rest) : podAddress(rest)
+  }
+
+  /** The name behind an address: of a Service, or of an endpoint of a headless one. */
+  reverse(ip: string): Found {
+    const [service] = this.services.by(byClusterIp, ip)
+    if (service !== undefined) return [{ type: "PTR", data: this.nameOf(service) }]
+    const names = this.slices.by(byAddress, ip).flatMap((slice) => {
+      const owner = this.services.get(`${slice.metadata.namespace}/${slice.metadata.labels?.["kubernetes.io/service-name"] ?? ""}`)
+      if (owner === undefined || owner.spec.clusterIP !== "None") return []
+      return slice.endpoints.filter(({ addresses }) => addresses.includes(ip)).map(({ hostname }) => `${hostname ?? dashed(ip)}.${this.nameOf(owner)}`)
+    })
+    return names.length === 0 ? undefined : [...new Set(names)].map((data) => ({ type: "PTR", data }))
+  }
+
+  /** `rest` is what stands before the namespace, nearest first: service, then host or _protocol, then _port. */
+  private ofService(namespace: string, [name = "", first, second, ...more]: readonly string[]): Found {
+    const service = this.services.get(`${namespace}/${name}`)
+    if (service === undefined || more.length > 0) return undefined
+    if (service.spec.type === "ExternalName") return first === undefined ? [{ type: "CNAME", data: (service.spec.externalName ?? "").replace(/\.$/, "") }] : undefined
+    const headless = service.spec.clusterIP === "None"
+    if (first === undefined) return headless ? this.endpointsOf(service).map(({ ip }) => address(ip)) : addressesOf(service)
+    if (first.startsWith("_")) return this.ports(service, first.slice(1), second === undefined ? undefined : second.slice(1), headless)
+    if (!headless || second !== undefined) return undefined
+    const hosts = this.endpointsOf(service).filter(({ host }) => host === first)
+    return hosts.length === 0 ? undefined : hosts.map(({ ip }) => address(ip))
+  }
+
+  /** SRV records of a named port; `port` undefined asks for the protocol alone, which exists but has no records. */
+  private ports(service: Service, protocol: string, port: string | undefined, headless: boolean): Found {
+    const matches = (each: { readonly name?: string | undefined; readonly protocol?: string | undefined }) => (each.protocol ?? "TCP").toLowerCase() === protocol && (each.name ?? "") === port
+    if (port === undefined) return (service.spec.ports ?? []).some((each) => each.protocol.toLowerCase() === protocol) ? [] : undefined
+    const name = this.nameOf(service)
+    const targets = headless
+      ? this.endpointsOf(service).flatMap(({ host, ports }) => ports.filter(matches).map((each) => ({ port: each.port, target: `${host}.${name}` })))
+      : (service.spec.ports ?? []).filter(matches).map((each) => ({ port: each.port, target: name }))
+    if (targets.length === 0) return undefined
+    const weight = Math.max(1, Math.floor(100 / targets.length))
+    return targets.map((target) => ({ type: "SRV", data: { ...target, priority: 0, weight } }))
+  }
+
+  private endpointsOf(service: Service): readonly Endpoint[] {
+    const slices = this.slices.by(byService, `${service.metadata.namespace}/${service.metadata.name}`)
+    const found = new Map<string, Endpoint>()
+    for (const { endpoints, ports = [] } of slices) {
+      const shared = ports.map(({ name = "", protocol = "TCP", port = 0 }) => ({ name, protocol, port }))
+      for (const { addresses, hostname, conditions } of endpoints) {
+        if (conditions?.ready === false && service.spec.publishNotReadyAddresses !== true) continue
+        for (const ip of addresses) {
+          const before = found.get(ip)
+          found.set(ip, { ip, host: hostname ?? before?.host ?? dashed(ip), ports: [...(before?.ports ?? []), ...shared] })
+        }
+      }
+    }
+    return [...found.values()]
+  }
+
+  private nameOf({ metadata }: Service): string {
+    return `${metadata.name}.${metadata.namespace}.svc.${this.domain}`
+  }
+}
+
+const address = (ip: string): Data => ({ type: isIPv6(ip) ? "AAAA" : "A", data: ip })
+const addressesOf = ({ spec }: Service): readonly Data[] => (spec.clusterIPs ?? []).map(address)
+
+/** `10-42-0-7` names the endpoint 10.42.0.7 where it has no hostname. */
+const dashed = (ip: string): string => ip.replaceAll(/[.:]/g, "-")
+
+/** `10-42-0-7.default.pod.cluster.local` is 10.42.0.7, whether or not such a pod is there. Source: CoreDNS kubernetes plugin, `pods insecure`. */
+function podAddress([label = "", ...more]: readonly string[]): Found {
+  if (more.length > 0) return undefined
+  if (/^\d{1,3}(-\d{1,3}){3}$/.test(label)) {
+    const ip = label.replaceAll("-", ".")
+    return ip.split(".").every((part) => Number(part) < 256) ? [address(ip)] : undefined
+  }
+  const ip = label.replaceAll("-", ":")
+  return isIPv6(ip) ? [address(ip)] : undefined
+}

@@ -1,0 +1,36 @@
+import type { Host } from "./iptables.ts"
+import type { ServicePort } from "./service-ports.ts"
+
+/**
+ * Connections the kernel remembers that no longer hold, as `conntrack -D` arguments. Only UDP: TCP clients notice by themselves, but a UDP "connection" to
+ * an endpoint that is gone goes on for as long as the client sends. Source: pkg/proxy/conntrack/cleanup.go.
+ */
+export function staleConnections(before: readonly ServicePort[], after: readonly ServicePort[]): readonly (readonly string[])[] {
+  const next = new Map(after.map((port) => [port.name, port]))
+  const previous = new Map(before.map((port) => [port.name, port]))
+  const stale: string[][] = []
+  for (const old of before) {
+    if (old.protocol !== "udp") continue
+    const left = new Set((next.get(old.name)?.cluster ?? []).map(({ ip, port }) => `${ip}:${port}`))
+    for (const { ip, port } of old.cluster) {
+      if (left.has(`${ip}:${port}`)) continue
+      const there = ["--dst-nat", ip, "--reply-port-src", String(port)]
+      for (const address of addressesOf(old)) stale.push(["-D", "-p", "udp", "--orig-dst", address, ...there])
+      if (old.nodePort !== undefined) stale.push(["-D", "-p", "udp", "--dport", String(old.nodePort), ...there])
+    }
+  }
+  for (const port of after) {
+    if (port.protocol !== "udp" || port.cluster.length === 0 || (previous.get(port.name)?.cluster.length ?? 0) > 0) continue
+    // Packets from before there was an endpoint are remembered as going nowhere.
+    for (const address of addressesOf(port)) stale.push(["-D", "--orig-dst", address, "-p", "udp"])
+    if (port.nodePort !== undefined) stale.push(["-D", "-p", "udp", "--dport", String(port.nodePort)])
+  }
+  return stale
+}
+
+const addressesOf = ({ clusterIp, externalIps, loadBalancerIps }: ServicePort): readonly string[] => [...new Set([clusterIp, ...externalIps, ...loadBalancerIps])]
+
+/** `conntrack` exits with 1 when nothing matched, which is fine. */
+export async function forget(host: Host, stale: readonly (readonly string[])[]): Promise<void> {
+  for (const args of stale) await host.run("conntrack", args).catch(() => undefined)
+}

@@ -1,0 +1,111 @@
+import { describe, expect, test } from "bun:test"
+import { staleConnections } from "./conntrack.ts"
+import { transition } from "./restore.ts"
+import { rulesFor, type Chains } from "./rules.ts"
+import type { Endpoint, ServicePort } from "./service-ports.ts"
+
+const CONFIG = { clusterCidr: "10.42.0.0/16" }
+const endpoint = (ip: string, local = true): Endpoint => ({ ip, port: 8080, local })
+function portOf(more: Partial<ServicePort> = {}): ServicePort {
+  const cluster = more.cluster ?? [endpoint("10.42.0.5"), endpoint("10.42.1.6", false)]
+  return {
+    name: "default/web:http", protocol: "tcp", clusterIp: "10.43.0.9", port: 80, nodePort: undefined, externalIps: [], loadBalancerIps: [], sourceRanges: [],
+    affinitySeconds: undefined, internalLocal: false, externalLocal: false, healthCheckNodePort: undefined, cluster, local: cluster.filter(({ local }) => local), ...more,
+  }
+}
+/** Rules of all chains, with hashes of chain names taken out. */
+const lines = (chains: Chains): string[] => [...chains].flatMap(([chain, rules]) => rules.map((rule) => `${chain} ${rule}`.replaceAll(/(KUBE-(?:SVC|SVL|EXT|SEP))-[A-Z2-7]{16}/g, "$1")))
+const natOf = (port: ServicePort) => lines(rulesFor([port], CONFIG).nat).filter((line) => /web/.test(line) || /^KUBE-(SVC|SVL|EXT|SEP)/.test(line))
+const filterOf = (port: ServicePort) => lines(rulesFor([port], CONFIG).filter).filter((line) => /web/.test(line))
+const c = (text: string) => `-m comment --comment "${text}"`
+
+describe("rules of a Service port", () => {
+  test("send its address to each endpoint with the same chance", () => {
+    expect(natOf(portOf())).toEqual([
+      `KUBE-SERVICES ${c("default/web:http cluster IP")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j KUBE-SVC`,
+      `KUBE-SVC ${c("default/web:http cluster IP")} -m tcp -p tcp -d 10.43.0.9 --dport 80 ! -s 10.42.0.0/16 -j KUBE-MARK-MASQ`,
+      `KUBE-SVC ${c("default/web:http -> 10.42.0.5:8080")} -m statistic --mode random --probability 0.5000000000 -j KUBE-SEP`,
+      `KUBE-SVC ${c("default/web:http -> 10.42.1.6:8080")} -j KUBE-SEP`,
+      `KUBE-SEP ${c("default/web:http")} -s 10.42.0.5 -j KUBE-MARK-MASQ`,
+      `KUBE-SEP ${c("default/web:http")} -m tcp -p tcp -j DNAT --to-destination 10.42.0.5:8080`,
+      `KUBE-SEP ${c("default/web:http")} -s 10.42.1.6 -j KUBE-MARK-MASQ`,
+      `KUBE-SEP ${c("default/web:http")} -m tcp -p tcp -j DNAT --to-destination 10.42.1.6:8080`,
+    ])
+    expect(filterOf(portOf())).toEqual([])
+  })
+
+  test("refuse connections while nobody serves it", () => {
+    const port = portOf({ cluster: [], nodePort: 30_080 })
+    expect(natOf(port)).toEqual([])
+    expect(filterOf(port)).toEqual([
+      `KUBE-SERVICES ${c("default/web:http has no endpoints")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j REJECT`,
+      `KUBE-EXTERNAL-SERVICES ${c("default/web:http has no endpoints")} -m addrtype --dst-type LOCAL -m tcp -p tcp --dport 30080 -j REJECT`,
+    ])
+  })
+
+  test("masquerade what comes in by a node port or an external address", () => {
+    const rules = natOf(portOf({ nodePort: 30_080, externalIps: ["192.0.2.1"] }))
+    expect(rules).toContain(`KUBE-NODEPORTS ${c("default/web:http")} -m tcp -p tcp --dport 30080 -j KUBE-EXT`)
+    expect(rules).toContain(`KUBE-SERVICES ${c("default/web:http external IP")} -m tcp -p tcp -d 192.0.2.1 --dport 80 -j KUBE-EXT`)
+    expect(rules.filter((rule) => rule.startsWith("KUBE-EXT"))).toEqual([`KUBE-EXT ${c("masquerade traffic for default/web:http external destinations")} -j KUBE-MARK-MASQ`, "KUBE-EXT -j KUBE-SVC"])
+  })
+
+  test("keep traffic from outside on the node, with its source, under externalTrafficPolicy Local", () => {
+    const rules = natOf(portOf({ nodePort: 30_080, externalLocal: true }))
+    expect(rules.filter((rule) => rule.startsWith("KUBE-EXT")).at(-1)).toBe("KUBE-EXT -j KUBE-SVL")
+    expect(rules.filter((rule) => rule.startsWith("KUBE-SVL"))).toEqual([`KUBE-SVL ${c("default/web:http -> 10.42.0.5:8080")} -j KUBE-SEP`])
+  })
+
+  test("drop traffic that must stay on a node without endpoints", () => {
+    const port = portOf({ internalLocal: true, externalLocal: true, nodePort: 30_080, cluster: [endpoint("10.42.1.6", false)] })
+    expect(filterOf(port)).toEqual([
+      `KUBE-SERVICES ${c("default/web:http has no local endpoints")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j DROP`,
+      `KUBE-EXTERNAL-SERVICES ${c("default/web:http has no local endpoints")} -m addrtype --dst-type LOCAL -m tcp -p tcp --dport 30080 -j DROP`,
+    ])
+  })
+
+  test("bring a client back to its endpoint under session affinity", () => {
+    const rules = natOf(portOf({ affinitySeconds: 60, cluster: [endpoint("10.42.0.5")] }))
+    expect(rules.filter((rule) => rule.startsWith("KUBE-SVC"))[1]).toBe(`KUBE-SVC ${c("default/web:http -> 10.42.0.5:8080")} -m recent --name KUBE-SEP --rcheck --seconds 60 --reap -j KUBE-SEP`)
+    expect(rules.at(-1)).toBe(`KUBE-SEP ${c("default/web:http")} -m recent --name KUBE-SEP --set -m tcp -p tcp -j DNAT --to-destination 10.42.0.5:8080`)
+  })
+})
+
+describe("transition", () => {
+  test("names only chains that differ, and removes those that are gone", () => {
+    // given two Services, of which one loses an endpoint
+    const other = portOf({ name: "default/other", clusterIp: "10.43.0.10" })
+    const before = rulesFor([portOf(), other], CONFIG)
+    const after = rulesFor([portOf({ cluster: [endpoint("10.42.0.5")] }), other], CONFIG)
+    // when
+    const text = transition(before, after)!
+    // then
+    expect(text.split("\n").filter((line) => line.startsWith(":"))).toHaveLength(2)
+    expect(text).not.toContain("default/other")
+    expect(text).toMatch(/^-X KUBE-SEP-/m)
+    expect(text).not.toContain("*filter")
+  })
+
+  test("is nothing when nothing differs", () => {
+    expect(transition(rulesFor([portOf()], CONFIG), rulesFor([portOf()], CONFIG))).toBeUndefined()
+  })
+})
+
+describe("stale connections", () => {
+  const udp = (cluster: readonly Endpoint[]) => portOf({ protocol: "udp", cluster, nodePort: 30_053 })
+  test("are those to UDP endpoints that are gone", () => {
+    expect(staleConnections([udp([endpoint("10.42.0.5"), endpoint("10.42.0.6")])], [udp([endpoint("10.42.0.6")])])).toEqual([
+      ["-D", "-p", "udp", "--orig-dst", "10.43.0.9", "--dst-nat", "10.42.0.5", "--reply-port-src", "8080"],
+      ["-D", "-p", "udp", "--dport", "30053", "--dst-nat", "10.42.0.5", "--reply-port-src", "8080"],
+    ])
+  })
+  test("are those to another port of an endpoint, too", () => {
+    expect(staleConnections([udp([endpoint("10.42.0.5")])], [udp([{ ...endpoint("10.42.0.5"), port: 9090 }])])).toHaveLength(2)
+  })
+  test("are all of a Service that had no endpoint until now", () => {
+    expect(staleConnections([udp([])], [udp([endpoint("10.42.0.6")])])).toEqual([["-D", "--orig-dst", "10.43.0.9", "-p", "udp"], ["-D", "-p", "udp", "--dport", "30053"]])
+  })
+  test("are never those of TCP", () => {
+    expect(staleConnections([portOf()], [])).toEqual([])
+  })
+})

@@ -1,0 +1,85 @@
+import type { Service } from "../../pkg/api/core/v1/service.ts"
+import type { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+
+/** Where a connection to a Service port may end. */
+export interface Endpoint {
+  readonly ip: string
+  readonly port: number
+  /** On this node. */
+  readonly local: boolean
+}
+
+/** One port of one Service with all that rules are made of. Source: pkg/proxy/serviceport.go, topology.go. */
+export interface ServicePort {
+  /** `namespace/name:port`, as it stands in rule comments. */
+  readonly name: string
+  readonly protocol: "tcp" | "udp" | "sctp"
+  readonly clusterIp: string
+  readonly port: number
+  readonly nodePort: number | undefined
+  readonly externalIps: readonly string[]
+  readonly loadBalancerIps: readonly string[]
+  readonly sourceRanges: readonly string[]
+  /** Seconds for which a client stays with an endpoint. */
+  readonly affinitySeconds: number | undefined
+  readonly internalLocal: boolean
+  readonly externalLocal: boolean
+  readonly healthCheckNodePort: number | undefined
+  /** Endpoints for traffic that may go to any node. */
+  readonly cluster: readonly Endpoint[]
+  /** Those on this node. */
+  readonly local: readonly Endpoint[]
+}
+
+const SERVICE_NAME = "kubernetes.io/service-name"
+const PROXY_NAME = "service.kubernetes.io/service-proxy-name"
+const HEADLESS = "service.kubernetes.io/headless"
+
+/** Is the slice one that a proxy acts on? */
+export const concerns = ({ metadata, addressType }: EndpointSlice): boolean =>
+  addressType === "IPv4" && metadata.labels?.[SERVICE_NAME] !== undefined && metadata.labels[PROXY_NAME] === undefined && metadata.labels[HEADLESS] === undefined
+
+export const serviceKeyOf = ({ metadata }: EndpointSlice): string => `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
+
+/** The ports of a Service that the proxy programs; none for headless ones, ExternalName and those of another proxy. IPv4. */
+export function servicePorts(service: Service, slices: readonly EndpointSlice[], nodeName: string): readonly ServicePort[] {
+  const { spec, metadata, status } = service
+  const clusterIp = (spec.clusterIPs ?? [spec.clusterIP ?? ""]).find((ip) => ip.includes("."))
+  if (clusterIp === undefined || spec.type === "ExternalName" || metadata.labels?.[PROXY_NAME] !== undefined) return []
+  const outside = spec.type === "NodePort" || spec.type === "LoadBalancer"
+  return (spec.ports ?? []).map((port) => {
+    const cluster = endpointsOf(port.name ?? "", port.protocol, slices, nodeName)
+    return {
+      name: `${metadata.namespace}/${metadata.name}${port.name ? `:${port.name}` : ""}`,
+      protocol: port.protocol.toLowerCase() as ServicePort["protocol"],
+      clusterIp, port: port.port,
+      nodePort: outside && port.nodePort ? port.nodePort : undefined,
+      externalIps: (spec.externalIPs ?? []).filter((ip) => ip.includes(".")),
+      loadBalancerIps: (status.loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) => (ip?.includes(".") && ipMode !== "Proxy" ? [ip] : [])),
+      sourceRanges: spec.loadBalancerSourceRanges ?? [],
+      affinitySeconds: spec.sessionAffinity === "ClientIP" ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? 10_800) : undefined,
+      internalLocal: spec.internalTrafficPolicy === "Local",
+      externalLocal: spec.externalTrafficPolicy === "Local",
+      healthCheckNodePort: spec.externalTrafficPolicy === "Local" ? spec.healthCheckNodePort : undefined,
+      cluster, local: cluster.filter(({ local }) => local),
+    }
+  })
+}
+
+/** Ready endpoints; when none is, those that still serve while they end (KEP-1669). Sorted, so that equal sets give equal rules. */
+function endpointsOf(name: string, protocol: string, slices: readonly EndpointSlice[], nodeName: string): readonly Endpoint[] {
+  const ready = new Map<string, Endpoint>()
+  const ending = new Map<string, Endpoint>()
+  for (const { ports, endpoints } of slices) {
+    const port = ports?.find((each) => (each.name ?? "") === name && (each.protocol ?? "TCP") === protocol)?.port
+    if (port === undefined) continue
+    for (const { addresses, conditions, nodeName: on } of endpoints) {
+      const [ip] = addresses
+      if (ip === undefined) continue
+      const endpoint = { ip, port, local: on === nodeName }
+      if (conditions?.ready !== false) ready.set(`${ip}:${port}`, endpoint)
+      else if (conditions.serving === true && conditions.terminating === true) ending.set(`${ip}:${port}`, endpoint)
+    }
+  }
+  return [...(ready.size > 0 ? ready : ending)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, endpoint]) => endpoint)
+}

@@ -1,0 +1,136 @@
+/**
+ * The program that holds a pod's namespaces, as the machine code it is: nothing has to be compiled, downloaded or found on the host.
+ *
+ * It ignores SIGCHLD, so that the kernel itself reaps what becomes its child when a pod shares its process namespace; ends with 0
+ * on SIGTERM and SIGINT, which as process 1 it would not even notice without a handler; and sleeps. Same behaviour as upstream's
+ * build/pause/linux/pause.c, which reaps in a handler.
+ *
+ * Formats: System V ABI, ELF-64; Linux' struct sigaction of the kernel (handler, flags, restorer, mask: 8 bytes each on both machines).
+ */
+
+export type PauseArchitecture = "amd64" | "arm64"
+
+const SIGINT = 2
+const SIGTERM = 15
+const SIGCHLD = 17
+const SIG_IGN = 1n
+/** x86-64 refuses a handler without a restorer. Ours does not return, so any address will do. */
+const SA_RESTORER = 0x0400_0000n
+
+const LOAD_ADDRESS = 0x40_0000n
+const ELF_HEADER = 64
+const PROGRAM_HEADER = 56
+const HEADERS = ELF_HEADER + PROGRAM_HEADER
+
+interface Program {
+  /** e_machine */
+  readonly machine: number
+  readonly code: Uint8Array
+  /** Where in the code the signal handler begins. */
+  readonly handler: number
+}
+
+/** The two sigactions follow the code: first the one that ignores, then the one that quits. */
+const SIGACTION = 32
+
+function amd64(): Program {
+  // lea takes the distance from the end of its own instruction to the sigaction behind the code.
+  const lea = (end: number, sigaction: number) => [0x48, 0x8d, 0x35, 60 + sigaction * SIGACTION - end, 0, 0, 0]
+  const code = [
+    0x6a, 0x08, // push 8
+    0x41, 0x5a, // pop r10          size of a signal mask
+    0x31, 0xd2, // xor edx, edx     the old action is not wanted
+    ...lea(13, 0), // lea rsi, ignore
+    0x6a, SIGCHLD, 0x5f, // push, pop rdi
+    0x6a, 13, 0x58, // push, pop rax    rt_sigaction
+    0x0f, 0x05, // syscall
+    ...lea(28, 1), // lea rsi, quit
+    0x6a, SIGTERM, 0x5f,
+    0x6a, 13, 0x58,
+    0x0f, 0x05,
+    0x6a, SIGINT, 0x5f,
+    0x6a, 13, 0x58,
+    0x0f, 0x05,
+    0x6a, 34, 0x58, // push, pop rax    pause
+    0x0f, 0x05,
+    0xeb, 0xf9, // jmp back to the pause
+    0x31, 0xff, // handler: xor edi, edi
+    0xb8, 231, 0, 0, 0, // mov eax, exit_group
+    0x0f, 0x05,
+  ]
+  return { machine: 62, code: Uint8Array.from(code), handler: 51 }
+}
+
+function arm64(): Program {
+  const movz = (register: number, value: number) => 0xd280_0000 | (value << 5) | register
+  const svc = 0xd400_0001
+  // adr counts from itself. 20 instructions stand before the sigactions.
+  const adr = (register: number, at: number, sigaction: number) => {
+    const offset = 20 * 4 + sigaction * SIGACTION - at * 4
+    return 0x1000_0000 | ((offset & 3) << 29) | ((offset >> 2) << 5) | register
+  }
+  const branch = (by: number) => 0x1400_0000 | (by & 0x03ff_ffff)
+  const words = [
+    movz(2, 0), // the old action is not wanted
+    movz(3, 8), // size of a signal mask
+    movz(8, 134), // rt_sigaction
+    adr(1, 3, 0),
+    movz(0, SIGCHLD),
+    svc,
+    adr(1, 6, 1),
+    movz(0, SIGTERM),
+    svc,
+    movz(0, SIGINT), // the result of a call is in x0, all else is kept
+    svc,
+    movz(0, 0), // ppoll of no files without a timeout; this machine has no pause
+    movz(1, 0),
+    movz(3, 0),
+    movz(8, 73),
+    svc,
+    branch(-5),
+    movz(0, 0), // handler
+    movz(8, 94), // exit_group
+    svc,
+  ]
+  const code = new Uint8Array(words.length * 4)
+  const view = new DataView(code.buffer)
+  words.forEach((word, i) => view.setUint32(i * 4, word >>> 0, true))
+  return { machine: 183, code, handler: 17 * 4 }
+}
+
+/** A static executable for Linux, some 240 bytes. */
+export function pauseExecutable(architecture: PauseArchitecture): Uint8Array {
+  const { machine, code, handler } = architecture === "amd64" ? amd64() : arm64()
+  const size = HEADERS + code.length + 2 * SIGACTION
+  const file = new Uint8Array(size)
+  const view = new DataView(file.buffer)
+  const entry = LOAD_ADDRESS + BigInt(HEADERS)
+
+  file.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]) // ELF, 64 bits, little-endian, version 1
+  view.setUint16(16, 2, true) // e_type: executable
+  view.setUint16(18, machine, true)
+  view.setUint32(20, 1, true) // e_version
+  view.setBigUint64(24, entry, true)
+  view.setBigUint64(32, BigInt(ELF_HEADER), true) // e_phoff
+  view.setUint16(52, ELF_HEADER, true) // e_ehsize
+  view.setUint16(54, PROGRAM_HEADER, true) // e_phentsize
+  view.setUint16(56, 1, true) // e_phnum
+
+  view.setUint32(ELF_HEADER, 1, true) // p_type: load
+  view.setUint32(ELF_HEADER + 4, 5, true) // p_flags: read and execute
+  view.setBigUint64(ELF_HEADER + 16, LOAD_ADDRESS, true) // p_vaddr
+  view.setBigUint64(ELF_HEADER + 24, LOAD_ADDRESS, true) // p_paddr
+  view.setBigUint64(ELF_HEADER + 32, BigInt(size), true) // p_filesz
+  view.setBigUint64(ELF_HEADER + 40, BigInt(size), true) // p_memsz
+  view.setBigUint64(ELF_HEADER + 48, 0x1_0000n, true) // p_align: the largest page arm64 has
+
+  file.set(code, HEADERS)
+  const ignore = HEADERS + code.length
+  view.setBigUint64(ignore, SIG_IGN, true)
+  const quit = ignore + SIGACTION
+  const handlerAddress = entry + BigInt(handler)
+  view.setBigUint64(quit, handlerAddress, true)
+  view.setBigUint64(quit + 8, SA_RESTORER, true)
+  view.setBigUint64(quit + 16, handlerAddress, true)
+  return file
+}

@@ -1,0 +1,44 @@
+import type { Taint } from "../../pkg/api/core/v1/node.ts"
+import type { ComponentContext } from "../../pkg/component/component.ts"
+import type { EventRecorder } from "../../pkg/controller/events.ts"
+import type { CgroupDriver } from "./containerd/host.ts"
+import type { ContainerRuntime } from "./runtime/runtime.ts"
+
+/** What a node is told about itself. Paths are absolute. */
+export interface KubeletConfig {
+  readonly nodeName: string
+  /** Addresses of the node, the main one first. */
+  readonly nodeIps: readonly string[]
+  /** Folder of the kubelet's own files: pods/<uid>/volumes, pods/<uid>/etc-hosts, seccomp … */
+  readonly root: string
+  /** A folder a pod, `<namespace>_<name>_<uid>`, with the logs of its containers. Upstream's place is /var/log/pods. */
+  readonly podLogs: string
+  /** Manifests of static pods. */
+  readonly staticPods: string
+  readonly clusterDns: readonly string[]
+  readonly clusterDomain: string
+  /** The resolv.conf that pods of dnsPolicy Default get; `""` for none. */
+  readonly resolvConf: string
+  readonly maxPods: number
+  readonly cgroupDriver: CgroupDriver
+  /** Labels and taints that a new Node gets; the labels are kept on an old one too. */
+  readonly labels: Readonly<Record<string, string>>
+  readonly taints: readonly Taint[]
+  /** Of the kubelet's endpoint in the Node's status. */
+  readonly port: number
+}
+
+/** What the kubelet tells of itself, for metrics. */
+export interface KubeletObserver {
+  /** A pod runs, so long after the kubelet first heard of it. */
+  podStarted(milliseconds: number): void
+}
+
+/** What all parts of the kubelet share. */
+export interface KubeletContext extends ComponentContext {
+  readonly config: KubeletConfig
+  readonly runtime: ContainerRuntime
+  /** Records events with this node as their source. */
+  readonly events: EventRecorder
+  readonly observer?: KubeletObserver | undefined
+}

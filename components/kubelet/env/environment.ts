@@ -1,0 +1,119 @@
+import { Buffer } from "node:buffer"
+import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
+import type { EnvVarSource } from "../../../pkg/api/core/v1/env.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { Service } from "../../../pkg/api/core/v1/service.ts"
+import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { KubeletContext } from "../context.ts"
+import type { Environment, EnvironmentRequest } from "../environment.ts"
+import { isStaticPod } from "../labels.ts"
+import { podField } from "../pod-fields.ts"
+import { nodeAmounts, resourceField } from "../resource-fields.ts"
+import { configError, StartError } from "../start-error.ts"
+import { valueInEnvFile } from "./env-file.ts"
+import { expand } from "./expansion.ts"
+import { serviceVariables } from "./service-links.ts"
+
+/** Makes the environment of containers. Source: makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go. */
+export function createEnvironment(context: KubeletContext): Environment {
+  // Asked for early, so that the services are known when the first container starts.
+  const services = context.informers.of(Service)
+
+  // A later variable takes the value of an earlier one of its name, but not its place.
+  async function of(request: EnvironmentRequest) {
+    const { pod, container } = request
+    // A static pod may have to start before the API does.
+    if (!isStaticPod(pod)) await services.whenSynced()
+    const links = new Map(serviceVariables(services.list(), pod.metadata.namespace ?? "", pod.spec.enableServiceLinks !== false).map(({ key, value }) => [key, value]))
+    const sources = new Sources(context, request)
+    const own = new Map<string, string>()
+    for (const { prefix = "", configMapRef, secretRef } of container.envFrom ?? []) {
+      const values = configMapRef !== undefined ? (await sources.configMap(configMapRef.name, configMapRef.optional))
+        : secretRef !== undefined ? (await sources.secret(secretRef.name, secretRef.optional)) : undefined
+      for (const key of Object.keys(values ?? {}).sort()) own.set(prefix + key, values![key]!)
+    }
+    for (const { name, value = "", valueFrom } of container.env ?? []) {
+      const found = value !== "" || valueFrom === undefined ? expand(value, (key) => own.get(key) ?? links.get(key)) : await sources.value(valueFrom)
+      if (found !== undefined) own.set(name, found)
+    }
+    return [...new Map([...links, ...own])].map(([key, value]) => ({ key, value }))
+  }
+
+  return {
+    of: async (request) => {
+      try {
+        return await of(request)
+      } catch (err) {
+        throw err instanceof StartError ? err : configError(err instanceof Error ? err.message : String(err), err)
+      }
+    },
+    expand: (text, environment) => expand(text, (name) => environment.findLast(({ key }) => key === name)?.value),
+  }
+}
+
+type Values = Readonly<Record<string, string>>
+
+/** Where the values of one container come from. Each object is read once, so that all variables show the same state of it. */
+class Sources {
+  readonly #context: KubeletContext
+  readonly #request: EnvironmentRequest
+  readonly #read = new Map<string, Promise<Values | undefined>>()
+
+  constructor(context: KubeletContext, request: EnvironmentRequest) {
+    this.#context = context
+    this.#request = request
+  }
+
+  /** The text values of a ConfigMap; undefined when it is missing and may be. */
+  configMap(name: string, optional: boolean | undefined): Promise<Values | undefined> {
+    return this.#object(ConfigMap, "configmap", name, optional, ({ data = {} }) => data)
+  }
+
+  secret(name: string, optional: boolean | undefined): Promise<Values | undefined> {
+    return this.#object(Secret, "secret", name, optional, ({ data = {} }) => Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")])))
+  }
+
+  /** Undefined for a variable that is not set: its source is missing and may be. */
+  async value({ fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef }: EnvVarSource): Promise<string | undefined> {
+    const { pod, container } = this.#request
+    if (fieldRef !== undefined) return podField(pod, fieldRef.fieldPath, this.#request)
+    if (resourceFieldRef !== undefined) return resourceField(pod, resourceFieldRef, await nodeAmounts(this.#context), container)
+    if (configMapKeyRef !== undefined) return this.#key("ConfigMap", configMapKeyRef, await this.configMap(configMapKeyRef.name, configMapKeyRef.optional))
+    if (secretKeyRef !== undefined) return this.#key("Secret", secretKeyRef, await this.secret(secretKeyRef.name, secretKeyRef.optional))
+    if (fileKeyRef !== undefined) return this.#fileKey(fileKeyRef)
+    return ""
+  }
+
+  #key(kind: string, { name, key, optional }: { readonly name: string; readonly key: string; readonly optional?: boolean | undefined }, values: Values | undefined): string | undefined {
+    if (values === undefined) return undefined
+    if (Object.hasOwn(values, key)) return values[key]
+    if (optional === true) return undefined
+    throw configError(`couldn't find key ${key} in ${kind} ${this.#request.pod.metadata.namespace ?? ""}/${name}`)
+  }
+
+  async #fileKey({ volumeName, path, key, optional }: NonNullable<EnvVarSource["fileKeyRef"]>): Promise<string | undefined> {
+    const volume = this.#request.mounted.get(volumeName)
+    if (volume === undefined) throw configError(`cannot find the volume ${JSON.stringify(volumeName)} referenced by FileKeyRef`)
+    const text = await this.#context.runtime.volumes.readInside(volume.hostPath, path)
+    if (text === undefined && optional !== true) throw configError("couldn't parse env file")
+    const value = text === undefined ? undefined : valueInEnvFile(text, key)
+    if (value === undefined && optional !== true) throw configError(`environment variable key ${JSON.stringify(key)} not found in file ${JSON.stringify(path)} of volume ${JSON.stringify(volumeName)}`)
+    return value
+  }
+
+  async #object<T extends KubeObject>(resource: Resource<T>, word: string, name: string, optional: boolean | undefined, valuesOf: (object: T) => Values): Promise<Values | undefined> {
+    const id = `${word}/${name}`
+    let reading = this.#read.get(id)
+    if (reading === undefined) {
+      reading = this.#context.client.get(resource, { namespace: this.#request.pod.metadata.namespace, name }).then(valuesOf, (err: unknown) => {
+        if (isNotFound(err)) return undefined
+        throw err
+      })
+      this.#read.set(id, reading)
+    }
+    const values = await reading
+    if (values === undefined && optional !== true) throw configError(`${word} "${name}" not found`)
+    return values
+  }
+}

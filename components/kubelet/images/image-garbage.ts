@@ -1,0 +1,35 @@
+import type { Image } from "../../../pkg/cri/image.ts"
+import type { KubeletContext } from "../context.ts"
+import type { FilesystemSpace } from "../runtime/runtime.ts"
+
+/** How much may still be free once images have been removed, beyond what makes the pressure: so that it does not come back at once. */
+const MARGIN = 0.05
+/** An image is left alone so long after it came: somebody may be about to use it. Source: imageMinimumGCAge. */
+const MIN_AGE_MS = 120_000
+
+/** The images to remove, the longest unused first, until `bytes` are free. Pure. Source: pkg/kubelet/images/image_gc_manager.go freeSpace. */
+export function imagesToRemove(images: readonly Image[], bytes: number, used: ReadonlySet<string>, lastUsed: ReadonlyMap<string, number>, now: number): readonly Image[] {
+  const candidates = images.filter(({ id, pinned, repoTags, repoDigests }) => !pinned && ![id, ...repoTags, ...repoDigests].some((name) => used.has(name)))
+    .filter(({ id }) => now - (lastUsed.get(id) ?? 0) >= MIN_AGE_MS)
+    .toSorted((a, b) => (lastUsed.get(a.id) ?? 0) - (lastUsed.get(b.id) ?? 0))
+  const chosen: Image[] = []
+  let left = bytes
+  for (const image of candidates) {
+    if (left <= 0) break
+    chosen.push(image)
+    left -= image.size
+  }
+  return chosen
+}
+
+/** Removes images that nothing uses when the disk is short. `used`: ids and names of the images of all containers. Returns how many bytes that should have freed. */
+export async function removeUnusedImages({ runtime, clock, log }: KubeletContext, space: FilesystemSpace, threshold: number, used: ReadonlySet<string>, lastUsed: ReadonlyMap<string, number>): Promise<number> {
+  const wanted = space.capacityBytes * (threshold + MARGIN) - space.availableBytes
+  let freed = 0
+  for (const image of imagesToRemove(await runtime.images.listImages(), wanted, used, lastUsed, clock.now())) {
+    log.info("Removing an image to free space on the disk", { image: image.repoTags[0] ?? image.id, bytes: image.size })
+    await runtime.images.removeImage(image.id)
+    freed += image.size
+  }
+  return freed
+}

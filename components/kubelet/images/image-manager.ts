@@ -1,0 +1,151 @@
+import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { formatDuration } from "../../../pkg/apimachinery/time.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import type { AuthConfig, Image } from "../../../pkg/cri/image.ts"
+import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
+import { Backoff } from "../backoff.ts"
+import type { AnyContainer } from "../containers.ts"
+import type { KubeletContext } from "../context.ts"
+import { StartError } from "../start-error.ts"
+import { presentImage } from "./arriving.ts"
+import { credentialsFor } from "./credentials.ts"
+import { parseImageName, type ImageName } from "./image-name.ts"
+
+export interface ImageRequest {
+  readonly pod: Pod
+  readonly container: AnyContainer
+  readonly fieldPath: string
+  readonly sandbox: PodSandboxConfig | undefined
+  readonly signal: AbortSignal
+}
+
+/** Finds or pulls the images of containers. Source: pkg/kubelet/images/image_manager.go. */
+export class ImageManager {
+  readonly #context: KubeletContext
+  readonly #onPulled: () => void
+  readonly #backoff: Backoff
+  readonly #failures = new Map<string, { readonly at: number; readonly message: string }>()
+  /** When an image was last asked for, by its id: what garbage collection goes by. Milliseconds. */
+  readonly lastUsed = new Map<string, number>()
+
+  /** `onPulled` is called when the node has an image more. */
+  constructor(context: KubeletContext, onPulled: () => void = () => {}) {
+    this.#context = context
+    this.#onPulled = onPulled
+    this.#backoff = new Backoff(context.clock)
+  }
+
+  /** Milliseconds until a pull may be tried again. */
+  waitFor(pod: Pod, container: AnyContainer): number {
+    const key = keyOf(pod, container)
+    const failure = this.#failures.get(key)
+    return failure === undefined ? 0 : this.#backoff.remaining(key, failure.at)
+  }
+
+  forget(podUid: string): void {
+    this.#backoff.forget(`${podUid}_`)
+    for (const key of this.#failures.keys()) if (key.startsWith(`${podUid}_`)) this.#failures.delete(key)
+  }
+
+  /** @throws StartError */
+  async ensure(request: ImageRequest): Promise<Image> {
+    const image = await this.#ensure(request)
+    this.lastUsed.set(image.id, this.#context.clock.now())
+    return image
+  }
+
+  async #ensure(request: ImageRequest): Promise<Image> {
+    const { pod, container, fieldPath, signal } = request
+    const { events, runtime, clock } = this.#context
+    const text = container.image ?? ""
+    const warn = (reason: string, message: string) => events.event(pod, "Warning", reason, message, fieldPath)
+    let name: ImageName
+    try {
+      name = parseImageName(text)
+    } catch (err) {
+      const message = `Failed to apply default image tag "${text}": ${(err as Error).message}`
+      warn("InspectFailed", message)
+      throw new StartError("InvalidImageName", message)
+    }
+    let present: Image | undefined
+    try {
+      present = await presentImage(runtime, name.tagged, signal)
+    } catch (err) {
+      signal.throwIfAborted()
+      const message = `Failed to inspect image "${text}": ${messageOf(err)}`
+      warn("InspectFailed", message)
+      throw new StartError("ImageInspectError", message)
+    }
+    const policy = container.imagePullPolicy ?? "IfNotPresent"
+    if (present !== undefined && policy !== "Always") {
+      events.event(pod, "Normal", "Pulled", `Container image "${text}" already present on machine and can be accessed by the pod`, fieldPath)
+      return present
+    }
+    if (policy === "Never") {
+      const message = `Container image "${text}" is not present with pull policy of Never`
+      warn("ErrImageNeverPull", message)
+      throw new StartError("ErrImageNeverPull", message)
+    }
+    const key = keyOf(pod, container)
+    const failure = this.#failures.get(key)
+    if (failure !== undefined && this.#backoff.remaining(key, failure.at) > 0) {
+      const message = `Back-off pulling image "${text}"`
+      events.event(pod, "Normal", "BackOff", message, fieldPath)
+      throw new StartError("ImagePullBackOff", `${message}: ErrImagePull: ${failure.message}`)
+    }
+    events.event(pod, "Normal", "Pulling", `Pulling image "${text}"`, fieldPath)
+    const began = clock.monotonic()
+    try {
+      const image = await this.#pull(name, request)
+      const took = formatDuration(Math.round(clock.monotonic() - began))
+      events.event(pod, "Normal", "Pulled", `Successfully pulled image "${text}" in ${took} (${took} including waiting). Image size: ${image.size} bytes.`, fieldPath)
+      this.#failures.delete(key)
+      if (present === undefined) this.#onPulled()
+      return image
+    } catch (err) {
+      signal.throwIfAborted()
+      const message = `failed to pull image "${text}": ${messageOf(err)}`
+      warn("Failed", `Failed to pull image "${text}": ${messageOf(err)}`)
+      this.#backoff.next(key, clock.now())
+      this.#failures.set(key, { at: clock.now(), message })
+      throw new StartError("ErrImagePull", message, { cause: err })
+    }
+  }
+
+  async #pull(name: ImageName, { pod, sandbox, signal }: ImageRequest): Promise<Image> {
+    const { images } = this.#context.runtime
+    const credentials = credentialsFor(name, await this.#pullSecrets(pod))
+    let failure: unknown
+    for (const auth of credentials.length > 0 ? credentials : [undefined as AuthConfig | undefined]) {
+      try {
+        const ref = await images.pullImage({ image: name.tagged, annotations: { ...pod.metadata.annotations } }, auth, sandbox, { signal })
+        const image = await images.imageStatus(ref)
+        if (image === undefined) throw new Error(`the runtime pulled ${ref} and does not have it`)
+        return image
+      } catch (err) {
+        failure = err
+        if (signal.aborted) break
+      }
+    }
+    throw failure
+  }
+
+  /** Those that exist: a missing one is told, and the pull goes on without it. */
+  async #pullSecrets(pod: Pod): Promise<readonly Secret[]> {
+    const { client, events } = this.#context
+    const found = await Promise.all((pod.spec.imagePullSecrets ?? []).map(async ({ name }) => {
+      try {
+        return await client.get(Secret, { name, namespace: pod.metadata.namespace })
+      } catch (err) {
+        if (!isNotFound(err)) throw err
+        events.event(pod, "Warning", "FailedToRetrieveImagePullSecret", `Unable to retrieve some image pull secrets (${name}); attempting to pull the image may not succeed.`)
+        return undefined
+      }
+    }))
+    return found.filter((secret) => secret !== undefined)
+  }
+}
+
+const keyOf = (pod: Pod, container: AnyContainer): string => `${pod.metadata.uid ?? ""}_${container.image ?? ""}`
+const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

@@ -1,0 +1,170 @@
+import { join } from "node:path"
+import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
+import { RuntimeClass } from "../../pkg/api/node/v1/runtimeclass.ts"
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
+import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
+import { admit } from "./admit.ts"
+import { Backoff } from "./backoff.ts"
+import type { KubeletConfig, KubeletContext, KubeletObserver } from "./context.ts"
+import { parseResolvConf, type Resolver } from "./dns.ts"
+import { createEnvironment } from "./env/environment.ts"
+import { relieve } from "./eviction.ts"
+import { ImageManager } from "./images/image-manager.ts"
+import { nodeResources } from "./node/capacity.ts"
+import { LogRotation } from "./logs/rotate.ts"
+import { NodeLease } from "./node/lease.ts"
+import { NodeReporter } from "./node/node.ts"
+import { PodWorkers } from "./pod-workers.ts"
+import { ProbeManager } from "./probes/probe-manager.ts"
+import { resizeProblem } from "./resize.ts"
+import { RuntimeCache } from "./runtime-cache.ts"
+import type { ContainerRuntime } from "./runtime/runtime.ts"
+import { Slots } from "./slots.ts"
+import { StaticPods } from "./static-pods.ts"
+import { StatusManager } from "./status/status-manager.ts"
+import { nodeConnector } from "./streaming/node-connector.ts"
+import { createVolumeManager } from "./volumes/volume-manager.ts"
+
+/** Sandboxes made at a time: more gain nothing on few cores, and each one waits longer. */
+const STARTING = 6
+const CLEARING = 2
+
+/**
+ * The node agent: runs the pods that are bound to its node, and reports them and the node. Start reading here, then pod-workers.ts and pod-worker.ts.
+ *
+ *     informer of pods ─┐
+ *     runtime's events ─┼─> PodWorker: plan.ts says what to do, start-container.ts and kill.ts do it ─> status/ reports it
+ *     probes, timers ───┘
+ */
+export function createKubelet(component: ComponentContext, options: KubeletOptions): Kubelet {
+  return new RunningKubelet(component, options)
+}
+
+export interface Kubelet extends Component {
+  /** Pods with a sandbox that is ready, and containers by their state: created, running, exited, unknown. */
+  figures(): { readonly pods: number; readonly containers: Readonly<Record<string, number>> }
+}
+
+export interface KubeletOptions extends KubeletConfig {
+  readonly runtime: ContainerRuntime
+  /** Where the kubelet says how its pods are reached for logs, exec and the like. */
+  readonly nodes: NodeConnectors
+  readonly observer?: KubeletObserver
+}
+
+class RunningKubelet implements Kubelet {
+  readonly name = "kubelet"
+  readonly #component: ComponentContext
+  readonly #config: KubeletConfig
+  readonly #runtime: ContainerRuntime
+  readonly #nodes: NodeConnectors
+  readonly #observer: KubeletObserver | undefined
+  #unregister: () => void = () => {}
+  #running: Running | undefined
+
+  constructor(component: ComponentContext, { runtime, nodes, observer, ...config }: KubeletOptions) {
+    this.#component = component
+    this.#observer = observer
+    this.#nodes = nodes
+    this.#config = config
+    this.#runtime = runtime
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const events = createEventRecorder(this.#component, "kubelet", this.#config.nodeName)
+    const log = this.#component.log.child({ component: "kubelet" })
+    const running = assemble({ ...this.#component, log, config: this.#config, runtime: this.#runtime, events, observer: this.#observer })
+    this.#running = running
+    const { config } = this
+    for (const folder of [config.root, config.podLogs, config.staticPods]) await this.#runtime.files.makeFolder(folder)
+    this.#component.spawn("runtime events", () => running.cache.run(running.stopping.signal))
+    this.#component.spawn("arriving images", () => tellArrivals(running))
+    running.lease.start()
+    this.#unregister = this.#nodes.register(config.nodeName, nodeConnector(running))
+    await running.staticPods.start()
+    // Pods do not wait for the node, nor the node for the pods.
+    await Promise.all([running.node.start(signal), running.workers.start()])
+    running.staticPods.mirrorAll()
+  }
+
+  /** Pods go on. */
+  async stop(): Promise<void> {
+    const running = this.#running
+    if (running === undefined) return
+    this.#running = undefined
+    this.#unregister()
+    const { stopping, node, lease, workers, probes, volumes, status, context, logs, staticPods } = running
+    stopping.abort(new Error("the kubelet is being stopped"))
+    node.stop()
+    lease.stop()
+    staticPods.stop()
+    workers.stop()
+    probes.stopAll()
+    logs.stop()
+    volumes.stop()
+    await Promise.all([status.stop(), context.events.stop()])
+  }
+
+  problem(): string | undefined {
+    if (this.#running === undefined) return "it has not started"
+    const { cache, node } = this.#running
+    if (!cache.synced) return "the container runtime has not answered yet"
+    return node.node === undefined ? "the node is not registered yet" : undefined
+  }
+
+  figures() {
+    const pods = this.#running?.cache.all() ?? []
+    const containers: Record<string, number> = {}
+    for (const { state } of pods.flatMap((pod) => pod.containers)) containers[state] = (containers[state] ?? 0) + 1
+    return { pods: pods.filter(({ sandboxes }) => sandboxes.some(({ ready }) => ready)).length, containers }
+  }
+
+  get config(): KubeletConfig {
+    return this.#config
+  }
+}
+
+type Running = ReturnType<typeof assemble>
+
+/** Puts the parts together. */
+function assemble(context: KubeletContext) {
+  const { config, runtime, clock } = context
+  const stopping = new AbortController()
+  const cache = new RuntimeCache(context)
+  const status = new StatusManager(context)
+  const images = new ImageManager(context, () => node.wake())
+  const volumes = createVolumeManager(context)
+  const environment = createEnvironment(context)
+  const probes = new ProbeManager(context, (uid) => workers.get(uid)?.wake())
+  const node: NodeReporter = new NodeReporter(context, [config.root], (pressure) => context.spawn("eviction", () => relieve({ context, cache, workers, lastUsedImages: images.lastUsed }, pressure)))
+  const { allocatable } = nodeResources(runtime.machine, { capacityBytes: 0, availableBytes: 0, inodes: 0, inodesFree: 0 }, config.maxPods)
+  const lease = new NodeLease(context, () => node.node)
+  const logs = new LogRotation(context, cache)
+  let resolver: Promise<Resolver> | undefined
+  const othersThan = (pod: Pod) => workers.pods().filter((other) => other.metadata.uid !== pod.metadata.uid && !isPodTerminal(other) && status.status(other).phase !== "Failed")
+  const workers: PodWorkers = new PodWorkers({
+    context, cache, status, images, volumes, environment, probes, logs,
+    crashes: new Backoff(clock), starting: new Slots(STARTING), clearing: new Slots(CLEARING),
+    hostResolver: () => (resolver ??= (config.resolvConf === "" ? Promise.resolve(undefined) : runtime.files.read(config.resolvConf)).then((text) => parseResolvConf(text ?? ""))),
+    runtimeHandler: async (name) => (await context.client.get(RuntimeClass, { name })).handler,
+    admit: (pod) => admit({ pod, allocatable, pressure: node.pressure, others: othersThan(pod) }),
+    resizeProblem: (pod) => resizeProblem(pod, othersThan(pod), allocatable),
+  })
+  const staticPods = new StaticPods(context, workers, () => node.node?.metadata.uid)
+  cache.onRelist(() => node.wake())
+  volumes.onUpdate((uid) => workers.get(uid)?.wake())
+  return { context, stopping, cache, status, images, volumes, environment, probes, node, lease, workers, logs, staticPods }
+}
+
+/** The node's status tells of the images that come without a pull. */
+async function tellArrivals({ context: { runtime }, node, stopping: { signal } }: Running): Promise<void> {
+  for (let more = runtime.moreImages?.(); more !== undefined && !signal.aborted; more = runtime.moreImages?.()) {
+    await more
+    node.wake()
+  }
+}
+
+/** The folders of a kubelet below k3ts' data directory. */
+export const kubeletFolders = (dataDir: string): Pick<KubeletConfig, "root" | "staticPods"> => ({ root: join(dataDir, "agent/kubelet"), staticPods: join(dataDir, "agent/pod-manifests") })

@@ -1,0 +1,21 @@
+/** A line of a container's log as runtimes write it: `2026-11-20T10:00:00.123456789Z stdout F text`. Source: cri-client pkg/logs/logs.go. */
+export interface LogLine {
+  /** RFC 3339 with nanoseconds. */
+  readonly time: string
+  readonly stream: "stdout" | "stderr"
+  /** The line goes on in the next one of this stream. */
+  readonly partial: boolean
+  readonly content: string
+}
+
+/** Without its line break. Undefined for what is no such line, as the rest of one that was cut. */
+export function parseLogLine(line: string): LogLine | undefined {
+  const first = line.indexOf(" ")
+  const second = line.indexOf(" ", first + 1)
+  const third = line.indexOf(" ", second + 1)
+  if (first < 0 || second < 0) return undefined
+  const stream = line.slice(first + 1, second)
+  if (stream !== "stdout" && stream !== "stderr") return undefined
+  const tags = third < 0 ? line.slice(second + 1) : line.slice(second + 1, third)
+  return { time: line.slice(0, first), stream, partial: tags.split(":")[0] === "P", content: third < 0 ? "" : line.slice(third + 1) }
+}

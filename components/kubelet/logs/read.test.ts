@@ -1,0 +1,65 @@
+import { describe, expect, test } from "bun:test"
+import { MemoryFiles } from "../runtime/simulated/memory-files.ts"
+import { readLog, type LogReadRequest } from "./read.ts"
+import { parseLogLine } from "./line.ts"
+
+const LOG = [
+  "2026-01-01T00:00:01.000000001Z stdout F one", "2026-01-01T00:00:02.000000000Z stderr P tw", "2026-01-01T00:00:02.000000001Z stderr F o",
+  "2026-01-01T00:00:03.000000000Z stdout F three", "2026-01-01T00:00:04.000000000Z stdout F ", "",
+].join("\n")
+
+describe("a container's log", () => {
+  const files = new MemoryFiles()
+  const request = (options: Partial<LogReadRequest["options"]>, more: Partial<LogReadRequest> = {}): LogReadRequest => ({
+    files, path: "/log", options: { follow: false, timestamps: false, ...options }, now: Date.parse("2026-01-01T00:00:10Z"), isLive: () => false, onChange: () => () => {}, signal: new AbortController().signal, ...more,
+  })
+  const read = async (of: LogReadRequest) => {
+    let text = ""
+    for await (const chunk of readLog(of)) text += Buffer.from(chunk).toString("utf8")
+    return text
+  }
+
+  test.each([
+    [{}, "one\ntwo\nthree\n\n"],
+    [{ tailLines: 2 }, "three\n\n"],
+    [{ tailLines: 0 }, ""],
+    [{ tailLines: 100 }, "one\ntwo\nthree\n\n"],
+    [{ stream: "Stderr" as const }, "two\n"],
+    [{ limitBytes: 5 }, "one\nt"],
+    [{ sinceSeconds: 7 }, "three\n\n"],
+    [{ sinceTime: "2026-01-01T01:00:04+01:00" }, "\n"],
+    [{ timestamps: true, tailLines: 3 }, "2026-01-01T00:00:02.000000001Z o\n2026-01-01T00:00:03.000000000Z three\n2026-01-01T00:00:04.000000000Z \n"],
+  ])("with %j", async (options, expected) => {
+    files.put("/log", LOG)
+    expect(await read(request(options))).toBe(expected)
+  })
+
+  test("is followed as it grows, over a rotation, to the container's end", async () => {
+    // given a log that is followed
+    files.put("/log", "2026-01-01T00:00:01Z stdout F one\n")
+    let live = true
+    let changed = () => {}
+    const reading = readLog(request({ follow: true }, { isLive: () => live, onChange: (listener) => ((changed = listener), () => {}) }))
+    const next = async () => Buffer.from((await reading.next()).value ?? []).toString("utf8")
+    expect(await next()).toBe("one\n")
+    // when it grows
+    const second = next()
+    await files.append("/log", "2026-01-01T00:00:02Z stdout F two\n")
+    expect(await second).toBe("two\n")
+    // when it is rotated
+    const third = next()
+    await files.rename("/log", "/log.old")
+    files.put("/log", "2026-01-01T00:00:03Z stdout F three\n")
+    expect(await third).toBe("three\n")
+    // when the container ends
+    const last = reading.next()
+    live = false
+    changed()
+    expect((await last).done).toBe(true)
+  })
+
+  test("takes what is no line of a log for nothing", () => {
+    expect(["", "x", "time stdin F x", "cut in two"].map(parseLogLine)).toEqual([undefined, undefined, undefined, undefined])
+    expect(parseLogLine("t stdout P:x a b")).toEqual({ time: "t", stream: "stdout", partial: true, content: "a b" })
+  })
+})

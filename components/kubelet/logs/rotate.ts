@@ -1,0 +1,85 @@
+import { basename, dirname, join } from "node:path"
+import type { Timer } from "../../../pkg/clock/clock.ts"
+import type { KubeletContext } from "../context.ts"
+import type { RuntimeCache } from "../runtime-cache.ts"
+import type { RuntimeContainer } from "../runtime-pod.ts"
+
+/** Source: pkg/kubelet/apis/config/v1beta1/defaults.go ContainerLogMaxSize, ContainerLogMaxFiles. */
+const MAX_BYTES = 10 * 1024 * 1024
+const MAX_FILES = 5
+/** A log is looked at after this long while it grows, and ever less often while it does not. */
+const SHORTEST_MS = 10_000
+const LONGEST_MS = 320_000
+
+interface Watched { readonly timer: Timer; readonly size: number; readonly everyMs: number }
+
+/**
+ * Keeps logs of running containers from growing without end. Differs from upstream, which looks at every log each 10 s: a log that has not grown is looked at
+ * half as often each time. Source: pkg/kubelet/logs/container_log_manager.go.
+ */
+export class LogRotation {
+  readonly #context: KubeletContext
+  readonly #cache: RuntimeCache
+  readonly #watched = new Map<string, Watched>()
+
+  constructor(context: KubeletContext, cache: RuntimeCache) {
+    this.#context = context
+    this.#cache = cache
+  }
+
+  /** Looks after the logs of a pod's running containers. Call when they may have changed. */
+  sync(containers: readonly RuntimeContainer[]): void {
+    for (const { id, state } of containers) if (state === "running" && !this.#watched.has(id)) this.#look(id, 0, SHORTEST_MS)
+  }
+
+  stop(): void {
+    for (const { timer } of this.#watched.values()) timer.cancel()
+    this.#watched.clear()
+  }
+
+  #look(id: string, size: number, everyMs: number): void {
+    const timer = this.#context.clock.setTimeout(() => this.#context.spawn("log rotation", () => this.#check(id)), everyMs, "upkeep")
+    this.#watched.set(id, { timer, size, everyMs })
+  }
+
+  async #check(id: string): Promise<void> {
+    const before = this.#watched.get(id)
+    const run = this.#cache.container(id)
+    if (before === undefined) return
+    if (run?.state !== "running" || run.logPath === "") {
+      this.#watched.delete(id)
+      return
+    }
+    let size = before.size
+    let grown = false
+    try {
+      size = (await this.#context.runtime.files.size(run.logPath)) ?? 0
+      grown = size !== before.size
+      if (size > MAX_BYTES) {
+        await this.#rotate(id, run.logPath)
+        size = 0
+      }
+    } catch (err) {
+      this.#context.log.warn("Cannot rotate a container's log", { path: run.logPath, err })
+    }
+    if (this.#watched.get(id) === before) this.#look(id, size, grown ? SHORTEST_MS : Math.min(before.everyMs * 2, LONGEST_MS))
+  }
+
+  /** `0.log` becomes `0.log.20261120-101500`; those before it are compressed, and the oldest removed. */
+  async #rotate(id: string, path: string): Promise<void> {
+    const { runtime: { files, containers }, clock } = this.#context
+    const folder = dirname(path)
+    const rotated = (await files.list(folder)).filter((name) => name.startsWith(`${basename(path)}.`) && !name.endsWith(".tmp")).sort()
+    for (const name of rotated.slice(0, Math.max(0, rotated.length - (MAX_FILES - 2)))) await files.remove(join(folder, name))
+    for (const name of rotated.slice(-(MAX_FILES - 2))) if (!name.endsWith(".gz")) await files.compress(join(folder, name), join(folder, `${name}.gz`))
+    const stamp = new Date(clock.now()).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15)
+    const aside = `${path}.${stamp}`
+    await files.rename(path, aside)
+    try {
+      await containers.reopenContainerLog(id)
+    } catch (err) {
+      await files.rename(aside, path) // the runtime still writes to it
+      throw err
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { isAlreadyExists, isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
+import type { Node } from "../../../pkg/api/core/v1/node.ts"
+import { microTimestamp, type Timer } from "../../../pkg/clock/clock.ts"
+import type { KubeletContext } from "../context.ts"
+
+const NAMESPACE = "kube-node-lease"
+const DURATION_SECONDS = 40
+const RENEW_MS = 10_000
+const FIRST_RETRY_MS = 100
+const LAST_RETRY_MS = 7_000
+
+/** Says every ten seconds that the node lives. Source: component-helpers apimachinery/lease/controller.go. */
+export class NodeLease {
+  readonly #context: KubeletContext
+  readonly #node: () => Node | undefined
+  #timer: Timer | undefined
+  #retryMs = FIRST_RETRY_MS
+  #lease: Lease | undefined
+  #stopped = false
+
+  constructor(context: KubeletContext, node: () => Node | undefined) {
+    this.#context = context
+    this.#node = node
+  }
+
+  start(): void {
+    this.#context.spawn("node lease", () => this.#renew())
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+  }
+
+  async #renew(): Promise<void> {
+    const { clock, log } = this.#context
+    let next = RENEW_MS
+    try {
+      this.#lease = await this.#write()
+      this.#retryMs = FIRST_RETRY_MS
+    } catch (err) {
+      // Its namespace is made by the control plane, which may be starting too.
+      if (!isNotFound(err)) log.warn("Cannot renew the lease of the node", { err })
+      this.#lease = undefined
+      next = this.#retryMs
+      this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
+    }
+    if (this.#stopped) return
+    this.#timer = clock.setTimeout(() => this.#context.spawn("node lease", () => this.#renew()), next, "upkeep")
+  }
+
+  async #write(): Promise<Lease> {
+    const { client, config, clock } = this.#context
+    const name = config.nodeName
+    const node = this.#node()
+    const spec = { holderIdentity: name, leaseDurationSeconds: DURATION_SECONDS, renewTime: microTimestamp(clock) }
+    const ownerReferences = node?.metadata.uid === undefined ? [] : [{ apiVersion: "v1", kind: "Node", name, uid: node.metadata.uid }]
+    const known = this.#lease
+    if (known === undefined) {
+      try {
+        return await client.create(Lease, { metadata: { name, namespace: NAMESPACE, ownerReferences }, spec })
+      } catch (err) {
+        if (!isAlreadyExists(err)) throw err
+      }
+    }
+    const current = known ?? (await client.get(Lease, { name, namespace: NAMESPACE }))
+    try {
+      return await client.update(Lease, { ...current, metadata: { ...current.metadata, ownerReferences: ownerReferences.length > 0 ? ownerReferences : current.metadata.ownerReferences }, spec: { ...current.spec, ...spec } })
+    } catch (err) {
+      if (!isConflict(err)) throw err
+      return client.update(Lease, { ...(await client.get(Lease, { name, namespace: NAMESPACE })), spec })
+    }
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * ConfigMaps and Secrets that pods of this node use, each followed by a list and a watch of its own while at least one pod uses it: a kubelet may see
+ * only what its pods refer to. An object that says it is immutable is followed no longer. Source: pkg/kubelet/util/manager/watch_based_manager.go.
+ */
+import { ApiError, isReason } from "../../../pkg/apimachinery/errors.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Client, Watch, WatchEvent } from "../../../pkg/client/client.ts"
+import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+
+export interface WatchedObjectsOptions {
+  readonly client: Client
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** One pod's interest in one object. */
+export interface ObjectUse<T> {
+  /** The object as it is now, undefined when there is none. @throws ApiError when that cannot be found out */
+  read(): Promise<T | undefined>
+  /** Ends the interest. Idempotent. */
+  release(): void
+}
+
+/** Told what became of the object: whether it is there, and was there before. */
+export type ObjectListener = (change: { readonly exists: boolean; readonly existed: boolean }) => void
+
+/** First and longest wait before another try. Source: client-go tools/cache reflector.go. */
+const FIRST_BACKOFF_MS = 800
+const LONGEST_BACKOFF_MS = 30_000
+
+export class WatchedObjects {
+  readonly #options: WatchedObjectsOptions
+  readonly #followed = new Map<string, Followed<KubeObject>>()
+
+  constructor(options: WatchedObjectsOptions) {
+    this.#options = options
+  }
+
+  /** How many objects are followed. */
+  get size(): number {
+    return this.#followed.size
+  }
+
+  /** `changed` is called whenever the object has come, changed or gone, not for how it is found first. It must not block. */
+  use<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, changed: ObjectListener): ObjectUse<T> {
+    const key = `${resource.plural}/${namespace}/${name}`
+    let followed = this.#followed.get(key) as Followed<T> | undefined
+    if (followed === undefined) {
+      followed = new Followed(resource, namespace, name, this.#options)
+      this.#followed.set(key, followed as unknown as Followed<KubeObject>)
+    }
+    const found = followed
+    // Each use is its own, so that one pod may have two of the same object.
+    const listener: ObjectListener = (change) => changed(change)
+    found.listeners.add(listener)
+    return {
+      read: () => found.read(),
+      release: () => {
+        if (!found.listeners.delete(listener) || found.listeners.size > 0) return
+        found.stop()
+        this.#followed.delete(key)
+      },
+    }
+  }
+
+  stop(): void {
+    for (const followed of this.#followed.values()) followed.stop()
+    this.#followed.clear()
+  }
+}
+
+class Followed<T extends KubeObject> {
+  readonly listeners = new Set<ObjectListener>()
+  readonly #resource: Resource<T>
+  readonly #namespace: string
+  readonly #name: string
+  readonly #fieldSelector: string
+  readonly #options: WatchedObjectsOptions
+  #object: T | undefined
+  #revision: string | undefined
+  /** Resolves when the object, or that there is none, is known; rejects when the last try to find out failed. */
+  #known: Promise<void>
+  #watch: Watch | undefined
+  #retry: Timer | undefined
+  #backoff = FIRST_BACKOFF_MS
+  #stopped = false
+
+  constructor(resource: Resource<T>, namespace: string, name: string, options: WatchedObjectsOptions) {
+    this.#resource = resource
+    this.#namespace = namespace
+    this.#name = name
+    this.#fieldSelector = `metadata.name=${name}`
+    this.#options = options
+    this.#known = this.#list()
+  }
+
+  async read(): Promise<T | undefined> {
+    await this.#known
+    return this.#object
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#watch?.close()
+    this.#retry?.cancel()
+  }
+
+  #list(): Promise<void> {
+    const first = this.#revision === undefined
+    const listed = (async () => {
+      const { items, metadata } = await this.#options.client.list(this.#resource, { namespace: this.#namespace, fieldSelector: this.#fieldSelector })
+      if (this.#stopped) return
+      this.#revision = metadata.resourceVersion ?? "0"
+      this.#set(items.find(({ metadata: { name } }) => name === this.#name), !first)
+      this.#follow()
+    })()
+    listed.catch((err: unknown) => this.#failed(ApiError.from(err), true))
+    return listed
+  }
+
+  #follow(): void {
+    if (this.#stopped || isImmutable(this.#object)) return
+    this.#watch = this.#options.client.watch(this.#resource, {
+      namespace: this.#namespace, fieldSelector: this.#fieldSelector, allowWatchBookmarks: true, ...(this.#revision === undefined ? {} : { resourceVersion: this.#revision }),
+    }, {
+      onEvent: (event) => this.#event(event),
+      onEnd: (error) => this.#ended(error),
+    })
+  }
+
+  #event(event: WatchEvent<T>): void {
+    if (this.#stopped || event.type === "ERROR") return
+    this.#revision = event.object.metadata.resourceVersion
+    this.#backoff = FIRST_BACKOFF_MS
+    if (event.type === "BOOKMARK" || event.object.metadata.name !== this.#name) return
+    this.#set(event.type === "DELETED" ? undefined : event.object, true)
+    // Nothing that matters can happen to it any more; the pod that uses it keeps what it has.
+    if (isImmutable(this.#object)) this.#watch?.close()
+  }
+
+  #set(object: T | undefined, tell: boolean): void {
+    const before = this.#object
+    this.#object = object
+    if (tell && before?.metadata.resourceVersion !== object?.metadata.resourceVersion) this.#tell(before !== undefined)
+  }
+
+  #tell(existed: boolean): void {
+    for (const listener of [...this.listeners]) listener({ exists: this.#object !== undefined, existed })
+  }
+
+  #ended(error: ApiError | undefined): void {
+    this.#watch = undefined
+    if (this.#stopped || isImmutable(this.#object)) return
+    if (isReason(error, "Expired", "Gone")) this.#relist()
+    else this.#failed(error, false)
+  }
+
+  #failed(error: ApiError | undefined, relist: boolean): void {
+    if (this.#stopped) return
+    const wait = this.#backoff
+    this.#backoff = Math.min(wait * 2, LONGEST_BACKOFF_MS)
+    if (error !== undefined) this.#options.log.warn("Cannot follow an object that a pod uses, will try again", { resource: this.#resource.plural, namespace: this.#namespace, fieldSelector: this.#fieldSelector, error, waitMs: wait })
+    this.#retry = this.#options.clock.setTimeout(() => (relist ? this.#relist() : this.#follow()), wait)
+  }
+
+  #relist(): void {
+    const wasKnown = this.#revision !== undefined
+    const listed = this.#list()
+    // What is known stays readable while the list is taken again.
+    if (wasKnown) return
+    this.#known = listed
+    listed.then(() => this.#tell(false), () => undefined)
+  }
+}
+
+const isImmutable = (object: KubeObject | undefined): boolean => object !== undefined && "immutable" in object && object.immutable === true

@@ -1,0 +1,442 @@
+import { isConflict, isNotFound } from "../../pkg/apimachinery/errors.ts"
+import { formatDuration } from "../../pkg/apimachinery/time.ts"
+import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { PodStatus } from "../../pkg/api/core/v1/podstatus.ts"
+import type { Timer } from "../../pkg/clock/clock.ts"
+import type { PodSandboxConfig } from "../../pkg/cri/sandbox.ts"
+import type { Backoff } from "./backoff.ts"
+import type { AnyContainer } from "./containers.ts"
+import { clearAll, clearRemains, hasRemains } from "./garbage.ts"
+import { killContainer, killPod, pause } from "./kill.ts"
+import { containerHash, isStaticPod } from "./labels.ts"
+import type { LogRotation } from "./logs/rotate.ts"
+import { planOf, type ContainerStart, type PodPlan } from "./plan.ts"
+import { identityOf } from "./pod-identity.ts"
+import type { ProbeManager } from "./probes/probe-manager.ts"
+import { allocated, allocationOf, carryOut, wantsResize, type Allocation, type resizeProblem } from "./resize.ts"
+import { isRunning, latest, latestExited, NO_RUNTIME_POD, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
+import { podCgroup, podResources } from "./sandbox-config.ts"
+import { SandboxMaker, type SandboxParts } from "./sandbox-maker.ts"
+import type { Slots } from "./slots.ts"
+import { startContainer, type StartParts } from "./start-container.ts"
+import { StartError, VolumeError } from "./start-error.ts"
+import type { StartFailure } from "./status/container-status.ts"
+import { podStatus, type Verdict } from "./status/pod-status.ts"
+import type { StatusManager } from "./status/status-manager.ts"
+import type { MountedVolumes, PodIdentity } from "./volumes.ts"
+
+/** What the workers share. */
+export interface WorkerParts extends StartParts, SandboxParts {
+  readonly status: StatusManager
+  readonly probes: ProbeManager
+  readonly logs: LogRotation
+  readonly crashes: Backoff
+  /** How many remains of pods are cleared away at a time. */
+  readonly clearing: Slots
+  /** Why the pod may not run here, or nothing. */
+  admit(pod: Pod): Verdict | undefined
+  /** Why the node cannot give the pod the resources it asks for now, or nothing. */
+  resizeProblem(pod: Pod): ReturnType<typeof resizeProblem>
+  finished(worker: PodWorker): void
+}
+
+/** What containers are started in. */
+interface Prepared {
+  readonly mounted: MountedVolumes
+  readonly sandbox: RuntimeSandbox
+  readonly config: PodSandboxConfig
+}
+
+/** A failed step is tried again after this long, unless something wakes the worker before. Source: pkg/kubelet/kubelet.go backOffPeriod. */
+const RETRY_MS = 10_000
+const MOUNT_RETRY_MS = 2_000
+/** After a failed pull the pod is looked at again this soon, so that its status says that it waits for the next one. */
+const PULL_RETRY_MS = 2_000
+
+/**
+ * Makes one pod run, and end. Everything that concerns the pod goes through here, one thing after the other. Source: pkg/kubelet/pod_workers.go.
+ *
+ * Stages, each entered once and in this order:
+ *  - running:     what the pod wants is compared with what runs (`planOf`), and the difference is acted on;
+ *  - terminating: its containers are being ended. A shorter grace period, and nothing else, interrupts that;
+ *  - terminated:  nothing of it runs any more. Its volumes are unmounted, and if it was deleted, the API is told that it may go;
+ *  - finished:    the API has forgotten it, and nothing of it is left on the node.
+ * `#interrupt` aborts the step that is under way when the pod's stage must change.
+ */
+export class PodWorker {
+  readonly identity: PodIdentity
+  /** When the kubelet first heard of it, on the monotonic clock. */
+  readonly since: number
+  readonly #parts: WorkerParts
+  /** With the resources that are set aside for it; `#newest` says what it asks for. */
+  #pod: Pod
+  #newest: Pod
+  #allocation: Allocation
+  #pending: ReturnType<typeof resizeProblem>
+  #stage: "running" | "terminating" | "terminated" | "finished" = "running"
+  /** The API has it no more. */
+  #removed = false
+  #admitted = false
+  #adopted = false
+  #verdict: Verdict | undefined
+  #graceOverride: number | undefined
+  readonly #failures = new Map<string, StartFailure>()
+  #interrupt = new AbortController()
+  #working = false
+  #again = false
+  #stopped = false
+  #timer: Timer | undefined
+  #due = Infinity
+  #unmounted = false
+  readonly #sandboxes: SandboxMaker
+
+  constructor(parts: WorkerParts, pod: Pod) {
+    this.#parts = parts
+    this.#pod = pod
+    this.#newest = pod
+    this.#allocation = allocationOf(pod)
+    this.identity = identityOf(pod)
+    this.since = parts.context.clock.monotonic()
+    this.#sandboxes = new SandboxMaker(parts)
+  }
+
+  get pod(): Pod {
+    return this.#pod
+  }
+  /** It has been taken away, and its worker ends. */
+  get isRemoved(): boolean {
+    return this.#removed
+  }
+  get stage(): string {
+    return this.#stage
+  }
+  get #runtime(): RuntimePod {
+    return this.#parts.cache.get(this.identity.uid) ?? NO_RUNTIME_POD(this.identity)
+  }
+
+  /** The API has a newer pod. */
+  update(pod: Pod): void {
+    const before = this.#pod
+    this.note(pod)
+    const ends = pod.metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined
+    const shorter = (pod.metadata.deletionGracePeriodSeconds ?? Infinity) < (before.metadata.deletionGracePeriodSeconds ?? Infinity)
+    if (ends || shorter) this.#interrupt.abort(new Error("the pod is being deleted"))
+    this.wake()
+  }
+
+  /** The API has a newer pod that wants nothing new. */
+  note(pod: Pod): void {
+    this.#newest = pod
+    this.#pod = allocated(pod, this.#allocation)
+  }
+
+  /** The API has it no more. */
+  remove(): void {
+    if (this.#removed) return
+    this.#removed = true
+    if (this.#stage === "running" || this.#pod.metadata.deletionTimestamp === undefined) this.#interrupt.abort(new Error("the pod was removed"))
+    this.wake()
+  }
+
+  /** Ends the pod for a reason of the node's own. */
+  fail(verdict: Verdict, graceSeconds?: number): void {
+    if (this.#verdict !== undefined || this.#stage !== "running") return
+    this.#verdict = verdict
+    this.#graceOverride = graceSeconds
+    this.#interrupt.abort(new Error(verdict.reason))
+    this.wake()
+  }
+
+  /** Something about the pod may have changed: look. */
+  wake(): void {
+    if (this.#stopped || this.#stage === "finished") return
+    this.#again = true
+    if (this.#stage === "terminating") this.#report()
+    if (this.#working) return
+    this.#working = true
+    this.#parts.context.spawn(`pod ${this.identity.namespace}/${this.identity.name}`, () => this.#work())
+  }
+
+  /** Leaves the pod as it is. */
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+    this.#interrupt.abort(new Error("the kubelet is being stopped"))
+  }
+
+  async #work(): Promise<void> {
+    while (this.#again && !this.#stopped && this.#stage !== "finished") {
+      this.#again = false
+      this.#interrupt = new AbortController()
+      this.#timer?.cancel()
+      this.#due = Infinity
+      try {
+        await this.#step(this.#interrupt.signal)
+      } catch (err) {
+        if (this.#interrupt.signal.aborted) this.#again = true
+        else {
+          this.#parts.context.log.warn("Cannot sync a pod, will try again", { pod: `${this.identity.namespace}/${this.identity.name}`, stage: this.#stage, err })
+          this.#wakeIn(this.#stage === "running" ? RETRY_MS : 1000)
+        }
+      }
+    }
+    this.#working = false
+  }
+
+  #wakeIn(ms: number): void {
+    const due = this.#parts.context.clock.now() + ms
+    if (this.#stopped || due >= this.#due) return
+    this.#due = due
+    this.#timer?.cancel()
+    this.#timer = this.#parts.context.clock.setTimeout(() => this.wake(), ms)
+  }
+
+  #step(signal: AbortSignal): Promise<void> {
+    if (this.#stage === "running" && this.#mustEnd()) this.#stage = "terminating"
+    if (this.#stage === "running") return this.#run(signal)
+    if (this.#stage === "terminating") return this.#terminate(signal)
+    return this.#clear()
+  }
+
+  #mustEnd(): boolean {
+    const { phase } = this.#parts.status.status(this.#pod)
+    return this.#removed || this.#pod.metadata.deletionTimestamp !== undefined || this.#verdict !== undefined || phase === "Succeeded" || phase === "Failed"
+  }
+
+  /** Reports how the pod is. */
+  #report(terminal = false): PodStatus {
+    const { context, status, probes } = this.#parts
+    const computed = podStatus({
+      pod: this.#pod, before: status.status(this.#pod), runtime: this.#runtime, probes, failures: this.#failures, terminal,
+      // Its containers still run: how it ends is reported when they have ended.
+      verdict: this.#verdict, pending: this.#pending, nodeIps: context.config.nodeIps, now: context.clock.now(),
+    })
+    if (!this.#removed) status.set(this.#pod, computed)
+    return computed
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { context, probes } = this.#parts
+    if (!this.#admitted) {
+      // What runs already was admitted by an earlier kubelet.
+      const refusal = isRunning(this.#runtime) ? undefined : this.#parts.admit(this.#pod)
+      this.#admitted = true
+      if (refusal !== undefined) {
+        context.events.event(this.#pod, "Warning", refusal.reason, refusal.message)
+        this.#verdict = refusal
+        this.#again = true
+        return
+      }
+    }
+    await this.#resize(signal)
+    probes.sync(this.#pod, this.#runtime)
+    const { phase, startTime } = this.#report()
+    if (this.#pastDeadline(startTime)) return
+    const plan = planOf(this.#pod, this.#runtime, probes)
+    if (!this.#adopted && isRunning(this.#runtime)) await this.#adopt(signal)
+    this.#adopted = true
+    await this.#apply(plan, signal)
+    probes.sync(this.#pod, this.#runtime)
+    this.#parts.logs.sync(this.#runtime.containers)
+    const after = this.#report()
+    if (hasRemains(this.#runtime)) await this.#parts.clearing.run(() => clearRemains(context, this.#parts.cache, this.#runtime))
+    if (after.phase !== phase && this.#mustEnd()) this.#again = true
+  }
+
+  /** Gives running containers what the pod asks for now, if the node has it. */
+  async #resize(signal: AbortSignal): Promise<void> {
+    this.#pending = undefined
+    if (!wantsResize(this.#newest, this.#allocation)) return
+    const { context, cache } = this.#parts
+    this.#pending = this.#parts.resizeProblem(this.#newest)
+    if (this.#pending !== undefined) return
+    const before = this.#allocation
+    this.#allocation = allocationOf(this.#newest)
+    this.#pod = this.#newest
+    await carryOut(context, cache, { pod: this.#pod, before, runtime: this.#runtime, signal })
+  }
+
+  /** Takes over a pod that an earlier kubelet started: its volumes are kept current again. */
+  async #adopt(signal: AbortSignal): Promise<void> {
+    const { context, volumes } = this.#parts
+    try {
+      await volumes.mount(this.#pod, signal)
+    } catch (err) {
+      signal.throwIfAborted()
+      context.log.warn("Cannot keep the volumes of a running pod current", { pod: `${this.identity.namespace}/${this.identity.name}`, err })
+    }
+  }
+
+  #pastDeadline(startTime: string | undefined): boolean {
+    const seconds = this.#pod.spec.activeDeadlineSeconds
+    if (seconds === undefined || startTime === undefined) return false
+    const left = Date.parse(startTime) + seconds * 1000 - this.#parts.context.clock.now()
+    if (left > 0) {
+      this.#wakeIn(left)
+      return false
+    }
+    this.#verdict = { phase: "Failed", reason: "DeadlineExceeded", message: "Pod was active on the node longer than the specified deadline" }
+    this.#parts.context.events.event(this.#pod, "Normal", "DeadlineExceeded", this.#verdict.message)
+    this.#again = true
+    return true
+  }
+
+  async #apply(plan: PodPlan, signal: AbortSignal): Promise<void> {
+    const { context, cache } = this.#parts
+    const podIp = this.#runtime.sandboxes[0]?.ips[0]
+    if (plan.killPod) {
+      if (plan.createSandbox) context.events.event(this.#pod, "Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
+      if (isRunning(this.#runtime)) await killPod(context, cache, { pod: this.#pod, runtime: this.#runtime, graceSeconds: this.#pod.spec.terminationGracePeriodSeconds, signal })
+    }
+    await Promise.all(plan.kill.map(({ run, message, graceSeconds }) =>
+      killContainer(context, cache, { pod: this.#pod, run, message, podIp, signal, graceSeconds: graceSeconds ?? this.#pod.spec.terminationGracePeriodSeconds })))
+    if (plan.start.length === 0) return
+    const starts = plan.start.filter((start) => !this.#isBackingOff(start))
+    if (starts.length === 0 && !plan.createSandbox) return
+    const prepared = await this.#prepare(plan, signal)
+    if (prepared === undefined) return
+    for (const start of starts) {
+      signal.throwIfAborted()
+      const started = await this.#start(start, prepared, signal)
+      // The next one waits for it: a sidecar that has started lets the init containers after it begin.
+      if (!started && start.type !== "regular" && start.type !== "ephemeral") break
+      if (started && start.type === "sidecar") this.#again = true
+    }
+  }
+
+  /** Notes that a container must wait before it is started again. Source: kuberuntime_manager.go doBackOff. */
+  #isBackingOff({ container, fieldPath }: ContainerStart): boolean {
+    const { context, crashes } = this.#parts
+    const { uid, name, namespace } = this.identity
+    const ended = latestExited(this.#runtime, container.name)
+    if (ended === undefined) return false
+    const key = `${uid}_${container.name}_${containerHash(container)}`
+    const left = crashes.remaining(key, ended.finishedAt)
+    if (left <= 0) {
+      crashes.next(key, ended.finishedAt)
+      return false
+    }
+    const pod = `${name}_${namespace}(${uid})`
+    if (this.#failures.get(container.name)?.reason !== "CrashLoopBackOff") {
+      context.events.event(this.#pod, "Warning", "BackOff", `Back-off restarting failed container ${container.name} in pod ${pod}`, fieldPath)
+    }
+    this.#failures.set(container.name, { reason: "CrashLoopBackOff", message: `back-off ${formatDuration(crashes.delay(key))} restarting failed container=${container.name} pod=${pod}` })
+    this.#wakeIn(left)
+    return true
+  }
+
+  /** Volumes, cgroup and sandbox: what containers need. Undefined when they are not there yet. */
+  async #prepare(plan: PodPlan, signal: AbortSignal): Promise<Prepared | undefined> {
+    const { context, volumes } = this.#parts
+    const { cgroups } = context.runtime
+    try {
+      const [mounted] = await Promise.all([volumes.mount(this.#pod, signal), plan.createSandbox ? cgroups.ensure(podCgroup(this.#pod), podResources(this.#pod)) : undefined])
+      signal.throwIfAborted()
+      const config = await this.#sandboxes.config(this.#pod, plan.attempt)
+      const sandbox = plan.sandbox ?? (await this.#sandboxes.create(this.#pod, config, signal))
+      if (sandbox !== undefined) return { mounted, sandbox, config }
+      this.#wakeIn(RETRY_MS)
+      return undefined
+    } catch (err) {
+      signal.throwIfAborted()
+      if (!(err instanceof VolumeError)) throw err
+      context.events.event(this.#pod, "Warning", "FailedMount", err.message)
+      this.#wakeIn(MOUNT_RETRY_MS)
+      return undefined
+    }
+  }
+
+  /** @returns whether it runs now */
+  async #start(start: ContainerStart, { mounted, sandbox, config }: Prepared, signal: AbortSignal): Promise<boolean> {
+    const { context, cache, images } = this.#parts
+    const { container } = start
+    try {
+      await startContainer(context, this.#parts, { pod: this.#pod, start, runtime: this.#runtime, sandbox, sandboxConfig: config, mounted, signal })
+      this.#failures.delete(container.name)
+      // One that has ended before it was first looked at: the event that tells so is no news any more.
+      if (latest(this.#runtime, container.name)?.state === "exited") this.#again = true
+      return true
+    } catch (err) {
+      signal.throwIfAborted()
+      if (!(err instanceof StartError)) throw err
+      this.#failures.set(container.name, { reason: err.reason, message: err.message })
+      if (err.reason === "PostStartHookError") {
+        const run = latest(this.#runtime, container.name)
+        if (run?.state === "running") {
+          await killContainer(context, cache, { pod: this.#pod, run, graceSeconds: this.#pod.spec.terminationGracePeriodSeconds, message: `Container ${container.name} failed postStart hook`, podIp: sandbox.ips[0], signal })
+        }
+        this.#again = true
+      } else if (err.reason === "RunContainerError" && latest(this.#runtime, container.name)?.state === "exited") this.#again = true
+      else if (err.reason === "ErrImagePull") this.#wakeIn(Math.min(PULL_RETRY_MS, this.#pullWait(container)))
+      else if (err.reason === "ImagePullBackOff") this.#wakeIn(Math.max(1, images.waitFor(this.#pod, container)))
+      else this.#wakeIn(RETRY_MS)
+      return false
+    }
+  }
+
+  #pullWait(container: AnyContainer): number {
+    return Math.max(1, this.#parts.images.waitFor(this.#pod, container))
+  }
+
+  /** Ends all containers. */
+  async #terminate(signal: AbortSignal): Promise<void> {
+    const { context, cache, probes } = this.#parts
+    probes.stopKilling(this.identity.uid)
+    this.#report()
+    while (isRunning(this.#runtime)) {
+      try {
+        await killPod(context, cache, { pod: this.#pod, runtime: this.#runtime, graceSeconds: this.#graceSeconds(), signal })
+      } catch (err) {
+        signal.throwIfAborted()
+        context.events.event(this.#pod, "Warning", "FailedKillPod", `error killing pod: ${err instanceof Error ? err.message : String(err)}`)
+        await pause(context, signal)
+      }
+      signal.throwIfAborted()
+    }
+    probes.stop(this.identity.uid)
+    this.#failures.clear()
+    this.#report(true)
+    this.#stage = "terminated"
+    this.#again = true
+  }
+
+  /** Source: pkg/kubelet/pod_workers.go calculateEffectiveGracePeriod. */
+  #graceSeconds(): number {
+    const { metadata, spec } = this.#pod
+    const own = metadata.deletionTimestamp === undefined ? spec.terminationGracePeriodSeconds : (metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds)
+    // An object that is gone at once was deleted by force.
+    const grace = this.#removed && metadata.deletionTimestamp === undefined && !isStaticPod(this.#pod) ? 0 : own
+    return Math.max(1, Math.min(grace, this.#graceOverride ?? Infinity))
+  }
+
+  async #clear(): Promise<void> {
+    const { context, status, volumes } = this.#parts
+    const { uid } = this.identity
+    if (!this.#unmounted) {
+      await Promise.all([volumes.unmount(this.identity), context.runtime.cgroups.remove(podCgroup(this.#pod))])
+      this.#unmounted = true
+    }
+    if (!this.#removed && this.#pod.metadata.deletionTimestamp !== undefined && !isStaticPod(this.#pod)) {
+      await status.written(uid)
+      try {
+        await context.client.delete(Pod, this.#pod.metadata, { gracePeriodSeconds: 0, preconditions: { uid } })
+      } catch (err) {
+        if (!isNotFound(err) && !isConflict(err)) throw err
+      }
+      return
+    }
+    if (this.#removed) await this.#finish()
+  }
+
+  /** Takes away what is left on the node. */
+  async #finish(): Promise<void> {
+    const { context, status, images, crashes, clearing, cache } = this.#parts
+    const { uid } = this.identity
+    status.forget(uid)
+    images.forget(uid)
+    crashes.forget(`${uid}_`)
+    await clearing.run(() => clearAll(context, cache, this.#runtime))
+    this.#stage = "finished"
+    this.#parts.finished(this)
+  }
+}

@@ -1,0 +1,66 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Probe } from "../../../pkg/api/core/v1/probe.ts"
+import { isCriError } from "../../../pkg/cri/errors.ts"
+import { KUBERNETES_MINOR } from "../../../pkg/version/version.ts"
+import type { AnyContainer } from "../containers.ts"
+import type { KubeletContext } from "../context.ts"
+import { portOf } from "../ports.ts"
+
+export interface Check {
+  readonly ok: boolean
+  /** What users see in the event Unhealthy. */
+  readonly output: string
+}
+
+export interface CheckRequest {
+  readonly pod: Pod
+  readonly container: AnyContainer
+  readonly containerId: string
+  readonly podIp: string
+  readonly probe: Probe
+  readonly signal: AbortSignal
+}
+
+/** Makes one check. Never throws: what cannot be checked has failed. Source: pkg/kubelet/prober/prober.go, pkg/probe/*. */
+export async function check(context: KubeletContext, request: CheckRequest): Promise<Check> {
+  try {
+    return await tryCheck(context, request)
+  } catch (err) {
+    return { ok: false, output: err instanceof Error ? err.message : String(err) }
+  }
+}
+
+async function tryCheck({ runtime }: KubeletContext, { container, containerId, podIp, probe, signal }: CheckRequest): Promise<Check> {
+  const timeoutMs = probe.timeoutSeconds * 1000
+  if (probe.exec !== undefined) {
+    const command = probe.exec.command ?? []
+    try {
+      const { exitCode, stdout, stderr } = await runtime.containers.execSync(containerId, command, probe.timeoutSeconds, { signal })
+      return { ok: exitCode === 0, output: Buffer.concat([stdout, stderr]).subarray(0, MAX_OUTPUT).toString("utf8") }
+    } catch (err) {
+      if (isCriError(err, "DeadlineExceeded")) return { ok: false, output: `command timed out: "${command.join(" ")}" timed out after ${probe.timeoutSeconds}s` }
+      throw err
+    }
+  }
+  if (probe.httpGet !== undefined) {
+    const { host, scheme, path, port, httpHeaders = [] } = probe.httpGet
+    const headers = [...(httpHeaders.some(({ name }) => name.toLowerCase() === "user-agent") ? [] : [{ name: "User-Agent", value: USER_AGENT }]), ...httpHeaders]
+    const { status, body } = await runtime.network.httpGet({ scheme, host: host ? host : podIp, port: portOf(port, container), path, headers, timeoutMs }, signal)
+    const ok = status >= 200 && status < 400
+    return { ok, output: ok ? body : `HTTP probe failed with statuscode: ${status}` }
+  }
+  if (probe.tcpSocket !== undefined) {
+    const { host, port } = probe.tcpSocket
+    await runtime.network.tcpConnect(host ? host : podIp, portOf(port, container), timeoutMs)
+    return { ok: true, output: "" }
+  }
+  if (probe.grpc !== undefined) {
+    const status = await runtime.network.grpcHealth(podIp, probe.grpc.port, probe.grpc.service ?? "", timeoutMs)
+    return { ok: status === "SERVING", output: `service ${status === "SERVING" ? "healthy" : `unhealthy (responded with "${status}")`}` }
+  }
+  return { ok: true, output: "" }
+}
+
+const MAX_OUTPUT = 10 * 1024
+/** Servers may know the prober by it. Source: pkg/probe/http/request.go. */
+const USER_AGENT = `kube-probe/${KUBERNETES_MINOR.major}.${KUBERNETES_MINOR.minor}`

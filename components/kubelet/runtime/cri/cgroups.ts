@@ -1,0 +1,113 @@
+import { existsSync, readdirSync } from "node:fs"
+import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { LinuxContainerResources } from "../../../../pkg/cri/resources.ts"
+import type { CgroupDriver } from "../../containerd/host.ts"
+import type { PodCgroups } from "../runtime.ts"
+
+const ROOT = "/sys/fs/cgroup"
+/** v1 hierarchies in which pods get cgroups; those that a host lacks are passed over. */
+const V1_CONTROLLERS = ["cpu,cpuacct", "cpu", "cpuacct", "memory", "cpuset", "pids", "hugetlb", "freezer", "blkio", "devices", "net_cls,net_prio", "perf_event", "systemd"]
+const V2_CONTROLLERS = ["cpu", "cpuset", "memory", "pids", "io", "hugetlb"]
+
+/** v2 counts cpu by a weight from 1 to 10000. Source: runc libcontainer/cgroups ConvertCPUSharesToCgroupV2Value. */
+export const weightOf = (shares: number): number => Math.floor(1 + ((Math.min(Math.max(shares, 2), 262_144) - 2) * 9999) / 262_142)
+
+/** `["kubepods", "burstable", "podab-c"]` as systemd names it: each slice names its parents. `-` divides the levels, so it is written `_` inside. */
+export const sliceName = (path: readonly string[]): string => `${path.map((part) => part.replaceAll("-", "_")).join("-")}.slice`
+
+/** The cgroups of this host, v1 or v2. Source: pkg/kubelet/cm/cgroup_manager_linux.go. */
+export function hostCgroups(driver: CgroupDriver): PodCgroups {
+  const unified = existsSync(join(ROOT, "cgroup.controllers"))
+  const relative = (path: readonly string[]): string => (driver === "systemd" ? path.map((_, i) => sliceName(path.slice(0, i + 1))).join("/") : path.join("/"))
+  const hierarchies = unified ? [ROOT] : V1_CONTROLLERS.filter((name) => existsSync(join(ROOT, name))).map((name) => join(ROOT, name))
+  const made = new Set<string>()
+
+  async function make(path: readonly string[]): Promise<void> {
+    for (let depth = 1; depth <= path.length; depth++) {
+      const part = relative(path.slice(0, depth))
+      if (made.has(part)) continue
+      for (const hierarchy of hierarchies) {
+        if (unified) await delegate(join(hierarchy, depth === 1 ? "" : relative(path.slice(0, depth - 1))))
+        await mkdir(join(hierarchy, part), { recursive: true })
+        if (hierarchy.endsWith("/cpuset")) await inheritCpuset(join(hierarchy, part))
+      }
+      // The cgroups of single pods come and go; those above stay.
+      if (depth < path.length) made.add(part)
+    }
+  }
+
+  return {
+    async ensure(path, resources) {
+      await make(path)
+      const part = relative(path)
+      if (unified) await writeV2(join(ROOT, part), resources)
+      else await writeV1(part, resources)
+    },
+    async remove(path) {
+      for (const hierarchy of hierarchies) await removeTree(join(hierarchy, relative(path)))
+    },
+    async children(path) {
+      const folder = join(hierarchies[0] ?? ROOT, relative(path))
+      try {
+        return (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name)
+      } catch {
+        return []
+      }
+    },
+    // containerd's systemd driver takes the last slice alone; it finds the ones above by the name.
+    parentName: (path) => (driver === "systemd" ? sliceName(path) : `/${path.join("/")}`),
+  }
+
+  async function writeV1(part: string, { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes }: LinuxContainerResources): Promise<void> {
+    const cpu = hierarchies.find((path) => path.endsWith("/cpu,cpuacct")) ?? hierarchies.find((path) => path.endsWith("/cpu"))
+    if (cpu !== undefined) {
+      if (cpuShares) await put(join(cpu, part, "cpu.shares"), cpuShares)
+      if (cpuPeriod) await put(join(cpu, part, "cpu.cfs_period_us"), cpuPeriod)
+      if (cpuQuota) await put(join(cpu, part, "cpu.cfs_quota_us"), cpuQuota)
+    }
+    const memory = hierarchies.find((path) => path.endsWith("/memory"))
+    if (memory !== undefined && memoryLimitInBytes) await put(join(memory, part, "memory.limit_in_bytes"), memoryLimitInBytes)
+  }
+}
+
+async function writeV2(folder: string, { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes }: LinuxContainerResources): Promise<void> {
+  if (cpuShares) await put(join(folder, "cpu.weight"), weightOf(cpuShares))
+  if (cpuQuota) await put(join(folder, "cpu.max"), `${cpuQuota < 0 ? "max" : cpuQuota} ${cpuPeriod ?? 100_000}`)
+  if (memoryLimitInBytes) await put(join(folder, "memory.max"), memoryLimitInBytes)
+}
+
+/** Lets the children of a v2 cgroup have controllers of their own. */
+async function delegate(folder: string): Promise<void> {
+  const has = (await readFile(join(folder, "cgroup.controllers"), "utf8")).trim().split(/\s+/)
+  for (const name of V2_CONTROLLERS.filter((controller) => has.includes(controller))) await put(join(folder, "cgroup.subtree_control"), `+${name}`)
+}
+
+/** A v1 cpuset is empty when it is made, and then nothing can run in it. */
+async function inheritCpuset(folder: string): Promise<void> {
+  for (const file of ["cpuset.cpus", "cpuset.mems"]) {
+    if ((await readFile(join(folder, file), "utf8")).trim() !== "") continue
+    await put(join(folder, file), (await readFile(join(folder, "..", file), "utf8")).trim())
+  }
+}
+
+/** A limit that this kernel or container cannot set is no reason not to run the pod: the containers' own limits hold. */
+async function put(file: string, value: number | string): Promise<void> {
+  try {
+    await writeFile(file, String(value))
+  } catch {
+    // Told nowhere: it would be told for every pod.
+  }
+}
+
+/** rmdir from the leaves up; files in cgroups cannot and need not be removed. */
+async function removeTree(folder: string): Promise<void> {
+  let entries: string[]
+  try {
+    entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  } catch {
+    return
+  }
+  for (const name of entries) await removeTree(join(folder, name))
+  await rmdir(folder).catch(() => undefined)
+}

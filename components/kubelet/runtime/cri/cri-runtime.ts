@@ -1,0 +1,17 @@
+import type { Clock } from "../../../../pkg/clock/clock.ts"
+import type { CriClient } from "../../../../pkg/cri/client.ts"
+import { connectPortForward } from "../../../../pkg/streaming/port-forward-client.ts"
+import { connectRemoteCommand } from "../../../../pkg/streaming/remote-command-client.ts"
+import type { CgroupDriver } from "../../containerd/host.ts"
+import type { ContainerRuntime } from "../runtime.ts"
+import { hostCgroups } from "./cgroups.ts"
+import { hostFiles } from "./files.ts"
+import { hostMachine } from "./machine.ts"
+import { hostNetwork } from "./network.ts"
+import { hostVolumes } from "./volumes/host-volumes.ts"
+
+/** This host with the container runtime that `cri` reaches. */
+export const criRuntime = (cri: Pick<CriClient, "runtime" | "images">, cgroupDriver: CgroupDriver, clock: Clock, moreImages: () => Promise<void> | undefined = () => undefined): ContainerRuntime => ({
+  containers: cri.runtime, images: cri.images, moreImages, files: hostFiles, cgroups: hostCgroups(cgroupDriver), network: hostNetwork(clock), machine: hostMachine(), volumes: hostVolumes(),
+  streams: { remoteCommand: (url, streams) => connectRemoteCommand({ url, streams }), portForward: (url) => connectPortForward({ url }) },
+})

@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { readFile, statfs } from "node:fs/promises"
+import { arch, cpus, hostname, release, totalmem } from "node:os"
+import { join } from "node:path"
+import type { Machine } from "../runtime.ts"
+
+const read = (path: string): string => {
+  try {
+    return readFileSync(path, "utf8").trim()
+  } catch {
+    return ""
+  }
+}
+
+/** This host. Source: cadvisor machine/info.go for where the names come from. */
+export function hostMachine(): Machine {
+  return {
+    cpus: cpus().length,
+    memoryBytes: totalmem(),
+    hugepages: hugepages(),
+    hostname: hostname().toLowerCase(),
+    info: {
+      machineID: read("/etc/machine-id") || read("/var/lib/dbus/machine-id"),
+      systemUUID: read("/sys/class/dmi/id/product_uuid") || read("/etc/machine-id"),
+      bootID: read("/proc/sys/kernel/random/boot_id"),
+      kernelVersion: release(),
+      osImage: /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(read("/etc/os-release"))?.[1] ?? "Linux",
+      operatingSystem: "linux",
+      architecture: goArch(arch()),
+      swap: { capacity: Number(/^SwapTotal:\s+(\d+) kB$/m.exec(read("/proc/meminfo"))?.[1] ?? 0) * 1024 },
+    },
+    async availableMemory() {
+      const meminfo = await readFile("/proc/meminfo", "utf8")
+      return Number(/^MemAvailable:\s+(\d+) kB$/m.exec(meminfo)?.[1] ?? 0) * 1024
+    },
+    async processes() {
+      // The fourth field of loadavg is running/all.
+      const [load, max] = await Promise.all([readFile("/proc/loadavg", "utf8"), readFile("/proc/sys/kernel/pid_max", "utf8")])
+      return { used: Number(load.split(" ")[3]?.split("/")[1] ?? 0), max: Number(max) }
+    },
+    async space(path) {
+      const { bsize, blocks, bavail, files, ffree } = await statfs(path)
+      return { capacityBytes: bsize * blocks, availableBytes: bsize * bavail, inodes: files, inodesFree: ffree }
+    },
+  }
+}
+
+/** Go's names of processors, which labels use. */
+const goArch = (name: string): string => ({ x64: "amd64", ia32: "386", loong64: "loong64" })[name] ?? name
+
+function hugepages(): Record<string, number> {
+  const folder = "/sys/kernel/mm/hugepages"
+  try {
+    return Object.fromEntries(readdirSync(folder).map((name) => {
+      const kib = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0)
+      return [kib >= 1024 * 1024 ? `${kib / 1024 / 1024}Gi` : kib >= 1024 ? `${kib / 1024}Mi` : `${kib}Ki`, kib * 1024 * Number(read(join(folder, name, "nr_hugepages")) || 0)]
+    }))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,73 @@
+import { Server, ServerCredentials } from "@grpc/grpc-js"
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { Buffer } from "node:buffer"
+import { createServer } from "node:http"
+import { createServer as createTcp, type AddressInfo } from "node:net"
+import { realClock } from "../../../../pkg/clock/real.ts"
+import { hostNetwork } from "./network.ts"
+
+const network = hostNetwork(realClock)
+const host = "127.0.0.1"
+
+describe("connections from the host to pods", () => {
+  const seen: (readonly [string | undefined, string | undefined])[] = []
+  const http = createServer((request, response) => {
+    seen.push([request.headers["x-a"] as string | undefined, request.headers.host])
+    if (request.url === "/moved") response.writeHead(302, { Location: "/here?x=1" }).end()
+    else if (request.url === "/away") response.writeHead(302, { Location: "http://example.invalid/" }).end()
+    else if (request.url === "/slow") return
+    else response.writeHead(request.url === "/bad" ? 500 : 200).end(`${request.url} ${"x".repeat(request.url === "/big" ? 50_000 : 0)}`)
+  })
+  let port = 0
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => http.listen(0, host, resolve))
+    port = (http.address() as AddressInfo).port
+  })
+  afterAll(() => {
+    http.closeAllConnections()
+    http.close()
+  })
+  const get = (path: string, timeoutMs = 1000) => network.httpGet({ scheme: "HTTP", host, port, path, headers: [{ name: "X-A", value: "1" }, { name: "Host", value: "name.example" }], timeoutMs })
+
+  test("asks with the headers given, follows redirects on the host, and no further", async () => {
+    expect(await get("/plain")).toMatchObject({ status: 200, body: "/plain " })
+    expect(seen[0]).toEqual(["1", "name.example"])
+    expect((await get("/moved")).body).toBe("/here?x=1 ")
+    expect((await get("/away")).status).toBe(302)
+    expect((await get("/bad")).status).toBe(500)
+    expect((await get("/big")).body).toHaveLength(10_240)
+  })
+
+  test("tells in Go's words what goes wrong", async () => {
+    await expect(get("/slow", 50)).rejects.toThrow(`Get "http://${host}:${port}/slow": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`)
+    await expect(network.httpGet({ scheme: "HTTP", host, port: 1, path: "/", headers: [], timeoutMs: 1000 })).rejects.toThrow(`Get "http://${host}:1/": dial tcp ${host}:1: connect: connection refused`)
+    await expect(network.tcpConnect(host, 1, 1000)).rejects.toThrow(`dial tcp ${host}:1: connect: connection refused`)
+  })
+
+  test("connects", async () => {
+    const server = createTcp((socket) => socket.on("error", () => {}))
+    await new Promise<void>((resolve) => server.listen(0, host, resolve))
+    await network.tcpConnect(host, (server.address() as AddressInfo).port, 1000)
+    server.close()
+  })
+
+  test("asks a gRPC health service", async () => {
+    // given a server that serves one service, does not serve another, and knows no third
+    const server = new Server()
+    server.addService({ Check: {
+      path: "/grpc.health.v1.Health/Check", requestStream: false, responseStream: false,
+      requestSerialize: (value: Buffer) => value, requestDeserialize: (bytes: Buffer) => bytes, responseSerialize: (value: Buffer) => value, responseDeserialize: (bytes: Buffer) => bytes,
+    } }, {
+      Check: (call: { request: Buffer }, answer: (err: object | null, value?: Buffer) => void) => {
+        const service = call.request.subarray(2).toString()
+        if (service === "unknown") answer({ code: 5, details: "unknown service" })
+        else answer(null, Buffer.from([8, service === "bad" ? 2 : 1]))
+      },
+    })
+    const bound = await new Promise<number>((resolve, reject) => server.bindAsync(`${host}:0`, ServerCredentials.createInsecure(), (err, number) => (err ? reject(err) : resolve(number))))
+    // then each answer is told
+    expect(await Promise.all(["", "bad", "unknown"].map((service) => network.grpcHealth(host, bound, service, 2000)))).toEqual(["SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"])
+    server.forceShutdown()
+    await expect(network.grpcHealth(host, bound, "", 500)).rejects.toThrow()
+  })
+})

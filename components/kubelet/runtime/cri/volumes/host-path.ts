@@ -1,0 +1,36 @@
+import type { Stats } from "node:fs"
+import { chmod, mkdir, open, stat } from "node:fs/promises"
+import type { HostPathVolumeSource } from "../../../../../pkg/api/core/v1/volume.ts"
+import { unlessMissing } from "./missing.ts"
+
+type Type = NonNullable<HostPathVolumeSource["type"]>
+
+/** Checks, or makes, what a hostPath must be. Source: pkg/volume/hostpath/host_path.go checkType. */
+export async function checkHostPath(path: string, type: Type): Promise<void> {
+  if (type === "") return
+  const found = await unlessMissing(stat(path))
+  if (found === undefined && type === "DirectoryOrCreate") {
+    const made = await mkdir(path, { recursive: true, mode: 0o755 })
+    if (made !== undefined) await chmod(path, 0o755)
+    return
+  }
+  if (found === undefined && type === "FileOrCreate") {
+    const file = await open(path, "a", 0o644)
+    await file.close()
+    return
+  }
+  if (found === undefined) throw new Error(`hostPath ${path} doesn't exist`)
+  const wanted = type === "DirectoryOrCreate" ? "Directory" : type === "FileOrCreate" ? "File" : type
+  const is = typeOf(found)
+  if (is !== wanted) throw new Error(`hostPath type check failed: ${path} is not a ${WORDS[wanted]}, it's a ${is}`)
+}
+
+const WORDS = { Directory: "directory", File: "file", Socket: "socket file", CharDevice: "character device", BlockDevice: "block device" } as const
+
+function typeOf(found: Stats): keyof typeof WORDS | "pipe" {
+  if (found.isDirectory()) return "Directory"
+  if (found.isSocket()) return "Socket"
+  if (found.isCharacterDevice()) return "CharDevice"
+  if (found.isBlockDevice()) return "BlockDevice"
+  return found.isFIFO() ? "pipe" : "File"
+}

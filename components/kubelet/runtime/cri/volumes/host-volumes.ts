@@ -1,0 +1,65 @@
+import { chmod, mkdir, readdir, rm } from "node:fs/promises"
+import { join } from "node:path"
+import type { VolumeFiles } from "../../../volumes/volume-files.ts"
+import { run } from "../../../containerd/run.ts"
+import { writePayload } from "./atomic-writer.ts"
+import { checkHostPath } from "./host-path.ts"
+import { unlessMissing } from "./missing.ts"
+import { mountPoints, mountTmpfs, unmountBelow } from "./mounts.ts"
+import { setOwnership } from "./ownership.ts"
+import { bindSubPath, readInside } from "./sub-path.ts"
+
+const MEMORY = "memory"
+
+/** Volumes on this host. What is mounted needs root. */
+export function hostVolumes(): VolumeFiles {
+  /** By the kubelet's folder. */
+  const memory = new Map<string, Promise<string>>()
+  return {
+    writePayload, setOwnership, checkHostPath, bindSubPath, readInside,
+    memoryFolder(root) {
+      let made = memory.get(root)
+      if (made === undefined) {
+        made = mountMemory(join(root, MEMORY))
+        memory.set(root, made)
+        made.catch(() => memory.delete(root))
+      }
+      return made
+    },
+    async makeEmptyDir(folder, { memoryBytes, ownership }) {
+      await mkdir(folder, { recursive: true })
+      if (memoryBytes !== undefined && !(await isMounted(folder))) await mountTmpfs(folder, [`size=${memoryBytes}`, "mode=0777"])
+      await chmod(folder, 0o777) // mkdir's is cut by the umask
+      if (ownership !== undefined) await setOwnership(folder, ownership)
+    },
+    async mountNfs({ folder, server, path, options }) {
+      await mkdir(folder, { recursive: true })
+      if (await isMounted(folder)) return
+      await run("mount", ["-t", "nfs", ...(options.length === 0 ? [] : ["-o", options.join(",")]), `${server.includes(":") ? `[${server}]` : server}:${path}`, folder])
+    },
+    list: async (folder) => (await unlessMissing(readdir(folder))) ?? [],
+    async discard(folders) {
+      await unmountBelow(folders)
+      await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })))
+    },
+  }
+}
+
+const isMounted = async (folder: string): Promise<boolean> => (await mountPoints()).some(({ path }) => path === folder)
+
+/**
+ * One tmpfs for all that pods get from the API, mounted once. Differs from upstream, which mounts one for each volume with a secret or token and puts the
+ * others on the disk. Measured on two cores: starting `mount` takes 2.7 ms and `umount` as long, so 30 pods with a token each would spend 150 ms on
+ * them, while writing 30 such volumes into one tmpfs takes 5 ms (and on the disk, which has to note every link and rename, 30 to 80 ms).
+ */
+async function mountMemory(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o750 })
+  if (await isMounted(folder)) return folder
+  try {
+    // Linux 6.4 and newer can keep secrets out of swap.
+    await mountTmpfs(folder, ["mode=0750", "noswap"])
+  } catch {
+    await mountTmpfs(folder, ["mode=0750"])
+  }
+  return folder
+}

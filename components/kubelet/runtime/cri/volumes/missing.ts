@@ -1,0 +1,11 @@
+export const isMissing = (err: unknown): boolean => err instanceof Error && "code" in err && (err.code === "ENOENT" || err.code === "ENOTDIR")
+
+/** What the work gives, or undefined when the file it is about does not exist. */
+export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (err) {
+    if (isMissing(err)) return undefined
+    throw err
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Shows a part of a volume to one container. The pod may change the volume while this looks at it, so a path is not trusted twice: each folder is opened
+ * without following links, the next name is looked up in what was opened, and what is mounted is the file that was opened in the end, not its path.
+ * Source: pkg volume/util/subpath/subpath_linux.go (k8s.io/mount-utils), CVE-2017-1002101, CVE-2021-25741.
+ */
+import { constants } from "node:fs"
+import { chmod, lstat, mkdir, open, readFile, realpath, rm, stat, writeFile, type FileHandle } from "node:fs/promises"
+import { dirname, join, relative } from "node:path"
+import type { SubPathRequest } from "../../../volumes/volume-files.ts"
+import { isMissing, unlessMissing } from "./missing.ts"
+import { bindMount, unmountBelow } from "./mounts.ts"
+
+/** Linux's O_PATH, which node does not name: a handle of the place, without opening what is there (a device, a socket). */
+const O_PATH = 0o10000000
+
+/** Binds what `subPath` of the volume is now to `target`, and gives `target`. A bind that is right already stays. */
+export async function bindSubPath({ volume, subPath, target }: SubPathRequest): Promise<string> {
+  const root = await realpath(volume)
+  const handle = await openInside(root, await resolved(root, subPath), (await stat(root)).mode & 0o7777)
+  try {
+    const wanted = await handle.stat()
+    const there = await unlessMissing(lstat(target))
+    if (there !== undefined) {
+      // Left by an earlier run of the container; the volume may have changed since.
+      if (there.dev === wanted.dev && there.ino === wanted.ino) return target
+      await unmountBelow([target])
+      await rm(target, { recursive: true })
+    }
+    if (wanted.isDirectory()) await mkdir(target, { recursive: true, mode: 0o750 })
+    else {
+      await mkdir(dirname(target), { recursive: true, mode: 0o750 })
+      await writeFile(target, "", { mode: 0o640 })
+    }
+    await bindMount(`/proc/${process.pid}/fd/${handle.fd}`, target)
+    return target
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The text of a file in the volume; undefined when there is none. */
+export async function readInside(volume: string, path: string): Promise<string | undefined> {
+  const root = await realpath(volume)
+  try {
+    const handle = await openInside(root, await resolved(root, path), undefined)
+    try {
+      if (!(await handle.stat()).isFile()) throw new Error(`${path} is not a file`)
+      return await readFile(`/proc/self/fd/${handle.fd}`, "utf8")
+    } finally {
+      await handle.close()
+    }
+  } catch (err) {
+    if (isMissing(err)) return undefined
+    throw err
+  }
+}
+
+/** The names from the volume to what the path leads to, all links resolved; what does not exist yet is taken as it is written. */
+async function resolved(root: string, path: string): Promise<readonly string[]> {
+  const missing: string[] = []
+  let existing = join(root, path)
+  for (;;) {
+    const real = await unlessMissing(realpath(existing))
+    if (real !== undefined) {
+      if (real !== root && !real.startsWith(root === "/" ? "/" : `${root}/`)) throw new Error(`subpath ${JSON.stringify(path)} not within volume path`)
+      return [...relative(root, real).split("/").filter((name) => name !== ""), ...missing]
+    }
+    // A link to nothing would be made by mkdir where it points to.
+    if ((await unlessMissing(lstat(existing)))?.isSymbolicLink() === true) throw new Error(`subpath ${JSON.stringify(path)} is a link to nothing`)
+    missing.unshift(existing.slice(existing.lastIndexOf("/") + 1))
+    existing = dirname(existing)
+  }
+}
+
+/** Opens what the names lead to; with a mode, folders that are missing are made. */
+async function openInside(root: string, names: readonly string[], mode: number | undefined): Promise<FileHandle> {
+  let handle = await open(root, O_PATH | constants.O_NOFOLLOW)
+  for (const name of names) {
+    const parent = handle
+    const path = `/proc/self/fd/${parent.fd}/${name}`
+    try {
+      let next = await openPlace(path)
+      if (next === undefined) {
+        if (mode === undefined) throw Object.assign(new Error(`${names.join("/")} does not exist`), { code: "ENOENT" })
+        await mkdir(path)
+        await chmod(path, mode) // mkdir's is cut by the umask
+        next = await open(path, O_PATH | constants.O_NOFOLLOW)
+      }
+      handle = next
+      if ((await handle.stat()).isSymbolicLink()) {
+        await handle.close()
+        throw new Error(`${name} became a link meanwhile`)
+      }
+    } finally {
+      await parent.close()
+    }
+  }
+  return handle
+}
+
+const openPlace = (path: string): Promise<FileHandle | undefined> => unlessMissing(open(path, O_PATH | constants.O_NOFOLLOW))

@@ -1,0 +1,63 @@
+import type { Clock } from "../../../../pkg/clock/clock.ts"
+import type { Random } from "../../../../pkg/clock/random.ts"
+import type { ContainerRuntime } from "../runtime.ts"
+import type { ImageBehaviours } from "./behaviour.ts"
+import { SimulatedContainers } from "./containers.ts"
+import { NodeFaults } from "./faults.ts"
+import { SimulatedImages } from "./images.ts"
+import { simulatedMachine, type SimulatedMachineOptions } from "./machine.ts"
+import { memoryCgroups } from "./memory-cgroups.ts"
+import { MemoryFiles } from "./memory-files.ts"
+import { memoryVolumes } from "./memory-volumes.ts"
+import { simulatedPodNetwork, type SimulatedNetwork } from "./network.ts"
+import { SimulatedStreams } from "./streams.ts"
+
+export interface SimulatedRuntimeOptions extends SimulatedMachineOptions {
+  readonly nodeIp: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly behaviours: ImageBehaviours
+  /** Shared by all nodes of a cluster. */
+  readonly network: SimulatedNetwork
+  /** The range of the node's pods, `10.42.0.0/24`. It may become known only once the node is registered: then it is asked for at the first pod. */
+  readonly podCidr: () => string
+}
+
+export interface SimulatedRuntime extends ContainerRuntime {
+  readonly containers: SimulatedContainers
+  readonly files: MemoryFiles
+  readonly images: SimulatedImages
+  readonly faults: NodeFaults
+}
+
+/** A machine in memory: its containers do what the behaviours of their images say, in the time of `clock`. */
+export function createSimulatedRuntime(options: SimulatedRuntimeOptions): SimulatedRuntime {
+  const { clock, random, behaviours, network, name, nodeIp, podCidr } = options
+  const faults = new NodeFaults()
+  const files = new MemoryFiles()
+  const images = new SimulatedImages(behaviours, clock, faults)
+  const streams = new SimulatedStreams(network, files)
+  const containers = new SimulatedContainers({ node: name, nodeIp, clock, random, behaviours, network, images, files, faults, streams, allotIp: addresses(podCidr, network) })
+  return {
+    containers, images, files, faults, streams, volumes: memoryVolumes(files), cgroups: memoryCgroups(), network: simulatedPodNetwork(network),
+    machine: simulatedMachine(options, faults.shortage, () => containers.memoryInUse),
+  }
+}
+
+/** The next address of the range that nobody has, in a circle, so that one is not given away again at once. */
+function addresses(podCidr: () => string, network: SimulatedNetwork): () => string {
+  let next = 0
+  return () => {
+    const [base = "", bits = "24"] = podCidr().split("/")
+    const first = base.split(".").reduce((sum, part) => sum * 256 + Number(part), 0)
+    const size = 2 ** (32 - Number(bits))
+    // The first is the network's, the second its gateway's, the last for all.
+    for (let tried = 0; tried < size - 3; tried++) {
+      const ip = dotted(first + 2 + (next++ % (size - 3)))
+      if (!network.has(ip)) return ip
+    }
+    throw new Error(`failed to allocate for range 0: no IP addresses available in range ${podCidr()}`)
+  }
+}
+
+const dotted = (number: number): string => [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".")

@@ -1,0 +1,81 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { ContainerStatus, PodCondition } from "../../../pkg/api/core/v1/podstatus.ts"
+import { isSidecar } from "../containers.ts"
+import type { Phase } from "./phase.ts"
+
+/** A condition without its times, which depend on what was reported before. */
+export type Finding = Pick<PodCondition, "type" | "status" | "reason" | "message">
+
+/** The conditions that the kubelet owns. */
+export const OWN_CONDITIONS: ReadonlySet<string> = new Set(["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", "PodResizePending"])
+
+export interface ConditionsRequest {
+  readonly pod: Pod
+  readonly phase: Phase
+  readonly initStatuses: readonly ContainerStatus[]
+  readonly statuses: readonly ContainerStatus[]
+  /** A ready sandbox with a network is there. */
+  readonly hasSandbox: boolean
+}
+
+/** Source: pkg/kubelet/status/generate.go. */
+export function findings(request: ConditionsRequest): readonly Finding[] {
+  const containersReady = containersReadyOf(request)
+  return [
+    { type: "PodReadyToStartContainers", status: request.hasSandbox ? "True" : "False" },
+    initialized(request),
+    readyOf(request, containersReady),
+    { ...containersReady, type: "ContainersReady" },
+    { type: "PodScheduled", status: "True" },
+  ]
+}
+
+function initialized({ pod, phase, initStatuses, statuses }: ConditionsRequest): Finding {
+  const type = "Initialized"
+  const of = byName(initStatuses)
+  const unknown: string[] = []
+  const incomplete: string[] = []
+  for (const container of pod.spec.initContainers ?? []) {
+    const status = of.get(container.name)
+    if (status === undefined) unknown.push(container.name)
+    else if (isSidecar(container) ? status.started !== true : !status.ready) incomplete.push(container.name)
+  }
+  if (phase === "Succeeded" && unknown.length === 0) return { type, status: "True", reason: "PodCompleted" }
+  const started = statuses.some(({ state, lastState }) => state.running !== undefined || state.terminated !== undefined || lastState.terminated !== undefined)
+  if (started) return { type, status: "True" }
+  const message = sentences(["containers with unknown status", unknown], ["containers with incomplete status", incomplete])
+  return message === "" ? { type, status: "True" } : { type, status: "False", reason: "ContainersNotInitialized", message }
+}
+
+function containersReadyOf({ pod, phase, initStatuses, statuses }: ConditionsRequest): Finding {
+  const type = "ContainersReady"
+  const of = byName([...initStatuses, ...statuses])
+  const unknown: string[] = []
+  const unready: string[] = []
+  for (const { name } of [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers]) {
+    const status = of.get(name)
+    if (status === undefined) unknown.push(name)
+    else if (!status.ready) unready.push(name)
+  }
+  if (phase === "Succeeded" && unknown.length === 0) return { type, status: "False", reason: "PodCompleted" }
+  if (phase === "Failed") return { type, status: "False", reason: "PodFailed" }
+  const message = sentences(["containers with unknown status", unknown], ["containers with unready status", unready])
+  return message === "" ? { type, status: "True" } : { type, status: "False", reason: "ContainersNotReady", message }
+}
+
+function readyOf({ pod }: ConditionsRequest, containersReady: Finding): Finding {
+  if (containersReady.status !== "True") return { ...containersReady, type: "Ready" }
+  const problems: string[] = []
+  for (const { conditionType } of pod.spec.readinessGates ?? []) {
+    const gate = pod.status.conditions?.find(({ type }) => type === conditionType)
+    if (gate === undefined) problems.push(`corresponding condition of pod readiness gate "${conditionType}" does not exist.`)
+    else if (gate.status !== "True") problems.push(`the status of pod readiness gate "${conditionType}" is not "True", but ${gate.status}`)
+  }
+  return problems.length === 0 ? { type: "Ready", status: "True" } : { type: "Ready", status: "False", reason: "ReadinessGatesNotReady", message: problems.join(", ") }
+}
+
+/** As Go prints a list: `[a b]`. */
+const sentences = (...parts: readonly (readonly [string, readonly string[]])[]): string =>
+  parts.filter(([, names]) => names.length > 0).map(([what, names]) => `${what}: [${names.join(" ")}]`).join(", ")
+
+const byName = (statuses: readonly ContainerStatus[]): ReadonlyMap<string, ContainerStatus> => new Map(statuses.map((status) => [status.name, status]))

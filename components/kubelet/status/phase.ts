@@ -1,0 +1,67 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { ContainerStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import { isSidecar } from "../containers.ts"
+import { isStaticPod } from "../labels.ts"
+import { initRestarts, restarts } from "../restart-policy.ts"
+
+export type Phase = "Pending" | "Running" | "Succeeded" | "Failed"
+
+/**
+ * Where the pod is in its life, by the statuses of its containers. `terminal`: nothing of it is started any more, whatever the restart policy says.
+ * Source: pkg/kubelet/kubelet_pods.go getPhase.
+ */
+export function phaseOf(pod: Pod, initStatuses: readonly ContainerStatus[], statuses: readonly ContainerStatus[], terminal: boolean): Phase {
+  let pendingInit = 0
+  let failedInit = 0
+  const initOf = byName(initStatuses)
+  const started = pod.spec.containers.some(({ name }) => {
+    const status = byName(statuses).get(name)
+    return status?.state.running !== undefined || status?.state.terminated !== undefined || status?.lastState.terminated !== undefined
+  })
+  for (const container of pod.spec.initContainers ?? []) {
+    const status = initOf.get(container.name)
+    if (isSidecar(container)) {
+      if (!started && status?.started !== true) pendingInit++
+      continue
+    }
+    const ended = status?.state.terminated ?? (status?.state.waiting === undefined ? undefined : status.lastState.terminated)
+    if (ended === undefined) {
+      if (!started) pendingInit++
+    } else if (ended.exitCode !== 0) {
+      if (initRestarts(pod, container, ended.exitCode)) pendingInit++
+      else failedInit++
+    }
+  }
+
+  let running = 0
+  let waiting = 0
+  let stopped = 0
+  let succeeded = 0
+  let again = 0
+  const of = byName(statuses)
+  for (const container of pod.spec.containers) {
+    const status = of.get(container.name)
+    const ended = status?.state.terminated ?? (status?.state.running === undefined ? status?.lastState.terminated : undefined)
+    if (status?.state.running !== undefined) running++
+    else if (ended === undefined) waiting++
+    else {
+      stopped++
+      if (ended.exitCode === 0) succeeded++
+      if (restarts(pod, container, ended.exitCode)) again++
+    }
+  }
+  const sidecarsRun = (pod.spec.initContainers ?? []).some((container) => isSidecar(container) && initOf.get(container.name)?.state.running !== undefined)
+
+  if (failedInit > 0) return "Failed"
+  if (terminal && !isStaticPod(pod) && running === 0 && !sidecarsRun) {
+    if (stopped > 0 && waiting === 0) return stopped === succeeded ? "Succeeded" : "Failed"
+    if (stopped > 0 || initStatuses.some(({ state }) => state.terminated !== undefined)) return "Failed"
+  }
+  if (pendingInit > 0 || waiting > 0) return "Pending"
+  if (running > 0) return "Running"
+  // Everything has stopped; sidecars end before the pod does.
+  if (again > 0 || sidecarsRun) return "Running"
+  return stopped === succeeded ? "Succeeded" : "Failed"
+}
+
+const byName = (statuses: readonly ContainerStatus[]): ReadonlyMap<string, ContainerStatus> => new Map(statuses.map((status) => [status.name, status]))

@@ -1,0 +1,107 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { ContainerState, ContainerStatus, PodCondition, PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import { formatTime } from "../../../pkg/apimachinery/time.ts"
+import { containersOf, type ContainerOfPod } from "../containers.ts"
+import { sandboxState, type ProbeResults } from "../plan.ts"
+import { qosClass } from "../qos.ts"
+import type { RuntimePod } from "../runtime-pod.ts"
+import { findings, OWN_CONDITIONS, type Finding } from "./conditions.ts"
+import { containerStatus, type StartFailure } from "./container-status.ts"
+import { phaseOf, type Phase } from "./phase.ts"
+
+/** All terminated messages of a pod together have this many bytes. Source: kubecontainer.MaxPodTerminationMessageLogLength. */
+const MAX_MESSAGES_BYTES = 12_288
+
+export interface PodStatusRequest {
+  readonly pod: Pod
+  /** What was last reported; its times are kept where nothing changed. */
+  readonly before: PodStatus
+  readonly runtime: RuntimePod
+  readonly probes: ProbeResults
+  readonly failures: ReadonlyMap<string, StartFailure>
+  /** Nothing is started any more and nothing runs. */
+  readonly terminal: boolean
+  /** Decides the phase whatever the containers say: eviction, deadline, refusal. */
+  readonly verdict: Verdict | undefined
+  /** A further condition, for instance PodResizePending. */
+  readonly pending?: Finding | undefined
+  readonly nodeIps: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** Why the kubelet itself ended a pod. */
+export interface Verdict {
+  readonly phase: "Failed"
+  readonly reason: string
+  readonly message: string
+  /** For instance DisruptionTarget. */
+  readonly condition?: Pick<PodCondition, "type" | "status" | "reason" | "message">
+}
+
+/** The status of the pod as it is to be reported. Pure. Source: pkg/kubelet/kubelet_pods.go generateAPIPodStatus, pkg/kubelet/status/status_manager.go. */
+export function podStatus(request: PodStatusRequest): PodStatus {
+  const { pod, before, runtime, verdict, nodeIps, now, terminal } = request
+  const all = containersOf(pod)
+  const initialized = all.filter(({ type }) => type === "init").every(({ container }) => runtime.containers.some(({ name, state, exitCode }) => name === container.name && state === "exited" && exitCode === 0))
+  const statuses = (wanted: (of: ContainerOfPod) => boolean, old: readonly ContainerStatus[] | undefined) => all.filter(wanted).map((of) => containerStatus({
+    pod, of, runs: runtime.containers.filter(({ name }) => name === of.container.name), before: old?.find(({ name }) => name === of.container.name),
+    failure: request.failures.get(of.container.name), probes: request.probes, terminal, initialized,
+  }))
+  const isInit = ({ type }: ContainerOfPod) => type === "init" || type === "sidecar"
+  const limit = Math.floor(MAX_MESSAGES_BYTES / all.length)
+  const init = statuses(isInit, before.initContainerStatuses).map((status) => shortened(status, limit))
+  const regular = statuses(({ type }) => type === "regular", before.containerStatuses).map((status) => shortened(status, limit))
+  const ephemeral = statuses(({ type }) => type === "ephemeral", before.ephemeralContainerStatuses).map((status) => shortened(status, limit))
+
+  const phase = finalPhase(before, verdict, phaseOf(pod, init, regular, terminal))
+  const { sandbox } = sandboxState(pod, runtime)
+  const ips = pod.spec.hostNetwork === true ? (sandbox === undefined ? [] : nodeIps.slice(0, 2)) : (sandbox?.ips ?? runtime.sandboxes[0]?.ips ?? [])
+  const keepsIps = ips.length === 0 && phase !== "Pending" && before.podIPs !== undefined
+  const podIps = keepsIps ? before.podIPs!.map(({ ip }) => ip) : ips
+  const found = [...findings({ pod, phase, initStatuses: init, statuses: regular, hasSandbox: sandbox !== undefined }), ...(verdict?.condition === undefined ? [] : [verdict.condition]), ...(request.pending === undefined ? [] : [request.pending])]
+  const observed = pod.metadata.generation
+  return {
+    ...(observed === undefined ? {} : { observedGeneration: observed }),
+    phase,
+    conditions: mergedConditions(pod, before.conditions ?? [], found, now, observed),
+    ...(verdict === undefined ? keptReason(before, phase) : { reason: verdict.reason, message: verdict.message }),
+    hostIP: nodeIps[0], hostIPs: nodeIps.slice(0, 2).map((ip) => ({ ip })),
+    ...(podIps.length === 0 ? {} : { podIP: podIps[0], podIPs: podIps.map((ip) => ({ ip })) }),
+    startTime: before.startTime ?? formatTime(now),
+    qosClass: before.qosClass ?? qosClass(pod),
+    ...(init.length === 0 ? {} : { initContainerStatuses: init }),
+    containerStatuses: regular,
+    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
+  }
+}
+
+/** A pod that has ended never begins anew. */
+function finalPhase(before: PodStatus, verdict: Verdict | undefined, computed: Phase): Phase {
+  if (before.phase === "Failed" || before.phase === "Succeeded") return before.phase
+  return verdict?.phase ?? computed
+}
+
+const keptReason = ({ reason, message }: PodStatus, phase: Phase): Pick<PodStatus, "reason" | "message"> =>
+  phase === "Failed" && reason !== undefined ? { reason, ...(message === undefined ? {} : { message }) } : {}
+
+/** The kubelet's own conditions anew, with their times where the status is the same; those of others as they are. */
+function mergedConditions(pod: Pod, before: readonly PodCondition[], found: readonly Finding[], now: number, observedGeneration: number | undefined): readonly PodCondition[] {
+  const own = found.map(({ type, status, reason, message }): PodCondition => {
+    const old = before.find((condition) => condition.type === type)
+    return {
+      type, status, ...(observedGeneration === undefined ? {} : { observedGeneration }),
+      lastTransitionTime: old?.status === status && old.lastTransitionTime !== undefined ? old.lastTransitionTime : formatTime(now),
+      ...(reason === undefined || reason === "" ? {} : { reason }), ...(message === undefined || message === "" ? {} : { message }),
+    }
+  })
+  const others = [...(pod.status.conditions ?? []), ...before].filter(({ type }, i, list) => !OWN_CONDITIONS.has(type) && !own.some((condition) => condition.type === type) && list.findIndex((other) => other.type === type) === i)
+  return [...own, ...others]
+}
+
+function shortened(status: ContainerStatus, limit: number): ContainerStatus {
+  const cut = (state: ContainerState): ContainerState =>
+    state.terminated?.message === undefined || Buffer.byteLength(state.terminated.message) <= limit ? state
+      : { terminated: { ...state.terminated, message: Buffer.from(state.terminated.message).subarray(0, limit).toString("utf8") } }
+  return { ...status, state: cut(status.state), lastState: cut(status.lastState) }
+}

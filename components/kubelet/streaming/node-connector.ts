@@ -1,0 +1,109 @@
+import { ApiError, badRequest, notFound } from "../../../pkg/apimachinery/errors.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { ContainerStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import type { LogOptions, NodeConnector, PodTarget } from "../../../pkg/component/node-connector.ts"
+import { joinPortForward, joinRemoteCommand } from "../../../pkg/streaming/join.ts"
+import type { CommandStreams, RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
+import { failureStatus } from "../../../pkg/streaming/status.ts"
+import type { KubeletContext } from "../context.ts"
+import { containersOf } from "../containers.ts"
+import { readLog } from "../logs/read.ts"
+import type { PodWorkers } from "../pod-workers.ts"
+import type { RuntimeCache } from "../runtime-cache.ts"
+import type { RuntimeContainer } from "../runtime-pod.ts"
+import type { StatusManager } from "../status/status-manager.ts"
+
+export interface ConnectorParts {
+  readonly context: KubeletContext
+  readonly cache: RuntimeCache
+  readonly workers: PodWorkers
+  readonly status: StatusManager
+}
+
+/** Logs, exec, attach and port forwarding of the pods of this node. Source: pkg/kubelet/server/server.go, pkg/kubelet/kubelet_pods.go. */
+export function nodeConnector({ context, cache, workers, status }: ConnectorParts): NodeConnector {
+  const { runtime, clock } = context
+
+  /** A static pod is known to the API by the uid of its mirror. */
+  const podOf = ({ uid, namespace, name }: PodTarget): Pod => {
+    const pod = (workers.get(uid) ?? workers.all().find(({ identity }) => identity.namespace === namespace && identity.name === name))?.pod
+    if (pod === undefined) throw notFound(Pod, name)
+    return pod
+  }
+  const runsOf = (pod: Pod, container: string): readonly RuntimeContainer[] => {
+    if (!containersOf(pod).some((of) => of.container.name === container)) throw badRequest(`container "${container}" in pod "${pod.metadata.name}" is not available`)
+    return (cache.get(pod.metadata.uid!)?.containers ?? []).filter(({ name }) => name === container)
+  }
+  const runningId = (target: PodTarget, container: string): string => {
+    const [run] = runsOf(podOf(target), container)
+    if (run?.state !== "running") throw new ApiError("InternalError", `unable to upgrade connection: container not found ("${container}")`)
+    return run.id
+  }
+
+  async function join(url: string, streams: CommandStreams, accept: () => Promise<RemoteCommandSession | undefined>): Promise<void> {
+    const command = await runtime.streams.remoteCommand(url, streams)
+    const session = await accept()
+    if (session === undefined) return command.close()
+    await joinRemoteCommand(session, command)
+  }
+
+  return {
+    async logs(target, options, signal) {
+      const pod = podOf(target)
+      const run = runForLogs(pod, options, runsOf(pod, options.container), status.status(pod))
+      return readLog({
+        files: runtime.files, path: run.logPath, options, now: clock.now(), signal,
+        isLive: () => cache.container(run.id)?.state === "running",
+        onChange: (listener) => cache.on((uid) => {
+          if (uid === pod.metadata.uid) listener()
+        }),
+      })
+    },
+    async exec(target, { container, command, streams }, accept) {
+      const { stdin, stdout, stderr, tty } = streams
+      const url = await orApiError(runtime.containers.exec({ containerId: runningId(target, container), cmd: command, stdin, stdout, stderr: stderr && !tty, tty }))
+      await join(url, streams, accept)
+    },
+    async attach(target, { container, streams }, accept) {
+      const { stdin, stdout, stderr, tty } = streams
+      const url = await orApiError(runtime.containers.attach({ containerId: runningId(target, container), stdin, stdout, stderr: stderr && !tty, tty }))
+      await join(url, streams, accept)
+    },
+    async portForward(target, accept) {
+      const pod = podOf(target)
+      const sandbox = cache.get(pod.metadata.uid!)?.sandboxes.find(({ ready }) => ready)
+      if (sandbox === undefined) throw new ApiError("InternalError", `unable to forward port because pod is not running. Current status=${status.status(pod).phase ?? "Pending"}`)
+      const client = await runtime.streams.portForward(await orApiError(runtime.containers.portForward(sandbox.id, [])))
+      const session = await accept()
+      if (session === undefined) return client.close()
+      await joinPortForward(session, client)
+    },
+  }
+}
+
+async function orApiError<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (err) {
+    throw new ApiError("InternalError", failureStatus(err instanceof Error ? err.message : String(err)).message!, undefined, { cause: err })
+  }
+}
+
+/** The run whose log is meant. Source: pkg/kubelet/kubelet_pods.go validateContainerLogStatus. @throws ApiError BadRequest */
+function runForLogs(pod: Pod, { container, previous }: Pick<LogOptions, "container" | "previous">, runs: readonly RuntimeContainer[], status: Pod["status"]): RuntimeContainer {
+  const name = pod.metadata.name ?? ""
+  const [newest, before] = runs
+  if (previous) {
+    // A container that waits for its next start has ended as its newest run did.
+    const ended = newest?.state === "exited" && statusOf(status, container)?.lastState.terminated?.containerID === `containerd://${newest.id}` ? newest : before
+    if (ended === undefined) throw badRequest(`previous terminated container "${container}" in pod "${name}" not found`)
+    return ended
+  }
+  if (newest !== undefined && newest.logPath !== "") return newest
+  const reason = statusOf(status, container)?.state.waiting?.reason ?? "ContainerCreating"
+  const why = reason === "ErrImagePull" ? "image can't be pulled" : reason === "ImagePullBackOff" ? "trying and failing to pull image" : reason
+  throw badRequest(`container "${container}" in pod "${name}" is waiting to start: ${why}`)
+}
+
+const statusOf = (status: Pod["status"], name: string): ContainerStatus | undefined =>
+  [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? []), ...(status.ephemeralContainerStatuses ?? [])].find((of) => of.name === name)

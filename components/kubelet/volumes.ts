@@ -1,0 +1,49 @@
+import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { Mount } from "../../pkg/cri/container.ts"
+import type { AnyContainer } from "./containers.ts"
+
+/** A volume of a pod that is there for its containers. */
+export interface MountedVolume {
+  readonly name: string
+  /** Where it lies on the node. */
+  readonly hostPath: string
+  /** Whether the volume itself, whatever a mount says, may only be read. */
+  readonly readOnly: boolean
+  /** Whether the runtime should relabel it for SELinux. */
+  readonly selinuxRelabel?: boolean
+  /** An image volume: the runtime mounts this image instead of `hostPath`. */
+  readonly image?: string
+}
+
+/** By the name of the volume in the pod. */
+export type MountedVolumes = ReadonlyMap<string, MountedVolume>
+
+export interface EnvironmentVariable {
+  readonly key: string
+  readonly value: string
+}
+
+/** Which pod a thing on the node belongs to; all that is left of one that the API has forgotten. */
+export interface PodIdentity {
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+}
+
+/**
+ * The volumes of the pods of this node. A pod's worker calls it, one call at a time for one pod. Contents that come from the API are kept
+ * current until `unmount`, by informers or watches of its own: the worker need not call again.
+ */
+export interface VolumeManager {
+  /** Makes all volumes of the pod ready, or finds them ready: idempotent. @throws VolumeError for one that cannot be; the worker tries again with backoff */
+  mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes>
+  /** The container's volumeMounts with subPath and subPathExpr, in their order. @throws StartError CreateContainerConfigError */
+  containerMounts(pod: Pod, container: AnyContainer, mounted: MountedVolumes, environment: readonly EnvironmentVariable[]): Promise<readonly Mount[]>
+  /** Takes everything away once the containers have ended. Idempotent; also for a pod that was mounted before a restart. */
+  unmount(pod: PodIdentity): Promise<void>
+  /** Uids of all pods that have volumes on disk, from before a restart too. */
+  podsOnDisk(): Promise<readonly string[]>
+  /** Called when a pod's volumes may now mount that could not before (a Secret came into being). Returns what ends that. */
+  onUpdate(listener: (podUid: string) => void): () => void
+  stop(): void
+}

@@ -1,0 +1,25 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { EmptyDirVolumeSource } from "../../../pkg/api/core/v1/volume.ts"
+import { unitsOf } from "../../../pkg/apimachinery/quantity.ts"
+import { podSums } from "../qos.ts"
+import { ownershipFor } from "./ownership.ts"
+import { volumeFolder } from "./volume-paths.ts"
+import type { VolumeMounter } from "./volume-setup.ts"
+
+/** A folder that starts empty: on the node's disk, or with medium Memory on a tmpfs of its own. Source: pkg/volume/emptydir. */
+export const mountEmptyDir: VolumeMounter<EmptyDirVolumeSource> = async ({ context: { config, runtime }, pod, volume, source: { medium = "", sizeLimit } }) => {
+  if (medium !== "" && medium !== "Memory") throw new Error(`emptyDir medium ${JSON.stringify(medium)} is not supported: leave it empty for the disk, or use Memory`)
+  const hostPath = volumeFolder(config, pod, "empty-dir", volume.name)
+  await runtime.volumes.makeEmptyDir(hostPath, {
+    memoryBytes: medium === "Memory" ? memoryBytes(pod, sizeLimit, runtime.machine.memoryBytes) : undefined,
+    ownership: ownershipFor(pod, false),
+  })
+  return { name: volume.name, hostPath, readOnly: false, selinuxRelabel: true }
+}
+
+/** The least of what the node has, what the pod may use, and what the volume asks for. Source: pkg/volume/emptydir/empty_dir.go calculateEmptyDirMemorySize. */
+export function memoryBytes(pod: Pod, sizeLimit: string | undefined, nodeBytes: number): number {
+  const { memoryLimit } = podSums(pod)
+  const wanted = sizeLimit === undefined ? 0 : unitsOf(sizeLimit)
+  return Math.min(nodeBytes, ...[memoryLimit, wanted].filter((bytes) => bytes > 0))
+}

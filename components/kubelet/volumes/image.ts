@@ -1,0 +1,22 @@
+import type { ImageVolumeSource } from "../../../pkg/api/core/v1/volume.ts"
+import { presentImage } from "../images/arriving.ts"
+import type { VolumeMounter } from "./volume-setup.ts"
+
+/** The first containerd that mounts images. */
+const CONTAINERD = [2, 1]
+
+/** The contents of an image, read-only; the runtime mounts it. KEP-4639. */
+export const mountImage: VolumeMounter<ImageVolumeSource> = async ({ context: { runtime }, volume, source: { reference = "", pullPolicy } }) => {
+  if (reference === "") throw new Error(`image volume ${volume.name} has no reference`)
+  const { runtimeName, runtimeVersion } = await runtime.containers.version()
+  if (runtimeName === "containerd" && !isAtLeast(runtimeVersion, CONTAINERD)) throw new Error(`image volumes need containerd ${CONTAINERD.join(".")} or newer, and this is ${runtimeVersion}`)
+  const present = await presentImage(runtime, reference)
+  if (present === undefined && pullPolicy === "Never") throw new Error(`image ${JSON.stringify(reference)} is not present with pull policy of Never`)
+  if (present === undefined || pullPolicy === "Always") await runtime.images.pullImage({ image: reference })
+  return { name: volume.name, hostPath: "", readOnly: true, image: reference }
+}
+
+function isAtLeast(version: string, [major = 0, minor = 0]: readonly number[]): boolean {
+  const [, a, b] = /^v?(\d+)\.(\d+)/.exec(version) ?? []
+  return Number(a) > major || (Number(a) === major && Number(b) >= minor)
+}

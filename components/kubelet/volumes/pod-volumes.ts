@@ -1,0 +1,239 @@
+import { join } from "node:path"
+import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import type { Volume } from "../../../pkg/api/core/v1/volume.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { timestamp, type Timer } from "../../../pkg/clock/clock.ts"
+import type { KubeletContext } from "../context.ts"
+import type { ObjectUse, WatchedObjects } from "../objects/watched-objects.ts"
+import { nodeAmounts } from "../resource-fields.ts"
+import { VolumeError } from "../start-error.ts"
+import type { MountedVolume, MountedVolumes } from "../volumes.ts"
+import { contentsOf, hasContents, type ContentSources } from "./contents.ts"
+import { mountVolume } from "./mount-volume.ts"
+import { ownershipFor } from "./ownership.ts"
+import { hasToken, isFromPod, neededByVariables, volumeReferences, type Reference } from "./references.ts"
+import type { ServiceAccountTokens } from "./service-account-token.ts"
+
+export interface PodVolumesParts {
+  readonly context: KubeletContext
+  readonly objects: WatchedObjects
+  readonly tokens: ServiceAccountTokens
+  /** The pod could not start for want of an object, which has changed. */
+  readonly worthTrying: (podUid: string) => void
+}
+
+/**
+ * The volumes of one pod, from its first mount on.
+ * Invariants: what the pod refers to is followed from the first mount to `stop`, so that no change between a failed mount and the next is missed;
+ * files of one volume are written by one call at a time.
+ */
+export class PodVolumes {
+  readonly #parts: PodVolumesParts
+  #pod: Pod
+  readonly #uses = new Map<string, ObjectUse<ConfigMap | Secret>>()
+  readonly #mounted = new Map<string, MountedVolume>()
+  /** Volumes whose contents are not what the API says now. */
+  #stale = new Set<string>()
+  #scheduled = false
+  /** A mount has been tried: from then on changes are written, also to volumes that could not be mounted; their pod may be running since before a restart. */
+  #tried = false
+  #writing: Promise<unknown> = Promise.resolve()
+  /** The part of it that touches files; what comes before may wait for an API server that does not answer. */
+  #atFiles: Promise<unknown> = Promise.resolve()
+  /** When each volume's token is to be renewed. */
+  readonly #renewals = new Map<string, number>()
+  #timer: Timer | undefined
+  /** What was last told of a volume that cannot be updated, so that it is told once. */
+  readonly #told = new Map<string, string>()
+  #stopped = false
+
+  constructor(parts: PodVolumesParts, pod: Pod) {
+    this.#parts = parts
+    this.#pod = pod
+    const needed = new Map<string, { readonly reference: Reference; readonly volumes: string[]; variables: boolean }>()
+    const need = (reference: Reference) => {
+      const key = keyOf(reference)
+      let found = needed.get(key)
+      if (found === undefined) needed.set(key, (found = { reference, volumes: [], variables: false }))
+      return found
+    }
+    for (const volume of pod.spec.volumes ?? []) for (const reference of volumeReferences(volume)) need(reference).volumes.push(volume.name)
+    for (const reference of neededByVariables(pod)) need(reference).variables = true
+    const { objects, worthTrying } = parts
+    for (const [key, { reference: { kind, name }, volumes, variables }] of needed) {
+      const changed = ({ exists, existed }: { readonly exists: boolean; readonly existed: boolean }) => {
+        for (const volume of volumes) this.#stale.add(volume)
+        if (!this.#isReady || (variables && exists && !existed)) worthTrying(this.#uid)
+        this.#schedule()
+      }
+      const namespace = pod.metadata.namespace ?? ""
+      this.#uses.set(key, kind === "ConfigMap" ? objects.use(ConfigMap, namespace, name, changed) : objects.use(Secret, namespace, name, changed))
+    }
+  }
+
+  get #uid(): string {
+    return this.#pod.metadata.uid!
+  }
+
+  get #isReady(): boolean {
+    return this.#tried && (this.#pod.spec.volumes ?? []).every(({ name }) => this.#mounted.has(name))
+  }
+
+  /** Makes what is not there yet, and brings contents up to date that follow the pod itself. @throws VolumeError for the first volume that cannot be mounted */
+  async mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes> {
+    this.podChanged(pod)
+    const missing = (pod.spec.volumes ?? []).filter(({ name }) => !this.#mounted.has(name))
+    const results = await Promise.allSettled(missing.map(async (volume) => {
+      this.#mounted.set(volume.name, hasContents(volume) ? await this.#write(volume) : await mountVolume(this.#parts.context, pod, volume))
+    }))
+    this.#tried = true
+    this.#schedule()
+    signal.throwIfAborted()
+    const failures = results.flatMap((result, index) => {
+      if (result.status === "fulfilled") return []
+      const { name } = missing[index]!
+      return [new VolumeError(name, failedMount(name, result.reason), { cause: result.reason })]
+    })
+    const [first, ...others] = failures
+    // Who asked tells of the one that is thrown.
+    for (const { message } of others) this.#parts.context.events.event(pod, "Warning", "FailedMount", message)
+    if (first !== undefined) throw first
+    return new Map((pod.spec.volumes ?? []).map(({ name }) => [name, this.#mounted.get(name)!]))
+  }
+
+  /** Labels, annotations or resources of the pod may have changed: files that tell of them follow. */
+  podChanged(pod: Pod): void {
+    const old = this.#pod
+    if (pod === old) return
+    this.#pod = pod
+    const fromPod = (pod.spec.volumes ?? []).filter(isFromPod)
+    if (fromPod.length === 0) return
+    const told = ({ metadata: { labels, annotations }, spec: { containers, resources } }: Pod) => [labels, annotations, resources, containers.map((container) => container.resources)]
+    if (deepEqual(told(pod), told(old))) return
+    for (const { name } of fromPod) this.#stale.add(name)
+    this.#schedule()
+  }
+
+  /** Follows nothing any more; resolves when nothing is being written. Files stay. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#timer?.cancel()
+    for (const use of this.#uses.values()) use.release()
+    await this.#atFiles.catch(() => undefined)
+  }
+
+  /** Writes stale volumes when the turn has ended: several changes in one turn are one update. */
+  #schedule(): void {
+    if (this.#scheduled || this.#stopped || !this.#tried || this.#stale.size === 0) return
+    this.#scheduled = true
+    const { clock, spawn } = this.#parts.context
+    clock.afterTurn(() => {
+      this.#scheduled = false
+      if (!this.#stopped) spawn("volume update", () => this.#update())
+    })
+  }
+
+  async #update(): Promise<void> {
+    const { events, log, clock } = this.#parts.context
+    const stale = this.#stale
+    this.#stale = new Set()
+    for (const volume of this.#pod.spec.volumes ?? []) {
+      if (!stale.has(volume.name) || this.#stopped) continue
+      try {
+        this.#mounted.set(volume.name, await this.#write(volume))
+        this.#told.delete(volume.name)
+      } catch (err) {
+        if (hasToken(volume) && !this.#renewals.has(volume.name)) {
+          this.#renewals.set(volume.name, clock.now() + TOKEN_RETRY_MS)
+          this.#arm()
+        }
+        // Of what was never mounted, whoever asks for it tells.
+        if (!this.#mounted.has(volume.name)) continue
+        const message = failedMount(volume.name, err)
+        if (this.#told.get(volume.name) === message) continue
+        this.#told.set(volume.name, message)
+        // An object that was deleted is somebody's wish: often its pods are about to be deleted too.
+        log[(await this.#lacksObject(volume)) ? "debug" : "warn"]("Cannot update a volume; it keeps its contents", { pod: `${this.#pod.metadata.namespace ?? ""}/${this.#pod.metadata.name ?? ""}`, volume: volume.name, err })
+        events.event(this.#pod, "Warning", "FailedMount", message)
+      }
+    }
+  }
+
+  /** Whether an object that the volume refers to does not exist, as far as can be told. */
+  async #lacksObject(volume: Volume): Promise<boolean> {
+    const found = await Promise.allSettled(volumeReferences(volume).map(async (reference) => this.#uses.get(keyOf(reference))?.read()))
+    return found.some((result) => result.status === "fulfilled" && result.value === undefined)
+  }
+
+  /** Brings the files of a volume up to date. Waits for its turn: two writers of one folder would clear each other's work away. */
+  #write(volume: Volume): Promise<MountedVolume> {
+    const written = this.#writing.then(() => this.#writeNow(volume))
+    this.#writing = written.catch(() => undefined)
+    return written
+  }
+
+  async #writeNow(volume: Volume): Promise<MountedVolume> {
+    const { context: { runtime, clock } } = this.#parts
+    const pod = this.#pod
+    this.#stale.delete(volume.name)
+    const payload = await contentsOf(volume, this.#sources(volume))
+    const folder = await this.#folder(volume)
+    if (!this.#stopped) {
+      const stamp = timestamp(clock).slice(0, 19).replaceAll(/[-T:]/g, "_")
+      this.#atFiles = runtime.volumes.writePayload({ folder, payload, ownership: ownershipFor(pod, true), stamp })
+      await this.#atFiles
+    }
+    return { name: volume.name, hostPath: folder, readOnly: true, selinuxRelabel: true }
+  }
+
+  async #folder({ name, secret, configMap, projected }: Volume): Promise<string> {
+    const { config, runtime } = this.#parts.context
+    const kind = secret !== undefined ? "secret" : configMap !== undefined ? "configmap" : projected !== undefined ? "projected" : "downward-api"
+    return join(await runtime.volumes.memoryFolder(config.root), this.#uid, `kubernetes.io~${kind}`, name)
+  }
+
+  #sources(volume: Volume): ContentSources {
+    const { context, tokens } = this.#parts
+    const pod = this.#pod
+    const read = async <T>(reference: Reference): Promise<T | undefined> => (await this.#uses.get(keyOf(reference))?.read()) as T | undefined
+    if (hasToken(volume)) this.#renewals.delete(volume.name)
+    return {
+      pod, hostIps: context.config.nodeIps,
+      configMap: (name) => read<ConfigMap>({ kind: "ConfigMap", name }),
+      secret: (name) => read<Secret>({ kind: "Secret", name }),
+      node: () => nodeAmounts(context),
+      token: async (audience, expirationSeconds) => {
+        const { token, renewAt } = await tokens.get({ pod, audience, expirationSeconds })
+        this.#renewals.set(volume.name, Math.min(renewAt, this.#renewals.get(volume.name) ?? Infinity))
+        this.#arm()
+        return token
+      },
+    }
+  }
+
+  /** Sets the timer to the first token that is to be renewed. */
+  #arm(): void {
+    this.#timer?.cancel()
+    if (this.#stopped || this.#renewals.size === 0) return
+    const { clock } = this.#parts.context
+    this.#timer = clock.setTimeout(() => {
+      for (const [volume, renewAt] of this.#renewals) {
+        if (renewAt > clock.now()) continue
+        this.#renewals.delete(volume)
+        this.#stale.add(volume)
+      }
+      this.#arm()
+      this.#schedule()
+    }, Math.min(...this.#renewals.values()) - clock.now(), "upkeep")
+  }
+}
+
+/** Until a token is asked for again that could not be had. */
+const TOKEN_RETRY_MS = 10_000
+
+const keyOf = ({ kind, name }: Reference): string => `${kind}/${name}`
+
+/** Source: pkg/volume/util/operationexecutor, the event FailedMount. */
+const failedMount = (volume: string, err: unknown): string => `MountVolume.SetUp failed for volume ${JSON.stringify(volume)} : ${err instanceof Error ? err.message : String(err)}`

@@ -1,0 +1,63 @@
+import type { PodSecurityContext } from "../../../pkg/api/core/v1/securitycontext.ts"
+import type { HostPathVolumeSource } from "../../../pkg/api/core/v1/volume.ts"
+import type { Payload } from "./payload.ts"
+
+export type FsGroupChangePolicy = NonNullable<PodSecurityContext["fsGroupChangePolicy"]>
+
+/** The group that a pod's volumes belong to. */
+export interface Ownership {
+  readonly group: number
+  /** Files are made readable for the group, not writable. */
+  readonly readOnly: boolean
+  readonly policy: FsGroupChangePolicy
+}
+
+export interface PayloadRequest {
+  readonly folder: string
+  readonly payload: Payload
+  readonly ownership: Ownership | undefined
+  /** Time for the name of the folder with the files: `2026_01_01_00_00_00`. */
+  readonly stamp: string
+}
+
+export interface SubPathRequest {
+  /** The volume's own folder (or file). */
+  readonly volume: string
+  /** Relative; has no `..`. */
+  readonly subPath: string
+  /** Where the host may show it, so that nobody can exchange it under the container: a path of this container's mount alone. */
+  readonly target: string
+}
+
+export interface NfsRequest {
+  readonly folder: string
+  readonly server: string
+  readonly path: string
+  readonly options: readonly string[]
+}
+
+/** What volumes need of the machine: folders, mounts and owners. Paths are absolute. All reject with an Error whose message users may see. */
+export interface VolumeFiles {
+  /** The folder below `root` whose contents never reach the disk: for secrets, tokens and what else comes from the API. Made once, and found again after a restart. */
+  memoryFolder(root: string): Promise<string>
+  /**
+   * Brings the folder to hold just these files, all of them changed in one instant for who looks through `..data`. Does nothing when they are there.
+   * @returns whether anything changed
+   */
+  writePayload(request: PayloadRequest): Promise<boolean>
+  /** An empty folder that everybody may write; what is in one that exists stays. With `memoryBytes` it is kept in memory, up to that size. */
+  makeEmptyDir(folder: string, options: { readonly memoryBytes?: number | undefined; readonly ownership?: Ownership | undefined }): Promise<void>
+  /** Gives everything in the folder to the group. */
+  setOwnership(folder: string, ownership: Ownership): Promise<void>
+  /** Checks, or makes, what a hostPath must be. */
+  checkHostPath(path: string, type: NonNullable<HostPathVolumeSource["type"]>): Promise<void>
+  mountNfs(request: NfsRequest): Promise<void>
+  /** A path of the host that shows what `subPath` is now, made as a folder if it is not there. @throws Error when it leads out of the volume */
+  bindSubPath(request: SubPathRequest): Promise<string>
+  /** The text of a file of a volume that a pod may have written; undefined when there is none. @throws Error when it leads out of the volume */
+  readInside(volume: string, path: string): Promise<string | undefined>
+  /** Names in a folder; none when it does not exist. */
+  list(folder: string): Promise<readonly string[]>
+  /** Unmounts all that lies below the folders and removes them. What is not there is no error; nothing that is mounted is ever looked into. */
+  discard(folders: readonly string[]): Promise<void>
+}

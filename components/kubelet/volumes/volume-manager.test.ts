@@ -1,0 +1,355 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
+import { Node } from "../../../pkg/api/core/v1/node.ts"
+import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolumeclaim.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import { silent, type Logger } from "../../../pkg/log/log.ts"
+import { startControlPlane, type ControlPlane } from "../../../pkg/testing/control-plane.ts"
+import type { KubeletContext } from "../context.ts"
+import { createEnvironment } from "../env/environment.ts"
+import { hostVolumes } from "../runtime/cri/volumes/host-volumes.ts"
+import type { ContainerRuntime } from "../runtime/runtime.ts"
+import type { MountedVolumes, VolumeManager } from "../volumes.ts"
+import { createVolumeManager } from "./volume-manager.ts"
+
+const NAMESPACE = "default"
+const base64 = (text: string) => Buffer.from(text).toString("base64")
+
+describe("the volumes of pods", () => {
+  let plane: ControlPlane
+  let root: string
+  let context: KubeletContext
+  let volumes: VolumeManager
+  let told: string[]
+  let warned: string[]
+  const { signal } = new AbortController()
+
+  beforeEach(async () => {
+    plane = await startControlPlane({ controllers: false, scheduler: false })
+    root = await mkdtemp(join(tmpdir(), "k3ts-pods-"))
+    told = []
+    // A folder stands for the tmpfs, so that no root is needed.
+    const files = { ...hostVolumes(), memoryFolder: async () => join(root, "memory") }
+    const runtime = { volumes: files, machine: { cpus: 4, memoryBytes: 8 * 2 ** 30, hugepages: {}, space: async () => ({ capacityBytes: 100 }) }, containers: { version: async () => ({ runtimeName: "containerd", runtimeVersion: "1.6.20" }) } }
+    warned = []
+    const log: Logger = { ...silent, warn: (message: string) => void warned.push(message), child: () => log }
+    context = {
+      ...plane.contextFor("system:node:node-0", ["system:nodes"]), log,
+      config: {
+        nodeName: "node-0", nodeIps: ["192.0.2.1"], root, podLogs: join(root, "logs"), staticPods: "", clusterDns: [], clusterDomain: "cluster.local",
+        resolvConf: "", maxPods: 110, cgroupDriver: "cgroupfs", labels: {}, taints: [], port: 10250,
+      },
+      // Only these parts are asked by volumes.
+      runtime: runtime as unknown as ContainerRuntime,
+      events: { event: (_about: KubeObject, _type: string, reason: string, message: string) => void told.push(`${reason}: ${message}`), stop: async () => undefined },
+    }
+    volumes = createVolumeManager(context)
+    await plane.client.create(ServiceAccount, { metadata: { namespace: NAMESPACE, name: "default" } })
+    await plane.client.create(Node, { metadata: { name: "node-0" } })
+  })
+  afterEach(async () => {
+    volumes.stop()
+    await plane[Symbol.asyncDispose]()
+    await rm(root, { recursive: true, force: true })
+  })
+
+  const createPod = (name: string, spec: object, metadata: object = {}) => plane.client.create(Pod, {
+    metadata: { namespace: NAMESPACE, name, ...metadata },
+    spec: { nodeName: "node-0", serviceAccountName: "default", automountServiceAccountToken: false, containers: [{ name: "main", image: "x" }], ...spec },
+  })
+  const configMap = (name: string, data: Record<string, string>, more: object = {}) => plane.client.create(ConfigMap, { metadata: { namespace: NAMESPACE, name }, data, ...more })
+  const setData = (name: string, data: Record<string, string>) => plane.client.patch(ConfigMap, { namespace: NAMESPACE, name }, { type: "json", body: [{ op: "replace", path: "/data", value: data }] })
+  const read = (mounted: MountedVolumes, volume: string, path: string) => readFile(join(mounted.get(volume)!.hostPath, path), "utf8")
+  /** Lets all that follows from a change happen; files are written by threads, so a few turns more than the clock knows of. */
+  const until = async (condition: () => Promise<boolean>) => {
+    while (!(await condition())) await plane.clock.settle()
+  }
+  const becomes = (mounted: MountedVolumes, volume: string, path: string, text: string) => until(async () => (await read(mounted, volume, path).catch(() => undefined)) === text)
+
+  test("show a ConfigMap and a Secret, whole or by items, with their modes", async () => {
+    // given
+    await configMap("cm", { a: "1", b: "2" }, { binaryData: { raw: base64("\u0000\u0001") } })
+    await plane.client.create(Secret, { metadata: { namespace: NAMESPACE, name: "sec" }, data: { password: base64("pw") } })
+    const pod = await createPod("p", { volumes: [
+      { name: "all", configMap: { name: "cm" } },
+      { name: "some", configMap: { name: "cm", defaultMode: 0o400, items: [{ key: "a", path: "deep/a" }, { key: "b", path: "b", mode: 0o755 }] } },
+      { name: "secret", secret: { secretName: "sec", defaultMode: 0o440 } },
+    ] })
+    // when
+    const mounted = await volumes.mount(pod, signal)
+    // then
+    expect([await read(mounted, "all", "a"), await read(mounted, "all", "b"), await read(mounted, "all", "raw"), await read(mounted, "some", "deep/a"), await read(mounted, "secret", "password")])
+      .toEqual(["1", "2", "\u0000\u0001", "1", "pw"])
+    const mode = async (volume: string, path: string) => (await stat(join(mounted.get(volume)!.hostPath, path))).mode & 0o777
+    expect([await mode("all", "a"), await mode("some", "deep/a"), await mode("some", "b"), await mode("secret", "password")]).toEqual([0o644, 0o400, 0o755, 0o440])
+    expect([...mounted.values()].every(({ readOnly }) => readOnly)).toBe(true)
+    expect(mounted.get("secret")!.hostPath).toBe(join(root, "memory", pod.metadata.uid!, "kubernetes.io~secret/secret"))
+  })
+
+  test("follow their objects while the pod runs, and end with the pod", async () => {
+    // given
+    await configMap("cm", { a: "old" })
+    const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
+    const mounted = await volumes.mount(pod, signal)
+    // when the ConfigMap changes twice in a row
+    await setData("cm", { a: "between" })
+    await setData("cm", { a: "new", b: "more" })
+    // then the files do
+    await becomes(mounted, "v", "b", "more")
+    expect(await read(mounted, "v", "a")).toBe("new")
+    // and when the pod is gone, nothing of it is left
+    await volumes.unmount({ uid: pod.metadata.uid!, namespace: NAMESPACE, name: "p" })
+    await setData("cm", { a: "later" })
+    await plane.clock.settle()
+    await expect(stat(mounted.get("v")!.hostPath)).rejects.toThrow("ENOENT")
+    expect(await volumes.podsOnDisk()).toEqual([])
+  })
+
+  test("wait for an object that is missing, and say so; it is worth trying again the moment it appears", async () => {
+    // given a pod whose ConfigMap is not there
+    const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
+    const woken: string[] = []
+    volumes.onUpdate((uid) => woken.push(uid))
+    await expect(volumes.mount(pod, signal)).rejects.toThrow('MountVolume.SetUp failed for volume "v" : configmap "cm" not found')
+    await expect(volumes.mount(pod, signal)).rejects.toThrow('configmap "cm" not found')
+    expect(woken).toEqual([])
+    // when it appears
+    await configMap("cm", { a: "1" })
+    await plane.clock.settle()
+    // then
+    expect(woken).toEqual([pod.metadata.uid!])
+    expect(await read(await volumes.mount(pod, signal), "v", "a")).toBe("1")
+  })
+
+  test("of other names say what they lack", async () => {
+    // given
+    await configMap("cm", { a: "1" })
+    const failure = async (volume: object) => volumes.mount(await createPod(`p${names++}`, { volumes: [{ name: "v", ...volume }] }), signal).then(() => "", (err: Error) => err.message.replace(/^MountVolume.*? : /, ""))
+    let names = 0
+    // then
+    expect(await failure({ secret: { secretName: "none" } })).toBe('secret "none" not found')
+    expect(await failure({ configMap: { name: "cm", items: [{ key: "z", path: "z" }] } })).toBe("configmap references non-existent config key: z")
+    expect(await failure({ projected: { sources: [{ secret: { name: "s1" } }, { configMap: { name: "c1" } }] } })).toBe('[secret "s1" not found, configmap "c1" not found]')
+    expect(await failure({ emptyDir: { medium: "HugePages" } })).toContain('emptyDir medium "HugePages" is not supported')
+    expect(await failure({ hostPath: { path: join(root, "none"), type: "Directory" } })).toBe(`hostPath ${root}/none doesn't exist`)
+    expect(await failure({ csi: { driver: "x.example" } })).toContain("volumes of kind csi are not supported")
+    expect(await failure({ image: { reference: "web" } })).toBe("image volumes need containerd 2.1 or newer, and this is 1.6.20")
+    expect(await failure({ persistentVolumeClaim: { claimName: "none" } })).toBe('error processing PVC default/none: failed to fetch PVC from API server: persistentvolumeclaims "none" not found')
+  })
+
+  test("that cannot be mounted are all told of", async () => {
+    // given a pod that lacks two objects
+    const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }, { name: "w", secret: { secretName: "sec" } }, { name: "e", emptyDir: {} }] })
+    // then one is thrown, and the other told
+    await expect(volumes.mount(pod, signal)).rejects.toThrow('MountVolume.SetUp failed for volume "v" : configmap "cm" not found')
+    expect(told).toEqual(['FailedMount: MountVolume.SetUp failed for volume "w" : secret "sec" not found'])
+  })
+
+  test("are empty where an optional object is missing, and fill when it appears", async () => {
+    // given
+    const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm", optional: true } }] })
+    const mounted = await volumes.mount(pod, signal)
+    // when
+    await configMap("cm", { a: "1" })
+    // then
+    await becomes(mounted, "v", "a", "1")
+  })
+
+  test("keep their files when the object is deleted, and tell once", async () => {
+    // given
+    await configMap("cm", { a: "1" })
+    const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
+    const mounted = await volumes.mount(pod, signal)
+    // when
+    await plane.client.delete(ConfigMap, { namespace: NAMESPACE, name: "cm" })
+    await until(async () => told.length > 0)
+    // then
+    expect([await read(mounted, "v", "a"), warned]).toEqual(["1", []])
+    expect(told).toEqual(['FailedMount: MountVolume.SetUp failed for volume "v" : configmap "cm" not found'])
+    // and a new one is taken
+    await configMap("cm", { a: "2" })
+    await becomes(mounted, "v", "a", "2")
+  })
+
+  test("do not follow an immutable object", async () => {
+    // given
+    await configMap("cm", { a: "1" }, { immutable: true })
+    const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
+    const mounted = await volumes.mount(pod, signal)
+    // when it is replaced by another
+    await plane.client.delete(ConfigMap, { namespace: NAMESPACE, name: "cm" })
+    await configMap("cm", { a: "2" })
+    await plane.clock.settle()
+    // then
+    expect([await read(mounted, "v", "a"), told.length]).toEqual(["1", 0])
+  })
+
+  test("tell of the pod's labels as they are now", async () => {
+    // given
+    const pod = await createPod("p", { volumes: [
+      { name: "v", downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }, { path: "cpu", resourceFieldRef: { containerName: "main", resource: "limits.cpu" } }] } },
+    ] }, { labels: { a: "1" } })
+    const mounted = await volumes.mount(pod, signal)
+    expect([await read(mounted, "v", "labels"), await read(mounted, "v", "cpu")]).toEqual(['a="1"', "4"])
+    // when
+    await plane.client.patch(Pod, pod.metadata, { type: "merge", body: { metadata: { labels: { a: "2", b: "3" } } } })
+    // then
+    await becomes(mounted, "v", "labels", 'a="2"\nb="3"')
+  })
+
+  test("hold a token that is for the pod, and renew it after four fifths of its life", async () => {
+    // given a projected volume as admission makes it
+    await configMap("kube-root-ca.crt", { "ca.crt": "CA" })
+    const pod = await createPod("p", { volumes: [{ name: "v", projected: { sources: [
+      { serviceAccountToken: { path: "token", expirationSeconds: 3600 } },
+      { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+      { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
+    ] } }] })
+    const mounted = await volumes.mount(pod, signal)
+    const first = await read(mounted, "v", "token")
+    expect([await read(mounted, "v", "ca.crt"), await read(mounted, "v", "namespace")]).toEqual(["CA", NAMESPACE])
+    const claims = JSON.parse(Buffer.from(first.split(".")[1]!, "base64url").toString()) as { "kubernetes.io": { pod: { uid: string } }; exp: number; iat: number }
+    expect([claims["kubernetes.io"].pod.uid, claims.exp - claims.iat]).toEqual([pod.metadata.uid!, 3600])
+    // when most of its life is over, then it is still the same
+    await plane.clock.advance(2860 * 1000)
+    expect(await read(mounted, "v", "token")).toBe(first)
+    // when four fifths are, then it is another
+    await plane.clock.advance(25 * 1000)
+    await until(async () => (await read(mounted, "v", "token")) !== first)
+    // and so on
+    const second = await read(mounted, "v", "token")
+    await plane.clock.advance(2885 * 1000)
+    await until(async () => (await read(mounted, "v", "token")) !== second)
+  })
+
+  test("of a pod with a user keep the token for that user", async () => {
+    if (process.getuid?.() !== 0) return console.warn("SKIPPED: owner of a token: needs root")
+    // given
+    const pod = await createPod("p", { securityContext: { runAsUser: 1000, fsGroup: 2000 }, volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } }] })
+    // when
+    const mounted = await volumes.mount(pod, signal)
+    // then
+    const { uid, gid, mode } = await stat(join(mounted.get("v")!.hostPath, "token"))
+    expect([uid, gid, mode & 0o777]).toEqual([1000, 2000, 0o640])
+  })
+
+  test("behind a bound claim are the folder of its volume", async () => {
+    // given a claim and its volume
+    const folder = join(root, "store")
+    const volume = await plane.client.create(PersistentVolume, { metadata: { name: "pv" }, spec: {
+      capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], storageClassName: "manual", hostPath: { path: folder, type: "DirectoryOrCreate" },
+    } })
+    const claim = await plane.client.create(PersistentVolumeClaim, { metadata: { namespace: NAMESPACE, name: "claim" }, spec: { accessModes: ["ReadWriteOnce"], storageClassName: "manual", volumeName: "pv", resources: { requests: { storage: "1Gi" } } } })
+    const pod = await createPod("p", { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "claim", readOnly: true } }] })
+    await expect(volumes.mount(pod, signal)).rejects.toThrow("error processing PVC default/claim: PVC is not bound")
+    // when it is bound
+    await plane.client.patch(PersistentVolume, volume.metadata, { type: "merge", body: { spec: { claimRef: { kind: "PersistentVolumeClaim", namespace: NAMESPACE, name: "claim", uid: claim.metadata.uid } } } })
+    await plane.client.patch(PersistentVolumeClaim, claim.metadata, { type: "merge", body: { status: { phase: "Bound" } } }, { subresource: "status" })
+    // then
+    expect((await volumes.mount(pod, signal)).get("v")).toEqual({ name: "v", hostPath: folder, readOnly: true })
+    expect((await stat(folder)).isDirectory()).toBe(true)
+  })
+
+  test("are found as they are by a kubelet that starts again", async () => {
+    // given
+    await configMap("cm", { a: "1" })
+    const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }, { name: "e", emptyDir: {} }] })
+    const before = await volumes.mount(pod, signal)
+    const { ino } = await stat(join(before.get("v")!.hostPath, "a"))
+    volumes.stop()
+    // when another one starts
+    volumes = createVolumeManager(context)
+    expect(await volumes.podsOnDisk()).toEqual([pod.metadata.uid!])
+    const after = await volumes.mount(pod, signal)
+    // then nothing was written, and changes are followed again
+    expect([...after]).toEqual([...before])
+    expect((await stat(join(after.get("v")!.hostPath, "a"))).ino).toBe(ino)
+    await setData("cm", { a: "2" })
+    await becomes(after, "v", "a", "2")
+  })
+
+  test("of a running pod are taken up again after a restart, even where an object was missing then", async () => {
+    // given a running pod whose ConfigMap was deleted while no kubelet ran
+    await configMap("cm", { a: "1" })
+    const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
+    const mounted = await volumes.mount(pod, signal)
+    volumes.stop()
+    await plane.client.delete(ConfigMap, { namespace: NAMESPACE, name: "cm" })
+    volumes = createVolumeManager(context)
+    await expect(volumes.mount(pod, signal)).rejects.toThrow('configmap "cm" not found')
+    expect(await read(mounted, "v", "a")).toBe("1")
+    // when it comes back, then its files do without anybody asking
+    await configMap("cm", { a: "2" })
+    await becomes(mounted, "v", "a", "2")
+  })
+
+  test("ask for a token again that could not be renewed in time", async () => {
+    // given a token
+    const pod = await createPod("p", { volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }] } }] })
+    const mounted = await volumes.mount(pod, signal)
+    const first = await read(mounted, "v", "token")
+    // when its service account is gone until it has ended
+    await plane.client.delete(ServiceAccount, { namespace: NAMESPACE, name: "default" })
+    await plane.clock.advance(700_000)
+    await until(async () => told.length > 0)
+    expect(told[0]).toContain("failed to fetch token")
+    await plane.client.create(ServiceAccount, { metadata: { namespace: NAMESPACE, name: "default" } })
+    // then it is had soon after
+    await plane.clock.advance(11_000)
+    await until(async () => (await read(mounted, "v", "token")) !== first)
+  })
+
+  test("are asked about again when an object that a variable needs appears", async () => {
+    // given a pod without volumes whose container needs a ConfigMap
+    const pod = await createPod("p", { containers: [{ name: "main", image: "x", env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "cm", key: "a" } } }] }] })
+    const woken: string[] = []
+    volumes.onUpdate((uid) => woken.push(uid))
+    const mounted = await volumes.mount(pod, signal)
+    const request = { pod, container: pod.spec.containers[0]!, podIps: [], hostIps: [], mounted }
+    const environment = createEnvironment(context)
+    await expect(environment.of(request)).rejects.toThrow('configmap "cm" not found')
+    // when
+    await configMap("cm", { a: "1" })
+    await plane.clock.settle()
+    // then
+    expect(woken).toEqual([pod.metadata.uid!])
+    expect((await environment.of(request)).find(({ key }) => key === "A")?.value).toBe("1")
+  })
+
+  test("make one container's mounts in its order, with what is read-only and what is expanded", async () => {
+    // given
+    await configMap("cm", { a: "1" })
+    const pod = await createPod("p", {
+      volumes: [{ name: "cm", configMap: { name: "cm" } }, { name: "e", emptyDir: {} }],
+      containers: [{ name: "main", image: "x", volumeMounts: [
+        { name: "e", mountPath: "/data", mountPropagation: "HostToContainer" }, { name: "cm", mountPath: "/etc/cm" }, { name: "e", mountPath: "/ro", readOnly: true, recursiveReadOnly: "Disabled" },
+      ] }],
+    })
+    const mounted = await volumes.mount(pod, signal)
+    // when
+    const mounts = await volumes.containerMounts(pod, pod.spec.containers[0]!, mounted, [])
+    // then
+    expect(mounts.map(({ containerPath, hostPath, readonly, propagation }) => [containerPath, hostPath, readonly, propagation])).toEqual([
+      ["/data", mounted.get("e")!.hostPath, false, "PROPAGATION_HOST_TO_CONTAINER"],
+      ["/etc/cm", mounted.get("cm")!.hostPath, true, "PROPAGATION_PRIVATE"],
+      ["/ro", mounted.get("e")!.hostPath, true, "PROPAGATION_PRIVATE"],
+    ])
+  })
+
+  test.each([
+    [{ subPathExpr: "$(POD)/x" }, "missing value for POD"],
+    [{ subPathExpr: "$(ABS)" }, "error SubPath `/etc` must not be an absolute path"],
+    [{ subPathExpr: "$(UP)" }, "unable to provision SubPath `../up`"],
+  ])("refuse the subPath %p", async (mount, expected) => {
+    const pod = await createPod("p", { volumes: [{ name: "e", emptyDir: {} }], containers: [{ name: "main", image: "x", volumeMounts: [{ name: "e", mountPath: "/d", ...mount }] }] })
+    const mounted = await volumes.mount(pod, signal)
+    await expect(volumes.containerMounts(pod, pod.spec.containers[0]!, mounted, [{ key: "ABS", value: "/etc" }, { key: "UP", value: "../up" }])).rejects.toThrow(expected)
+  })
+})

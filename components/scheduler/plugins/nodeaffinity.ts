@@ -1,0 +1,28 @@
+import type { NodeSelectorTerm } from "../../../pkg/api/core/v1/affinity.ts"
+import { isEmptyTerm, matchesTerm, requiredTerms, runsOn } from "../../../pkg/api/core/v1/node-selection.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
+
+/** A pod goes to nodes that its nodeSelector and node affinity ask for. Source: plugins/nodeaffinity, component-helpers nodeaffinity. */
+export const nodeAffinity: Plugin = {
+  name: "NodeAffinity",
+  eventsToRegister: ["Node/Add", "Node/UpdateLabel", "Pod/Update"],
+  preFilter(_state, pod) {
+    const terms = requiredTerms(pod.spec)
+    if (pod.spec.nodeSelector === undefined && terms === undefined) return SKIP
+    // Where every term names its nodes (daemon pods do), only these need a look.
+    const named = terms?.map(namedNodes)
+    return named === undefined || named.some((names) => names === undefined) ? SUCCESS : { nodes: new Set(named.flatMap((names) => names!)) }
+  },
+  filter: (_state, pod, { node }) => (runsOn(pod.spec, node) ? SUCCESS : unresolvable("node(s) didn't match Pod's node affinity/selector")),
+  preScore: (_state, pod) => ((preferred(pod)?.length ?? 0) === 0 ? SKIP : SUCCESS),
+  score: (_state, pod, { node }) =>
+    (preferred(pod) ?? []).reduce((sum, { weight, preference }) => (isEmptyTerm(preference) || matchesTerm(preference, node) ? sum + weight : sum), 0),
+  normalize: normalized(false),
+}
+
+const preferred = (pod: Pod) => pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution
+
+/** The names a term pins by `metadata.name In [one]`; undefined when it does not. */
+const namedNodes = ({ matchFields }: NodeSelectorTerm): readonly string[] | undefined =>
+  matchFields?.find(({ key, operator, values }) => key === "metadata.name" && operator === "In" && values?.length === 1)?.values

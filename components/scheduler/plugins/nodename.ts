@@ -1,0 +1,8 @@
+import { SUCCESS, unresolvable, type Plugin } from "../framework.ts"
+
+/** A pod that names its node goes nowhere else. Source: plugins/nodename. */
+export const nodeName: Plugin = {
+  name: "NodeName",
+  eventsToRegister: ["Node/Add"],
+  filter: (_state, pod, { name }) => (pod.spec.nodeName && pod.spec.nodeName !== name ? unresolvable("node(s) didn't match the requested node name") : SUCCESS),
+}

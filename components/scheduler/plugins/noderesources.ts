@@ -1,0 +1,47 @@
+import type { NodeInfo } from "../cache.ts"
+import { MAX_SCORE, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
+import { requestsOf } from "../resources.ts"
+
+/** A pod goes only where its requests fit, and rather where more stays free. Source: plugins/noderesources/fit.go, least_allocated.go. */
+export const nodeResourcesFit: Plugin = {
+  name: "NodeResourcesFit",
+  eventsToRegister: ["Node/Add", "Node/UpdateAllocatable", "AssignedPod/Delete", "AssignedPod/ScaleDown", "Pod/Update"],
+  filter(_state, pod, node) {
+    const { exact } = requestsOf(pod)
+    const { requested, allocatable } = node
+    const reasons: string[] = []
+    let hopeless = false // not even an empty node of this size would do
+    const check = (name: string, wanted: number, used: number, total: number) => {
+      if (wanted === 0 || wanted <= total - used) return
+      reasons.push(`Insufficient ${name}`)
+      hopeless ||= wanted > total
+    }
+    if (node.pods.size + 1 > node.maxPods) reasons.push("Too many pods")
+    check("cpu", exact.cpu, requested.cpu, allocatable.cpu)
+    check("memory", exact.memory, requested.memory, allocatable.memory)
+    check("ephemeral-storage", exact.ephemeral, requested.ephemeral, allocatable.ephemeral)
+    for (const [name, wanted] of exact.scalar) check(name, wanted, requested.scalar.get(name) ?? 0, allocatable.scalar.get(name) ?? 0)
+    return reasons.length === 0 ? SUCCESS : hopeless ? unresolvable(...reasons) : unschedulable(...reasons)
+  },
+  score(_state, pod, node) {
+    const { cpu, memory } = fractions(requestsOf(pod).scored, node)
+    return Math.floor((free(cpu) + free(memory)) / 2)
+  },
+}
+
+/** Rather where CPU and memory are used to the same degree. Source: plugins/noderesources/balanced_allocation.go. */
+export const balancedAllocation: Plugin = {
+  name: "NodeResourcesBalancedAllocation",
+  score(_state, pod, node) {
+    const { cpu, memory } = fractions(requestsOf(pod).scored, node)
+    return Math.floor((1 - Math.abs(Math.min(1, cpu) - Math.min(1, memory)) / 2) * MAX_SCORE)
+  },
+}
+
+/** Parts of a node's CPU and memory in use with the pod on it; above 1 when it does not fit. */
+const fractions = (wanted: { readonly cpu: number; readonly memory: number }, { scored, allocatable }: NodeInfo): { readonly cpu: number; readonly memory: number } => ({
+  cpu: allocatable.cpu === 0 ? 1 : (scored.cpu + wanted.cpu) / allocatable.cpu,
+  memory: allocatable.memory === 0 ? 1 : (scored.memory + wanted.memory) / allocatable.memory,
+})
+
+const free = (fraction: number): number => (fraction > 1 ? 0 : (1 - fraction) * MAX_SCORE)

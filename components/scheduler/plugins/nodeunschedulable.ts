@@ -1,0 +1,13 @@
+import { TAINT, tolerates } from "../../../pkg/api/core/v1/taints.ts"
+import { SUCCESS, unresolvable, type Plugin } from "../framework.ts"
+
+/** Cordoned nodes take only pods that tolerate it. Source: plugins/nodeunschedulable. */
+export const nodeUnschedulable: Plugin = {
+  name: "NodeUnschedulable",
+  eventsToRegister: ["Node/Add", "Node/UpdateTaint", "Pod/Update"],
+  filter(_state, pod, { node }) {
+    if (node.spec.unschedulable !== true) return SUCCESS
+    const tolerated = (pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, { key: TAINT.unschedulable, effect: "NoSchedule" }))
+    return tolerated ? SUCCESS : unresolvable("node(s) were unschedulable")
+  },
+}

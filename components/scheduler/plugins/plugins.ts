@@ -1,0 +1,29 @@
+import type { Plugin, Weighted } from "../framework.ts"
+import { interPodAffinity } from "./interpodaffinity.ts"
+import { imageLocality } from "./imagelocality.ts"
+import { nodeAffinity } from "./nodeaffinity.ts"
+import { nodeName } from "./nodename.ts"
+import { nodePorts } from "./nodeports.ts"
+import { balancedAllocation, nodeResourcesFit } from "./noderesources.ts"
+import { nodeUnschedulable } from "./nodeunschedulable.ts"
+import { podTopologySpread } from "./podtopologyspread.ts"
+import type { NamespaceLabels } from "./pod-terms.ts"
+import { schedulingGates } from "./schedulinggates.ts"
+import { taintToleration } from "./tainttoleration.ts"
+
+/** Every plugin, in the order in which filters run, with the weight of its score. Source: apis/config/v1/default_plugins.go. */
+export const defaultPlugins = (imageNodes: ReadonlyMap<string, number>, namespaceLabels: NamespaceLabels): readonly Weighted[] => [
+  { plugin: schedulingGates, weight: 0 },
+  { plugin: nodeUnschedulable, weight: 0 },
+  { plugin: nodeName, weight: 0 },
+  { plugin: taintToleration, weight: 3 },
+  { plugin: nodeAffinity, weight: 2 },
+  { plugin: nodePorts, weight: 0 },
+  { plugin: nodeResourcesFit, weight: 1 },
+  { plugin: podTopologySpread, weight: 2 },
+  { plugin: interPodAffinity(namespaceLabels), weight: 2 },
+  { plugin: balancedAllocation, weight: 1 },
+  { plugin: imageLocality(imageNodes), weight: 1 },
+]
+
+export const pluginsOf = (weighted: readonly Weighted[]): readonly Plugin[] => weighted.map(({ plugin }) => plugin)

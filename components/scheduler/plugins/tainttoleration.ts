@@ -1,0 +1,20 @@
+import type { Taint } from "../../../pkg/api/core/v1/node.ts"
+import { tolerates, untolerated } from "../../../pkg/api/core/v1/taints.ts"
+import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
+
+const isSoft = ({ effect }: Taint): boolean => effect === "PreferNoSchedule"
+
+/** A pod goes only where it tolerates the taints, and rather where fewer soft ones bite. Source: plugins/tainttoleration. */
+export const taintToleration: Plugin = {
+  name: "TaintToleration",
+  eventsToRegister: ["Node/Add", "Node/UpdateTaint", "Pod/Update"],
+  filter(_state, pod, { node }) {
+    const taint = untolerated(node.spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"])
+    return taint === undefined ? SUCCESS : unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`) // evicting pods would not help
+  },
+  // Without any soft taint all nodes are alike.
+  preScore: (_state, _pod, nodes) => (nodes.some(({ node }) => node.spec.taints?.some(isSoft) === true) ? SUCCESS : SKIP),
+  score: (_state, pod, { node }) =>
+    (node.spec.taints ?? []).filter((taint) => isSoft(taint) && !(pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint))).length,
+  normalize: normalized(true),
+}

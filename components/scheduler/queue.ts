@@ -1,0 +1,253 @@
+import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { Clock, Timer } from "../../pkg/clock/clock.ts"
+import type { ClusterAction, ClusterEvent, Plugin } from "./framework.ts"
+
+/** Source: podInitialBackoffSeconds, podMaxBackoffSeconds, podMaxInUnschedulablePodsDuration. */
+const BACKOFF_MS = 1000
+const MAX_BACKOFF_MS = 10_000
+const LONGEST_UNSCHEDULABLE_MS = 300_000
+
+/** A pod on its way through the queue. `attempts` counts tries; `plugins` are those that refused it last. */
+export interface QueuedPod {
+  pod: Pod
+  readonly added: number
+  attempts: number
+  plugins: ReadonlySet<string>
+}
+
+/**
+ * Pods waiting for a node. Source: pkg/scheduler/backend/queue/scheduling_queue.go. A pod is in one place at a time:
+ *  - active:        to be tried next, by priority and then by age;
+ *  - backoff:       failed lately and woken; becomes active when its backoff has ended;
+ *  - unschedulable: waits for an event that one of the plugins that refused it has registered for;
+ *  - gated:         not even tried until a preEnqueue plugin lets it in;
+ *  - in flight:     handed out by `pop`. Events meanwhile are kept, so that none is lost between the try and its failure.
+ */
+export class SchedulingQueue {
+  private readonly active = new PriorityQueue()
+  private readonly backoff = new Map<string, { readonly queued: QueuedPod; readonly timer: Timer; readonly until: number }>()
+  private readonly unschedulable = new Map<string, { readonly queued: QueuedPod; readonly timer: Timer }>()
+  private readonly gated = new Map<string, QueuedPod>()
+  private readonly inFlight = new Map<string, { readonly queued: QueuedPod; readonly events: Set<ClusterAction>; updated?: Pod; deleted?: boolean }>()
+  private readonly clock: Clock
+  private readonly plugins: readonly Plugin[]
+  private readonly onActive: () => void
+
+  constructor(clock: Clock, plugins: readonly Plugin[], onActive: () => void) {
+    this.clock = clock
+    this.plugins = plugins
+    this.onActive = onActive
+  }
+
+  /** How many pods are in each place. */
+  get sizes(): { readonly active: number; readonly backoff: number; readonly unschedulable: number; readonly gated: number } {
+    return { active: this.active.size, backoff: this.backoff.size, unschedulable: this.unschedulable.size, gated: this.gated.size }
+  }
+
+  get inFlightCount(): number { return this.inFlight.size }
+
+  add(pod: Pod): void {
+    this.enter({ pod, added: this.clock.now(), attempts: 0, plugins: new Set() })
+  }
+
+  /** A waiting pod has changed; a change of its spec or labels may make it schedulable. */
+  update(pod: Pod, old: Pod): void {
+    const uid = pod.metadata.uid ?? ""
+    const flying = this.inFlight.get(uid)
+    const relevant = pod.spec !== old.spec || pod.metadata.labels !== old.metadata.labels
+    if (flying !== undefined) {
+      flying.updated = pod
+      if (relevant) flying.events.add("Pod/Update")
+      return
+    }
+    if (this.active.replace(pod)) return
+    const waiting = this.backoff.get(uid)
+    if (waiting !== undefined) {
+      waiting.queued.pod = pod
+      return
+    }
+    const gated = this.gated.get(uid)
+    if (gated !== undefined) {
+      this.gated.delete(uid)
+      return this.enter({ ...gated, pod })
+    }
+    const stuck = this.unschedulable.get(uid)
+    if (stuck === undefined) return this.add(pod)
+    stuck.queued.pod = pod
+    if (relevant) this.wake(uid, stuck)
+  }
+
+  delete(pod: Pod): void {
+    const uid = pod.metadata.uid ?? ""
+    const flying = this.inFlight.get(uid)
+    if (flying !== undefined) flying.deleted = true
+    this.active.remove(uid)
+    this.backoff.get(uid)?.timer.cancel()
+    this.backoff.delete(uid)
+    this.unschedulable.get(uid)?.timer.cancel()
+    this.unschedulable.delete(uid)
+    this.gated.delete(uid)
+  }
+
+  /** The next pod to try; it is in flight until `done` or `failed`. */
+  pop(): QueuedPod | undefined {
+    const queued = this.active.pop()
+    if (queued === undefined) return undefined
+    queued.attempts++
+    this.inFlight.set(queued.pod.metadata.uid ?? "", { queued, events: new Set() })
+    return queued
+  }
+
+  /** The pod was bound or is gone. */
+  done(pod: Pod): void {
+    this.inFlight.delete(pod.metadata.uid ?? "")
+  }
+
+  /** The try failed: refused by `plugins`, or (none) by an error. */
+  failed(queued: QueuedPod, plugins: ReadonlySet<string>): void {
+    const uid = queued.pod.metadata.uid ?? ""
+    const flying = this.inFlight.get(uid)
+    this.inFlight.delete(uid)
+    if (flying?.deleted === true) return
+    queued.pod = flying?.updated ?? queued.pod
+    queued.plugins = plugins
+    const missed = [...(flying?.events ?? [])].some((action) => this.concerns(queued, action))
+    if (plugins.size === 0 || missed) this.backOff(queued)
+    else this.park(queued)
+  }
+
+  /** Wakes the pods that an event may have made schedulable. */
+  moveOn({ action }: ClusterEvent): void {
+    for (const { events } of this.inFlight.values()) events.add(action)
+    for (const [uid, stuck] of this.unschedulable) if (this.concerns(stuck.queued, action)) this.wake(uid, stuck)
+  }
+
+  stop(): void {
+    for (const { timer } of [...this.backoff.values(), ...this.unschedulable.values()]) timer.cancel()
+    this.backoff.clear()
+    this.unschedulable.clear()
+    this.gated.clear()
+    this.active.clear()
+  }
+
+  private concerns(queued: QueuedPod, action: ClusterAction): boolean {
+    return this.plugins.some((plugin) => queued.plugins.has(plugin.name) && plugin.eventsToRegister?.includes(action) === true)
+  }
+
+  private enter(queued: QueuedPod): void {
+    const refused = this.plugins.some((plugin) => plugin.preEnqueue !== undefined && plugin.preEnqueue(queued.pod).code !== "Success")
+    if (refused) {
+      this.gated.set(queued.pod.metadata.uid ?? "", queued)
+      return
+    }
+    this.active.push(queued)
+    this.onActive()
+  }
+
+  private park(queued: QueuedPod): void {
+    const uid = queued.pod.metadata.uid ?? ""
+    // Should an event have been missed after all, the pod is tried again now and then.
+    const entry = { queued, timer: this.clock.setTimeout(() => this.wake(uid, entry), LONGEST_UNSCHEDULABLE_MS) }
+    this.unschedulable.set(uid, entry)
+  }
+
+  private wake(uid: string, { queued, timer }: { readonly queued: QueuedPod; readonly timer: Timer }): void {
+    timer.cancel()
+    this.unschedulable.delete(uid)
+    this.backOff(queued)
+  }
+
+  /** Source: calculateBackoffDuration: one second, doubling with each attempt, at most ten. */
+  private backOff(queued: QueuedPod): void {
+    const uid = queued.pod.metadata.uid ?? ""
+    const wait = Math.min(BACKOFF_MS * 2 ** (queued.attempts - 1), MAX_BACKOFF_MS)
+    const timer = this.clock.setTimeout(() => this.endBackoffs(), wait)
+    this.backoff.set(uid, { queued, timer, until: this.clock.now() + wait })
+  }
+
+  /** All whose backoff has ended enter together, so that priority decides among them and not the order of timers. */
+  private endBackoffs(): void {
+    for (const [uid, { queued, timer, until }] of this.backoff) {
+      if (until > this.clock.now()) continue
+      timer.cancel()
+      this.backoff.delete(uid)
+      this.enter(queued)
+    }
+  }
+}
+
+/** A binary heap of pods: higher priority first, then the one that came first. */
+class PriorityQueue {
+  private readonly heap: QueuedPod[] = []
+  private readonly known = new Map<string, QueuedPod>()
+  private order = 0
+  private readonly rank = new Map<QueuedPod, number>()
+
+  get size(): number { return this.known.size }
+
+  push(queued: QueuedPod): void {
+    const uid = queued.pod.metadata.uid ?? ""
+    if (this.known.has(uid)) return
+    this.known.set(uid, queued)
+    this.rank.set(queued, this.order++)
+    let at = this.heap.push(queued) - 1
+    for (let parent = (at - 1) >> 1; at > 0 && this.before(this.heap[at]!, this.heap[parent]!); parent = (at - 1) >> 1) {
+      this.swap(at, parent)
+      at = parent
+    }
+  }
+
+  pop(): QueuedPod | undefined {
+    for (;;) {
+      const top = this.heap[0]
+      if (top === undefined) return undefined
+      const last = this.heap.pop()!
+      if (this.heap.length > 0) {
+        this.heap[0] = last
+        this.sink()
+      }
+      this.rank.delete(top)
+      const uid = top.pod.metadata.uid ?? ""
+      if (this.known.get(uid) !== top) continue // was removed meanwhile
+      this.known.delete(uid)
+      return top
+    }
+  }
+
+  replace(pod: Pod): boolean {
+    const queued = this.known.get(pod.metadata.uid ?? "")
+    if (queued !== undefined) queued.pod = pod
+    return queued !== undefined
+  }
+
+  remove(uid: string): void {
+    this.known.delete(uid)
+  }
+
+  clear(): void {
+    this.heap.length = 0
+    this.known.clear()
+    this.rank.clear()
+  }
+
+  private before(a: QueuedPod, b: QueuedPod): boolean {
+    const [x, y] = [a.pod.spec.priority ?? 0, b.pod.spec.priority ?? 0]
+    return x !== y ? x > y : a.added !== b.added ? a.added < b.added : this.rank.get(a)! < this.rank.get(b)!
+  }
+
+  private sink(): void {
+    for (let at = 0; ;) {
+      const [left, right] = [2 * at + 1, 2 * at + 2]
+      let best = at
+      if (left < this.heap.length && this.before(this.heap[left]!, this.heap[best]!)) best = left
+      if (right < this.heap.length && this.before(this.heap[right]!, this.heap[best]!)) best = right
+      if (best === at) return
+      this.swap(at, best)
+      at = best
+    }
+  }
+
+  private swap(a: number, b: number): void {
+    [this.heap[a], this.heap[b]] = [this.heap[b]!, this.heap[a]!]
+  }
+}

@@ -1,0 +1,251 @@
+import { isNotFound } from "../../pkg/apimachinery/errors.ts"
+import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
+import { Node } from "../../pkg/api/core/v1/node.ts"
+import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { isPodTerminal, podCondition } from "../../pkg/api/core/v1/pod-state.ts"
+import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
+import { timestamp } from "../../pkg/clock/clock.ts"
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
+import { Cache } from "./cache.ts"
+import { diagnosisMessage, type ClusterAction, type Diagnosis } from "./framework.ts"
+import { nodeActions, podActions } from "./cluster-events.ts"
+import { defaultPlugins, pluginsOf } from "./plugins/plugins.ts"
+import { findVictims } from "./preemption.ts"
+import { SchedulingQueue, type QueuedPod } from "./queue.ts"
+import { findNode, type Placement } from "./schedule-one.ts"
+
+export interface SchedulerConfig {
+  /** Pods that name this scheduler are placed. */
+  readonly name?: string
+  readonly observer?: SchedulerObserver
+}
+
+/** What the scheduler tells of itself, for metrics. */
+export interface SchedulerObserver {
+  /** One try to place a pod has ended, `milliseconds` after it began. */
+  attempted(result: "scheduled" | "unschedulable" | "error", milliseconds: number): void
+  /** A pod has got its node, at this try. */
+  placed(tries: number): void
+  /** How many pods wait in each queue. Source: scheduler_pending_pods. */
+  pending(sizes: SchedulingQueue["sizes"]): void
+}
+
+export interface Scheduler extends Component {
+  /** Nothing is to be tried and no binding is under way; pods may be waiting for events. */
+  readonly idle: boolean
+  /** Why a pod fits nowhere, as of its last try; undefined when it was never refused. */
+  diagnosis(pod: Pod): Diagnosis | undefined
+}
+
+/** Decisions in one turn of the event loop; then others have theirs, and the bindings of the turn share one commit. */
+const DECISIONS_PER_TURN = 100
+
+/** Binds pods to nodes. Source: pkg/scheduler/scheduler.go, schedule_one.go, eventhandlers.go. */
+export function createScheduler(context: ComponentContext, { name = "default-scheduler", observer }: SchedulerConfig = {}): Scheduler {
+  const { client, informers, clock, random } = context
+  const log = context.log.child({ component: "scheduler" })
+  const events = createEventRecorder({ client, clock, log }, name)
+  const cache = new Cache()
+  const plugins = defaultPlugins(cache.imageNodes, (name) => informers.of(Namespace).get(name)?.metadata.labels)
+  const nominated = new Map<string, Pod[]>()
+  const placement: Placement = { cache, plugins, random, nominated }
+  const queue = new SchedulingQueue(clock, pluginsOf(plugins), () => wake())
+  const diagnoses = new Map<string, Diagnosis>()
+  const binding = new Set<Promise<void>>()
+  let unsubscribe: (() => void)[] = []
+  let running = false
+  let awake = false
+  let startAt = 0
+
+  function wake(): void {
+    if (awake || !running) return
+    awake = true
+    clock.afterTurn(work)
+  }
+
+  function work(): void {
+    awake = false
+    for (let i = 0; running && i < DECISIONS_PER_TURN; i++) {
+      const queued = queue.pop()
+      if (queued === undefined) {
+        observer?.pending(queue.sizes)
+        return
+      }
+      scheduleOne(queued)
+    }
+    observer?.pending(queue.sizes)
+    wake()
+  }
+
+  function scheduleOne(queued: QueuedPod): void {
+    const { pod } = queued
+    if (pod.metadata.deletionTimestamp !== undefined || cache.isAssumed(pod)) return queue.done(pod)
+    const started = clock.monotonic()
+    const { outcome, looked } = findNode(pod, placement, startAt)
+    startAt = cache.nodes.size === 0 ? 0 : (startAt + looked) % cache.nodes.size
+    if ("node" in outcome) {
+      cache.assume(pod, outcome.node)
+      diagnoses.delete(pod.metadata.uid ?? "")
+      inBackground(bind(queued, outcome.node, started))
+    } else {
+      diagnoses.set(pod.metadata.uid ?? "", outcome.diagnosis)
+      observer?.attempted("unschedulable", clock.monotonic() - started)
+      inBackground(refuse(queued, outcome.diagnosis, outcome.plugins))
+    }
+  }
+
+  async function bind(queued: QueuedPod, node: string, started: number): Promise<void> {
+    const { pod } = queued
+    try {
+      await client.createSubresource(Pod, pod.metadata, "binding", {
+        apiVersion: "v1", kind: "Binding", metadata: { name: pod.metadata.name, namespace: pod.metadata.namespace, uid: pod.metadata.uid }, target: { kind: "Node", name: node },
+      })
+      queue.done(pod)
+      observer?.attempted("scheduled", clock.monotonic() - started)
+      observer?.placed(queued.attempts)
+      promise(pod, undefined)
+      events.event(pod, "Normal", "Scheduled", `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${node}`)
+    } catch (err) {
+      cache.forget(pod)
+      if (!running || isNotFound(err)) return queue.done(pod)
+      observer?.attempted("error", clock.monotonic() - started)
+      log.warn("Binding failed; will retry", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, node, err })
+      queue.failed(queued, new Set())
+      // Others may have been kept out by a pod that now is not there.
+      queue.moveOn({ action: "AssignedPod/Delete", object: pod })
+    }
+  }
+
+  /** Tells why the pod fits nowhere, makes room by preemption where that helps, and lets it wait. */
+  async function refuse(queued: QueuedPod, diagnosis: Diagnosis, refusing: ReadonlySet<string>): Promise<void> {
+    const { pod } = queued
+    const preemption = findVictims(pod, diagnosis, placement, informers.of(PodDisruptionBudget).list(pod.metadata.namespace))
+    const message = diagnosisMessage(diagnosis, "message" in preemption ? preemption.message : "")
+    const node = "candidate" in preemption ? preemption.candidate.node : undefined
+    events.event(pod, "Warning", "FailedScheduling", message)
+    try {
+      if ("candidate" in preemption) {
+        promise(pod, preemption.candidate.node)
+        for (const victim of preemption.candidate.victims) await evict(victim, pod, preemption.candidate.node)
+      }
+      await writeRefusal(pod, message, node)
+    } catch (err) {
+      if (running && !isNotFound(err)) log.warn("Could not write why a pod was not scheduled", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err })
+    }
+    if (running) queue.failed(queued, refusing)
+  }
+
+  async function writeRefusal(pod: Pod, message: string, node: string | undefined): Promise<void> {
+    const before = podCondition(pod, "PodScheduled")
+    if (before?.status === "False" && before.message === message && (node === undefined || pod.status.nominatedNodeName === node)) return
+    const condition = {
+      type: "PodScheduled", status: "False", reason: "Unschedulable", message,
+      lastTransitionTime: before?.status === "False" ? before.lastTransitionTime : timestamp(clock),
+    }
+    await client.patch(Pod, pod.metadata, {
+      type: "strategic",
+      body: { metadata: { uid: pod.metadata.uid }, status: { conditions: [condition], ...(node === undefined ? {} : { nominatedNodeName: node }) } },
+    }, { subresource: "status" })
+  }
+
+  async function evict(victim: Pod, pod: Pod, node: string): Promise<void> {
+    if (victim.metadata.deletionTimestamp !== undefined) return
+    const who = `${pod.metadata.namespace}/${pod.metadata.name}`
+    events.event(victim, "Normal", "Preempted", `Preempted by pod ${pod.metadata.uid} on node ${node}`)
+    try {
+      await client.patch(Pod, victim.metadata, {
+        type: "strategic",
+        body: { status: { conditions: [{ type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler", message: `${name}: preempting to accommodate a higher priority pod`, lastTransitionTime: timestamp(clock) }] } },
+      }, { subresource: "status" })
+      await client.delete(Pod, victim.metadata, victim.metadata.uid === undefined ? {} : { preconditions: { uid: victim.metadata.uid } })
+      log.info("Preempted pod", { victim: `${victim.metadata.namespace}/${victim.metadata.name}`, for: who, node })
+    } catch (err) {
+      if (!isNotFound(err)) throw err
+    }
+  }
+
+  /** Notes or takes back that room on a node is meant for a pod. */
+  function promise(pod: Pod, node: string | undefined): void {
+    for (const [other, pods] of nominated) {
+      const left = pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid)
+      if (left.length === 0) nominated.delete(other)
+      else if (left.length !== pods.length) nominated.set(other, left)
+    }
+    if (node !== undefined) nominated.set(node, [...(nominated.get(node) ?? []), pod])
+  }
+
+  function inBackground(task: Promise<void>): void {
+    binding.add(task)
+    void task.finally(() => binding.delete(task))
+  }
+
+  const mine = (pod: Pod): boolean => pod.spec.schedulerName === name
+  const waits = (pod: Pod): boolean => !pod.spec.nodeName && !isPodTerminal(pod) && mine(pod)
+  const moveOn = (actions: readonly ClusterAction[], object: unknown) => {
+    for (const action of actions) queue.moveOn({ action, object })
+  }
+
+  function podChanged(pod: Pod, old: Pod | undefined): void {
+    if (waits(pod)) {
+      if (pod.metadata.deletionTimestamp !== undefined) return dropWaiting(pod)
+      if (old === undefined) queue.add(pod)
+      else if (!cache.isAssumed(pod)) queue.update(pod, old)
+      if (pod.status.nominatedNodeName && old?.status.nominatedNodeName !== pod.status.nominatedNodeName) promise(pod, pod.status.nominatedNodeName)
+      return
+    }
+    if (old !== undefined && waits(old)) dropWaiting(pod)
+    if (pod.spec.nodeName) {
+      cache.setPod(pod)
+      moveOn(podActions(pod, old), pod)
+    }
+  }
+
+  function dropWaiting(pod: Pod): void {
+    if (!cache.isAssumed(pod)) queue.delete(pod)
+    diagnoses.delete(pod.metadata.uid ?? "")
+    promise(pod, undefined)
+  }
+
+  function podGone(pod: Pod): void {
+    if (waits(pod)) dropWaiting(pod)
+    const counted = pod.spec.nodeName !== undefined && pod.spec.nodeName !== ""
+    cache.forget(pod)
+    if (counted) moveOn(["AssignedPod/Delete"], pod)
+  }
+
+  return {
+    name: "scheduler",
+    get idle() { return queue.sizes.active === 0 && binding.size === 0 && !awake },
+    diagnosis: (pod) => diagnoses.get(pod.metadata.uid ?? ""),
+    async start(signal) {
+      const [nodes, pods, budgets] = [informers.of(Node), informers.of(Pod), informers.of(PodDisruptionBudget)]
+      await Promise.all([nodes.whenSynced(), pods.whenSynced(), budgets.whenSynced(), informers.of(Namespace).whenSynced()])
+      signal.throwIfAborted()
+      unsubscribe = [
+        nodes.on({
+          added: (node) => {
+            cache.setNode(node)
+            moveOn(["Node/Add"], node)
+          },
+          updated: (node, old) => {
+            cache.setNode(node)
+            moveOn(nodeActions(node, old), node)
+          },
+          deleted: (node) => cache.removeNode(node.metadata.name ?? ""),
+        }),
+        pods.on({ added: (pod) => podChanged(pod, undefined), updated: podChanged, deleted: podGone }),
+      ]
+      running = true
+      wake()
+    },
+    async stop() {
+      running = false
+      for (const off of unsubscribe) off()
+      unsubscribe = []
+      queue.stop()
+      await Promise.allSettled(binding)
+      await events.stop()
+    },
+  }
+}

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# `npm run check`: types, lint, and the rules of import, time and chance. Runs all three, so that one run shows everything.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+hack/setup.sh --npm-only
+
+failed=()
+[ -t 2 ] || export NO_COLOR=1
+step() {
+  local name=$1
+  shift
+  say "Checking $name"
+  "$@" || failed+=("$name")
+}
+
+# Both tools come as a small Node script that starts a native program; Bun runs the script, whatever Node is on the machine.
+step types "$bun" node_modules/typescript/bin/tsc --noEmit -p .
+step lint "$bun" node_modules/oxlint/bin/oxlint --deny-warnings --report-unused-disable-directives
+step rules "$bun" hack/rules/tree.ts
+
+[ "${#failed[@]}" = 0 ] || fail "check failed: ${failed[*]}"
+say "Checked: types, lint and rules are fine"

@@ -1,0 +1,105 @@
+/**
+ * Who may import whom (docs/architecture.md): `cmd` → `components` → `pkg`, never back; components meet only in the API; only the
+ * API server touches the store; in `pkg`, the foundation lies below the API's kinds, those below the client, that below the
+ * controller library.
+ */
+import { posix } from "node:path"
+import { importsOf, isTest } from "./source.ts"
+import type { SourceFile, Violation } from "./source.ts"
+
+/**
+ * What the folders of pkg/ above the foundation may import beside the foundation, which is every folder that is not named here
+ * (apimachinery, clock, log, oci …).
+ */
+const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
+  api: [],
+  storage: [],
+  client: ["api"],
+  component: ["api", "client"],
+  controller: ["api", "client", "component"],
+}
+
+/** pkg/testing builds whole clusters, so it may import everything but cmd; only tests import it. */
+const TESTING = "testing"
+
+/** Every import that the rules forbid, and every circle among the folders of the foundation. */
+export function importViolations(files: readonly SourceFile[]): Violation[] {
+  const violations: Violation[] = []
+  /** Of the foundation: folder → folder it imports → a place where it does. */
+  const edges = new Map<string, Map<string, { path: string; line: number }>>()
+
+  for (const { path, text } of files) {
+    for (const { specifier, line } of importsOf(text)) {
+      const forbidden = specifier.startsWith(".") ? judge(path, specifier) : undefined
+      if (forbidden !== undefined) violations.push({ path, line, ...forbidden })
+      const [from, to] = [foundationOf(path), foundationOf(resolve(path, specifier))]
+      if (!specifier.startsWith(".") || from === undefined || to === undefined || from === to || isTest(path)) continue
+      const targets = edges.get(from) ?? new Map<string, { path: string; line: number }>()
+      if (!targets.has(to)) targets.set(to, { path, line })
+      edges.set(from, targets)
+    }
+  }
+  return [...violations, ...circles(edges)]
+}
+
+const resolve = (path: string, specifier: string): string => posix.join(posix.dirname(path), specifier)
+
+/** The name of the folder under pkg/ if it belongs to the foundation. */
+function foundationOf(path: string): string | undefined {
+  const [room, name] = path.split("/")
+  return room === "pkg" && name !== undefined && name !== TESTING && !(name in ABOVE_FOUNDATION) ? name : undefined
+}
+
+function judge(path: string, specifier: string): { message: string; mend: string } | undefined {
+  const target = resolve(path, specifier)
+  const [room, name = ""] = path.split("/")
+  const [toRoom, toName = ""] = target.split("/")
+  const message = `${isTest(path) ? "a test of " : ""}${room}/${name} imports ${target}`
+
+  if (posix.extname(target) === "") return { message: `${path} imports "${specifier}" without an extension`, mend: `write "${specifier}.ts"` }
+  if (room === "cmd" || room === "hack" || room === "test") return undefined
+  if (toRoom === "hack" || toRoom === "test") {
+    return isTest(path) ? undefined : { message, mend: "the program must not depend on its tooling: move what is shared to pkg/" }
+  }
+  if (toRoom === "cmd") return { message, mend: "cmd imports components and pkg, never the other way: pass it in the context or the config" }
+  if (room === "pkg" && name === TESTING) return undefined
+  if (toRoom === "pkg" && toName === TESTING) {
+    return isTest(path) ? undefined : { message, mend: "only tests use pkg/testing: move what is shared to a folder of its own" }
+  }
+  if (room === "pkg" && toRoom === "components") return { message, mend: "components import pkg, never the other way: move what is shared to pkg/" }
+  if (room === "components" && toRoom === "components" && name !== toName) {
+    return { message, mend: "components meet only in the API: read or write an object there, or move what is shared to pkg/" }
+  }
+  if (toRoom === "pkg" && toName === "storage" && room === "components" && name !== "apiserver") {
+    return { message, mend: "only the API server touches the store: use the client and the informers of the context" }
+  }
+  if (room === "pkg" && toRoom === "pkg" && name !== toName && toName in ABOVE_FOUNDATION && !isTest(path)) {
+    const allowed = ABOVE_FOUNDATION[name] ?? []
+    if (!allowed.includes(toName)) {
+      const may = ["the foundation", ...allowed.map((folder) => `pkg/${folder}`)].join(", ")
+      return { message, mend: `pkg/${name} may import only ${may}: move the shared part down, or this file up` }
+    }
+  }
+  return undefined
+}
+
+/** The imports that close a circle, found by following them depth first. */
+function circles(edges: ReadonlyMap<string, ReadonlyMap<string, { path: string; line: number }>>): Violation[] {
+  const violations: Violation[] = []
+  const done = new Set<string>()
+  const visit = (folder: string, way: readonly string[]) => {
+    if (done.has(folder)) return
+    for (const [to, place] of edges.get(folder) ?? []) {
+      const here = [...way, folder]
+      if (!here.includes(to)) {
+        visit(to, here)
+        continue
+      }
+      const circle = [...here.slice(here.indexOf(to)), to].map((name) => `pkg/${name}`).join(" → ")
+      violations.push({ ...place, message: `this import closes a circle: ${circle}`, mend: "move what both need into the lower folder, or into one of its own" })
+    }
+    done.add(folder)
+  }
+  for (const folder of [...edges.keys()].sort()) visit(folder, [])
+  return violations
+}

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "bun:test"
+import { globalViolations } from "./globals.ts"
+import { importViolations } from "./imports.ts"
+
+describe("importViolations", () => {
+  const imports = (path: string, specifier: string) => importViolations([{ path, text: `import type { X } from "${specifier}"\n` }]).map(({ message }) => message)
+
+  test.each([
+    ["cmd/k3ts/context.ts", "../../components/kubelet/kubelet.ts"],
+    ["cmd/k3ts/context.ts", "../../pkg/storage/sqlite.ts"],
+    ["components/apiserver/registry/create.ts", "../../../pkg/storage/storage.ts"],
+    ["components/kubelet/volumes/secret.ts", "../kubelet.ts"],
+    ["components/kubelet/kubelet.ts", "../../pkg/controller/controller.ts"],
+    ["components/dns/dns.ts", "../../manifests/dns.yaml"],
+    ["pkg/client/client.ts", "../api/core/v1/pod.ts"],
+    ["pkg/api/scheme.ts", "../apimachinery/resource.ts"],
+    ["pkg/controller/controller.ts", "../client/client.ts"],
+    ["pkg/testing/cluster.ts", "../../components/scheduler/scheduler.ts"],
+    ["pkg/log/log.ts", "../clock/clock.ts"],
+    ["components/dns/dns.test.ts", "../../pkg/testing/testing.ts"],
+    ["components/dns/dns.test.ts", "../../hack/images.ts"],
+    ["pkg/client/client.test.ts", "../storage/memory.ts"],
+    ["test/e2e/pod.test.ts", "../../components/kubelet/kubelet.ts"],
+    ["pkg/log/log.ts", "@scope/package"],
+  ])("allows %s to import %s", (path, specifier) => {
+    expect(imports(path, specifier)).toEqual([])
+  })
+
+  test.each([
+    ["components/kubelet/kubelet.ts", "../../cmd/k3ts/main.ts", "components/kubelet imports cmd/k3ts/main.ts"],
+    ["components/kubelet/kubelet.ts", "../scheduler/queue.ts", "components/kubelet imports components/scheduler/queue.ts"],
+    ["components/kubelet/kubelet.test.ts", "../scheduler/queue.ts", "a test of components/kubelet imports components/scheduler/queue.ts"],
+    ["components/scheduler/cache.ts", "../../pkg/storage/memory.ts", "components/scheduler imports pkg/storage/memory.ts"],
+    ["components/dns/dns.ts", "../../pkg/testing/testing.ts", "components/dns imports pkg/testing/testing.ts"],
+    ["components/dns/dns.ts", "../../hack/images.ts", "components/dns imports hack/images.ts"],
+    ["pkg/log/log.ts", "../../components/dns/dns.ts", "pkg/log imports components/dns/dns.ts"],
+    ["pkg/apimachinery/resource.ts", "../api/scheme.ts", "pkg/apimachinery imports pkg/api/scheme.ts"],
+    ["pkg/oci/image.ts", "../client/client.ts", "pkg/oci imports pkg/client/client.ts"],
+    ["pkg/api/scheme.ts", "../storage/storage.ts", "pkg/api imports pkg/storage/storage.ts"],
+    ["pkg/storage/storage.ts", "../api/scheme.ts", "pkg/storage imports pkg/api/scheme.ts"],
+    ["pkg/client/client.ts", "../controller/controller.ts", "pkg/client imports pkg/controller/controller.ts"],
+    ["pkg/controller/controller.ts", "../storage/storage.ts", "pkg/controller imports pkg/storage/storage.ts"],
+    ["pkg/log/log.ts", "./fields", 'pkg/log/log.ts imports "./fields" without an extension'],
+  ])("forbids %s to import %s", (path, specifier, message) => {
+    expect(imports(path, specifier)).toEqual([message])
+  })
+
+  test("forbids folders of the foundation to import each other in a circle", () => {
+    // given clock → metrics → log → clock
+    const files = [
+      { path: "pkg/clock/clock.ts", text: 'import { a } from "../metrics/metrics.ts"' },
+      { path: "pkg/metrics/metrics.ts", text: 'import { b } from "../log/log.ts"' },
+      { path: "pkg/log/log.ts", text: '\nimport { c } from "../clock/clock.ts"' },
+    ]
+
+    // then the import that closes it is named
+    expect(importViolations(files)).toMatchObject([
+      { path: "pkg/log/log.ts", line: 2, message: "this import closes a circle: pkg/clock → pkg/metrics → pkg/log → pkg/clock" },
+    ])
+  })
+})
+
+describe("globalViolations", () => {
+  const uses = (text: string, path = "components/kubelet/kubelet.ts") => globalViolations([{ path, text }]).map(({ message }) => message)
+
+  test.each([
+    ["const a = Date.now()", "uses Date.now"],
+    ["const a = new Date()", "uses new Date()"],
+    ["const a = new Date", "uses new Date"],
+    ["setTimeout(run, 5)", "uses setTimeout"],
+    ["globalThis.setTimeout(() => run(), 5)", "uses globalThis.setTimeout"],
+    ["setInterval(run, 5)", "uses setInterval"],
+    ["setImmediate(run)", "uses setImmediate"],
+    ["fetch(url, { signal: AbortSignal.timeout(5) })", "uses AbortSignal.timeout"],
+    ["const a = performance.now()", "uses performance.now"],
+    ["const a = process.hrtime.bigint()", "uses process.hrtime"],
+    ["const a = Math.random()", "uses Math.random"],
+    ["const a = crypto.randomUUID()", "uses randomUUID"],
+    ["const a = crypto.getRandomValues(b)", "uses getRandomValues"],
+    ["const a = `${Date.now()}`", "uses Date.now"],
+    ["const a = Bun.file(b)", "uses Bun."],
+    ['import { Database } from "bun:sqlite"', 'imports "bun:sqlite"'],
+    ['import { setTimeout } from "node:timers/promises"', 'imports "node:timers/promises"'],
+    ['import { performance } from "node:perf_hooks"', 'imports "node:perf_hooks"'],
+  ])("forbids %p", (text, message) => {
+    expect(uses(text)).toEqual([message])
+  })
+
+  test.each([
+    "const a = new Date(clock.now())",
+    "const a: Date = parse(b)",
+    "clock.setTimeout(run, 5)",
+    "socket.setTimeout(0)",
+    "interface Clock { setTimeout(run: () => void, ms: number): Timer }",
+    "const clock = { setTimeout: (run, ms) => arm(run, ms) }",
+    "// not Date.now()",
+    'const message = "Math.random() is not allowed"',
+    "const a = random.next()",
+  ])("allows %p", (text) => {
+    expect(uses(text)).toEqual([])
+  })
+
+  test("allows the clock to read the time, pkg/runtime to use Bun, pkg/pki to make keys, and tests to do all of it", () => {
+    expect(uses("const a = Date.now()", "pkg/clock/real.ts")).toEqual([])
+    expect(uses("const a = Bun.listen(b)", "pkg/runtime/listen.ts")).toEqual([])
+    expect(uses("const a = randomBytes(20)", "pkg/pki/certificate.ts")).toEqual([])
+    expect(uses('import { test } from "bun:test"\nconst a = Date.now()', "pkg/log/log.test.ts")).toEqual([])
+  })
+
+  test("allows the command line to ask for the time, but not to use Bun", () => {
+    expect(uses("const a = Date.now()", "cmd/k3ts/context.ts")).toEqual([])
+    expect(uses("Bun.serve(a)", "cmd/k3ts/context.ts")).toEqual(["uses Bun."])
+  })
+})

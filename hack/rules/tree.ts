@@ -1,0 +1,31 @@
+/** All rules on all of our sources. `bun hack/rules/tree.ts` prints what breaks them and ends with 1 if anything does. */
+import { readdirSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { globalViolations } from "./globals.ts"
+import { importViolations } from "./imports.ts"
+import type { SourceFile, Violation } from "./source.ts"
+
+const ROOT = resolve(import.meta.dirname, "../..")
+const ROOMS = ["cmd", "components", "pkg", "test", "hack"]
+
+/** The TypeScript files of the repository. */
+export function sourceFiles(): SourceFile[] {
+  return readdirSync(ROOT)
+    .filter((room) => ROOMS.includes(room))
+    .flatMap((room) => readdirSync(join(ROOT, room), { recursive: true, encoding: "utf8" }).map((name) => `${room}/${name}`))
+    .filter((path) => path.endsWith(".ts"))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }))
+}
+
+export const ruleViolations = (files: readonly SourceFile[]): Violation[] => [...importViolations(files), ...globalViolations(files)]
+
+export const describeViolation = ({ path, line, message, mend }: Violation): string => `${path}:${line}: ${message}; ${mend}`
+
+if (import.meta.main) {
+  const files = sourceFiles()
+  const violations = ruleViolations(files)
+  for (const violation of violations) console.error(describeViolation(violation))
+  console.error(violations.length === 0 ? `The rules of import, time and chance hold in ${files.length} files` : `${violations.length} broken rules`)
+  if (violations.length > 0) process.exit(1)
+}

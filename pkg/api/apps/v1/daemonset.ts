@@ -1,0 +1,72 @@
+import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { LabelSelector } from "../../../apimachinery/meta.ts"
+import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
+import { PodTemplateSpec } from "../../core/v1/podtemplate.ts"
+import { labelsText, selectorText, templateColumns } from "../../core/v1/template-columns.ts"
+import { daemonSetStrategyDefaults } from "./strategy-defaults.ts"
+import { selectorIsFixed, validateDaemonSetSpec } from "./workload-validation.ts"
+
+export const RollingUpdateDaemonSet = message("apps.v1.RollingUpdateDaemonSet", "How pods are replaced step by step.", {
+  maxUnavailable: f.intOrString(1, "On how many nodes the pod may be missing: a number, or a percentage rounded up."),
+  maxSurge: f.intOrString(2, "On how many nodes a new pod may run beside the old: a number, or a percentage rounded up."),
+})
+export interface RollingUpdateDaemonSet extends ObjectOf<typeof RollingUpdateDaemonSet> {}
+
+export const DaemonSetUpdateStrategy = message("apps.v1.DaemonSetUpdateStrategy", "How old pods are replaced by new ones.", {
+  type: f.string(1, "RollingUpdate, or OnDelete, which waits until someone deletes the old pods.").enum("RollingUpdate", "OnDelete").default("RollingUpdate"),
+  rollingUpdate: f.message(2, RollingUpdateDaemonSet, "Only for RollingUpdate."),
+}, { defaults: daemonSetStrategyDefaults })
+export interface DaemonSetUpdateStrategy extends ObjectOf<typeof DaemonSetUpdateStrategy> {}
+
+export const DaemonSetSpec = message("apps.v1.DaemonSetSpec", "Which pod is wanted on every node.", {
+  selector: f.message(1, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.").required(),
+  template: f.message(2, PodTemplateSpec, "What the pods look like.").required(),
+  updateStrategy: f.message(3, DaemonSetUpdateStrategy, "How old pods are replaced.").always(),
+  minReadySeconds: f.int32(4, "Seconds a pod must be ready to count as available.").min(0),
+  revisionHistoryLimit: f.int32(6, "How many old revisions are kept.").min(0).default(10).pointer(),
+})
+export interface DaemonSetSpec extends ObjectOf<typeof DaemonSetSpec> {}
+
+export const DaemonSetCondition = message("apps.v1.DaemonSetCondition", "One aspect of a daemon set's present state.", {
+  type: f.string(1, "Name of the aspect.").required(),
+  status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
+  lastTransitionTime: f.time(3, "When the status last changed."),
+  reason: f.string(4, "Reason of the last change, one word in CamelCase."),
+  message: f.string(5, "The reason in words."),
+})
+export interface DaemonSetCondition extends ObjectOf<typeof DaemonSetCondition> {}
+
+export const DaemonSetStatus = message("apps.v1.DaemonSetStatus", "What the controller has seen.", {
+  currentNumberScheduled: f.int32(1, "Nodes that run the pod and should.").default(0).printZero(),
+  numberMisscheduled: f.int32(2, "Nodes that run the pod and should not.").default(0).printZero(),
+  desiredNumberScheduled: f.int32(3, "Nodes that should run the pod.").default(0).printZero(),
+  numberReady: f.int32(4, "Nodes on which the pod is ready.").default(0).printZero(),
+  observedGeneration: f.int64(5, "Generation that the controller has acted on."),
+  updatedNumberScheduled: f.int32(6, "Nodes that run the present version."),
+  numberAvailable: f.int32(7, "Nodes on which the pod is available."),
+  numberUnavailable: f.int32(8, "Nodes that want for an available pod."),
+  collisionCount: f.int32(9, "Counts name collisions of new revisions.").pointer(),
+  conditions: f.list(10, DaemonSetCondition, "Present state, aspect by aspect.").listMap("type").merge("type"),
+})
+export interface DaemonSetStatus extends ObjectOf<typeof DaemonSetStatus> {}
+
+export const DaemonSet = defineResource({
+  group: "apps", version: "v1", kind: "DaemonSet", plural: "daemonsets", shortNames: ["ds"], categories: ["all"], scope: "Namespaced", generation: true,
+  doc: "Keeps a pod running on every node, or on every node of a kind.",
+  columns: [
+    { name: "Desired", type: "integer", doc: "Nodes that should run the pod.", value: (set) => set.status.desiredNumberScheduled },
+    { name: "Current", type: "integer", doc: "Nodes that run the pod and should.", value: (set) => set.status.currentNumberScheduled },
+    { name: "Ready", type: "integer", doc: "Nodes on which the pod is ready.", value: (set) => set.status.numberReady },
+    { name: "Up-to-date", type: "integer", doc: "Nodes that run the present version.", value: (set) => set.status.updatedNumberScheduled ?? 0 },
+    { name: "Available", type: "integer", doc: "Nodes on which the pod is available.", value: (set) => set.status.numberAvailable ?? 0 },
+    { name: "Node Selector", type: "string", doc: "Labels that the nodes must have.", value: (set) => labelsText(set.spec.template.spec.nodeSelector) },
+    ...templateColumns<KubeObject & { readonly spec: DaemonSetSpec }>((set) => set.spec.template.spec, (set) => selectorText(set.spec.selector)),
+  ],
+  subresources: { status: true },
+  validate: ({ spec }, old) => (spec === old?.spec ? [] : validateDaemonSetSpec(spec)),
+  validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
+}, {
+  spec: f.message(2, DaemonSetSpec, "Which pod is wanted.").always(),
+  status: f.message(3, DaemonSetStatus, "What the controller has seen.").always(),
+})
+export type DaemonSet = ObjectOfResource<typeof DaemonSet>

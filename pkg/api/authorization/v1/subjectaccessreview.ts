@@ -1,0 +1,35 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { invalidValue } from "../../../apimachinery/field-errors.ts"
+import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { NonResourceAttributes, questionFaults, ResourceAttributes, SubjectAccessReviewStatus } from "./attributes.ts"
+
+/** Source: k8s.io/api authorization/v1/types.go, pkg/apis/authorization/validation. */
+
+export const SubjectAccessReviewSpec = message("authorization.v1.SubjectAccessReviewSpec", "Whether who may do what.", {
+  resourceAttributes: f.message(1, ResourceAttributes, "The request, for a resource."),
+  nonResourceAttributes: f.message(2, NonResourceAttributes, "The request, for any other path."),
+  user: f.string(3, "Name of the user."),
+  groups: f.list(4, e.string, "Groups of the user.").atomic(),
+  extra: f.map(5, e.listOf(e.string), "More that an authenticator would know of the user."),
+  uid: f.string(6, "Tells users of the same name apart."),
+})
+export interface SubjectAccessReviewSpec extends ObjectOf<typeof SubjectAccessReviewSpec> {}
+
+const fields = {
+  spec: f.message(2, SubjectAccessReviewSpec, "Whether who may do what.").always().printZero(),
+  status: f.message(3, SubjectAccessReviewStatus, "The answer.").always(),
+}
+export interface SubjectAccessReview extends ObjectFor<typeof fields> {}
+
+export const SubjectAccessReview = defineResource({
+  group: "authorization.k8s.io", version: "v1", kind: "SubjectAccessReview", plural: "subjectaccessreviews", scope: "Cluster", verbs: ["create"],
+  doc: "Asks whether a user may do something. Not stored.",
+  validate: ({ spec }) => subjectFaults(spec),
+}, fields)
+
+/** Somebody must be asked about, and something. */
+export const subjectFaults = (spec: SubjectAccessReviewSpec): readonly Cause[] => [
+  ...questionFaults(spec),
+  ...(!spec.user && (spec.groups ?? []).length === 0 ? [invalidValue("spec.user", spec.user ?? "", "at least one of user or group must be specified")] : []),
+]

@@ -1,0 +1,52 @@
+import type { ObjectMeta } from "../../../apimachinery/meta.ts"
+import type { JobSpec } from "./job.ts"
+
+interface JobView {
+  readonly metadata: ObjectMeta
+  readonly spec: JobSpec
+}
+const NO_LIMIT = 2 ** 31 - 1
+
+/** Defaults of jobs alone, which the templates of cron jobs do not get. Source: SetDefaults_Job in pkg/apis/batch/v1/defaults.go. */
+export function jobDefaults<J extends JobView>(job: J): J {
+  const { metadata, spec } = job
+  const labels = spec.template?.metadata.labels
+  const needsLabels = labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0
+  const full = spec.parallelism !== undefined && spec.backoffLimit !== undefined && spec.completionMode !== undefined && spec.suspend !== undefined && spec.podReplacementPolicy !== undefined
+  if (full && !needsLabels) return job
+  const once = spec.completions === undefined && spec.parallelism === undefined
+  return {
+    ...job,
+    metadata: needsLabels ? { ...metadata, labels } : metadata,
+    spec: {
+      ...spec,
+      ...(once ? { completions: 1 } : {}),
+      parallelism: spec.parallelism ?? 1,
+      // failures are counted per index then, and the job as a whole is not to stop on them
+      backoffLimit: spec.backoffLimit ?? (spec.backoffLimitPerIndex === undefined ? 6 : NO_LIMIT),
+      completionMode: spec.completionMode ?? "NonIndexed",
+      suspend: spec.suspend ?? false,
+      podReplacementPolicy: spec.podReplacementPolicy ?? (spec.podFailurePolicy === undefined ? "TerminatingOrFailed" : "Failed"),
+    },
+  }
+}
+
+/**
+ * Labels that tie pods to their job, and the selector made of them, unless the user manages the selector. The labels without a prefix are
+ * older, and tools still look for them. Source: generateSelector in pkg/registry/batch/job/strategy.go.
+ */
+export function withGeneratedSelector<J extends JobView>(job: J): J {
+  const { metadata, spec } = job
+  const { name = "", uid = "" } = metadata
+  if (spec.manualSelector === true || spec.template === undefined) return job
+  const { template, selector } = spec
+  const made = { "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": name, "controller-uid": uid, "job-name": name }
+  return {
+    ...job,
+    spec: {
+      ...spec,
+      selector: { ...selector, matchLabels: { ...selector?.matchLabels, "batch.kubernetes.io/controller-uid": uid } },
+      template: { ...template, metadata: { ...template.metadata, labels: { ...made, ...template.metadata.labels } } },
+    },
+  }
+}

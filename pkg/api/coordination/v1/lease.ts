@@ -1,0 +1,39 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { forbiddenField, invalidValue } from "../../../apimachinery/field-errors.ts"
+import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+
+/** Source: k8s.io/api coordination/v1/types.go, pkg/apis/coordination/validation. */
+
+export const LeaseSpec = message("coordination.v1.LeaseSpec", "Who holds a lease, and for how long.", {
+  holderIdentity: f.string(1, "Who holds the lease.").pointer(),
+  leaseDurationSeconds: f.int32(2, "Seconds after renewTime from which others may take it.").pointer(),
+  acquireTime: f.microTime(3, "When the holder got it."),
+  renewTime: f.microTime(4, "When the holder last renewed it."),
+  leaseTransitions: f.int32(5, "How often the holder changed.").pointer(),
+  strategy: f.string(6, "How the holder is chosen, in coordinated leader election.").pointer(),
+  preferredHolder: f.string(7, "Who should be the next holder.").pointer(),
+})
+export interface LeaseSpec extends ObjectOf<typeof LeaseSpec> {}
+
+const fields = {
+  spec: f.message(2, LeaseSpec, "Who holds the lease.").always(),
+}
+export interface Lease extends ObjectFor<typeof fields> {}
+
+export const Lease = defineResource({
+  group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", scope: "Namespaced",
+  doc: "Held by one at a time: for heartbeats and leader election.",
+  highChurn: true,
+  allowCreateOnUpdate: true,
+  columns: [{ name: "Holder", type: "string", doc: "Who holds the lease.", value: ({ spec }) => spec.holderIdentity ?? "" }],
+  validate: ({ spec }) => leaseFaults(spec),
+}, fields)
+
+function leaseFaults({ leaseDurationSeconds, leaseTransitions, preferredHolder, strategy }: LeaseSpec): readonly Cause[] {
+  const causes: Cause[] = []
+  if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0) causes.push(invalidValue("spec.leaseDurationSeconds", leaseDurationSeconds, "must be greater than 0"))
+  if (leaseTransitions !== undefined && leaseTransitions < 0) causes.push(invalidValue("spec.leaseTransitions", leaseTransitions, "must be greater than or equal to 0"))
+  if (preferredHolder !== undefined && preferredHolder !== "" && !strategy) causes.push(forbiddenField("spec.preferredHolder", "may only be specified when `strategy` is defined"))
+  return causes
+}

@@ -1,0 +1,81 @@
+import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import type { Cause } from "../../../apimachinery/errors.ts"
+import type { ObjectMeta } from "../../../apimachinery/meta.ts"
+import { at, invalidValue } from "../../../apimachinery/field-errors.ts"
+import { isDNS1123Label, isQualifiedName } from "../../../apimachinery/names.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+
+/** Source: k8s.io/api core/v1/types.go, pkg/registry/core/namespace/strategy.go, ValidateNamespace in pkg/apis/core/validation. */
+
+/** The finalizer of the namespace controller; the only one in spec.finalizers that is not somebody's own. */
+export const FINALIZER_KUBERNETES = "kubernetes"
+/** Carries the namespace's name, so that selectors can pick namespaces by name. */
+const NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
+
+export const NamespaceSpec = message("core.v1.NamespaceSpec", "What is wanted of a namespace.", {
+  finalizers: f.list(1, e.string, "Who must agree before the namespace is removed.").atomic(),
+})
+export interface NamespaceSpec extends ObjectOf<typeof NamespaceSpec> {}
+
+export const NamespaceCondition = message("core.v1.NamespaceCondition", "One aspect of a namespace's state.", {
+  type: f.string(1, "Name of the aspect.").required(),
+  status: f.string(2, "True, False or Unknown.").required(),
+  lastTransitionTime: f.time(4, "When the status last changed."),
+  reason: f.string(5, "Reason of the last change, one word."),
+  message: f.string(6, "The reason in words."),
+})
+export interface NamespaceCondition extends ObjectOf<typeof NamespaceCondition> {}
+
+export const NamespaceStatus = message("core.v1.NamespaceStatus", "The present state of a namespace.", {
+  phase: f.string(1, "Active, or Terminating once it is being deleted.").enum("Active", "Terminating"),
+  conditions: f.list(2, NamespaceCondition, "Aspects of the state; the namespace controller says here what holds a deletion up.").listMap("type").merge("type"),
+})
+export interface NamespaceStatus extends ObjectOf<typeof NamespaceStatus> {}
+
+const fields = {
+  spec: f.message(2, NamespaceSpec, "What is wanted of the namespace.").always(),
+  status: f.message(3, NamespaceStatus, "The present state of the namespace.").always(),
+}
+export interface Namespace extends ObjectFor<typeof fields> {}
+
+export const Namespace = defineResource({
+  group: "", version: "v1", kind: "Namespace", plural: "namespaces", shortNames: ["ns"], scope: "Cluster",
+  doc: "A scope for names: objects in different namespaces may have the same name.",
+  verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
+  subresources: {
+    status: {
+      validateUpdate: (ns) => {
+        const deleted = ns.metadata.deletionTimestamp !== undefined
+        if (deleted === (ns.status.phase === "Terminating")) return []
+        return [invalidValue("status.Phase", ns.status.phase ?? "", deleted ? "may only be 'Terminating' if `deletionTimestamp` is not empty" : "may only be 'Active' if `deletionTimestamp` is empty")]
+      },
+    },
+    other: { finalize: { verbs: ["update"], kind: "Namespace" } },
+  },
+  columns: [{ name: "Status", type: "string", doc: "Phase of the namespace.", value: (ns) => ns.status.phase }],
+  fieldSelectors: { "status.phase": (ns) => ns.status.phase ?? "", name: (ns) => ns.metadata.name ?? "" },
+  validateName: isDNS1123Label,
+  prepareForCreate: (ns): Namespace => {
+    const finalizers = ns.spec.finalizers ?? []
+    return {
+      ...ns,
+      metadata: named(ns.metadata),
+      spec: { ...ns.spec, finalizers: finalizers.includes(FINALIZER_KUBERNETES) ? finalizers : [...finalizers, FINALIZER_KUBERNETES] },
+      status: { phase: "Active" },
+    }
+  },
+  prepareForUpdate: (ns, old) => ({ ...ns, metadata: named(ns.metadata), spec: { ...ns.spec, finalizers: old.spec.finalizers } }),
+  validate: (ns) => (ns.spec.finalizers ?? []).flatMap((finalizer, i) => finalizerFaults(at("spec.finalizers", i), finalizer)),
+}, fields)
+
+const named = (metadata: ObjectMeta): ObjectMeta =>
+  metadata.name === undefined || metadata.labels?.[NAMESPACE_NAME_LABEL] === metadata.name ? metadata : { ...metadata, labels: { ...metadata.labels, [NAMESPACE_NAME_LABEL]: metadata.name } }
+
+/** A finalizer is a qualified name; without a `/` only the ones Kubernetes knows are allowed. */
+function finalizerFaults(field: string, finalizer: string): readonly Cause[] {
+  const wrong = isQualifiedName(finalizer)
+  if (wrong !== undefined) return [invalidValue(field, finalizer, wrong)]
+  if (!finalizer.includes("/") && ![FINALIZER_KUBERNETES, "orphan", "foregroundDeletion"].includes(finalizer))
+    return [invalidValue(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified")]
+  return []
+}

@@ -1,0 +1,96 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import { forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
+import { compareQuantities, quantity } from "../../../apimachinery/quantity.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { accessModesText } from "./accessmodes.ts"
+import { PersistentVolumeClaimSpec } from "./volumeclaim.ts"
+
+/** Source: k8s.io/api core/v1/types.go, pkg/registry/core/persistentvolumeclaim/strategy.go, ValidatePersistentVolumeClaim in pkg/apis/core/validation. */
+
+export const PersistentVolumeClaimCondition = message("core.v1.PersistentVolumeClaimCondition", "One aspect of a claim's state.", {
+  type: f.string(1, "Name of the aspect, such as Resizing.").required(),
+  status: f.string(2, "True, False or Unknown.").required(),
+  lastProbeTime: f.time(3, "When it was last looked at."),
+  lastTransitionTime: f.time(4, "When the status last changed."),
+  reason: f.string(5, "Reason of the last change, one word."),
+  message: f.string(6, "The reason in words."),
+})
+export interface PersistentVolumeClaimCondition extends ObjectOf<typeof PersistentVolumeClaimCondition> {}
+
+export const ModifyVolumeStatus = message("core.v1.ModifyVolumeStatus", "How far a change of the volume's attributes is.", {
+  targetVolumeAttributesClassName: f.string(1, "Class that is being put in place."),
+  status: f.string(2, "Pending, InProgress or Infeasible.").required(),
+})
+export interface ModifyVolumeStatus extends ObjectOf<typeof ModifyVolumeStatus> {}
+
+export const PersistentVolumeClaimStatus = message("core.v1.PersistentVolumeClaimStatus", "The present state of a claim.", {
+  phase: f.string(1, "Whether the claim is bound.").default("Pending").enum("Pending", "Bound", "Lost"),
+  accessModes: f.list(2, e.string, "How the bound volume can be used.").atomic(),
+  capacity: f.map(3, e.quantity, "Size of the bound volume."),
+  conditions: f.list(4, PersistentVolumeClaimCondition, "Aspects of the state.").listMap("type").merge("type"),
+  allocatedResources: f.map(5, e.quantity, "Size that is set aside while the volume grows."),
+  allocatedResourceStatuses: f.map(7, e.string, "How far the growing of each resource is."),
+  currentVolumeAttributesClassName: f.string(8, "Class of attributes in force.").pointer(),
+  modifyVolumeStatus: f.message(9, ModifyVolumeStatus, "How far a change of attributes is."),
+})
+export interface PersistentVolumeClaimStatus extends ObjectOf<typeof PersistentVolumeClaimStatus> {}
+
+const fields = {
+  spec: f.message(2, PersistentVolumeClaimSpec, "What is asked of a volume.").always(),
+  status: f.message(3, PersistentVolumeClaimStatus, "The present state of the claim.").always(),
+}
+export interface PersistentVolumeClaim extends ObjectFor<typeof fields> {}
+
+export const PersistentVolumeClaim = defineResource({
+  group: "", version: "v1", kind: "PersistentVolumeClaim", plural: "persistentvolumeclaims", shortNames: ["pvc"], scope: "Namespaced",
+  doc: "A request for storage, bound to a PersistentVolume.",
+  subresources: { status: true },
+  columns: [
+    { name: "Status", type: "string", doc: "State.", value: ({ metadata, status }) => (metadata.deletionTimestamp === undefined ? status.phase : "Terminating") },
+    { name: "Volume", type: "string", doc: "Volume it is bound to.", value: ({ spec }) => spec.volumeName ?? "" },
+    { name: "Capacity", type: "string", doc: "Size of the volume.", value: ({ spec, status }) => (spec.volumeName ? (status.capacity?.["storage"] ?? "0") : "") },
+    { name: "Access Modes", type: "string", doc: "How the volume can be used.", value: ({ spec, status }) => (spec.volumeName ? accessModesText(status.accessModes) : "") },
+    { name: "StorageClass", type: "string", doc: "Class.", value: ({ metadata, spec }) => spec.storageClassName ?? metadata.annotations?.["volume.beta.kubernetes.io/storage-class"] ?? "" },
+    { name: "VolumeAttributesClass", type: "string", doc: "Class of attributes.", value: ({ spec }) => spec.volumeAttributesClassName || "<unset>" },
+    { name: "VolumeMode", type: "string", priority: 1, doc: "Filesystem or raw block device.", value: ({ spec }) => spec.volumeMode },
+  ],
+  prepareForCreate: (claim): PersistentVolumeClaim => ({ ...claim, status: { phase: "Pending" } }),
+  validate: ({ spec }) => claimSpecFaults(spec, "spec"),
+  validateUpdate: ({ spec, status }, old) => changeFaults(spec, old.spec, status.phase === "Bound"),
+}, fields)
+
+/** Faults of a claim or of a claim template at a path. */
+function claimSpecFaults(spec: PersistentVolumeClaimSpec, path: string): readonly Cause[] {
+  const causes: Cause[] = []
+  const { accessModes = [], resources, storageClassName } = spec
+  if (accessModes.length === 0) causes.push(required(`${path}.accessModes`, "at least 1 access mode is required"))
+  if (accessModes.includes("ReadWriteOncePod") && accessModes.length > 1) causes.push(forbiddenField(`${path}.accessModes`, "may not use ReadWriteOncePod with other access modes"))
+  if (spec.selector !== undefined) causes.push(...labelSelectorFaults(`${path}.selector`, spec.selector))
+  const size = resources.requests?.["storage"]
+  if (size === undefined) causes.push(required(`${path}.resources[storage]`))
+  else if (quantity(size).nano <= 0n) causes.push(invalidValue(`${path}.resources[storage]`, size, "must be greater than zero"))
+  const wrongClass = storageClassName ? isDNS1123Subdomain(storageClassName) : undefined
+  if (wrongClass !== undefined) causes.push(invalidValue(`${path}.storageClassName`, storageClassName, wrongClass))
+  return causes
+}
+
+/** Once made, a claim's spec stands: only its size may grow while bound, its class of attributes may change, and an empty class or volume be filled in. */
+function changeFaults(spec: PersistentVolumeClaimSpec, old: PersistentVolumeClaimSpec, bound: boolean): readonly Cause[] {
+  const [now, before] = [spec.resources.requests?.["storage"], old.resources.requests?.["storage"]]
+  const comparable = (claim: PersistentVolumeClaimSpec) => ({
+    ...claim,
+    volumeName: old.volumeName ? (claim.volumeName ?? "") : "",
+    storageClassName: old.storageClassName === undefined ? "" : claim.storageClassName,
+    volumeAttributesClassName: undefined,
+    resources: bound ? { ...claim.resources, requests: { ...claim.resources.requests, storage: "" } } : claim.resources,
+  })
+  if (!deepEqual(comparable(spec), comparable(old)))
+    return [forbiddenField("spec", "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims")]
+  if (now !== undefined && before !== undefined && compareQuantities(quantity(now), quantity(before)) < 0)
+    return [forbiddenField("spec.resources.requests.storage", "field can not be less than previous value")]
+  return []
+}

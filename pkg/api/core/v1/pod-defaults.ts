@@ -1,0 +1,38 @@
+import type { Container } from "./container.ts"
+import type { PodSpec } from "./podspec.ts"
+
+/**
+ * Defaults of pods alone, which templates do not get: requests follow limits, host ports follow container ports on the host network,
+ * service links are on. Gives back the very spec when nothing is to be added. Source: SetDefaults_Pod in pkg/apis/core/v1/defaults.go.
+ */
+export function defaultPodSpec(spec: PodSpec): PodSpec {
+  const adjust = (container: Container) => hostPorts(requestsFromLimits(container), spec.hostNetwork === true)
+  const containers = mapped(spec.containers, adjust)
+  const initContainers = mapped(spec.initContainers, adjust)
+  if (containers === spec.containers && initContainers === spec.initContainers && spec.enableServiceLinks !== undefined) return spec
+  return {
+    ...spec,
+    ...(containers === undefined ? {} : { containers }),
+    ...(initContainers === undefined ? {} : { initContainers }),
+    enableServiceLinks: spec.enableServiceLinks ?? true,
+  }
+}
+
+/** The list with each item changed, or the very list when none is. */
+function mapped<T>(list: readonly T[] | undefined, change: (item: T) => T): typeof list {
+  if (list === undefined) return undefined
+  const changed = list.map(change)
+  return changed.some((item, i) => item !== list[i]) ? changed : list
+}
+
+function requestsFromLimits(container: Container): Container {
+  const { limits = {}, requests = {} } = container.resources
+  const missing = Object.entries(limits).filter(([name]) => !Object.hasOwn(requests, name))
+  return missing.length === 0 ? container : { ...container, resources: { ...container.resources, requests: { ...requests, ...Object.fromEntries(missing) } } }
+}
+
+function hostPorts(container: Container, hostNetwork: boolean): Container {
+  if (!hostNetwork) return container
+  const ports = mapped(container.ports, (port) => ((port.hostPort ?? 0) === 0 ? { ...port, hostPort: port.containerPort } : port))
+  return ports === container.ports || ports === undefined ? container : { ...container, ports }
+}

@@ -1,0 +1,77 @@
+import { Buffer } from "node:buffer"
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { atKey, invalidValue, required, tooLong } from "../../../apimachinery/field-errors.ts"
+import { e, f } from "../../../apimachinery/fields.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { immutableDataFaults, keyFaults, MAX_DATA_SIZE, decodedSize } from "./configmap.ts"
+
+/** Source: pkg/registry/core/secret/strategy.go, ValidateSecret in pkg/apis/core/validation. */
+
+/** Keys that a Secret of a type must have; basic-auth needs one of its two. */
+const REQUIRED_KEYS: Readonly<Record<string, readonly string[]>> = {
+  "kubernetes.io/dockercfg": [".dockercfg"],
+  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
+  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
+  "kubernetes.io/tls": ["tls.crt", "tls.key"],
+}
+const SERVICE_ACCOUNT_TOKEN = "kubernetes.io/service-account-token"
+const SERVICE_ACCOUNT_NAME = "kubernetes.io/service-account.name"
+
+const fields = {
+  immutable: f.bool(5, "When true, the data cannot be changed any more.").pointer(),
+  data: f.map(2, e.bytes, "Confidential values by key, in base64."),
+  stringData: f.map(4, e.string, "Values as plain text, for writing only: they are put into data."),
+  type: f.string(3, "Says what the data is for, and so which keys must be there.").default("Opaque"),
+}
+export interface Secret extends ObjectFor<typeof fields> {}
+
+export const Secret = defineResource({
+  group: "", version: "v1", kind: "Secret", plural: "secrets", scope: "Namespaced",
+  doc: "Confidential data for pods: passwords, tokens, keys.",
+  columns: [
+    { name: "Type", type: "string", doc: "Type of the data.", value: (secret) => secret.type },
+    { name: "Data", type: "integer", doc: "Number of keys.", value: (secret) => Object.keys(secret.data ?? {}).length },
+  ],
+  fieldSelectors: { type: (secret) => secret.type },
+  prepareForCreate: (secret) => withStringData(secret),
+  prepareForUpdate: (secret, old) => withStringData(secret.type === "" ? { ...secret, type: old.type } : secret),
+  validate: (secret) => {
+    const data = secret.data ?? {}
+    const size = Object.values(data).reduce((sum, value) => sum + decodedSize(value), 0)
+    return [...keyFaults("data", data), ...(size > MAX_DATA_SIZE ? [tooLong("data", MAX_DATA_SIZE)] : []), ...typeFaults(secret)]
+  },
+  validateUpdate: (secret, old) => [
+    ...(secret.type === old.type ? [] : [invalidValue("type", secret.type, "field is immutable")]),
+    ...immutableDataFaults(secret, old, ["data"]),
+  ],
+}, fields)
+
+/** Moves stringData into data, where it wins. */
+function withStringData(secret: Secret): Secret {
+  const { stringData, ...rest } = secret
+  if (stringData === undefined) return secret
+  const encoded = Object.fromEntries(Object.entries(stringData).map(([key, text]) => [key, Buffer.from(text, "utf8").toString("base64")]))
+  return { ...rest, data: { ...secret.data, ...encoded } }
+}
+
+function typeFaults({ type, data = {}, metadata }: Secret): readonly Cause[] {
+  if (type === SERVICE_ACCOUNT_TOKEN)
+    return metadata.annotations?.[SERVICE_ACCOUNT_NAME] ? [] : [required(atKey("metadata.annotations", SERVICE_ACCOUNT_NAME))]
+  if (type === "kubernetes.io/basic-auth")
+    return data["username"] !== undefined || data["password"] !== undefined ? [] : [required("data[username]"), required("data[password]")]
+  return (REQUIRED_KEYS[type] ?? []).flatMap((key) => {
+    const value = data[key]
+    if (value === undefined) return [required(atKey("data", key))]
+    return key.startsWith(".docker") ? jsonFaults(atKey("data", key), value) : []
+  })
+}
+
+/** The value itself is never shown: it is secret. */
+function jsonFaults(field: string, base64: string): readonly Cause[] {
+  try {
+    JSON.parse(Buffer.from(base64, "base64").toString("utf8"))
+    return []
+  } catch (err) {
+    return [invalidValue(field, "<secret contents redacted>", err instanceof Error ? err.message : String(err))]
+  }
+}

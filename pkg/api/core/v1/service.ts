@@ -1,0 +1,332 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { at, duplicate, forbiddenField, invalidValue, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { Condition } from "../../../apimachinery/meta.ts"
+import { inRange, isCIDR, isDNS1035Label, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isPortName, isQualifiedName, isLabelValue } from "../../../apimachinery/names.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { specialAddress } from "./endpointaddress.ts"
+
+/** Source: k8s.io/api core/v1/types.go, SetDefaults_Service, pkg/registry/core/service/strategy.go, ValidateService in pkg/apis/core/validation. Addresses and node ports are allotted by the registry. */
+
+export const ClientIPConfig = message("core.v1.ClientIPConfig", "How long a client stays with a pod.", {
+  timeoutSeconds: f.int32(1, "Seconds for which a client goes to the same pod, up to a day.").pointer(),
+})
+export interface ClientIPConfig extends ObjectOf<typeof ClientIPConfig> {}
+
+export const SessionAffinityConfig = message("core.v1.SessionAffinityConfig", "Settings of session affinity.", {
+  clientIP: f.message(1, ClientIPConfig, "Settings of affinity by client address."),
+})
+export interface SessionAffinityConfig extends ObjectOf<typeof SessionAffinityConfig> {}
+
+export const ServicePort = message("core.v1.ServicePort", "A port of a Service.", {
+  name: f.string(1, "Name of the port; needed when there are several."),
+  protocol: f.string(2, "Transport protocol.").default("TCP").enum("TCP", "UDP", "SCTP"),
+  appProtocol: f.string(6, "What is spoken over the port, as a hint.").pointer(),
+  port: f.int32(3, "Number of the port on the Service's address.").required(),
+  targetPort: f.intOrString(4, "Number or name of the port of the pods; the same number when absent."),
+  nodePort: f.int32(5, "Port on every node, for NodePort and LoadBalancer."),
+})
+export interface ServicePort extends ObjectOf<typeof ServicePort> {}
+
+const DEFAULT_AFFINITY_SECONDS = 10800
+
+export const ServiceSpec = message("core.v1.ServiceSpec", "What is wanted of a Service.", {
+  ports: f.list(1, ServicePort, "Ports of the Service.").listMap("port", "protocol").merge("port"),
+  selector: f.map(2, e.string, "Labels of the pods behind the Service; without one, endpoints are managed by others.").atomic(),
+  clusterIP: f.string(3, "Virtual address, allotted when empty; `None` for a headless Service."),
+  clusterIPs: f.list(18, e.string, "Virtual addresses, one for each family; the first is clusterIP.").atomic(),
+  type: f.string(4, "How far the Service is exposed.").default("ClusterIP").enum("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
+  externalIPs: f.list(5, e.string, "Addresses from outside that nodes take traffic on for this Service.").atomic(),
+  sessionAffinity: f.string(7, "Whether a client stays with a pod.").default("None").enum("None", "ClientIP"),
+  loadBalancerIP: f.string(8, "Deprecated: wished address of the load balancer."),
+  loadBalancerSourceRanges: f.list(9, e.string, "Clients the load balancer lets in, as CIDRs.").atomic(),
+  externalName: f.string(10, "DNS name that an ExternalName Service is an alias of."),
+  externalTrafficPolicy: f.string(11, "Whether traffic from outside may go to pods of other nodes.").enum("Cluster", "Local"),
+  healthCheckNodePort: f.int32(12, "Port on which nodes tell the load balancer whether they have pods of the Service."),
+  publishNotReadyAddresses: f.bool(13, "When true, DNS also names pods that are not ready."),
+  sessionAffinityConfig: f.message(14, SessionAffinityConfig, "Settings of session affinity."),
+  ipFamilyPolicy: f.string(17, "Whether one or two address families are wanted.").enum("SingleStack", "PreferDualStack", "RequireDualStack").pointer(),
+  ipFamilies: f.list(19, e.string, "Address families of the Service.").atomic(),
+  allocateLoadBalancerNodePorts: f.bool(20, "Whether a load balancer gets node ports.").pointer(),
+  loadBalancerClass: f.string(21, "Which implementation of load balancers is to act.").pointer(),
+  internalTrafficPolicy: f.string(22, "Whether traffic from inside may go to pods of other nodes.").enum("Cluster", "Local").pointer(),
+  trafficDistribution: f.string(23, "A wish which endpoints are preferred.").pointer(),
+}, { defaults: (spec: never): object => serviceDefaults(spec) })
+export interface ServiceSpec extends ObjectOf<typeof ServiceSpec> {}
+
+export const PortStatus = message("core.v1.PortStatus", "State of a port of a load balancer.", {
+  port: f.int32(1, "Number of the port.").required(),
+  protocol: f.string(2, "Transport protocol.").required().enum("TCP", "UDP", "SCTP"),
+  error: f.string(3, "What is wrong with the port.").pointer(),
+})
+export interface PortStatus extends ObjectOf<typeof PortStatus> {}
+
+export const LoadBalancerIngress = message("core.v1.LoadBalancerIngress", "Where a load balancer takes traffic.", {
+  ip: f.string(1, "Address of the load balancer."),
+  hostname: f.string(2, "DNS name of the load balancer."),
+  ipMode: f.string(3, "VIP or Proxy: how traffic to the address arrives.").pointer(),
+  ports: f.list(4, PortStatus, "State of each port.").atomic(),
+})
+export interface LoadBalancerIngress extends ObjectOf<typeof LoadBalancerIngress> {}
+
+export const LoadBalancerStatus = message("core.v1.LoadBalancerStatus", "The present state of a load balancer.", {
+  ingress: f.list(1, LoadBalancerIngress, "Where traffic is taken.").atomic(),
+})
+export interface LoadBalancerStatus extends ObjectOf<typeof LoadBalancerStatus> {}
+
+export const ServiceStatus = message("core.v1.ServiceStatus", "The present state of a Service.", {
+  loadBalancer: f.message(1, LoadBalancerStatus, "State of the load balancer.").always(),
+  conditions: f.list(2, Condition, "Aspects of the state.").listMap("type").merge("type"),
+})
+export interface ServiceStatus extends ObjectOf<typeof ServiceStatus> {}
+
+const fields = {
+  spec: f.message(2, ServiceSpec, "What is wanted of the Service.").always(),
+  status: f.message(3, ServiceStatus, "The present state of the Service.").always(),
+}
+export interface Service extends ObjectFor<typeof fields> {}
+
+export const Service = defineResource({
+  group: "", version: "v1", kind: "Service", plural: "services", shortNames: ["svc"], categories: ["all"], scope: "Namespaced",
+  doc: "One address and name for a set of pods.",
+  subresources: { status: true, other: { proxy: { verbs: ["create", "delete", "get", "patch", "update"], kind: "ServiceProxyOptions" } } },
+  columns: [
+    { name: "Type", type: "string", doc: "How far the Service is exposed.", value: (service) => service.spec.type },
+    { name: "Cluster-IP", type: "string", doc: "Virtual address.", value: ({ spec }) => spec.clusterIPs?.[0] ?? (spec.clusterIP || undefined) },
+    { name: "External-IP", type: "string", doc: "Addresses from outside.", value: (service) => externalAddresses(service) },
+    { name: "Port(s)", type: "string", doc: "Ports, and their node ports.", value: ({ spec }) => portsText(spec.ports ?? []) },
+    { name: "Selector", type: "string", priority: 1, doc: "Labels of the pods behind it.", value: ({ spec }) => labelsText(spec.selector ?? {}) },
+  ],
+  fieldSelectors: { "spec.clusterIP": ({ spec }) => spec.clusterIP ?? "", "spec.type": ({ spec }) => spec.type },
+  validateName: isDNS1035Label,
+  allowCreateOnUpdate: true,
+  prepareForUpdate: (service, old) => ({ ...service, spec: keptAddresses(droppedByType(service.spec, old.spec), old.spec) }),
+  validate: (service) => specFaults(service.spec),
+  validateUpdate: (service, old) => addressChanges(service.spec, old.spec),
+  warnings: (service) => [
+    ...(service.spec.externalIPs ?? []).length > 0 && service.spec.type === "ExternalName" ? [`spec.externalIPs is ignored when spec.type is "ExternalName"`] : [],
+    ...service.spec.type === "ExternalName" || service.spec.clusterIP !== "None" || !service.spec.sessionAffinity || service.spec.sessionAffinity === "None" ? [] : ["spec.SessionAffinity is ignored for headless services"],
+  ],
+}, fields)
+
+/** Defaults that hang together. Source: SetDefaults_Service in pkg/apis/core/v1/defaults.go. */
+function serviceDefaults(spec: ServiceSpec): ServiceSpec {
+  const external = spec.type === "NodePort" || spec.type === "LoadBalancer"
+  const affinity = spec.sessionAffinity === "ClientIP" ? { clientIP: { timeoutSeconds: spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? DEFAULT_AFFINITY_SECONDS } } : undefined
+  return {
+    ...without(spec, spec.sessionAffinity === "None" ? "sessionAffinityConfig" : undefined),
+    ...(spec.ports === undefined ? {} : { ports: spec.ports.map((port) => (port.targetPort === undefined || port.targetPort === 0 || port.targetPort === "" ? { ...port, targetPort: port.port } : port)) }),
+    ...(affinity === undefined ? {} : { sessionAffinityConfig: affinity }),
+    ...(external && spec.externalTrafficPolicy === undefined ? { externalTrafficPolicy: "Cluster" } : {}),
+    ...(spec.type !== "ExternalName" && spec.internalTrafficPolicy === undefined ? { internalTrafficPolicy: "Cluster" } : {}),
+    ...(spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts === undefined ? { allocateLoadBalancerNodePorts: true } : {}),
+  }
+}
+
+function without<T extends object, K extends keyof T>(value: T, key: K | undefined): T {
+  if (key === undefined || value[key] === undefined) return value
+  const copy = { ...value }
+  delete copy[key]
+  return copy
+}
+
+/**
+ * What only the former type needed goes with it, unless the update changes it too: then validation says what is wrong. So a client can change
+ * nothing but the type. Source: dropTypeDependentFields in pkg/registry/core/service/strategy.go.
+ */
+function droppedByType(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  const dropped = new Set<keyof ServiceSpec>()
+  const drop = (...names: readonly (keyof ServiceSpec)[]) => {
+    for (const name of names) if (deepEqual(spec[name], old[name])) dropped.add(name)
+  }
+  if (old.type !== "ExternalName" && spec.type === "ExternalName") drop("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
+  if (exposes(old) && !exposes(spec) && (spec.externalIPs ?? []).length === 0) drop("externalTrafficPolicy")
+  if (needsHealthPort(old) && !needsHealthPort(spec)) drop("healthCheckNodePort")
+  if (old.type === "LoadBalancer" && spec.type !== "LoadBalancer") drop("allocateLoadBalancerNodePorts", "loadBalancerClass")
+  const former = new Set((old.ports ?? []).map(({ nodePort }) => nodePort))
+  const unexposed = exposes(old) && !exposes(spec) && (spec.ports ?? []).every(({ nodePort }) => !nodePort || former.has(nodePort))
+  const ports = unexposed ? spec.ports?.map((port) => without(port, "nodePort")) : undefined
+  return { ...[...dropped].reduce<ServiceSpec>((kept, name) => without(kept, name), spec), ...(ports === undefined ? {} : { ports }) }
+}
+
+/** What a client left out of an update stays: old clients know neither lists nor node ports. Source: patchAllocatedValues and normalizeClusterIPs in pkg/registry/core/service/storage. */
+function keptAddresses(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  const virtual = spec.type !== "ExternalName" && old.type !== "ExternalName"
+  const exposed = exposes(spec) && exposes(old)
+  let kept = spec
+  if (virtual && !spec.clusterIP && old.clusterIP) kept = { ...kept, clusterIP: old.clusterIP, ...((kept.clusterIPs ?? []).length === 0 ? { clusterIPs: old.clusterIPs } : {}) }
+  if (virtual && (kept.clusterIPs ?? []).length === 0 && kept.clusterIP === old.clusterIP) kept = { ...kept, clusterIPs: old.clusterIPs }
+  if (virtual && (kept.ipFamilies ?? []).length === 0) kept = { ...kept, ipFamilies: old.ipFamilies, ...(kept.ipFamilyPolicy === undefined ? { ipFamilyPolicy: old.ipFamilyPolicy } : {}) }
+  if (exposed && kept.ports !== undefined) {
+    const nodePorts = new Map((old.ports ?? []).map((port) => [`${port.protocol} ${port.port}`, port.nodePort]))
+    const taken = new Set(kept.ports.map((port) => `${port.protocol} ${port.nodePort ?? 0}`))
+    kept = {
+      ...kept,
+      ports: kept.ports.map((port) => {
+        const before = nodePorts.get(`${port.protocol} ${port.port}`)
+        return port.nodePort || !before || taken.has(`${port.protocol} ${before}`) ? port : { ...port, nodePort: before }
+      }),
+    }
+  }
+  if (needsHealthPort(spec) && needsHealthPort(old) && !spec.healthCheckNodePort) kept = { ...kept, healthCheckNodePort: old.healthCheckNodePort }
+  return kept
+}
+
+const exposes = ({ type }: ServiceSpec): boolean => type === "NodePort" || type === "LoadBalancer"
+const needsHealthPort = ({ type, externalTrafficPolicy }: ServiceSpec): boolean => type === "LoadBalancer" && externalTrafficPolicy === "Local"
+
+function specFaults(spec: ServiceSpec): readonly Cause[] {
+  const causes: Cause[] = []
+  const { type, ports = [] } = spec
+  const headless = spec.clusterIP === "None"
+  if (ports.length === 0 && !headless && type !== "ExternalName") causes.push(required("spec.ports"))
+  if (type === "LoadBalancer" && headless) causes.push(invalidValue("spec.clusterIPs[0]", "None", "may not be set to 'None' for LoadBalancer services"))
+  if (type === "NodePort" && headless) causes.push(invalidValue("spec.clusterIPs[0]", "None", "may not be set to 'None' for NodePort services"))
+  if (type === "ExternalName") {
+    if ((spec.clusterIPs ?? []).length > 0) causes.push(forbiddenField("spec.clusterIPs", "may not be set when type is 'ExternalName'"))
+    if ((spec.ipFamilies ?? []).length > 0) causes.push(forbiddenField("spec.ipFamilies", "may not be set when type is 'ExternalName'"))
+    if (spec.ipFamilyPolicy !== undefined) causes.push(forbiddenField("spec.ipFamilyPolicy", "may not be set when type is 'ExternalName'"))
+    const name = (spec.externalName ?? "").replace(/\.$/, "")
+    const wrong = name === "" ? undefined : isDNS1123Subdomain(name)
+    if (name === "") causes.push(required("spec.externalName"))
+    if (wrong !== undefined) causes.push(invalidValue("spec.externalName", spec.externalName, wrong))
+  }
+  causes.push(...ports.flatMap((port, i) => portFaults(port, at("spec.ports", i), { named: ports.length > 1, headless })), ...repeatedPorts(ports, type))
+  if (spec.selector !== undefined) causes.push(...selectorFaults(spec.selector))
+  causes.push(...affinityFaults(spec), ...clusterIPFaults(spec))
+  for (const [i, ip] of (spec.externalIPs ?? []).entries()) {
+    const wrong = isIPAddress(ip) ?? specialAddress(ip)
+    if (wrong !== undefined) causes.push(invalidValue(at("spec.externalIPs", i), ip, wrong))
+  }
+  causes.push(...loadBalancerFaults(spec), ...policyFaults(spec))
+  return causes
+}
+
+function portFaults(port: ServicePort, here: string, { named, headless }: { named: boolean; headless: boolean }): readonly Cause[] {
+  const causes: Cause[] = []
+  const name = port.name ?? ""
+  if (named && name === "") causes.push(required(at(here, "name")))
+  const wrongName = name === "" ? undefined : isDNS1123Label(name)
+  if (wrongName !== undefined) causes.push(invalidValue(at(here, "name"), name, wrongName))
+  const wrongPort = inRange(port.port, 1, 65535)
+  if (wrongPort !== undefined) causes.push(invalidValue(at(here, "port"), port.port, wrongPort))
+  const target = port.targetPort
+  const wrongTarget = typeof target === "number" ? inRange(target, 1, 65535) : typeof target === "string" ? isPortName(target) : undefined
+  if (wrongTarget !== undefined) causes.push(invalidValue(at(here, "targetPort"), target, wrongTarget))
+  const wrongProtocol = port.appProtocol === undefined ? undefined : isQualifiedName(port.appProtocol)
+  if (wrongProtocol !== undefined) causes.push(invalidValue(at(here, "appProtocol"), port.appProtocol, wrongProtocol))
+  if (headless && port.nodePort) causes.push(forbiddenField(at(here, "nodePort"), "may not be used when `clusterIP` is 'None'"))
+  return causes
+}
+
+function repeatedPorts(ports: readonly ServicePort[], type: ServiceSpec["type"]): readonly Cause[] {
+  const causes: Cause[] = []
+  const [names, nodePorts, pairs] = [new Set<string>(), new Set<string>(), new Set<string>()]
+  for (const [i, port] of ports.entries()) {
+    const here = at("spec.ports", i)
+    if (port.name && names.has(port.name)) causes.push(duplicate(at(here, "name"), port.name))
+    if (port.name) names.add(port.name)
+    const nodePort = `${port.protocol} ${port.nodePort ?? 0}`
+    if (port.nodePort && (type === "ClusterIP" || type === "ExternalName")) causes.push(forbiddenField(at(here, "nodePort"), `may not be used when \`type\` is '${type}'`))
+    if (port.nodePort && nodePorts.has(nodePort)) causes.push(duplicate(at(here, "nodePort"), port.nodePort))
+    nodePorts.add(nodePort)
+    const pair = `${port.protocol} ${port.port}`
+    if (pairs.has(pair)) causes.push(duplicate(here, { protocol: port.protocol, port: port.port }))
+    pairs.add(pair)
+  }
+  return causes
+}
+
+const selectorFaults = (selector: Readonly<Record<string, string>>): readonly Cause[] =>
+  Object.entries(selector).flatMap(([key, value]) => [isQualifiedName(key), isLabelValue(value)].flatMap((wrong, i) => (wrong === undefined ? [] : [invalidValue("spec.selector", i === 0 ? key : value, wrong)])))
+
+function affinityFaults({ sessionAffinity, sessionAffinityConfig }: ServiceSpec): readonly Cause[] {
+  if (sessionAffinity === "None")
+    return sessionAffinityConfig === undefined ? [] : [forbiddenField("spec.sessionAffinityConfig", 'must not be set when session affinity is None')]
+  const seconds = sessionAffinityConfig?.clientIP?.timeoutSeconds
+  if (seconds === undefined) return [required("spec.sessionAffinityConfig", "when session affinity type is ClientIP")]
+  return seconds > 0 && seconds <= 86400 ? [] : [invalidValue("spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds, "must be greater than 0 and less than 86400")]
+}
+
+/** clusterIP, clusterIPs and ipFamilies have to agree. Source: ValidateServiceClusterIPsRelatedFields. */
+function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
+  if (spec.type === "ExternalName") return []
+  const { clusterIPs = [], ipFamilies = [], clusterIP = "" } = spec
+  const causes: Cause[] = []
+  if (clusterIP === "" && clusterIPs.length > 0) causes.push(forbiddenField("spec.clusterIPs", "must be empty when `clusterIP` is not specified"))
+  if (clusterIP !== "" && clusterIPs.length > 0 && clusterIPs[0] !== clusterIP) causes.push(invalidValue("spec.clusterIPs", clusterIPs, "first value must match `clusterIP`"))
+  if (clusterIPs.length > 2) causes.push(invalidValue("spec.clusterIPs", clusterIPs, "may only hold up to 2 values"))
+  if (clusterIPs.length > 1 && clusterIPs.includes("None")) causes.push(invalidValue("spec.clusterIPs", clusterIPs, "'None' must be the first and only value"))
+  const list = clusterIPs.length > 0 ? clusterIPs : clusterIP === "" ? [] : [clusterIP]
+  for (const [i, ip] of list.entries()) {
+    const wrong = ip === "None" ? undefined : isIPAddress(ip)
+    if (wrong !== undefined) causes.push(invalidValue(at("spec.clusterIPs", i), ip, wrong))
+    const family = ipFamilies[i]
+    if (wrong === undefined && ip !== "None" && family !== undefined && family !== familyOf(ip)) causes.push(invalidValue(at("spec.clusterIPs", i), ip, `expected an ${family} value as indicated by \`ipFamilies[${i}]\``))
+  }
+  if (list.length === 2 && list[0] !== "None" && familyOf(list[0]!) === familyOf(list[1]!)) causes.push(invalidValue("spec.clusterIPs", list, "may specify no more than one IP for each IP family"))
+  for (const [i, family] of ipFamilies.entries()) {
+    if (family !== "IPv4" && family !== "IPv6") causes.push(notSupported(at("spec.ipFamilies", i), family, ["IPv4", "IPv6"]))
+    if (ipFamilies.indexOf(family) !== i) causes.push(duplicate(at("spec.ipFamilies", i), family))
+  }
+  if (spec.ipFamilyPolicy === "SingleStack" && (ipFamilies.length > 1 || list.length > 1)) causes.push(invalidValue("spec.ipFamilyPolicy", spec.ipFamilyPolicy, "may not be SingleStack when more than one IP family or cluster IP is specified"))
+  return causes
+}
+
+const familyOf = (ip: string): "IPv4" | "IPv6" => (ip.includes(":") ? "IPv6" : "IPv4")
+
+function loadBalancerFaults(spec: ServiceSpec): readonly Cause[] {
+  const causes: Cause[] = []
+  const ranges = spec.loadBalancerSourceRanges ?? []
+  if (ranges.length > 0 && spec.type !== "LoadBalancer") causes.push(forbiddenField("spec.loadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'"))
+  else for (const [i, range] of ranges.entries()) {
+    const wrong = isCIDR(range.trim())
+    if (wrong !== undefined) causes.push(invalidValue(at("spec.loadBalancerSourceRanges", i), range, wrong))
+  }
+  if (spec.loadBalancerClass !== undefined && spec.type !== "LoadBalancer") causes.push(forbiddenField("spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'"))
+  const wrongClass = spec.loadBalancerClass === undefined || spec.type !== "LoadBalancer" ? undefined : isQualifiedName(spec.loadBalancerClass)
+  if (wrongClass !== undefined) causes.push(invalidValue("spec.loadBalancerClass", spec.loadBalancerClass, wrongClass))
+  if (spec.allocateLoadBalancerNodePorts !== undefined && spec.type !== "LoadBalancer") causes.push(forbiddenField("spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'"))
+  return causes
+}
+
+function policyFaults(spec: ServiceSpec): readonly Cause[] {
+  const causes: Cause[] = []
+  const outside = exposes(spec) || (spec.type === "ClusterIP" && (spec.externalIPs ?? []).length > 0)
+  if (spec.externalTrafficPolicy !== undefined && !outside) causes.push(invalidValue("spec.externalTrafficPolicy", spec.externalTrafficPolicy, "may only be set for externally-accessible services"))
+  if (spec.externalTrafficPolicy === undefined && exposes(spec)) causes.push(required("spec.externalTrafficPolicy"))
+  if (spec.healthCheckNodePort && !needsHealthPort(spec)) causes.push(invalidValue("spec.healthCheckNodePort", spec.healthCheckNodePort, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
+  const wish = spec.trafficDistribution
+  const wishes = ["PreferClose", "PreferSameZone", "PreferSameNode"]
+  if (wish !== undefined && !wishes.includes(wish)) causes.push(notSupported("spec.trafficDistribution", wish, wishes))
+  return causes
+}
+
+/** The first address is for life, as long as the Service has one. Source: validateServiceClusterIPsRelatedFields upon update and ValidateServiceUpdate. */
+function addressChanges(spec: ServiceSpec, old: ServiceSpec): readonly Cause[] {
+  const causes: Cause[] = []
+  const virtual = spec.type !== "ExternalName" && old.type !== "ExternalName"
+  const [now, before] = [firstAddress(spec), firstAddress(old)]
+  if (virtual && before !== "" && now !== before) causes.push(invalidValue("spec.clusterIPs[0]", now === "" ? null : [now], now === "" ? "primary clusterIP can not be unset" : "may not change once set"))
+  if (virtual && old.ipFamilies?.[0] !== undefined && spec.ipFamilies?.[0] !== undefined && old.ipFamilies[0] !== spec.ipFamilies[0]) causes.push(invalidValue("spec.ipFamilies[0]", spec.ipFamilies[0], "may not change once set"))
+  if (needsHealthPort(spec) && needsHealthPort(old) && spec.healthCheckNodePort !== old.healthCheckNodePort) causes.push(invalidValue("spec.healthCheckNodePort", spec.healthCheckNodePort ?? 0, "field is immutable"))
+  if (spec.type === "LoadBalancer" && old.type === "LoadBalancer" && old.loadBalancerClass !== spec.loadBalancerClass) causes.push(invalidValue("spec.loadBalancerClass", spec.loadBalancerClass, "may not change once set"))
+  return causes
+}
+
+const firstAddress = (spec: ServiceSpec): string => spec.clusterIPs?.[0] ?? spec.clusterIP ?? ""
+
+function externalAddresses({ spec, status }: Service): string | undefined {
+  const external = spec.externalIPs ?? []
+  if (spec.type === "ExternalName") return spec.externalName
+  if (spec.type !== "LoadBalancer") return external.join(",") || undefined
+  const ingress = (status.loadBalancer.ingress ?? []).map(({ ip, hostname }) => ip || hostname || "")
+  return [...new Set([...ingress, ...external])].join(",") || "<pending>"
+}
+
+const portsText = (ports: readonly ServicePort[]): string | undefined =>
+  ports.map(({ port, nodePort, protocol }) => `${port}${nodePort ? `:${nodePort}` : ""}/${protocol}`).join(",") || undefined
+
+const labelsText = (labels: Readonly<Record<string, string>>): string | undefined =>
+  Object.keys(labels).sort().map((key) => `${key}=${labels[key]}`).join(",") || undefined

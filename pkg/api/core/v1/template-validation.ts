@@ -1,0 +1,63 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { at, forbiddenField, invalidValue, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { fromLabelSelector, type LabelMatcher } from "../../../apimachinery/labels.ts"
+import type { LabelSelector } from "../../../apimachinery/meta.ts"
+import { isPercent } from "../../../apimachinery/names.ts"
+import { percentOf } from "../../../apimachinery/intstr.ts"
+import { validateLabels } from "../../../apimachinery/objectmeta.ts"
+import type { PodTemplateSpec } from "./podtemplate.ts"
+import { validatePodSpec } from "./podspec-validation.ts"
+
+/** Rules that the kinds with a pod template share. Source: pkg/apis/core/validation and pkg/apis/apps/validation. */
+
+/** A template by itself: labels and the pods' spec. */
+export function validateTemplate({ metadata, spec }: PodTemplateSpec, path: string): readonly Cause[] {
+  const causes: Cause[] = [...validateLabels(metadata.labels, at(path, "labels")), ...validatePodSpec(spec, undefined, at(path, "spec"))]
+  if ((spec.ephemeralContainers ?? []).length > 0) causes.push(forbiddenField(at(path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
+  return causes
+}
+
+/** A selector that must not be empty; `kind` as upstream's message names it. */
+export function validateSelector(selector: LabelSelector, kind: string, path: string): readonly Cause[] {
+  const empty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0
+  return [...labelSelectorFaults(path, selector), ...(empty ? [invalidValue(path, selector, `empty selector is invalid for ${kind}`)] : [])]
+}
+
+/** The matcher of a selector, or nothing for one that has been found faulty. */
+export function matcherFor(selector: LabelSelector): LabelMatcher | undefined {
+  return labelSelectorFaults("", selector).length === 0 ? fromLabelSelector(selector) : undefined
+}
+
+/** New pods must belong to the one that makes them. */
+export function validateMatches(matcher: LabelMatcher | undefined, { metadata: { labels } }: PodTemplateSpec, path: string): readonly Cause[] {
+  return matcher === undefined || matcher.everything || matcher.matches(labels) ? [] : [invalidValue(at(path, "metadata", "labels"), labels ?? null, "`selector` does not match template `labels`")]
+}
+
+/** Pods that run for ever: always restarted, without a deadline. `kind` as upstream's message names it. */
+export function validateEndless({ spec }: PodTemplateSpec, kind: string, path: string): readonly Cause[] {
+  const causes: Cause[] = []
+  if (spec.restartPolicy !== "Always") causes.push(notSupported(at(path, "spec", "restartPolicy"), spec.restartPolicy, ["Always"]))
+  if (spec.activeDeadlineSeconds !== undefined) causes.push(forbiddenField(at(path, "spec", "activeDeadlineSeconds"), `activeDeadlineSeconds in ${kind} is not Supported`))
+  return causes
+}
+
+/** A count or a percentage, not negative. */
+export function validateCount(value: number | string | undefined, path: string): readonly Cause[] {
+  if (value === undefined) return []
+  const problem = typeof value === "string" ? isPercent(value) : value < 0 ? "must be greater than or equal to 0" : undefined
+  return problem === undefined ? [] : [invalidValue(path, value, problem)]
+}
+
+/** A count or a percentage of something that there is no more of. */
+export function validatePart(value: number | string | undefined, path: string): readonly Cause[] {
+  const percent = value === undefined ? undefined : percentOf(value)
+  return [...validateCount(value, path), ...(percent !== undefined && percent > 100 ? [invalidValue(path, value, "must not be greater than 100%")] : [])]
+}
+
+/** Whether a count or percentage is nothing at all. */
+export const isZero = (value: number | string | undefined): boolean => (typeof value === "string" ? percentOf(value) : value) === 0
+
+/** Labels of a ReplicationController select its pods. */
+export const requiredSelector = (labels: Readonly<Record<string, string>> | undefined, path: string): readonly Cause[] =>
+  labels === undefined || Object.keys(labels).length === 0 ? [required(path)] : []

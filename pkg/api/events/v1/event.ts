@@ -1,0 +1,93 @@
+import { required } from "../../../apimachinery/field-errors.ts"
+import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import type { KubeObject } from "../../../apimachinery/resource.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { ageOf } from "../../../apimachinery/time.ts"
+import { EventSource, type Event as CoreEvent } from "../../core/v1/event.ts"
+import { eventFaults } from "../../core/v1/eventvalidation.ts"
+import { ObjectReference } from "../../core/v1/reference.ts"
+
+/** The newer form of events: the same stored objects as core events, with other names of the fields. Source: k8s.io/api events/v1/types.go, pkg/apis/events/v1/conversion.go. */
+
+export const EventSeries = message("events.v1.EventSeries", "How often an event was seen.", {
+  count: f.int32(1, "How often it was seen.").default(0).printZero(),
+  lastObservedTime: f.microTime(2, "When it was last seen.").required(),
+})
+export interface EventSeries extends ObjectOf<typeof EventSeries> {}
+
+const fields = {
+  eventTime: f.microTime(2, "When it was first seen, to the microsecond.").printZero(),
+  series: f.message(3, EventSeries, "How often it was seen."),
+  reportingController: f.string(4, "Controller that reported it.").default(""),
+  reportingInstance: f.string(5, "Instance of that controller.").default(""),
+  action: f.string(6, "What was done or failed."),
+  reason: f.string(7, "Why it happened, one word."),
+  regarding: f.message(8, ObjectReference, "The object that the event is about.").always(),
+  related: f.message(9, ObjectReference, "A second object that took part."),
+  note: f.string(10, "What happened, in words."),
+  type: f.string(11, "Normal or Warning."),
+  deprecatedSource: f.message(12, EventSource, "Who reported it, in the older form.").always(),
+  deprecatedFirstTimestamp: f.time(13, "When it was first seen, in the older form."),
+  deprecatedLastTimestamp: f.time(14, "When it was last seen, in the older form."),
+  deprecatedCount: f.int32(15, "How often it was seen, in the older form."),
+}
+export interface Event extends ObjectFor<typeof fields> {}
+
+export const Event = defineResource({
+  group: "events.k8s.io", version: "v1", kind: "Event", plural: "events", shortNames: ["ev"], scope: "Namespaced",
+  doc: "Something that happened to an object, kept for an hour.",
+  ttlSeconds: 3600,
+  highChurn: true,
+  allowCreateOnUpdate: true,
+  nameColumn: false,
+  ageColumn: false,
+  columns: [
+    { name: "Last Seen", type: "string", doc: "How long ago it was last seen.", value: ({ series, deprecatedLastTimestamp, deprecatedFirstTimestamp, eventTime }, now) => ageOf(series?.lastObservedTime ?? deprecatedLastTimestamp ?? deprecatedFirstTimestamp ?? eventTime, now) },
+    { name: "Type", type: "string", doc: "Normal or Warning.", value: ({ type }) => type ?? "" },
+    { name: "Reason", type: "string", doc: "Why it happened.", value: ({ reason }) => reason ?? "" },
+    { name: "Object", type: "string", doc: "What it is about.", value: ({ regarding: { kind = "", name = "" } }) => (name === "" ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`) },
+    { name: "Subobject", type: "string", priority: 1, doc: "The part it is about.", value: ({ regarding }) => regarding.fieldPath ?? "" },
+    { name: "Source", type: "string", priority: 1, doc: "Who reported it.", value: (event) => [event.deprecatedSource.component || event.reportingController, event.deprecatedSource.host || event.reportingInstance].filter(Boolean).join(", ") },
+    { name: "Message", type: "string", doc: "What happened.", value: ({ note = "" }) => note.trim() },
+    { name: "First Seen", type: "string", priority: 1, doc: "How long ago it was first seen.", value: ({ deprecatedFirstTimestamp, eventTime }, now) => ageOf(deprecatedFirstTimestamp ?? eventTime, now) },
+    { name: "Count", type: "string", priority: 1, doc: "How often it was seen.", value: ({ series, deprecatedCount }) => series?.count ?? (deprecatedCount || 1) },
+    { name: "Name", type: "string", priority: 1, doc: "Name of the event.", value: ({ metadata }) => metadata.name },
+  ],
+  fieldSelectors: {
+    "regarding.kind": ({ regarding }) => regarding.kind ?? "",
+    "regarding.namespace": ({ regarding }) => regarding.namespace ?? "",
+    "regarding.name": ({ regarding }) => regarding.name ?? "",
+    "regarding.uid": ({ regarding }) => regarding.uid ?? "",
+    "regarding.apiVersion": ({ regarding }) => regarding.apiVersion ?? "",
+    "regarding.resourceVersion": ({ regarding }) => regarding.resourceVersion ?? "",
+    "regarding.fieldPath": ({ regarding }) => regarding.fieldPath ?? "",
+    reason: ({ reason }) => reason ?? "",
+    reportingController: ({ reportingController }) => reportingController,
+    type: ({ type }) => type ?? "",
+  },
+  storedAs: { group: "", version: "v1", kind: "Event", toStored: (event): KubeObject => toCore(event), fromStored: (stored) => fromCore(stored as CoreEvent) },
+  validate: (event) => [...(event.eventTime === undefined ? [required("eventTime")] : []), ...eventFaults(toCore(event))],
+}, fields)
+
+function toCore(event: Event): CoreEvent {
+  const { regarding, note, reportingController, deprecatedSource, deprecatedFirstTimestamp, deprecatedLastTimestamp, deprecatedCount, ...same } = event
+  return {
+    ...same, apiVersion: "v1", kind: "Event", involvedObject: regarding, reportingComponent: reportingController, source: deprecatedSource,
+    ...(note === undefined ? {} : { message: note }),
+    ...(deprecatedFirstTimestamp === undefined ? {} : { firstTimestamp: deprecatedFirstTimestamp }),
+    ...(deprecatedLastTimestamp === undefined ? {} : { lastTimestamp: deprecatedLastTimestamp }),
+    ...(deprecatedCount === undefined ? {} : { count: deprecatedCount }),
+  }
+}
+
+function fromCore(event: CoreEvent): Event {
+  const { involvedObject, message: note, reportingComponent, source, firstTimestamp, lastTimestamp, count, series, ...same } = event
+  return {
+    ...same, apiVersion: "events.k8s.io/v1", kind: "Event", regarding: involvedObject, reportingController: reportingComponent, deprecatedSource: source,
+    ...(series === undefined ? {} : { series: { count: series.count ?? 0, lastObservedTime: series.lastObservedTime ?? "" } }),
+    ...(note === undefined ? {} : { note }),
+    ...(firstTimestamp === undefined ? {} : { deprecatedFirstTimestamp: firstTimestamp }),
+    ...(lastTimestamp === undefined ? {} : { deprecatedLastTimestamp: lastTimestamp }),
+    ...(count === undefined ? {} : { deprecatedCount: count }),
+  }
+}

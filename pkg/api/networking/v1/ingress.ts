@@ -1,0 +1,162 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { at, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { inRange, isDNS1035Label, isDNS1123Subdomain, isIPAddress, isPortName, isWildcardDNS1123Subdomain } from "../../../apimachinery/names.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { TypedLocalObjectReference } from "../../core/v1/reference.ts"
+
+/** Source: k8s.io/api networking/v1/types.go, pkg/registry/networking/ingress/strategy.go, ValidateIngress in pkg/apis/networking/validation. */
+
+/** The older way to name the class. */
+const CLASS_ANNOTATION = "kubernetes.io/ingress.class"
+
+export const ServiceBackendPort = message("networking.v1.ServiceBackendPort", "A port of a Service, by name or by number.", {
+  name: f.string(1, "Name of the port."),
+  number: f.int32(2, "Number of the port."),
+}, { mapType: "atomic" })
+export interface ServiceBackendPort extends ObjectOf<typeof ServiceBackendPort> {}
+
+export const IngressServiceBackend = message("networking.v1.IngressServiceBackend", "A Service that takes requests.", {
+  name: f.string(1, "Name of the Service.").required(),
+  port: f.message(2, ServiceBackendPort, "Port of the Service.").always(),
+})
+export interface IngressServiceBackend extends ObjectOf<typeof IngressServiceBackend> {}
+
+export const IngressBackend = message("networking.v1.IngressBackend", "What takes requests: a Service, or another object.", {
+  service: f.message(4, IngressServiceBackend, "The Service."),
+  resource: f.message(3, TypedLocalObjectReference, "Another object in the namespace."),
+})
+export interface IngressBackend extends ObjectOf<typeof IngressBackend> {}
+
+export const HTTPIngressPath = message("networking.v1.HTTPIngressPath", "A path, and what takes its requests.", {
+  path: f.string(1, "The path; starts with a slash."),
+  pathType: f.string(3, "How the path is compared.").required().enum("Exact", "Prefix", "ImplementationSpecific").pointer(),
+  backend: f.message(2, IngressBackend, "What takes the requests.").required(),
+})
+export interface HTTPIngressPath extends ObjectOf<typeof HTTPIngressPath> {}
+
+export const HTTPIngressRuleValue = message("networking.v1.HTTPIngressRuleValue", "Paths of a host.", {
+  paths: f.list(1, HTTPIngressPath, "The paths.").required().atomic(),
+})
+export interface HTTPIngressRuleValue extends ObjectOf<typeof HTTPIngressRuleValue> {}
+
+export const IngressRule = message("networking.v1.IngressRule", "What happens to requests for a host.", {
+  host: f.string(1, "Name of the host; `*.` at its start stands for one label; absent means every host."),
+  http: f.message(1, HTTPIngressRuleValue, "Paths of the host.").embeddedIn(2),
+})
+export interface IngressRule extends ObjectOf<typeof IngressRule> {}
+
+export const IngressTLS = message("networking.v1.IngressTLS", "A certificate for hosts.", {
+  hosts: f.list(1, e.string, "The hosts.").atomic(),
+  secretName: f.string(2, "Secret with the certificate."),
+})
+export interface IngressTLS extends ObjectOf<typeof IngressTLS> {}
+
+export const IngressSpec = message("networking.v1.IngressSpec", "Which requests go where.", {
+  ingressClassName: f.string(4, "Class, and so the controller that is to act.").pointer(),
+  defaultBackend: f.message(1, IngressBackend, "What takes requests that no rule matches."),
+  tls: f.list(2, IngressTLS, "Certificates.").atomic(),
+  rules: f.list(3, IngressRule, "Hosts and their paths.").atomic(),
+})
+export interface IngressSpec extends ObjectOf<typeof IngressSpec> {}
+
+export const IngressPortStatus = message("networking.v1.IngressPortStatus", "State of a port.", {
+  port: f.int32(1, "Number of the port.").required(),
+  protocol: f.string(2, "Transport protocol.").required().enum("TCP", "UDP", "SCTP"),
+  error: f.string(3, "What is wrong with the port.").pointer(),
+})
+export interface IngressPortStatus extends ObjectOf<typeof IngressPortStatus> {}
+
+export const IngressLoadBalancerIngress = message("networking.v1.IngressLoadBalancerIngress", "Where requests are taken.", {
+  ip: f.string(1, "Address."),
+  hostname: f.string(2, "DNS name."),
+  ports: f.list(4, IngressPortStatus, "State of each port.").atomic(),
+})
+export interface IngressLoadBalancerIngress extends ObjectOf<typeof IngressLoadBalancerIngress> {}
+
+export const IngressLoadBalancerStatus = message("networking.v1.IngressLoadBalancerStatus", "Where requests are taken.", {
+  ingress: f.list(1, IngressLoadBalancerIngress, "Each place.").atomic(),
+})
+export interface IngressLoadBalancerStatus extends ObjectOf<typeof IngressLoadBalancerStatus> {}
+
+export const IngressStatus = message("networking.v1.IngressStatus", "The present state of an Ingress.", {
+  loadBalancer: f.message(1, IngressLoadBalancerStatus, "Where requests are taken.").always(),
+})
+export interface IngressStatus extends ObjectOf<typeof IngressStatus> {}
+
+const fields = {
+  spec: f.message(2, IngressSpec, "Which requests go where.").always(),
+  status: f.message(3, IngressStatus, "The present state.").always(),
+}
+export interface Ingress extends ObjectFor<typeof fields> {}
+
+export const Ingress = defineResource({
+  group: "networking.k8s.io", version: "v1", kind: "Ingress", plural: "ingresses", shortNames: ["ing"], scope: "Namespaced",
+  doc: "Rules by which requests from outside reach Services.",
+  generation: true,
+  subresources: { status: true },
+  columns: [
+    { name: "Class", type: "string", doc: "Class.", value: ({ metadata, spec }) => spec.ingressClassName ?? metadata.annotations?.[CLASS_ANNOTATION] },
+    { name: "Hosts", type: "string", doc: "Hosts of the rules.", value: ({ spec }) => hostsText(spec.rules ?? []) },
+    { name: "Address", type: "string", doc: "Where requests are taken.", value: ({ status }) => (status.loadBalancer.ingress ?? []).map(({ ip, hostname }) => ip || hostname || "").join(",") },
+    { name: "Ports", type: "string", doc: "Ports.", value: ({ spec }) => ((spec.tls ?? []).length > 0 ? "80, 443" : "80") },
+  ],
+  validate: ({ spec }) => specFaults(spec),
+}, fields)
+
+function hostsText(rules: readonly IngressRule[]): string {
+  const hosts = rules.flatMap(({ host }) => (host ? [host] : []))
+  if (hosts.length === 0) return "*"
+  return hosts.length > 3 ? `${hosts.slice(0, 3).join(",")} + ${hosts.length - 3} more...` : hosts.join(",")
+}
+
+function specFaults({ rules = [], tls = [], defaultBackend, ingressClassName }: IngressSpec): readonly Cause[] {
+  const causes: Cause[] = []
+  if (rules.length === 0 && defaultBackend === undefined) causes.push(invalidValue("spec", rules, "either `defaultBackend` or `rules` must be specified"))
+  if (defaultBackend !== undefined) causes.push(...backendFaults(defaultBackend, "spec.defaultBackend"))
+  for (const [i, { host, http }] of rules.entries()) {
+    if (host) causes.push(...hostFaults(at("spec.rules", i, "host"), host))
+    for (const [j, path] of (http?.paths ?? []).entries()) causes.push(...pathFaults(path, at("spec.rules", i, "http", "paths", j)))
+  }
+  for (const [i, { hosts = [] }] of tls.entries())
+    for (const [j, host] of hosts.entries()) causes.push(...hostFaults(at("spec.tls", i, "hosts", j), host))
+  const wrongClass = ingressClassName === undefined ? undefined : isDNS1123Subdomain(ingressClassName)
+  if (wrongClass !== undefined) causes.push(invalidValue("spec.ingressClassName", ingressClassName, wrongClass))
+  return causes
+}
+
+function hostFaults(field: string, host: string): readonly Cause[] {
+  if (isIPAddress(host) === undefined) return [invalidValue(field, host, "must be a DNS name, not an IP address")]
+  const wrong = host.includes("*") ? isWildcardDNS1123Subdomain(host) : isDNS1123Subdomain(host)
+  return wrong === undefined ? [] : [invalidValue(field, host, wrong)]
+}
+
+/** Sequences that would leave a path or hide a slash. */
+const BAD_SEQUENCES = ["//", "/./", "/../", "%2f", "%2F"]
+const BAD_ENDINGS = ["/..", "/."]
+
+function pathFaults({ path = "", pathType, backend }: HTTPIngressPath, here: string): readonly Cause[] {
+  const causes: Cause[] = []
+  const field = at(here, "path")
+  if (pathType !== "ImplementationSpecific") {
+    if (!path.startsWith("/")) causes.push(invalidValue(field, path, "must be an absolute path"))
+    for (const bad of BAD_SEQUENCES) if (path.includes(bad)) causes.push(invalidValue(field, path, `must not contain '${bad}'`))
+    for (const bad of BAD_ENDINGS) if (path.endsWith(bad)) causes.push(invalidValue(field, path, `cannot end with '${bad}'`))
+  } else if (path !== "" && !path.startsWith("/")) causes.push(invalidValue(field, path, "must be an absolute path"))
+  return [...causes, ...backendFaults(backend, at(here, "backend"))]
+}
+
+function backendFaults({ service, resource }: IngressBackend, here: string): readonly Cause[] {
+  if (service !== undefined && resource !== undefined) return [invalidValue(here, "", "cannot set both resource and service backends")]
+  if (service === undefined) return resource === undefined ? [required(here, "one of service or resource must be specified")] : []
+  const causes: Cause[] = []
+  const wrongName = isDNS1035Label(service.name)
+  if (wrongName !== undefined) causes.push(invalidValue(at(here, "service", "name"), service.name, wrongName))
+  const { name = "", number = 0 } = service.port
+  const port = at(here, "service", "port")
+  if (name !== "" && number !== 0) return [...causes, invalidValue(port, service.port, "cannot set both port name & port number")]
+  if (name === "" && number === 0) return [...causes, required(port, "port name or number is required")]
+  const wrongPort = name === "" ? inRange(number, 1, 65535) : isPortName(name)
+  if (wrongPort !== undefined) causes.push(invalidValue(at(port, name === "" ? "number" : "name"), name === "" ? number : name, wrongPort))
+  return causes
+}

@@ -1,0 +1,49 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { isQualifiedName } from "../../../apimachinery/names.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+
+/** Source: k8s.io/api networking/v1/types.go, ValidateIngressClass in pkg/apis/networking/validation. */
+
+export const IngressClassParametersReference = message("networking.v1.IngressClassParametersReference", "Names an object with parameters for the controller.", {
+  apiGroup: f.string(1, "Group of the kind; empty for the core group.").pointer(),
+  kind: f.string(2, "Kind of the object.").required(),
+  name: f.string(3, "Name of the object.").required(),
+  scope: f.string(4, "Whether the object is cluster-wide or in a namespace.").default("Cluster").enum("Cluster", "Namespace").pointer(),
+  namespace: f.string(5, "Namespace of the object.").pointer(),
+})
+export interface IngressClassParametersReference extends ObjectOf<typeof IngressClassParametersReference> {}
+
+export const IngressClassSpec = message("networking.v1.IngressClassSpec", "Which controller acts for a class.", {
+  controller: f.string(1, "Name of the controller; cannot be changed.").immutable(),
+  parameters: f.message(2, IngressClassParametersReference, "An object with parameters for it."),
+})
+export interface IngressClassSpec extends ObjectOf<typeof IngressClassSpec> {}
+
+const fields = {
+  spec: f.message(2, IngressClassSpec, "Which controller acts.").always(),
+}
+export interface IngressClass extends ObjectFor<typeof fields> {}
+
+export const IngressClass = defineResource({
+  group: "networking.k8s.io", version: "v1", kind: "IngressClass", plural: "ingressclasses", scope: "Cluster",
+  doc: "A class of Ingresses, and the controller that acts for them.",
+  generation: true,
+  columns: [
+    { name: "Controller", type: "string", doc: "Name of the controller.", value: ({ spec }) => spec.controller ?? "" },
+    { name: "Parameters", type: "string", doc: "An object with parameters.", value: ({ spec: { parameters } }) => (parameters === undefined ? undefined : `${parameters.kind}${parameters.apiGroup ? `.${parameters.apiGroup}` : ""}/${parameters.name}`) },
+  ],
+  validate: ({ spec }) => specFaults(spec),
+}, fields)
+
+function specFaults({ controller = "", parameters }: IngressClassSpec): readonly Cause[] {
+  const causes: Cause[] = []
+  const wrong = controller.includes("/") ? isQualifiedName(controller) : "must be a domain-prefixed path (such as \"acme.io/foo\")"
+  if (controller === "") causes.push(required("spec.controller"))
+  else if (controller.length > 250) causes.push(invalidValue("spec.controller", controller, "must be no more than 250 characters"))
+  else if (wrong !== undefined) causes.push(invalidValue("spec.controller", controller, wrong))
+  if (parameters?.scope === "Namespace" && !parameters.namespace) causes.push(required("spec.parameters.namespace", "`parameters.scope` is set to 'Namespace'"))
+  if (parameters?.scope === "Cluster" && parameters.namespace !== undefined) causes.push(forbiddenField("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'"))
+  return causes
+}

@@ -1,0 +1,38 @@
+import { isIPv6 } from "node:net"
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import { invalidValue } from "../../../apimachinery/field-errors.ts"
+import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { isIPAddress } from "../../../apimachinery/names.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+
+/** Source: k8s.io/api networking/v1/types.go, ValidateIPAddress in pkg/apis/networking/validation. */
+
+export const ParentReference = message("networking.v1.ParentReference", "The object that an address belongs to.", {
+  group: f.string(1, "Group of the resource."),
+  resource: f.string(2, "The resource, such as services.").required(),
+  namespace: f.string(3, "Namespace of the object."),
+  name: f.string(4, "Name of the object.").required(),
+})
+export interface ParentReference extends ObjectOf<typeof ParentReference> {}
+
+export const IPAddressSpec = message("networking.v1.IPAddressSpec", "Whose an address is.", {
+  parentRef: f.message(1, ParentReference, "The object that it belongs to.").required(),
+})
+export interface IPAddressSpec extends ObjectOf<typeof IPAddressSpec> {}
+
+const fields = {
+  spec: f.message(2, IPAddressSpec, "Whose the address is.").required(),
+}
+export interface IPAddress extends ObjectFor<typeof fields> {}
+
+export const IPAddress = defineResource({
+  group: "networking.k8s.io", version: "v1", kind: "IPAddress", plural: "ipaddresses", shortNames: ["ip"], scope: "Cluster",
+  doc: "An address that is taken; its name is the address.",
+  generation: true,
+  columns: [{ name: "ParentRef", type: "string", doc: "The object that it belongs to.", value: ({ spec: { parentRef: { group, resource, namespace, name } } }) => [[resource, group].filter(Boolean).join("."), namespace, name].filter(Boolean).join("/") }],
+  validateName: (name) => isIPAddress(name) ?? (isCanonical(name) ? undefined : "must be in canonical form"),
+  validateUpdate: ({ spec }, old) => (deepEqual(spec.parentRef, old.spec.parentRef) ? [] : [invalidValue("spec.parentRef", spec.parentRef, "field is immutable")]),
+}, fields)
+
+/** IPv6 in RFC 5952 form, as a URL prints it. */
+const isCanonical = (address: string): boolean => !isIPv6(address) || new URL(`http://[${address}]`).hostname === `[${address}]`

@@ -1,0 +1,133 @@
+import { BlockList } from "node:net"
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { at, forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { LabelSelector } from "../../../apimachinery/meta.ts"
+import { inRange, isCIDR, isPortName } from "../../../apimachinery/names.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+
+/** Source: k8s.io/api networking/v1/types.go, SetDefaults_NetworkPolicy, ValidateNetworkPolicy in pkg/apis/networking/validation. */
+
+export const IPBlock = message("networking.v1.IPBlock", "A range of addresses.", {
+  cidr: f.string(1, "The range.").required(),
+  except: f.list(2, e.string, "Ranges inside it that do not count.").atomic(),
+})
+export interface IPBlock extends ObjectOf<typeof IPBlock> {}
+
+export const NetworkPolicyPeer = message("networking.v1.NetworkPolicyPeer", "Pods or addresses.", {
+  podSelector: f.message(1, LabelSelector, "Labels of the pods."),
+  namespaceSelector: f.message(2, LabelSelector, "Labels of the pods' namespaces; the policy's own when absent."),
+  ipBlock: f.message(3, IPBlock, "Addresses; then neither selector may be given."),
+})
+export interface NetworkPolicyPeer extends ObjectOf<typeof NetworkPolicyPeer> {}
+
+export const NetworkPolicyPort = message("networking.v1.NetworkPolicyPort", "Ports.", {
+  protocol: f.string(1, "Transport protocol.").default("TCP").enum("TCP", "UDP", "SCTP").pointer(),
+  port: f.intOrString(2, "Number or name of the port; absent means all."),
+  endPort: f.int32(3, "Last port of a range that starts with port.").pointer(),
+})
+export interface NetworkPolicyPort extends ObjectOf<typeof NetworkPolicyPort> {}
+
+export const NetworkPolicyIngressRule = message("networking.v1.NetworkPolicyIngressRule", "Traffic that may come in.", {
+  ports: f.list(1, NetworkPolicyPort, "Ports of the pods; absent means all.").atomic(),
+  from: f.list(2, NetworkPolicyPeer, "Where it may come from; absent means anywhere.").atomic(),
+})
+export interface NetworkPolicyIngressRule extends ObjectOf<typeof NetworkPolicyIngressRule> {}
+
+export const NetworkPolicyEgressRule = message("networking.v1.NetworkPolicyEgressRule", "Traffic that may go out.", {
+  ports: f.list(1, NetworkPolicyPort, "Ports it may go to; absent means all.").atomic(),
+  to: f.list(2, NetworkPolicyPeer, "Where it may go; absent means anywhere.").atomic(),
+})
+export interface NetworkPolicyEgressRule extends ObjectOf<typeof NetworkPolicyEgressRule> {}
+
+export const NetworkPolicySpec = message("networking.v1.NetworkPolicySpec", "Which traffic of which pods is allowed.", {
+  podSelector: f.message(1, LabelSelector, "Labels of the pods; empty means all in the namespace.").always(),
+  ingress: f.list(2, NetworkPolicyIngressRule, "Traffic that may come in.").atomic(),
+  egress: f.list(3, NetworkPolicyEgressRule, "Traffic that may go out.").atomic(),
+  policyTypes: f.list(4, e.string, "Which directions are restricted.").atomic().enum("Ingress", "Egress"),
+}, { defaults: (spec: never): object => withPolicyTypes(spec) })
+export interface NetworkPolicySpec extends ObjectOf<typeof NetworkPolicySpec> {}
+
+const fields = {
+  spec: f.message(2, NetworkPolicySpec, "Which traffic is allowed.").always(),
+}
+export interface NetworkPolicy extends ObjectFor<typeof fields> {}
+
+export const NetworkPolicy = defineResource({
+  group: "networking.k8s.io", version: "v1", kind: "NetworkPolicy", plural: "networkpolicies", shortNames: ["netpol"], scope: "Namespaced",
+  doc: "What traffic pods may have; pods that no policy selects may have all.",
+  generation: true,
+  columns: [{ name: "Pod-Selector", type: "string", doc: "Pods it applies to.", value: ({ spec }) => selectorText(spec.podSelector) }],
+  validate: ({ spec }) => specFaults(spec),
+}, fields)
+
+/** Without a word on directions, incoming traffic is restricted, and outgoing where there are rules for it. */
+function withPolicyTypes(spec: NetworkPolicySpec): NetworkPolicySpec {
+  if ((spec.policyTypes ?? []).length > 0) return spec
+  return { ...spec, policyTypes: (spec.egress ?? []).length > 0 ? ["Ingress", "Egress"] : ["Ingress"] }
+}
+
+function specFaults(spec: NetworkPolicySpec): readonly Cause[] {
+  const { ingress = [], egress = [], policyTypes = [] } = spec
+  return [
+    ...labelSelectorFaults("spec.podSelector", spec.podSelector),
+    ...ingress.flatMap(({ ports = [], from = [] }, i) => [...ports.flatMap((port, j) => portFaults(port, at("spec.ingress", i, "ports", j))), ...from.flatMap((peer, j) => peerFaults(peer, at("spec.ingress", i, "from", j)))]),
+    ...egress.flatMap(({ ports = [], to = [] }, i) => [...ports.flatMap((port, j) => portFaults(port, at("spec.egress", i, "ports", j))), ...to.flatMap((peer, j) => peerFaults(peer, at("spec.egress", i, "to", j)))]),
+    ...(policyTypes.length > 2 ? [invalidValue("spec.policyTypes", policyTypes, "may not specify more than two policyTypes")] : []),
+  ]
+}
+
+function portFaults({ port, endPort }: NetworkPolicyPort, here: string): readonly Cause[] {
+  const causes: Cause[] = []
+  const wrong = typeof port === "number" ? inRange(port, 1, 65535) : port === undefined ? undefined : isPortName(port)
+  if (wrong !== undefined) causes.push(invalidValue(at(here, "port"), port, wrong))
+  if (endPort === undefined) return causes
+  if (port === undefined) causes.push(required(at(here, "port"), "must be specified when `endPort` is specified"))
+  else if (typeof port === "string") causes.push(forbiddenField(at(here, "endPort"), "may not be specified when `port` is non-numeric"))
+  else if (endPort < port) causes.push(invalidValue(at(here, "endPort"), endPort, "must be greater than or equal to `port`"))
+  const outside = inRange(endPort, 1, 65535)
+  if (outside !== undefined) causes.push(invalidValue(at(here, "endPort"), endPort, outside))
+  return causes
+}
+
+function peerFaults({ podSelector, namespaceSelector, ipBlock }: NetworkPolicyPeer, here: string): readonly Cause[] {
+  const causes: Cause[] = []
+  if (podSelector !== undefined) causes.push(...labelSelectorFaults(at(here, "podSelector"), podSelector))
+  if (namespaceSelector !== undefined) causes.push(...labelSelectorFaults(at(here, "namespaceSelector"), namespaceSelector))
+  if (ipBlock !== undefined) causes.push(...blockFaults(ipBlock, at(here, "ipBlock")))
+  if (podSelector === undefined && namespaceSelector === undefined && ipBlock === undefined) causes.push(required(here, "must specify a peer"))
+  if (ipBlock !== undefined && (podSelector !== undefined || namespaceSelector !== undefined)) causes.push(forbiddenField(here, "may not specify both ipBlock and another peer"))
+  return causes
+}
+
+function blockFaults({ cidr, except = [] }: IPBlock, here: string): readonly Cause[] {
+  const wrong = isCIDR(cidr)
+  if (wrong !== undefined) return [invalidValue(at(here, "cidr"), cidr, wrong)]
+  return except.flatMap((inner, i) => {
+    const field = at(here, "except", i)
+    const wrongInner = isCIDR(inner)
+    if (wrongInner !== undefined) return [invalidValue(field, inner, wrongInner)]
+    return strictlyInside(inner, cidr) ? [] : [invalidValue(field, inner, "must be a strict subset of `cidr`")]
+  })
+}
+
+function strictlyInside(inner: string, outer: string): boolean {
+  const [innerAddress, innerBits] = inner.split("/") as [string, string]
+  const [outerAddress, outerBits] = outer.split("/") as [string, string]
+  if (innerAddress.includes(":") !== outerAddress.includes(":") || Number(innerBits) <= Number(outerBits)) return false
+  const network = new BlockList()
+  const family = outerAddress.includes(":") ? "ipv6" : "ipv4"
+  network.addSubnet(outerAddress, Number(outerBits), family)
+  return network.check(innerAddress, family)
+}
+
+/** A selector as kubectl shows it. Source: metav1.FormatLabelSelector. */
+function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string | undefined {
+  const words: Readonly<Record<string, string>> = { In: "in", NotIn: "notin" }
+  const parts = [
+    ...Object.keys(matchLabels).map((key) => `${key}=${matchLabels[key]}`),
+    ...matchExpressions.map(({ key, operator, values = [] }) => (operator === "Exists" ? key : operator === "DoesNotExist" ? `!${key}` : `${key} ${words[operator]} (${[...values].sort().join(",")})`)),
+  ]
+  return parts.sort().join(",") || undefined
+}

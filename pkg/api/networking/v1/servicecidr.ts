@@ -1,0 +1,45 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { at, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { Condition } from "../../../apimachinery/meta.ts"
+import { isCIDR } from "../../../apimachinery/names.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+
+/** Source: k8s.io/api networking/v1/types.go, ValidateServiceCIDR in pkg/apis/networking/validation. */
+
+export const ServiceCIDRSpec = message("networking.v1.ServiceCIDRSpec", "The range.", {
+  cidrs: f.list(1, e.string, "One range, or one of each family.").atomic(),
+})
+export interface ServiceCIDRSpec extends ObjectOf<typeof ServiceCIDRSpec> {}
+
+export const ServiceCIDRStatus = message("networking.v1.ServiceCIDRStatus", "The present state of a range.", {
+  conditions: f.list(1, Condition, "Aspects of the state.").listMap("type").merge("type"),
+})
+export interface ServiceCIDRStatus extends ObjectOf<typeof ServiceCIDRStatus> {}
+
+const fields = {
+  spec: f.message(2, ServiceCIDRSpec, "The range.").always(),
+  status: f.message(3, ServiceCIDRStatus, "The present state.").always(),
+}
+export interface ServiceCIDR extends ObjectFor<typeof fields> {}
+
+export const ServiceCIDR = defineResource({
+  group: "networking.k8s.io", version: "v1", kind: "ServiceCIDR", plural: "servicecidrs", scope: "Cluster",
+  doc: "A range from which Services get their addresses.",
+  generation: true,
+  subresources: { status: true },
+  columns: [{ name: "CIDRs", type: "string", doc: "The ranges.", value: ({ spec }) => (spec.cidrs ?? []).join(",") }],
+  validate: ({ spec: { cidrs = [] } }) => cidrFaults(cidrs),
+  validateUpdate: ({ spec }, old) => (old.spec.cidrs?.every((cidr, i) => spec.cidrs?.[i] === cidr) === false ? [invalidValue("spec.cidrs", spec.cidrs ?? [], "field is immutable")] : []),
+}, fields)
+
+function cidrFaults(cidrs: readonly string[]): readonly Cause[] {
+  if (cidrs.length === 0) return [required("spec.cidrs", "at least one CIDR required")]
+  if (cidrs.length > 2) return [invalidValue("spec.cidrs", cidrs, "may only hold up to 2 values")]
+  const causes = cidrs.flatMap((cidr, i) => {
+    const wrong = isCIDR(cidr)
+    return wrong === undefined ? [] : [invalidValue(at("spec.cidrs", i), cidr, wrong)]
+  })
+  if (cidrs.length === 2 && cidrs[0]!.includes(":") === cidrs[1]!.includes(":")) causes.push(invalidValue("spec.cidrs", cidrs, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/96"))
+  return causes
+}

@@ -1,0 +1,58 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { at, atKey, duplicate, invalidValue } from "../../../apimachinery/field-errors.ts"
+import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { isDNS1123Label, isLabelValue, isQualifiedName } from "../../../apimachinery/names.ts"
+import { quantity } from "../../../apimachinery/quantity.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { Toleration } from "../../core/v1/tolerations.ts"
+
+/** Source: k8s.io/api node/v1/types.go, pkg/apis/node/validation. */
+
+export const Overhead = message("node.v1.Overhead", "What a pod of the class costs beside its containers.", {
+  podFixed: f.map(1, e.quantity, "Amount of each resource."),
+})
+export interface Overhead extends ObjectOf<typeof Overhead> {}
+
+export const Scheduling = message("node.v1.Scheduling", "Which nodes support the class.", {
+  nodeSelector: f.map(1, e.string, "Labels of such nodes; added to those of the pod.").atomic(),
+  tolerations: f.list(2, Toleration, "Taints of such nodes that pods of the class tolerate.").atomic(),
+})
+export interface Scheduling extends ObjectOf<typeof Scheduling> {}
+
+const fields = {
+  handler: f.string(2, "Name of the configuration in the container runtime; cannot be changed.").required().immutable(),
+  overhead: f.message(3, Overhead, "What a pod of the class costs beside its containers."),
+  scheduling: f.message(4, Scheduling, "Which nodes support the class."),
+}
+export interface RuntimeClass extends ObjectFor<typeof fields> {}
+
+export const RuntimeClass = defineResource({
+  group: "node.k8s.io", version: "v1", kind: "RuntimeClass", plural: "runtimeclasses", scope: "Cluster",
+  doc: "A way of running containers that the container runtime offers.",
+  columns: [{ name: "Handler", type: "string", doc: "Name of the configuration.", value: ({ handler }) => handler }],
+  allowCreateOnUpdate: false,
+  validate: ({ handler, overhead, scheduling }) => {
+    const wrong = isDNS1123Label(handler)
+    return [...(wrong === undefined ? [] : [invalidValue("handler", handler, wrong)]), ...overheadFaults(overhead?.podFixed ?? {}), ...schedulingFaults(scheduling ?? {})]
+  },
+}, fields)
+
+const overheadFaults = (amounts: Readonly<Record<string, string>>): readonly Cause[] =>
+  Object.entries(amounts).flatMap(([name, amount]) => (quantity(amount).nano < 0n ? [invalidValue(atKey("overhead.podFixed", name), amount, "must be greater than or equal to 0")] : []))
+
+function schedulingFaults({ nodeSelector = {}, tolerations = [] }: Scheduling): readonly Cause[] {
+  const causes: Cause[] = []
+  for (const [key, value] of Object.entries(nodeSelector)) {
+    const wrongKey = isQualifiedName(key)
+    const wrongValue = isLabelValue(value)
+    if (wrongKey !== undefined) causes.push(invalidValue("scheduling.nodeSelector", key, wrongKey))
+    if (wrongValue !== undefined) causes.push(invalidValue("scheduling.nodeSelector", value, wrongValue))
+  }
+  const seen = new Set<string>()
+  for (const [i, toleration] of tolerations.entries()) {
+    const text = JSON.stringify(toleration)
+    if (seen.has(text)) causes.push(duplicate(at("scheduling.tolerations", i), toleration))
+    seen.add(text)
+  }
+  return causes
+}

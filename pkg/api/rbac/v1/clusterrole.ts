@@ -1,0 +1,35 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { at, required } from "../../../apimachinery/field-errors.ts"
+import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { LabelSelector } from "../../../apimachinery/meta.ts"
+import { isPathSegmentName } from "../../../apimachinery/names.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { PolicyRule, RBAC_GROUP, ruleFaults } from "./rules.ts"
+
+export const AggregationRule = message("rbac.v1.AggregationRule", "Which other cluster roles make up the rules.", {
+  clusterRoleSelectors: f.list(1, LabelSelector, "Cluster roles that any of these selects give their rules.").atomic(),
+})
+export interface AggregationRule extends ObjectOf<typeof AggregationRule> {}
+
+const fields = {
+  rules: f.list(2, PolicyRule, "What is allowed, in every namespace and cluster-wide.").atomic().default([]),
+  aggregationRule: f.message(3, AggregationRule, "When set, a controller fills the rules from other cluster roles."),
+}
+export interface ClusterRole extends ObjectFor<typeof fields> {}
+
+export const ClusterRole = defineResource({
+  group: RBAC_GROUP, version: "v1", kind: "ClusterRole", plural: "clusterroles", scope: "Cluster",
+  doc: "A set of rules that bindings grant, in one namespace or everywhere.",
+  ageColumn: false,
+  columns: [{ name: "Created At", type: "date", doc: "When it was created.", value: ({ metadata }) => metadata.creationTimestamp }],
+  validateName: isPathSegmentName,
+  allowCreateOnUpdate: true,
+  validate: ({ rules, aggregationRule }) => [...ruleFaults("rules", rules, false), ...(aggregationRule === undefined ? [] : aggregationFaults(aggregationRule))],
+}, fields)
+
+function aggregationFaults({ clusterRoleSelectors = [] }: AggregationRule): readonly Cause[] {
+  const path = "aggregationRule.clusterRoleSelectors"
+  if (clusterRoleSelectors.length === 0) return [required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
+  return clusterRoleSelectors.flatMap((selector, i) => labelSelectorFaults(at(path, i), selector))
+}

@@ -1,0 +1,19 @@
+import { f } from "../../../apimachinery/fields.ts"
+import { isPathSegmentName } from "../../../apimachinery/names.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { PolicyRule, RBAC_GROUP, ruleFaults } from "./rules.ts"
+
+const fields = {
+  rules: f.list(2, PolicyRule, "What is allowed in the namespace.").atomic().default([]),
+}
+export interface Role extends ObjectFor<typeof fields> {}
+
+export const Role = defineResource({
+  group: RBAC_GROUP, version: "v1", kind: "Role", plural: "roles", scope: "Namespaced",
+  doc: "A set of rules that bindings grant within the namespace.",
+  ageColumn: false,
+  columns: [{ name: "Created At", type: "date", doc: "When it was created.", value: ({ metadata }) => metadata.creationTimestamp }],
+  validateName: isPathSegmentName,
+  allowCreateOnUpdate: true,
+  validate: ({ rules }) => ruleFaults("rules", rules, true),
+}, fields)

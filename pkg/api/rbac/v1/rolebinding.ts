@@ -1,0 +1,21 @@
+import { f } from "../../../apimachinery/fields.ts"
+import { isPathSegmentName } from "../../../apimachinery/names.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { bindingColumns } from "./bindingcolumns.ts"
+import { bindingFaults, RBAC_GROUP, RoleRef, roleRefChange, Subject } from "./rules.ts"
+
+const fields = {
+  subjects: f.list(2, Subject, "Who gets the role.").atomic(),
+  roleRef: f.message(3, RoleRef, "The role; cannot be changed.").required(),
+}
+export interface RoleBinding extends ObjectFor<typeof fields> {}
+
+export const RoleBinding = defineResource({
+  group: RBAC_GROUP, version: "v1", kind: "RoleBinding", plural: "rolebindings", scope: "Namespaced",
+  doc: "Grants a role to subjects, within the namespace.",
+  columns: bindingColumns,
+  validateName: isPathSegmentName,
+  allowCreateOnUpdate: true,
+  validate: ({ roleRef, subjects = [] }) => bindingFaults(roleRef, subjects, ["Role", "ClusterRole"]),
+  validateUpdate: ({ roleRef }, old) => roleRefChange(roleRef, old.roleRef),
+}, fields)

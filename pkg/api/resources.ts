@@ -1,0 +1,76 @@
+import type { Resource } from "../apimachinery/resource.ts"
+import { ControllerRevision } from "./apps/v1/controllerrevision.ts"
+import { DaemonSet } from "./apps/v1/daemonset.ts"
+import { Deployment } from "./apps/v1/deployment.ts"
+import { ReplicaSet } from "./apps/v1/replicaset.ts"
+import { StatefulSet } from "./apps/v1/statefulset.ts"
+import { SelfSubjectReview } from "./authentication/v1/selfsubjectreview.ts"
+import { TokenRequest } from "./authentication/v1/tokenrequest.ts"
+import { TokenReview } from "./authentication/v1/tokenreview.ts"
+import { LocalSubjectAccessReview } from "./authorization/v1/localsubjectaccessreview.ts"
+import { SelfSubjectAccessReview } from "./authorization/v1/selfsubjectaccessreview.ts"
+import { SelfSubjectRulesReview } from "./authorization/v1/selfsubjectrulesreview.ts"
+import { SubjectAccessReview } from "./authorization/v1/subjectaccessreview.ts"
+import { Scale } from "./autoscaling/v1/scale.ts"
+import { CronJob } from "./batch/v1/cronjob.ts"
+import { Job } from "./batch/v1/job.ts"
+import { Lease } from "./coordination/v1/lease.ts"
+import { Binding } from "./core/v1/binding.ts"
+import { ComponentStatus } from "./core/v1/componentstatus.ts"
+import { ConfigMap } from "./core/v1/configmap.ts"
+import { Endpoints } from "./core/v1/endpoints.ts"
+import { Event } from "./core/v1/event.ts"
+import { LimitRange } from "./core/v1/limitrange.ts"
+import { Namespace } from "./core/v1/namespace.ts"
+import { Node } from "./core/v1/node.ts"
+import { PersistentVolume } from "./core/v1/persistentvolume.ts"
+import { PersistentVolumeClaim } from "./core/v1/persistentvolumeclaim.ts"
+import { Pod } from "./core/v1/pod.ts"
+import { PodTemplate } from "./core/v1/podtemplate.ts"
+import { ReplicationController } from "./core/v1/replicationcontroller.ts"
+import { ResourceQuota } from "./core/v1/resourcequota.ts"
+import { Secret } from "./core/v1/secret.ts"
+import { Service } from "./core/v1/service.ts"
+import { ServiceAccount } from "./core/v1/serviceaccount.ts"
+import { EndpointSlice } from "./discovery/v1/endpointslice.ts"
+import { Event as EventsEvent } from "./events/v1/event.ts"
+import { Ingress } from "./networking/v1/ingress.ts"
+import { IngressClass } from "./networking/v1/ingressclass.ts"
+import { IPAddress } from "./networking/v1/ipaddress.ts"
+import { NetworkPolicy } from "./networking/v1/networkpolicy.ts"
+import { ServiceCIDR } from "./networking/v1/servicecidr.ts"
+import { RuntimeClass } from "./node/v1/runtimeclass.ts"
+import { Eviction } from "./policy/v1/eviction.ts"
+import { PodDisruptionBudget } from "./policy/v1/poddisruptionbudget.ts"
+import { ClusterRole } from "./rbac/v1/clusterrole.ts"
+import { ClusterRoleBinding } from "./rbac/v1/clusterrolebinding.ts"
+import { Role } from "./rbac/v1/role.ts"
+import { RoleBinding } from "./rbac/v1/rolebinding.ts"
+import { PriorityClass } from "./scheduling/v1/priorityclass.ts"
+import { CSIDriver } from "./storage/v1/csidriver.ts"
+import { CSINode } from "./storage/v1/csinode.ts"
+import { CSIStorageCapacity } from "./storage/v1/csistoragecapacity.ts"
+import { StorageClass } from "./storage/v1/storageclass.ts"
+import { VolumeAttachment } from "./storage/v1/volumeattachment.ts"
+import { VolumeAttributesClass } from "./storage/v1/volumeattributesclass.ts"
+
+/** Every kind that is served from the start, in discovery order, a group a line: kubectl settles ambiguous names by the order of groups. */
+export const RESOURCES: readonly Resource[] = [
+  Binding, ComponentStatus, ConfigMap, Endpoints, Event, LimitRange, Namespace, Node, PersistentVolumeClaim, PersistentVolume, Pod, PodTemplate, ReplicationController, ResourceQuota, Secret, ServiceAccount, Service,
+  ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet,
+  EventsEvent,
+  SelfSubjectReview, TokenReview,
+  LocalSubjectAccessReview, SelfSubjectAccessReview, SelfSubjectRulesReview, SubjectAccessReview,
+  CronJob, Job,
+  IngressClass, Ingress, IPAddress, NetworkPolicy, ServiceCIDR,
+  PodDisruptionBudget,
+  ClusterRoleBinding, ClusterRole, RoleBinding, Role,
+  CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment, VolumeAttributesClass,
+  PriorityClass,
+  Lease,
+  RuntimeClass,
+  EndpointSlice,
+]
+
+/** Kinds that are only bodies of subresources. */
+export const SUBRESOURCE_KINDS: readonly Resource[] = [Scale, Eviction, TokenRequest]

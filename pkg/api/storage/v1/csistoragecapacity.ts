@@ -1,0 +1,38 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import { invalidValue } from "../../../apimachinery/field-errors.ts"
+import { f } from "../../../apimachinery/fields.ts"
+import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { LabelSelector } from "../../../apimachinery/meta.ts"
+import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
+import { quantity } from "../../../apimachinery/quantity.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+
+/** Source: k8s.io/api storage/v1/types.go, ValidateCSIStorageCapacity in pkg/apis/storage/validation. */
+
+const fields = {
+  nodeTopology: f.message(2, LabelSelector, "Labels of the nodes that can reach it; cannot be changed."),
+  storageClassName: f.string(3, "Class it is about; cannot be changed.").required().immutable(),
+  capacity: f.quantity(4, "How much is free."),
+  maximumVolumeSize: f.quantity(5, "How big a volume may be."),
+}
+export interface CSIStorageCapacity extends ObjectFor<typeof fields> {}
+
+export const CSIStorageCapacity = defineResource({
+  group: "storage.k8s.io", version: "v1", kind: "CSIStorageCapacity", plural: "csistoragecapacities", scope: "Namespaced",
+  doc: "How much storage of a class is free in a part of the cluster.",
+  columns: [
+    { name: "StorageClassName", type: "string", doc: "Class it is about.", value: ({ storageClassName }) => storageClassName },
+    { name: "Capacity", type: "string", doc: "How much is free.", value: ({ capacity }) => capacity ?? "" },
+  ],
+  allowCreateOnUpdate: false,
+  validate: ({ storageClassName, nodeTopology, capacity, maximumVolumeSize }) => {
+    const wrong = isDNS1123Subdomain(storageClassName)
+    return [
+      ...(nodeTopology === undefined ? [] : labelSelectorFaults("nodeTopology", nodeTopology)),
+      ...(wrong === undefined ? [] : [invalidValue("storageClassName", storageClassName, wrong)]),
+      ...(capacity !== undefined && quantity(capacity).nano < 0n ? [invalidValue("capacity", capacity, "must be greater than or equal to 0")] : []),
+      ...(maximumVolumeSize !== undefined && quantity(maximumVolumeSize).nano < 0n ? [invalidValue("maximumVolumeSize", maximumVolumeSize, "must be greater than or equal to 0")] : []),
+    ]
+  },
+  validateUpdate: ({ nodeTopology }, old) => (deepEqual(nodeTopology, old.nodeTopology) ? [] : [invalidValue("nodeTopology", nodeTopology, "field is immutable")]),
+}, fields)

@@ -1,0 +1,63 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import { invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { PersistentVolumeSpec } from "../../core/v1/persistentvolume.ts"
+
+/** Source: k8s.io/api storage/v1/types.go, pkg/registry/storage/volumeattachment/strategy.go, ValidateVolumeAttachment in pkg/apis/storage/validation. */
+
+export const VolumeAttachmentSource = message("storage.v1.VolumeAttachmentSource", "The volume that is to be attached.", {
+  persistentVolumeName: f.string(1, "Name of the PersistentVolume.").pointer(),
+  inlineVolumeSpec: f.message(2, PersistentVolumeSpec, "The volume itself, for one that is in a pod."),
+})
+export interface VolumeAttachmentSource extends ObjectOf<typeof VolumeAttachmentSource> {}
+
+export const VolumeAttachmentSpec = message("storage.v1.VolumeAttachmentSpec", "Which volume is attached to which node.", {
+  attacher: f.string(1, "The driver that does it.").required(),
+  source: f.message(2, VolumeAttachmentSource, "The volume.").required(),
+  nodeName: f.string(3, "The node.").required(),
+})
+export interface VolumeAttachmentSpec extends ObjectOf<typeof VolumeAttachmentSpec> {}
+
+export const VolumeError = message("storage.v1.VolumeError", "What went wrong.", {
+  time: f.time(1, "When."),
+  message: f.string(2, "What."),
+  errorCode: f.int32(3, "Number of the gRPC error.").pointer(),
+})
+export interface VolumeError extends ObjectOf<typeof VolumeError> {}
+
+export const VolumeAttachmentStatus = message("storage.v1.VolumeAttachmentStatus", "How far it is.", {
+  attached: f.bool(1, "Whether it is attached.").default(false).printZero(),
+  attachmentMetadata: f.map(2, e.string, "What the driver says for mounting."),
+  attachError: f.message(3, VolumeError, "What went wrong while attaching."),
+  detachError: f.message(4, VolumeError, "What went wrong while detaching."),
+})
+export interface VolumeAttachmentStatus extends ObjectOf<typeof VolumeAttachmentStatus> {}
+
+const fields = {
+  spec: f.message(2, VolumeAttachmentSpec, "Which volume is attached to which node.").required(),
+  status: f.message(3, VolumeAttachmentStatus, "How far it is.").always(),
+}
+export interface VolumeAttachment extends ObjectFor<typeof fields> {}
+
+export const VolumeAttachment = defineResource({
+  group: "storage.k8s.io", version: "v1", kind: "VolumeAttachment", plural: "volumeattachments", scope: "Cluster",
+  doc: "The wish that a volume be attached to a node.",
+  subresources: { status: true },
+  columns: [
+    { name: "Attacher", type: "string", doc: "The driver.", value: ({ spec }) => spec.attacher },
+    { name: "PV", type: "string", doc: "The volume.", value: ({ spec }) => spec.source.persistentVolumeName ?? "" },
+    { name: "Node", type: "string", doc: "The node.", value: ({ spec }) => spec.nodeName },
+    { name: "Attached", type: "boolean", doc: "Whether it is attached.", value: ({ status }) => status.attached },
+  ],
+  allowCreateOnUpdate: false,
+  validate: ({ spec }) => sourceFaults(spec.source),
+  validateUpdate: ({ spec }, old) => (deepEqual(spec, old.spec) ? [] : [invalidValue("spec", spec, "field is immutable")]),
+}, fields)
+
+function sourceFaults({ persistentVolumeName, inlineVolumeSpec }: VolumeAttachmentSource): readonly Cause[] {
+  if (persistentVolumeName === undefined && inlineVolumeSpec === undefined) return [required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")]
+  if (persistentVolumeName !== undefined && inlineVolumeSpec !== undefined) return [invalidValue("spec.source", "", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")]
+  return persistentVolumeName === "" ? [required("spec.source.persistentVolumeName")] : []
+}

@@ -1,0 +1,340 @@
+import { Buffer } from "node:buffer"
+import type { FieldSpec, Message, Scalar, Type } from "./fields.ts"
+import { canonicalQuantity, QUANTITY_FORM } from "./quantity.ts"
+import { canonicalMicroTime, canonicalTime } from "./time.ts"
+
+/**
+ * Turns plain JSON into the value of a message: nulls dropped, types checked, unknown fields dropped and listed, defaults filled in.
+ * Each message is compiled once, when first met, into closures over its fields.
+ *
+ * Invariant: what needs no change is given back as the same reference, down to each nested value, so an object that was decoded before costs a
+ * walk and no copy. The input is never changed.
+ */
+export type Decode = (value: unknown, cursor: Cursor, depth: number) => unknown
+
+/** Where the walk stands, kept as plain arrays so that a path costs nothing until it is needed. */
+export class Cursor {
+  /** Field name or list index per depth. */
+  readonly steps: (string | number)[] = []
+  /** The struct whose field `steps` of the same depth names; undefined for steps into lists and maps. */
+  readonly structs: (Message | undefined)[] = []
+  /** Paths of the fields that no message knows. */
+  readonly unknown: string[] = []
+  /** A value of the same message that was decoded before: top fields that are the very same in it are canonical already. */
+  readonly known: Readonly<Record<string, unknown>> | undefined
+
+  constructor(known?: object) {
+    this.known = known as Readonly<Record<string, unknown>> | undefined
+  }
+
+  /** `spec.containers[0].name` */
+  path(depth: number): string {
+    let path = ""
+    for (let i = 0; i <= depth; i++) {
+      const step = this.steps[i]!
+      path += typeof step === "number" ? `[${step}]` : path === "" ? step : `.${step}`
+    }
+    return path
+  }
+
+  /** What Go's decoder says of a value it cannot take: innermost struct, then the path without indices. Source: encoding/json UnmarshalTypeError. */
+  mismatch(value: unknown, goType: string, depth: number): DecodeError {
+    let owner: Message | undefined
+    const names: string[] = []
+    for (let i = 0; i <= depth; i++) {
+      const struct = this.structs[i]
+      if (struct === undefined) continue
+      owner = struct
+      names.push(String(this.steps[i]))
+    }
+    const where = owner === undefined ? "Go value" : `Go struct field ${shortName(owner)}.${names.join(".")}`
+    return new DecodeError(`json: cannot unmarshal ${jsonKind(value, goType)} into ${where} of type ${goType}`)
+  }
+}
+
+/** The JSON is not what the message takes; the text is what Go's decoder would say. */
+export class DecodeError extends Error {
+  override readonly name = "DecodeError"
+}
+
+const compiled = new WeakMap<Message, Decode>()
+
+/** The decoder of a message; the same function every time. */
+export function decoderOf(message: Message): Decode {
+  const known = compiled.get(message)
+  if (known !== undefined) return known
+  const decode = compileMessage(message)
+  compiled.set(message, decode)
+  return decode
+}
+
+interface FieldDecoder {
+  readonly name: string
+  readonly decode: Decode
+  /** Says whether a value is the zero that Go, which cannot tell it from absent in this field, would leave out; see `droppedZero`. */
+  readonly isNothing: ((value: unknown) => boolean) | undefined
+}
+
+function compileMessage(message: Message): Decode {
+  const { rules } = message
+  const keepUnknown = rules.preserveUnknownFields === true
+  const applyDefaults = rules.defaults as ((value: object) => object) | undefined
+  // Compiled at the first value: a message may contain itself.
+  let fields: Map<string, FieldDecoder> | undefined
+  let filled: readonly Fill[] = []
+  const compile = (): Map<string, FieldDecoder> => {
+    const specs = Object.entries(message.fields).map(([name, { spec }]) => ({ name, spec }))
+    filled = specs.flatMap(({ name, spec }) => fillOf(name, spec))
+    return (fields = new Map(specs.map(({ name, spec }) => [name, { name, decode: decodeType(spec.type), isNothing: droppedZero(spec) }])))
+  }
+  const goType = goTypeOf(message)
+
+  return (value, cursor, depth) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw cursor.mismatch(value, goType, depth - 1)
+    const known = fields ?? compile()
+    const input = value as Record<string, unknown>
+    let out: Record<string, unknown> | undefined
+    cursor.structs[depth] = message
+    for (const key in input) {
+      const given = input[key]
+      const field = known.get(key)
+      if (field === undefined) {
+        if (keepUnknown || given === undefined) continue
+        cursor.steps[depth] = key
+        cursor.unknown.push(cursor.path(depth))
+        out ??= copy(input)
+        delete out[key]
+        continue
+      }
+      if (given === null || given === undefined) {
+        out ??= copy(input)
+        delete out[key]
+        continue
+      }
+      if (depth === 0 && typeof given === "object" && cursor.known?.[key] === given) continue
+      cursor.steps[depth] = key
+      cursor.structs[depth] = message
+      const taken = field.decode(given, cursor, depth + 1)
+      if (field.isNothing?.(taken) === true) {
+        out ??= copy(input)
+        delete out[key]
+      } else if (taken !== given) (out ??= copy(input))[key] = taken
+    }
+    const present = out ?? input
+    for (const { name, empty, value: fill } of filled) {
+      const given = present[name]
+      if (given === undefined || given === empty) (out ??= copy(input))[name] = fill()
+    }
+    return applyDefaults === undefined ? (out ?? input) : applyDefaults(out ?? input)
+  }
+}
+
+/** Own properties, `__proto__` among them, onto a plain object. */
+const copy = (input: object): Record<string, unknown> => ({ ...input })
+
+interface Fill {
+  readonly name: string
+  /** Counts as absent beside undefined: the zero of a scalar that has a default and is no pointer in Go. */
+  readonly empty: unknown
+  value(): unknown
+}
+
+/** What is put in where nothing was sent: the default, decoded once and shared; for printed zero values, zero. */
+function fillOf(name: string, { presence, type, pointer, printZero, default: fallback }: FieldSpec): Fill[] {
+  if (presence === "defaulted" && fallback !== undefined) {
+    let made: unknown
+    const empty = pointer === true ? undefined : ZERO[type.kind as Scalar]
+    return [{ name, empty, value: () => (made ??= decodeType(type)(fallback, new Cursor(), 0)) }]
+  }
+  const zero = printZero === true ? ZERO[type.kind as Scalar] : undefined
+  return zero === undefined ? [] : [{ name, empty: undefined, value: () => zero }]
+}
+
+const ZERO: Partial<Record<Scalar, unknown>> = { string: "", bool: false, int32: 0, int64: 0, double: 0 }
+
+/**
+ * Go holds a field that is optional and no pointer by value, and so forgets whether a zero was sent: it stores `hostNetwork: false` and `env: []` as nothing at
+ * all. We must too, or an update by a Go client would seem to take away what another client had sent. Source: `omitempty` of encoding/json.
+ */
+function droppedZero({ presence, type, pointer, printZero }: FieldSpec): ((value: unknown) => boolean) | undefined {
+  if (presence !== "optional" || pointer === true || printZero === true) return undefined
+  switch (type.kind) {
+    case "list": return (value) => (value as readonly unknown[]).length === 0
+    case "map": return isEmpty
+    case "string": case "bytes": return (value) => value === ""
+    case "bool": return (value) => value === false
+    case "int32": case "int64": case "double": return (value) => value === 0
+    default: return undefined
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  for (const _ in value as object) return false
+  return true
+}
+
+function decodeType(type: Type): Decode {
+  switch (type.kind) {
+    case "message": {
+      // Resolved late, since the message may be declared after its user.
+      let decode: Decode | undefined
+      return (value, cursor, depth) => (decode ??= decoderOf(type.message()))(value, cursor, depth)
+    }
+    case "list": return decodeList(type)
+    case "map": return decodeMap(type)
+    default: return SCALARS[type.kind]
+  }
+}
+
+function decodeList(type: Type & { kind: "list" }): Decode {
+  const item = decodeType(type.of)
+  const nothing = zeroOf(type.of)
+  return (value, cursor, depth) => {
+    if (!Array.isArray(value)) throw cursor.mismatch(value, goName(type), depth - 1)
+    let out: unknown[] | undefined
+    for (let i = 0; i < value.length; i++) {
+      cursor.steps[depth] = i
+      cursor.structs[depth] = undefined
+      const given: unknown = value[i]
+      const taken = item(given ?? nothing, cursor, depth + 1)
+      if (taken !== given) (out ??= [...value])[i] = taken
+    }
+    return out ?? value
+  }
+}
+
+function decodeMap(type: Type & { kind: "map" }): Decode {
+  const item = decodeType(type.of)
+  const nothing = zeroOf(type.of)
+  return (value, cursor, depth) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw cursor.mismatch(value, goName(type), depth - 1)
+    const input = value as Record<string, unknown>
+    let out: Record<string, unknown> | undefined
+    for (const key in input) {
+      cursor.steps[depth] = key
+      cursor.structs[depth] = undefined
+      const given = input[key]
+      const taken = item(given ?? nothing, cursor, depth + 1)
+      // defineProperty, since assigning the key "__proto__" would set the prototype instead.
+      if (taken !== given) Object.defineProperty((out ??= copy(input)), key, { value: taken, enumerable: true, writable: true, configurable: true })
+    }
+    return out ?? value
+  }
+}
+
+/** What Go makes of a null inside a list or a map: the zero value. */
+function zeroOf(type: Type): unknown {
+  switch (type.kind) {
+    case "message": case "map": return {}
+    case "list": return []
+    case "quantity": return "0"
+    case "json": case "rawExtension": case "fieldsV1": return null
+    default: return ZERO[type.kind] ?? ""
+  }
+}
+
+const wrong = (goType: string) => (value: unknown, cursor: Cursor, depth: number): never => {
+  throw cursor.mismatch(value, goType, depth - 1)
+}
+const wrongString = wrong("string")
+const wrongBool = wrong("bool")
+const wrongInt32 = wrong("int32")
+const wrongInt64 = wrong("int64")
+
+const text = (canonical: (value: string) => string | undefined, problem: (value: string) => string): Decode => (value, cursor, depth) => {
+  if (typeof value !== "string") throw cursor.mismatch(value, "string", depth - 1)
+  const made = canonical(value)
+  if (made === undefined) throw new DecodeError(problem(value))
+  return made
+}
+const timeProblem = (layout: string) => (value: string): string => `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(value)} as "2006"`
+
+/** The same few quantities and times come again and again; making their canonical form costs more than all else in a Pod. Emptied when full. */
+function remembered(canonical: (value: string) => string | undefined): (value: string) => string | undefined {
+  const known = new Map<string, string>()
+  return (value) => {
+    const before = known.get(value)
+    if (before !== undefined) return before
+    const made = value.length > LONGEST ? undefined : canonical(value)
+    if (made === undefined) return undefined
+    if (known.size >= MOST_REMEMBERED) known.clear()
+    known.set(value, made)
+    return made
+  }
+}
+const MOST_REMEMBERED = 4096
+/** Longer than any quantity or time of use; keeps a client from having us compute with megabytes of digits. */
+const LONGEST = 256
+
+const rememberedQuantity = remembered(canonicalQuantity)
+const DURATION = /^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+const any: Decode = (value) => value
+
+const SCALARS: Record<Scalar, Decode> = {
+  string: (value, cursor, depth) => (typeof value === "string" ? value : wrongString(value, cursor, depth)),
+  bool: (value, cursor, depth) => (typeof value === "boolean" ? value : wrongBool(value, cursor, depth)),
+  int32: (value, cursor, depth) => (typeof value === "number" && value === (value | 0) ? value : wrongInt32(value, cursor, depth)),
+  int64: (value, cursor, depth) => (typeof value === "number" && Number.isInteger(value) && Math.abs(value) <= 2 ** 63 ? value : wrongInt64(value, cursor, depth)),
+  double: (value, cursor, depth) => (typeof value === "number" ? value : wrong("float64")(value, cursor, depth)),
+  bytes: (value, cursor, depth) => {
+    if (typeof value !== "string") throw cursor.mismatch(value, "[]uint8", depth - 1)
+    if (BASE64.test(value)) return value
+    // Go's decoder passes over line ends inside base64.
+    const joined = value.replace(/[\r\n]/g, "")
+    if (!BASE64.test(joined)) throw new DecodeError(`illegal base64 data at input byte ${badByte(joined)}`)
+    return joined
+  },
+  quantity: (value, cursor, depth) => {
+    // A bare number is accepted, as Quantity.UnmarshalJSON does.
+    const given = typeof value === "number" ? String(value) : value
+    if (typeof given !== "string") throw cursor.mismatch(value, "string", depth - 1)
+    const made = rememberedQuantity(given)
+    if (made === undefined) throw new DecodeError(QUANTITY_FORM)
+    return made
+  },
+  intOrString: (value, cursor, depth) => (typeof value === "string" || (typeof value === "number" && value === (value | 0)) ? value : wrongInt32(value, cursor, depth)),
+  time: text(remembered(canonicalTime), timeProblem("2006-01-02T15:04:05Z07:00")),
+  microTime: text(remembered(canonicalMicroTime), timeProblem("2006-01-02T15:04:05.000000Z07:00")),
+  duration: text((value) => (DURATION.test(value) ? value : undefined), (value) => `time: invalid duration ${JSON.stringify(value)}`),
+  json: any,
+  rawExtension: any,
+  fieldsV1: any,
+}
+
+function badByte(value: string): number {
+  const bad = value.search(/[^A-Za-z0-9+/]/)
+  return bad === -1 ? Buffer.byteLength(value) : bad
+}
+
+/** The last part of a message's OpenAPI name, which is the Go type's name. */
+const shortName = (message: Message): string => message.name.slice(message.name.lastIndexOf(".") + 1)
+/** `v1.PodSpec` */
+const goTypeOf = (message: Message): string => message.name.split(".").slice(-2).join(".")
+
+function goName(type: Type): string {
+  switch (type.kind) {
+    case "message": return goTypeOf(type.message())
+    case "list": return `[]${goName(type.of)}`
+    case "map": return `map[string]${goName(type.of)}`
+    case "double": return "float64"
+    case "bytes": return "[]uint8"
+    case "quantity": return "resource.Quantity"
+    case "intOrString": return "intstr.IntOrString"
+    case "time": return "v1.Time"
+    case "microTime": return "v1.MicroTime"
+    case "duration": return "v1.Duration"
+    case "json": case "rawExtension": return "runtime.RawExtension"
+    case "fieldsV1": return "v1.FieldsV1"
+    default: return type.kind
+  }
+}
+
+function jsonKind(value: unknown, goType: string): string {
+  if (Array.isArray(value)) return "array"
+  if (typeof value === "boolean") return "bool"
+  // A number that would fit but for its size or fraction is shown.
+  if (typeof value === "number" && goType.startsWith("int")) return `number ${value}`
+  return value === null ? "null" : typeof value
+}

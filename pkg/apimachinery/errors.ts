@@ -1,0 +1,111 @@
+/** Why a request failed, and the HTTP code that says so. Source: StatusReason in apimachinery pkg/apis/meta/v1/types.go. */
+const HTTP_CODE = {
+  BadRequest: 400, Unauthorized: 401, Forbidden: 403, NotFound: 404, MethodNotAllowed: 405, NotAcceptable: 406, AlreadyExists: 409, Conflict: 409,
+  Gone: 410, Expired: 410, RequestEntityTooLarge: 413, UnsupportedMediaType: 415, Invalid: 422, TooManyRequests: 429, InternalError: 500,
+  ServerTimeout: 500, ServiceUnavailable: 503, Timeout: 504,
+} as const
+export type Reason = keyof typeof HTTP_CODE
+
+/** What is wrong with a field. Source: CauseType and field.ErrorType. The value is what clients see in `details.causes[].reason`. */
+export type CauseReason =
+  | "FieldValueNotFound" | "FieldValueRequired" | "FieldValueDuplicate" | "FieldValueInvalid" | "FieldValueNotSupported"
+  | "FieldValueForbidden" | "FieldValueTooLong" | "FieldValueTooMany" | "InternalError" | "FieldValueTypeInvalid"
+  | "FieldManagerConflict" | "ResourceVersionTooLarge" | "UnexpectedServerResponse" | "NamespaceTerminating" | "DisruptionBudget"
+
+export interface Cause {
+  readonly reason?: CauseReason
+  readonly message: string
+  readonly field?: string
+}
+
+export interface StatusDetails {
+  readonly name?: string
+  readonly group?: string
+  readonly kind?: string
+  readonly uid?: string
+  readonly causes?: readonly Cause[]
+  readonly retryAfterSeconds?: number
+}
+
+/** metav1.Status: the answer to a request that failed, and to some that did not. */
+export interface Status {
+  readonly kind: "Status"
+  readonly apiVersion: "v1"
+  readonly metadata: { readonly resourceVersion?: string; readonly continue?: string; readonly remainingItemCount?: number }
+  readonly status?: "Success" | "Failure"
+  readonly message?: string
+  readonly reason?: string
+  readonly details?: StatusDetails
+  readonly code?: number
+}
+
+/** The only error that may leave a component. */
+export class ApiError extends Error {
+  override readonly name = "ApiError"
+  constructor(readonly reason: Reason, message: string, readonly details: StatusDetails | undefined = undefined, options?: ErrorOptions & { code?: number; metadata?: Status["metadata"] }) {
+    super(message, options)
+    this.code = options?.code ?? HTTP_CODE[reason]
+    this.metadata = options?.metadata ?? {}
+  }
+  readonly code: number
+  readonly metadata: Status["metadata"]
+
+  /** Any thrown thing as an ApiError: itself, or an InternalError that carries it as cause. */
+  static from(err: unknown): ApiError {
+    if (err instanceof ApiError) return err
+    const text = err instanceof Error ? err.message : String(err)
+    return new ApiError("InternalError", `Internal error occurred: ${text}`, { causes: [{ message: text }] }, { cause: err })
+  }
+
+  /** The error that a Status received from a server stands for. */
+  static fromStatus(status: Status): ApiError {
+    const reason = (status.reason !== undefined && status.reason in HTTP_CODE ? status.reason : "InternalError") as Reason
+    return new ApiError(reason, status.message ?? reason, status.details, { ...(status.code === undefined ? {} : { code: status.code }), metadata: status.metadata ?? {} })
+  }
+
+  toStatus(): Status {
+    return {
+      kind: "Status", apiVersion: "v1", metadata: this.metadata, status: "Failure", message: this.message, reason: this.reason,
+      ...(this.details === undefined ? {} : { details: this.details }), code: this.code,
+    }
+  }
+}
+
+export const isReason = (err: unknown, ...reasons: Reason[]): err is ApiError => err instanceof ApiError && reasons.includes(err.reason)
+export const isNotFound = (err: unknown): err is ApiError => isReason(err, "NotFound")
+export const isConflict = (err: unknown): err is ApiError => isReason(err, "Conflict")
+export const isAlreadyExists = (err: unknown): err is ApiError => isReason(err, "AlreadyExists")
+
+/** A resource by its group and plural: all that an error needs of a Resource. */
+export interface GroupResource {
+  readonly group: string
+  readonly plural: string
+}
+
+/** `deployments.apps`, or `pods` for the core group. */
+export const qualified = ({ group, plural }: GroupResource): string => (group === "" ? plural : `${plural}.${group}`)
+
+const about = ({ group, plural }: GroupResource, name: string): StatusDetails => ({ name, ...(group === "" ? {} : { group }), kind: plural })
+
+export const badRequest = (message: string): ApiError => new ApiError("BadRequest", message)
+export const notFound = (resource: GroupResource, name: string): ApiError =>
+  new ApiError("NotFound", `${qualified(resource)} "${name}" not found`, about(resource, name))
+export const alreadyExists = (resource: GroupResource, name: string): ApiError =>
+  new ApiError("AlreadyExists", `${qualified(resource)} "${name}" already exists`, about(resource, name))
+export const conflict = (resource: GroupResource, name: string, why: string): ApiError =>
+  new ApiError("Conflict", `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`, about(resource, name))
+/** The words of a lost race, which client libraries look for. Source: registry/generic/registry/store.go OptimisticLockErrorMsg. */
+export const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+export const forbidden = (resource: GroupResource, name: string, why: string): ApiError =>
+  new ApiError("Forbidden", name === "" ? `${qualified(resource)} is forbidden: ${why}` : `${qualified(resource)} "${name}" is forbidden: ${why}`, about(resource, name))
+export const methodNotSupported = (resource: GroupResource, verb: string): ApiError =>
+  new ApiError("MethodNotAllowed", `${verb} is not supported on resources of kind "${qualified(resource)}"`, { ...(resource.group === "" ? {} : { group: resource.group }), kind: resource.plural })
+
+/** 422 with every cause. `kind` is the Kind (not the plural), as upstream's NewInvalid has it. */
+export function invalid({ group, kind }: { readonly group: string; readonly kind: string }, name: string, causes: readonly Cause[]): ApiError {
+  const messages = causes.map(({ field, message }) => (field ? `${field}: ${message}` : message))
+  const text = messages.length === 1 ? messages[0]! : `[${messages.join(", ")}]`
+  return new ApiError("Invalid", `${group === "" ? kind : `${kind}.${group}`} "${name}" is invalid: ${text}`, {
+    ...(name === "" ? {} : { name }), ...(group === "" ? {} : { group }), kind, causes,
+  })
+}

@@ -1,0 +1,30 @@
+import type { Cause } from "./errors.ts"
+
+/**
+ * The words in which a bad field is reported; clients and the conformance tests match them.
+ * `field` is a path such as `spec.containers[0].name`; see `at`. Source: apimachinery pkg/util/validation/field/errors.go.
+ */
+export const required = (field: string, detail = ""): Cause => ({ reason: "FieldValueRequired", field, message: detail === "" ? "Required value" : `Required value: ${detail}` })
+export const invalidValue = (field: string, value: unknown, detail: string): Cause => ({ reason: "FieldValueInvalid", field, message: `Invalid value: ${shown(value)}${detail === "" ? "" : `: ${detail}`}` })
+export const duplicate = (field: string, value: unknown): Cause => ({ reason: "FieldValueDuplicate", field, message: `Duplicate value: ${shown(value)}` })
+export const notSupported = (field: string, value: unknown, supported: readonly string[]): Cause => ({
+  reason: "FieldValueNotSupported", field,
+  message: `Unsupported value: ${shown(value)}${supported.length === 0 ? "" : `: supported values: ${[...supported].sort().map((value) => JSON.stringify(value)).join(", ")}`}`,
+})
+export const forbiddenField = (field: string, detail: string): Cause => ({ reason: "FieldValueForbidden", field, message: `Forbidden: ${detail}` })
+export const tooLong = (field: string, max: number): Cause => ({ reason: "FieldValueTooLong", field, message: `Too long: may not be more than ${max} bytes` })
+export const tooMany = (field: string, actual: number, max: number): Cause => ({ reason: "FieldValueTooMany", field, message: `Too many: ${actual}: must have at most ${max} items` })
+export const notFoundField = (field: string, value: unknown): Cause => ({ reason: "FieldValueNotFound", field, message: `Not found: ${shown(value)}` })
+
+/** A path with one more step: `at("spec", "containers")` is `spec.containers`, `at("spec.containers", 0)` is `spec.containers[0]`. */
+export function at(path: string, ...steps: readonly (string | number)[]): string {
+  let longer = path
+  for (const step of steps) longer = typeof step === "number" ? `${longer}[${step}]` : longer === "" ? step : `${longer}.${step}`
+  return longer
+}
+
+/** A path into a map: `metadata.labels[app]`. */
+export const atKey = (path: string, key: string): string => `${path}[${key}]`
+
+/** A value as Go's %#v-like verb of field errors shows it: strings quoted, numbers and booleans bare, the rest as JSON. */
+const shown = (value: unknown): string => (value === undefined || value === null ? "null" : JSON.stringify(value))

@@ -1,0 +1,219 @@
+/**
+ * How the fields of a kind are declared: once, with all that any part of the program needs to know about them.
+ *
+ *     export const ContainerPort = message("core.v1.ContainerPort", "A port on which a container listens.", {
+ *       name: f.string(1, "Name by which Services refer to the port; unique in the pod."),
+ *       containerPort: f.int32(3, "Number of the port inside the pod.").required().min(1).max(65535),
+ *       protocol: f.string(4, "Transport protocol.").enum("TCP", "UDP", "SCTP").default("TCP"),
+ *     })
+ *     export interface ContainerPort extends ObjectOf<typeof ContainerPort> {}
+ *
+ * The first argument of each field is its protobuf number. A field is optional unless `.required()`, `.default(…)` or `.always()` says otherwise.
+ * Decoding, defaulting, validation, unknown-field detection, OpenAPI, protobuf, strategic merge and server-side apply all walk these
+ * declarations. A custom resource's OpenAPI schema is turned into the same `Message`s, so there is one walker for both.
+ *
+ * Why not zod objects: a Kubernetes field carries more than a shape (number, merge key, list type, patch strategy), `null` means absent, a wrong
+ * type is another error than a missing field, unknown fields are kept apart, and the runtime form has to be the one that CRDs produce.
+ */
+
+/** The type of a value. JSON forms: quantity, time, microTime, duration and bytes (base64) are strings; intOrString is either. */
+export type Type =
+  | { readonly kind: Scalar }
+  | { readonly kind: "message"; readonly message: () => Message }
+  | { readonly kind: "list"; readonly of: Type }
+  | { readonly kind: "map"; readonly of: Type }
+
+export type Scalar =
+  | "string" | "bool" | "int32" | "int64" | "double" | "bytes" | "quantity" | "intOrString"
+  | "time" | "microTime" | "duration"
+  /** Any JSON value (apiextensions JSON, RawExtension, FieldsV1). `rawExtension` and `fieldsV1` differ from `json` only on the protobuf wire. */
+  | "json" | "rawExtension" | "fieldsV1"
+
+export type ListType = "atomic" | "set" | "map"
+
+/** All that is known of one field; each declaration makes one, and derived code reads it. */
+export interface FieldSpec {
+  readonly number: number
+  readonly doc: string
+  readonly type: Type
+  readonly presence: Presence
+  /** The default as it appears in JSON; `{}` for a struct that is always there, whose own defaults then apply. */
+  readonly default?: unknown
+  readonly enum?: readonly string[]
+  readonly min?: number
+  readonly max?: number
+  readonly maxLength?: number
+  readonly format?: string
+  /** A name check, for instance `isDNS1123Label`: gives what is wrong with a value, or nothing. */
+  readonly check?: (value: string) => string | undefined
+  /** List type of server-side apply; a list without one is atomic, as are upstream's. */
+  readonly listType?: ListType
+  readonly listMapKeys?: readonly string[]
+  /** `granular` (the default) or `atomic`: how server-side apply treats a map or a struct. */
+  readonly mapType?: "granular" | "atomic"
+  /** Strategies of strategic merge patch: for instance ["merge"], ["retainKeys"], ["merge", "retainKeys"]. */
+  readonly patchStrategy?: readonly ("merge" | "retainKeys" | "replace")[]
+  readonly patchMergeKey?: string
+  /** Set once, at creation; an update that changes it is refused. */
+  readonly immutable?: boolean
+  /** A Go pointer or omitempty is the rule; `true` prints the zero value too (Go fields without omitempty), e.g. `containers`, `conditionType`. */
+  readonly printZero?: boolean
+  /**
+   * A Go pointer to a scalar: `false`, 0 or "" is another thing than absent (`replicas`, `automountServiceAccountToken`). On the protobuf wire Go
+   * writes the zero of every field that is no pointer, so a zero that arrives there is dropped unless the field says this.
+   */
+  readonly pointer?: boolean
+  /**
+   * Number of a message in which Go embeds the field, e.g. `handler` of a Probe: JSON shows the field beside the others, the protobuf wire has it
+   * inside that message, under `number`. Fields of one embedded message say the same.
+   */
+  readonly embeddedIn?: number
+}
+
+export type Presence =
+  /** May be absent. */
+  | "optional"
+  /** Must be there, else FieldValueRequired. */
+  | "required"
+  /** Absent in what a client sends, filled in by decoding. */
+  | "defaulted"
+
+/** A struct: its name in OpenAPI (`io.k8s.api.` is put before a name that does not start with `io.`) and its fields. */
+export interface Message<F extends Fields = Fields> {
+  readonly name: string
+  readonly doc: string
+  readonly fields: F
+  /** Rules and defaults that look at several fields. */
+  readonly rules: MessageRules
+}
+
+export interface MessageRules {
+  /** Sets defaults that depend on other fields; gets the decoded value with simple defaults in place and returns it, or a changed copy. */
+  readonly defaults?: (value: never) => object
+  /** `atomic` structs are owned as a whole by server-side apply (for instance LabelSelector, ObjectReference). */
+  readonly mapType?: "atomic"
+  /** Fields the message does not know are kept, not reported: for custom resources. */
+  readonly preserveUnknownFields?: boolean
+  /** Exactly-one unions, shown in OpenAPI as x-kubernetes-unions. */
+  readonly unions?: readonly { readonly discriminator?: string; readonly fields: readonly string[] }[]
+}
+
+export type Fields = Readonly<Record<string, AnyField>>
+export type AnyField = Field<unknown, unknown, Presence>
+
+/** One declared field. `Out` is its type once decoded, `In` what a client may send. Every method gives a changed copy. */
+export class Field<Out, In, P extends Presence> {
+  declare readonly "~out": Out
+  declare readonly "~in": In
+  declare readonly "~presence": P
+  readonly spec: FieldSpec
+  constructor(spec: FieldSpec) {
+    this.spec = spec
+  }
+  private with<O = Out, I = In, Q extends Presence = P>(more: Partial<FieldSpec>): Field<O, I, Q> {
+    return new Field<O, I, Q>({ ...this.spec, ...more })
+  }
+  required(): Field<Out, In, "required"> { return this.with({ presence: "required" }) }
+  default(value: In): Field<Out, In, "defaulted"> { return this.with({ presence: "defaulted", default: value }) }
+  /** For a struct that Go holds by value: it is there even when nothing was sent, with its inner defaults. */
+  always(): Field<Out, In, "defaulted"> { return this.with({ presence: "defaulted", default: {} }) }
+  enum<const V extends string>(...values: V[]): Field<Out extends readonly string[] ? readonly V[] : V, In extends readonly string[] ? readonly V[] : V, P> { return this.with({ enum: values }) }
+  min(min: number): Field<Out, In, P> { return this.with({ min }) }
+  max(max: number): Field<Out, In, P> { return this.with({ max }) }
+  maxLength(maxLength: number): Field<Out, In, P> { return this.with({ maxLength }) }
+  check(check: (value: string) => string | undefined): Field<Out, In, P> { return this.with({ check }) }
+  /** Server-side apply merges the list's items by these keys. */
+  listMap(...keys: string[]): Field<Out, In, P> { return this.with({ listType: "map", listMapKeys: keys }) }
+  listSet(): Field<Out, In, P> { return this.with({ listType: "set" }) }
+  atomic(): Field<Out, In, P> { return this.with(this.spec.type.kind === "list" ? { listType: "atomic" } : { mapType: "atomic" }) }
+  /** Strategic merge patch merges the list; by `key` when its items are objects. */
+  merge(key?: string): Field<Out, In, P> { return this.with({ patchStrategy: [...(this.spec.patchStrategy ?? []), "merge"], ...(key === undefined ? {} : { patchMergeKey: key }) }) }
+  retainKeys(): Field<Out, In, P> { return this.with({ patchStrategy: [...(this.spec.patchStrategy ?? []), "retainKeys"] }) }
+  replace(): Field<Out, In, P> { return this.with({ patchStrategy: ["replace"] }) }
+  immutable(): Field<Out, In, P> { return this.with({ immutable: true }) }
+  printZero(): Field<Out, In, P> { return this.with({ printZero: true }) }
+  pointer(): Field<Out, In, P> { return this.with({ pointer: true }) }
+  embeddedIn(number: number): Field<Out, In, P> { return this.with({ embeddedIn: number }) }
+}
+
+type Flatten<T> = { [K in keyof T]: T[K] }
+type OptionalOut<F extends Fields> = { [K in keyof F]: F[K]["~presence"] extends "optional" ? K : never }[keyof F]
+type RequiredIn<F extends Fields> = { [K in keyof F]: F[K]["~presence"] extends "required" ? K : never }[keyof F]
+
+/** The decoded value of a set of fields: defaulted and required ones are there. Deeply readonly: objects are never changed in place. */
+export type Output<F extends Fields> = Flatten<
+  { readonly [K in Exclude<keyof F, OptionalOut<F>>]: F[K]["~out"] } & { readonly [K in OptionalOut<F>]?: F[K]["~out"] | undefined }
+>
+/** What a client may send for a set of fields: only required ones must be there. */
+export type Input<F extends Fields> = Flatten<
+  { readonly [K in RequiredIn<F>]: F[K]["~in"] } & { readonly [K in Exclude<keyof F, RequiredIn<F>>]?: F[K]["~in"] | undefined }
+>
+
+export type ObjectOf<M extends { readonly fields: Fields }> = Output<M["fields"]>
+export type InputOf<M extends { readonly fields: Fields }> = Input<M["fields"]>
+
+export function message<F extends Fields>(name: string, doc: string, fields: F, rules: MessageRules = {}): Message<F> {
+  return { name: name.startsWith("io.") ? name : `io.k8s.api.${name}`, doc, fields, rules }
+}
+
+const scalar = <T>(kind: Scalar) => (number: number, doc: string) => new Field<T, T, "optional">({ number, doc, type: { kind }, presence: "optional" })
+
+/** A type that stands inside a list or a map. */
+export interface Element<Out, In> {
+  readonly type: Type
+  readonly "~out"?: Out
+  readonly "~in"?: In
+}
+const element = <T>(kind: Scalar): Element<T, T> => ({ type: { kind } })
+
+/** Element types of lists and maps of scalars, and `of(M)` for messages, `listOf(E)` for lists of lists or maps of lists. */
+export const e = {
+  string: element<string>("string"),
+  bool: element<boolean>("bool"),
+  int32: element<number>("int32"),
+  int64: element<number>("int64"),
+  bytes: element<string>("bytes"),
+  quantity: element<string>("quantity"),
+  time: element<string>("time"),
+  json: element<unknown>("json"),
+  of: <M extends Message>(message: M | (() => M)): Element<ObjectOf<M>, InputOf<M>> => ({ type: { kind: "message", message: typeof message === "function" ? message : () => message } }),
+  listOf: <O, I>(of: Element<O, I>): Element<readonly O[], readonly I[]> => ({ type: { kind: "list", of: of.type } }),
+}
+
+
+const typeOf = (ref: Message | (() => Message) | Element<unknown, unknown>): Type =>
+  typeof ref === "function" ? { kind: "message", message: ref } : "type" in ref ? ref.type : { kind: "message", message: () => ref }
+
+type OutOf<R> = R extends { readonly fields: infer F extends Fields } ? Output<F> : R extends Element<infer O, unknown> ? O : never
+type InOf<R> = R extends { readonly fields: infer F extends Fields } ? Input<F> : R extends Element<unknown, infer I> ? I : never
+
+export const f = {
+  string: scalar<string>("string"),
+  bool: scalar<boolean>("bool"),
+  int32: scalar<number>("int32"),
+  int64: scalar<number>("int64"),
+  double: scalar<number>("double"),
+  /** base64 in JSON. */
+  bytes: scalar<string>("bytes"),
+  quantity: scalar<string>("quantity"),
+  intOrString: scalar<number | string>("intOrString"),
+  time: scalar<string>("time"),
+  microTime: scalar<string>("microTime"),
+  duration: scalar<string>("duration"),
+  json: scalar<unknown>("json"),
+  rawExtension: scalar<unknown>("rawExtension"),
+  fieldsV1: scalar<unknown>("fieldsV1"),
+  message: <M extends Message>(number: number, message: M, doc: string): Field<ObjectOf<M>, InputOf<M>, "optional"> =>
+    new Field({ number, doc, type: typeOf(message), presence: "optional" }),
+  /** A message declared later, or containing itself; its types are given by hand: `f.recursive<Out, In>(1, () => M, "…")`. */
+  recursive: <O, I = O>(number: number, message: () => Message, doc: string): Field<O, I, "optional"> =>
+    new Field({ number, doc, type: typeOf(message), presence: "optional" }),
+  list: <R extends Message | Element<unknown, unknown>>(number: number, of: R, doc: string): Field<readonly OutOf<R>[], readonly InOf<R>[], "optional"> =>
+    new Field({ number, doc, type: { kind: "list", of: typeOf(of) }, presence: "optional" }),
+  map: <R extends Message | Element<unknown, unknown>>(number: number, of: R, doc: string): Field<Readonly<Record<string, OutOf<R>>>, Readonly<Record<string, InOf<R>>>, "optional"> =>
+    new Field({ number, doc, type: { kind: "map", of: typeOf(of) }, presence: "optional" }),
+  listRecursive: <O, I = O>(number: number, message: () => Message, doc: string): Field<readonly O[], readonly I[], "optional"> =>
+    new Field({ number, doc, type: { kind: "list", of: typeOf(message) }, presence: "optional" }),
+  mapRecursive: <O, I = O>(number: number, message: () => Message, doc: string): Field<Readonly<Record<string, O>>, Readonly<Record<string, I>>, "optional"> =>
+    new Field({ number, doc, type: { kind: "map", of: typeOf(message) }, presence: "optional" }),
+}

@@ -1,0 +1,41 @@
+import { badRequest } from "./errors.ts"
+
+/** One condition of a field selector: a path such as `status.phase` and the text it must or must not have. */
+export interface FieldRequirement {
+  readonly path: string
+  readonly operator: "=" | "!="
+  readonly value: string
+}
+
+/**
+ * Reads `?fieldSelector=`: terms joined by commas, each with `=`, `==` or `!=`; in values `\`, `,` and `=` are escaped by `\`.
+ * Throws a 400 ApiError in upstream's words. Source: apimachinery pkg/fields/selector.go.
+ */
+export function parseFieldSelector(text: string): readonly FieldRequirement[] {
+  const found: FieldRequirement[] = []
+  for (const term of text.match(/(?:\\.|[^,\\]|\\$)+/gs) ?? []) {
+    const split = /^(.*?)(!=|==|=)(.*)$/s.exec(term)
+    if (split === null) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`)
+    found.push({ path: split[1]!, operator: split[2] === "!=" ? "!=" : "=", value: unescapeValue(split[3]!) })
+  }
+  return found
+}
+
+function unescapeValue(text: string): string {
+  if (!/[\\=]/.test(text)) return text
+  return text.replace(/\\(.?)|=/gs, (all, escaped: string | undefined) => {
+    if (escaped === undefined) throw badRequest(`invalid field selector: unescaped character in value: ${all.charCodeAt(0)}`)
+    if (escaped !== "\\" && escaped !== "," && escaped !== "=") throw badRequest(`invalid field selector: invalid escape sequence: ${all}`)
+    return escaped
+  })
+}
+
+const escapeFieldValue = (value: string): string => value.replace(/[\\,=]/g, "\\$&")
+
+/** The text form of conditions, as a client sends it. */
+export const formatFieldSelector = (requirements: readonly FieldRequirement[]): string =>
+  requirements.map(({ path, operator, value }) => `${path}${operator}${escapeFieldValue(value)}`).join(",")
+
+/** Whether all conditions hold; `valueOf` gives the text of a path, empty where the object has none. */
+export const matchesFields = (requirements: readonly FieldRequirement[], valueOf: (path: string) => string): boolean =>
+  requirements.every(({ path, operator, value }) => (valueOf(path) === value) === (operator === "="))

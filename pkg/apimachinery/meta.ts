@@ -1,0 +1,91 @@
+import { e, f, message, type InputOf, type ObjectOf } from "./fields.ts"
+
+/** Source of this file: apimachinery pkg/apis/meta/v1/types.go. */
+const meta = "io.k8s.apimachinery.pkg.apis.meta.v1"
+
+export const OwnerReference = message(`${meta}.OwnerReference`, "Names the object that this one belongs to; when the owner is gone, so is what it owned.", {
+  apiVersion: f.string(5, "API version of the owner.").required().printZero(),
+  kind: f.string(1, "Kind of the owner.").required().printZero(),
+  name: f.string(3, "Name of the owner, in the same namespace or cluster-wide.").required().printZero(),
+  uid: f.string(4, "UID of the owner.").required().printZero(),
+  controller: f.bool(6, "Whether this owner is the controller that manages the object; at most one is.").pointer(),
+  blockOwnerDeletion: f.bool(7, "Whether a foreground deletion of the owner waits until this object is gone.").pointer(),
+}, { mapType: "atomic" })
+export interface OwnerReference extends ObjectOf<typeof OwnerReference> {}
+
+export const ManagedFieldsEntry = message(`${meta}.ManagedFieldsEntry`, "Which fields one manager owns, and how it came to own them.", {
+  manager: f.string(1, "Name of the manager."),
+  operation: f.string(2, "Apply or Update.").enum("Apply", "Update"),
+  apiVersion: f.string(3, "Version in which the field set is written."),
+  time: f.time(4, "When the entry last changed."),
+  fieldsType: f.string(6, "Format of the field set; only FieldsV1 exists."),
+  fieldsV1: f.fieldsV1(7, "The set of owned fields."),
+  subresource: f.string(8, "Subresource through which the fields were written, if any."),
+})
+export interface ManagedFieldsEntry extends ObjectOf<typeof ManagedFieldsEntry> {}
+
+export const ObjectMeta = message(`${meta}.ObjectMeta`, "What every stored object carries.", {
+  name: f.string(1, "Name, unique among the objects of its kind in the namespace. Cannot be changed."),
+  generateName: f.string(2, "Prefix from which the server makes a unique name when none is given."),
+  namespace: f.string(3, "Namespace that holds the object; empty for cluster-wide kinds. Cannot be changed."),
+  selfLink: f.string(4, "No longer filled in."),
+  uid: f.string(5, "Unique in time and space; set by the server."),
+  resourceVersion: f.string(6, "Opaque version of the stored object; changes with every write."),
+  generation: f.int64(7, "Counts the changes of the desired state; set by the server."),
+  creationTimestamp: f.time(8, "When the object was created; set by the server."),
+  deletionTimestamp: f.time(9, "When the object is to be gone; set by the server upon a graceful deletion."),
+  deletionGracePeriodSeconds: f.int64(10, "Seconds the object is given to end; can only be shortened.").pointer(),
+  labels: f.map(11, e.string, "Keys and values by which selectors find objects."),
+  annotations: f.map(12, e.string, "Free-form keys and values for tools."),
+  ownerReferences: f.list(13, OwnerReference, "Objects this one depends on.").listMap("uid").merge("uid"),
+  finalizers: f.list(14, e.string, "Names of those who must agree before the object is removed.").listSet().merge(),
+  managedFields: f.list(17, ManagedFieldsEntry, "Who manages which fields.").atomic(),
+})
+export interface ObjectMeta extends ObjectOf<typeof ObjectMeta> {}
+export interface ObjectMetaInput extends InputOf<typeof ObjectMeta> {}
+
+export const ListMeta = message(`${meta}.ListMeta`, "What every list carries.", {
+  selfLink: f.string(1, "No longer filled in."),
+  resourceVersion: f.string(2, "Version of the collection from which a watch can go on."),
+  continue: f.string(3, "Token with which to ask for the next part of the list."),
+  remainingItemCount: f.int64(4, "How many items are left after this part, when known.").pointer(),
+})
+export interface ListMeta extends ObjectOf<typeof ListMeta> {}
+
+export const LabelSelectorRequirement = message(`${meta}.LabelSelectorRequirement`, "One condition on a label.", {
+  key: f.string(1, "Label key that the condition is about.").required(),
+  operator: f.string(2, "In, NotIn, Exists or DoesNotExist.").required(),
+  values: f.list(3, e.string, "Values for In and NotIn; empty for the others.").atomic(),
+})
+export interface LabelSelectorRequirement extends ObjectOf<typeof LabelSelectorRequirement> {}
+
+export const LabelSelector = message(`${meta}.LabelSelector`, "A query over labels; all its conditions must hold. An empty one matches everything.", {
+  matchLabels: f.map(1, e.string, "Labels that must have exactly these values."),
+  matchExpressions: f.list(2, LabelSelectorRequirement, "Further conditions.").atomic(),
+}, { mapType: "atomic" })
+export interface LabelSelector extends ObjectOf<typeof LabelSelector> {}
+
+export const Condition = message(`${meta}.Condition`, "One aspect of an object's present state.", {
+  type: f.string(1, "Name of the aspect, in CamelCase.").required(),
+  status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
+  observedGeneration: f.int64(3, "Generation of the object that the condition was made from."),
+  lastTransitionTime: f.time(4, "When the status last changed.").required(),
+  reason: f.string(5, "Reason of the last change, one word in CamelCase.").required(),
+  message: f.string(6, "The reason in words, for people.").required().printZero(),
+})
+export interface Condition extends ObjectOf<typeof Condition> {}
+
+export const Preconditions = message(`${meta}.Preconditions`, "What must hold for a write to go ahead.", {
+  uid: f.string(1, "The object must have this UID.").pointer(),
+  resourceVersion: f.string(2, "The object must be at this version.").pointer(),
+})
+
+export const DeleteOptions = message(`${meta}.DeleteOptions`, "How an object is to be deleted.", {
+  gracePeriodSeconds: f.int64(1, "Seconds given to the object to end; zero deletes at once.").pointer(),
+  preconditions: f.message(2, Preconditions, "What must hold for the deletion to go ahead."),
+  orphanDependents: f.bool(3, "Deprecated; use propagationPolicy.").pointer(),
+  propagationPolicy: f.string(4, "Orphan, Background or Foreground: what becomes of the objects it owns.").pointer(),
+  dryRun: f.list(5, e.string, "`All` runs every stage but stores nothing.").atomic(),
+  ignoreStoreReadErrorWithClusterBreakingPotential: f.bool(6, "Delete even what cannot be read from the store.").pointer(),
+})
+export interface DeleteOptions extends ObjectOf<typeof DeleteOptions> {}

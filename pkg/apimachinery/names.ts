@@ -1,0 +1,160 @@
+import { isIP, isIPv6 } from "node:net"
+
+/**
+ * Checks of names and other short texts. Each gives what is wrong in upstream's words, or nothing; where several things are wrong they are
+ * joined by "; ". Source: apimachinery pkg/util/validation/validation.go and pkg/api/validate/content.
+ */
+export type Check = (value: string) => string | undefined
+
+const LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`
+const LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
+const QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+
+const whole = (pattern: string) => new RegExp(`^(?:${pattern})$`)
+const labelPattern = whole(LABEL)
+const subdomainPattern = whole(SUBDOMAIN)
+const label1035Pattern = whole(LABEL_1035)
+const wildcardPattern = whole(`\\*\\.${SUBDOMAIN}`)
+const qualifiedPattern = whole(QUALIFIED)
+
+/** How upstream words a failed pattern: the rule, examples, and the pattern itself. */
+export const patternMessage = (rule: string, pattern: string, ...examples: string[]): string =>
+  examples.length === 0
+    ? `${rule} (regex used for validation is '${pattern}')`
+    : `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")}regex used for validation is '${pattern}')`
+
+const byteLength = (value: string) => Buffer.byteLength(value)
+const joined = (...problems: readonly (string | undefined | false)[]): string | undefined => {
+  const found = problems.filter((problem) => typeof problem === "string")
+  return found.length === 0 ? undefined : found.join("; ")
+}
+const longerThan = (value: string, max: number) => value.length > max / 4 && byteLength(value) > max && `must be no more than ${max} characters`
+const longerThanBytes = (value: string, max: number) => value.length > max / 4 && byteLength(value) > max && `must be no more than ${max} bytes`
+
+/** A DNS label as RFC 1123 has it, at most 63 characters. */
+export const isDNS1123Label: Check = (value) =>
+  joined(
+    longerThan(value, 63),
+    !labelPattern.test(value) && (subdomainPattern.test(value)
+      ? "must not contain dots"
+      : patternMessage("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character", LABEL, "my-name", "123-abc")),
+  )
+
+/** A DNS name as RFC 1123 has it, at most 253 characters. */
+export const isDNS1123Subdomain: Check = (value) =>
+  joined(
+    longerThan(value, 253),
+    !subdomainPattern.test(value) && patternMessage("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", SUBDOMAIN, "example.com"),
+  )
+
+/** A DNS label that starts with a letter (RFC 1035), as Services are named. */
+export const isDNS1035Label: Check = (value) =>
+  joined(
+    longerThan(value, 63),
+    !label1035Pattern.test(value) && patternMessage("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character", LABEL_1035, "my-name", "abc-123"),
+  )
+
+/** `*.` and a DNS name, as ingress hosts may be. */
+export const isWildcardDNS1123Subdomain: Check = (value) =>
+  joined(
+    longerThan(value, 253),
+    !wildcardPattern.test(value) && patternMessage("a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character", `\\*\\.${SUBDOMAIN}`, "*.example.com"),
+  )
+
+/** A DNS name of two parts or more; a dot may end it. */
+export const isFullyQualifiedDomainName: Check = (value) => {
+  const name = value.endsWith(".") ? value.slice(0, -1) : value
+  const problem = isDNS1123Subdomain(name)
+  if (problem !== undefined) return problem
+  const labels = name.split(".")
+  if (labels.length < 2) return "should be a domain with at least two segments separated by dots"
+  return labels.map(isDNS1123Label).find((found) => found !== undefined)
+}
+
+const PREFIX_RULE = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+
+/** A label or annotation key: a name of at most 63 bytes, with a DNS name and `/` before it if wanted. */
+export const isQualifiedName: Check = (value) => {
+  const parts = value.split("/")
+  if (parts.length > 2)
+    return `a valid label key ${patternMessage(PREFIX_RULE, QUALIFIED, "MyName", "my.name", "123-abc")} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`
+  const name = parts[parts.length - 1]!
+  const prefix = parts.length === 2 ? parts[0]! : undefined
+  const prefixProblem = prefix === undefined ? undefined : prefix === "" ? "must be non-empty" : isDNS1123Subdomain(prefix)
+  const nameProblem = name === "" ? "must be non-empty" : longerThanBytes(name, 63)
+  return joined(
+    prefixProblem !== undefined && `prefix part ${prefixProblem}`,
+    typeof nameProblem === "string" && `name part ${nameProblem}`,
+    !qualifiedPattern.test(name) && `name part ${patternMessage(PREFIX_RULE, QUALIFIED, "MyName", "my.name", "123-abc")}`,
+  )
+}
+
+/** The value of a label: empty, or at most 63 bytes of letters, digits, `-`, `_` and `.`. */
+export const isLabelValue: Check = (value) =>
+  joined(
+    longerThanBytes(value, 63),
+    value !== "" && !qualifiedPattern.test(value) && patternMessage(`a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character`, `(${QUALIFIED})?`, "MyValue", "my_value", "12345"),
+  )
+
+/** The name of an environment variable: printable ASCII without `=`, the relaxed rule that is general since 1.34. */
+export const isEnvVarName: Check = (value) => {
+  if (value === "") return "environment variable name must be non-empty"
+  return /^[ -<>-~]+$/.test(value) ? undefined : "a valid environment variable name must consist only of printable ASCII characters other than '='"
+}
+
+const leavesFolder = (value: string) =>
+  value === "." ? "must not be '.'" : value === ".." ? "must not be '..'" : value.startsWith("..") && "must not start with '..'"
+
+/** A key in a ConfigMap or Secret, fit to be a file name. */
+export const isConfigMapKey: Check = (value) =>
+  joined(
+    longerThan(value, 253),
+    !/^[-._a-zA-Z0-9]+$/.test(value) && patternMessage("a valid config key must consist of alphanumeric characters, '-', '_' or '.'", "[-._a-zA-Z0-9]+", "key.name", "KEY_NAME", "key-name"),
+    leavesFolder(value),
+  )
+
+/** A name that can stand in a URL path as it is; what kinds with free names (RBAC) ask for. Source: apimachinery pkg/api/validation/path. */
+export const isPathSegmentName: Check = (value) => {
+  if (value === "." || value === "..") return `may not be '${value}'`
+  return joined(...["/", "%"].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`))
+}
+
+export const isHTTPHeaderName: Check = (value) =>
+  /^[-A-Za-z0-9]+$/.test(value) ? undefined : patternMessage("a valid HTTP header must consist of alphanumeric characters or '-'", "[-A-Za-z0-9]+", "X-Header-Name")
+
+/** The name of a port, an IANA service name (RFC 6335) in lower case. */
+export const isPortName: Check = (value) =>
+  joined(
+    longerThan(value, 15),
+    !/^[-a-z0-9]+$/.test(value) && "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
+    !/[a-z]/.test(value) && "must contain at least one letter (a-z)",
+    value.includes("--") && "must not contain consecutive hyphens",
+    (value.startsWith("-") || value.endsWith("-")) && "must not begin or end with a hyphen",
+  )
+
+export const isPercent: Check = (value) =>
+  /^[0-9]+%$/.test(value) ? undefined : patternMessage("a valid percent string must be a numeric string followed by an ending '%'", "[0-9]+%", "1%", "93%")
+
+export const isPortNumber = (port: number): string | undefined => inRange(port, 1, 65535)
+/** What is wrong with a number that has to lie between two others. */
+export const inRange = (value: number, min: number, max: number): string | undefined =>
+  value >= min && value <= max ? undefined : `must be between ${min} and ${max}, inclusive`
+
+/** Users and groups are numbered with 32 bits. */
+export const isUserOrGroupID = (id: number): string | undefined => inRange(id, 0, 0xffffffff)
+
+/** An IPv4 or IPv6 address without zone. */
+export const isIPAddress: Check = (value) =>
+  isIP(value) !== 0 && !value.includes("%") ? undefined : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+
+/** An IPv4 or IPv6 network in CIDR form. */
+export const isCIDR: Check = (value) => {
+  const slash = value.indexOf("/")
+  const [address, bits] = [value.slice(0, slash), value.slice(slash + 1)]
+  const good = slash > 0 && isIPAddress(address) === undefined && /^(0|[1-9][0-9]{0,2})$/.test(bits) && Number(bits) <= (isIPv6(address) ? 128 : 32)
+  return good ? undefined : "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+}
+
+/** The name of an object of a kind whose prefix is sent as generateName: a trailing `-` counts as a letter. Source: pkg/api/validation/generic.go. */
+export const asPrefix = (check: Check): Check => (value) => check(value.length > 1 && value.endsWith("-") ? `${value.slice(0, -2)}a` : value)

@@ -1,0 +1,147 @@
+import { f, message, type FieldSpec, type Message, type Type } from "../fields.ts"
+import { ListMeta } from "../meta.ts"
+
+/**
+ * JSON schemas of messages, as OpenAPI v2 and v3 have them. One `Definitions` is filled for one document: naming a message puts it, and all it
+ * refers to, among the definitions. Source of the extensions: kube-openapi pkg/generators, apimachinery's struct tags.
+ */
+export type Schema = Readonly<Record<string, unknown>>
+
+/** Types that are structs in Go and have definitions of their own. */
+const SPECIAL: Readonly<Partial<Record<Type["kind"], { readonly name: string; readonly v2: Schema; readonly v3?: Schema }>>> = {
+  quantity: {
+    name: "io.k8s.apimachinery.pkg.api.resource.Quantity",
+    v2: { description: "An amount of a resource: a number and a suffix, binary (Ki, Mi, Gi …) or decimal (n, u, m, k, M, G …).", type: "string" },
+    v3: { description: "An amount of a resource: a number and a suffix, binary (Ki, Mi, Gi …) or decimal (n, u, m, k, M, G …).", oneOf: [{ type: "string" }, { type: "number" }] },
+  },
+  intOrString: {
+    name: "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+    v2: { description: "A whole number, or text such as a percentage or a name.", format: "int-or-string", type: "string" },
+    v3: { description: "A whole number, or text such as a percentage or a name.", format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] },
+  },
+  time: { name: "io.k8s.apimachinery.pkg.apis.meta.v1.Time", v2: { description: "A time in RFC 3339, to the second.", format: "date-time", type: "string" } },
+  microTime: { name: "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime", v2: { description: "A time in RFC 3339, to the microsecond.", format: "date-time", type: "string" } },
+  duration: { name: "io.k8s.apimachinery.pkg.apis.meta.v1.Duration", v2: { description: "A span of time such as 1h30m.", type: "string" } },
+  rawExtension: { name: "io.k8s.apimachinery.pkg.runtime.RawExtension", v2: { description: "An object of any kind.", type: "object" } },
+  fieldsV1: { name: "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1", v2: { description: "A set of field paths as a tree in JSON.", type: "object" } },
+}
+
+const PLAIN: Readonly<Partial<Record<Type["kind"], Schema>>> = {
+  string: { type: "string" }, bool: { type: "boolean" }, int32: { format: "int32", type: "integer" }, int64: { format: "int64", type: "integer" },
+  double: { format: "double", type: "number" }, bytes: { format: "byte", type: "string" }, json: { "x-kubernetes-preserve-unknown-fields": true },
+}
+
+export interface GroupVersionKind {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+}
+
+export class Definitions {
+  readonly #found = new Map<string, Schema>()
+  readonly #open: (() => void)[] = []
+  readonly #version: 2 | 3
+
+  constructor(version: 2 | 3) {
+    this.#version = version
+  }
+
+  get #prefix(): string {
+    return this.#version === 2 ? "#/definitions/" : "#/components/schemas/"
+  }
+
+  /** A reference to a message's definition. */
+  ref(message: Message, kinds: readonly GroupVersionKind[] = []): Schema {
+    this.#add(message.name, () => {
+      const schema = this.#struct(message, kinds.length > 0)
+      return kinds.length === 0 ? schema : { ...schema, "x-kubernetes-group-version-kind": kinds }
+    })
+    return { $ref: this.#prefix + message.name }
+  }
+
+  /** A reference to the list of a kind. */
+  listRef(schema: Message, { group, version, kind }: GroupVersionKind): Schema {
+    const list = message(`${schema.name}List`, `A list of ${kind} objects.`, {
+      metadata: f.message(1, ListMeta, "Standard list metadata."),
+      items: f.listRecursive<unknown>(2, () => schema, "The objects.").required(),
+    })
+    return this.ref(list, [{ group, version, kind: `${kind}List` }])
+  }
+
+  /** A definition that is no message. */
+  plainRef(name: string, schema: Schema): Schema {
+    this.#add(name, () => schema)
+    return { $ref: this.#prefix + name }
+  }
+
+  /** All definitions in the order of their names. */
+  finish(): Readonly<Record<string, Schema>> {
+    // Breadth first: a message may refer to itself, and chains of them may be long.
+    for (let next = this.#open.shift(); next !== undefined; next = this.#open.shift()) next()
+    return Object.fromEntries([...this.#found].sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
+  #add(name: string, make: () => Schema): void {
+    if (this.#found.has(name)) return
+    this.#found.set(name, {})
+    this.#open.push(() => this.#found.set(name, make()))
+  }
+
+  #struct({ doc, fields, rules }: Message, isKind: boolean): Schema {
+    const properties: Record<string, Schema> = isKind ? { ...KIND_PROPERTIES } : {}
+    const required: string[] = []
+    for (const name of Object.keys(fields).sort()) {
+      const { spec } = fields[name]!
+      properties[name] = this.#field(spec)
+      // As upstream: what Go's encoder never leaves out, which says little of what a client has to send.
+      if (spec.presence === "required" || spec.printZero === true) required.push(name)
+    }
+    return {
+      description: doc,
+      ...(Object.keys(properties).length === 0 ? {} : { properties }),
+      ...(required.length === 0 ? {} : { required }),
+      type: "object",
+      ...(rules.mapType === undefined ? {} : { "x-kubernetes-map-type": rules.mapType }),
+      ...(rules.preserveUnknownFields === true ? { "x-kubernetes-preserve-unknown-fields": true } : {}),
+      ...(rules.unions === undefined ? {} : { "x-kubernetes-unions": rules.unions.map(({ discriminator, fields: members }) => ({ ...(discriminator === undefined ? {} : { discriminator }), "fields-to-discriminateBy": Object.fromEntries(members.map((member) => [member, member[0]!.toUpperCase() + member.slice(1)])) })) }),
+    }
+  }
+
+  #field(spec: FieldSpec): Schema {
+    const type = this.#type(spec.type)
+    const listed = spec.enum === undefined ? type : type["type"] === "array" ? { ...type, items: { ...(type["items"] as Schema), enum: spec.enum } } : { ...type, enum: spec.enum }
+    const extensions = {
+      ...(spec.listMapKeys === undefined ? {} : { "x-kubernetes-list-map-keys": spec.listMapKeys }),
+      ...(spec.listType === undefined ? {} : { "x-kubernetes-list-type": spec.listType }),
+      ...(spec.mapType === undefined ? {} : { "x-kubernetes-map-type": spec.mapType }),
+      ...(spec.patchMergeKey === undefined ? {} : { "x-kubernetes-patch-merge-key": spec.patchMergeKey }),
+      ...(spec.patchStrategy === undefined ? {} : { "x-kubernetes-patch-strategy": spec.patchStrategy.join(",") }),
+    }
+    // In v3 a reference stands alone, so what is said beside it goes around it.
+    const base = this.#version === 3 && listed["$ref"] !== undefined ? { allOf: [listed] } : listed
+    const fallback = this.#version === 3 && spec.presence === "defaulted" ? { default: spec.default } : {}
+    return { description: spec.doc, ...base, ...fallback, ...extensions }
+  }
+
+  #type(type: Type): Schema {
+    switch (type.kind) {
+      case "message": return this.ref(type.message())
+      case "list": return { items: this.#item(type.of), type: "array" }
+      case "map": return { additionalProperties: this.#item(type.of), type: "object" }
+      default: {
+        const special = SPECIAL[type.kind]
+        return special === undefined ? PLAIN[type.kind]! : this.plainRef(special.name, this.#version === 3 ? (special.v3 ?? special.v2) : special.v2)
+      }
+    }
+  }
+
+  #item(type: Type): Schema {
+    const schema = this.#type(type)
+    return this.#version === 3 && schema["$ref"] !== undefined ? { allOf: [schema] } : schema
+  }
+}
+
+const KIND_PROPERTIES: Readonly<Record<string, Schema>> = {
+  apiVersion: { description: "Version of the schema that this object follows.", type: "string" },
+  kind: { description: "Kind of this object, in CamelCase. Cannot be changed.", type: "string" },
+}

@@ -1,0 +1,329 @@
+import { describe, expect, test } from "bun:test"
+import { seededRandom } from "../../../clock/random.ts"
+import { decodeObject } from "../../decode.ts"
+import { deepEqual } from "../../equal.ts"
+import type { ApiError } from "../../errors.ts"
+import { e, f, message } from "../../fields.ts"
+import { LabelSelector, ObjectMeta } from "../../meta.ts"
+import { defineResource, type ObjectOfResource } from "../../resource.ts"
+import { applyConfiguration } from "./apply.ts"
+import { compare, fieldSetOf } from "./compare.ts"
+import { difference, intersection, isFieldSet, pathsOf, union, type FieldSet } from "./fieldset.ts"
+import { mergeInto } from "./merge.ts"
+import { shapeOf } from "./shape.ts"
+import { managerOf, trackUpdate, withoutIdleTimestamps } from "./track.ts"
+
+const Port = message("core.v1.ContainerPort", "", { name: f.string(1, ""), containerPort: f.int32(3, "").required(), protocol: f.string(4, "").default("TCP") })
+const EnvVar = message("core.v1.EnvVar", "", { name: f.string(1, "").required(), value: f.string(2, "") })
+const Container = message("core.v1.Container", "", {
+  name: f.string(1, "").required(), image: f.string(2, ""), args: f.list(4, e.string, "").atomic(), env: f.list(7, EnvVar, "").listMap("name"),
+  ports: f.list(6, Port, "").listMap("containerPort", "protocol"), limits: f.map(8, e.quantity, ""), pullPolicy: f.string(9, "").default("Always"),
+})
+const PodSpec = message("core.v1.PodSpec", "", {
+  containers: f.list(2, Container, "").listMap("name").required(), nodeSelector: f.map(7, e.string, "").atomic(), restartPolicy: f.string(3, "").default("Always"), groups: f.list(4, e.string, "").listSet(),
+})
+const Template = message("core.v1.PodTemplateSpec", "", { metadata: f.message(1, ObjectMeta, "").always(), spec: f.message(2, PodSpec, "").always() })
+const Rolling = message("apps.v1.RollingUpdateDeployment", "", { maxSurge: f.intOrString(2, "") })
+const Spec = message("apps.v1.DeploymentSpec", "", {
+  replicas: f.int32(1, "").default(1).pointer(), selector: f.message(2, LabelSelector, "").required(), template: f.message(3, Template, "").required(),
+  strategy: f.message(4, message("apps.v1.DeploymentStrategy", "", { type: f.string(1, ""), rollingUpdate: f.message(2, Rolling, "") }), "").always(), paused: f.bool(7, ""),
+})
+const Deployment = defineResource({ group: "apps", version: "v1", kind: "Deployment", plural: "deployments", scope: "Namespaced", doc: "", subresources: { status: true } }, {
+  spec: f.message(2, Spec, "").always(),
+  status: f.message(3, message("apps.v1.DeploymentStatus", "", { ready: f.int32(1, "") }), "").always(),
+})
+type Deployment = ObjectOfResource<typeof Deployment>
+const shape = shapeOf(Deployment.schema)
+
+const NOW = "2026-01-01T00:00:00Z"
+const LATER = "2026-01-02T00:00:00Z"
+const config = (spec: object, metadata: object = {}) => ({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web", namespace: "default", ...metadata }, spec })
+const template = (...containers: object[]) => ({ template: { spec: { containers } } })
+const decode = (spec: object, metadata: object = {}): Deployment => decodeObject(Deployment, config(spec, metadata)).object
+const apply = (live: Deployment | undefined, manager: string, spec: object, more: { force?: boolean; metadata?: object; now?: string; subresource?: string } = {}): Deployment =>
+  applyConfiguration(Deployment, live, config(spec, more.metadata), { manager, now: NOW, ...more }).object
+const ownedBy = (object: Deployment, manager: string, operation = "Apply"): string[] | undefined => {
+  const entry = object.metadata.managedFields?.find((found) => found.manager === manager && found.operation === operation)
+  return entry === undefined ? undefined : pathsOf(entry.fieldsV1 as FieldSet).sort()
+}
+const refusal = (run: () => unknown): ApiError => {
+  try {
+    run()
+  } catch (err) {
+    return err as ApiError
+  }
+  throw new Error("nothing was thrown")
+}
+
+describe("trackUpdate", () => {
+  test("records what a create sets in the form that upstream writes", () => {
+    // given what `kubectl create deployment` sends, with defaults in place
+    const sent = decode({ ...template({ name: "nginx", image: "nginx", ports: [{ containerPort: 80 }] }), selector: { matchLabels: { app: "web" } }, strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%" } } }, { labels: { app: "web" } })
+    // when it is created
+    const created = trackUpdate(Deployment, undefined, sent, { manager: "kubectl-create", now: NOW })
+    // then structs held by value are not owned themselves, pointers and maps and list items are
+    expect(created.metadata.managedFields).toEqual([{
+      manager: "kubectl-create", operation: "Update", apiVersion: "apps/v1", time: NOW, fieldsType: "FieldsV1",
+      fieldsV1: {
+        "f:metadata": { "f:labels": { ".": {}, "f:app": {} } },
+        "f:spec": {
+          "f:replicas": {}, "f:selector": {}, "f:strategy": { "f:type": {}, "f:rollingUpdate": { ".": {}, "f:maxSurge": {} } },
+          "f:template": { "f:spec": { "f:restartPolicy": {}, "f:containers": { 'k:{"name":"nginx"}': {
+            ".": {}, "f:name": {}, "f:image": {}, "f:pullPolicy": {},
+            "f:ports": { ".": {}, 'k:{"containerPort":80,"protocol":"TCP"}': { ".": {}, "f:containerPort": {}, "f:protocol": {} } },
+          } } } },
+        },
+      },
+    }])
+  })
+
+  const created = trackUpdate(Deployment, undefined, decode(template({ name: "a", image: "1" }), { labels: { x: "1", y: "2" } }), { manager: "one", now: NOW })
+
+  test("moves a changed field to who changed it", () => {
+    const changed = trackUpdate(Deployment, created, { ...created, spec: { ...created.spec, replicas: 5 } }, { manager: "two", now: LATER })
+    expect(ownedBy(changed, "two", "Update")).toEqual([".spec.replicas"])
+    expect(ownedBy(changed, "one", "Update")).not.toContain(".spec.replicas")
+    expect(changed.metadata.managedFields?.map(({ time }) => time)).toEqual([NOW, LATER])
+  })
+
+  test("takes removed fields from everyone and drops entries that own nothing", () => {
+    const labelled = trackUpdate(Deployment, created, { ...created, metadata: { ...created.metadata, labels: { ...created.metadata.labels, z: "3" } } }, { manager: "two", now: LATER })
+    expect(ownedBy(labelled, "two", "Update")).toEqual([".metadata.labels.z"])
+    const bare = trackUpdate(Deployment, labelled, { ...labelled, metadata: { ...labelled.metadata, labels: undefined } }, { manager: "three", now: LATER })
+    expect(ownedBy(bare, "two", "Update")).toBeUndefined()
+    expect(ownedBy(bare, "three", "Update")).toBeUndefined()
+    expect(ownedBy(bare, "one", "Update")).not.toContain(".metadata.labels")
+  })
+
+  test("gives back the very object when nothing changes", () => {
+    expect(trackUpdate(Deployment, created, created, { manager: "two", now: LATER })).toBe(created)
+    const copy = structuredClone(created) as Deployment
+    expect(trackUpdate(Deployment, created, copy, { manager: "two", now: LATER }).metadata.managedFields).toEqual(created.metadata.managedFields as never)
+  })
+
+  test("keeps entries from a client that knows nothing of them, and clears them when asked", () => {
+    const { managedFields: _gone, ...metadata } = created.metadata
+    expect(trackUpdate(Deployment, created, { ...created, metadata } as Deployment, { manager: "one", now: LATER }).metadata.managedFields).toEqual(created.metadata.managedFields as never)
+    expect(trackUpdate(Deployment, created, { ...created, metadata: { ...metadata, managedFields: [{}] } }, { manager: "one", now: LATER }).metadata.managedFields).toBeUndefined()
+    const broken = [{ manager: "x", operation: "Update", apiVersion: "apps/v1", fieldsType: "FieldsV1", fieldsV1: { "z:a": {} } }] as const
+    expect(trackUpdate(Deployment, created, { ...created, metadata: { ...metadata, managedFields: broken } }, { manager: "one", now: LATER }).metadata.managedFields).toEqual(created.metadata.managedFields as never)
+  })
+
+  test("does not begin tracking at an update", () => {
+    const untracked = decode(template({ name: "a" }))
+    expect(trackUpdate(Deployment, untracked, { ...untracked, spec: { ...untracked.spec, replicas: 9 } }, { manager: "x", now: NOW }).metadata.managedFields).toBeUndefined()
+  })
+
+  test("keeps an entry for a subresource apart, and status out of the main resource", () => {
+    const ready = trackUpdate(Deployment, created, { ...created, status: { ready: 1 } }, { manager: "one", subresource: "status", now: LATER })
+    expect(ready.metadata.managedFields?.map(({ manager, subresource }) => [manager, subresource])).toEqual([["one", undefined], ["one", "status"]])
+    const main = trackUpdate(Deployment, created, { ...created, status: { ready: 1 }, spec: { ...created.spec, replicas: 3 } }, { manager: "two", now: LATER })
+    expect(ownedBy(main, "two", "Update")).toEqual([".spec.replicas"])
+  })
+
+  test("merges the oldest updaters when there are more than ten", () => {
+    let object = created
+    for (let i = 0; i < 15; i++) object = trackUpdate(Deployment, object, { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, [`l${i}`]: "" } } }, { manager: `m${i}`, now: `2026-01-02T00:00:${10 + i}Z` })
+    const managers = object.metadata.managedFields!.map(({ manager }) => manager)
+    expect(managers.length).toBe(10)
+    expect(managers[0]).toBe("ancient-changes")
+    expect(ownedBy(object, "ancient-changes", "Update")).toContain(".metadata.labels.l3")
+    expect(ownedBy(object, "m14", "Update")).toEqual([".metadata.labels.l14"])
+  })
+})
+
+describe("applyConfiguration", () => {
+  test("creates an object and owns just what the configuration names", () => {
+    const live = apply(undefined, "me", { replicas: 3, ...template({ name: "a", image: "1", ports: [{ containerPort: 80 }] }) }, { metadata: { labels: { x: "1" } } })
+    expect(live.spec.template.spec.containers[0]).toEqual({ name: "a", image: "1", pullPolicy: "Always", ports: [{ containerPort: 80, protocol: "TCP" }] })
+    expect(ownedBy(live, "me")).toEqual([
+      ".metadata.labels.x", ".spec.replicas", '.spec.template.spec.containers[name="a"]', '.spec.template.spec.containers[name="a"].image', '.spec.template.spec.containers[name="a"].name',
+      '.spec.template.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"]', '.spec.template.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"].containerPort'])
+  })
+
+  test("gives back the very object when applied twice, times untouched", () => {
+    const live = apply(undefined, "me", { replicas: 3, ...template({ name: "a", image: "1" }) })
+    expect(apply(live, "me", { replicas: 3, ...template({ name: "a", image: "1" }) }, { now: LATER })).toBe(live)
+  })
+
+  test("refuses to change what another manager owns, in upstream's words", () => {
+    const live = apply(undefined, "one", { replicas: 3 })
+    const error = refusal(() => apply(live, "two", { replicas: 4 }))
+    expect(error.code).toBe(409)
+    expect(error.message).toBe('Apply failed with 1 conflict: conflict with "one": .spec.replicas')
+    expect(error.details?.causes).toEqual([{ reason: "FieldManagerConflict", message: 'conflict with "one"', field: ".spec.replicas" }])
+  })
+
+  test("names version and subresource of updaters, and lists many conflicts", () => {
+    const created = trackUpdate(Deployment, undefined, decode({ replicas: 3, paused: true, ...template({ name: "a", image: "1" }) }), { manager: "kubectl-client-side-apply", now: NOW })
+    expect(refusal(() => apply(created, "me", { replicas: 4 })).message).toBe('Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: .spec.replicas')
+    expect(refusal(() => apply(created, "me", { replicas: 4, ...template({ name: "a", image: "2" }) })).message).toBe(
+      'Apply failed with 2 conflicts: conflicts with "kubectl-client-side-apply" using apps/v1:\n- .spec.replicas\n- .spec.template.spec.containers[name="a"].image')
+    const scaled = trackUpdate(Deployment, created, { ...created, spec: { ...created.spec, replicas: 7 } }, { manager: "hpa", subresource: "scale", now: LATER })
+    expect(refusal(() => apply(scaled, "me", { replicas: 4 })).message).toBe('Apply failed with 1 conflict: conflict with "hpa" with subresource "scale" using apps/v1: .spec.replicas')
+  })
+
+  test("takes over by force, and shares what has the same value", () => {
+    const live = apply(undefined, "one", { replicas: 3, paused: true })
+    const shared = apply(live, "two", { replicas: 3 })
+    expect(ownedBy(shared, "one")).toContain(".spec.replicas")
+    expect(ownedBy(shared, "two")).toEqual([".spec.replicas"])
+    const forced = apply(shared, "two", { replicas: 4 }, { force: true })
+    expect(forced.spec.replicas).toBe(4)
+    expect(ownedBy(forced, "one")).toEqual([".spec.paused"])
+  })
+
+  test("removes what it set before and no longer names, unless another owns it", () => {
+    const first = apply(undefined, "one", template({ name: "a", image: "1", env: [{ name: "A", value: "1" }, { name: "B", value: "1" }] }, { name: "b", image: "1" }), { metadata: { labels: { x: "1", y: "1" } } })
+    const both = apply(first, "two", template({ name: "b" }), { metadata: { labels: { y: "1" } } })
+    const after = apply(both, "one", template({ name: "a", image: "1", env: [{ name: "B", value: "1" }] }))
+    expect(after.metadata.labels).toEqual({ y: "1" })
+    const [a, b] = after.spec.template.spec.containers
+    expect(a?.env).toEqual([{ name: "B", value: "1" }])
+    // The other manager keeps the item it names; what only the first one set in it goes.
+    expect(b).toEqual({ name: "b", pullPolicy: "Always" })
+  })
+
+  test("falls back to the default when a field with one is dropped", () => {
+    const first = apply(undefined, "one", { replicas: 3, paused: true })
+    const after = apply(first, "one", { paused: true })
+    expect(after.spec.replicas).toBe(1)
+    expect(ownedBy(after, "one")).toEqual([".spec.paused"])
+  })
+
+  test("removes a whole map, list or struct with its last field", () => {
+    const first = apply(undefined, "one", { strategy: { rollingUpdate: { maxSurge: 1 } }, ...template({ name: "a", env: [{ name: "A" }], limits: { cpu: "1" } }) }, { metadata: { labels: { x: "1" } } })
+    const after = apply(first, "one", template({ name: "a" }))
+    expect(after.metadata.labels).toBeUndefined()
+    expect(after.spec.strategy).toEqual({})
+    expect(after.spec.template.spec.containers).toEqual([{ name: "a", pullPolicy: "Always" }])
+  })
+
+  test("leaves what updaters set beside it", () => {
+    const first = apply(undefined, "one", template({ name: "a", image: "1" }), { metadata: { labels: { x: "1" } } })
+    const touched = trackUpdate(Deployment, first, { ...first, metadata: { ...first.metadata, labels: { x: "1", u: "2" } } }, { manager: "u", now: LATER })
+    const after = apply(touched, "one", template({ name: "a", image: "2" }))
+    expect(after.metadata.labels).toEqual({ u: "2" })
+    expect(after.spec.template.spec.containers[0]?.image).toBe("2")
+  })
+
+  test("owns atomic lists and maps as a whole", () => {
+    const first = apply(undefined, "one", { ...template({ name: "a", args: ["1"] }), selector: { matchLabels: { a: "1" } } })
+    expect(ownedBy(first, "one")).toContain(".spec.selector")
+    expect(refusal(() => apply(first, "two", { ...template({ name: "a", args: ["1", "2"] }) })).message).toContain('.spec.template.spec.containers[name="a"].args')
+  })
+
+  test("merges sets and refuses an item twice", () => {
+    const first = apply(undefined, "one", { template: { spec: { containers: [{ name: "a" }], groups: ["x", "y"] } } })
+    const second = apply(first, "two", { template: { spec: { containers: [{ name: "a" }], groups: ["z", "y"] } } })
+    expect([...second.spec.template.spec.groups!].sort()).toEqual(["x", "y", "z"])
+    expect(ownedBy(second, "two")).toContain('.spec.template.spec.groups[="z"]')
+    expect(refusal(() => apply(first, "two", template({ name: "a" }, { name: "a" }))).message).toContain('.spec.template.spec.containers: duplicate entries for key [name="a"]')
+    expect(refusal(() => apply(first, "two", template({ image: "a" }))).message).toContain("associative list with keys has an element that omits all key fields")
+  })
+
+  test("counts an object without managedFields as made before the first apply", () => {
+    const live = decode({ replicas: 2, ...template({ name: "a", image: "1" }) }, { uid: "u" })
+    const error = refusal(() => apply(live, "me", { replicas: 3 }))
+    expect(error.message).toBe('Apply failed with 1 conflict: conflict with "before-first-apply" using apps/v1: .spec.replicas')
+    const forced = apply(live, "me", { replicas: 3 }, { force: true })
+    expect(ownedBy(forced, "before-first-apply", "Update")).toContain('.spec.template.spec.containers[name="a"].image')
+    expect(forced.metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`)).toEqual(["me Apply", "before-first-apply Update"])
+  })
+
+  test("lets kubectl take over from its client-side apply, and keeps its annotation in step", () => {
+    const annotation = "kubectl.kubernetes.io/last-applied-configuration"
+    const sent = config({ replicas: 2 }, { annotations: {} })
+    const live = trackUpdate(Deployment, undefined, decode({ replicas: 2 }, { annotations: { [annotation]: JSON.stringify(sent) } }), { manager: "kubectl-client-side-apply", now: NOW })
+    const after = apply(live, "kubectl", { replicas: 3 })
+    expect(after.spec.replicas).toBe(3)
+    expect(JSON.parse(after.metadata.annotations![annotation]!).spec).toEqual({ replicas: 3 })
+    expect(refusal(() => apply(live, "other", { replicas: 3 })).code).toBe(409)
+  })
+
+  test("refuses configurations that are none", () => {
+    const by = { manager: "me", now: NOW }
+    expect(refusal(() => applyConfiguration(Deployment, undefined, { ...config({}), apiVersion: "apps/v2" }, by)).message).toBe("Incorrect version specified in apply patch. Specified patch version: apps/v2, expected: apps/v1")
+    expect(refusal(() => apply(undefined, "me", {}, { metadata: { managedFields: [] } })).message).toBe("metadata.managedFields must be nil")
+    expect(refusal(() => apply(undefined, "me", { foo: 1 })).message).toBe("failed to create typed patch object (default/web; apps/v1, Kind=Deployment): .spec.foo: field not declared in schema")
+    expect(refusal(() => apply(undefined, "me", { replicas: "x" })).code).toBe(400)
+  })
+
+  test("keeps the revision when only times differ", () => {
+    const live = apply(undefined, "me", { replicas: 3 })
+    const again = { ...live, metadata: { ...live.metadata, managedFields: live.metadata.managedFields!.map((entry) => ({ ...entry, time: LATER })) } }
+    expect(withoutIdleTimestamps(live, again)).toBe(live)
+    const changed = { ...again, spec: { ...again.spec, replicas: 4 } }
+    expect(withoutIdleTimestamps(live, changed)).toBe(changed)
+  })
+})
+
+describe("the order of merged lists", () => {
+  const items = (...names: string[]) => ({ spec: { template: { spec: { containers: names.map((name) => ({ name })) } } } })
+  test.each<[string[], string[], string[]]>([
+    [["a", "b"], ["b", "a"], ["b", "a"]],
+    [["a", "b", "c"], ["c", "a"], ["b", "c", "a"]],
+    [["a", "x", "b"], ["a", "b"], ["a", "x", "b"]],
+    [["a", "b"], ["a", "n", "b"], ["a", "n", "b"]],
+    [["x"], ["a", "b"], ["x", "a", "b"]],
+    [[], ["a"], ["a"]],
+    [["a"], ["a"], ["a"]],
+  ])("%j and %j make %j", (live, applied, wanted) => {
+    const merged = mergeInto(shape, items(...live), items(...applied)) as ReturnType<typeof items>
+    expect(merged.spec.template.spec.containers.map(({ name }) => name)).toEqual(wanted)
+  })
+})
+
+describe("field sets", () => {
+  const a: FieldSet = { "f:a": {}, "f:b": { ".": {}, "f:c": {}, "f:d": {} } }
+  const b: FieldSet = { "f:b": { "f:c": {} } }
+  test("unite, subtract and intersect by member", () => {
+    expect(union(b, { "f:b": {} })).toEqual({ "f:b": { ".": {}, "f:c": {} } })
+    expect(difference(a, b)).toEqual({ "f:a": {}, "f:b": { ".": {}, "f:d": {} } })
+    expect(difference(b, a)).toEqual({})
+    expect(difference(a, { "f:b": {} })).toEqual({ "f:a": {}, "f:b": { "f:c": {}, "f:d": {} } })
+    expect(intersection(a, b)).toEqual(b)
+    expect(difference(a, { "f:z": {} })).toBe(a)
+  })
+  test("are told from what is none", () => {
+    expect(isFieldSet({ 'k:{"name":"a"}': { ".": {} }, "v:1": {}, "i:0": {} })).toBe(true)
+    for (const bad of [null, [], { a: {} }, { "f:a": 1 }, { "x:a": {} }]) expect(isFieldSet(bad)).toBe(false)
+  })
+})
+
+test("applies random configurations so that twice is once, and the sets stay lawful", () => {
+  // given random configurations of random managers
+  const random = seededRandom(7)
+  const pick = (n: number): number => Math.floor(random.next() * n)
+  const maybe = <T,>(value: T): T | undefined => (pick(2) === 0 ? value : undefined)
+  // An empty list and a zero that Go would leave out are owned but not there (as upstream), so they are not among what is tried.
+  const some = (first: string, ...names: string[]): string[] => [first, ...names.filter(() => pick(2) === 0)]
+  const randomSpec = () => JSON.parse(JSON.stringify({
+    replicas: maybe(pick(4)), paused: maybe(true),
+    template: { spec: { groups: maybe(some("x", "y", "z")), containers: some("a", "b", "c").map((name) => ({ name, image: maybe(`i${pick(3)}`), env: maybe(some("A", "B").map((key) => ({ name: key, value: `${pick(2)}` }))), ports: maybe([{ containerPort: 1 + pick(3) }]), limits: maybe({ cpu: "1" }) })) } },
+  })) as object
+  let live = apply(undefined, "m0", {})
+  for (let i = 0; i < 400; i++) {
+    const [manager, spec] = [`m${pick(3)}`, randomSpec()]
+    // when one is applied by force, and again
+    const once = apply(live, manager, spec, { force: true })
+    const twice = apply(once, manager, spec, { now: LATER })
+    // then the second changes nothing, everything asked for is there, and what is owned exists
+    expect(deepEqual({ ...twice, metadata: {} }, { ...once, metadata: {} })).toBe(true)
+    expect(ownedBy(twice, manager)).toEqual(ownedBy(once, manager))
+    const { changed } = compare(shape, once, decodeObject(Deployment, mergeInto(shape, once, config(spec))).object)
+    expect(pathsOf(changed)).toEqual([])
+    const all = compare(shape, {}, once).changed
+    for (const entry of once.metadata.managedFields ?? []) {
+      const paths = pathsOf(difference(entry.fieldsV1 as FieldSet, union(all, fieldSetOf(shape, once))))
+      expect(paths).toEqual([])
+    }
+    live = once
+  }
+})
+
+test("names a manager by its field manager or by its user agent", () => {
+  expect(managerOf("me", "kubectl/v1.33")).toBe("me")
+  expect(managerOf("", "kubectl/v1.33 (linux)")).toBe("kubectl")
+  expect(managerOf(undefined, undefined)).toBe("")
+})

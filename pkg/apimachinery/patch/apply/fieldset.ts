@@ -1,0 +1,126 @@
+/**
+ * A set of field paths, kept in the very form in which managedFields carry it (FieldsV1): a tree whose keys are path elements (`f:name` a field,
+ * `k:{…}` a list item by its keys, `v:…` a list item by its value, `i:0` by its index). A node `{}` is a member; `{".": {}, …}` is a member with others below it;
+ * a node without `.` only leads to members. The root is never a member, so the empty set is `{}`.
+ * Trees are immutable and shared. Source: structured-merge-diff fieldpath/{set,serialize}.go.
+ */
+export interface FieldSet {
+  readonly [element: string]: FieldSet
+}
+
+/** The empty set at the root; below it, a member with nothing under it. */
+export const LEAF: FieldSet = Object.freeze({})
+export const NOTHING: FieldSet = LEAF
+export const SELF = "."
+
+export function isEmpty(set: FieldSet): boolean {
+  for (const _element in set) return false
+  return true
+}
+/** Whether the path that leads to this node is itself in the set. Not for the root. */
+export const isMember = (node: FieldSet): boolean => node[SELF] !== undefined || isEmpty(node)
+
+/** What is in either set. */
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  return isEmpty(a) ? b : isEmpty(b) ? a : unionOf(a, b)
+}
+
+function unionOf(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b) return a
+  const member = isMember(a) || isMember(b)
+  const out: Record<string, FieldSet> = {}
+  if (member) out[SELF] = LEAF
+  for (const element in a) if (element !== SELF) out[element] = b[element] === undefined ? a[element]! : unionOf(a[element]!, b[element])
+  for (const element in b) if (element !== SELF && a[element] === undefined) out[element] = b[element]!
+  return tidy(out)
+}
+
+/** What is in `a` and not in `b`; members below a removed one stay. */
+export const difference = (a: FieldSet, b: FieldSet): FieldSet => (isEmpty(a) || isEmpty(b) ? a : (differenceOf(a, b) ?? NOTHING))
+
+function differenceOf(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  if (a === b) return undefined
+  const before = isMember(a)
+  const member = before && !isMember(b)
+  let same = member === before
+  const out: Record<string, FieldSet> = {}
+  if (member) out[SELF] = LEAF
+  for (const element in a) {
+    if (element === SELF) continue
+    const mine = a[element]!
+    const kept = b[element] === undefined ? mine : differenceOf(mine, b[element])
+    if (kept !== undefined) out[element] = kept
+    if (kept !== mine) same = false
+  }
+  return same ? a : nodeOf(out)
+}
+
+/** What is in both. */
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  return isEmpty(a) || isEmpty(b) ? NOTHING : (intersectionOf(a, b) ?? NOTHING)
+}
+
+function intersectionOf(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  const out: Record<string, FieldSet> = {}
+  if (isMember(a) && isMember(b)) out[SELF] = LEAF
+  for (const element in a) {
+    if (element === SELF || b[element] === undefined) continue
+    const both = intersectionOf(a[element]!, b[element])
+    if (both !== undefined) out[element] = both
+  }
+  return nodeOf(out)
+}
+
+/** The set without everything at and below the given paths. Source: Set.RecursiveDifference. */
+export function without(set: FieldSet, paths: readonly (readonly string[])[]): FieldSet {
+  return paths.reduce((rest, path) => drop(rest, path) ?? NOTHING, set)
+}
+
+function drop(node: FieldSet, [element, ...rest]: readonly string[]): FieldSet | undefined {
+  if (element === undefined) return undefined
+  const child = node[element]
+  if (child === undefined) return node
+  const kept = drop(child, rest)
+  if (kept === child) return node
+  const { [element]: _dropped, ...others } = node
+  return nodeOf(kept === undefined ? others : { ...others, [element]: kept })
+}
+
+/** A node from its parts: undefined when nothing is in it, LEAF when only itself is. */
+export function nodeOf(parts: Readonly<Record<string, FieldSet>>): FieldSet | undefined {
+  for (const element in parts) if (element !== SELF) return parts
+  return parts[SELF] === undefined ? undefined : LEAF
+}
+const tidy = (parts: Readonly<Record<string, FieldSet>>): FieldSet => nodeOf(parts) ?? NOTHING
+
+/** Every path in the set as people read it: `.spec.containers[name="a"].image`. */
+export function pathsOf(set: FieldSet): string[] {
+  const paths: string[] = []
+  const walk = (node: FieldSet, path: string): void => {
+    for (const [element, child] of Object.entries(node)) {
+      if (element === SELF) continue
+      const here = `${path}${shownElement(element)}`
+      if (isMember(child)) paths.push(here)
+      walk(child, here)
+    }
+  }
+  walk(set, "")
+  return paths
+}
+
+function shownElement(element: string): string {
+  const content = element.slice(2)
+  switch (element[0]) {
+    case "f": return `.${content}`
+    case "k": return `[${Object.entries(JSON.parse(content) as object).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(",")}]`
+    case "v": return `[=${content}]`
+    default: return `[${content}]`
+  }
+}
+
+/** Whether `value`, from outside, is a well-formed set. */
+export function isFieldSet(value: unknown): value is FieldSet {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false
+  return Object.entries(value).every(([element, child]) => (element === SELF || ELEMENT.test(element)) && isFieldSet(child))
+}
+const ELEMENT = /^(?:f:|k:\{|v:|i:-?\d+$)/s

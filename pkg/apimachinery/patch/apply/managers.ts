@@ -1,0 +1,87 @@
+import type { ManagedFieldsEntry } from "../../meta.ts"
+import { isEmpty, isFieldSet, union, type FieldSet } from "./fieldset.ts"
+
+/**
+ * The entries of metadata.managedFields: who manages which fields. An entry is known by manager, operation and subresource, and for updates by version too.
+ * Source: apimachinery pkg/util/managedfields/internal/{managedfields,capmanagers}.go.
+ */
+export interface Entry extends ManagedFieldsEntry {
+  readonly operation: "Apply" | "Update"
+  readonly fieldsV1: FieldSet
+}
+
+/** Under whose name a change is recorded. */
+export interface ManagedBy {
+  readonly manager: string
+  readonly operation: "Apply" | "Update"
+  readonly apiVersion: string
+  readonly subresource?: string | undefined
+}
+
+/** Entries as sent or stored; undefined when any of them is malformed, which counts as if none were there. */
+export function entriesFrom(managedFields: readonly ManagedFieldsEntry[] | undefined): readonly Entry[] | undefined {
+  if (managedFields === undefined) return []
+  return managedFields.every(isEntry) ? managedFields : undefined
+}
+
+/** Sets that were found well-formed, or made here: the same ones come back with every write. */
+const checked = new WeakSet<object>()
+
+function isEntry(entry: ManagedFieldsEntry): entry is Entry {
+  if (entry.operation !== "Apply" && entry.operation !== "Update") return false
+  if ((entry.apiVersion ?? "") === "" || entry.fieldsType !== "FieldsV1") return false
+  const set = entry.fieldsV1
+  if (typeof set === "object" && set !== null && checked.has(set)) return true
+  if (!isFieldSet(set)) return false
+  checked.add(set)
+  return true
+}
+
+export const isBy = (entry: Entry, by: ManagedBy): boolean =>
+  entry.manager === by.manager && entry.operation === by.operation && (entry.subresource ?? "") === (by.subresource ?? "") && (by.operation === "Apply" || entry.apiVersion === by.apiVersion)
+
+/** In the order in which upstream writes the fields. */
+export function entryOf({ manager, operation, apiVersion, subresource }: ManagedBy, set: FieldSet, time: string | undefined): Entry {
+  checked.add(set)
+  return { manager, operation, apiVersion, ...(time === undefined ? {} : { time }), fieldsType: "FieldsV1", fieldsV1: set, ...(subresource === undefined || subresource === "" ? {} : { subresource }) }
+}
+
+/** The same entry with another set: itself when the set is the same, undefined when the set is empty. */
+export function withSet(entry: Entry, set: FieldSet): Entry | undefined {
+  if (set === entry.fieldsV1) return entry
+  if (isEmpty(set)) return undefined
+  checked.add(set)
+  return { ...entry, fieldsV1: set }
+}
+
+const compareText = (a: string | undefined, b: string | undefined): number => ((a ?? "") < (b ?? "") ? -1 : (a ?? "") > (b ?? "") ? 1 : 0)
+/** Times are RFC 3339 in UTC and whole seconds, so their text sorts as they do; an absent one comes first. */
+const byOrder = (a: Entry, b: Entry): number =>
+  compareText(a.operation, b.operation) || compareText(a.time, b.time) || compareText(a.manager, b.manager) || compareText(a.apiVersion, b.apiVersion) || compareText(a.subresource, b.subresource)
+
+export const sorted = (entries: readonly Entry[]): readonly Entry[] => (entries.length < 2 ? entries : [...entries].sort(byOrder))
+
+/** More updaters than this are not told apart; appliers are never merged. */
+const MOST_UPDATERS = 10
+const ANCIENT = "ancient-changes"
+
+/** The oldest updaters as one entry for each version, until there are few enough. */
+export function capped(entries: readonly Entry[]): readonly Entry[] {
+  const updaters = entries.filter(({ operation }) => operation === "Update")
+  let surplus = updaters.length - MOST_UPDATERS
+  if (surplus <= 0) return entries
+  updaters.sort((a, b) => compareText(a.time, b.time) || compareText(a.manager, b.manager))
+  const gone = new Set<Entry>()
+  const buckets = new Map<string, Entry>()
+  for (const entry of updaters) {
+    if (surplus <= 0) break
+    const version = entry.apiVersion ?? ""
+    const bucket = buckets.get(version)
+    gone.add(entry)
+    // The first of a version makes the bucket, and is no entry less.
+    if (bucket !== undefined) surplus--
+    const by: ManagedBy = { manager: ANCIENT, operation: "Update", apiVersion: version }
+    buckets.set(version, entryOf(by, union(bucket?.fieldsV1 ?? {}, entry.fieldsV1), entry.time))
+  }
+  return [...entries.filter((entry) => !gone.has(entry)), ...buckets.values()]
+}

@@ -1,0 +1,93 @@
+import type { FieldSpec, Message, Type } from "../../fields.ts"
+
+/**
+ * How server-side apply sees a type: what it owns as one (a leaf), and what it owns part by part. Made of the declarations once, when first asked for.
+ * Source: structured-merge-diff schema/elements.go and the x-kubernetes-list-type and -map-type extensions.
+ */
+export type Shape =
+  | { readonly kind: "leaf" }
+  | { readonly kind: "struct"; fields(): ReadonlyMap<string, FieldShape>; readonly rest: Shape | undefined }
+  | { readonly kind: "map"; of(): Shape }
+  /** A list whose items are told apart by their value. */
+  | { readonly kind: "set" }
+  /** A list whose items are told apart by some of their fields, sorted by name; `fallback` stands for one that is absent. */
+  | { readonly kind: "list"; readonly keys: readonly { readonly name: string; readonly fallback: unknown }[]; of(): Shape }
+  /** Anything: objects part by part, all else as one. */
+  | { readonly kind: "any" }
+
+export interface FieldShape {
+  /** `f:name` */
+  readonly element: string
+  readonly shape: Shape
+  /** Held by value in Go, so there even in an empty object: creating it owns what is inside, not the field itself. */
+  readonly always: boolean
+}
+
+const LEAF_SHAPE: Shape = { kind: "leaf" }
+export const ANY: Shape = { kind: "any" }
+
+const shapes = new WeakMap<Message, Shape>()
+
+export function shapeOf(message: Message): Shape {
+  const known = shapes.get(message)
+  if (known !== undefined) return known
+  const made = message.rules.mapType === "atomic" ? LEAF_SHAPE : structShape(message)
+  shapes.set(message, made)
+  return made
+}
+
+function structShape(message: Message): Shape {
+  let fields: Map<string, FieldShape> | undefined
+  return {
+    kind: "struct",
+    rest: message.rules.preserveUnknownFields === true ? ANY : undefined,
+    fields: () => (fields ??= new Map(Object.entries(message.fields).map(([name, { spec }]) => [name, {
+      element: `f:${name}`,
+      shape: shapeOfField(spec),
+      always: spec.type.kind === "message" ? spec.presence !== "optional" && spec.pointer !== true : spec.type.kind === "list" && (spec.presence === "required" || spec.printZero === true),
+    }]))),
+  }
+}
+
+function shapeOfField(spec: FieldSpec): Shape {
+  if (spec.mapType === "atomic") return LEAF_SHAPE
+  return shapeOfType(spec.type, spec)
+}
+
+function shapeOfType(type: Type, spec?: FieldSpec): Shape {
+  switch (type.kind) {
+    case "message": return lazily(type.message)
+    case "map": return { kind: "map", of: () => shapeOfType(type.of) }
+    case "list": return listShape(type.of, spec)
+    case "json": case "rawExtension": return ANY
+    default: return LEAF_SHAPE
+  }
+}
+
+function listShape(of: Type, spec: FieldSpec | undefined): Shape {
+  if (spec?.listType === "set") return { kind: "set" }
+  if (spec?.listType !== "map" || of.kind !== "message") return LEAF_SHAPE
+  const item = of.message()
+  const keys = [...(spec.listMapKeys ?? [])].sort().map((name) => ({ name, fallback: item.fields[name]?.spec.default }))
+  return { kind: "list", keys, of: () => shapeOf(item) }
+}
+
+/** The shape of a message that may contain the one being made: nothing of it is looked at before it is walked. */
+function lazily(message: () => Message): Shape {
+  const made = shapes.get(message())
+  return made ?? shapeOf(message())
+}
+
+/** The path element of a list item, or undefined when it lacks every key. */
+export function elementOf(shape: Shape & { kind: "list" | "set" }, item: unknown): string | undefined {
+  if (shape.kind === "set") return `v:${JSON.stringify(item)}`
+  if (typeof item !== "object" || item === null) return undefined
+  const values = item as Readonly<Record<string, unknown>>
+  let text = ""
+  for (const { name, fallback } of shape.keys) {
+    const value = values[name] ?? fallback
+    if (value === undefined || value === null) continue
+    text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${JSON.stringify(value)}`
+  }
+  return text === "" ? undefined : `k:{${text}}`
+}

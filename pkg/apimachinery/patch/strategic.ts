@@ -1,0 +1,204 @@
+import { deepEqual } from "../equal.ts"
+import { badRequest } from "../errors.ts"
+import type { FieldSpec, Message, Type } from "../fields.ts"
+
+/**
+ * Strategic merge patch on immutable values: lists of objects merge by the key that the field declares, and directives (`$patch`, `$retainKeys`,
+ * `$setElementOrder/<field>`, `$deleteFromPrimitiveList/<field>`) say what plain merging cannot. What the patch does not touch is shared with the result.
+ * Source: apimachinery pkg/util/strategicpatch/patch.go.
+ * @throws ApiError BadRequest when the patch is malformed.
+ */
+export function applyStrategicMergePatch(schema: Message, document: object, patch: unknown): object {
+  if (!isObject(patch)) throw badRequest("error decoding patch: a strategic merge patch must be an object")
+  return mergeMap(document as Values, patch, schema)
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+const PATCH = "$patch"
+const RETAIN_KEYS = "$retainKeys"
+const ORDER = "$setElementOrder/"
+const DELETE_FROM = "$deleteFromPrimitiveList/"
+
+const badRetainKeys = () => badRequest("invalid patch format of retainKeys")
+const badPrimitiveList = () => badRequest("invalid patch format of primitive list")
+const badElementOrder = () => badRequest("invalid patch format of setElementOrder list")
+
+function mergeMap(original: Values, patch: Values, schema: Message | undefined): Values {
+  const directive = patch[PATCH]
+  if (directive !== undefined) return replaced(directive, patch)
+  const out: Record<string, unknown> = { ...retained(original, patch) }
+  const set = (key: string, value: unknown): void => {
+    Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true })
+  }
+
+  const done = new Set<string>([RETAIN_KEYS])
+  for (const [key, order] of Object.entries(patch)) {
+    if (!key.startsWith(ORDER)) continue
+    const field = key.slice(ORDER.length)
+    done.add(key).add(field)
+    const merged = orderedList(out[field], patch[field], order, schema?.fields[field]?.spec)
+    if (merged !== undefined) set(field, merged)
+  }
+
+  for (const [key, value] of Object.entries(patch)) {
+    if (done.has(key)) continue
+    if (key.startsWith(DELETE_FROM)) {
+      const field = key.slice(DELETE_FROM.length)
+      const current = out[field]
+      if (!Array.isArray(value)) throw badPrimitiveList()
+      if (Array.isArray(current)) set(field, current.filter((item) => !value.includes(item)))
+      continue
+    }
+    if (value === null) {
+      delete out[key]
+      continue
+    }
+    const current = Object.hasOwn(out, key) ? out[key] : undefined
+    const spec = schema?.fields[key]?.spec
+    if (isObject(current) && isObject(value)) set(key, hasStrategy(spec, "replace") ? value : mergeMap(current, value, messageOf(spec?.type)))
+    else if (Array.isArray(current) && Array.isArray(value)) set(key, mergeList(current, value, spec))
+    else {
+      const plain = withoutDirectives(value)
+      if (plain === undefined) delete out[key]
+      else set(key, plain)
+    }
+  }
+  // Where nothing came out differently the original is kept, so that a patch without effect gives the same object back.
+  return deepEqual(out, original) ? original : out
+}
+
+function replaced(directive: unknown, patch: Values): Values {
+  if (directive === "replace") {
+    const { [PATCH]: _directive, ...rest } = patch
+    return rest
+  }
+  if (directive === "delete") return {}
+  throw badRequest(`unknown patch type found: ${String(directive)} in ${JSON.stringify(patch)}`)
+}
+
+/** Only the keys that `$retainKeys` names; for unions, where setting one member must drop the others. */
+function retained(original: Values, patch: Values): Values {
+  const keys = patch[RETAIN_KEYS]
+  if (keys === undefined) return original
+  if (!Array.isArray(keys)) throw badRetainKeys()
+  const kept = new Set<unknown>(keys)
+  for (const [key, value] of Object.entries(patch))
+    if (key !== RETAIN_KEYS && value !== null && !key.startsWith(DELETE_FROM) && !key.startsWith(ORDER) && !kept.has(key)) throw badRetainKeys()
+  return Object.fromEntries(Object.entries(original).filter(([key]) => kept.has(key)))
+}
+
+/** The list of a field with a `$setElementOrder`; undefined when there is none to order. */
+function orderedList(current: unknown, patch: unknown, order: unknown, spec: FieldSpec | undefined): readonly unknown[] | undefined {
+  if (!Array.isArray(order) || (current !== undefined && !Array.isArray(current)) || (patch !== undefined && patch !== null && !Array.isArray(patch))) throw badElementOrder()
+  const key = spec?.patchMergeKey
+  if (Array.isArray(patch)) checkOrder(patch, order, key)
+  if (current === undefined && !Array.isArray(patch)) return undefined
+  const live = (current ?? []) as readonly unknown[]
+  const merged = !Array.isArray(patch) ? live : current === undefined ? (withoutDirectives(patch) as readonly unknown[]) : mergeList(live, patch, spec)
+  return arranged(merged, order, live, key)
+}
+
+/** What the patch sets must stand in the order list, and in that order. */
+function checkOrder(patch: readonly unknown[], order: readonly unknown[], key: string | undefined): void {
+  let at = 0
+  for (const item of patch) {
+    if (isObject(item) && item[PATCH] !== undefined) continue
+    while (at < order.length && !sameItem(order[at], item, key)) at++
+    if (at++ >= order.length) throw badElementOrder()
+  }
+}
+
+function mergeList(current: readonly unknown[], patch: readonly unknown[], spec: FieldSpec | undefined): readonly unknown[] {
+  if (!hasStrategy(spec, "merge")) return patch
+  if (current.length === 0 && patch.length === 0) return current
+  if (!isObject(current[0] ?? patch[0])) {
+    const merged = [...new Set([...current, ...patch])]
+    return arranged(merged, patch, current, undefined)
+  }
+  const key = spec?.patchMergeKey
+  if (key === undefined) throw badRequest("cannot merge lists without merge key")
+  const schema = messageOf(spec?.type)
+  let merged: unknown[] = [...current]
+  const added: Values[] = []
+  let replace = false
+  for (const item of patch) {
+    if (!isObject(item)) throw badRequest(`expected an object in a list that merges by ${key}, but received: ${JSON.stringify(item)}`)
+    const directive = item[PATCH]
+    if (directive === undefined) added.push(item)
+    else if (directive === "delete") {
+      const value = keyValue(item, key)
+      merged = merged.filter((other) => !isObject(other) || !deepEqual(other[key], value))
+    } else if (directive === "replace") replace = true
+    else if (directive === "merge") throw badRequest("merging lists cannot yet be specified in the patch")
+    else throw badRequest(`unknown patch type found: ${String(directive)} in ${JSON.stringify(item)}`)
+  }
+  if (replace) return added
+  for (const item of added) {
+    const value = keyValue(item, key)
+    const i = merged.findIndex((other) => isObject(other) && deepEqual(other[key], value))
+    // Differs from upstream: an item that is new loses its directives and nulls too, which there only happens by way of $setElementOrder.
+    if (i === -1) merged.push(withoutDirectives(item))
+    else merged[i] = mergeMap(merged[i] as Values, item, schema)
+  }
+  return arranged(merged, added, current, key)
+}
+
+function keyValue(item: Values, key: string): unknown {
+  if (item[key] === undefined) throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`)
+  return item[key]
+}
+
+/**
+ * Items named in `order` come in that order; those only the server has keep their places among them as well as can be.
+ * Precedence: order list, then live list. Source: normalizeElementOrder and mergeSortedSlice.
+ */
+function arranged(items: readonly unknown[], order: readonly unknown[], live: readonly unknown[], key: string | undefined): readonly unknown[] {
+  const rank = (list: readonly unknown[], item: unknown): number => list.findIndex((other) => sameItem(other, item, key))
+  const sorted = (list: readonly unknown[], by: readonly unknown[]): unknown[] =>
+    list.map((item) => ({ item, rank: rank(by, item) })).sort((a, b) => a.rank - b.rank).map(({ item }) => item)
+  const named = sorted(items.filter((item) => rank(order, item) !== -1), order)
+  const others = sorted(items.filter((item) => rank(order, item) === -1), live)
+  const result: unknown[] = []
+  let i = 0
+  for (const item of named) {
+    const place = rank(live, item)
+    while (i < others.length && place !== -1 && rank(live, others[i]) !== -1 && rank(live, others[i]) < place) result.push(others[i++])
+    result.push(item)
+  }
+  return [...result, ...others.slice(i)]
+}
+
+const sameItem = (a: unknown, b: unknown, key: string | undefined): boolean =>
+  key === undefined ? a === b : isObject(a) && isObject(b) && deepEqual(a[key], b[key])
+
+/** What a patch adds where nothing was: without directives and without nulls; undefined when it is nothing but a directive. */
+function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined)
+  if (!isObject(value)) return value
+  if (value[PATCH] !== undefined) return undefined
+  const kept = Object.entries(value).flatMap(([key, inner]): [string, unknown][] => {
+    if (inner === null || key === RETAIN_KEYS || key.startsWith(ORDER) || key.startsWith(DELETE_FROM)) return []
+    const plain = withoutDirectives(inner)
+    return plain === undefined ? [] : [[key, plain]]
+  })
+  return Object.fromEntries(kept)
+}
+
+const hasStrategy = (spec: FieldSpec | undefined, strategy: "merge" | "replace"): boolean => spec?.patchStrategy?.includes(strategy) === true
+
+/** The struct inside a field, a list of structs or a map of structs. */
+function messageOf(type: Type | undefined): Message | undefined {
+  let inner = type
+  while (inner?.kind === "list") inner = inner.of
+  if (inner?.kind === "map") return inner.of.kind === "message" ? mapOf(inner.of.message()) : undefined
+  return inner?.kind === "message" ? inner.message() : undefined
+}
+
+/** A map's values all have the same type, so any key names a field of it. */
+const mapOf = (message: Message): Message => {
+  const spec: FieldSpec = { number: 0, doc: "", type: { kind: "message", message: () => message }, presence: "optional" }
+  return { ...message, fields: new Proxy({}, { get: () => ({ spec }) }) }
+}
+
+const isObject = (value: unknown): value is Values => typeof value === "object" && value !== null && !Array.isArray(value)

@@ -1,0 +1,194 @@
+import type { Reader } from "../../protobuf/reader.ts"
+import { WIRE, type Writer } from "../../protobuf/writer.ts"
+import { Field, type FieldSpec, type Message, type Type } from "../fields.ts"
+import { nested, SCALAR_CODECS, type ScalarCodec } from "./values.ts"
+
+/**
+ * The protobuf form of a message, derived from the numbers of its fields. Decoding gives plain JSON, as a client would have sent it: defaults and
+ * checks come after, in `decodeObject`, for every wire format alike. Each message is compiled once, when first met.
+ */
+export interface MessageCodec {
+  write(writer: Writer, value: object): void
+  /** Reads to the end of the part that is open. @throws ProtobufError */
+  read(reader: Reader): Record<string, unknown>
+}
+
+const compiled = new WeakMap<Message, MessageCodec>()
+
+export function codecOf(message: Message): MessageCodec {
+  const known = compiled.get(message)
+  if (known !== undefined) return known
+  const made = compile(message)
+  compiled.set(message, made)
+  return made
+}
+
+interface FieldCodec {
+  /** The property it is written from; undefined when it is written from the whole value. */
+  readonly name: string | undefined
+  write(writer: Writer, value: unknown): void
+  read(reader: Reader, wire: number, target: Record<string, unknown>): void
+}
+
+function compile(message: Message): MessageCodec {
+  // Filled at first use: a message may contain itself.
+  let fields: readonly FieldCodec[] | undefined
+  const byNumber = new Map<number, FieldCodec>()
+  const prepare = (): readonly FieldCodec[] => {
+    const specs = Object.entries(message.fields).filter(([, { spec }]) => spec.number > 0).sort(([, a], [, b]) => a.spec.number - b.spec.number)
+    const direct = specs.filter(([, { spec }]) => spec.embeddedIn === undefined).map(([name, { spec }]) => ({ number: spec.number, codec: compileField(name, spec) }))
+    const embedded = [...new Set(specs.map(([, { spec }]) => spec.embeddedIn))].flatMap((number) => (number === undefined ? [] : [{ number, codec: embeddedFields(message, number) }]))
+    const all = [...direct, ...embedded].sort((a, b) => a.number - b.number)
+    for (const { number, codec } of all) byNumber.set(number, codec)
+    return (fields = all.map(({ codec }) => codec))
+  }
+  return {
+    write(writer, value) {
+      const values = value as Readonly<Record<string, unknown>>
+      for (const field of fields ?? prepare()) {
+        const given = field.name === undefined ? values : values[field.name]
+        if (given !== undefined && given !== null) field.write(writer, given)
+      }
+    },
+    read(reader) {
+      if (fields === undefined) prepare()
+      const target: Record<string, unknown> = {}
+      while (reader.more()) {
+        const tag = reader.tag()
+        const field = byNumber.get(tag >>> 3)
+        if (field === undefined) reader.skip(tag & 7)
+        else field.read(reader, tag & 7, target)
+      }
+      return target
+    },
+  }
+}
+
+/** Fields of a struct that Go embeds: on the wire they are a message in field `number`, in JSON they stand among the others. */
+function embeddedFields(message: Message, number: number): FieldCodec {
+  const inner = compile({
+    ...message,
+    fields: Object.fromEntries(Object.entries(message.fields).filter(([, { spec }]) => spec.embeddedIn === number).map(([name, field]) => {
+      const { embeddedIn: _outer, ...spec } = field.spec
+      return [name, new Field({ ...spec })]
+    })),
+  })
+  return {
+    name: undefined,
+    write(writer, value) {
+      writer.tag(number, WIRE.bytes)
+      const mark = writer.begin()
+      inner.write(writer, value as object)
+      writer.end(mark)
+    },
+    read(reader, wire, target) {
+      if (wire !== WIRE.bytes) return reader.skip(wire)
+      const outer = reader.enter()
+      Object.assign(target, inner.read(reader))
+      reader.leave(outer)
+    },
+  }
+}
+
+function compileField(name: string, spec: FieldSpec): FieldCodec {
+  const { number, type } = spec
+  if (type.kind === "list") return listField(name, number, elementOf(type.of))
+  if (type.kind === "map") return mapField(name, number, elementOf(type.of))
+  const element = elementOf(type)
+  const keepZero = spec.pointer === true || spec.printZero === true
+  return {
+    name,
+    write(writer, value) {
+      writer.tag(number, element.wire)
+      element.write(writer, value)
+    },
+    read(reader, wire, target) {
+      if (wire !== element.wire) return reader.skip(wire)
+      const value = element.read(reader)
+      if (value !== undefined && (keepZero || !element.isZero(value))) target[name] = value
+    },
+  }
+}
+
+/** Scalars in lists are written one by one: proto2, which these files are, does not pack. Both forms are read. */
+function listField(name: string, number: number, element: ScalarCodec): FieldCodec {
+  return {
+    name,
+    write(writer, value) {
+      for (const item of value as readonly unknown[]) {
+        writer.tag(number, element.wire)
+        element.write(writer, item)
+      }
+    },
+    read(reader, wire, target) {
+      // The list was made here, by an earlier occurrence, so it may grow.
+      const items = (target[name] ??= []) as unknown[]
+      if (wire === element.wire) items.push(element.read(reader) ?? null)
+      else if (wire === WIRE.bytes) {
+        const outer = reader.enter()
+        while (reader.more()) items.push(element.read(reader))
+        reader.leave(outer)
+      } else reader.skip(wire)
+    },
+  }
+}
+
+/** Entries in the order of their keys, as Go writes them. */
+function mapField(name: string, number: number, element: ScalarCodec): FieldCodec {
+  return {
+    name,
+    write(writer, value) {
+      const entries = value as Readonly<Record<string, unknown>>
+      for (const key of Object.keys(entries).sort()) {
+        writer.tag(number, WIRE.bytes)
+        const mark = writer.begin()
+        writer.tag(1, WIRE.bytes)
+        writer.string(key)
+        writer.tag(2, element.wire)
+        element.write(writer, entries[key])
+        writer.end(mark)
+      }
+    },
+    read(reader, wire, target) {
+      if (wire !== WIRE.bytes) return reader.skip(wire)
+      const entries = (target[name] ??= {}) as Record<string, unknown>
+      const outer = reader.enter()
+      let key = ""
+      let value: unknown = null
+      while (reader.more()) {
+        const tag = reader.tag()
+        if (tag >>> 3 === 1) key = reader.string()
+        else if (tag === ((2 << 3) | element.wire)) value = element.read(reader) ?? null
+        else reader.skip(tag & 7)
+      }
+      reader.leave(outer)
+      // defineProperty, since assigning the key "__proto__" would set the prototype instead.
+      Object.defineProperty(entries, key, { value, enumerable: true, writable: true, configurable: true })
+    },
+  }
+}
+
+function elementOf(type: Type): ScalarCodec {
+  switch (type.kind) {
+    case "message": {
+      let codec: MessageCodec | undefined
+      const inner = (): MessageCodec => (codec ??= codecOf(type.message()))
+      return nested((writer, value) => inner().write(writer, value as object), (reader) => inner().read(reader))
+    }
+    // A list inside a list or map is a message of its own with the items in field 1 (rbac and authentication ExtraValue).
+    case "list": {
+      const items = listField("items", 1, elementOf(type.of))
+      return nested((writer, value) => items.write(writer, value), (reader) => {
+        const target: Record<string, unknown> = { items: [] }
+        while (reader.more()) {
+          const tag = reader.tag()
+          if (tag >>> 3 === 1) items.read(reader, tag & 7, target)
+          else reader.skip(tag & 7)
+        }
+        return target["items"]
+      })
+    }
+    case "map": throw new TypeError("Cannot make a protobuf codec: a map inside a list or a map has no wire form")
+    default: return SCALAR_CODECS[type.kind]
+  }
+}

@@ -1,0 +1,127 @@
+import { Buffer } from "node:buffer"
+import { Reader } from "../../protobuf/reader.ts"
+import { WIRE, Writer } from "../../protobuf/writer.ts"
+import { f, message, type Message } from "../fields.ts"
+import { ListMeta } from "../meta.ts"
+import { codecOf } from "./codec.ts"
+
+/**
+ * `application/vnd.kubernetes.protobuf`: four magic bytes, then a runtime.Unknown that names version and kind and holds the message's bytes.
+ * Source: apimachinery pkg/runtime/serializer/protobuf/protobuf.go and pkg/runtime/generated.proto.
+ */
+const MAGIC = Uint8Array.of(0x6b, 0x38, 0x73, 0x00)
+
+export interface Envelope {
+  readonly apiVersion: string
+  readonly kind: string
+  /** The message without its envelope. */
+  readonly raw: Uint8Array
+  /** Set when `raw` is of another format, for instance JSON. */
+  readonly contentType: string
+}
+
+export const isEnvelope = (bytes: Uint8Array): boolean => MAGIC.every((byte, i) => bytes[i] === byte)
+
+/** @throws ProtobufError; TypeError when the magic bytes are not there (ask `isEnvelope` first). */
+export function openEnvelope(bytes: Uint8Array): Envelope {
+  if (!isEnvelope(bytes)) throw new TypeError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+  let [apiVersion, kind, contentType] = ["", "", ""]
+  let raw: Uint8Array = new Uint8Array(0)
+  const reader = new Reader(bytes.subarray(MAGIC.length))
+  while (reader.more()) {
+    const tag = reader.tag()
+    if (tag === 0x0a) {
+      const outer = reader.enter()
+      while (reader.more()) {
+        const inner = reader.tag()
+        if (inner === 0x0a) apiVersion = reader.string()
+        else if (inner === 0x12) kind = reader.string()
+        else reader.skip(inner & 7)
+      }
+      reader.leave(outer)
+    } else if (tag === 0x12) raw = reader.bytes()
+    else if (tag === 0x22) contentType = reader.string()
+    else reader.skip(tag & 7)
+  }
+  return { apiVersion, kind, raw, contentType }
+}
+
+/** The bytes of a message's value as plain JSON, without `apiVersion` and `kind`. @throws ProtobufError, SyntaxError for bad JSON in a raw extension. */
+export const decodeProtobuf = (message: Message, raw: Uint8Array): Record<string, unknown> => codecOf(message).read(new Reader(raw))
+
+/** A message's value as bytes, without envelope. */
+export function encodeRaw(message: Message, value: object): Uint8Array {
+  const writer = new Writer(1024)
+  codecOf(message).write(writer, value)
+  return writer.finish()
+}
+
+/** An object, or any value of a message, in its envelope. */
+export const encodeProtobuf = (message: Message, value: object, { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): Uint8Array =>
+  envelope(apiVersion, kind, (writer) => codecOf(message).write(writer, value))
+
+/** A list of a kind (`PodList`) in its envelope. */
+export const encodeProtobufList = (
+  { schema, apiVersion, kind }: { readonly schema: Message; readonly apiVersion: string; readonly kind: string },
+  metadata: object,
+  items: Iterable<object>,
+): Uint8Array =>
+  envelope(apiVersion, `${kind}List`, (writer) => {
+    const codec = codecOf(schema)
+    writer.tag(1, WIRE.bytes)
+    let mark = writer.begin()
+    codecOf(ListMeta).write(writer, metadata)
+    writer.end(mark)
+    for (const item of items) {
+      writer.tag(2, WIRE.bytes)
+      mark = writer.begin()
+      codec.write(writer, item)
+      writer.end(mark)
+    }
+  })
+
+/** The message of a kind's list, to decode one. */
+export const listMessage = (schema: Message): Message =>
+  message(`${schema.name}List`, "", { metadata: f.message(1, ListMeta, ""), items: f.listRecursive<unknown>(2, () => schema, "") })
+
+/**
+ * One frame of a protobuf watch: four bytes of length, then a WatchEvent without envelope whose object has one.
+ * `object` comes from `encodeProtobuf`. Source: apimachinery pkg/util/framer and pkg/apis/meta/v1/watch.go.
+ */
+export function encodeWatchFrame(type: string, object: Uint8Array): Uint8Array {
+  const writer = new Writer(object.length + 64)
+  writer.tag(1, WIRE.bytes)
+  writer.string(type)
+  writer.tag(2, WIRE.bytes)
+  const mark = writer.begin()
+  writer.tag(1, WIRE.bytes)
+  writer.bytes(object)
+  writer.end(mark)
+  const body = writer.finish()
+  const frame = Buffer.allocUnsafe(4 + body.length)
+  frame.writeUInt32BE(body.length, 0)
+  frame.set(body, 4)
+  return frame
+}
+
+function envelope(apiVersion: string, kind: string, write: (writer: Writer) => void): Uint8Array {
+  const writer = new Writer(4096)
+  writer.raw(MAGIC)
+  writer.tag(1, WIRE.bytes)
+  let mark = writer.begin()
+  writer.tag(1, WIRE.bytes)
+  writer.string(apiVersion)
+  writer.tag(2, WIRE.bytes)
+  writer.string(kind)
+  writer.end(mark)
+  writer.tag(2, WIRE.bytes)
+  mark = writer.begin()
+  write(writer)
+  writer.end(mark)
+  // contentEncoding and contentType, which Go writes though they are empty.
+  writer.tag(3, WIRE.bytes)
+  writer.string("")
+  writer.tag(4, WIRE.bytes)
+  writer.string("")
+  return writer.finish()
+}

@@ -1,0 +1,172 @@
+import type { Cause } from "./errors.ts"
+import { f, message, type Fields, type Input, type Message, type Output } from "./fields.ts"
+import { ObjectMeta as ObjectMetaMessage, type ObjectMeta, type ObjectMetaInput } from "./meta.ts"
+
+/** Any object of any kind, as shared code sees it. */
+export interface KubeObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: ObjectMeta
+}
+/** What may be sent to create or change an object: kind and version may be left out where the call already says them. */
+export interface KubeObjectInput {
+  readonly apiVersion?: string | undefined
+  readonly kind?: string | undefined
+  readonly metadata?: ObjectMetaInput | undefined
+}
+
+/** Time and chance for strategy hooks, and who asks. */
+export interface StrategyContext {
+  /** RFC 3339, whole seconds. */
+  readonly now: string
+  readonly uuid: () => string
+}
+
+/**
+ * All that is particular to a kind. `T` is the object once decoded, `I` what a client may send.
+ * Hooks get values and give values; none may change what it was given. They are methods, so that a Resource<Pod> can be held as a Resource. Source of the hooks: registry/rest/{create,update,delete}.go.
+ */
+export interface ResourceDeclaration<T extends KubeObject> {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  /** Lower-case kind unless given. */
+  readonly singular?: string
+  readonly shortNames?: readonly string[]
+  readonly categories?: readonly string[]
+  readonly scope: "Namespaced" | "Cluster"
+  /** Every verb unless given; virtual kinds (reviews, bindings) allow only create. */
+  readonly verbs?: readonly Verb[]
+  /** What the kind is for, in a sentence or two. */
+  readonly doc: string
+  /** OpenAPI name without `io.k8s.api.`; made of group and version unless given, e.g. "apps.v1.Deployment". */
+  readonly schemaName?: string
+  /** Protobuf number of `metadata`; 1 in nearly every kind. */
+  readonly metadataNumber?: number
+
+  /** Subresources, and what is particular to each; the verbs they take. */
+  readonly subresources?: Subresources<T>
+  /** True where the server counts changes of everything but metadata and status in metadata.generation. */
+  readonly generation?: boolean
+  /** Columns of `kubectl get` after Name and before Age; Name and Age are added unless `ageColumn` is false. */
+  readonly columns?: readonly Column<T>[]
+  readonly ageColumn?: boolean
+  /** False where the name is not the first column (Event); such a kind names it among its columns. */
+  readonly nameColumn?: boolean
+  /** Field selectors beside metadata.name and metadata.namespace: path → value as text. */
+  readonly fieldSelectors?: { readonly [path: string]: { of(obj: T): string }["of"] }
+  /** How the name is checked; DNS-1123 subdomain unless given. Gives what is wrong, or nothing. */
+  validateName?(name: string): string | undefined
+  /** May an update create the object? (Lease, Endpoints, Event … upstream's AllowCreateOnUpdate.) */
+  readonly allowCreateOnUpdate?: boolean
+  /** May an update without resourceVersion overwrite whatever is there? True for nearly all; false for Service-like kinds upstream. */
+  readonly allowUnconditionalUpdate?: boolean
+  /** Seconds after which a stored object ends by itself; Events have 3600. */
+  readonly ttlSeconds?: number
+  /** Kept out of the history: only the newest revision of an object is stored (Lease, Event). */
+  readonly highChurn?: boolean
+  /** Another group-version-kind under which the same stored objects are served, e.g. events.k8s.io Event over core Event. */
+  readonly storedAs?: { readonly group: string; readonly version: string; readonly kind: string; toStored(obj: T): KubeObject; fromStored(obj: KubeObject): T }
+
+  /** Defaults that hold for a whole object of the kind, its metadata among them; those of one struct stand in its message. Applied by decoding. */
+  defaults?(obj: T): T
+  /** A status sent at creation is stored, although there is a status subresource: kubelets create their Node with one. */
+  readonly keepsStatusOnCreate?: boolean
+
+  /** Drops what a client may not set at creation and sets what the server decides. Status is emptied before, where there is a status subresource. */
+  prepareForCreate?(obj: T, context: StrategyContext): T
+  /** The same for an update; status (or, for a status update, everything else) has been put back before. */
+  prepareForUpdate?(obj: T, old: T, context: StrategyContext): T
+  /** Rules across fields; rules of a single field stand in its declaration. Of a change, what is the very same in `old` need not be looked at. */
+  validate?(obj: T, old?: T): readonly Cause[]
+  /** Rules about new objects only; `validate` runs as well. */
+  validateCreate?(obj: T): readonly Cause[]
+  /** Rules about a change; `validate` runs as well. */
+  validateUpdate?(obj: T, old: T): readonly Cause[]
+  /** Warning headers for what is accepted but discouraged. */
+  warnings?(obj: T, old: T | undefined): readonly string[]
+  /** How long a deletion waits when the request does not say, e.g. a Pod's terminationGracePeriodSeconds; absent means deletion is not graceful. */
+  gracefulDeletion?(obj: T, requested: number | undefined): number | undefined
+}
+
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
+
+export interface Subresources<T> {
+  /** `/status`: a write touches only status and metadata that controllers own. */
+  readonly status?: true | SubresourceStrategy<T>
+  /** `/scale` as autoscaling/v1 Scale: paths into the object; `selector` gives the text form. */
+  readonly scale?: { readonly specReplicas: string; readonly statusReplicas: string; selector(obj: T): string }
+  /**
+   * Further ones: name → verbs and the Kind in discovery,
+   * e.g. `log: { verbs: ["get"], kind: "Pod" }`, `eviction: { verbs: ["create"], kind: "Eviction", group: "policy", version: "v1" }`.
+   * One with a `strategy` shows the whole object and is written by the generic way; the others are served by code in registry/<group>/<kind>/.
+   */
+  readonly other?: Readonly<Record<string, { readonly verbs: readonly Verb[]; readonly kind: string; readonly group?: string; readonly version?: string; readonly strategy?: SubresourceStrategy<T> }>>
+}
+
+/** What a write to a subresource may change of the object, and the rules of that change. */
+export interface SubresourceStrategy<T> {
+  prepareForUpdate?(obj: T, old: T, context: StrategyContext): T
+  validateUpdate?(obj: T, old: T): readonly Cause[]
+}
+
+export interface Column<T> {
+  readonly name: string
+  readonly type: "string" | "integer" | "number" | "boolean" | "date"
+  readonly format?: string
+  readonly doc?: string
+  /** 0 is always shown, 1 only with `-o wide`. */
+  readonly priority?: number
+  /** The cell; an undefined one is printed as `<none>`. `now` in milliseconds, for ages. */
+  value(obj: T, now: number): string | number | boolean | undefined | null
+}
+
+/** A kind ready for use: what was declared, with everything derived filled in. Generic code takes `Resource`; typed code `Resource<Pod, PodInput>`. */
+export interface Resource<T extends KubeObject = KubeObject, I extends KubeObjectInput = KubeObjectInput> extends ResourceDeclaration<T> {
+  readonly singular: string
+  readonly verbs: readonly Verb[]
+  readonly apiVersion: string
+  /** The whole object (metadata and the declared fields) as a message; `apiVersion` and `kind` are handled beside it. */
+  readonly schema: Message
+  /** `/registry/<group or core>/<plural>/`: under which its objects are stored; see keyOf. */
+  readonly prefix: string
+  /** Only for the type checker. */
+  readonly "~in"?: I
+}
+
+/** The object that a set of declared fields makes. For a kind whose hooks call helpers that take the object: `export interface Node extends ObjectFor<typeof fields> {}` before `defineResource`. */
+export type ObjectFor<F extends Fields> = { readonly apiVersion: string; readonly kind: string; readonly metadata: ObjectMeta } & Output<F>
+type InputFor<F extends Fields> = KubeObjectInput & Input<F>
+
+export type ObjectOfResource<R> = R extends Resource<infer T, infer _I> ? T : never
+export type InputOfResource<R> = R extends Resource<infer _T, infer I> ? I : never
+
+/**
+ * Declares a kind. `fields` are those beside apiVersion, kind and metadata.
+ *
+ *     export const Lease = defineResource({ group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", scope: "Namespaced", doc: "…" }, {
+ *       spec: f.message(2, LeaseSpec, "…").always(),
+ *     })
+ *     export type Lease = ObjectOfResource<typeof Lease>
+ */
+export function defineResource<F extends Fields>(declaration: ResourceDeclaration<ObjectFor<F>>, fields: F): Resource<ObjectFor<F>, InputFor<F>> {
+  const { group, version, kind, plural } = declaration
+  return {
+    ...declaration,
+    singular: declaration.singular ?? kind.toLowerCase(),
+    verbs: declaration.verbs ?? ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+    apiVersion: group === "" ? version : `${group}/${version}`,
+    prefix: `/registry/${group === "" ? "core" : group}/${plural}/`,
+    schema: schemaOf(declaration, fields),
+  }
+  function schemaOf({ schemaName, doc, metadataNumber = 1, defaults }: ResourceDeclaration<ObjectFor<F>>, own: F): Message {
+    const name = schemaName ?? `${group === "" ? "core" : group.split(".")[0]}.${version}.${kind}`
+    const metadata = f.message(metadataNumber, ObjectMetaMessage, "Standard object's metadata.").always()
+    return message(name, doc, { metadata, ...own }, defaults === undefined ? {} : { defaults: (obj: ObjectFor<F>) => defaults(obj) })
+  }
+}
+
+/** The key of an object in the store: `/registry/core/pods/<namespace>/<name>`. */
+export const keyOf = (resource: { readonly prefix: string; readonly scope: "Namespaced" | "Cluster" }, ref: { readonly namespace?: string | undefined; readonly name?: string | undefined }): string =>
+  resource.scope === "Namespaced" ? `${resource.prefix}${ref.namespace ?? ""}/${ref.name ?? ""}` : `${resource.prefix}${ref.name ?? ""}`

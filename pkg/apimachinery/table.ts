@@ -1,0 +1,74 @@
+import type { ListMeta, ObjectMeta } from "./meta.ts"
+import type { Column, KubeObject, Resource } from "./resource.ts"
+import { ageOf } from "./time.ts"
+
+/** metav1.Table: what `kubectl get` prints. Source: apimachinery pkg/apis/meta/v1/types.go and registry/rest/table.go. */
+export interface Table {
+  readonly kind: "Table"
+  readonly apiVersion: string
+  readonly metadata: ListMeta
+  readonly columnDefinitions: readonly TableColumn[]
+  readonly rows: readonly TableRow[]
+}
+export interface TableColumn {
+  readonly name: string
+  readonly type: string
+  readonly format: string
+  readonly description: string
+  /** 0 is always shown, 1 only with `-o wide`. */
+  readonly priority: number
+}
+export interface TableRow {
+  readonly cells: readonly (string | number | boolean | null)[]
+  readonly object?: KubeObject | { readonly kind: "PartialObjectMetadata"; readonly apiVersion: string; readonly metadata: ObjectMeta }
+}
+
+export interface TableOptions {
+  /** That of the list, or the resourceVersion of the one object. */
+  readonly metadata: ListMeta
+  /** Milliseconds since the epoch, for ages. */
+  readonly now: number
+  readonly includeObject: "None" | "Metadata" | "Object"
+  /** Of meta.k8s.io; `v1` unless a client asked for `v1beta1`. */
+  readonly version?: string | undefined
+}
+
+/** The objects of a kind as rows: Name, the kind's own columns, Age, and the columns that only `-o wide` shows. */
+export function tableOf<T extends KubeObject>(resource: Resource<T>, objects: readonly T[], { metadata, now, includeObject, version = "v1" }: TableOptions): Table {
+  const apiVersion = `meta.k8s.io/${version}`
+  const columns = columnsOf(resource)
+  const row = (object: T): TableRow => {
+    const cells = columns.map((column) => cellOf(column, object, now))
+    switch (includeObject) {
+      case "None": return { cells }
+      case "Metadata": return { cells, object: { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata } }
+      case "Object": return { cells, object }
+    }
+  }
+  return { kind: "Table", apiVersion, metadata, columnDefinitions: definitionsOf(resource), rows: objects.map(row) }
+}
+
+function cellOf<T>(column: Column<T>, object: T, now: number): string | number | boolean | null {
+  const value = column.value(object, now)
+  return value ?? (column.type === "string" || column.type === "date" ? "<none>" : null)
+}
+
+const NAME: Column<KubeObject> = { name: "Name", type: "string", format: "name", doc: "Name of the object, unique among those of its kind in the namespace.", value: ({ metadata }) => metadata.name ?? "" }
+const AGE: Column<KubeObject> = { name: "Age", type: "string", doc: "Time since the object was created.", value: ({ metadata }, now) => ageOf(metadata.creationTimestamp, now) }
+
+/** All columns of a kind in order. Age stands before the first of those at the end that only `-o wide` shows, as in upstream's printers. */
+function columnsOf<T extends KubeObject>({ columns = [], nameColumn, ageColumn }: Resource<T>): readonly Column<T>[] {
+  const wide = columns.findLastIndex(({ priority = 0 }) => priority === 0) + 1
+  return [...(nameColumn === false ? [] : [NAME]), ...columns.slice(0, wide), ...(ageColumn === false ? [] : [AGE]), ...columns.slice(wide)]
+}
+
+const definitions = new WeakMap<object, readonly TableColumn[]>()
+
+/** What a client is told of the columns, made once for each kind. */
+function definitionsOf<T extends KubeObject>(resource: Resource<T>): readonly TableColumn[] {
+  const known = definitions.get(resource)
+  if (known !== undefined) return known
+  const made = columnsOf(resource).map(({ name, type, format = "", doc = "", priority = 0 }): TableColumn => ({ name, type: type === "date" ? "string" : type, format, description: doc, priority }))
+  definitions.set(resource, made)
+  return made
+}

@@ -1,0 +1,94 @@
+/** Points and spans of time as the API writes them. Nothing here asks what time it is; see pkg/clock. */
+
+const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
+
+/** Milliseconds since the epoch of an RFC 3339 time, or undefined for a text that is none. */
+export function parseTime(text: string): number | undefined {
+  const match = RFC3339.exec(text)
+  if (match === null) return undefined
+  const [, year, month, day, hour, minute, second, fraction = "", zone] = match
+  const days = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()
+  if (Number(month) < 1 || Number(month) > 12 || Number(day) < 1 || Number(day) > days || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
+  if (zone!.length > 1 && (Number(zone!.slice(1, 3)) > 23 || Number(zone!.slice(4)) > 59)) return undefined
+  const parsed = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${fraction.slice(0, 4)}${zone!.toUpperCase()}`)
+  return Number.isNaN(parsed) ? undefined : parsed
+}
+
+/** The last one: times come in bursts of the same, which may as well be one text in memory. */
+let formatted = { second: Number.NaN, text: "" }
+
+/** A metav1.Time: RFC 3339 in UTC, whole seconds. */
+export function formatTime(ms: number): string {
+  const second = Math.floor(ms / 1000)
+  if (second !== formatted.second) formatted = { second, text: new Date(second * 1000).toISOString().replace(".000Z", "Z") }
+  return formatted.text
+}
+/** A metav1.MicroTime: RFC 3339 in UTC, six digits of fraction. */
+export const formatMicroTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`
+
+/** A time as it is stored: in UTC and whole seconds, or undefined for a text that is none. */
+export function canonicalTime(text: string): string | undefined {
+  const ms = parseTime(text)
+  return ms === undefined ? undefined : formatTime(ms)
+}
+
+/** The same for a MicroTime, whose microseconds are kept although milliseconds are all that JavaScript counts. */
+export function canonicalMicroTime(text: string): string | undefined {
+  const ms = parseTime(text)
+  if (ms === undefined) return undefined
+  const fraction = /\.(\d+)/.exec(text)?.[1] ?? ""
+  return `${formatTime(ms).slice(0, -1)}.${fraction.slice(0, 6).padEnd(6, "0")}Z`
+}
+
+const UNITS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, "µs": 1e-3, "μs": 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/** Milliseconds of a Go duration (`1h15m30.5s`), or undefined for a text that is none. Source: Go time.ParseDuration. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text)
+  if (match === null) return undefined
+  let total = 0
+  for (const [, number, unit] of match[2]!.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)) total += Number(number) * UNITS[unit!]!
+  return match[1] === "-" ? -total : total
+}
+
+/** A duration as Go prints it: `1h0m0s`, `1.5s`, `300ms`, `0s`. */
+export function formatDuration(ms: number): string {
+  if (ms === 0) return "0s"
+  const [sign, size] = ms < 0 ? ["-", -ms] : ["", ms]
+  if (size < 1000) {
+    const [count, unit] = size >= 1 ? [size, "ms"] : size >= 1e-3 ? [size * 1e3, "µs"] : [size * 1e6, "ns"]
+    return `${sign}${Number(count.toFixed(6))}${unit}`
+  }
+  const hours = Math.floor(size / 3_600_000)
+  const minutes = Math.floor((size % 3_600_000) / 60_000)
+  const seconds = Number(((size % 60_000) / 1000).toFixed(9))
+  return `${sign}${hours > 0 ? `${hours}h` : ""}${hours > 0 || minutes > 0 ? `${minutes}m` : ""}${seconds}s`
+}
+
+/** A span as people read it, with two or three figures; what `kubectl get` shows as age. Source: apimachinery pkg/util/duration. */
+export function humanDuration(ms: number): string {
+  const seconds = Math.trunc(ms / 1000)
+  // a clock that is a little behind is no reason to alarm
+  if (seconds < -1) return "<invalid>"
+  if (seconds < 0) return "0s"
+  if (seconds < 120) return `${seconds}s`
+  const two = (big: number, bigUnit: string, small: number, smallUnit: string) => (small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`)
+  const minutes = Math.trunc(seconds / 60)
+  if (minutes < 10) return two(minutes, "m", seconds % 60, "s")
+  if (minutes < 180) return `${minutes}m`
+  const hours = Math.trunc(minutes / 60)
+  if (hours < 8) return two(hours, "h", minutes % 60, "m")
+  if (hours < 48) return `${hours}h`
+  const days = Math.trunc(hours / 24)
+  if (hours < 24 * 8) return two(days, "d", hours % 24, "h")
+  if (days < 365 * 2) return `${days}d`
+  const years = Math.trunc(days / 365)
+  if (days < 365 * 8) return two(years, "y", days % 365, "d")
+  return `${years}y`
+}
+
+/** How long ago an RFC 3339 time was: `5m`, or `<unknown>` for none. `now` in milliseconds. */
+export function ageOf(time: string | undefined, now: number): string {
+  const then = time === undefined ? undefined : parseTime(time)
+  return then === undefined ? "<unknown>" : humanDuration(now - then)
+}

@@ -1,0 +1,203 @@
+import { Buffer } from "node:buffer"
+import { deepEqual } from "./equal.ts"
+import type { Cause } from "./errors.ts"
+import { invalidValue, notSupported, required, tooLong } from "./field-errors.ts"
+import type { FieldSpec, Message, Type } from "./fields.ts"
+import { validateObjectMeta, validateObjectMetaUpdate } from "./objectmeta.ts"
+import type { KubeObject, Resource, SubresourceStrategy } from "./resource.ts"
+
+/**
+ * What is wrong with an object that is to be created: metadata first, then the declared rules of single fields in the order of declaration,
+ * then the kind's own `validate`. Source of the order: the Validate<Kind> functions of pkg/apis/<group>/validation.
+ */
+export function validateObject<T extends KubeObject>(resource: Resource<T>, obj: T): readonly Cause[] {
+  return [...validateObjectMeta(resource, obj.metadata), ...validateRules(resource, obj)]
+}
+
+/**
+ * A kind's own rules trust its type, so they are asked only once nothing required is missing. What a change shares with the object it replaces was
+ * checked when that was written, and is not looked at again: most writes change only a status.
+ */
+function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
+  const causes = validateFields(resource.schema, obj, change === undefined ? METADATA : [...METADATA, ...shared(obj, change.old)])
+  if (causes.some(({ reason }) => reason === "FieldValueRequired")) return causes
+  const own = [...causes, ...(resource.validate?.(obj, change?.old) ?? NOTHING)]
+  if (change === undefined) return [...own, ...(resource.validateCreate?.(obj) ?? NOTHING)]
+  return [...own, ...validateImmutable(resource.schema, obj, change.old), ...(change.strategy?.validateUpdate?.(obj, change.old) ?? NOTHING)]
+}
+
+const METADATA: readonly string[] = ["metadata"]
+
+/** The top fields whose values are the very same. */
+const shared = (obj: object, old: object): readonly string[] =>
+  Object.keys(obj).filter((name) => typeof (obj as Values)[name] === "object" && (obj as Values)[name] === (old as Values)[name])
+
+interface Change<T> {
+  readonly old: T
+  readonly strategy: SubresourceStrategy<T> | undefined
+}
+
+/** What is wrong with a change; `obj` must hold the resourceVersion it is to replace. A write to a subresource follows the rules of that one's `strategy`. */
+export function validateObjectUpdate<T extends KubeObject>(resource: Resource<T>, obj: T, old: T, strategy: SubresourceStrategy<T> | undefined = resource): readonly Cause[] {
+  return [...validateObjectMetaUpdate(obj.metadata, old.metadata), ...validateRules(resource, obj, { old, strategy })]
+}
+const NOTHING: readonly Cause[] = []
+
+/** The declared rules of a message's fields (required, enum, min, max, maxLength, check), all the way down, but for the top fields in `except`. */
+export function validateFields(message: Message, value: object, except: readonly string[] = []): readonly Cause[] {
+  const found = validatorOf(message)(value, except)
+  return found === undefined ? NOTHING : found.map((cause) => ({ ...cause, field: trimmed(cause.field ?? "") }))
+}
+const trimmed = (path: string): string => (path.startsWith(".") ? path.slice(1) : path)
+
+/** Fields declared immutable that differ from before. Items of lists are not looked into. */
+function validateImmutable(message: Message, value: object, old: object): readonly Cause[] {
+  const watched = immutablesOf(message)
+  return watched.length === 0 ? NOTHING : changed(watched, value as Values, old as Values, "")
+}
+
+type Values = Readonly<Record<string, unknown>>
+/**
+ * Gives what is wrong, or undefined. Paths grow from the inside out (`.name`, then `[0].name`, then `.containers[0].name`), so that a value
+ * with nothing wrong costs no path.
+ */
+type Validate = (value: unknown) => Cause[] | undefined
+type ValidateMessage = (value: unknown, except?: readonly string[]) => Cause[] | undefined
+
+const compiled = new WeakMap<Message, ValidateMessage>()
+
+function validatorOf(message: Message): ValidateMessage {
+  const known = compiled.get(message)
+  if (known !== undefined) return known
+  let fields: readonly { readonly name: string; readonly mustBeThere: boolean; readonly emptyIsAbsent: boolean; readonly check: Validate | undefined }[] | undefined
+  const validate: ValidateMessage = (value, except) => {
+    fields ??= compileFields(message)
+    let causes: Cause[] | undefined
+    const values = value as Values
+    for (const { name, mustBeThere, emptyIsAbsent, check } of fields) {
+      const given = values[name]
+      if (given === undefined || (emptyIsAbsent && isEmpty(given))) {
+        if (mustBeThere && !except?.includes(name)) (causes ??= []).push(required(`.${name}`))
+        continue
+      }
+      if (check === undefined || except?.includes(name) === true) continue
+      const found = check(given)
+      if (found !== undefined) causes = add(causes, found, `.${name}`)
+    }
+    return causes
+  }
+  compiled.set(message, validate)
+  return validate
+}
+
+const isEmpty = (value: unknown): boolean => value === "" || (Array.isArray(value) && value.length === 0)
+
+function add(causes: Cause[] | undefined, found: readonly Cause[], step: string): Cause[] {
+  const made = causes ?? []
+  for (const cause of found) made.push({ ...cause, field: `${step}${cause.field ?? ""}` })
+  return made
+}
+
+function compileFields(message: Message) {
+  return Object.entries(message.fields).flatMap(([name, { spec }]) => {
+    const mustBeThere = spec.presence === "required"
+    const check = compileType(spec.type, spec)
+    // Text that is empty counts as absent (an optional enum, a name), as in Go, where both are "". Printed zero values and pointers are themselves.
+    const emptyIsAbsent = (spec.printZero !== true || spec.type.kind !== "string") && spec.pointer !== true
+    return mustBeThere || check !== undefined ? [{ name, mustBeThere, emptyIsAbsent, check }] : []
+  })
+}
+
+function compileType(type: Type, spec: FieldSpec): Validate | undefined {
+  switch (type.kind) {
+    case "message": return mayFail(type.message(), new Set()) ? validatorOf(type.message()) : undefined
+    case "list": {
+      const item = compileType(type.of, spec)
+      return item && ((value) => {
+        let causes: Cause[] | undefined
+        const items = value as readonly unknown[]
+        for (let i = 0; i < items.length; i++) {
+          const found = item(items[i])
+          if (found !== undefined) causes = add(causes, found, `[${i}]`)
+        }
+        return causes
+      })
+    }
+    case "map": {
+      const item = type.of.kind === "message" ? compileType(type.of, spec) : undefined
+      return item && ((value) => {
+        let causes: Cause[] | undefined
+        const entries = value as Values
+        for (const key in entries) {
+          const found = item(entries[key])
+          if (found !== undefined) causes = add(causes, found, `[${key}]`)
+        }
+        return causes
+      })
+    }
+    default: return compileScalar(spec)
+  }
+}
+
+/** Whether a message, or one inside it, declares any rule; those without are never walked. */
+function mayFail(message: Message, seen: Set<Message>): boolean {
+  if (seen.has(message)) return false
+  seen.add(message)
+  return Object.values(message.fields).some(({ spec }) => {
+    if (spec.presence === "required" || compileScalar(spec) !== undefined) return true
+    let { type } = spec
+    while (type.kind === "list" || type.kind === "map") type = type.of
+    return type.kind === "message" && mayFail(type.message(), seen)
+  })
+}
+
+function compileScalar({ enum: allowed, min, max, maxLength, check }: FieldSpec): Validate | undefined {
+  if (allowed === undefined && min === undefined && max === undefined && maxLength === undefined && check === undefined) return undefined
+  const values = allowed === undefined ? undefined : new Set<unknown>(allowed)
+  const range = min === undefined && max === undefined ? undefined : rangeProblem(min, max)
+  return (value) => {
+    if (values !== undefined && !values.has(value)) return [notSupported("", value, allowed!)]
+    if (range !== undefined && typeof value === "number" && ((min !== undefined && value < min) || (max !== undefined && value > max))) return [invalidValue("", value, range)]
+    if (typeof value !== "string") return undefined
+    if (maxLength !== undefined && value.length > maxLength / 4 && Buffer.byteLength(value) > maxLength) return [tooLong("", maxLength)]
+    const problem = check?.(value)
+    return problem === undefined ? undefined : [invalidValue("", value, problem)]
+  }
+}
+
+/** Source: apimachinery pkg/api/validation IsNegativeErrorMsg and pkg/util/validation InclusiveRangeError. */
+const rangeProblem = (min: number | undefined, max: number | undefined): string =>
+  min === undefined ? `must be less than or equal to ${max}`
+    : max === undefined ? `must be greater than or equal to ${min}`
+      : `must be between ${min} and ${max}, inclusive`
+
+interface Immutable {
+  readonly name: string
+  /** Undefined: the field itself; else what is immutable inside it. */
+  readonly inner: readonly Immutable[] | undefined
+}
+const immutables = new WeakMap<Message, readonly Immutable[]>()
+
+function immutablesOf(message: Message): readonly Immutable[] {
+  const known = immutables.get(message)
+  if (known !== undefined) return known
+  // Set before looking inside, so that a message that contains itself ends here.
+  immutables.set(message, [])
+  const made = Object.entries(message.fields).flatMap(([name, { spec }]): Immutable[] => {
+    if (spec.immutable === true) return [{ name, inner: undefined }]
+    const inner = spec.type.kind === "message" ? immutablesOf(spec.type.message()) : []
+    return inner.length === 0 ? [] : [{ name, inner }]
+  })
+  immutables.set(message, made)
+  return made
+}
+
+function changed(watched: readonly Immutable[], value: Values, old: Values, path: string): Cause[] {
+  return watched.flatMap(({ name, inner }): Cause[] => {
+    const [now, before] = [value[name], old[name]]
+    const field = path === "" ? name : `${path}.${name}`
+    if (now === before) return []
+    if (inner !== undefined) return changed(inner, (now ?? {}) as Values, (before ?? {}) as Values, field)
+    return deepEqual(now, before) ? [] : [invalidValue(field, now, "field is immutable")]
+  })
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from "bun:test"
+import { ConfigMap } from "../api/core/v1/configmap.ts"
+import { ApiError } from "../apimachinery/errors.ts"
+import type { KubeObject } from "../apimachinery/resource.ts"
+import type { Clock } from "../clock/clock.ts"
+import { seededRandom } from "../clock/random.ts"
+import { silent } from "../log/log.ts"
+import type { ApiCall, Transport, WatchHandlers, WatchOptions } from "./client.ts"
+import { createInformers } from "./informers.ts"
+import type { Index } from "./informer.ts"
+import { newClient } from "./new-client.ts"
+
+/** A clock that a test moves: timers are run by hand. */
+function handClock() {
+  let now = 0
+  const timers: { at: number; run: () => void }[] = []
+  const clock: Clock = {
+    now: () => now, monotonic: () => now, afterTurn: (run) => void setImmediate(run),
+    setTimeout(run, ms) {
+      const timer = { at: now + ms, run }
+      timers.push(timer)
+      return { cancel: () => void (timers.includes(timer) && timers.splice(timers.indexOf(timer), 1)) }
+    },
+  }
+  const pass = (ms: number) => {
+    now += ms
+    for (const timer of timers.filter(({ at }) => at <= now)) {
+      timers.splice(timers.indexOf(timer), 1)
+      timer.run()
+    }
+  }
+  return { clock, pass, waiting: () => timers.length }
+}
+
+const object = (name: string, version: number, labels: Record<string, string> = {}): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "n", uid: name, resourceVersion: String(version), labels } })
+
+/** A server whose lists and watches a test plays. */
+function stage() {
+  const lists: { version: number; items: KubeObject[] }[] = []
+  const watches: { options: WatchOptions; handlers: WatchHandlers<KubeObject>; closed: boolean }[] = []
+  const calls: ApiCall[] = []
+  const transport: Transport = {
+    async call(call) {
+      calls.push(call)
+      const list = lists.shift()
+      if (list === undefined) throw new ApiError("ServiceUnavailable", "no server")
+      return { metadata: { resourceVersion: String(list.version) }, items: list.items }
+    },
+    watch(_resource, options, handlers) {
+      const watch = { options, handlers, closed: false }
+      watches.push(watch)
+      return { close: () => void (watch.closed = true) }
+    },
+  }
+  const hand = handClock()
+  const informers = createInformers({ client: newClient(transport), clock: hand.clock, random: seededRandom(1), log: silent })
+  const seen: string[] = []
+  const follow = () => {
+    const informer = informers.of(ConfigMap)
+    informer.on({ added: ({ metadata }) => seen.push(`+${metadata.name}`), updated: ({ metadata }) => seen.push(`~${metadata.name}`), deleted: ({ metadata }) => seen.push(`-${metadata.name}`) })
+    return informer
+  }
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  return { lists, watches, calls, informers, follow, seen, turn, ...hand }
+}
+
+describe("an informer", () => {
+  test("lists once, then watches from there, and resumes where a watch ended", async () => {
+    const { lists, watches, calls, informers, follow, seen, pass } = stage()
+    lists.push({ version: 5, items: [object("a", 3)] })
+    const informer = follow()
+    await informers.whenSynced()
+    expect(watches[0]!.options.resourceVersion).toBe("5")
+    watches[0]!.handlers.onEvent({ type: "MODIFIED", object: object("a", 6) })
+    watches[0]!.handlers.onEvent({ type: "BOOKMARK", object: { apiVersion: "v1", kind: "ConfigMap", metadata: { resourceVersion: "9" } } })
+    expect(informer.revision).toBe(9)
+    // when the server closes the watch after a while, as it does
+    pass(60_000)
+    watches[0]!.handlers.onEnd(undefined)
+    expect([watches[1]!.options.resourceVersion, calls.length]).toEqual(["9", 1])
+    expect(seen).toEqual(["+a", "~a"])
+    informers.stop()
+  })
+
+  test("lists again when the log no longer reaches back, and tells only what differs", async () => {
+    const { lists, watches, informers, follow, seen, turn } = stage()
+    lists.push({ version: 5, items: [object("same", 1), object("gone", 2), object("changed", 3)] })
+    follow()
+    await informers.whenSynced()
+    lists.push({ version: 20, items: [object("same", 1), object("changed", 15), object("new", 16)] })
+    watches[0]!.handlers.onEnd(new ApiError("Expired", "too old resource version"))
+    await turn()
+    expect(seen.slice(3)).toEqual(["~changed", "+new", "-gone"])
+    expect(watches[1]!.options.resourceVersion).toBe("20")
+    informers.stop()
+  })
+
+  test("waits longer and longer while there is no server, and is synced once there is one", async () => {
+    const { lists, calls, informers, follow, turn, pass, waiting } = stage()
+    const informer = follow()
+    await turn()
+    expect([calls.length, waiting(), informer.synced]).toEqual([1, 1, false])
+    pass(1600)
+    await turn()
+    pass(1600)
+    expect(calls.length).toBe(2)
+    lists.push({ version: 5, items: [object("a", 3)] })
+    pass(1600)
+    await informers.whenSynced()
+    expect(informer.get("n/a")?.metadata.name).toBe("a")
+    informers.stop()
+  })
+
+  test("keeps indexes up to date, and shares a handler's failure with nobody", async () => {
+    const { lists, watches, informers, follow, seen } = stage()
+    const byColour: Index<ConfigMap> = { name: "colour", of: ({ metadata }) => (metadata.labels?.["colour"] === undefined ? [] : [metadata.labels["colour"]]) }
+    lists.push({ version: 5, items: [object("a", 3, { colour: "red" })] })
+    const informer = informers.of(ConfigMap)
+    informer.on({ updated: () => { throw new Error("a bug") } })
+    follow()
+    await informers.whenSynced()
+    expect(informer.by(byColour, "red").map(({ metadata }) => metadata.name)).toEqual(["a"])
+    watches[0]!.handlers.onEvent({ type: "MODIFIED", object: object("a", 6, { colour: "blue" }) })
+    expect([informer.by(byColour, "red").length, informer.by(byColour, "blue").length]).toEqual([0, 1])
+    expect(seen).toEqual(["+a", "~a"])
+    watches[0]!.handlers.onEvent({ type: "DELETED", object: object("a", 7, { colour: "blue" }) })
+    expect([informer.by(byColour, "blue").length, informer.list().length]).toEqual([0, 0])
+    informers.stop()
+    expect(watches[0]!.closed).toBe(true)
+  })
+})

@@ -1,0 +1,187 @@
+/**
+ * Informers over any client: one list, then a watch that goes on from where the last one ended. Only when the log no longer reaches back that far (410)
+ * is the kind listed again, and then handlers hear of the differences only. Source: client-go tools/cache reflector.go, shared_informer.go.
+ *
+ * There is no await between taking an event in and calling the handlers, so a handler that reads finds the state it is told about. Handlers must not
+ * block. In process, what a handler gets is the stored object itself.
+ */
+import { ApiError, isReason } from "../apimachinery/errors.ts"
+import type { KubeObject, Resource } from "../apimachinery/resource.ts"
+import type { Clock, Timer } from "../clock/clock.ts"
+import type { Random } from "../clock/random.ts"
+import type { Logger } from "../log/log.ts"
+import type { Client, Watch, WatchEvent } from "./client.ts"
+import { keyFrom, type Index, type Informer, type InformerHandlers, type Informers, type Key } from "./informer.ts"
+import { ObjectCache } from "./object-cache.ts"
+
+export interface InformersOptions {
+  readonly client: Client
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+}
+
+/** First and longest wait before another try. Source: reflector.go NewReflectorWithOptions. */
+const FIRST_BACKOFF_MS = 800
+const LONGEST_BACKOFF_MS = 30_000
+/** A connection that held this long was a good one: the next failure starts with a short wait again. */
+const GOOD_AFTER_MS = 10_000
+
+export function createInformers(options: InformersOptions): Informers {
+  const informers = new Map<Resource, RunningInformer<KubeObject>>()
+  return {
+    of<T extends KubeObject>(resource: Resource<T>): Informer<T> {
+      const key = resource as unknown as Resource
+      let informer = informers.get(key)
+      if (informer === undefined) {
+        informers.set(key, (informer = new RunningInformer<KubeObject>(key, options)))
+        informer.start()
+      }
+      return informer as unknown as Informer<T>
+    },
+    async whenSynced() {
+      await Promise.all([...informers.values()].map((informer) => informer.whenSynced()))
+    },
+    stop() {
+      for (const informer of informers.values()) informer.stop()
+      informers.clear()
+    },
+  }
+}
+
+class RunningInformer<T extends KubeObject> implements Informer<T> {
+  readonly resource: Resource<T>
+  readonly #options: InformersOptions
+  readonly #cache = new ObjectCache<T>()
+  readonly #handlers = new Set<InformerHandlers<T>>()
+  #synced = false
+  #revision = 0
+  #whenSynced = Promise.withResolvers<void>()
+  #watch: Watch | undefined
+  #retry: Timer | undefined
+  #stopped = false
+  #backoff = FIRST_BACKOFF_MS
+  #connectedAt = 0
+
+  constructor(resource: Resource<T>, options: InformersOptions) {
+    this.resource = resource
+    this.#options = options
+  }
+
+  get synced(): boolean {
+    return this.#synced
+  }
+  get revision(): number {
+    return this.#revision
+  }
+  get(key: Key): T | undefined {
+    return this.#cache.get(key)
+  }
+  list(namespace?: string): readonly T[] {
+    return this.#cache.list(namespace)
+  }
+  by(index: Index<T>, value: string): readonly T[] {
+    return this.#cache.by(index, value)
+  }
+  controlledBy(owner: KubeObject): readonly T[] {
+    return this.#cache.controlledBy(owner)
+  }
+  whenSynced(): Promise<void> {
+    return this.#whenSynced.promise
+  }
+
+  on(handlers: InformerHandlers<T>): () => void {
+    this.#handlers.add(handlers)
+    for (const object of this.#cache.list(undefined)) this.#call(() => handlers.added?.(object))
+    return () => void this.#handlers.delete(handlers)
+  }
+
+  start(): void {
+    this.#relist().catch((err: unknown) => this.#failed(ApiError.from(err), true))
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#watch?.close()
+    this.#retry?.cancel()
+    this.#handlers.clear()
+  }
+
+  async #relist(): Promise<void> {
+    const { metadata, items } = await this.#options.client.list(this.resource, {})
+    if (this.#stopped) return
+    const gone = new Set(this.#cache.keys())
+    this.#revision = Number(metadata.resourceVersion)
+    for (const object of items) {
+      gone.delete(keyFrom(object.metadata))
+      this.#taken(object)
+    }
+    for (const key of gone) this.#lost(key)
+    this.#synced = true
+    this.#whenSynced.resolve()
+    this.#follow()
+  }
+
+  #follow(): void {
+    if (this.#stopped) return
+    this.#connectedAt = this.#options.clock.monotonic()
+    this.#watch = this.#options.client.watch(this.resource, { resourceVersion: String(this.#revision), allowWatchBookmarks: true }, {
+      onEvent: (event) => this.#event(event),
+      onEnd: (error) => this.#ended(error),
+    })
+  }
+
+  #event(event: WatchEvent<T>): void {
+    if (this.#stopped || event.type === "ERROR") return
+    this.#revision = Number(event.object.metadata.resourceVersion)
+    if (event.type === "BOOKMARK") return
+    if (event.type === "DELETED") this.#lost(keyFrom(event.object.metadata), event.object)
+    else this.#taken(event.object)
+  }
+
+  #taken(object: T): void {
+    const old = this.#cache.set(object)
+    if (old === undefined) this.#tell((handlers) => handlers.added?.(object))
+    // A list finds most objects as they were.
+    else if (old !== object && old.metadata.resourceVersion !== object.metadata.resourceVersion) this.#tell((handlers) => handlers.updated?.(object, old))
+  }
+
+  #lost(key: Key, last?: T): void {
+    const old = this.#cache.delete(key)
+    if (old !== undefined) this.#tell((handlers) => handlers.deleted?.(last ?? old))
+  }
+
+  #ended(error: ApiError | undefined): void {
+    if (this.#stopped) return
+    if (isReason(error, "Expired", "Gone")) {
+      this.start()
+      return
+    }
+    // A server closes watches in the course of things; one that does so at once is treated as failing.
+    if (error === undefined && this.#options.clock.monotonic() - this.#connectedAt >= GOOD_AFTER_MS) this.#follow()
+    else this.#failed(error, false)
+  }
+
+  #failed(error: ApiError | undefined, relist: boolean): void {
+    if (this.#stopped) return
+    const { clock, random, log } = this.#options
+    if (clock.monotonic() - this.#connectedAt >= GOOD_AFTER_MS) this.#backoff = FIRST_BACKOFF_MS
+    const wait = this.#backoff * (1 + random.next())
+    this.#backoff = Math.min(this.#backoff * 2, LONGEST_BACKOFF_MS)
+    if (error !== undefined) log.warn(relist ? "Cannot list, will try again" : "Watch failed, will try again", { resource: this.resource.plural, error, waitMs: Math.round(wait) })
+    this.#retry = clock.setTimeout(() => (relist ? this.start() : this.#follow()), wait)
+  }
+
+  #tell(call: (handlers: InformerHandlers<T>) => void): void {
+    for (const handlers of this.#handlers) this.#call(() => call(handlers))
+  }
+
+  /** One handler's failure is its own: the others and the writer who caused the event go on. */
+  #call(run: () => void): void {
+    try {
+      run()
+    } catch (err) {
+      this.#options.log.error("An informer's handler failed", { resource: this.resource.plural, error: err })
+    }
+  }
+}

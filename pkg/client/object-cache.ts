@@ -1,0 +1,90 @@
+import type { KubeObject } from "../apimachinery/resource.ts"
+import { keyFrom, type Index, type Key } from "./informer.ts"
+
+/** Groups objects by the uid of the owner that controls them. */
+const BY_CONTROLLER: Index<KubeObject> = {
+  name: "controller",
+  of: ({ metadata }) => metadata.ownerReferences?.filter(({ controller }) => controller === true).map(({ uid }) => uid) ?? [],
+}
+const BY_NAMESPACE: Index<KubeObject> = { name: "namespace", of: ({ metadata }) => (metadata.namespace === undefined ? [] : [metadata.namespace]) }
+
+/** Objects by key, and by any index that has been asked for. Lists are arrays made at most once between two changes. */
+export class ObjectCache<T extends KubeObject> {
+  readonly #objects = new Map<Key, T>()
+  readonly #indexes = new Map<Index<T>, Map<string, Group<T>>>()
+  #all: readonly T[] | undefined
+
+  get(key: Key): T | undefined {
+    return this.#objects.get(key)
+  }
+  keys(): IterableIterator<Key> {
+    return this.#objects.keys()
+  }
+  list(namespace: string | undefined): readonly T[] {
+    return namespace === undefined ? (this.#all ??= [...this.#objects.values()]) : this.by(BY_NAMESPACE, namespace)
+  }
+  controlledBy(owner: KubeObject): readonly T[] {
+    return owner.metadata.uid === undefined ? [] : this.by(BY_CONTROLLER, owner.metadata.uid)
+  }
+
+  by(index: Index<T>, value: string): readonly T[] {
+    let groups = this.#indexes.get(index)
+    if (groups === undefined) {
+      this.#indexes.set(index, (groups = new Map<string, Group<T>>()))
+      for (const [key, object] of this.#objects) put(groups, index, key, object)
+    }
+    return groups.get(value)?.list() ?? []
+  }
+
+  /** Gives what was there before. */
+  set(object: T): T | undefined {
+    const key = keyFrom(object.metadata)
+    const old = this.#objects.get(key)
+    this.#objects.set(key, object)
+    this.#all = undefined
+    for (const [index, groups] of this.#indexes) {
+      if (old !== undefined) take(groups, index, key, old)
+      put(groups, index, key, object)
+    }
+    return old
+  }
+
+  delete(key: Key): T | undefined {
+    const old = this.#objects.get(key)
+    if (old === undefined) return undefined
+    this.#objects.delete(key)
+    this.#all = undefined
+    for (const [index, groups] of this.#indexes) take(groups, index, key, old)
+    return old
+  }
+}
+
+class Group<T> {
+  readonly objects = new Map<Key, T>()
+  #list: readonly T[] | undefined
+  list(): readonly T[] {
+    return (this.#list ??= [...this.objects.values()])
+  }
+  changed(): void {
+    this.#list = undefined
+  }
+}
+
+function put<T>(groups: Map<string, Group<T>>, index: Index<T>, key: Key, object: T): void {
+  for (const value of index.of(object)) {
+    let group = groups.get(value)
+    if (group === undefined) groups.set(value, (group = new Group<T>()))
+    group.objects.set(key, object)
+    group.changed()
+  }
+}
+
+function take<T>(groups: Map<string, Group<T>>, index: Index<T>, key: Key, object: T): void {
+  for (const value of index.of(object)) {
+    const group = groups.get(value)
+    if (group === undefined) continue
+    group.objects.delete(key)
+    if (group.objects.size === 0) groups.delete(value)
+    else group.changed()
+  }
+}

@@ -1,0 +1,46 @@
+import { randomBytes } from "node:crypto"
+
+/** The only source of chance in k3ts, so that a seed makes a whole cluster repeatable. */
+export interface Random {
+  /** A number in [0, 1). */
+  next(): number
+  /** `count` bytes. From the real source they are fit for secrets. */
+  bytes(count: number): Uint8Array
+}
+
+export const systemRandom: Random = {
+  next: () => Math.random(),
+  bytes: (count) => randomBytes(count),
+}
+
+/** A repeatable source: the same seed gives the same sequence. (mulberry32; not fit for secrets.) */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = state
+    t = Math.imul(t ^ (t >>> 15), t | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+  return { next, bytes: (count) => Uint8Array.from({ length: count }, () => Math.floor(next() * 256)) }
+}
+
+/** A version 4 UUID, as metadata.uid wants one. */
+export function uuid(random: Random): string {
+  const bytes = random.bytes(16)
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  let text = ""
+  for (let i = 0; i < 16; i++) text += i === 4 || i === 6 || i === 8 || i === 10 ? `-${HEX[bytes[i]!]}` : HEX[bytes[i]!]
+  return text
+}
+/** Each byte in two digits. */
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
+
+/** No vowels and no look-alikes, so that no word and no misreading comes up. Source: apimachinery pkg/util/rand. */
+const ALPHANUMS = "bcdfghjklmnpqrstvwxz2456789"
+
+/** `length` characters that may end a Kubernetes name: what generateName and controllers append. */
+export const nameSuffix = (random: Random, length = 5): string =>
+  Array.from({ length }, () => ALPHANUMS[Math.floor(random.next() * ALPHANUMS.length)]).join("")

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "bun:test"
+import { sleep } from "./clock.ts"
+import { VirtualClock } from "./virtual.ts"
+
+describe("VirtualClock", () => {
+  test("runs timers in the order of their due time, then of their setting", async () => {
+    // given timers set out of order
+    const clock = new VirtualClock(1000)
+    const ran: string[] = []
+    clock.setTimeout(() => ran.push(`late@${clock.now()}`), 50)
+    clock.setTimeout(() => ran.push(`first@${clock.now()}`), 10)
+    clock.setTimeout(() => ran.push(`second@${clock.now()}`), 10)
+    // when time moves past them
+    await clock.advance(100)
+    // then each ran at its own instant
+    expect(ran).toEqual(["first@1010", "second@1010", "late@1050"])
+    expect(clock.now()).toBe(1100)
+  })
+
+  test("lets promises run to their end between two instants", async () => {
+    // given a chain that sleeps twice
+    const clock = new VirtualClock(0)
+    const seen: number[] = []
+    const work = (async () => {
+      for (let i = 0; i < 2; i++) {
+        await sleep(clock, 5)
+        await Promise.resolve()
+        seen.push(clock.now())
+      }
+    })()
+    // when
+    await clock.advance(20)
+    await work
+    // then
+    expect(seen).toEqual([5, 10])
+  })
+
+  test("does not run a cancelled timer, and counts what is left", async () => {
+    // given two timers, one of them cancelled
+    const clock = new VirtualClock(0)
+    let ran = 0
+    const cancelled = clock.setTimeout(() => ran++, 1)
+    clock.setTimeout(() => ran++, 2)
+    cancelled.cancel()
+    cancelled.cancel()
+    expect(clock.pending).toBe(1)
+    // when
+    await clock.advance(10)
+    // then
+    expect([ran, clock.pending, clock.nextDue]).toEqual([1, 0, undefined])
+  })
+
+  test("runs what a turn left for its end before time moves", async () => {
+    // given work that asks for the end of its turn
+    const clock = new VirtualClock(0)
+    const order: string[] = []
+    clock.setTimeout(() => clock.afterTurn(() => order.push(`turn@${clock.now()}`)), 1)
+    clock.setTimeout(() => order.push(`timer@${clock.now()}`), 2)
+    // when
+    await clock.advance(5)
+    // then
+    expect(order).toEqual(["turn@1", "timer@2"])
+  })
+})
+
+describe("VirtualClock with upkeep", () => {
+  /** Beats every second, and notes when. */
+  function beating(clock: VirtualClock): number[] {
+    const beats: number[] = []
+    const beat = () => {
+      beats.push(clock.now())
+      clock.setTimeout(beat, 1000, "upkeep")
+    }
+    clock.setTimeout(beat, 1000, "upkeep")
+    return beats
+  }
+
+  test("skips what is mere upkeep where nothing else is due", async () => {
+    // given a heartbeat and one piece of work much later
+    const clock = new VirtualClock(0)
+    const beats = beating(clock)
+    const seen: number[] = []
+    clock.setTimeout(() => seen.push(beats.length), 3_600_000)
+    // when time moves past the work
+    await clock.advance(4_000_000)
+    // then the heart beat once before the work, and once at the end
+    expect(beats).toEqual([3_600_000, 4_000_000])
+    expect(seen).toEqual([1])
+  })
+
+  test("runs upkeep at its own instants when told to be exact", async () => {
+    // given
+    const clock = new VirtualClock(0)
+    const beats = beating(clock)
+    clock.exact = true
+    // when
+    await clock.advance(3500)
+    // then
+    expect(beats).toEqual([1000, 2000, 3000])
+  })
+
+  test("runs what watches for upkeep after all of it, however late both are", async () => {
+    // given a heartbeat, and a watchdog that is due before it
+    const clock = new VirtualClock(0)
+    const beats = beating(clock)
+    const seen: number[] = []
+    clock.setTimeout(() => seen.push(clock.now() - (beats.at(-1) ?? 0)), 900, "watchdog")
+    // when time skips over both
+    clock.setTimeout(() => {}, 5000)
+    await clock.advance(5000)
+    // then the watchdog saw a fresh beat
+    expect(seen).toEqual([0])
+  })
+})

@@ -1,0 +1,46 @@
+import type { KubeObject, Resource } from "../apimachinery/resource.ts"
+import type { Client } from "../client/client.ts"
+import type { Informers, Key } from "../client/informer.ts"
+import type { Clock, TimerKind } from "../clock/clock.ts"
+import type { Random } from "../clock/random.ts"
+import type { Logger } from "../log/log.ts"
+import type { EventRecorder } from "./events.ts"
+
+/** What a reconcile may use. */
+export interface ReconcileContext {
+  readonly client: Client
+  readonly informers: Informers
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  /** Writes Events that `kubectl describe` shows. */
+  readonly events: EventRecorder
+}
+
+/** Maps an event on another kind to the keys it concerns. */
+export interface Watched {
+  readonly resource: Resource
+  /** `old` is given for updates only; a deleted object comes with `deleted` true. */
+  keys(object: KubeObject, context: ReconcileContext, old: KubeObject | undefined, deleted: boolean): readonly Key[]
+}
+
+/**
+ * A control loop as a value. `reconcile` gets a key and never an event, so it reads all it needs from the informers and may run again at any time.
+ * The loop (see `startControllers`) owns queue, workers, backoff, metrics and reading its own writes: `reconcile` never runs twice at once for one key, and
+ * runs again only when the informers have seen what its last run wrote, so no "expectations" are needed.
+ */
+export interface Controller<T extends KubeObject = KubeObject> {
+  readonly name: string
+  readonly reconciles: Resource<T>
+  readonly watches?: readonly Watched[]
+  /** Does an event on the reconciled kind matter? All do unless given; a deletion always does. For kinds of which there are very many, such as pods. */
+  concerns?(object: T, context: ReconcileContext): boolean
+  /** Parallel keys; 5 unless given. */
+  readonly workers?: number
+  /** Returns nothing, or when to look again (as `upkeep` where that is only to see that nothing happened; see Clock). A thrown error is retried with backoff; `terminal(err)` is not. */
+  reconcile(key: Key, context: ReconcileContext): Promise<void | { readonly requeueAfter: number; readonly kind?: TimerKind }>
+  /** Called once before the first key, e.g. to set up state or timers of its own. */
+  start?(context: ReconcileContext, enqueue: (key: Key, afterMs?: number) => void): void
+}
+
+export const defineController = <T extends KubeObject>(controller: Controller<T>): Controller<T> => controller

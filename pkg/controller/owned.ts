@@ -1,0 +1,40 @@
+import type { KubeObject, Resource } from "../apimachinery/resource.ts"
+import type { OwnerReference } from "../apimachinery/meta.ts"
+import type { Index, Key } from "../client/informer.ts"
+import type { Watched } from "./controller.ts"
+
+/** The owner reference that says who manages the object, if any. */
+export const controllerOf = (object: KubeObject): OwnerReference | undefined =>
+  object.metadata.ownerReferences?.find((owner) => owner.controller === true)
+
+/** An owner reference as controllers set it on what they create: managing, and holding up a foreground deletion. */
+export const controllerRef = (owner: KubeObject): OwnerReference => ({
+  apiVersion: owner.apiVersion, kind: owner.kind, name: owner.metadata.name ?? "", uid: owner.metadata.uid ?? "", controller: true, blockOwnerDeletion: true,
+})
+
+/**
+ * An event on an object enqueues the object of kind `owner` that controls it, before and after the change. With `orphans`, an event on an
+ * object without a controller enqueues those keys: the owners that might adopt it.
+ */
+export function owned(resource: Resource, owner: Resource, orphans?: (object: KubeObject, context: Parameters<Watched["keys"]>[1]) => readonly Key[]): Watched {
+  const ownerKey = (object: KubeObject | undefined): readonly Key[] => {
+    const ref = object === undefined ? undefined : controllerOf(object)
+    if (ref === undefined || ref.kind !== owner.kind || ref.apiVersion !== owner.apiVersion) return []
+    return [object!.metadata.namespace ? `${object!.metadata.namespace}/${ref.name}` : ref.name]
+  }
+  return {
+    resource,
+    keys(object, context, old, deleted) {
+      const keys = ownerKey(object)
+      const before = ownerKey(old)
+      const all = before.length > 0 && before[0] !== keys[0] ? [...keys, ...before] : keys
+      return all.length === 0 && !deleted && orphans !== undefined ? orphans(object, context) : all
+    },
+  }
+}
+
+/** Objects without a controller, by namespace: what a controller might adopt. */
+export const orphans: Index<KubeObject> = {
+  name: "orphans",
+  of: (object) => (controllerOf(object) === undefined ? [object.metadata.namespace ?? ""] : []),
+}

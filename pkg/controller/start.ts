@@ -1,0 +1,167 @@
+import { ApiError, isConflict } from "../apimachinery/errors.ts"
+import type { KubeObject, Resource } from "../apimachinery/resource.ts"
+import { keyFrom, type Informer, type Key } from "../client/informer.ts"
+import type { ComponentContext } from "../component/component.ts"
+import type { Controller, ReconcileContext } from "./controller.ts"
+import { createEventRecorder } from "./event-recorder.ts"
+import { notingClient, type PendingWrite } from "./own-writes.ts"
+import { WorkQueue, type QueueObserver } from "./workqueue.ts"
+
+/** An error that trying again cannot mend: `throw terminal(err)`. The key waits for its next event. */
+export class TerminalError extends Error {
+  override readonly name = "TerminalError"
+}
+export const terminal = (err: unknown): TerminalError => new TerminalError(err instanceof Error ? err.message : String(err), { cause: err })
+
+/** What the loop tells of itself; pkg/metrics turns it into workqueue_* and controller_runtime_* figures. */
+export interface ControllerObserver {
+  reconciled(controller: string, outcome: "success" | "error" | "requeue", milliseconds: number): void
+  queued(controller: string, depth: number): void
+  /** Tells of the queue of a controller. */
+  readonly queue: (controller: string) => QueueObserver
+}
+
+export interface RunningController {
+  readonly name: string
+  /** Queues a key from outside, e.g. after a timer of the controller's own. */
+  enqueue(key: Key, afterMs?: number): void
+  /** No key is waiting or being worked on. */
+  readonly idle: boolean
+  /** Takes no further key and resolves when the running ones have ended. */
+  stop(): Promise<void>
+}
+
+/** A little over what a busy write burst needs; upstream's defaults are 5 for most controllers. */
+const DEFAULT_WORKERS = 5
+
+/**
+ * Runs one controller: subscribes to its kinds, feeds its queue and works it off. Resolves once every informer has synced and the first
+ * keys are queued. Source of the semantics: controller-runtime internal/controller, client-go workqueue.
+ */
+export async function startController<T extends KubeObject>(controller: Controller<T>, context: ComponentContext, observer?: ControllerObserver): Promise<RunningController> {
+  const { informers, clock } = context
+  const log = context.log.child({ controller: controller.name })
+  const events = createEventRecorder({ ...context, log }, controller.name)
+  const shared: ReconcileContext = { client: context.client, informers, clock, random: context.random, log, events }
+
+  const own = informers.of(controller.reconciles)
+  const watched = new Map<string, Informer<KubeObject>>([[controller.reconciles.prefix, own as Informer<KubeObject>]])
+  for (const { resource } of controller.watches ?? []) watched.set(resource.prefix, informers.of(resource) as Informer<KubeObject>)
+
+  const queue = new WorkQueue(clock, () => {
+    observer?.queued(controller.name, queue.length)
+    pump()
+  }, observer?.queue(controller.name))
+  /** Keys whose last reconcile wrote something that an informer does not show yet. */
+  const held = new Map<Key, PendingWrite[]>()
+  const running = new Set<Promise<void>>()
+  let reconciles = 0
+  let ready = false
+  let stopped = false
+
+  function pump(): void {
+    while (ready && !stopped && running.size < (controller.workers ?? DEFAULT_WORKERS)) {
+      const key = queue.take()
+      if (key === undefined) return
+      observer?.queued(controller.name, queue.length)
+      const work: Promise<void> = reconcile(key).finally(() => {
+        running.delete(work)
+        pump()
+      })
+      running.add(work)
+    }
+  }
+
+  /** Works on one key, and never rejects. */
+  async function reconcile(key: Key): Promise<void> {
+    const started = clock.monotonic()
+    const pending: PendingWrite[] = []
+    const child = log.child({ key, reconcileID: ++reconciles })
+    const client = notingClient(context.client, (write) => pending.push(write))
+    let outcome: "success" | "error" | "requeue" = "success"
+    try {
+      const result = await controller.reconcile(key, { ...shared, client, log: child })
+      queue.forget(key)
+      if (result !== undefined) {
+        outcome = "requeue"
+        queue.addAfter(key, result.requeueAfter, result.kind)
+      }
+    } catch (err) {
+      outcome = "error"
+      if (stopped) return
+      if (err instanceof TerminalError) child.error("Gave up on key", { err })
+      else {
+        // A lost race is everyday life: the informer will bring the newer object.
+        child[isConflict(err) ? "debug" : "warn"]("Reconcile failed; will retry", { err, reason: err instanceof ApiError ? err.reason : undefined })
+        queue.retry(key)
+      }
+    } finally {
+      observer?.reconciled(controller.name, outcome, clock.monotonic() - started)
+      hold(key, pending)
+    }
+  }
+
+  /** Hands the key back to the queue once the informers show all that was written. */
+  function hold(key: Key, pending: readonly PendingWrite[]): void {
+    const unseen = pending.filter(({ resource, seenBy }) => {
+      const informer = watched.get(resource.prefix)
+      return informer !== undefined && !seenBy(informer)
+    })
+    if (unseen.length > 0 && !stopped) {
+      held.set(key, unseen)
+    } else {
+      held.delete(key)
+      queue.done(key)
+    }
+  }
+
+  function recheckHeld(resource: Resource): void {
+    for (const [key, pending] of held) if (pending.some((write) => write.resource.prefix === resource.prefix)) hold(key, pending)
+  }
+
+  function enqueueOwn(object: T): void {
+    if (controller.concerns?.(object, shared) !== false) queue.add(keyFrom(object.metadata))
+  }
+
+  const unsubscribe = [
+    own.on({
+      added: enqueueOwn,
+      updated: enqueueOwn,
+      deleted: (object) => queue.add(keyFrom(object.metadata)),
+    }),
+    ...(controller.watches ?? []).map(({ resource, keys }) => {
+      const enqueue = (object: KubeObject, old: KubeObject | undefined, deleted: boolean) => {
+        for (const key of keys(object, shared, old, deleted)) queue.add(key)
+      }
+      return informers.of(resource).on({
+        added: (object) => enqueue(object, undefined, false),
+        updated: (object, old) => enqueue(object, old, false),
+        deleted: (object) => enqueue(object, undefined, true),
+      })
+    }),
+    ...[...watched.values()].map((informer) => {
+      const recheck = () => {
+        if (held.size > 0) recheckHeld(informer.resource)
+      }
+      return informer.on({ added: recheck, updated: recheck, deleted: recheck })
+    }),
+  ]
+
+  const enqueue = (key: Key, afterMs = 0) => queue.addAfter(key, afterMs)
+  await Promise.all([...watched.values()].map((informer) => informer.whenSynced()))
+  controller.start?.(shared, enqueue)
+  ready = true
+  pump()
+  return {
+    name: controller.name,
+    enqueue,
+    get idle() { return queue.length === 0 && running.size === 0 && held.size === 0 },
+    async stop() {
+      stopped = true
+      for (const off of unsubscribe) off()
+      queue.stop()
+      await Promise.allSettled(running)
+      await events.stop()
+    },
+  }
+}

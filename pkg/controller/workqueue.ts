@@ -1,0 +1,113 @@
+import type { Clock, Timer, TimerKind } from "../clock/clock.ts"
+
+/** What a queue tells of itself, for metrics. */
+export interface QueueObserver {
+  /** A key has come in that was not waiting. */
+  added(): void
+  /** A key was handed out that had waited so long. */
+  taken(milliseconds: number): void
+  retried(): void
+}
+
+/**
+ * Keys waiting to be worked on. Source of the semantics: client-go util/workqueue.
+ *
+ * A key is in one of these states at a time:
+ *  - waiting:    in `order`, once, however often it was added;
+ *  - working:    handed out by `take` and not yet `done`; adding it now marks it `again`, so that it waits once more after `done`;
+ *  - delayed:    has a timer; adding it at once or earlier replaces the timer.
+ * So no key is ever worked on twice at the same time, and no addition is lost.
+ * No step here awaits: every method runs to its end before anything else happens.
+ */
+export class WorkQueue {
+  /** Key → when it came in, on the monotonic clock. */
+  private readonly order = new Map<string, number>()
+  private readonly working = new Set<string>()
+  private readonly again = new Set<string>()
+  private readonly delayed = new Map<string, { readonly timer: Timer; readonly due: number }>()
+  private readonly failures = new Map<string, number>()
+  private readonly onReady: () => void
+  private readonly clock: Clock
+  private readonly observer: QueueObserver | undefined
+  private stopped = false
+
+  /** `onReady` is called whenever a key may be taken. */
+  constructor(clock: Clock, onReady: () => void, observer?: QueueObserver) {
+    this.clock = clock
+    this.onReady = onReady
+    this.observer = observer
+  }
+
+  /** How many keys could be taken now. */
+  get length(): number { return this.order.size }
+
+  add(key: string): void {
+    if (this.stopped) return
+    this.undelay(key)
+    if (this.working.has(key)) {
+      this.again.add(key)
+      return
+    }
+    if (!this.order.has(key)) {
+      this.order.set(key, this.clock.monotonic())
+      this.observer?.added()
+    }
+    this.onReady()
+  }
+
+  /** Adds the key in `ms` milliseconds; the earliest of several delays counts. */
+  addAfter(key: string, ms: number, kind?: TimerKind): void {
+    if (this.stopped) return
+    if (ms <= 0) return this.add(key)
+    const due = this.clock.now() + ms
+    const already = this.delayed.get(key)
+    if (already !== undefined && already.due <= due) return
+    already?.timer.cancel()
+    this.delayed.set(key, { due, timer: this.clock.setTimeout(() => this.add(key), ms, kind) })
+  }
+
+  /** Adds the key after a delay that doubles with each failure since the last `forget`. */
+  retry(key: string): void {
+    const failures = this.failures.get(key) ?? 0
+    this.failures.set(key, failures + 1)
+    this.observer?.retried()
+    this.addAfter(key, backoff(failures))
+  }
+
+  forget(key: string): void {
+    this.failures.delete(key)
+  }
+
+  /** The next key, which is then being worked on until `done`. */
+  take(): string | undefined {
+    for (const [key, since] of this.order) {
+      this.order.delete(key)
+      this.working.add(key)
+      this.observer?.taken(this.clock.monotonic() - since)
+      return key
+    }
+    return undefined
+  }
+
+  done(key: string): void {
+    this.working.delete(key)
+    if (this.again.delete(key)) this.add(key)
+  }
+
+  /** Drops everything; further additions are ignored. */
+  stop(): void {
+    this.stopped = true
+    for (const { timer } of this.delayed.values()) timer.cancel()
+    this.delayed.clear()
+    this.order.clear()
+    this.again.clear()
+  }
+
+  private undelay(key: string): void {
+    this.delayed.get(key)?.timer.cancel()
+    this.delayed.delete(key)
+  }
+}
+
+/** 5 ms, doubling, at most 1000 s. Source: workqueue.DefaultControllerRateLimiter. */
+const backoff = (failures: number): number => Math.min(5 * 2 ** failures, 1_000_000)

@@ -1,0 +1,123 @@
+import { Client, Metadata, credentials } from "@grpc/grpc-js"
+import { Buffer } from "node:buffer"
+import type { Clock } from "../clock/clock.ts"
+import { message, type Fields, type Init, type Decoded, type MessageType } from "../protobuf/message.ts"
+import { CriError } from "./errors.ts"
+
+/** A procedure of a gRPC service and how its messages look on the wire. */
+export interface Rpc<Req extends Fields, Res extends Fields> {
+  /** `/package.Service/Method` */
+  readonly path: string
+  readonly request: MessageType<Req>
+  readonly response: MessageType<Res>
+}
+
+export const Empty = message({})
+
+/** Declares the procedures of one service: `rpc("RunPodSandbox", request, response)`. */
+export const service =
+  (name: string) =>
+  <Req extends Fields, Res extends Fields>(method: string, request: MessageType<Req>, response: MessageType<Res>): Rpc<Req, Res> => ({
+    path: `/${name}/${method}`,
+    request,
+    response,
+  })
+
+export interface CallOptions {
+  /** How long the call may take; Infinity for as long as it likes. Default: two minutes, the kubelet's runtimeRequestTimeout. */
+  timeoutMs?: number
+  /** Ends the call. The runtime learns of it and stops what it can. */
+  signal?: AbortSignal | undefined
+}
+
+/** One gRPC connection. It comes back by itself after the server was killed; calls made meanwhile fail with `Unavailable`. */
+export interface Channel {
+  /** @throws CriError */
+  call<Req extends Fields, Res extends Fields>(rpc: Rpc<Req, Res>, request: Init<Req>, options?: CallOptions): Promise<Decoded<Res>>
+  /** The messages of a server's stream until it ends, `signal` aborts (no error) or it breaks. @throws CriError */
+  stream<Req extends Fields, Res extends Fields>(rpc: Rpc<Req, Res>, request: Init<Req>, options?: StreamOptions): AsyncGenerator<Decoded<Res>, void>
+  close(): void
+}
+
+export interface StreamOptions {
+  signal?: AbortSignal | undefined
+  /** The request has been handed to the connection. */
+  onSent?: () => void
+}
+
+const DEFAULT_TIMEOUT_MS = 120_000
+
+/** @param socketPath of the server, absolute, without `unix://`
+ *  @param metadata sent with every call */
+export function openChannel(socketPath: string, clock: Clock, metadata: Readonly<Record<string, string>> = {}): Channel {
+  const client = new Client(`unix://${socketPath}`, credentials.createInsecure(), {
+    // The kubelet's limit for answers (maxMsgSize in cri-client): a list of all containers may pass grpc's own 4 MiB.
+    "grpc.max_receive_message_length": 16 * 1024 * 1024,
+    // A containerd that was killed is back within a fraction of a second; grpc's own 1 s to 120 s would be felt in every pod.
+    "grpc.initial_reconnect_backoff_ms": 50,
+    "grpc.min_reconnect_backoff_ms": 50,
+    "grpc.max_reconnect_backoff_ms": 250,
+    "grpc.enable_http_proxy": 0,
+    // Each client its own connection: closing one must not touch another to the same socket.
+    "grpc.use_local_subchannel_pool": 1,
+  })
+  const headers = new Metadata()
+  for (const [key, value] of Object.entries(metadata)) headers.set(key, value)
+
+  return {
+    call(rpc, request, options = {}) {
+      const timeout = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
+      const { signal } = options
+      const method = methodName(rpc.path)
+      return new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(new CriError("Cancelled", method, `${method} was cancelled`, { cause: signal.reason }))
+        const call = client.makeUnaryRequest(
+          rpc.path,
+          (value: typeof request) => asBuffer(rpc.request.encode(value)),
+          (data) => rpc.response.decode(data),
+          request,
+          headers,
+          { deadline: timeout === Infinity ? Infinity : clock.now() + timeout },
+          (err, response) => {
+            signal?.removeEventListener("abort", onAbort)
+            if (err) reject(CriError.from(method, err))
+            else if (response === undefined) reject(new CriError("Internal", method, `${method} ended without an answer`))
+            else resolve(response)
+          },
+        )
+        const onAbort = () => call.cancel()
+        signal?.addEventListener("abort", onAbort, { once: true })
+      })
+    },
+
+    async *stream(rpc, request, options = {}) {
+      const { signal } = options
+      if (signal?.aborted) return
+      const call = client.makeServerStreamRequest(
+        rpc.path,
+        (value: typeof request) => asBuffer(rpc.request.encode(value)),
+        (data) => rpc.response.decode(data),
+        request,
+        headers,
+        { deadline: Infinity },
+      )
+      const onAbort = () => call.cancel()
+      signal?.addEventListener("abort", onAbort, { once: true })
+      try {
+        options.onSent?.()
+        for await (const item of call) yield item as Awaited<ReturnType<typeof rpc.response.decode>>
+      } catch (err) {
+        if (!signal?.aborted) throw CriError.from(methodName(rpc.path), err)
+      } finally {
+        signal?.removeEventListener("abort", onAbort)
+        call.cancel()
+      }
+    },
+
+    close: () => client.close(),
+  }
+}
+
+const methodName = (path: string) => path.slice(path.lastIndexOf("/") + 1)
+
+const asBuffer = (data: Uint8Array) => Buffer.from(data.buffer, data.byteOffset, data.byteLength)

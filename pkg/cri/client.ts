@@ -1,0 +1,26 @@
+import type { Clock } from "../clock/clock.ts"
+import { openChannel } from "./channel.ts"
+import { subscribeContainerEvents } from "./container-events.ts"
+import { CRI_NAMESPACE } from "./containerd-events.ts"
+import { imageService } from "./image-service.ts"
+import { runtimeService } from "./runtime-service.ts"
+import type { ImageService, RuntimeService } from "./service.ts"
+
+export interface CriClient {
+  readonly runtime: RuntimeService
+  readonly images: ImageService
+  close(): void
+}
+
+/**
+ * A client of the container runtime at `endpoint`: an absolute path of a unix socket, with or without `unix://`. It connects with
+ * the first call and reconnects by itself.
+ */
+export function connectCri(endpoint: string, clock: Clock): CriClient {
+  const path = endpoint.replace(/^unix:\/\//, "")
+  if (!path.startsWith("/")) throw new Error(`Cannot connect to the container runtime at "${endpoint}": give the absolute path of its unix socket`)
+  // The namespace is for containerd's own event service; the CRI does not look at it.
+  const channel = openChannel(path, clock, { "containerd-namespace": CRI_NAMESPACE })
+  const runtime: RuntimeService = runtimeService(channel, (signal) => subscribeContainerEvents(channel, runtime, clock, signal))
+  return { runtime, images: imageService(channel), close: () => channel.close() }
+}

@@ -1,0 +1,128 @@
+import { sleep, type Clock } from "../clock/clock.ts"
+import { enumeration, field, message, repeated } from "../protobuf/message.ts"
+import { Empty, service, type Channel } from "./channel.ts"
+import { ContainerStatus } from "./container.ts"
+import { containerdEvents } from "./containerd-events.ts"
+import { CriError, isCriError, type CriCode } from "./errors.ts"
+import { Mailbox } from "./mailbox.ts"
+import { PodSandboxStatus } from "./sandbox.ts"
+import type { RuntimeService } from "./service.ts"
+
+/** What a container or sandbox did, or, with `Relist`, that the connection is new and events may have been missed. */
+export type ContainerEvent =
+  | { readonly type: "Relist" }
+  | {
+      readonly type: "Created" | "Started" | "Stopped" | "Deleted" | "OutOfMemory"
+      /** Of a container, or of a sandbox: a sandbox that dies is told in the same way. */
+      readonly containerId: string
+      readonly podSandboxId?: string
+    }
+
+/** One source of events: each call opens one stream, which ends or throws when the connection breaks. */
+export type EventSource = (signal: AbortSignal, onSent: () => void) => AsyncIterable<ContainerEvent>
+
+const GetContainerEvents = service("runtime.v1.RuntimeService")(
+  "GetContainerEvents",
+  Empty,
+  message({
+    containerId: field(1, "string"),
+    containerEventType: field(
+      2,
+      enumeration({ CONTAINER_CREATED_EVENT: 0, CONTAINER_STARTED_EVENT: 1, CONTAINER_STOPPED_EVENT: 2, CONTAINER_DELETED_EVENT: 3 }),
+    ),
+    createdAt: field(3, "int64"),
+    podSandboxStatus: field(4, PodSandboxStatus),
+    containersStatuses: repeated(5, ContainerStatus),
+  }),
+)
+
+const EVENT_TYPES = {
+  CONTAINER_CREATED_EVENT: "Created",
+  CONTAINER_STARTED_EVENT: "Started",
+  CONTAINER_STOPPED_EVENT: "Stopped",
+  CONTAINER_DELETED_EVENT: "Deleted",
+} as const
+
+/** The CRI's own stream. containerd 1.6 has none. */
+const criEvents = (channel: Channel): EventSource =>
+  async function* (signal, onSent) {
+    for await (const event of channel.stream(GetContainerEvents, {}, { signal, onSent })) {
+      const podSandboxId = event.podSandboxStatus?.id
+      yield { type: EVENT_TYPES[event.containerEventType], containerId: event.containerId, ...(podSandboxId === undefined ? {} : { podSandboxId }) }
+    }
+  }
+
+/**
+ * RuntimeService.subscribeContainerEvents for a runtime behind gRPC.
+ *
+ * containerd is asked for the events of its own event service: every version has it. Its CRI stream came with 1.7, where all
+ * subscribers share one channel, so that a stream left behind by a killed kubelet takes an event away
+ * (pkg/cri/sbserver/container_events.go there). Other runtimes are asked for the CRI's.
+ */
+export async function* subscribeContainerEvents(
+  channel: Channel,
+  runtime: RuntimeService,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<ContainerEvent, void> {
+  let sources: EventSource[] | undefined
+  let delay = FIRST_DELAY_MS
+  while (!signal.aborted) {
+    try {
+      sources ??= await sourcesOf(channel, runtime, clock)
+      for await (const event of oneConnection(sources[0]!, runtime, signal)) {
+        delay = FIRST_DELAY_MS
+        yield event
+      }
+    } catch (err) {
+      if (signal.aborted) return
+      if (isCriError(err, "Unimplemented")) {
+        if (sources === undefined || sources.length < 2) throw err
+        sources.shift()
+        continue
+      }
+      if (!(err instanceof CriError) || !BROKEN.has(err.code)) throw err
+    }
+    // The runtime is being started again. No event tells of that here, so its socket is tried.
+    await sleep(clock, delay, signal).catch(() => undefined)
+    delay = Math.min(delay * 2, LAST_DELAY_MS)
+  }
+}
+
+/** How a stream looks whose server has ended, by the state it was in. */
+const BROKEN = new Set<CriCode>(["Unavailable", "Internal", "Cancelled", "Unknown"])
+
+const FIRST_DELAY_MS = 50
+const LAST_DELAY_MS = 1000
+
+async function sourcesOf(channel: Channel, runtime: RuntimeService, clock: Clock): Promise<EventSource[]> {
+  const { runtimeName } = await runtime.version()
+  return runtimeName === "containerd" ? [containerdEvents(channel, runtime, clock), criEvents(channel)] : [criEvents(channel)]
+}
+
+/** `Relist` once the subscription stands, then its events. */
+async function* oneConnection(source: EventSource, runtime: RuntimeService, outer: AbortSignal): AsyncGenerator<ContainerEvent, void> {
+  const ended = new AbortController()
+  const signal = AbortSignal.any([outer, ended.signal])
+  const events = new Mailbox<ContainerEvent>()
+  // gRPC sends no answer to a subscription before the first event. A call made after it on the same connection is answered after
+  // the server has taken up the subscription.
+  const onSent = () => {
+    runtime.version({ signal }).then(
+      () => events.push({ type: "Relist" }),
+      (err: unknown) => events.fail(err),
+    )
+  }
+  const pump = async () => {
+    for await (const event of source(signal, onSent)) events.push(event)
+  }
+  pump().then(
+    () => events.end(),
+    (err: unknown) => events.fail(err),
+  )
+  try {
+    yield* events
+  } finally {
+    ended.abort()
+  }
+}

@@ -1,0 +1,82 @@
+import { sleep, type Clock } from "../clock/clock.ts"
+import { field, message, repeated } from "../protobuf/message.ts"
+import { service, type Channel } from "./channel.ts"
+import type { ContainerEvent, EventSource } from "./container-events.ts"
+import { Mailbox } from "./mailbox.ts"
+import type { RuntimeService } from "./service.ts"
+
+/** containerd's namespace of everything made through the CRI. Source: containerd pkg/cri/constants. */
+export const CRI_NAMESPACE = "k8s.io"
+
+const Timestamp = message({ seconds: field(1, "int64"), nanos: field(2, "int32") })
+
+/** Source: containerd api/services/events/v1/events.proto. */
+const Subscribe = service("containerd.services.events.v1.Events")(
+  "Subscribe",
+  message({ filters: repeated(1, "string") }),
+  message({
+    timestamp: field(1, Timestamp),
+    namespace: field(2, "string"),
+    topic: field(3, "string"),
+    event: field(4, message({ typeUrl: field(1, "string"), value: field(2, "bytes") })),
+  }),
+)
+
+/** What is told, by topic. All these events have the container's id as field 1. Source: containerd api/events/task.proto, container.proto. */
+const TOPICS = {
+  "/tasks/start": "Started",
+  "/tasks/exit": "Stopped",
+  "/tasks/oom": "OutOfMemory",
+  "/containers/delete": "Deleted",
+} as const
+
+const FILTERS = Object.keys(TOPICS).map((topic) => `namespace==${CRI_NAMESPACE},topic=="${topic}"`)
+
+/** `id` differs from `containerId` when a process that was executed in the container exits. */
+const TaskExit = message({ containerId: field(1, "string"), id: field(2, "string") })
+const AnyTask = message({ containerId: field(1, "string") })
+
+/**
+ * The events of containerd's own event service, on the same socket as its CRI.
+ *
+ * The CRI plugin listens to the same events and changes its status a little after: it deletes the task first. So a `Stopped` is
+ * held back until the status shows it, mostly some 10 ms; else who is woken by it would read that the container runs.
+ */
+export const containerdEvents = (channel: Channel, runtime: RuntimeService, clock: Clock): EventSource =>
+  async function* (signal, onSent) {
+    const events = new Mailbox<ContainerEvent>()
+    const settle = async (containerId: string) => {
+      await stopIsVisible(containerId, runtime, clock, signal)
+      events.push({ type: "Stopped", containerId })
+    }
+    const pump = async () => {
+      for await (const { topic, event } of channel.stream(Subscribe, { filters: FILTERS }, { signal, onSent })) {
+        const type = TOPICS[topic as keyof typeof TOPICS]
+        if (type === undefined || event === undefined) continue
+        if (type === "Stopped") {
+          const { containerId, id } = TaskExit.decode(event.value)
+          // A failure means that the connection is gone: the stream ends too, and what was missed is listed again.
+          if (id === containerId) settle(containerId).catch((err: unknown) => events.fail(err))
+        } else events.push({ type, containerId: AnyTask.decode(event.value).containerId })
+      }
+    }
+    pump().then(
+      () => events.end(),
+      (err: unknown) => events.fail(err),
+    )
+    yield* events
+  }
+
+/** Resolves when the CRI no longer says that the container or sandbox runs, or after ten seconds, the time containerd gives its own handling of an exit. */
+async function stopIsVisible(id: string, runtime: RuntimeService, clock: Clock, signal: AbortSignal): Promise<void> {
+  for (let delay = 4, waited = 0; waited < 10_000; waited += delay, delay *= 2) {
+    await sleep(clock, delay, signal)
+    if (!(await isRunning(id, runtime, signal))) return
+  }
+}
+
+async function isRunning(id: string, runtime: RuntimeService, signal: AbortSignal): Promise<boolean> {
+  const container = await runtime.containerStatus(id, { signal })
+  if (container !== undefined) return container.state === "CONTAINER_RUNNING"
+  return (await runtime.podSandboxStatus(id, { signal }))?.state === "SANDBOX_READY"
+}

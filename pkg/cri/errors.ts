@@ -1,0 +1,46 @@
+import { status } from "@grpc/grpc-js"
+
+/** gRPC's codes by number. Source: grpc doc/statuscodes.md. */
+const CODES = [
+  "OK", "Cancelled", "Unknown", "InvalidArgument", "DeadlineExceeded", "NotFound", "AlreadyExists", "PermissionDenied", "ResourceExhausted",
+  "FailedPrecondition", "Aborted", "OutOfRange", "Unimplemented", "Internal", "Unavailable", "DataLoss", "Unauthenticated",
+] as const
+export type CriCode = (typeof CODES)[number]
+
+/**
+ * A call to the container runtime failed. `message` is the runtime's own; `code` says what a caller may do:
+ * `Unavailable` the runtime is not running, try again when it is; `Unimplemented` it is too old; `DeadlineExceeded` it took
+ * longer than the call allows, and may still finish it; `NotFound` the sandbox, container or image is gone.
+ */
+export class CriError extends Error {
+  override readonly name = "CriError"
+  readonly code: CriCode
+  /** The call, `RunPodSandbox` for one. */
+  readonly method: string
+
+  constructor(code: CriCode, method: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.method = method
+  }
+
+  static from(method: string, err: unknown): CriError {
+    if (err instanceof CriError) return err
+    if (!(err instanceof Error)) return new CriError("Unknown", method, String(err))
+    const number = "code" in err && typeof err.code === "number" ? err.code : status.UNKNOWN
+    const details = "details" in err && typeof err.details === "string" && err.details !== "" ? err.details : err.message
+    return new CriError(CODES[number] ?? "Unknown", method, details, { cause: err })
+  }
+}
+
+export const isCriError = (err: unknown, code: CriCode): boolean => err instanceof CriError && err.code === code
+
+/** The result of `call`, or undefined when what it asks for does not exist. */
+export async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call
+  } catch (err) {
+    if (isCriError(err, "NotFound")) return undefined
+    throw err
+  }
+}

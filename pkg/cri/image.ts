@@ -1,0 +1,42 @@
+/** Images of the runtime. Source: kubernetes/cri-api pkg/apis/runtime/v1/api.proto. */
+import { field, map, message, repeated, type DecodedOf, type InitOf } from "../protobuf/message.ts"
+import { Int64Value } from "./security.ts"
+
+export const ImageSpec = message({
+  /** A reference, an id or a digest, as the runtime knows it. */
+  image: field(1, "string"),
+  annotations: map(2, "string"),
+  userSpecifiedImage: field(18, "string"),
+  runtimeHandler: field(19, "string"),
+  imageRef: field(20, "string"),
+})
+export interface ImageSpec extends InitOf<typeof ImageSpec> {}
+
+export const Image = message({
+  /** `sha256:…` of the image's config. */
+  id: field(1, "string"),
+  repoTags: repeated(2, "string"),
+  repoDigests: repeated(3, "string"),
+  /** Bytes. */
+  size: field(4, "uint64"),
+  /** The user the image asks for: a number, or a name in `username`. */
+  uid: field(5, Int64Value),
+  username: field(6, "string"),
+  spec: field(7, ImageSpec),
+  /** Must not be garbage collected. */
+  pinned: field(8, "bool"),
+})
+export interface Image extends DecodedOf<typeof Image> {}
+
+export const ImageFilter = message({ image: field(1, ImageSpec) })
+
+export const AuthConfig = message({
+  username: field(1, "string"),
+  password: field(2, "string"),
+  /** Base64 of `username:password`. */
+  auth: field(3, "string"),
+  serverAddress: field(4, "string"),
+  identityToken: field(5, "string"),
+  registryToken: field(6, "string"),
+})
+export interface AuthConfig extends InitOf<typeof AuthConfig> {}

@@ -1,0 +1,96 @@
+import type { CallOptions } from "./channel.ts"
+import type { Container, ContainerConfig, ContainerFilter, ContainerStatus } from "./container.ts"
+import type { ContainerEvent } from "./container-events.ts"
+import type { AuthConfig, Image, ImageSpec } from "./image.ts"
+import type { LinuxContainerResources } from "./resources.ts"
+import type { StatusResponse, VersionResponse } from "./runtime.ts"
+import type { PodSandbox, PodSandboxConfig, PodSandboxFilter, PodSandboxStatus } from "./sandbox.ts"
+import type { ContainerStats, ContainerStatsFilter, FilesystemUsage, PodSandboxStats, PodSandboxStatsFilter } from "./stats.ts"
+
+/**
+ * What a container runtime does for the kubelet, shaped as the CRI's RuntimeService. All methods throw CriError. What asks for one thing
+ * answers undefined when it is not there; stopping and removing what is not there succeeds. Times are in nanoseconds since 1970.
+ */
+export interface RuntimeService {
+  version(options?: CallOptions): Promise<VersionResponse>
+  /** @param verbose also fills `info` */
+  status(verbose?: boolean, options?: CallOptions): Promise<StatusResponse>
+  /** Tells the runtime the node's pod CIDR. containerd uses it only with a `conf_template`. */
+  updateRuntimeConfig(podCidr: string, options?: CallOptions): Promise<void>
+
+  /** Creates and starts a sandbox with its network. Returns its id. */
+  runPodSandbox(config: PodSandboxConfig, runtimeHandler?: string, options?: CallOptions): Promise<string>
+  /** Ends what runs in the sandbox and gives its network back. May be called again. */
+  stopPodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>
+  /** Removes the sandbox and its containers, by force if they run. May be called again. */
+  removePodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>
+  podSandboxStatus(podSandboxId: string, options?: CallOptions): Promise<PodSandboxStatus | undefined>
+  listPodSandboxes(filter?: PodSandboxFilter, options?: CallOptions): Promise<readonly PodSandbox[]>
+
+  /** Creates a container and does not start it. Returns its id. `sandboxConfig` is what the sandbox was run with. */
+  createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig, options?: CallOptions): Promise<string>
+  startContainer(containerId: string, options?: CallOptions): Promise<void>
+  /** Sends the stop signal, and SIGKILL after `graceSeconds`. Resolves when the container has exited. */
+  stopContainer(containerId: string, graceSeconds: number, options?: CallOptions): Promise<void>
+  removeContainer(containerId: string, options?: CallOptions): Promise<void>
+  listContainers(filter?: ContainerFilter, options?: CallOptions): Promise<readonly Container[]>
+  containerStatus(containerId: string, options?: CallOptions): Promise<ContainerStatus | undefined>
+  updateContainerResources(containerId: string, linux: LinuxContainerResources, options?: CallOptions): Promise<void>
+  /** Makes the runtime open the log file anew, after it was renamed. */
+  reopenContainerLog(containerId: string, options?: CallOptions): Promise<void>
+
+  /** Runs a command in the container and waits for it.
+   *  @param timeoutSeconds 0 for none; past it the command is killed and CriError `DeadlineExceeded` thrown (by some versions `Unknown`) */
+  execSync(containerId: string, command: readonly string[], timeoutSeconds: number, options?: CallOptions): Promise<ExecResult>
+  /** The three below prepare a stream and return the URL where the runtime serves it (SPDY/3.1 or WebSocket). */
+  exec(request: ExecRequest, options?: CallOptions): Promise<string>
+  attach(request: AttachRequest, options?: CallOptions): Promise<string>
+  portForward(podSandboxId: string, ports: readonly number[], options?: CallOptions): Promise<string>
+
+  containerStats(containerId: string, options?: CallOptions): Promise<ContainerStats | undefined>
+  listContainerStats(filter?: ContainerStatsFilter, options?: CallOptions): Promise<readonly ContainerStats[]>
+  podSandboxStats(podSandboxId: string, options?: CallOptions): Promise<PodSandboxStats | undefined>
+  listPodSandboxStats(filter?: PodSandboxStatsFilter, options?: CallOptions): Promise<readonly PodSandboxStats[]>
+
+  /**
+   * What happens to containers and sandboxes, until `signal` aborts. The first event is `Relist`, and so is the first after each break of the
+   * connection: events may have been missed, so list everything. An event comes when the runtime's status shows what it tells.
+   * @throws CriError `Unimplemented` where the runtime tells no events: list from time to time instead
+   */
+  subscribeContainerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent>
+}
+
+/** The CRI's ImageService; errors as above. */
+export interface ImageService {
+  /** @param image only images of that reference */
+  listImages(image?: string, options?: CallOptions): Promise<readonly Image[]>
+  imageStatus(image: string, options?: CallOptions): Promise<Image | undefined>
+  /** Returns the reference of what was pulled, to be used in ContainerConfig.image. May take long: give a signal. */
+  pullImage(image: ImageSpec, auth?: AuthConfig, sandboxConfig?: PodSandboxConfig, options?: CallOptions): Promise<string>
+  removeImage(image: string, options?: CallOptions): Promise<void>
+  /** The file systems that hold images, and those of the writable layers where they differ. */
+  imageFsInfo(options?: CallOptions): Promise<ImageFsInfo>
+}
+
+export interface ExecResult {
+  readonly stdout: Uint8Array
+  readonly stderr: Uint8Array
+  readonly exitCode: number
+}
+
+export interface ExecRequest {
+  readonly containerId: string
+  readonly cmd: readonly string[]
+  readonly tty?: boolean
+  readonly stdin?: boolean
+  readonly stdout?: boolean
+  /** Must be false with a tty: there is but one stream. */
+  readonly stderr?: boolean
+}
+
+export interface AttachRequest extends Omit<ExecRequest, "cmd"> {}
+
+export interface ImageFsInfo {
+  readonly imageFilesystems: readonly FilesystemUsage[]
+  readonly containerFilesystems: readonly FilesystemUsage[]
+}

@@ -1,0 +1,42 @@
+/** What relying parties outside the cluster read to verify its tokens. Source: pkg/serviceaccount/openidmetadata.go. */
+import type { VerifyingKey } from "./signing-key.ts"
+
+const JWKS_PATH = "/openid/v1/jwks"
+
+export interface Jwk {
+  readonly use: "sig"
+  readonly kid: string
+  readonly alg: string
+  readonly kty: string
+  readonly [member: string]: string
+}
+
+/** The public keys, served at `/openid/v1/jwks` as `application/jwk-set+json`. */
+export function jwks(keys: readonly VerifyingKey[]): { readonly keys: readonly Jwk[] } {
+  return {
+    keys: keys.map(({ publicKey, keyId, algorithm }) => {
+      const { kty = "", crv, x, y, n, e } = publicKey.export({ format: "jwk" })
+      const members = Object.entries({ crv, x, y, n, e }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+      return { use: "sig", kty, kid: keyId, alg: algorithm, ...Object.fromEntries(members) }
+    }),
+  }
+}
+
+export interface OpenIdConfiguration {
+  readonly issuer: string
+  readonly jwks_uri: string
+  readonly response_types_supported: readonly string[]
+  readonly subject_types_supported: readonly string[]
+  readonly id_token_signing_alg_values_supported: readonly string[]
+}
+
+/** The document at `/.well-known/openid-configuration`. `server` is how the API server is reached from outside, `https://host:port`. */
+export function openIdConfiguration({ issuer, server, keys }: { issuer: string; server: string; keys: readonly VerifyingKey[] }): OpenIdConfiguration {
+  return {
+    issuer,
+    jwks_uri: `${server}${JWKS_PATH}`,
+    response_types_supported: ["id_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: [...new Set(keys.map((key) => key.algorithm))].sort(),
+  }
+}

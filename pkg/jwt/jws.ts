@@ -1,0 +1,55 @@
+/** Compact signed tokens (RFC 7515, 7519), synchronously.
+ *
+ *  Why not `jose`: it signs through WebCrypto and therefore always yields to the event loop, so that in a cluster on virtual time the order of
+ *  events would hang on real threads. For these two algorithms the format is three base64url parts. */
+import { signBytes, type SigningKey, verifyBytes, type VerifyingKey } from "./signing-key.ts"
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
+export type JsonObject = { readonly [key: string]: Json | undefined }
+
+/** The compact form of `payload`, signed. */
+export function signCompact(key: SigningKey, payload: JsonObject): string {
+  const head = encode({ alg: key.algorithm, kid: key.keyId })
+  const input = `${head}.${encode(payload)}`
+  return `${input}.${signBytes(key, Buffer.from(input)).toString("base64url")}`
+}
+
+export interface Unverified {
+  readonly header: JsonObject
+  readonly payload: JsonObject
+  readonly input: Buffer
+  readonly signature: Buffer
+}
+
+/** The parts of a compact token, nothing checked but the form; undefined when it is no such token. */
+export function parseCompact(token: string): Unverified | undefined {
+  const parts = token.split(".")
+  if (parts.length !== 3) return undefined
+  const [head = "", body = "", signature = ""] = parts
+  const header = decode(head)
+  const payload = decode(body)
+  if (header === undefined || payload === undefined) return undefined
+  return { header, payload, input: Buffer.from(`${head}.${body}`), signature: Buffer.from(signature, "base64url") }
+}
+
+/** Whether one of `keys` signed the token. A `kid` narrows them to those of that id. The algorithm is the key's: what the token claims must agree,
+ *  which is what keeps `none` and mixed-up key types out. */
+export function isSignedBy({ header, input, signature }: Unverified, keys: readonly VerifyingKey[]): "yes" | "no" | "no such key" {
+  const named = header.kid === undefined || header.kid === "" ? keys : keys.filter((key) => key.keyId === header.kid)
+  if (named.length === 0) return "no such key"
+  return named.some((key) => key.algorithm === header.alg && verifyBytes(key, input, signature)) ? "yes" : "no"
+}
+
+const encode = (value: JsonObject): string => Buffer.from(JSON.stringify(value)).toString("base64url")
+
+function decode(part: string): JsonObject | undefined {
+  if (!/^[\w-]+$/.test(part)) return undefined
+  try {
+    const value = JSON.parse(Buffer.from(part, "base64url").toString("utf8")) as Json
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const isObject = (value: Json | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value)

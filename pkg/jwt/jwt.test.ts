@@ -1,0 +1,137 @@
+import { describe, expect, test } from "bun:test"
+import { generateKeyPairSync } from "node:crypto"
+import { mkdtempSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createLocalJWKSet, jwtVerify } from "jose"
+import type { Clock } from "../clock/clock.ts"
+import { seededRandom } from "../clock/random.ts"
+import { jwks, openIdConfiguration } from "./discovery.ts"
+import { createTokenIssuer, createTokenVerifier, DEFAULT_ISSUER, type TokenRequest } from "./service-account.ts"
+import { loadOrCreateSigningKey, newSigningKey, seededSigningKey, signingKey } from "./signing-key.ts"
+
+const NOW = Date.UTC(2026, 0, 1)
+const at = (now: number): Clock => ({ now: () => now, monotonic: () => 0, setTimeout: () => ({ cancel() {} }), afterTurn() {} })
+const key = newSigningKey()
+const request: TokenRequest = {
+  namespace: "default",
+  serviceAccount: { name: "builder", uid: "u1" },
+  audiences: [DEFAULT_ISSUER, "vault"],
+  expirationSeconds: 3600,
+  pod: { name: "p", uid: "u2" },
+  node: { name: "n", uid: "u3" },
+  warnAfterSeconds: 3607,
+}
+const issue = (over: Partial<TokenRequest> = {}, signer = key) =>
+  createTokenIssuer({ key: signer, clock: at(NOW), random: seededRandom(1) }).issue({ ...request, ...over })
+const verify = (token: string, { now = NOW, audiences, keys = [key] }: { now?: number; audiences?: string[]; keys?: (typeof key)[] } = {}) =>
+  createTokenVerifier({ keys, clock: at(now) }).verify(token, audiences)
+
+describe("a service account token", () => {
+  test("says who it is for, what it is bound to and until when", () => {
+    const { token, expiresAt, id } = issue()
+    expect(expiresAt).toBe(NOW + 3600_000)
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(verify(token)).toEqual({
+      ok: true,
+      audiences: [DEFAULT_ISSUER],
+      claims: {
+        issuer: DEFAULT_ISSUER,
+        subject: "system:serviceaccount:default:builder",
+        audiences: [DEFAULT_ISSUER, "vault"],
+        id,
+        issuedAt: NOW / 1000,
+        expiresAt: NOW / 1000 + 3600,
+        namespace: "default",
+        serviceAccount: { name: "builder", uid: "u1" },
+        pod: { name: "p", uid: "u2" },
+        secret: undefined,
+        node: { name: "n", uid: "u3" },
+        warnAfter: NOW / 1000 + 3607,
+      },
+    })
+  })
+
+  test("is for the audiences asked for only", () => {
+    expect(verify(issue().token, { audiences: ["vault", "other"] })).toMatchObject({ ok: true, audiences: ["vault"] })
+    expect(verify(issue({ audiences: ["vault"] }).token)).toEqual({
+      ok: false,
+      reason: "wrong audience",
+      message: `token audiences ["vault"] is invalid for the target audiences ["${DEFAULT_ISSUER}"]`,
+    })
+  })
+
+  test("without audiences is for the API server", () => {
+    expect(verify(issue({ audiences: [] }).token).ok).toBe(true)
+  })
+
+  const [head, body, signature] = issue().token.split(".") as [string, string, string]
+  const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
+  test.each([
+    ["an hour and a minute later", issue().token, NOW + 3661_000, "expired"],
+    ["within the leeway", issue().token, NOW + 3659_000, undefined],
+    ["long before its time", issue().token, NOW - 61_000, "not yet valid"],
+    ["with another payload", `${head}.${base64({ iss: DEFAULT_ISSUER, sub: "admin" })}.${signature}`, NOW, "bad signature"],
+    ["with algorithm none", `${base64({ alg: "none" })}.${body}.`, NOW, "bad signature"],
+    ["with a key nobody knows", issue({}, newSigningKey()).token, NOW, "unknown key"],
+    ["from elsewhere", `${head}.${base64({ iss: "https://elsewhere" })}.${signature}`, NOW, "unknown issuer"],
+    ["that is none", "K10abc::admin:secret", NOW, "malformed"],
+    ["that is half one", "a.b.c", NOW, "malformed"],
+    ["that is empty", "", NOW, "malformed"],
+  ])("%s is judged", (_, token, now, reason) => {
+    expect(verify(token, { now })).toMatchObject(reason === undefined ? { ok: true } : { ok: false, reason })
+  })
+
+  test("found good once is still refused when its time is over", () => {
+    let now = NOW
+    const verifier = createTokenVerifier({ keys: [key], clock: { ...at(NOW), now: () => now } })
+    const { token } = issue()
+    expect(verifier.verify(token).ok).toBe(true)
+    now += 2 * 3600_000
+    expect(verifier.verify(token)).toMatchObject({ reason: "expired" })
+  })
+
+  test("signed with an RSA key verifies too, beside other keys", () => {
+    const rsa = signingKey(generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs1", format: "pem" }).toString())
+    expect(verify(issue({}, rsa).token, { keys: [key, rsa] }).ok).toBe(true)
+  })
+
+  test("repeats to the byte from the same seed, and verifies", () => {
+    const seeded = () => seededSigningKey(seededRandom(7))
+    const { token } = issue({}, seeded())
+    expect(issue({}, seeded()).token).toBe(token)
+    expect(verify(token, { keys: [seeded()] }).ok).toBe(true)
+  })
+
+  test("verifies for others from the published keys", async () => {
+    const { payload, protectedHeader } = await jwtVerify(issue().token, createLocalJWKSet({ keys: jwks([key]).keys.map((jwk) => ({ ...jwk })) }), {
+      issuer: DEFAULT_ISSUER,
+      audience: "vault",
+      currentDate: new Date(NOW),
+    })
+    expect(protectedHeader).toEqual({ alg: "ES256", kid: key.keyId })
+    expect(payload["kubernetes.io"]).toEqual({
+      namespace: "default",
+      node: { name: "n", uid: "u3" },
+      pod: { name: "p", uid: "u2" },
+      serviceaccount: { name: "builder", uid: "u1" },
+      warnafter: NOW / 1000 + 3607,
+    })
+  })
+})
+
+test("the discovery document names the keys' place and algorithms", () => {
+  expect(openIdConfiguration({ issuer: DEFAULT_ISSUER, server: "https://10.0.0.1:6443", keys: [key] })).toEqual({
+    issuer: DEFAULT_ISSUER,
+    jwks_uri: "https://10.0.0.1:6443/openid/v1/jwks",
+    response_types_supported: ["id_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["ES256"],
+  })
+})
+
+test("the signing key is made once, for its owner only", () => {
+  const path = join(mkdtempSync(join(tmpdir(), "jwt-")), "service.key")
+  expect(loadOrCreateSigningKey(path).keyId).toBe(loadOrCreateSigningKey(path).keyId)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+})

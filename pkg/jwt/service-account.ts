@@ -1,0 +1,204 @@
+/** Service account tokens: what is in them, issuing and verifying. Sources: pkg/serviceaccount/claims.go and jwt.go, KEP-1205 (bound tokens),
+ *  KEP-4193 (jti, node).
+ *
+ *  A token that verifies here was signed by this cluster for these audiences and is in its time. Whether the account, pod, secret or node it is
+ *  bound to still exists (same uid) is asked by the API server's authenticator, which has them. */
+import type { Clock } from "../clock/clock.ts"
+import type { Random } from "../clock/random.ts"
+import { isObject, isSignedBy, type Json, type JsonObject, parseCompact, signCompact } from "./jws.ts"
+import type { SigningKey, VerifyingKey } from "./signing-key.ts"
+
+export const DEFAULT_ISSUER = "https://kubernetes.default.svc.cluster.local"
+
+/** How far clocks may differ when times are checked: go-jose's default. */
+const LEEWAY_SECONDS = 60
+
+export interface ObjectRef {
+  readonly name: string
+  readonly uid: string
+}
+
+export interface TokenRequest {
+  readonly namespace: string
+  readonly serviceAccount: ObjectRef
+  readonly audiences: readonly string[]
+  readonly expirationSeconds: number
+  readonly pod?: ObjectRef
+  readonly secret?: ObjectRef
+  /** For a pod's token the node it runs on; alone, the node the token is bound to. */
+  readonly node?: { readonly name: string; readonly uid?: string }
+  /** Seconds from now after which use of the token is reported as stale: for tokens whose life was extended beyond what was asked. */
+  readonly warnAfterSeconds?: number
+}
+
+/** What a verified token says. Times are seconds since the epoch. */
+export interface ServiceAccountClaims {
+  readonly issuer: string
+  /** `system:serviceaccount:NAMESPACE:NAME` */
+  readonly subject: string
+  /** Empty in legacy tokens, which are meant for the API server. */
+  readonly audiences: readonly string[]
+  readonly id: string | undefined
+  readonly issuedAt: number | undefined
+  readonly expiresAt: number | undefined
+  readonly namespace: string
+  readonly serviceAccount: ObjectRef
+  readonly pod: ObjectRef | undefined
+  readonly secret: ObjectRef | undefined
+  readonly node: { readonly name: string; readonly uid: string | undefined } | undefined
+  readonly warnAfter: number | undefined
+}
+
+/** `malformed` and `unknown issuer` mean "not one of ours": another authenticator may know it. The others are refusals. */
+export type TokenRefusal = "malformed" | "unknown issuer" | "unknown key" | "bad signature" | "expired" | "not yet valid" | "wrong audience"
+
+export type TokenVerdict =
+  | { readonly ok: true; readonly claims: ServiceAccountClaims; /** Those of the asked audiences that the token is for. */ readonly audiences: readonly string[] }
+  | { readonly ok: false; readonly reason: TokenRefusal; /** Upstream's words. */ readonly message: string }
+
+export interface IssuedToken {
+  readonly token: string
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+  /** The token's id (`jti`), for audit. */
+  readonly id: string
+}
+
+export interface TokenIssuer {
+  issue(request: TokenRequest): IssuedToken
+}
+
+export function createTokenIssuer({ key, issuer = DEFAULT_ISSUER, clock, random }: { key: SigningKey; issuer?: string; clock: Clock; random: Random }): TokenIssuer {
+  return {
+    issue(request) {
+      const now = Math.floor(clock.now() / 1000)
+      const exp = now + request.expirationSeconds
+      const jti = uuid(random)
+      const { pod, secret, node, warnAfterSeconds } = request
+      const token = signCompact(key, {
+        aud: request.audiences,
+        exp,
+        iat: now,
+        iss: issuer,
+        jti,
+        "kubernetes.io": {
+          namespace: request.namespace,
+          node: node && { name: node.name, uid: node.uid },
+          pod: pod && { name: pod.name, uid: pod.uid },
+          secret: secret && { name: secret.name, uid: secret.uid },
+          serviceaccount: { name: request.serviceAccount.name, uid: request.serviceAccount.uid },
+          warnafter: warnAfterSeconds === undefined ? undefined : now + warnAfterSeconds,
+        },
+        nbf: now,
+        sub: `system:serviceaccount:${request.namespace}:${request.serviceAccount.name}`,
+      })
+      return { token, expiresAt: exp * 1000, id: jti }
+    },
+  }
+}
+
+export interface TokenVerifierOptions {
+  readonly keys: readonly VerifyingKey[]
+  /** The first is the one tokens are issued under now. */
+  readonly issuers?: readonly string[]
+  /** What the API server answers to; also the audiences of tokens without any. */
+  readonly apiAudiences?: readonly string[]
+  readonly clock: Clock
+}
+
+export interface TokenVerifier {
+  /** `audiences`: for whom the caller asks; the API server itself when left out. */
+  verify(token: string, audiences?: readonly string[]): TokenVerdict
+}
+
+/** Every request of a pod carries the same token for an hour, and a signature costs more to check than the rest of the request: so those found good are
+ *  remembered. Times and audiences are looked at anew each time. */
+const REMEMBERED = 4096
+
+export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
+  const { keys, issuers = [DEFAULT_ISSUER], clock } = options
+  const apiAudiences = options.apiAudiences ?? issuers
+  const remembered = new Map<string, ServiceAccountClaims>()
+
+  function authentic(token: string): ServiceAccountClaims | Extract<TokenVerdict, { ok: false }> {
+    const known = remembered.get(token)
+    if (known !== undefined) return known
+    const parsed = parseCompact(token)
+    if (parsed === undefined) return refuse("malformed", "not a JSON web token")
+    const { iss } = parsed.payload
+    if (typeof iss !== "string" || !issuers.includes(iss)) return refuse("unknown issuer", `token issuer ${JSON.stringify(iss ?? "")} is invalid`)
+    const signed = isSignedBy(parsed, keys)
+    if (signed === "no such key") return refuse("unknown key", "invalid signature, no keys found")
+    if (signed === "no") return refuse("bad signature", "go-jose/go-jose: error in cryptographic primitive")
+    const claims = claimsOf(parsed.payload, iss)
+    if (claims === undefined) return refuse("malformed", "service account token claims could not be validated due to unexpected private claim")
+    if (remembered.size >= REMEMBERED) remembered.delete(remembered.keys().next().value!)
+    remembered.set(token, claims)
+    return claims
+  }
+
+  return {
+    verify(token, audiences = apiAudiences) {
+      const claims = authentic(token)
+      if ("ok" in claims) return claims
+      const tokenAudiences = claims.audiences.length > 0 ? claims.audiences : apiAudiences
+      const common = tokenAudiences.filter((audience) => audiences.includes(audience))
+      if (common.length === 0)
+        return refuse("wrong audience", `token audiences ${goList(tokenAudiences)} is invalid for the target audiences ${goList(audiences)}`)
+      const now = clock.now() / 1000
+      if (claims.expiresAt !== undefined && now - LEEWAY_SECONDS > claims.expiresAt) return refuse("expired", "service account token has expired")
+      if (claims.issuedAt !== undefined && now + LEEWAY_SECONDS < claims.issuedAt) return refuse("not yet valid", "service account token is not valid yet")
+      return { ok: true, claims, audiences: common }
+    },
+  }
+}
+
+const refuse = (reason: TokenRefusal, message: string): Extract<TokenVerdict, { ok: false }> => ({ ok: false, reason, message })
+
+const goList = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(" ")}]`
+
+function claimsOf(payload: JsonObject, issuer: string): ServiceAccountClaims | undefined {
+  const bound = payload["kubernetes.io"]
+  if (!isObject(bound)) return undefined
+  const serviceAccount = ref(bound.serviceaccount)
+  if (typeof bound.namespace !== "string" || serviceAccount === undefined || typeof payload.sub !== "string") return undefined
+  const node = isObject(bound.node) && typeof bound.node.name === "string" ? { name: bound.node.name, uid: text(bound.node.uid) } : undefined
+  // `nbf` and `iat` are the same moment in tokens of ours; the later one of foreign ones decides.
+  const begin = [number(payload.iat), number(payload.nbf)].filter((time) => time !== undefined)
+  return {
+    issuer,
+    subject: payload.sub,
+    audiences: audiencesOf(payload.aud),
+    id: text(payload.jti),
+    issuedAt: begin.length > 0 ? Math.max(...begin) : undefined,
+    expiresAt: number(payload.exp),
+    namespace: bound.namespace,
+    serviceAccount,
+    pod: ref(bound.pod),
+    secret: ref(bound.secret),
+    node,
+    warnAfter: number(bound.warnafter),
+  }
+}
+
+/** One audience may stand as a bare string (RFC 7519 4.1.3). */
+function audiencesOf(aud: Json | undefined): readonly string[] {
+  if (typeof aud === "string") return [aud]
+  return Array.isArray(aud) ? aud.filter((entry): entry is string => typeof entry === "string") : []
+}
+
+function ref(value: Json | undefined): ObjectRef | undefined {
+  if (!isObject(value) || typeof value.name !== "string") return undefined
+  return { name: value.name, uid: text(value.uid) ?? "" }
+}
+
+const text = (value: Json | undefined): string | undefined => (typeof value === "string" ? value : undefined)
+const number = (value: Json | undefined): number | undefined => (typeof value === "number" ? value : undefined)
+
+/** A version 4 UUID from the given source. */
+function uuid(random: Random): string {
+  const bytes = Buffer.from(random.bytes(16))
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
+}

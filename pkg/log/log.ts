@@ -1,0 +1,51 @@
+import type { Clock } from "../clock/clock.ts"
+
+export type Level = "debug" | "info" | "warn" | "error"
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** Constant messages, then fields with fixed names: `log.info("Bound pod", { pod, node })`. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
+  /** A logger that adds `fields` to each of its lines. */
+  child(fields: LogFields): Logger
+}
+
+export interface LoggerOptions {
+  clock: Clock
+  format: "text" | "json"
+  level: Level
+  write(line: string): void
+}
+
+const RANK: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 }
+
+export function createLogger(options: LoggerOptions, inherited: LogFields = {}): Logger {
+  const lowest = RANK[options.level]
+  const at = (level: Level) => (message: string, fields: LogFields = {}) => {
+    if (RANK[level] < lowest) return
+    const time = new Date(options.clock.now()).toISOString()
+    const all = { ...inherited, ...fields }
+    options.write(options.format === "json" ? JSON.stringify({ time, level, message, ...plain(all) }) : line(time, level, message, all))
+  }
+  return {
+    debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"),
+    child: (fields) => createLogger(options, { ...inherited, ...fields }),
+  }
+}
+
+/** A logger that says nothing. */
+export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
+
+const line = (time: string, level: Level, message: string, fields: LogFields) =>
+  [time, level.toUpperCase().padEnd(5), message, ...Object.entries(plain(fields)).map(([key, value]) => `${key}=${quoted(value)}`)].join(" ")
+
+const plain = (fields: LogFields): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined).map(([key, value]) => [key, value instanceof Error ? value.message : value]))
+
+const quoted = (value: unknown): string => {
+  const text = typeof value === "string" ? value : JSON.stringify(value)
+  return /^[\w./:@+-]+$/.test(text) ? text : typeof value === "string" ? JSON.stringify(text) : text
+}

@@ -1,0 +1,24 @@
+import { readdirSync, readFileSync } from "node:fs"
+import type { Registry } from "./registry.ts"
+
+/** What every Prometheus client tells of its process, read when asked. `startedAt`: milliseconds since the epoch. Source: prometheus client_golang process collector. */
+export function registerProcessMetrics(registry: Registry, startedAt: number): void {
+  registry.read("counter", "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  })
+  registry.read("gauge", "process_resident_memory_bytes", "Resident memory size in bytes.", () => process.memoryUsage.rss())
+  registry.read("gauge", "process_start_time_seconds", "Start time of the process since the Unix epoch in seconds.", () => startedAt / 1000)
+  registry.read("gauge", "process_open_fds", "Number of open file descriptors.", () => counted(() => readdirSync("/proc/self/fd").length))
+  registry.read("gauge", "process_max_fds", "Maximum number of open file descriptors.", () => counted(() => Number(/Max open files\s+(\d+)/.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? 0)))
+  registry.read("gauge", "process_virtual_memory_bytes", "Virtual memory size in bytes.", () => counted(() => Number(readFileSync("/proc/self/statm", "utf8").split(" ")[0]) * 4096))
+}
+
+/** Zero where the system has no /proc. */
+function counted(read: () => number): number {
+  try {
+    return read()
+  } catch {
+    return 0
+  }
+}

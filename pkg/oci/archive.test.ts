@@ -1,0 +1,75 @@
+import { describe, expect, test } from "bun:test"
+import { execFileSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { buildImageArchive } from "./archive.ts"
+import { buildImage } from "./image.ts"
+import type { ImageSource } from "./image.ts"
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+const base = { files: [{ type: "file", path: "bin/tool", data: bytes("tool"), mode: 0o755 }] } as const
+const image = (name: string, text: string): ImageSource => ({
+  name,
+  layers: [base, { files: [{ type: "file", path: "etc/text", data: bytes(text) }] }],
+  config: { Entrypoint: ["/bin/tool"], Env: ["A=1"] },
+  architecture: "amd64",
+})
+
+const read = (archive: Uint8Array, path: string) => execFileSync("tar", ["-xOf", "-", path], { input: archive })
+const readJson = (archive: Uint8Array, path: string): unknown => JSON.parse(read(archive, path).toString())
+const names = (archive: Uint8Array) => execFileSync("tar", ["-tf", "-"], { input: archive, encoding: "utf8" }).trimEnd().split("\n")
+
+describe("buildImageArchive", () => {
+  test("names every blob by the checksum of its bytes", () => {
+    // given an archive
+    const archive = buildImageArchive(image("k3ts.local/a:1", "one"))
+
+    // when its blobs are read
+    const blobs = names(archive).filter((name) => /^blobs\/sha256\/./.test(name))
+
+    // then there are two layers, a config and a manifest, each under its own digest
+    expect(blobs).toHaveLength(4)
+    for (const path of blobs) {
+      expect(path).toBe(`blobs/sha256/${createHash("sha256").update(read(archive, path)).digest("hex")}`)
+    }
+  })
+
+  test("is an OCI layout and a docker archive of the same image", () => {
+    // given an image and its archive
+    const source = image("k3ts.local/a:1", "one")
+    const { manifest, config, layers } = buildImage(source)
+    const archive = buildImageArchive(source)
+    const path = (digest: string) => `blobs/${digest.replace(":", "/")}`
+
+    // then the OCI index leads to the manifest, under the name that containerd reads
+    expect(readJson(archive, "index.json")).toMatchObject({
+      manifests: [{ digest: manifest.digest, size: manifest.bytes.length, annotations: { "io.containerd.image.name": "k3ts.local/a:1" } }],
+    })
+    // and docker's list leads to the same config and layers
+    expect(readJson(archive, "manifest.json")).toEqual([
+      { Config: path(config.digest), RepoTags: ["k3ts.local/a:1"], Layers: layers.map(({ digest }) => path(digest)) },
+    ])
+    // and the config says what to run, and which layers it belongs to
+    expect(readJson(archive, path(config.digest))).toMatchObject({
+      os: "linux",
+      architecture: "amd64",
+      config: { Entrypoint: ["/bin/tool"], Env: ["A=1"] },
+      rootfs: { type: "layers", diff_ids: layers.map(({ digest }) => digest) },
+    })
+  })
+
+  test("stores a layer once that several images share", () => {
+    const archive = buildImageArchive(image("k3ts.local/a:1", "one"), image("k3ts.local/a:2", "two"))
+
+    // then seven blobs: the shared layer, and for each image a layer, a config and a manifest
+    expect(names(archive).filter((name) => /^blobs\/sha256\/./.test(name))).toHaveLength(7)
+  })
+
+  test("gives the same bytes for the same source", () => {
+    expect(buildImageArchive(image("k3ts.local/a:1", "one"))).toEqual(buildImageArchive(image("k3ts.local/a:1", "one")))
+  })
+
+  test.each(["web", "web:1", "k3ts.local/web", "k3ts.local/web@sha256:00", "k3ts.local/web:a b"])("refuses the name %p", (name) => {
+    expect(() => buildImageArchive(image(name, "one"))).toThrow(`got "${name}"`)
+  })
+})

@@ -1,0 +1,168 @@
+/** Making X.509 certificates: P-256 keys, ECDSA with SHA-256 (Ed25519 where everything must repeat), the extensions Kubernetes' own certificates carry.
+ *  Sources: RFC 5280; client-go util/cert (NewSelfSignedCACert), k3s pkg/daemons/control/deps (who gets which certificate). */
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, X509Certificate } from "node:crypto"
+import type { Random } from "../clock/random.ts"
+import { addressBytes } from "./address.ts"
+import { bitString, boolean, explicit, implicit, integer, octetString, oid, sequence, set, time, utf8String } from "./der.ts"
+import { type Subject, subjectDer } from "./subject.ts"
+
+/** A certificate and the private key that belongs to it, both PEM. The key is PKCS #8. */
+export interface CertificatePair {
+  readonly certPem: string
+  readonly keyPem: string
+}
+
+export interface Validity {
+  readonly notBefore: Date
+  readonly notAfter: Date
+}
+
+export interface LeafOptions {
+  readonly subject: Subject
+  readonly usages: readonly ("server" | "client")[]
+  readonly dnsNames?: readonly string[]
+  readonly ipAddresses?: readonly string[]
+  readonly validity: Validity
+  /** PEM of the key to certify; a fresh one when left out. */
+  readonly keyPem?: string
+}
+
+export interface CaOptions {
+  readonly commonName: string
+  readonly validity: Validity
+  /** PEM of the key to certify; a fresh one when left out. */
+  readonly keyPem?: string
+}
+
+const OID = {
+  ecdsaWithSha256: "1.2.840.10045.4.3.2",
+  ed25519: "1.3.101.112",
+  commonName: "2.5.4.3",
+  organization: "2.5.4.10",
+  subjectKeyId: "2.5.29.14",
+  keyUsage: "2.5.29.15",
+  subjectAltName: "2.5.29.17",
+  basicConstraints: "2.5.29.19",
+  authorityKeyId: "2.5.29.35",
+  extendedKeyUsage: "2.5.29.37",
+  server: "1.3.6.1.5.5.7.3.1",
+  client: "1.3.6.1.5.5.7.3.2",
+} as const
+
+/** A new P-256 private key as PKCS #8 PEM. Takes microseconds. */
+export function newPrivateKey(): string {
+  return generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString()
+}
+
+/** An Ed25519 private key that follows from `random` alone, as PKCS #8 PEM. What it signs repeats to the byte, which ECDSA with its random numbers does not: for
+ *  clusters on virtual time, whose history holds the authority's certificate. Not for TLS, where few clients know Ed25519. */
+export function seededPrivateKey(random: Random): string {
+  // PKCS #8 (RFC 8410, 7): version, algorithm, and the 32 bytes of the seed in an octet string in an octet string.
+  const der = sequence(integer(Buffer.from([0])), sequence(oid(OID.ed25519)), octetString(octetString(random.bytes(32))))
+  return toPem("PRIVATE KEY", der)
+}
+
+/** A self-signed authority. */
+export function createCa({ commonName, validity, keyPem = newPrivateKey() }: CaOptions): CertificatePair {
+  const subject = { commonName, organizations: [] }
+  const key = createPrivateKey(keyPem)
+  const spki = publicKeyDer(key)
+  const extensions = [
+    // digitalSignature, keyEncipherment, keyCertSign: bits 0, 2 and 5
+    extension(OID.keyUsage, bitString(Buffer.from([0b10100100]), 2), true),
+    extension(OID.basicConstraints, sequence(boolean(true)), true),
+    extension(OID.subjectKeyId, octetString(keyIdentifier(spki))),
+  ]
+  return { certPem: signed({ subject: name(subject), issuer: name(subject), spki, validity, extensions, signer: key }), keyPem }
+}
+
+/** A certificate for a server, a client or both, signed by `ca`. Its life never exceeds the authority's.
+ *  Throws TypeError when an entry of `ipAddresses` is no IP address. */
+export function issueCertificate(ca: CertificatePair, options: LeafOptions): CertificatePair {
+  const { subject, usages, dnsNames = [], ipAddresses = [], keyPem = newPrivateKey() } = options
+  const authority = new X509Certificate(ca.certPem)
+  const spki = publicKeyDer(createPrivateKey(keyPem))
+  const authorityEnd = new Date(authority.validTo)
+  const notAfter = options.validity.notAfter < authorityEnd ? options.validity.notAfter : authorityEnd
+  const extensions = [
+    // digitalSignature, keyEncipherment: bits 0 and 2
+    extension(OID.keyUsage, bitString(Buffer.from([0b10100000]), 5), true),
+    extension(OID.extendedKeyUsage, sequence(...usages.map((usage) => oid(OID[usage])))),
+    extension(OID.basicConstraints, sequence(), true),
+    extension(OID.authorityKeyId, sequence(implicit(0, keyIdentifier(publicKeyDer(authority.publicKey))))),
+  ]
+  const names = [...dnsNames.map((dns) => implicit(2, Buffer.from(dns, "ascii"))), ...ipAddresses.map((ip) => implicit(7, addressBytes(ip)))]
+  if (names.length > 0) extensions.push(extension(OID.subjectAltName, sequence(...names)))
+  const certPem = signed({
+    subject: name(subject),
+    issuer: subjectDer(authority),
+    spki,
+    validity: { notBefore: options.validity.notBefore, notAfter },
+    extensions,
+    signer: createPrivateKey(ca.keyPem),
+  })
+  return { certPem, keyPem }
+}
+
+/** Whether `keyPem` is the private key of `certPem`. False when either cannot be read. */
+export function belongTogether({ certPem, keyPem }: CertificatePair): boolean {
+  try {
+    return new X509Certificate(certPem).checkPrivateKey(createPrivateKey(keyPem))
+  } catch {
+    return false
+  }
+}
+
+interface ToBeSigned {
+  subject: Buffer
+  issuer: Buffer
+  spki: Buffer
+  validity: Validity
+  extensions: Buffer[]
+  signer: KeyObject
+}
+
+function signed({ subject, issuer, spki, validity, extensions, signer }: ToBeSigned): string {
+  // An Ed25519 key brings its own digest.
+  const [algorithmId, digest] = signer.asymmetricKeyType === "ed25519" ? ([OID.ed25519, null] as const) : ([OID.ecdsaWithSha256, "sha256"] as const)
+  const algorithm = sequence(oid(algorithmId))
+  const life = sequence(time(validity.notBefore), time(validity.notAfter))
+  // A digest of what is certified is as unique as a random number and needs no source of chance. 16 bytes with the top bit clear: positive.
+  const serial = createHash("sha256").update(spki).update(subject).update(life).update(Buffer.concat(extensions)).digest().subarray(0, 16)
+  serial[0] = (serial[0]! & 0x7f) | 0x40
+  const toBeSigned = sequence(
+    explicit(0, integer(Buffer.from([2]))), // version 3
+    integer(serial),
+    algorithm,
+    issuer,
+    life,
+    subject,
+    spki,
+    explicit(3, sequence(...extensions)),
+  )
+  return toPem("CERTIFICATE", sequence(toBeSigned, algorithm, bitString(sign(digest, toBeSigned, signer))))
+}
+
+/** `O` before `CN`, as Go writes them. */
+function name({ commonName, organizations }: Subject): Buffer {
+  const attribute = (type: string, value: string) => sequence(oid(type), utf8String(value))
+  const parts = organizations.length > 0 ? [set(...sorted(organizations.map((o) => attribute(OID.organization, o))))] : []
+  return sequence(...parts, set(attribute(OID.commonName, commonName)))
+}
+
+/** DER wants the members of a SET OF in the order of their bytes. */
+const sorted = (members: Buffer[]): Buffer[] => members.sort(Buffer.compare)
+
+const extension = (id: string, value: Buffer, critical = false): Buffer =>
+  critical ? sequence(oid(id), boolean(true), octetString(value)) : sequence(oid(id), octetString(value))
+
+const publicKeyDer = (key: KeyObject): Buffer =>
+  (key.type === "private" ? createPublicKey(key) : key).export({ type: "spki", format: "der" })
+
+/** RFC 5280 4.2.1.2 (1) with the whole SubjectPublicKeyInfo: any digest of the key will do, so long as authority and leaf agree. */
+const keyIdentifier = (spki: Buffer): Buffer => createHash("sha1").update(spki).digest()
+
+function toPem(label: string, der: Buffer): string {
+  const lines = der.toString("base64").match(/.{1,64}/g) ?? []
+  return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`
+}

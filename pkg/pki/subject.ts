@@ -1,0 +1,45 @@
+/** Reading the subject of a certificate from its bytes. `X509Certificate.subject` is text for people: it escapes, and runs several organizations
+ *  together; who may do what hangs on these names, so they are read exactly. */
+import { X509Certificate } from "node:crypto"
+import { type DerValue, oid, readAll, sequence, TAG } from "./der.ts"
+
+/** Who a certificate speaks for. As a client: `commonName` is the user, `organizations` are the groups. */
+export interface Subject {
+  readonly commonName: string
+  readonly organizations: readonly string[]
+}
+
+const COMMON_NAME = oid("2.5.4.3")
+const ORGANIZATION = oid("2.5.4.10")
+
+/** The subject of a certificate given as DER or PEM. Throws when it cannot be read. */
+export function subjectOf(certificate: Buffer | string): Subject {
+  let commonName = ""
+  const organizations: string[] = []
+  for (const rdn of readAll(subjectField(new X509Certificate(certificate)).content)) {
+    for (const attribute of readAll(rdn.content)) {
+      const [type, value] = readAll(attribute.content)
+      if (type === undefined || value === undefined) continue
+      if (COMMON_NAME.subarray(2).equals(type.content)) commonName = text(value)
+      if (ORGANIZATION.subarray(2).equals(type.content)) organizations.push(text(value))
+    }
+  }
+  return { commonName, organizations }
+}
+
+/** The subject as it stands in the certificate: what a certificate signed by it must name as its issuer, byte for byte. */
+export const subjectDer = (certificate: X509Certificate): Buffer => sequence(subjectField(certificate).content)
+
+function subjectField(certificate: X509Certificate): DerValue {
+  const [whole] = readAll(certificate.raw)
+  const [toBeSigned] = readAll(whole!.content)
+  const fields = readAll(toBeSigned!.content)
+  // The explicit version [0] is left out of version 1 certificates; then serial, algorithm, issuer, validity, subject.
+  const first = fields[0]?.tag === 0xa0 ? 1 : 0
+  return fields[first + 4]!
+}
+
+function text({ tag, content }: DerValue): string {
+  if (tag === TAG.bmpString) return Buffer.from(content).swap16().toString("utf16le")
+  return tag === TAG.utf8String ? content.toString("utf8") : content.toString("latin1")
+}

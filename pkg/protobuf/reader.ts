@@ -1,0 +1,222 @@
+import { Buffer } from "node:buffer"
+import { WIRE } from "./writer.ts"
+
+/** The bytes are no protobuf message: cut short, a varint of more than ten bytes, an unknown wire type, or nested too deep. */
+export class ProtobufError extends Error {
+  override readonly name = "ProtobufError"
+}
+
+const TWO_32 = 4294967296
+/** Protobuf's own default recursion limit: a few bytes must not be able to exhaust the stack. */
+const MAX_DEPTH = 100
+
+/**
+ * Reads proto3 wire data. The caller loops `while (reader.more())`, reads a tag and then the value, or skips it:
+ *
+ *     while (reader.more()) {
+ *       const tag = reader.tag()
+ *       if (tag >>> 3 === 1) name = reader.string()
+ *       else reader.skip(tag & 7)
+ *     }
+ *
+ * Invariant: `#pos <= #end` after every call that did not throw. Reading a varint may step over `#end` before that is noticed,
+ * never over the limits of memory, since a typed array answers `undefined` there.
+ */
+export class Reader {
+  readonly #buf: Buffer
+  #pos = 0
+  /** Where the innermost open part ends. */
+  #end: number
+  #depth = 0
+  /** The two halves of the 64-bit varint read last. */
+  #low = 0
+  #high = 0
+
+  constructor(data: Uint8Array) {
+    this.#buf = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+    this.#end = data.byteLength
+  }
+
+  /** Whether the open part (or the whole) has bytes left. */
+  more(): boolean {
+    return this.#pos < this.#end
+  }
+
+  /** Field number shifted left by three, or'ed with the wire type. */
+  tag(): number {
+    const tag = this.uint32()
+    if (tag >>> 3 === 0) throw new ProtobufError(`Cannot read message: field number 0 at byte ${this.#pos}`)
+    return tag
+  }
+
+  uint32(): number {
+    const first = this.#buf[this.#pos]
+    if (first !== undefined && first < 128 && this.#pos < this.#end) {
+      this.#pos++
+      return first
+    }
+    this.#varint64()
+    return this.#low >>> 0
+  }
+
+  int32(): number {
+    return this.uint32() | 0
+  }
+
+  sint32(): number {
+    const value = this.uint32()
+    return (value >>> 1) ^ -(value & 1)
+  }
+
+  bool(): boolean {
+    this.#varint64()
+    return (this.#low | this.#high) !== 0
+  }
+
+  /** As a number: exact within ±2^53, rounded beyond. */
+  int64(): number {
+    this.#varint64()
+    return (this.#high | 0) * TWO_32 + (this.#low >>> 0)
+  }
+
+  /** As a number: exact up to 2^53, rounded beyond. */
+  uint64(): number {
+    this.#varint64()
+    return (this.#high >>> 0) * TWO_32 + (this.#low >>> 0)
+  }
+
+  int64Exact(): bigint {
+    return BigInt.asIntN(64, this.uint64Exact())
+  }
+
+  uint64Exact(): bigint {
+    this.#varint64()
+    return (BigInt(this.#high >>> 0) << 32n) | BigInt(this.#low >>> 0)
+  }
+
+  /** As a number: exact within ±2^53, rounded beyond. */
+  sint64(): number {
+    const value = this.uint64Exact()
+    return Number((value >> 1n) ^ -(value & 1n))
+  }
+
+  fixed32(): number {
+    return this.#buf.readUInt32LE(this.#advance(4))
+  }
+
+  sfixed32(): number {
+    return this.#buf.readInt32LE(this.#advance(4))
+  }
+
+  fixed64(): bigint {
+    return this.#buf.readBigUInt64LE(this.#advance(8))
+  }
+
+  float(): number {
+    return this.#buf.readFloatLE(this.#advance(4))
+  }
+
+  double(): number {
+    return this.#buf.readDoubleLE(this.#advance(8))
+  }
+
+  /** Bytes that are no UTF-8 become U+FFFD, as Go's generated code lets them pass. */
+  string(): string {
+    const size = this.uint32()
+    const start = this.#advance(size)
+    // Under some nine characters a loop beats the call into the runtime.
+    if (size <= 8) {
+      let text = ""
+      for (let i = start; i < start + size; i++) {
+        const code = this.#buf[i]!
+        if (code > 127) return this.#buf.toString("utf8", start, start + size)
+        text += String.fromCharCode(code)
+      }
+      return text
+    }
+    return this.#buf.toString("utf8", start, start + size)
+  }
+
+  /** A view on the data read from, not a copy. */
+  bytes(): Uint8Array {
+    const size = this.uint32()
+    const start = this.#advance(size)
+    return new Uint8Array(this.#buf.buffer, this.#buf.byteOffset + start, size)
+  }
+
+  /** Enters a length-delimited part; `more` then speaks of that part. Returns what `leave` needs to come back. */
+  enter(): number {
+    const size = this.uint32()
+    const outer = this.#end
+    if (size > outer - this.#pos) throw this.#truncated()
+    if (++this.#depth > MAX_DEPTH) throw new ProtobufError(`Cannot read message: nested deeper than ${MAX_DEPTH} levels`)
+    this.#end = this.#pos + size
+    return outer
+  }
+
+  /** Leaves the part entered last, skipping what is left of it. */
+  leave(outer: number): void {
+    this.#pos = this.#end
+    this.#end = outer
+    this.#depth--
+  }
+
+  /** Steps over a value of the given wire type: a field the caller does not know. Groups are skipped with all they hold. */
+  skip(wire: number): void {
+    if (wire === WIRE.varint) this.#varint64()
+    else if (wire === WIRE.fixed64) this.#advance(8)
+    else if (wire === WIRE.bytes) this.#advance(this.uint32())
+    else if (wire === WIRE.fixed32) this.#advance(4)
+    else if (wire === GROUP_START) this.#skipGroup()
+    else throw new ProtobufError(`Cannot read message: unknown wire type ${wire} at byte ${this.#pos}`)
+  }
+
+  #skipGroup(): void {
+    let open = 1
+    while (open > 0) {
+      const wire = this.tag() & 7
+      if (wire === GROUP_START) open++
+      else if (wire === GROUP_END) open--
+      else this.skip(wire)
+    }
+  }
+
+  #advance(size: number): number {
+    const start = this.#pos
+    if (size > this.#end - start) throw this.#truncated()
+    this.#pos = start + size
+    return start
+  }
+
+  #varint64(): void {
+    const buf = this.#buf
+    let pos = this.#pos
+    let low = 0
+    let high = 0
+    for (let shift = 0; shift < 70; shift += 7) {
+      const byte = buf[pos++]
+      if (byte === undefined) throw this.#truncated()
+      const bits = byte & 127
+      if (shift < 28) low |= bits << shift
+      else if (shift === 28) {
+        low |= bits << 28
+        high = bits >>> 4
+      } else high |= bits << (shift - 32) // of the tenth byte only the lowest bit fits; the rest falls off, as it should
+      if (byte < 128) {
+        if (pos > this.#end) throw this.#truncated()
+        this.#pos = pos
+        this.#low = low
+        this.#high = high
+        return
+      }
+    }
+    throw new ProtobufError(`Cannot read message: varint of more than ten bytes at byte ${this.#pos}`)
+  }
+
+  #truncated(): ProtobufError {
+    return new ProtobufError(`Cannot read message: it ends early, at byte ${this.#pos} of ${this.#end}`)
+  }
+}
+
+const GROUP_START = 3
+const GROUP_END = 4

@@ -1,0 +1,34 @@
+import { dlopen, FFIType } from "bun:ffi"
+
+/** Sources: bits/socket.h, linux/un.h. */
+const AF_UNIX = 1
+const SOCK_DGRAM_CLOEXEC = 2 | 0o2000000
+const MSG_NOSIGNAL = 0x4000
+const MAX_PATH = 108
+
+/**
+ * Sends one datagram to a unix socket, as service managers are told of a service's state (sd_notify(3)). Node has no unix datagrams, hence the call
+ * of the C library. A path that starts with `@` is in the abstract namespace. @throws Error when it cannot be sent
+ */
+export function sendUnixDatagram(path: string, text: string): void {
+  const libc = dlopen("libc.so.6", {
+    socket: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+    sendto: { args: [FFIType.i32, FFIType.ptr, FFIType.u64, FFIType.i32, FFIType.ptr, FFIType.u32], returns: FFIType.i64 },
+    close: { args: [FFIType.i32], returns: FFIType.i32 },
+  })
+  try {
+    const name = Buffer.from(path.startsWith("@") ? `\0${path.slice(1)}` : path)
+    if (name.length >= MAX_PATH) throw new Error(`Cannot send to ${path}: the path is longer than ${MAX_PATH - 1} bytes`)
+    const address = Buffer.alloc(2 + name.length + (path.startsWith("@") ? 0 : 1))
+    address.writeUInt16LE(AF_UNIX) // every platform of ours is little endian
+    name.copy(address, 2)
+    const body = Buffer.from(text)
+    const socket = libc.symbols.socket(AF_UNIX, SOCK_DGRAM_CLOEXEC, 0)
+    if (socket < 0) throw new Error(`Cannot send to ${path}: no socket`)
+    const sent = Number(libc.symbols.sendto(socket, body, body.length, MSG_NOSIGNAL, address, address.length))
+    libc.symbols.close(socket)
+    if (sent !== body.length) throw new Error(`Cannot send to ${path}: nobody listens there`)
+  } finally {
+    libc.close()
+  }
+}

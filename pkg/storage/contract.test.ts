@@ -1,0 +1,165 @@
+import { afterAll, describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { KubeObject } from "../apimachinery/resource.ts"
+import { seededRandom } from "../clock/random.ts"
+import { realClock } from "../clock/real.ts"
+import { MemoryStorage } from "./memory.ts"
+import { SqliteStorage } from "./sqlite.ts"
+import { StorageError, type Storage, type StorageEvent, type Write } from "./storage.ts"
+
+const directory = mkdtempSync(join(tmpdir(), "k3ts-storage-"))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+let files = 0
+const stores: Record<string, () => Storage> = {
+  memory: () => new MemoryStorage({ clock: realClock, frozen: true }),
+  sqlite: () => new SqliteStorage({ clock: realClock, frozen: true, file: join(directory, `${files++}.db`) }),
+}
+
+const object = (name: string, data: unknown = 1): KubeObject & { data: unknown } => ({ apiVersion: "v1", kind: "Thing", metadata: { name }, data })
+const put = (key: string, value: KubeObject | null, expected?: number): Write => ({ key, object: value, expected, time: 1000, author: "tester" })
+const codeOf = async (promise: Promise<unknown>): Promise<string> =>
+  promise.then(() => "ok", (err: unknown) => (err instanceof StorageError ? err.code : String(err)))
+const parsed = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(bytes))
+
+describe.each(Object.keys(stores))("%s store", (kind) => {
+  const open = stores[kind]!
+
+  test("gives each write the next revision and the object its resourceVersion", async () => {
+    const store = open()
+    const a = await store.write(put("/a/1", object("1"), 0))
+    const b = await store.write(put("/a/2", object("2"), 0))
+    expect([a.revision, b.revision, store.revision]).toEqual([1, 2, 2])
+    expect(a.object.metadata.resourceVersion).toBe("1")
+    expect(store.get("/a/2")).toBe(b)
+    expect(parsed(b.json)).toEqual({ ...object("2"), metadata: { name: "2", resourceVersion: "2" } })
+    store.close()
+  })
+
+  test("refuses a write whose expectation does not hold, and says what is there", async () => {
+    const store = open()
+    await store.write(put("/a/1", object("1"), 0))
+    expect(await codeOf(store.write(put("/a/1", object("1"), 0)))).toBe("exists")
+    expect(await codeOf(store.write(put("/a/1", object("1"), 7)))).toBe("conflict")
+    expect(await codeOf(store.write(put("/a/2", object("2"), 7)))).toBe("missing")
+    expect(await codeOf(store.write(put("/a/2", null)))).toBe("missing")
+    const refused = await store.write(put("/a/1", object("1"), 7)).catch((err: unknown) => err)
+    expect((refused as StorageError).current?.revision).toBe(1)
+    expect(store.revision).toBe(1)
+    store.close()
+  })
+
+  test("checks a write against earlier ones of the same turn, which readers do not see yet", async () => {
+    const store = open()
+    const first = store.write(put("/a/1", object("1"), 0))
+    const second = store.write(put("/a/1", object("1"), 0))
+    const third = store.write(put("/a/1", object("1", 2), 1))
+    expect(store.get("/a/1")).toBeUndefined()
+    expect(await Promise.all([codeOf(first), codeOf(second), codeOf(third)])).toEqual(["ok", "exists", "ok"])
+    expect(store.get("/a/1")?.revision).toBe(2)
+    store.close()
+  })
+
+  test("does all writes of writeAll or none", async () => {
+    const store = open()
+    await store.write(put("/a/1", object("1"), 0))
+    expect(await codeOf(store.writeAll([put("/a/2", object("2"), 0), put("/a/1", object("1"), 0)]))).toBe("exists")
+    expect(store.get("/a/2")).toBeUndefined()
+    const both = await store.writeAll([put("/a/2", object("2"), 0), put("/a/1", object("1", 2), 1)])
+    expect(both.map(({ revision }) => revision)).toEqual([2, 3])
+    store.close()
+  })
+
+  test("lists a prefix in the order of the keys", async () => {
+    const store = open()
+    for (const name of ["b/2", "a/1", "b/1", "bb/1", "c/1"]) await store.write(put(`/x/${name}`, object(name), 0))
+    expect(store.list("/x/b/").map(({ key }) => key)).toEqual(["/x/b/1", "/x/b/2"])
+    expect(store.list("/x/").map(({ key }) => key)).toEqual(["/x/a/1", "/x/b/1", "/x/b/2", "/x/bb/1", "/x/c/1"])
+    expect(store.list("/y/")).toEqual([])
+    store.close()
+  })
+
+  test("tells subscribers of commits in order, before the writers go on", async () => {
+    const store = open()
+    const seen: StorageEvent[] = []
+    const stop = store.subscribe((events) => seen.push(...events))
+    await store.write(put("/a/1", object("1"), 0))
+    expect(seen.length).toBe(1)
+    await Promise.all([store.write(put("/a/1", object("1", 2))), store.write(put("/a/1", null))])
+    expect(seen.map(({ type, revision }) => `${type} ${revision}`)).toEqual(["create 1", "update 2", "delete 3"])
+    expect(seen[2]!.stored.object.metadata.resourceVersion).toBe("3")
+    expect(seen[2]!.previous?.revision).toBe(2)
+    stop()
+    await store.write(put("/a/2", object("2")))
+    expect(seen.length).toBe(3)
+    store.close()
+  })
+
+  test("gives the log after a revision, and says when it is compacted", async () => {
+    const store = open()
+    await store.write(put("/a/1", object("1"), 0))
+    await store.write(put("/b/1", object("1"), 0))
+    await store.write(put("/a/1", object("1", 2)))
+    expect(store.since(1, "/a/").map(({ revision }) => revision)).toEqual([3])
+    expect(store.since(0).map(({ revision }) => revision)).toEqual([1, 2, 3])
+    expect(store.since(3)).toEqual([])
+    expect(store.history("/a/1").map(({ type }) => type)).toEqual(["create", "update"])
+    store.compact(2)
+    expect(store.compactedRevision).toBe(2)
+    expect(() => store.since(1)).toThrow("compacted")
+    expect(store.since(2).map(({ revision }) => revision)).toEqual([3])
+    expect(store.get("/b/1")?.revision).toBe(2)
+    store.close()
+  })
+
+  test("freezes objects deeply when asked", async () => {
+    const store = open()
+    const { object: stored } = await store.write(put("/a/1", object("1", { inner: [1] }), 0))
+    expect(() => ((stored as unknown as { data: { inner: number[] } }).data.inner[0] = 2)).toThrow()
+    store.close()
+  })
+
+  test("behaves as a plain map with a log does, whatever the history", async () => {
+    // given a model and random writes, several a turn
+    const random = seededRandom(7)
+    const store = open()
+    const model = new Map<string, number>()
+    let revision = 0
+    const log: string[] = []
+    const seen: string[] = []
+    store.subscribe((events) => seen.push(...events.map(({ type, key, revision }) => `${type} ${key} ${revision}`)))
+    for (let turn = 0; turn < 150; turn++) {
+      const outcomes: Promise<string>[] = []
+      const expectations: string[] = []
+      for (let i = 0; i < 1 + random.next() * 6; i++) {
+        const key = `/k/${Math.floor(random.next() * 12)}`
+        const current = model.get(key)
+        const dice = random.next()
+        const remove = random.next() < 0.3
+        const expected = dice < 0.3 ? 0 : dice < 0.7 ? current : dice < 0.9 ? (current ?? 0) + 1 : undefined
+        outcomes.push(codeOf(store.write(put(key, remove ? null : object(key, turn), expected))))
+        const refusal =
+          expected === 0 ? (current === undefined ? (remove ? "missing" : undefined) : "exists")
+          : current === undefined ? (expected !== undefined || remove ? "missing" : undefined)
+          : expected !== undefined && expected !== current ? "conflict" : undefined
+        expectations.push(refusal ?? "ok")
+        if (refusal !== undefined) continue
+        revision++
+        log.push(`${remove ? "delete" : current === undefined ? "create" : "update"} ${key} ${revision}`)
+        if (remove) model.delete(key)
+        else model.set(key, revision)
+      }
+      // when they have been committed
+      expect(await Promise.all(outcomes)).toEqual(expectations)
+      // then store and model agree
+      expect(store.list("/k/").map(({ key, revision }) => [key, revision])).toEqual([...model].sort(([a], [b]) => (a < b ? -1 : 1)))
+      if (turn === 75) store.compact(Math.floor(revision / 2))
+    }
+    expect(seen).toEqual(log)
+    const from = store.compactedRevision
+    expect(store.since(from).map(({ type, key, revision }) => `${type} ${key} ${revision}`)).toEqual(log.slice(from))
+    store.close()
+  })
+})

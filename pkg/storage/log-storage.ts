@@ -1,0 +1,205 @@
+/**
+ * What every store shares: checking and numbering writes, group commit, the live view, the recent events, and telling subscribers.
+ * A store on a medium adds `persist` and where older events are found.
+ *
+ * Invariants
+ *  1. `stage` has no await: check, numbering and joining the batch are one step, so no two writes interleave.
+ *  2. Between `stage` and the commit a write is seen by later writes (in `#pending`) and by nobody else: readers and watchers see commits only.
+ *  3. `#flush` has no await either. Subscribers hear of a commit before the promises of its writes resolve, so who awaits a write finds it in every cache.
+ *  4. After a failed commit `#pending` is empty and the numbering goes back to the last commit.
+ */
+import type { KubeObject } from "../apimachinery/resource.ts"
+import type { Clock } from "../clock/clock.ts"
+import { SortedKeys } from "./sorted-keys.ts"
+import { StoredObject } from "./stored-object.ts"
+import { StorageError, type Storage, type StorageEvent, type Stored, type Write } from "./storage.ts"
+
+export interface LogStorageOptions {
+  readonly clock: Clock
+  /** Freezes every object deeply, so that changing a shared one throws. For tests. */
+  readonly frozen?: boolean
+}
+
+/** A write that has its revision and waits for its commit. */
+export interface StagedWrite {
+  readonly event: StorageEvent
+  readonly highChurn: boolean
+}
+
+interface Waiting {
+  readonly writes: readonly StagedWrite[]
+  resolve(stored: readonly Stored[]): void
+  reject(err: unknown): void
+}
+
+export abstract class LogStorage implements Storage {
+  protected readonly clock: Clock
+  protected readonly frozen: boolean
+  protected readonly live = new SortedKeys<Stored>()
+  /** The newest events, oldest first, without gaps up to `revision`. */
+  protected recent: StorageEvent[] = []
+  #revision = 0
+  #compacted = 0
+  #next = 1
+  #batch: Waiting[] = []
+  readonly #pending = new Map<string, Stored | undefined>()
+  readonly #listeners = new Set<(events: readonly StorageEvent[]) => void>()
+  #closed = false
+
+  constructor({ clock, frozen = false }: LogStorageOptions) {
+    this.clock = clock
+    this.frozen = frozen
+  }
+
+  get revision(): number {
+    return this.#revision
+  }
+  get compactedRevision(): number {
+    return this.#compacted
+  }
+
+  get(key: string): Stored | undefined {
+    return this.live.get(key)
+  }
+  list(prefix: string): readonly Stored[] {
+    return this.live.startingWith(prefix)
+  }
+
+  async write(write: Write): Promise<Stored> {
+    const [stored] = await this.#enqueue([write])
+    return stored!
+  }
+  async writeAll(writes: readonly Write[]): Promise<readonly Stored[]> {
+    return writes.length === 0 ? [] : await this.#enqueue(writes)
+  }
+
+  since(revision: number, prefix = ""): readonly StorageEvent[] {
+    if (revision < this.#compacted)
+      throw new StorageError("compacted", `Cannot read the log after revision ${revision}: revisions up to ${this.#compacted} have been compacted`)
+    const events = revision < this.#recentAfter() ? this.eventsAfter(revision, prefix) : this.recent.slice(this.#recentIndex(revision))
+    return prefix === "" ? events : events.filter((event) => event.key.startsWith(prefix))
+  }
+
+  subscribe(listener: (events: readonly StorageEvent[]) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  compact(revision: number): void {
+    const upTo = Math.min(revision, this.#revision)
+    if (upTo <= this.#compacted) return
+    this.#compacted = upTo
+    this.dropUpTo(upTo)
+  }
+
+  close(): void {
+    if (this.#closed) return
+    if (this.#batch.length > 0) this.#flush()
+    this.#closed = true
+    this.#listeners.clear()
+    this.closeMedium()
+  }
+
+  abstract history(key: string): readonly StorageEvent[]
+  /** Makes the writes durable, all or none. Throws StorageError when it cannot. */
+  protected abstract persist(writes: readonly StagedWrite[]): void
+  /** Events after `revision` when `recent` no longer has them all. */
+  protected abstract eventsAfter(revision: number, prefix: string): readonly StorageEvent[]
+  /** Drops events up to `revision` that are superseded. */
+  protected abstract dropUpTo(revision: number): void
+  protected abstract closeMedium(): void
+
+  /** Sets the state found on the medium when it was opened. */
+  protected restore(objects: Iterable<Stored>, revision: number, compacted: number): void {
+    for (const stored of objects) this.live.set(stored)
+    this.#revision = revision
+    this.#compacted = compacted
+    this.#next = revision + 1
+  }
+
+  #enqueue(writes: readonly Write[]): Promise<readonly Stored[]> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) throw new StorageError("locked", "Cannot write: the store has been closed")
+      const staged = this.#stage(writes)
+      if (this.#batch.push({ writes: staged, resolve, reject }) === 1) this.clock.afterTurn(() => this.#flush())
+    })
+  }
+
+  /** Checks and numbers the writes of one call; throws StorageError, and then none of them is staged. */
+  #stage(writes: readonly Write[]): StagedWrite[] {
+    const before = new Map<string, Stored | undefined | "absent">()
+    const first = this.#next
+    try {
+      return writes.map((write) => {
+        const { key } = write
+        const current = this.#pending.has(key) ? this.#pending.get(key) : this.live.get(key)
+        check(write, current)
+        const revision = this.#next++
+        const stored = this.#storedFrom(write, current, revision)
+        if (!before.has(key)) before.set(key, this.#pending.has(key) ? current : "absent")
+        this.#pending.set(key, write.object === null ? undefined : stored)
+        const type = write.object === null ? "delete" : current === undefined ? "create" : "update"
+        const { time, author, highChurn = false } = write
+        return { event: { type, revision, key, stored, previous: current, time, author }, highChurn }
+      })
+    } catch (err) {
+      this.#next = first
+      for (const [key, stored] of before) {
+        if (stored === "absent") this.#pending.delete(key)
+        else this.#pending.set(key, stored)
+      }
+      throw err
+    }
+  }
+
+  #storedFrom({ key, object }: Write, current: Stored | undefined, revision: number): Stored {
+    const next: KubeObject = object ?? current!.object
+    const numbered = { ...next, metadata: { ...next.metadata, resourceVersion: String(revision) } }
+    return new StoredObject(key, revision, current?.created ?? revision, { object: numbered }, this.frozen)
+  }
+
+  #flush(): void {
+    const batch = this.#batch
+    if (batch.length === 0) return
+    this.#batch = []
+    this.#pending.clear()
+    const writes = batch.length === 1 ? batch[0]!.writes : batch.flatMap(({ writes }) => writes)
+    try {
+      this.persist(writes)
+    } catch (err) {
+      this.#next = this.#revision + 1
+      for (const { reject } of batch) reject(err)
+      return
+    }
+    const events = writes.map(({ event }) => event)
+    for (const event of events) {
+      if (event.type === "delete") this.live.delete(event.key)
+      else this.live.set(event.stored)
+      this.recent.push(event)
+    }
+    this.#revision = events.at(-1)!.revision
+    // Who awaits goes on in a microtask, so after the listeners; and is told even if a listener throws.
+    for (const { writes, resolve } of batch) resolve(writes.map(({ event }) => event.stored))
+    for (const listener of this.#listeners) listener(events)
+  }
+
+  /** Revision after which `recent` has everything. */
+  #recentAfter(): number {
+    return this.recent.length === 0 ? this.#revision : this.recent[0]!.revision - 1
+  }
+  /** Index in `recent` of the first event after `revision`. Revisions in it have no gaps. */
+  #recentIndex(revision: number): number {
+    return Math.max(0, revision - this.#recentAfter())
+  }
+}
+
+function check({ key, object, expected }: Write, current: Stored | undefined): void {
+  const action = object === null ? "delete" : expected === 0 ? "create" : "update"
+  if (current === undefined) {
+    if (object === null || (expected ?? 0) !== 0) throw new StorageError("missing", `Cannot ${action} ${key}: it does not exist`)
+    return
+  }
+  if (expected === 0) throw new StorageError("exists", `Cannot ${action} ${key}: it exists at revision ${current.revision}`, current)
+  if (expected !== undefined && current.revision !== expected)
+    throw new StorageError("conflict", `Cannot ${action} ${key}: expected revision ${expected}, current revision is ${current.revision}`, current)
+}

@@ -1,0 +1,17 @@
+import { LogStorage } from "./log-storage.ts"
+import type { StorageEvent } from "./storage.ts"
+
+/** A store that lives and ends with the process: test clusters. Its whole log is in `recent`. */
+export class MemoryStorage extends LogStorage {
+  history(key: string): readonly StorageEvent[] {
+    return this.recent.filter((event) => event.key === key)
+  }
+  protected persist(): void {}
+  protected eventsAfter(): readonly StorageEvent[] {
+    return this.recent
+  }
+  protected dropUpTo(revision: number): void {
+    this.recent = this.recent.filter((event) => event.revision > revision)
+  }
+  protected closeMedium(): void {}
+}

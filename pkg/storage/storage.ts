@@ -1,0 +1,79 @@
+import type { KubeObject } from "../apimachinery/resource.ts"
+
+/**
+ * The log of revisions under every object. One writer, one rising number (the resourceVersion), group commit:
+ *  1. `write` checks and takes its revision at once, without an await; so no two writes interleave.
+ *  2. Writes of one turn of the event loop are committed together; the promise resolves after the commit: what is acknowledged is durable.
+ *  3. Events reach subscribers after their commit and in rising order.
+ *  4. When a commit fails, none of its writes has happened; their promises reject and the next write sees the state before.
+ * Everything live is held in memory too, so reads never touch the disk. Stored objects are deeply frozen in tests and never changed.
+ */
+export interface Storage {
+  /** The newest committed revision. */
+  readonly revision: number
+  /** Events up to and including this revision may be gone from the log. */
+  readonly compactedRevision: number
+  get(key: string): Stored | undefined
+  /** Live objects whose key starts with `prefix`, in key order. */
+  list(prefix: string): readonly Stored[]
+  write(write: Write): Promise<Stored>
+  /** Several writes that happen together or not at all. */
+  writeAll(writes: readonly Write[]): Promise<readonly Stored[]>
+  /** The log after `revision`, oldest first; throws StorageError "compacted" when part of it is gone. */
+  since(revision: number, prefix?: string): readonly StorageEvent[]
+  /** Every kept revision of one object, oldest first. */
+  history(key: string): readonly StorageEvent[]
+  subscribe(listener: (events: readonly StorageEvent[]) => void): () => void
+  /** Drops what is older than `revision` and superseded. */
+  compact(revision: number): void
+  close(): void
+}
+
+/** A live object and its JSON, which is made at most once, whoever asks. */
+export interface Stored {
+  readonly key: string
+  readonly object: KubeObject
+  readonly revision: number
+  /** Revision at which the object was created. */
+  readonly created: number
+  /** UTF-8 JSON of `object`. */
+  readonly json: Uint8Array
+}
+
+export interface Write {
+  readonly key: string
+  /** What to store; its metadata.resourceVersion is set to the new revision by the store. Null deletes. */
+  readonly object: KubeObject | null
+  /** Revision the key must be at; 0: it must not exist; undefined: whatever is there. */
+  readonly expected: number | undefined
+  /** Milliseconds since the epoch, for the history. */
+  readonly time: number
+  /** User name of who wrote it, for the history. */
+  readonly author: string
+  /** Only the newest revision is kept (Lease, Event). */
+  readonly highChurn?: boolean
+}
+
+export interface StorageEvent {
+  readonly type: "create" | "update" | "delete"
+  readonly revision: number
+  readonly key: string
+  /** The object after the event; for a delete the last state, with resourceVersion set to the deleting revision. */
+  readonly stored: Stored
+  readonly previous: Stored | undefined
+  readonly time: number
+  readonly author: string
+}
+
+/**
+ * exists: `expected` was 0 and the key is there. conflict: another revision is there. missing: a key to update or delete is not there.
+ * compacted: history that was asked for is gone. full, readonly, damaged, locked: the disk or file; nothing was written.
+ */
+export type StorageErrorCode = "exists" | "conflict" | "missing" | "compacted" | "full" | "readonly" | "damaged" | "locked"
+
+export class StorageError extends Error {
+  override readonly name = "StorageError"
+  constructor(readonly code: StorageErrorCode, message: string, readonly current?: Stored, options?: ErrorOptions) {
+    super(message, options)
+  }
+}

@@ -1,0 +1,104 @@
+/** The client of an upgrade: dialling a container runtime's streaming server or another kubelet. SPDY only: all of them serve it, and its half closes carry the
+ *  end of stdin, which WebSocket v4 cannot. Source: apimachinery/pkg/util/httpstream/spdy/roundtripper.go. */
+import { connect as connectTcp, type Socket } from "node:net"
+import { connect as connectTls } from "node:tls"
+
+export interface DialOptions {
+  /** `http:` or `https:`; host, port, path and query are used. What the CRI's Exec, Attach and PortForward answer. */
+  readonly url: string
+  /** Connect here instead of to the URL's host: the path of a unix socket. */
+  readonly socketPath?: string
+  readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string }
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+export interface Upgraded {
+  readonly socket: Socket
+  /** What came behind the answer. */
+  readonly head: Buffer
+  readonly protocol: string
+}
+
+/** The other side answered, but did not upgrade. */
+export class UpgradeRefused extends Error {
+  override readonly name = "UpgradeRefused"
+  constructor(
+    readonly status: number,
+    /** What it said, often a Status or a line of text. */
+    readonly body: string,
+  ) {
+    super(`unable to upgrade connection: the server answered ${status}: ${body.trim()}`)
+  }
+}
+
+const MAX_HEAD = 64 * 1024
+const MAX_BODY = 64 * 1024
+
+/** Asks `url` to speak SPDY with one of `protocols`, best first. Rejects with UpgradeRefused, or with the socket's error. */
+export async function dialSpdy({ url, socketPath, tls, headers = {}, signal }: DialOptions, protocols: readonly string[]): Promise<Upgraded> {
+  signal?.throwIfAborted()
+  const { protocol: scheme, hostname, host, port, pathname, search } = new URL(url)
+  const secure = scheme === "https:"
+  const target = socketPath === undefined ? { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)) } : { path: socketPath }
+  const socket: Socket = secure ? connectTls({ ...target, ...tls, ALPNProtocols: ["http/1.1"] }) : connectTcp(target)
+  socket.setNoDelay(true)
+  const onAbort = () => socket.destroy(signal?.reason as Error)
+  signal?.addEventListener("abort", onAbort, { once: true })
+  try {
+    const sent = { Host: host, ...headers, Connection: "Upgrade", Upgrade: "SPDY/3.1", "Content-Length": "0" }
+    const lines = Object.entries(sent).map(([name, value]) => `${name}: ${value}\r\n`)
+    const offers = protocols.map((name) => `X-Stream-Protocol-Version: ${name}\r\n`)
+    socket.write(`POST ${pathname}${search} HTTP/1.1\r\n${lines.join("")}${offers.join("")}\r\n`)
+    return await readAnswer(socket, protocols.at(-1) ?? "")
+  } catch (err) {
+    socket.destroy()
+    throw err
+  } finally {
+    signal?.removeEventListener("abort", onAbort)
+  }
+}
+
+function readAnswer(socket: Socket, oldest: string): Promise<Upgraded> {
+  return new Promise((resolve, reject) => {
+    let bytes: Buffer = Buffer.alloc(0)
+    let answer: { status: number; headers: Map<string, string>; bodyAt: number } | undefined
+
+    const finish = (settle: () => void) => {
+      socket.off("data", onData)
+      socket.off("end", onEnd)
+      socket.off("error", onError)
+      socket.off("close", onEnd)
+      settle()
+    }
+    const refused = () => finish(() => reject(new UpgradeRefused(answer!.status, bytes.toString("utf8", answer!.bodyAt))))
+    const onError = (err: Error) => finish(() => reject(err))
+    const onEnd = () => (answer === undefined ? finish(() => reject(new Error("unable to upgrade connection: the server closed it without an answer"))) : refused())
+    const onData = (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk])
+      answer ??= parseHead(bytes)
+      if (answer === undefined) {
+        if (bytes.length > MAX_HEAD) onError(new Error("unable to upgrade connection: the server's answer has no end"))
+        return
+      }
+      const { status, headers, bodyAt } = answer
+      if (status === 101) {
+        // Paused, so that nothing is lost before its owner listens.
+        socket.pause()
+        finish(() => resolve({ socket, head: bytes.subarray(bodyAt), protocol: headers.get("x-stream-protocol-version") ?? oldest }))
+      } else if (bytes.length - bodyAt >= Math.min(Number(headers.get("content-length") ?? Infinity), MAX_BODY)) refused()
+    }
+    socket.on("data", onData)
+    socket.on("end", onEnd)
+    socket.on("error", onError)
+    socket.on("close", onEnd)
+  })
+}
+
+function parseHead(bytes: Buffer): { status: number; headers: Map<string, string>; bodyAt: number } | undefined {
+  const end = bytes.indexOf("\r\n\r\n")
+  if (end < 0) return undefined
+  const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n")
+  const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(":")).trim().toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]))
+  return { status: Number(first.split(" ")[1]), headers, bodyAt: end + 4 }
+}

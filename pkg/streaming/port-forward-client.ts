@@ -1,0 +1,40 @@
+/** Port forwarding as the client of a container runtime or a kubelet. Source: client-go tools/portforward/portforward.go. */
+import type { Duplex } from "node:stream"
+import { type DialOptions, dialSpdy } from "./dial.ts"
+import { PORT_FORWARD_PROTOCOL } from "./port-forward.ts"
+import { SpdyConnection } from "./spdy/connection.ts"
+
+export interface PortForwardClient {
+  /** Connects to a port of the pod. */
+  open(port: number): {
+    readonly data: Duplex
+    /** What went wrong on the other side, `""` when nothing did. Known when the connection has ended. Never rejects. */
+    readonly error: Promise<string>
+  }
+  readonly closed: Promise<void>
+  close(): void
+}
+
+/** Rejects with UpgradeRefused or the socket's error. */
+export async function connectPortForward(options: DialOptions): Promise<PortForwardClient> {
+  const { socket, head } = await dialSpdy(options, [PORT_FORWARD_PROTOCOL])
+  const connection = new SpdyConnection({ socket, side: "client", head })
+  let requests = 0
+  return {
+    open(port) {
+      const headers = { port: String(port), requestid: String(requests++) }
+      const error = connection.open({ streamtype: "error", ...headers })
+      error.end() // nothing is said on it from this side
+      const data = connection.open({ streamtype: "data", ...headers })
+      return { data, error: readAll(error) }
+    },
+    closed: connection.closed,
+    close: () => connection.destroy(),
+  }
+}
+
+async function readAll(stream: Duplex): Promise<string> {
+  let text = ""
+  for await (const chunk of stream as AsyncIterable<Buffer>) text += chunk.toString("utf8")
+  return text
+}

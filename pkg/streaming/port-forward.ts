@@ -1,0 +1,123 @@
+/** Port forwarding as the server of a client. Sources: k8s.io/kubelet/pkg/cri/streaming/portforward (httpstream.go, websocket.go),
+ *  apiserver/pkg/util/proxy/streamtunnel.go. */
+import { type Duplex, PassThrough, type Writable } from "node:stream"
+import { Queue } from "./queue.ts"
+import { setIdleLimit } from "./remote-command.ts"
+import { SpdyConnection } from "./spdy/connection.ts"
+import type { SpdyStream } from "./spdy/stream.ts"
+import { agreeToSpdy, headerList, isWebSocket, refuseUpgrade, type UpgradeRequest } from "./upgrade.ts"
+import { acceptWebSocket, WebSocketChannels, WebSocketTunnel } from "./websocket.ts"
+
+/** One connection that the client forwards. */
+export interface ForwardedConnection {
+  readonly port: number
+  /** The bytes both ways, each side closed on its own. End it when the target has, destroy it when the target is lost. */
+  readonly data: Duplex
+  /** Write here why the port could not be reached, if so. Clients then drop the whole session. Ends with `data`. */
+  readonly error: Writable
+  /** Resolves when the client has no more use for the connection: what the target still sends is dropped. */
+  readonly gone: Promise<void>
+}
+
+/** The connections of one client in the order they come; the iteration ends when no more can come, `closed` tells when the client has gone. One reader. */
+export interface PortForwardSession extends AsyncIterable<ForwardedConnection> {
+  readonly protocol: string
+  readonly closed: Promise<void>
+  /** Lets open connections finish and takes no more. */
+  close(): void
+}
+
+export const PORT_FORWARD_PROTOCOL = "portforward.k8s.io"
+const TUNNEL_PROTOCOL = `SPDY/3.1+${PORT_FORWARD_PROTOCOL}`
+const CHANNEL_PROTOCOLS = ["v4.channel.k8s.io", "v4.base64.channel.k8s.io"]
+/** A client is cut off after this long without a byte in either direction, as the kubelet's default streaming idle timeout. */
+const IDLE_MS = 4 * 3600 * 1000
+
+/** Upgrades a request for port forwarding. Resolves to undefined when it was refused and answered. */
+export async function acceptPortForward(req: UpgradeRequest, socket: Duplex, head: Buffer): Promise<PortForwardSession | undefined> {
+  if (!isWebSocket(req)) {
+    const protocol = agreeToSpdy(req, socket, [PORT_FORWARD_PROTOCOL])
+    if (protocol === undefined) return undefined
+    setIdleLimit(socket, IDLE_MS)
+    return overSpdy(socket, head, PORT_FORWARD_PROTOCOL)
+  }
+  if (headerList(req.headers["sec-websocket-protocol"]).includes(TUNNEL_PROTOCOL)) {
+    const accepted = await acceptWebSocket(req, socket, head, [TUNNEL_PROTOCOL])
+    return accepted && overSpdy(new WebSocketTunnel(accepted.ws), Buffer.alloc(0), TUNNEL_PROTOCOL)
+  }
+  return overChannels(req, socket, head)
+}
+
+function overSpdy(socket: Duplex, head: Buffer, protocol: string): PortForwardSession {
+  const queue = new Queue<ForwardedConnection>()
+  const pairs = new Map<string, { data?: SpdyStream; error?: SpdyStream }>()
+  const connection = new SpdyConnection({
+    socket,
+    side: "server",
+    head,
+    onStream(stream) {
+      const { streamtype: type, port: portText = "" } = stream.headers
+      const port = Number(portText)
+      if ((type !== "data" && type !== "error") || !/^\d+$/.test(portText) || port < 1 || port > 65535) return false
+      // Clients before 1.3 name no request; theirs come in pairs of neighbouring numbers, the error stream first.
+      const request = stream.headers.requestid ?? String(type === "error" ? stream.id : stream.id - 2)
+      const pair = pairs.get(request) ?? {}
+      if (pair[type] !== undefined) return false
+      pair[type] = stream
+      pairs.set(request, pair)
+      const { data, error } = pair
+      if (data !== undefined && error !== undefined) {
+        pairs.delete(request)
+        queue.push(forwarded(port, data, error, data.gone))
+      }
+      return true
+    },
+  })
+  void connection.closed.then(() => queue.end())
+  return { protocol, closed: connection.closed, close: () => connection.close(), [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator]() }
+}
+
+async function overChannels(req: UpgradeRequest, socket: Duplex, head: Buffer): Promise<PortForwardSession | undefined> {
+  const ports = headerList(new URL(req.url ?? "/", "http://host").searchParams.getAll("ports"))
+  const bad = ports.find((port) => !/^\d+$/.test(port) || Number(port) < 1 || Number(port) > 65535)
+  if (ports.length === 0 || bad !== undefined) {
+    refuseUpgrade(socket, 400, bad === undefined ? 'query parameter "ports" is required' : `unable to parse "${bad}" as a port`)
+    return undefined
+  }
+  const accepted = await acceptWebSocket(req, socket, head, CHANNEL_PROTOCOLS)
+  if (accepted === undefined) return undefined
+  const channels = new WebSocketChannels(accepted.ws, { base64: accepted.protocol.includes("base64"), closeSignal: false })
+  const queue = new Queue<ForwardedConnection>()
+  let open = ports.length
+  for (const [index, text] of ports.entries()) {
+    const port = Number(text)
+    const [data, error] = [channels.channel(index * 2), channels.channel(index * 2 + 1)]
+    // Each channel begins with its port, little endian.
+    for (const channel of [data, error]) channel.write(Buffer.from([port & 0xff, port >> 8]))
+    data.once("finish", () => {
+      open--
+      if (open === 0) channels.close() // there is no other way to tell the client that its connections are over
+    })
+    queue.push(forwarded(port, data, error, channels.closed))
+  }
+  queue.end()
+  return { protocol: accepted.protocol, closed: channels.closed, close: () => channels.close(), [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator]() }
+}
+
+function forwarded(port: number, data: Duplex, error: Duplex, gone: Promise<void>): ForwardedConnection {
+  error.resume() // the client half-closes it; nothing comes
+  const finish = () => void error.end()
+  data.once("finish", finish)
+  data.once("close", finish)
+  return { port, data, error, gone }
+}
+
+/** Ends `connection` with the reason in the words of upstream. */
+export function refuseForwarded({ port, data, error }: ForwardedConnection, pod: string, uid: string, reason: string): void {
+  // What the client goes on sending is thrown away. Were it left unread, it would hold up the whole connection, and with it the client's word that it is done.
+  data.resume()
+  const message = new PassThrough()
+  message.end(`error forwarding port ${port} to pod ${pod}, uid ${uid}: ${reason}`)
+  message.pipe(error)
+  message.once("end", () => data.end())
+}

@@ -1,0 +1,161 @@
+import { afterEach, describe, expect, test } from "bun:test"
+import { once } from "node:events"
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net"
+import { SpdyConnection } from "./connection.ts"
+import { FrameReader, type Frame, FrameWriter } from "./frames.ts"
+import type { SpdyStream } from "./stream.ts"
+
+let server: Server | undefined
+afterEach(() => void server?.close())
+
+/** Two ends of a TCP connection. */
+async function sockets(): Promise<[Socket, Socket]> {
+  server = createServer({ allowHalfOpen: true }).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const near = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", allowHalfOpen: true })
+  const [far] = (await once(server, "connection")) as [Socket]
+  return [near, far]
+}
+
+async function pair(onStream: (stream: SpdyStream) => boolean) {
+  const [near, far] = await sockets()
+  const client = new SpdyConnection({ socket: near, side: "client" })
+  const peer = new SpdyConnection({ socket: far, side: "server", onStream })
+  return { client, peer, near, far }
+}
+
+const text = async (stream: SpdyStream) => {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+describe("a SPDY connection", () => {
+  test("carries streams with their headers both ways, each side ending its own", async () => {
+    // given a server that reads to the end before it answers
+    const seen: unknown[] = []
+    const { client } = await pair((stream) => {
+      seen.push([stream.id, stream.headers])
+      void text(stream).then((got) => stream.end(`got ${got.toString()}`))
+      return true
+    })
+    // when two streams are used at once
+    const [first, second] = [client.open({ streamtype: "data", port: "80" }), client.open({ streamtype: "error" })]
+    first.write("a")
+    second.end("b")
+    expect((await text(second)).toString()).toBe("got b")
+    first.end("c")
+    // then neither waits for the other
+    expect((await text(first)).toString()).toBe("got ac")
+    expect(seen).toEqual([
+      [1, { streamtype: "data", port: "80" }],
+      [3, { streamtype: "error" }],
+    ])
+    client.destroy()
+  })
+
+  test("passes much data whole, and holds the sender back while the reader is slow", async () => {
+    const accepted = Promise.withResolvers<SpdyStream>()
+    const { client } = await pair((stream) => {
+      accepted.resolve(stream)
+      return true
+    })
+    const stream = client.open({})
+    const far = await accepted.promise
+    // when nobody reads
+    let sent = 0
+    const part = Buffer.alloc(64 * 1024, "abcdefg")
+    while (stream.write(part) || stream.writableLength < 4 * part.length) if ((sent += part.length) > 64 * 1024 * 1024) break
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(far.readableLength).toBeLessThan(1024 * 1024)
+    // then all of it arrives once somebody does
+    const total = 32 * 1024 * 1024
+    let queued = sent
+    const pump = async () => {
+      while (queued < total) {
+        queued += part.length
+        if (!stream.write(part)) await once(stream, "drain")
+      }
+      stream.end()
+    }
+    let got = 0
+    const read = async () => {
+      for await (const chunk of far) got += (chunk as Buffer).length
+    }
+    await Promise.all([pump(), read()])
+    expect(got).toBeGreaterThanOrEqual(total)
+    client.destroy()
+  }, 20_000)
+
+  test("holds data back until the peer has replied", async () => {
+    // given a peer that says nothing yet
+    const [near, far] = await sockets()
+    const client = new SpdyConnection({ socket: near, side: "client" })
+    const reader = new FrameReader()
+    const frames: Frame[] = []
+    const writer = new FrameWriter()
+    const closed = Promise.withResolvers<void>()
+    far.on("data", (chunk) => {
+      for (const frame of reader.read(chunk as Buffer)) {
+        frames.push(frame)
+        // when it replies at last, in the answer to a ping sent behind the data
+        if (frame.type === "synStream") far.write(writer.write({ type: "ping", id: 2 }))
+        if (frame.type === "ping") far.write(writer.write({ type: "synReply", streamId: 1, fin: false, headers: {} }))
+        if (frame.type === "data" && frame.fin) closed.resolve()
+      }
+    })
+    client.open({}).end("early")
+    await closed.promise
+    // then the data comes behind it
+    expect(frames.map(({ type }) => type)).toEqual(["synStream", "ping", "data", "data"])
+    client.destroy()
+    far.destroy()
+  })
+
+  test("a stream that is refused, or reset, ends without an error", async () => {
+    const { client } = await pair((stream) => {
+      if (stream.headers.streamtype === "no") return false
+      stream.resume().once("data", () => stream.destroy())
+      return true
+    })
+    const refused = client.open({ streamtype: "no" })
+    expect((await text(refused)).length).toBe(0)
+    const reset = client.open({})
+    reset.write("x")
+    expect((await text(reset)).length).toBe(0)
+    await reset.gone
+    expect(reset.write("dropped")).toBe(true)
+    client.destroy()
+  })
+
+  test("after GOAWAY open streams finish, no new ones begin, and the socket closes", async () => {
+    const { client, peer } = await pair((stream) => {
+      stream.once("data", () => stream.end("bye"))
+      return true
+    })
+    const stream = client.open({})
+    await new Promise<void>((resolve) => stream.write("x", () => resolve()))
+    client.close()
+    stream.end()
+    expect((await text(stream)).toString()).toBe("bye")
+    expect((await text(client.open({}))).length).toBe(0)
+    await Promise.all([client.closed, peer.closed])
+  })
+
+  test("when the connection is cut, what has arrived is read and then all streams end", async () => {
+    const { client, far } = await pair((stream) => {
+      stream.write("partial", () => far.destroy())
+      return true
+    })
+    const stream = client.open({})
+    expect((await text(stream)).toString()).toBe("partial")
+    await client.closed
+    expect(stream.write("dropped")).toBe(true)
+  })
+
+  test("nonsense closes it", async () => {
+    const { client, far } = await pair(() => true)
+    far.write(Buffer.from("800300010000000b0000000100000000400078bbff", "hex"))
+    await client.closed
+  })
+})

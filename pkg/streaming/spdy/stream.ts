@@ -1,0 +1,107 @@
+import { Duplex } from "node:stream"
+import type { SpdyConnection } from "./connection.ts"
+import { RST } from "./frames.ts"
+import type { SpdyHeaders } from "./headers.ts"
+
+/** One stream of a SPDY connection. `end()` closes this side only; reading ends when the peer closes its own. `destroy()` resets.
+ *
+ *  It emits no errors: a reset by the peer and the end of the connection are ends of reading, and what is written afterwards is dropped. A sender that must know
+ *  asks the connection's `closed`, or `gone`. */
+export class SpdyStream extends Duplex {
+  /** Resolves when nobody will read what is written any more: the peer has reset the stream or the connection is over. Not on a mere half close. */
+  readonly gone: Promise<void>
+  private resolveGone!: () => void
+  private lost = false
+  private hasReply = false
+  private waiting: (() => void) | undefined
+  private remoteEnded = false
+
+  constructor(
+    private readonly connection: SpdyConnection,
+    readonly id: number,
+    readonly headers: SpdyHeaders,
+  ) {
+    // A reader may fall this far behind before it holds up the connection's other streams.
+    // Not `autoDestroy`: with it `for await` over what is read would reset the stream at its end, while this side still writes.
+    super({ allowHalfOpen: true, autoDestroy: false, readableHighWaterMark: 256 * 1024, writableHighWaterMark: 64 * 1024 })
+    this.gone = new Promise((resolve) => (this.resolveGone = resolve))
+    const destroyWhenDone = () => void (this.readableEnded && this.writableFinished && this.destroy())
+    this.once("end", destroyWhenDone)
+    this.once("finish", destroyWhenDone)
+  }
+
+  /** The peer has accepted the stream. */
+  replied(): void {
+    this.hasReply = true
+    this.release()
+  }
+
+  receive(data: Buffer): void {
+    if (this.remoteEnded || this.destroyed) return
+    if (!this.push(data)) this.connection.setFull(this, true)
+  }
+
+  remoteEnd(): void {
+    if (this.remoteEnded) return
+    this.remoteEnded = true
+    if (!this.destroyed) this.push(null)
+    if (this.writableFinished) this.connection.forget(this)
+  }
+
+  remoteReset(): void {
+    this.connectionEnd()
+    this.connection.forget(this)
+  }
+
+  /** Tells the peer that nothing more is read or written. Unlike with `destroy`, a reader of this side sees an ordinary end. */
+  cancel(): void {
+    if (!this.lost && !(this.remoteEnded && this.writableFinished)) this.connection.sendReset(this.id, RST.cancel)
+    this.remoteReset()
+  }
+
+  /** Nothing more comes and nothing more goes. What has arrived can still be read. */
+  connectionEnd(): void {
+    this.lost = true
+    this.remoteEnd()
+    this.release()
+    this.resolveGone()
+  }
+
+  override _read(): void {
+    this.connection.setFull(this, false)
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
+    this.whenReplied(() => (this.lost ? callback() : this.connection.sendData(this.id, chunk, false, callback)))
+  }
+
+  override _final(callback: () => void): void {
+    this.whenReplied(() => {
+      if (!this.lost) this.connection.sendData(this.id, Buffer.alloc(0), true, () => {})
+      callback()
+      if (this.remoteEnded) this.connection.forget(this)
+    })
+  }
+
+  override _destroy(_error: Error | null, callback: (error: Error | null) => void): void {
+    const finished = this.remoteEnded && this.writableFinished
+    if (!this.lost && !finished) this.connection.sendReset(this.id, RST.cancel)
+    this.lost = true
+    this.remoteEnded = true
+    this.release()
+    this.resolveGone()
+    this.connection.forget(this)
+    callback(null)
+  }
+
+  private whenReplied(run: () => void): void {
+    if (this.hasReply || this.lost) run()
+    else this.waiting = run
+  }
+
+  private release(): void {
+    const { waiting } = this
+    this.waiting = undefined
+    waiting?.()
+  }
+}

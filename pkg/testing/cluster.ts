@@ -1,0 +1,399 @@
+import { ImageBehaviours, type ImageBehaviour } from "../../components/kubelet/runtime/simulated/behaviour.ts"
+import type { SimulatedContainer } from "../../components/kubelet/runtime/simulated/container.ts"
+import { SimulatedNetwork } from "../../components/kubelet/runtime/simulated/network.ts"
+import { Node } from "../api/core/v1/node.ts"
+import { Pod } from "../api/core/v1/pod.ts"
+import type { KubeObject, Resource } from "../apimachinery/resource.ts"
+import { formatTime } from "../apimachinery/time.ts"
+import type { Client } from "../client/client.ts"
+import type { Informers } from "../client/informer.ts"
+import type { Clock } from "../clock/clock.ts"
+import { seededRandom } from "../clock/random.ts"
+import { realClock } from "../clock/real.ts"
+import { VirtualClock } from "../clock/virtual.ts"
+import type { Controller } from "../controller/controller.ts"
+import { startController } from "../controller/start.ts"
+import { silent } from "../log/log.ts"
+import { kubeconfigYaml } from "../pki/kubeconfig.ts"
+import { MemoryStorage } from "../storage/memory.ts"
+import { at, callerOf, from, TestClusterError } from "./caller.ts"
+import { instant, milliseconds, type Duration } from "./duration.ts"
+import { orphans, watchRevisions } from "./end-checks.ts"
+import { explainPod, type Explanation } from "./explain.ts"
+import { eventually, type Check, type EventuallyOptions } from "./eventually.ts"
+import { Faults } from "./faults.ts"
+import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
+import { listOptions, refOf, type Reference, type Selection } from "./selection.ts"
+import { readManifests, type ManifestSource } from "./manifests.ts"
+import { SimulatedNode } from "./node.ts"
+import { PodsOfNodes } from "./node-informers.ts"
+import { nodeSpecs, type ClusterOptions, type NodeSpec } from "./options.ts"
+import { Parts } from "./parts.ts"
+import { RequestRules } from "./request-rules.ts"
+import { defaultSeed, parseSeed, replay } from "./seed.ts"
+
+const DEFAULT_START = "2026-01-01T00:00:00Z"
+/** As k3ts server; with more nodes than it has ranges for, one that has. */
+const CLUSTER_CIDR = "10.42.0.0/16"
+const LARGE_CLUSTER_CIDR = "10.128.0.0/9"
+const RANGES = 250
+const ADMIN = { name: "system:admin", groups: ["system:masters"] }
+const FIELD_MANAGER = "k3ts-testing"
+
+/**
+ * Starts a whole cluster in this process: the API server, controllers and scheduler of `k3ts server` over a store in memory, and the real kubelet on each
+ * simulated node. No sockets, no files. End it with `stop()` or `await using`.
+ *
+ *     await using cluster = await startCluster({ nodes: 3 })
+ *     await cluster.apply("manifests/nightly.yaml")
+ *     await cluster.advance("3d")
+ *     expect(await cluster.list(Job)).toHaveLength(3)
+ *
+ * @throws TestClusterError for an option that makes no sense
+ */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const caller = callerOf(startCluster)
+  return from(caller, async () => {
+    const cluster = new Cluster(options)
+    await cluster.start(options.preload)
+    return cluster
+  })
+}
+
+/** What is read and moved by tests. All methods that fail show the line of the test that called them. */
+export class Cluster implements AsyncDisposable {
+  /** Acts as administrator. What it gives is shared and must not be changed. */
+  readonly client: Client
+  readonly seed: number
+  /** What can go wrong. */
+  readonly faults: Faults
+  /** How images behave; more can be set at any time, for containers that are started later. */
+  readonly images: ImageBehaviours
+  readonly #clock: Clock
+  readonly #virtual: VirtualClock | undefined
+  readonly #storage: MemoryStorage
+  readonly #parts: Parts
+  readonly #rules: RequestRules
+  readonly #network: SimulatedNetwork
+  readonly #nodes = new Map<string, SimulatedNode>()
+  readonly #ending = new AbortController()
+  readonly #endRevisions: () => readonly string[]
+  readonly #stops: (() => unknown)[] = []
+  readonly #controllers: boolean
+  readonly #specs: readonly NodeSpec[]
+  #shared: { readonly informers: Informers; readonly pods: PodsOfNodes } | undefined
+  #stopped: Promise<void> | undefined
+  #kubeconfig: string | undefined
+
+  constructor(options: ClusterOptions) {
+    const { clock = "virtual", startTime = DEFAULT_START, history = "all", frozen = true, log = silent, images = {} } = options
+    const specs = nodeSpecs(options.nodes)
+    if (clock !== "virtual" && clock !== "real") throw new TestClusterError(`Cannot use clock: ${JSON.stringify(clock)}: expected "virtual" or "real"`)
+    this.seed = options.seed === undefined ? defaultSeed() : parseSeed(options.seed)
+    this.#virtual = clock === "virtual" ? new VirtualClock(instant(startTime)) : undefined
+    this.#clock = this.#virtual ?? realClock
+    const random = seededRandom(this.seed)
+    this.#storage = new MemoryStorage({ clock: this.#clock, frozen })
+    this.#endRevisions = watchRevisions(this.#storage)
+    if (history === "none") forgetOld(this.#storage)
+    this.#rules = new RequestRules(this.#clock)
+    this.#controllers = options.components?.controllers !== false
+    this.#parts = new Parts({
+      clock: this.#clock, random, log, storage: this.#storage, rules: this.#rules, frozen, options, signal: this.#ending.signal,
+      historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history), clusterCidr: specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR,
+    })
+    this.client = this.#guarded(this.#parts.clientFor(ADMIN.name, ADMIN.groups))
+    this.images = new ImageBehaviours(images)
+    this.#network = new SimulatedNetwork(this.#clock)
+    this.faults = new Faults({ nodes: this.#nodes, rules: this.#rules, clock: this.#virtual, components: this.#parts.components, signal: this.#ending.signal, alive: () => this.#alive() })
+    this.#specs = specs
+  }
+
+  /** Called by `startCluster`. */
+  async start(preload: ClusterOptions["preload"]): Promise<void> {
+    const { components } = this.#parts
+    await components.apiserver.start()
+    for (const [index, spec] of this.#specs.entries()) this.#addNode(spec, index)
+    await this.#driven([components["controller-manager"].start(), components.scheduler.start(), ...[...this.#nodes.values()].map((node) => node.start(this.#ending.signal))])
+    await this.#virtual?.settle()
+    if (preload !== undefined) await this.apply(preload)
+  }
+
+  /** Now, in the cluster's time. */
+  get now(): Date {
+    return new Date(this.#clock.now())
+  }
+  get nodes(): readonly string[] {
+    return [...this.#nodes.keys()]
+  }
+
+  /** A client that acts as somebody else, under their rights. */
+  as(user: string, groups: readonly string[] = []): Client {
+    this.#alive()
+    return this.#guarded(this.#parts.clientFor(user, groups))
+  }
+
+  /** The kind served under this name; for custom resources. */
+  kind(apiVersion: string, kind: string): Resource {
+    const resource = this.#parts.apiServer.scheme.of(apiVersion, kind)
+    if (resource === undefined) throw at(callerOf(this.kind), new TestClusterError(`No kind ${JSON.stringify(kind)} is served in ${JSON.stringify(apiVersion)}`))
+    return resource
+  }
+
+  /** Applies a path, YAML text or objects by server-side apply, in their order. Objects without a namespace go to `default`. */
+  apply(source: ManifestSource | readonly ManifestSource[], { namespace = "default" }: { readonly namespace?: string } = {}): Promise<readonly KubeObject[]> {
+    return this.#from(this.apply, async () => {
+      const applied: KubeObject[] = []
+      for (const { resource, object, where } of readManifests(source, (apiVersion, kind) => this.#parts.apiServer.scheme.of(apiVersion, kind))) {
+        const ref = { name: object.metadata.name, namespace: resource.scope === "Namespaced" ? (object.metadata.namespace ?? namespace) : undefined }
+        try {
+          applied.push(await this.client.patch(resource, ref, { type: "apply", body: object }, { fieldManager: FIELD_MANAGER, force: true, fieldValidation: "Strict" }))
+        } catch (err) {
+          throw new TestClusterError(`Cannot apply ${where} (${resource.kind} ${object.metadata.name}): ${err instanceof Error ? err.message : String(err)}`, { cause: err })
+        }
+      }
+      await this.#virtual?.settle()
+      return applied
+    })
+  }
+
+  /** Objects of a kind, of all namespaces unless one is given. */
+  list<T extends KubeObject>(resource: Resource<T>, selection: Selection = {}): Promise<readonly T[]> {
+    return this.#from(this.list, async () => (await this.client.list(resource, listOptions(selection))).items)
+  }
+
+  /** One object; a bare name is one of the namespace `default`. @throws ApiError NotFound */
+  get<T extends KubeObject>(resource: Resource<T>, ref: Reference): Promise<T> {
+    return this.#from(this.get, () => this.client.get(resource, refOf(resource, ref)))
+  }
+
+  /** The same, or undefined when there is none. */
+  find<T extends KubeObject>(resource: Resource<T>, ref: Reference): Promise<T | undefined> {
+    return this.#from(this.find, async () => {
+      const { name, namespace } = refOf(resource, ref)
+      return (await this.client.list(resource, { fieldSelector: `metadata.name=${name}`, ...(namespace === undefined ? {} : { namespace }) })).items[0]
+    })
+  }
+
+  delete(resource: Resource, ref: Reference, options: Parameters<Client["delete"]>[2] = {}): Promise<void> {
+    return this.#from(this.delete, async () => {
+      await this.client.delete(resource, refOf(resource, ref), options)
+      await this.#virtual?.settle()
+    })
+  }
+
+  /** Moves time on by `duration`: all that is due until then happens, in order. */
+  advance(duration: Duration): Promise<void> {
+    return this.#from(this.advance, () => this.#clockOf("advance").advance(milliseconds(duration)))
+  }
+
+  /** Moves time on to an instant. */
+  advanceTo(time: string | number | Date): Promise<void> {
+    return this.#from(this.advanceTo, () => {
+      const target = instant(time)
+      if (target < this.#clock.now()) throw new TestClusterError(`Cannot go back in time: it is ${formatTime(this.#clock.now())}, asked for ${formatTime(target)}`)
+      return this.#clockOf("advanceTo").advanceTo(target)
+    })
+  }
+
+  /** Lets everything that is due at this instant happen, with all that follows from it. */
+  settle(): Promise<void> {
+    return this.#from(this.settle, () => this.#clockOf("settle").settle())
+  }
+
+  /**
+   * Waits until `check` neither throws nor gives false, moving virtual time from one due timer to the next meanwhile. Gives what it gave.
+   * @throws TestClusterError after `within` (60s unless given) that says what was last seen
+   */
+  eventually<T>(check: Check<T>, options?: EventuallyOptions): Promise<T>
+  /** The same for a list of objects. Gives the list. */
+  eventually<T extends KubeObject>(resource: Resource<T>, selection: Selection, check: (objects: readonly T[]) => unknown, options?: EventuallyOptions): Promise<readonly T[]>
+  eventually<T extends KubeObject, R>(first: Check<R> | Resource<T>, second?: EventuallyOptions | Selection, third?: (objects: readonly T[]) => unknown, fourth?: EventuallyOptions): Promise<R | readonly T[]> {
+    const how = { clock: this.#clock, virtual: this.#virtual, storage: this.#storage, seed: this.seed }
+    return this.#from<R | readonly T[]>(this.eventually, () => {
+      if (typeof first === "function") return eventually(first, how, second as EventuallyOptions | undefined)
+      const selection = second as Selection
+      return eventually(async () => {
+        const { items } = await this.client.list(first, listOptions(selection))
+        return (await third!(items)) === false ? false : items
+      }, how, fourth) as Promise<readonly T[]>
+    })
+  }
+
+  /** Every revision of every object, oldest first, with who wrote it and when. */
+  history(filter: HistoryFilter = {}): readonly HistoryEntry[] {
+    return historyOf(this.#storage, filter)
+  }
+
+  /** Why a pod is not running: per node and plugin while it is not placed, then image, crash and probe. */
+  explain(pod: Reference): Promise<Explanation> {
+    return this.#from(this.explain, async () => {
+      const found = await this.client.get(Pod, refOf(Pod, pod))
+      return explainPod(found, this.client, this.#parts.scheduler?.diagnosis(found))
+    })
+  }
+
+  /** The running container of a simulated pod, to look into or to disturb; its first one unless named. */
+  container(pod: Reference, name?: string): SimulatedContainer | undefined {
+    this.#alive()
+    const { name: podName, namespace } = refOf(Pod, pod)
+    const found = this.#storage.get(`${Pod.prefix}${namespace ?? ""}/${podName ?? ""}`)?.object as Pod | undefined
+    const container = name ?? found?.spec.containers[0]?.name
+    return found === undefined || container === undefined ? undefined : this.#nodes.get(found.spec.nodeName ?? "")?.runtime.containers.find(found.metadata.uid ?? "", container)
+  }
+
+  /** What the container has written so far. */
+  logs(pod: Reference, name?: string): Promise<string> {
+    return this.#from(this.logs, () => {
+      const container = this.container(pod, name)
+      if (container === undefined) throw new TestClusterError(`Cannot read the log of pod ${JSON.stringify(pod)}: it has no such container on a simulated node`)
+      return container.written()
+    })
+  }
+
+  /** Sends a request to a pod's address, `http://10.42.0.3:8080/healthz`, as another pod would. */
+  fetch(url: string | Request): Promise<Response> {
+    return this.#from(this.fetch, () => {
+      const request = typeof url === "string" ? new Request(url) : url
+      const { hostname, port } = new URL(request.url)
+      return this.#network.fetch(request, hostname, Number(port || 80), 30_000)
+    })
+  }
+
+  /** Runs a controller of the test's own, as `user`, until the cluster ends. */
+  async run<T extends KubeObject>(controller: Controller<T>, { user = ADMIN.name, groups = ADMIN.groups }: { readonly user?: string; readonly groups?: readonly string[] } = {}): Promise<void> {
+    await this.#from(this.run, async () => {
+      const context = this.#parts.contextFor(user, groups)
+      const informers = this.#parts.informersFor(context.client)
+      const running = await startController(controller, { ...context, informers })
+      this.#stops.push(async () => {
+        await running.stop()
+        informers.stop()
+      })
+      await this.#virtual?.settle()
+    })
+  }
+
+  /** Sets how an image behaves, for containers that are started from now on. */
+  setImage(image: string, behaviour: ImageBehaviour): void {
+    this.#alive()
+    this.images.set(image, behaviour)
+  }
+
+  /** Opens the API to programs outside: TLS on loopback. `kubeconfig` is for them. */
+  async listen({ port = 0 }: { readonly port?: number } = {}): Promise<{ readonly url: string; readonly port: number; readonly kubeconfig: string }> {
+    return this.#from(this.listen, async () => {
+      const open = await this.#parts.apiServer.listen({ host: "127.0.0.1", port })
+      const url = `https://127.0.0.1:${open}`
+      const { pki, adminToken } = this.#parts.apiServer.files!
+      this.#kubeconfig = kubeconfigYaml({ server: url, caPem: pki.authorities["server-ca"].certPem, user: { token: adminToken }, name: "k3ts-testing" })
+      return { url, port: open, kubeconfig: this.#kubeconfig }
+    })
+  }
+
+  /** For kubectl and every client library; after `listen`. */
+  get kubeconfig(): string {
+    if (this.#kubeconfig === undefined) throw new TestClusterError("There is no kubeconfig yet: call `await cluster.listen()` first")
+    return this.#kubeconfig
+  }
+
+  /**
+   * Ends the cluster and checks it.
+   * @throws TestClusterError when background work failed, a watch or timer was left, revisions did not rise, or an object outlived its owner
+   */
+  stop(): Promise<void> {
+    const caller = callerOf(this.stop)
+    return (this.#stopped ??= from(caller, () => this.#stop()))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    const caller = callerOf(this[Symbol.asyncDispose])
+    return (this.#stopped ??= from(caller, () => this.#stop()))
+  }
+
+  async #stop(): Promise<void> {
+    const problems: string[] = []
+    await this.#virtual?.settle()
+    if (this.#controllers && this.#virtual !== undefined && !this.#virtual.exact) problems.push(...orphans(this.#storage, this.#parts.apiServer.scheme.resources))
+    this.#ending.abort(new Error("the cluster is being stopped"))
+    for (const stop of this.#stops.toReversed()) await stop()
+    await Promise.all([...this.#nodes.values()].map((node) => node.stop()))
+    for (const { runtime } of this.#nodes.values()) runtime.containers.powerOff()
+    await this.#parts.components.scheduler.crash()
+    await this.#parts.components["controller-manager"].crash()
+    this.#shared?.informers.stop()
+    problems.push(...this.#parts.watches.left.map((watch) => `a watch was left open: ${watch}`))
+    await this.#parts.components.apiserver.crash()
+    await this.#virtual?.quiet()
+    const { pending = 0 } = this.#virtual ?? {}
+    if (pending > 0) problems.push(`${pending} timer${pending === 1 ? " was" : "s were"} left`)
+    problems.push(...this.#endRevisions(), ...this.#parts.failures.map((err) => `background work failed: ${err instanceof Error ? err.message : String(err)}`))
+    this.#storage.close()
+    if (problems.length > 0) throw new TestClusterError(`The cluster did not end well (${replay(this.seed)}):\n  ${problems.join("\n  ")}`, { cause: this.#parts.failures[0] })
+  }
+
+  #addNode(spec: NodeSpec, index: number): void {
+    this.#shared ??= (() => {
+      const informers = this.#parts.informersFor(this.#parts.clientFor(ADMIN.name, ADMIN.groups))
+      informers.of(Node) // so that pods' addresses come from the ranges that nodes were given
+      return { informers, pods: new PodsOfNodes(informers) }
+    })()
+    const { informers, pods } = this.#shared
+    this.#nodes.set(spec.name, new SimulatedNode({
+      spec, index, informers, pods: pods.of(spec.name), behaviours: this.images, network: this.#network, connectors: this.#parts.connectors,
+      context: this.#parts.contextFor(`system:node:${spec.name}`, ["system:nodes"]),
+    }))
+  }
+
+  /** Waits for work that may itself wait for virtual time. */
+  async #driven(work: readonly Promise<unknown>[]): Promise<void> {
+    let done = false
+    const all = Promise.all(work).finally(() => (done = true))
+    all.catch(() => undefined)
+    for (await this.#virtual?.settle(); this.#virtual !== undefined && !done; ) {
+      const due = this.#virtual.nextDue
+      if (due === undefined) break
+      await this.#virtual.advanceTo(due)
+    }
+    await all
+  }
+
+  #clockOf(method: string): VirtualClock {
+    if (this.#virtual === undefined) throw new TestClusterError(`Cannot ${method}: the cluster runs on the real clock, which nobody can move. Use \`eventually\`, or clock: "virtual"`)
+    return this.#virtual
+  }
+
+  #alive(): void {
+    if (this.#stopped !== undefined) throw new TestClusterError("The cluster has ended: it was stopped, or its `await using` block was left")
+  }
+
+  /** `work` of a public method: refused after the end, and failing at the line that called. */
+  #from<T>(method: (...args: never[]) => unknown, work: () => T | Promise<T>): Promise<T> {
+    const caller = callerOf(method)
+    return from(caller, () => {
+      this.#alive()
+      return work()
+    })
+  }
+
+  /** A client that says so when it is used after the end. */
+  #guarded(client: Client): Client {
+    return new Proxy(client, {
+      get: (target, name: keyof Client) => (...args: unknown[]) => {
+        this.#alive()
+        return (target[name] as (...given: unknown[]) => unknown)(...args)
+      },
+    })
+  }
+}
+
+
+/** So many revisions are kept for watches that are taken up again. */
+const KEPT_REVISIONS = 5000
+
+/** Forgets history by its length: where time stands still, none of it grows old. */
+function forgetOld(storage: MemoryStorage): void {
+  storage.subscribe(() => {
+    if (storage.revision - storage.compactedRevision > 4 * KEPT_REVISIONS) storage.compact(storage.revision - KEPT_REVISIONS)
+  })
+}

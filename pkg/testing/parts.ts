@@ -1,0 +1,110 @@
+import { createApiServer, type ApiServer } from "../../components/apiserver/apiserver.ts"
+import { createControllerManager } from "../../components/controller-manager/controller-manager.ts"
+import { createScheduler, type Scheduler } from "../../components/scheduler/scheduler.ts"
+import type { Client } from "../client/client.ts"
+import type { Informers } from "../client/informer.ts"
+import { createInformers } from "../client/informers.ts"
+import { newClient } from "../client/new-client.ts"
+import type { Clock } from "../clock/clock.ts"
+import type { Random } from "../clock/random.ts"
+import type { ComponentContext } from "../component/component.ts"
+import { NodeConnectors } from "../component/node-connector.ts"
+import type { Logger } from "../log/log.ts"
+import type { MemoryStorage } from "../storage/memory.ts"
+import { OpenWatches } from "./end-checks.ts"
+import type { ComponentName, Restartable } from "./faults.ts"
+import type { ClusterOptions } from "./options.ts"
+import type { RequestRules } from "./request-rules.ts"
+import { sharedCaPem, testServingFiles } from "./serving-files.ts"
+
+export interface PartsOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly storage: MemoryStorage
+  readonly rules: RequestRules
+  readonly historyMs: number
+  readonly frozen: boolean
+  readonly options: Pick<ClusterOptions, "components" | "admission">
+  /** Addresses of pods. */
+  readonly clusterCidr: string
+  readonly signal: AbortSignal
+}
+
+/** Addresses of Services, as in `k3ts server`. */
+export const SERVICE_CIDR = "10.43.0.0/16"
+
+/** The parts of a cluster that run without nodes, each of which can be started and taken away. */
+export class Parts {
+  readonly apiServer: ApiServer
+  readonly connectors = new NodeConnectors()
+  readonly watches = new OpenWatches()
+  /** What background work of the cluster's own failed with. */
+  readonly failures: unknown[] = []
+  readonly components: Readonly<Record<ComponentName, Restartable>>
+  readonly #options: PartsOptions
+  #scheduler: Scheduler | undefined
+
+  constructor(options: PartsOptions) {
+    this.#options = options
+    const { clock, random, log, storage, rules, historyMs, frozen, options: { components = {}, admission = {} } } = options
+    this.apiServer = createApiServer({ clock, random, log }, {
+      serviceCidr: SERVICE_CIDR, nodePorts: { first: 30_000, last: 32_767 }, clusterDomain: "cluster.local", advertiseAddress: "127.0.0.1", nodes: this.connectors,
+      storage, files: testServingFiles(), historyMs, frozen, disabledAdmission: new Set(admission.disabled), intercept: rules.around,
+    })
+    const { scheduler = true, controllers = true } = components
+    this.components = {
+      apiserver: { start: () => this.apiServer.start(options.signal), crash: () => this.apiServer.stop() },
+      scheduler: scheduler ? this.#part("system:kube-scheduler", (context) => (this.#scheduler = createScheduler(context))) : NOTHING,
+      "controller-manager": controllers === false ? NOTHING : this.#part("system:kube-controller-manager", (context) => createControllerManager(context, {
+        resources: () => this.apiServer.scheme.resources, resourceOf: (apiVersion, kind) => this.apiServer.scheme.of(apiVersion, kind), caPem: sharedCaPem, clusterCidr: options.clusterCidr,
+        clientFor: (account) => this.clientFor(`system:serviceaccount:kube-system:${account}`, ["system:serviceaccounts", "system:serviceaccounts:kube-system"]),
+        ...(controllers === true ? {} : { disabled: new Set(controllers.disabled) }),
+      })),
+    }
+  }
+
+  get scheduler(): Scheduler | undefined {
+    return this.#scheduler
+  }
+
+  clientFor(name: string, groups: readonly string[] = []): Client {
+    return newClient(this.watches.counted(this.apiServer.transportFor({ name, groups: [...groups, "system:authenticated"] }), name))
+  }
+
+  /** A context without informers of its own. */
+  contextFor(name: string, groups: readonly string[] = []): Omit<ComponentContext, "informers"> {
+    const { clock, random, log } = this.#options
+    return { client: this.clientFor(name, groups), clock, random, log, spawn: this.spawn }
+  }
+
+  informersFor(client: Client): Informers {
+    const { clock, random, log } = this.#options
+    return createInformers({ client, clock, random, log })
+  }
+
+  spawn: ComponentContext["spawn"] = (name, run) => {
+    run().catch((err: unknown) => this.failures.push(new Error(`${name}: ${err instanceof Error ? err.message : String(err)}`, { cause: err })))
+  }
+
+  /** A component that is made anew at each start, with informers of its own. */
+  #part(user: string, create: (context: ComponentContext) => { start(signal: AbortSignal): Promise<void>; stop(): Promise<void> }): Restartable {
+    let stop: (() => Promise<void>) | undefined
+    return {
+      start: async () => {
+        const context = this.contextFor(user)
+        const informers = this.informersFor(context.client)
+        const component = create({ ...context, informers })
+        stop = async () => {
+          stop = undefined
+          await component.stop()
+          informers.stop()
+        }
+        await component.start(this.#options.signal)
+      },
+      crash: async () => stop?.(),
+    }
+  }
+}
+
+const NOTHING: Restartable = { start: async () => {}, crash: async () => {} }

@@ -1,0 +1,118 @@
+import { describe, expect, test } from "bun:test"
+import { spawnSync } from "node:child_process"
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, statfsSync, writeSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { EXECUTABLE, startServer, type Answer } from "../harness/server.ts"
+
+const PATH = "/api/v1/namespaces/default/configmaps"
+const configMap = (name: string, bytes: number) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { text: "x".repeat(bytes) } })
+
+const canMount = process.getuid?.() === 0
+if (!canMount) console.warn("!!! SKIPPED: full and read-only disks need root, to mount file systems of their own")
+
+/** A small file system of its own, gone at the end. */
+function smallDisk(megabytes: number) {
+  const path = mkdtempSync(join(tmpdir(), "k3ts-disk-"))
+  const { status, stderr } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path])
+  if (status !== 0) throw new Error(`mount: ${stderr.toString()}`)
+  const filler = join(path, "filler")
+  return {
+    path,
+    /** Leaves only so much room. */
+    fill(kilobytesLeft: number) {
+      const { bavail, bsize } = statfsSync(path)
+      const fd = openSync(filler, "w")
+      writeSync(fd, new Uint8Array(Math.max(0, bavail * bsize - kilobytesLeft * 1024)))
+      closeSync(fd)
+    },
+    makeRoom: () => rmSync(filler),
+    [Symbol.dispose]() {
+      spawnSync("umount", ["-l", path])
+      rmSync(path, { recursive: true, force: true })
+    },
+  }
+}
+
+const messageOf = ({ body }: Answer) => (JSON.parse(body.toString()) as { message: string }).message
+
+describe.skipIf(!canMount)("a disk that fills up", () => {
+  test("refuses writes and says why, goes on with reads and watches, takes writes again when there is room, and loses nothing that it took", async () => {
+    using disk = smallDisk(32)
+    const dataDir = join(disk.path, "k3ts")
+    mkdirSync(dataDir)
+    const taken = new Map<string, number>()
+    {
+      await using server = await startServer({ dataDir })
+      const create = async (name: string, bytes: number): Promise<Answer> => {
+        const answer = await server.send("POST", PATH, configMap(name, bytes))
+        if (answer.status === 201) taken.set(name, bytes)
+        return answer
+      }
+      expect((await create("first", 10)).status).toBe(201)
+
+      // given a disk without room for what comes
+      disk.fill(600)
+      let refused: Answer | undefined
+      const refusedNames: string[] = []
+      for (let i = 0; i < 30; i++) {
+        const answer = await create(`big-${i}`, 100_000)
+        if (answer.status === 201) continue
+        refused = answer
+        refusedNames.push(`big-${i}`)
+      }
+      // then writes are refused with the reason
+      expect(refused?.status).toBe(500)
+      expect(messageOf(refused!)).toContain("disk is full")
+      // and reads show all that was taken and nothing that was not
+      const names = async () => (JSON.parse((await server.get(PATH)).body.toString()) as { items: { metadata: { name: string } }[] }).items.map(({ metadata }) => metadata.name)
+      expect(await names()).toEqual(expect.arrayContaining([...taken.keys()]))
+      expect((await names()).filter((name) => refusedNames.includes(name))).toEqual([])
+      expect((await server.get("/livez")).status).toBe(200)
+      // and a watch begun now tells what is there
+      const watched = await server.get(`${PATH}?watch=true&timeoutSeconds=1`)
+      expect(watched.body.toString()).toContain('"name":"first"')
+
+      // and when there is room, writes go on
+      disk.makeRoom()
+      expect((await create("after", 100_000)).status).toBe(201)
+      expect((await server.send("DELETE", `${PATH}/first`, undefined)).status).toBe(200)
+      taken.delete("first")
+      expect(server.output()).not.toContain("Background work failed")
+      await server.kill("SIGKILL")
+    }
+    // and after a kill everything taken is there
+    await using again = await startServer({ dataDir })
+    const { items } = JSON.parse((await again.get(PATH)).body.toString()) as { items: { metadata: { name: string }; data: { text?: string } }[] }
+    const found = new Map(items.filter(({ data }) => data.text !== undefined).map(({ metadata, data }) => [metadata.name, data.text!.length]))
+    expect(found).toEqual(taken)
+  }, 60_000)
+
+  test("a server that finds no room at its start says so and ends, and starts when there is room", async () => {
+    using disk = smallDisk(16)
+    const dataDir = join(disk.path, "k3ts")
+    {
+      await using server = await startServer({ dataDir })
+      expect((await server.send("POST", PATH, configMap("kept", 10))).status).toBe(201)
+      await server.kill("SIGKILL")
+    }
+    disk.fill(0)
+    await expect(startServer({ dataDir })).rejects.toThrow(/ended with code 1:[^]*(disk is full|no space left)/)
+    disk.makeRoom()
+    await using again = await startServer({ dataDir })
+    expect((await again.get(`${PATH}/kept`)).status).toBe(200)
+  }, 60_000)
+})
+
+describe.skipIf(!canMount)("a read-only file system", () => {
+  test("is named in one line, and nothing starts", () => {
+    using disk = smallDisk(8)
+    expect(spawnSync("mount", ["-o", "remount,ro", disk.path]).status).toBe(0)
+    const { status, stderr } = spawnSync(EXECUTABLE, ["server", "--disable-agent", "--data-dir", join(disk.path, "k3ts"), "--https-listen-port", "16599", "--write-kubeconfig", join(disk.path, "config")], { timeout: 20_000 })
+    expect(status).toBe(1)
+    expect(stderr.toString()).toContain(disk.path)
+    expect(stderr.toString()).toContain("data directory")
+    expect(stderr.toString()).not.toContain("    at ")
+    expect(readdirSync(disk.path)).toEqual([])
+  }, 30_000)
+})

@@ -1,0 +1,42 @@
+import { mkdirSync, writeFileSync } from "node:fs"
+import { cpus, totalmem } from "node:os"
+import { api } from "./api.ts"
+import { reached, table, type Benchmark, type Figure } from "./figure.ts"
+import { node } from "./node.ts"
+import { testing } from "./testing.ts"
+import { watch } from "./watch.ts"
+
+/** `npm run bench [-- NAME…]`: every benchmark, or those named. Prints a table and writes the figures as JSON. */
+const BENCHMARKS: readonly Benchmark[] = [node, api, watch, testing]
+
+const asked = process.argv.slice(2)
+const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))
+if (unknown.length > 0) {
+  console.error(`No benchmark is named ${unknown.join(", ")}; there are ${BENCHMARKS.map(({ name }) => name).join(", ")}.`)
+  process.exit(2)
+}
+const figures: Figure[] = []
+let failed = false
+for (const benchmark of BENCHMARKS.filter(({ name }) => asked.length === 0 || asked.includes(name))) {
+  const missing = benchmark.needs?.()
+  if (missing !== undefined) {
+    console.error(`SKIPPED: benchmark ${benchmark.name} ${missing}`)
+    continue
+  }
+  try {
+    for await (const figure of benchmark.run()) {
+      figures.push(figure)
+      console.error(`${figure.name}: ${figure.value.toFixed(2)} ${figure.unit}`)
+    }
+  } catch (err) {
+    failed = true
+    console.error(`FAILED: benchmark ${benchmark.name}:`, err)
+  }
+}
+console.log(`\n${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Bun ${Bun.version}\n`)
+console.log(table(figures))
+mkdirSync("dist", { recursive: true })
+const json = JSON.stringify({ cores: cpus().length, memoryBytes: totalmem(), figures: figures.map((figure) => ({ ...figure, reached: reached(figure) })) }, undefined, 2)
+writeFileSync("dist/bench.json", `${json}\n`)
+console.log(`\n${json}`)
+process.exit(failed ? 1 : 0)

@@ -1,0 +1,230 @@
+import { describe, expect, test } from "bun:test"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createHttpsTransport } from "../../pkg/client/https.ts"
+import { loadKubeconfig } from "../../pkg/client/kubeconfig.ts"
+import { newClient } from "../../pkg/client/new-client.ts"
+import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
+import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
+import { freePort, k3ts, startServer } from "./k3ts.ts"
+
+const CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+const configMap = (name: string, value: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {value: "${value}"}\n`
+
+describe("k3ts server", () => {
+  test("runs beside another one with its own data directory and port", async () => {
+    // given two servers
+    await using one = await startServer()
+    await using two = await startServer({ flags: ["--service-cidr", "10.53.0.0/16"] })
+
+    // then each has its own cluster, and neither takes the other's token
+    expect((await one.get("/api/v1/namespaces/default/services/kubernetes")).body).toContain('"clusterIP":"10.43.0.1"')
+    expect((await two.get("/api/v1/namespaces/default/services/kubernetes")).body).toContain('"clusterIP":"10.53.0.1"')
+    expect((await one.get("/api/v1/namespaces", two.token)).status).toBe(401)
+  })
+
+  test("refuses a data directory on which another one runs, and names it", async () => {
+    // given a server
+    await using server = await startServer()
+
+    // when another is started on its directory
+    const second = await k3ts(["server", "--disable-agent", "--data-dir", server.dataDir, "--https-listen-port", String(await freePort()), "--write-kubeconfig", join(server.dataDir, "other.yaml")])
+
+    // then it ends with one line, and the first goes on
+    expect(second).toMatchObject({ code: 1, stderr: `k3ts: cannot use ${server.dataDir}: another k3ts server runs on it (pid ${server.pid}); stop that one, or choose another --data-dir\n` })
+    expect((await server.get("/readyz")).status).toBe(200)
+  })
+
+  test("ends in order at SIGTERM, within five seconds, also with a watch open", async () => {
+    // given a server with an open watch
+    const server = await startServer()
+    const watching = server.get(`${CONFIGMAPS}?watch=true`).catch((err: unknown) => err)
+    await server.eventually("/metrics", (body) => /apiserver_longrunning_requests\{[^}]*verb="WATCH"[^}]*\} [1-9]/.test(body) || !body.includes("apiserver_longrunning_requests"))
+
+    // when it is told to end
+    const started = performance.now()
+    server.signal("SIGTERM")
+    const { code, stderr } = await server.ended
+
+    // then it does
+    expect(performance.now() - started).toBeLessThan(5000)
+    expect(code).toBe(0)
+    expect(stderr).toContain("k3ts has stopped")
+    expect(existsSync(join(server.dataDir, "server/k3ts.pid"))).toBe(false)
+    await watching
+    rmSync(server.dataDir, { recursive: true })
+  })
+
+  test("goes on where it was after SIGKILL", async () => {
+    // given a server that was killed right after it had acknowledged a write
+    const first = await startServer({ keep: true })
+    const client = newClient(createHttpsTransport({ config: loadKubeconfig(first.kubeconfig), userAgent: "test" }))
+    await client.create(ConfigMap, { metadata: { name: "kept", namespace: "default" }, data: { value: "1" } })
+    first.signal("SIGKILL")
+    await first.ended
+
+    // when it is started again
+    await using second = await startServer({ dataDir: first.dataDir })
+
+    // then the write is there, and so are token and certificates
+    expect((await second.get(`${CONFIGMAPS}/kept`, first.token)).status).toBe(200)
+    expect(second.token).toBe(first.token)
+  })
+
+  test("says what it lacks before anything starts", async () => {
+    // given a port that is taken
+    const folder = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
+    const holder = createServer()
+    const port = await new Promise<number>((resolve) => holder.listen(0, "0.0.0.0", () => resolve((holder.address() as { port: number }).port)))
+
+    // when a server is to listen on it
+    const { code, stderr } = await k3ts(["server", "--disable-agent", "--data-dir", join(folder, "data"), "--https-listen-port", String(port), "--write-kubeconfig", join(folder, "k.yaml")])
+
+    // then it says so, and has made nothing
+    expect(code).toBe(1)
+    expect(stderr).toBe(`k3ts: this machine lacks what k3ts needs:\n  port ${port}: in use on 0.0.0.0; end the program that has it (ss -ltnp 'sport = :${port}' names it), or choose another --https-listen-port\n`)
+    expect(existsSync(join(folder, "data"))).toBe(false)
+    holder.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  test.each<[string, string[], Record<string, string>, string]>([
+    ["flag", ["server", "--data-dri", "/x"], {}, "unknown flag --data-dri; did you mean --data-dir?"],
+    ["value", ["server", "--https-listen-port", "x"], {}, 'invalid value "x" for --https-listen-port: must be a port, 1 to 65535'],
+    ["variable", ["server"], { K3TS_BIND_ADDRESS: "x" }, 'invalid value "x" for K3TS_BIND_ADDRESS: must be an IP address'],
+    ["argument", ["server", "x"], {}, 'unexpected argument "x": k3ts server takes none'],
+    ["pair of ranges", ["server", "--cluster-cidr", "10.43.0.0/16"], {}, "--service-cidr 10.43.0.0/16 and --cluster-cidr 10.43.0.0/16 overlap: choose ranges apart from each other"],
+    ["config file", ["server", "--config", "/nonexistent/config.yaml"], {}, "cannot read the config file /nonexistent/config.yaml: there is no such file"],
+    ["command", ["sever"], {}, "unknown command sever; did you mean k3ts server?"],
+    ["subcommand", ["images", "ls"], {}, "unknown command k3ts images ls"],
+  ])("a wrong %s is one line, exit code 2, and nothing is started", async (_, args, env, message) => {
+    const folder = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
+    const dataDir = join(folder, "data")
+    expect(await k3ts(args, { K3TS_DATA_DIR: dataDir, ...env })).toEqual({ code: 2, signal: null, stdout: "", stderr: `k3ts: ${message}\n` })
+    expect(existsSync(dataDir)).toBe(false)
+    rmSync(folder, { recursive: true })
+  })
+
+  test("takes its flags from a config file, with the file mode for the kubeconfig", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
+    writeFileSync(join(folder, "config.yaml"), "write-kubeconfig-mode: 0640\ntls-san:\n  - cluster.example.org\nservice-cidr: 10.63.0.0/16\nlog-format: json\n")
+    const server = await startServer({ env: { K3TS_CONFIG: join(folder, "config.yaml") } })
+    expect(statSync(server.kubeconfig).mode & 0o777).toBe(0o640)
+    expect((await server.get("/api/v1/namespaces/default/services/kubernetes")).body).toContain('"clusterIP":"10.63.0.1"')
+    server.signal("SIGINT")
+    const { code, stderr } = await server.ended
+    expect(code).toBe(0)
+    for (const line of stderr.trim().split("\n")) expect(JSON.parse(line)).toMatchObject({ level: expect.any(String), message: expect.any(String) })
+    rmSync(folder, { recursive: true })
+    rmSync(server.dataDir, { recursive: true })
+  })
+
+  test("applies manifests of its folder at start and on change, and removes what a deleted file had made", async () => {
+    // given a manifest that is there before the server
+    const dataDir = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
+    const folder = join(dataDir, "server/manifests")
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, "a.yaml"), configMap("a", "1"))
+    await using server = await startServer({ dataDir })
+    await server.eventually(`${CONFIGMAPS}/a`, (body, status) => status === 200 && body.includes('"value":"1"'))
+
+    // when it changes and another comes
+    writeFileSync(join(folder, "a.yaml"), configMap("a", "2"))
+    writeFileSync(join(folder, "b.yml"), configMap("b", "1"))
+
+    // then both are applied
+    await server.eventually(`${CONFIGMAPS}/a`, (body) => body.includes('"value":"2"'))
+    await server.eventually(`${CONFIGMAPS}/b`, (_, status) => status === 200)
+
+    // and when one is deleted, then what it made goes
+    rmSync(join(folder, "b.yml"))
+    await server.eventually(`${CONFIGMAPS}/b`, (_, status) => status === 404)
+    expect((await server.get(`${CONFIGMAPS}/a`)).status).toBe(200)
+  })
+})
+
+describe("commands beside a server", () => {
+  test("kubeconfig and token let one in, as whom they say", async () => {
+    await using server = await startServer()
+    const where = ["--data-dir", server.dataDir]
+    const clientFor = (kubeconfig: string) => {
+      const path = join(server.dataDir, "given.yaml")
+      writeFileSync(path, kubeconfig)
+      return newClient(createHttpsTransport({ config: loadKubeconfig(path), userAgent: "test" }))
+    }
+
+    // the administrator's
+    const admin = clientFor((await k3ts(["kubeconfig", ...where])).stdout)
+    expect((await admin.list(ConfigMap, { namespace: "default" })).items.length).toBeGreaterThanOrEqual(0)
+    expect((await k3ts(["token", ...where])).stdout).toBe(`${server.token}\n`)
+
+    // another user's, who may do nothing yet
+    const alice = clientFor((await k3ts(["kubeconfig", ...where, "--user", "alice", "--group", "devs"])).stdout)
+    await expect(alice.list(ConfigMap, { namespace: "default" })).rejects.toThrow('User "alice" cannot list resource "configmaps"')
+
+    // a service account's token
+    await admin.create(ServiceAccount, { metadata: { name: "robot", namespace: "default" } })
+    const { stdout: token, code } = await k3ts(["token", "create", "robot", ...where, "--ttl", "15m"])
+    expect(code).toBe(0)
+    expect((await server.get(CONFIGMAPS, token.trim())).body).toContain('User \\"system:serviceaccount:default:robot\\" cannot list')
+    expect(await k3ts(["token", "create", "nobody", ...where])).toMatchObject({ code: 1, stderr: 'k3ts: serviceaccounts "nobody" not found\n' })
+  })
+
+  test("say that there is no cluster where there is none", async () => {
+    expect(await k3ts(["token", "--data-dir", "/nonexistent"])).toMatchObject({ code: 1, stderr: "k3ts: There is no folder /nonexistent: start k3ts server, or name its --data-dir\n" })
+    expect(await k3ts(["images", "list", "--data-dir", "/nonexistent", "--container-runtime-endpoint", "/nonexistent.sock"])).toMatchObject({ code: 1, stderr: "k3ts: There is no container runtime at /nonexistent.sock\n" })
+  })
+})
+
+describe("commands without a server", () => {
+  test("version tells the Kubernetes level, for people and for programs", async () => {
+    expect((await k3ts(["version"])).stdout).toContain("Kubernetes v1.36.0+k3ts\n")
+    expect(JSON.parse((await k3ts(["version", "--output", "json"])).stdout)).toMatchObject({ kubernetes: { gitVersion: "v1.36.0+k3ts" }, version: JSON.parse(readFileSync("package.json", "utf8")).version })
+  })
+
+  test("--help is there for each command", async () => {
+    const overview = await k3ts(["--help"])
+    expect(overview.code).toBe(0)
+    for (const [, name] of overview.stdout.matchAll(/^ {2}([a-z-]+) {2}/gm)) {
+      const { code, stdout } = await k3ts([name!, "--help"])
+      expect([name, code, stdout.includes(`Usage: k3ts ${name}`)]).toEqual([name!, 0, true])
+    }
+  })
+
+  test("check-config names each requirement and ends with 1 where one is missing", async () => {
+    const { code, stdout } = await k3ts(["check-config", "--output", "json", "--https-listen-port", String(await freePort())], { PATH: "/nonexistent" })
+    const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: { name: string; status: string; mend?: string }[] }
+    expect([code, ok]).toEqual([1, false])
+    expect(findings).toContainEqual({ name: "runc", status: "missing", detail: "not on the PATH", mend: "apt-get install runc" } as never)
+    for (const { status, mend } of findings) expect(status === "found" || mend !== undefined).toBe(true)
+  })
+
+  test("check-config without a node asks for less", async () => {
+    const { code } = await k3ts(["check-config", "--disable-agent", "--data-dir", join(tmpdir(), "k3ts-none"), "--https-listen-port", String(await freePort())], { PATH: "/nonexistent" })
+    expect(code).toBe(0)
+  })
+
+  test.each(["bash", "zsh", "fish"])("completion prints a script for %s that the shell takes", async (shell) => {
+    const { code, stdout } = await k3ts(["completion", shell])
+    expect([code, stdout.includes("k3ts __complete")]).toEqual([0, true])
+    if (Bun.which(shell) === null) return console.warn(`SKIPPED: ${shell} is not here to try its completion`)
+    const check = Bun.spawnSync([shell, "-n", "/dev/stdin"], { stdin: Buffer.from(stdout) })
+    expect(check.stderr.toString()).toBe("")
+  })
+})
+
+test("a second signal ends the server at once", async () => {
+  // given a server that is being stopped
+  const server = await startServer()
+
+  // when it is told twice
+  server.signal("SIGTERM")
+  server.signal("SIGTERM")
+
+  // then it is over, in order or at once, but not later
+  const { code } = await server.ended
+  expect([0, 143]).toContain(code!)
+  rmSync(server.dataDir, { recursive: true })
+})

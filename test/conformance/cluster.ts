@@ -1,0 +1,246 @@
+import { Agent, request } from "node:https"
+import { createApiServer, type ApiServer } from "../../components/apiserver/apiserver.ts"
+import { createControllerManager } from "../../components/controller-manager/controller-manager.ts"
+import { createScheduler } from "../../components/scheduler/scheduler.ts"
+import { createInformers } from "../../pkg/client/informers.ts"
+import { newClient } from "../../pkg/client/new-client.ts"
+import type { ComponentContext } from "../../pkg/component/component.ts"
+import { NodeConnectors } from "../../pkg/component/node-connector.ts"
+import { systemRandom } from "../../pkg/clock/random.ts"
+import { realClock } from "../../pkg/clock/real.ts"
+import { silent } from "../../pkg/log/log.ts"
+import { MemoryStorage } from "../../pkg/storage/memory.ts"
+import { addNode, runPods } from "../../pkg/testing/pods.ts"
+
+export interface Answer {
+  readonly code: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly bytes: Buffer
+  readonly text: string
+  /** The body as JSON; an empty object when it is none. */
+  readonly body: Loose
+}
+/** An object, list, review or Status as it came over the wire: what tests look into; the rest they match as a whole. */
+export interface Loose {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string; readonly namespace: string; readonly uid: string; readonly resourceVersion: string; readonly generation: number; readonly creationTimestamp: string; readonly deletionTimestamp?: string
+    readonly labels?: Readonly<Record<string, string>>; readonly annotations?: Readonly<Record<string, string>>; readonly finalizers?: readonly string[]; readonly ownerReferences?: readonly { readonly uid: string; readonly name: string; readonly controller?: boolean }[]
+    readonly managedFields?: readonly { readonly manager: string; readonly operation: string; readonly subresource?: string }[]
+    readonly continue?: string; readonly remainingItemCount?: number
+  }
+  readonly spec: LooseFields & { readonly replicas?: number; readonly clusterIP?: string; readonly nodeName?: string }
+  readonly status: LooseFields & {
+    readonly phase?: string; readonly replicas?: number; readonly readyReplicas?: number; readonly availableReplicas?: number; readonly observedGeneration?: number
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string; readonly message: string }[]
+    readonly used?: Readonly<Record<string, string>>; readonly hard?: Readonly<Record<string, string>>
+  }
+  readonly data?: Readonly<Record<string, string>>
+  readonly items: readonly Loose[]
+  readonly code: number
+  readonly reason: string
+  readonly message: string
+  readonly [field: string]: unknown
+}
+export interface LooseFields { readonly [field: string]: unknown }
+
+export interface Send {
+  readonly body?: unknown
+  /** Content type; JSON unless given. */
+  readonly type?: string
+  readonly accept?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** A bearer token instead of the administrator's. */
+  readonly token?: string
+}
+export interface WatchedEvent { readonly type: string; readonly object: Loose }
+export interface OpenWatch {
+  readonly events: readonly WatchedEvent[]
+  /** The events when `enough` holds of them; fails after five seconds. */
+  until(enough: (events: readonly WatchedEvent[]) => boolean): Promise<readonly WatchedEvent[]>
+  close(): void
+}
+
+const PATCHES = { merge: "application/merge-patch+json", strategic: "application/strategic-merge-patch+json", json: "application/json-patch+json", apply: "application/apply-patch+yaml" } as const
+/** Stands for an object that is not there. */
+const ABSENT = {} as Loose
+/** Far more than any change takes here; only a failing test waits so long. */
+const PATIENCE_MS = 5_000
+
+/** A server on loopback in this process, spoken to over HTTP as clients do. */
+export class ConformanceCluster {
+  readonly server: ApiServer
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 16, rejectUnauthorized: false })
+  readonly #ending = new AbortController()
+  readonly #stops: (() => unknown)[] = []
+
+  readonly #storage = new MemoryStorage({ clock: realClock, frozen: true })
+
+  constructor() {
+    this.server = createApiServer({ clock: realClock, random: systemRandom, log: silent }, {
+      listen: { host: "127.0.0.1", port: 0 }, serviceCidr: "10.43.0.0/16", nodePorts: { first: 30_000, last: 32_767 }, clusterDomain: "cluster.local", nodes: new NodeConnectors(), frozen: true,
+      storage: this.#storage,
+    })
+  }
+
+  async start({ controllers = false, nodes = 0 }: { readonly controllers?: boolean; readonly nodes?: number } = {}): Promise<this> {
+    const { signal } = this.#ending
+    await this.server.start(signal)
+    this.#stops.push(() => this.server.stop())
+    if (!controllers) {
+      await this.post("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "default" } })
+      return this
+    }
+    const context = this.#context("system:kube-controller-manager", "system:masters")
+    const manager = createControllerManager(context, {
+      resources: () => this.server.scheme.resources, resourceOf: (apiVersion, kind) => this.server.scheme.of(apiVersion, kind), caPem: () => this.server.files!.pki.authorities["server-ca"].certPem, clusterCidr: "10.42.0.0/16",
+      clientFor: (account) => newClient(this.server.transportFor({ name: `system:serviceaccount:kube-system:${account}`, groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"] })),
+    })
+    const scheduler = createScheduler(this.#context("system:kube-scheduler"))
+    this.#stops.push(() => manager.stop(), () => scheduler.stop())
+    await manager.start(signal)
+    await scheduler.start(signal)
+    const plane = { ...this.#context("system:admin", "system:masters"), signal }
+    for (let i = 0; i < nodes; i++) await addNode(plane, `node-${i}`)
+    runPods(plane)
+    return this
+  }
+
+  #context(name: string, ...groups: string[]): ComponentContext {
+    const client = newClient(this.server.transportFor({ name, groups: [...groups, "system:authenticated"] }))
+    const informers = createInformers({ client, clock: realClock, random: systemRandom, log: silent })
+    this.#stops.push(() => informers.stop())
+    return { client, informers, clock: realClock, random: systemRandom, log: silent, spawn: (_name, run) => void run().catch(() => undefined) }
+  }
+
+  async stop(): Promise<void> {
+    this.#ending.abort()
+    for (const stop of this.#stops.reverse()) await stop()
+    this.#agent.destroy()
+  }
+
+  /** Forgets all history, as time would. */
+  compact(): void {
+    this.#storage.compact(this.#storage.revision)
+  }
+
+  send(method: string, path: string, { body, type = "application/json", accept = "application/json", headers = {}, token }: Send = {}): Promise<Answer> {
+    const bytes = body === undefined ? undefined : body instanceof Uint8Array || typeof body === "string" ? Buffer.from(body) : Buffer.from(JSON.stringify(body))
+    return new Promise((resolve, reject) => {
+      const req = request({
+        host: "127.0.0.1", port: this.server.port!, method, path, agent: this.#agent,
+        headers: { authorization: `Bearer ${token ?? this.server.files!.adminToken}`, accept, ...(bytes === undefined ? {} : { "content-type": type, "content-length": bytes.length }), ...headers },
+      }, (res) => {
+        const parts: Buffer[] = []
+        res.on("data", (part: Buffer) => parts.push(part))
+        res.on("end", () => {
+          const all = Buffer.concat(parts)
+          const text = all.toString()
+          resolve({ code: res.statusCode!, headers: res.headers, bytes: all, text, body: (text.startsWith("{") ? JSON.parse(text) : {}) as Loose })
+        })
+        res.on("error", reject)
+      })
+      req.on("error", reject)
+      req.end(bytes)
+    })
+  }
+
+  /** Sends and expects success. */
+  async ok(method: string, path: string, options: Send = {}): Promise<Loose> {
+    const answer = await this.send(method, path, options)
+    if (answer.code >= 300) throw new Error(`${method} ${path}: ${answer.code} ${answer.text}`)
+    return answer.body
+  }
+  get(path: string): Promise<Loose> { return this.ok("GET", path) }
+  post(path: string, body: unknown): Promise<Loose> { return this.ok("POST", path, { body }) }
+  put(path: string, body: unknown): Promise<Loose> { return this.ok("PUT", path, { body }) }
+  delete(path: string, body?: unknown): Promise<Loose> { return this.ok("DELETE", path, body === undefined ? {} : { body }) }
+  patch(path: string, kind: keyof typeof PATCHES, body: unknown): Promise<Loose> { return this.ok("PATCH", path, { body, type: PATCHES[kind] }) }
+
+  /** Resolves when the server has begun to answer: what happens from then on is seen. */
+  async watch(path: string): Promise<OpenWatch> {
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+    const events: WatchedEvent[] = []
+    let check = (): void => undefined
+    let ended: string | undefined
+    const end = (why: string): void => {
+      ended ??= why
+      open()
+      check()
+    }
+    const req = request({ host: "127.0.0.1", port: this.server.port!, path: `${path}${path.includes("?") ? "&" : "?"}watch=1`, agent: false, rejectUnauthorized: false, headers: { authorization: `Bearer ${this.server.files!.adminToken}` } }, (res) => {
+      open()
+      let rest = ""
+      res.on("data", (part: Buffer) => {
+        const lines = (rest + part.toString()).split("\n")
+        rest = lines.pop()!
+        for (const line of lines) events.push(JSON.parse(line) as WatchedEvent)
+        check()
+      })
+      res.on("end", () => end("the server ended the watch"))
+    })
+    req.on("error", (err) => end(String(err)))
+    req.end()
+    await opened
+    return {
+      events,
+      until: (enough) => new Promise((resolve, reject) => {
+        const fail = (why: string): void => {
+          clearTimeout(timer)
+          reject(new Error(`${why}: ${path}: ${JSON.stringify(events)}`.slice(0, 3000)))
+        }
+        const timer = setTimeout(() => fail("Waited in vain"), PATIENCE_MS)
+        check = () => {
+          if (enough(events)) {
+            clearTimeout(timer)
+            resolve(events)
+          } else if (ended !== undefined) fail(ended)
+        }
+        check()
+      }),
+      close: () => void req.destroy(),
+    }
+  }
+
+  /** The object at `path` once `wanted` holds of it; undefined stands for one that is not there. */
+  async until(path: string, wanted: (object: Loose | undefined) => boolean): Promise<Loose> {
+    const [collection, name] = [path.slice(0, path.lastIndexOf("/")), path.slice(path.lastIndexOf("/") + 1)]
+    const watch = await this.watch(`${collection}?fieldSelector=metadata.name%3D${name}`)
+    const latest = (events: readonly WatchedEvent[]): Loose | undefined => {
+      const last = events.at(-1)
+      return last === undefined || last.type === "DELETED" ? undefined : last.object
+    }
+    try {
+      const now = await this.send("GET", path)
+      if (now.code === 404 && wanted(undefined)) return ABSENT
+      return latest(await watch.until((events) => events.length > 0 && wanted(latest(events)))) ?? ABSENT
+    } finally {
+      watch.close()
+    }
+  }
+
+  /** The items of a list once `wanted` holds of them. */
+  async untilList(path: string, wanted: (items: readonly Loose[]) => boolean): Promise<readonly Loose[]> {
+    const list = await this.get(path)
+    const items = new Map<string, Loose>(list.items.map((item) => [item.metadata.uid, item]))
+    if (wanted([...items.values()])) return [...items.values()]
+    const watch = await this.watch(`${path}${path.includes("?") ? "&" : "?"}resourceVersion=${list.metadata.resourceVersion}`)
+    const seen = { count: 0 }
+    try {
+      await watch.until((events) => {
+        for (; seen.count < events.length; seen.count++) {
+          const { type, object } = events[seen.count]!
+          if (type === "DELETED") items.delete(object.metadata.uid)
+          else items.set(object.metadata.uid, object)
+        }
+        return wanted([...items.values()])
+      })
+      return [...items.values()]
+    } finally {
+      watch.close()
+    }
+  }
+}
+
+export const startConformanceCluster = (options: { readonly controllers?: boolean; readonly nodes?: number } = {}): Promise<ConformanceCluster> => new ConformanceCluster().start(options)

@@ -1,0 +1,483 @@
+/** Controllers and scheduler with pods that run at once: the tests of test/e2e that need no real container. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { startConformanceCluster, type ConformanceCluster, type Loose } from "./cluster.ts"
+
+let cluster: ConformanceCluster
+const NS = "/api/v1/namespaces/w"
+const APPS = "/apis/apps/v1/namespaces/w"
+beforeAll(async () => {
+  cluster = await startConformanceCluster({ controllers: true, nodes: 2 })
+  await namespace("w")
+})
+afterAll(() => cluster.stop())
+
+async function namespace(name: string): Promise<string> {
+  await cluster.post("/api/v1/namespaces", { metadata: { name } })
+  await cluster.until(`/api/v1/namespaces/${name}/serviceaccounts/default`, (account) => account !== undefined)
+  return `/api/v1/namespaces/${name}`
+}
+const podSpec = (image = "registry.example/web:1") => ({ containers: [{ name: "web", image }] })
+const template = (app: string, image?: string) => ({ metadata: { labels: { app } }, spec: podSpec(image) })
+const selected = (app: string) => ({ selector: { matchLabels: { app } }, template: template(app) })
+const running = (count: number) => (pods: readonly Loose[]) => pods.length === count && pods.every(({ status, metadata }) => status.phase === "Running" && metadata.deletionTimestamp === undefined)
+const podsOf = (app: string, ns = NS) => `${ns}/pods?labelSelector=app%3D${app}`
+const condition = (object: Loose | undefined, type: string) => object?.status.conditions?.find((c) => c.type === type)
+
+test("at least two nodes take pods", async () => {
+  const nodes = await cluster.untilList("/api/v1/nodes", (all) => all.filter((node) => condition(node, "Ready")?.status === "True" && ((node.spec["taints"] as object[] | undefined) ?? []).length === 0).length >= 2)
+  expect(nodes).toHaveLength(2)
+})
+
+describe("ReplicationControllers", () => {
+  const path = `${NS}/replicationcontrollers`
+  test("go through a life: created, patched, scaled, deleted together", async () => {
+    await cluster.post(path, { metadata: { name: "rc-test", labels: { "test-rc-static": "true" } }, spec: { replicas: 1, selector: { app: "rc-test" }, template: template("rc-test") } })
+    await cluster.until(`${path}/rc-test`, (rc) => rc?.status.readyReplicas === 1)
+    await cluster.patch(`${path}/rc-test`, "strategic", { metadata: { labels: { "test-rc": "patched" } }, spec: { template: { spec: { terminationGracePeriodSeconds: 0 } } } })
+    await cluster.patch(`${path}/rc-test/status`, "merge", { status: { readyReplicas: 0, availableReplicas: 0 } })
+    await cluster.until(`${path}/rc-test`, (rc) => rc?.status.availableReplicas === 1)
+    const scale = await cluster.get(`${path}/rc-test/scale`)
+    expect(scale).toMatchObject({ kind: "Scale", apiVersion: "autoscaling/v1", spec: { replicas: 1 }, status: { replicas: 1, selector: "app=rc-test" } })
+    await cluster.put(`${path}/rc-test/scale`, { ...scale, spec: { replicas: 2 } })
+    await cluster.until(`${path}/rc-test`, (rc) => rc?.status.availableReplicas === 2)
+    await cluster.patch(`${path}/rc-test/scale`, "merge", { spec: { replicas: 1 } })
+    await cluster.until(`${path}/rc-test`, (rc) => rc?.status.replicas === 1)
+    expect((await cluster.get("/api/v1/replicationcontrollers?labelSelector=test-rc-static%3Dtrue")).items).toHaveLength(1)
+    await cluster.delete(`${path}?labelSelector=test-rc-static%3Dtrue`)
+    expect((await cluster.get(`${path}?labelSelector=test-rc-static%3Dtrue`)).items).toEqual([])
+  })
+
+  test("adopt pods that match, release those that do not any more", async () => {
+    await cluster.post(`${NS}/pods`, { metadata: { name: "pod-adoption", labels: { app: "adopt-rc" } }, spec: podSpec() })
+    const rc = await cluster.post(path, { metadata: { name: "adopt-rc" }, spec: { replicas: 1, selector: { app: "adopt-rc" }, template: template("adopt-rc") } })
+    await cluster.until(`${NS}/pods/pod-adoption`, (pod) => pod?.metadata.ownerReferences?.[0]?.uid === rc.metadata.uid)
+    await cluster.patch(`${NS}/pods/pod-adoption`, "merge", { metadata: { labels: { app: "not-matching" } } })
+    await cluster.until(`${NS}/pods/pod-adoption`, (pod) => pod !== undefined && pod.metadata.ownerReferences === undefined)
+    await cluster.untilList(podsOf("adopt-rc"), running(1))
+  })
+
+  test("say so when a quota holds them back, and take it back", async () => {
+    const ns = await namespace("rc-quota")
+    await cluster.post(`${ns}/resourcequotas`, { metadata: { name: "condition-test" }, spec: { hard: { pods: "2" } } })
+    await cluster.until(`${ns}/resourcequotas/condition-test`, (quota) => quota?.status.hard?.["pods"] === "2")
+    await cluster.post(`${ns}/replicationcontrollers`, { metadata: { name: "condition-test" }, spec: { replicas: 3, selector: { app: "q" }, template: template("q") } })
+    const failed = await cluster.until(`${ns}/replicationcontrollers/condition-test`, (rc) => condition(rc, "ReplicaFailure")?.status === "True")
+    expect(condition(failed, "ReplicaFailure")).toMatchObject({ reason: "FailedCreate" })
+    expect(condition(failed, "ReplicaFailure")!.message).toContain("exceeded quota: condition-test, requested: pods=1, used: pods=2, limited: pods=2")
+    await cluster.patch(`${ns}/replicationcontrollers/condition-test`, "merge", { spec: { replicas: 2 } })
+    await cluster.until(`${ns}/replicationcontrollers/condition-test`, (rc) => rc !== undefined && condition(rc, "ReplicaFailure") === undefined)
+  })
+})
+
+describe("ReplicaSets", () => {
+  const path = `${APPS}/replicasets`
+  test("are replaced, patched, scaled and deleted together; their status is their own", async () => {
+    await cluster.post(path, { metadata: { name: "rs", labels: { e2e: "rs" } }, spec: { replicas: 1, ...selected("rs") } })
+    const ready = await cluster.until(`${path}/rs`, (rs) => rs?.status.readyReplicas === 1)
+    expect(await cluster.get(`${path}/rs/status`)).toEqual(ready)
+    const withCondition = await cluster.put(`${path}/rs/status`, { ...ready, status: { ...ready.status, conditions: [{ type: "StatusUpdate", status: "True", reason: "E2E", message: "Set from e2e test" }] } })
+    expect(condition(withCondition, "StatusUpdate")?.status).toBe("True")
+    await cluster.put(`${path}/rs/scale`, { ...(await cluster.get(`${path}/rs/scale`)), spec: { replicas: 2 } })
+    await cluster.until(`${path}/rs`, (rs) => rs?.status.availableReplicas === 2)
+    await cluster.patch(`${path}/rs`, "strategic", { metadata: { labels: { "test-rs": "patched" } }, spec: { replicas: 3, template: { spec: { containers: [{ name: "web", image: "registry.example/web:2" }] } } } })
+    await cluster.until(`${path}/rs`, (rs) => rs?.status.readyReplicas === 3)
+    await cluster.delete(`${path}?labelSelector=e2e%3Drs`)
+    await cluster.untilList(podsOf("rs"), (pods) => pods.length === 0)
+  })
+
+  test("adopt and release pods", async () => {
+    await cluster.post(`${NS}/pods`, { metadata: { name: "rs-adoption", labels: { app: "adopt-rs" } }, spec: podSpec() })
+    const rs = await cluster.post(path, { metadata: { name: "adopt-rs" }, spec: { replicas: 1, ...selected("adopt-rs") } })
+    await cluster.until(`${NS}/pods/rs-adoption`, (pod) => pod?.metadata.ownerReferences?.some(({ uid, controller }) => uid === rs.metadata.uid && controller === true) === true)
+    await cluster.patch(`${NS}/pods/rs-adoption`, "merge", { metadata: { labels: { app: "not-matching" } } })
+    await cluster.until(`${NS}/pods/rs-adoption`, (pod) => pod !== undefined && pod.metadata.ownerReferences === undefined)
+  })
+})
+
+describe("Deployments", () => {
+  const path = `${APPS}/deployments`
+  const available = (count: number) => (deployment: Loose | undefined) => deployment?.status.availableReplicas === count && deployment.status.observedGeneration === deployment.metadata.generation && deployment.status["updatedReplicas"] === count && deployment.status.replicas === count
+
+  test("go through a life with status and scale", async () => {
+    await cluster.post(path, { metadata: { name: "life", labels: { "test-deployment-static": "true" } }, spec: { replicas: 2, ...selected("life") } })
+    await cluster.until(`${path}/life`, available(2))
+    await cluster.patch(`${path}/life`, "strategic", { metadata: { labels: { "test-deployment": "patched" } }, spec: { replicas: 1, template: { spec: { terminationGracePeriodSeconds: 0, containers: [{ name: "web", image: "registry.example/web:2" }] } } } })
+    const patched = await cluster.until(`${path}/life`, available(1))
+    await cluster.put(path + "/life/status", { ...patched, status: { ...patched.status, conditions: [...patched.status.conditions!, { type: "StatusUpdate", status: "True", reason: "E2E", message: "Set from e2e test" }] } })
+    await cluster.patch(`${path}/life/scale`, "merge", { spec: { replicas: 3 } })
+    await cluster.until(`${path}/life`, available(3))
+    expect((await cluster.get(`${path}/life/scale`)).status).toEqual({ replicas: 3, selector: "app=life" })
+    expect((await cluster.get("/apis/apps/v1/deployments?labelSelector=test-deployment-static%3Dtrue")).items).toHaveLength(1)
+    await cluster.delete(`${path}?labelSelector=test-deployment-static%3Dtrue`)
+    await cluster.untilList(`${APPS}/replicasets?labelSelector=app%3Dlife`, (sets) => sets.length === 0)
+  })
+
+  test("adopt a ReplicaSet and roll over to another image, by one and all at once, and clean old sets away", async () => {
+    await cluster.post(`${APPS}/replicasets`, { metadata: { name: "rolling-old", labels: { app: "rolling" }, annotations: { "deployment.kubernetes.io/revision": "3546343826724305832" } }, spec: { replicas: 1, ...selected("rolling") } })
+    await cluster.untilList(podsOf("rolling"), running(1))
+    await cluster.post(path, { metadata: { name: "rolling" }, spec: { replicas: 1, revisionHistoryLimit: 0, ...selected("rolling"), template: template("rolling", "registry.example/agnhost:2") } })
+    const done = await cluster.until(`${path}/rolling`, available(1))
+    expect(done.metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("3546343826724305833")
+    const [left] = await cluster.untilList(`${APPS}/replicasets?labelSelector=app%3Drolling`, (sets) => sets.length === 1)
+    expect([left!.metadata.labels?.["pod-template-hash"] === undefined, left!.metadata.annotations]).toEqual([false, expect.objectContaining({ "deployment.kubernetes.io/desired-replicas": "1", "deployment.kubernetes.io/max-replicas": "2" })])
+    await cluster.patch(`${path}/rolling`, "merge", { spec: { strategy: { type: "Recreate", rollingUpdate: null } } })
+    await cluster.patch(`${path}/rolling`, "strategic", { spec: { template: { spec: { containers: [{ name: "web", image: "registry.example/agnhost:3" }] } } } })
+    await cluster.until(`${path}/rolling`, available(1))
+    const pods = await cluster.untilList(podsOf("rolling"), running(1))
+    expect(pods[0]!.spec).toMatchObject({ containers: [{ image: "registry.example/agnhost:3" }] } as never)
+  })
+})
+
+describe("DaemonSets", () => {
+  const path = `${APPS}/daemonsets`
+  const scheduled = (count: number) => (set: Loose | undefined) => set?.status["numberReady"] === count && set.status["desiredNumberScheduled"] === count && set.status.observedGeneration === set.metadata.generation
+
+  test("run a pod on each node, replace it, and follow node labels", async () => {
+    await cluster.post(path, { metadata: { name: "ds", labels: { e2e: "ds" } }, spec: selected("ds") })
+    await cluster.until(`${path}/ds`, scheduled(2))
+    const pods = await cluster.untilList(podsOf("ds"), running(2))
+    expect(new Set(pods.map(({ spec }) => spec.nodeName))).toEqual(new Set(["node-0", "node-1"]))
+    await cluster.delete(`${NS}/pods/${pods[0]!.metadata.name}`)
+    await cluster.untilList(podsOf("ds"), (now) => running(2)(now) && now.every(({ metadata }) => metadata.uid !== pods[0]!.metadata.uid))
+    const { status } = await cluster.until(`${path}/ds`, scheduled(2))
+    expect(status).toMatchObject({ currentNumberScheduled: 2, numberAvailable: 2, updatedNumberScheduled: 2 })
+    await cluster.patch(`${path}/ds/status`, "merge", { status: { conditions: [{ type: "StatusPatched", status: "True" }] } })
+    await cluster.patch(`${path}/ds`, "merge", { spec: { template: { spec: { nodeSelector: { color: "blue" } } } } })
+    await cluster.untilList(podsOf("ds"), (now) => now.length === 0)
+    await cluster.patch("/api/v1/nodes/node-1", "merge", { metadata: { labels: { color: "blue" } } })
+    await cluster.until(`${path}/ds`, scheduled(1))
+    await cluster.patch("/api/v1/nodes/node-1", "merge", { metadata: { labels: { color: "green" } } })
+    await cluster.untilList(podsOf("ds"), (now) => now.length === 0)
+    await cluster.delete(`${path}?labelSelector=e2e%3Dds`)
+  })
+
+  test("retry a pod that failed, update by rolling, and keep revisions", async () => {
+    await cluster.post(path, { metadata: { name: "roll" }, spec: { ...selected("dsroll"), updateStrategy: { type: "RollingUpdate" } } })
+    const [first] = await cluster.untilList(podsOf("dsroll"), running(2))
+    await cluster.patch(`${NS}/pods/${first!.metadata.name}/status`, "merge", { status: { phase: "Failed" } })
+    await cluster.untilList(podsOf("dsroll"), (now) => running(2)(now) && now.every(({ metadata }) => metadata.uid !== first!.metadata.uid))
+    await cluster.patch(`${path}/roll`, "strategic", { spec: { template: { spec: { containers: [{ name: "web", image: "registry.example/web:2" }] } } } })
+    await cluster.until(`${path}/roll`, (set) => set?.status["updatedNumberScheduled"] === 2 && scheduled(2)(set))
+    await cluster.untilList(podsOf("dsroll"), (now) => running(2)(now) && now.every(({ spec }) => JSON.stringify(spec).includes("web:2")))
+    const revisions = (await cluster.get(`${APPS}/controllerrevisions?labelSelector=app%3Ddsroll`)).items
+    expect(new Set(revisions.map((revision) => revision["revision"]))).toEqual(new Set([1, 2]))
+    for (const revision of revisions) await cluster.patch(`${APPS}/controllerrevisions/${revision.metadata.name}`, "strategic", { metadata: { labels: { patched: "true" } } })
+    await cluster.delete(`${APPS}/controllerrevisions?labelSelector=patched%3Dtrue`)
+    await cluster.patch(`${path}/roll`, "merge", { metadata: { annotations: { look: "again" } } })
+    await cluster.untilList(`${APPS}/controllerrevisions?labelSelector=app%3Ddsroll`, (left) => left.length === 1 && left[0]!["revision"] === (1 as unknown))
+    await cluster.delete(`${path}/roll`)
+    await cluster.untilList(`${APPS}/controllerrevisions?labelSelector=app%3Ddsroll`, (left) => left.length === 0)
+  })
+})
+
+describe("StatefulSets", () => {
+  const path = `${APPS}/statefulsets`
+  test("scale, take a status, and are listed, patched and deleted together", async () => {
+    await cluster.post(path, { metadata: { name: "ss", labels: { e2e: "ss" } }, spec: { replicas: 2, serviceName: "test", ...selected("ss") } })
+    const ready = await cluster.until(`${path}/ss`, (set) => set?.status.readyReplicas === 2)
+    expect((await cluster.get(podsOf("ss"))).items.map(({ metadata }) => metadata.name).toSorted()).toEqual(["ss-0", "ss-1"])
+    expect(await cluster.get(`${path}/ss/scale`)).toMatchObject({ spec: { replicas: 2 }, status: { replicas: 2, selector: "app=ss" } })
+    await cluster.put(`${path}/ss/scale`, { ...(await cluster.get(`${path}/ss/scale`)), spec: { replicas: 3 } })
+    await cluster.until(`${path}/ss`, (set) => set?.status.readyReplicas === 3)
+    await cluster.patch(`${path}/ss/scale`, "merge", { spec: { replicas: 1 } })
+    await cluster.untilList(podsOf("ss"), running(1))
+    await cluster.put(`${path}/ss/status`, { ...ready, metadata: { ...ready.metadata, resourceVersion: undefined }, status: { ...ready.status, conditions: [{ type: "StatusUpdate", status: "True" }] } })
+    await cluster.patch(`${path}/ss`, "strategic", { metadata: { labels: { patched: "true" } }, spec: { template: { spec: { containers: [{ name: "web", image: "registry.example/web:2" }] } } } })
+    await cluster.untilList(podsOf("ss"), (pods) => running(1)(pods) && JSON.stringify(pods[0]!.spec).includes("web:2"))
+    await cluster.delete(`${path}?labelSelector=e2e%3Dss`)
+    await cluster.untilList(podsOf("ss"), (pods) => pods.length === 0)
+  })
+})
+
+describe("StatefulSets whose pods fall ill", () => {
+  const path = `${APPS}/statefulsets`
+  const setReady = (name: string, status: "True" | "False") => cluster.patch(`${NS}/pods/${name}/status`, "strategic", { status: { conditions: [{ type: "Ready", status }] } })
+  const names = (pods: readonly Loose[]) => pods.map(({ metadata }) => metadata.name).toSorted()
+  const image = (version: number) => ({ spec: { template: { spec: { containers: [{ name: "web", image: `registry.example/web:${version}` }] } } } })
+
+  test("halt scaling until they are well, in order up and down", async () => {
+    await cluster.post(path, { metadata: { name: "halt" }, spec: { replicas: 1, serviceName: "test", ...selected("halt") } })
+    await cluster.until(`${path}/halt`, (set) => set?.status.readyReplicas === 1)
+    await setReady("halt-0", "False")
+    await cluster.until(`${path}/halt`, (set) => (set?.status.readyReplicas ?? 0) === 0)
+    const from = (await cluster.get(podsOf("halt"))).metadata.resourceVersion
+    const watch = await cluster.watch(`${podsOf("halt")}&resourceVersion=${from}`)
+    await cluster.patch(`${path}/halt/scale`, "merge", { spec: { replicas: 3 } })
+    await cluster.until(`${path}/halt`, (set) => set?.status.observedGeneration === set?.metadata.generation)
+    expect(names((await cluster.get(podsOf("halt"))).items)).toEqual(["halt-0"])
+    await setReady("halt-0", "True")
+    await cluster.until(`${path}/halt`, (set) => set?.status.readyReplicas === 3)
+    await cluster.patch(`${path}/halt/scale`, "merge", { spec: { replicas: 0 } })
+    await cluster.untilList(podsOf("halt"), (pods) => pods.length === 0)
+    await watch.until((events) => events.filter(({ type }) => type === "DELETED").length === 3)
+    const order = (type: string) => watch.events.filter((event) => event.type === type).map(({ object }) => object.metadata.name)
+    expect([order("ADDED"), order("DELETED")]).toEqual([["halt-1", "halt-2"], ["halt-2", "halt-1", "halt-0"]])
+    watch.close()
+  })
+
+  test("scale all the same where pods are managed in parallel", async () => {
+    await cluster.post(path, { metadata: { name: "burst" }, spec: { replicas: 1, podManagementPolicy: "Parallel", serviceName: "test", ...selected("burst") } })
+    await cluster.until(`${path}/burst`, (set) => set?.status.readyReplicas === 1)
+    await setReady("burst-0", "False")
+    await cluster.patch(`${path}/burst/scale`, "merge", { spec: { replicas: 3 } })
+    expect(names(await cluster.untilList(podsOf("burst"), running(3)))).toEqual(["burst-0", "burst-1", "burst-2"])
+    await cluster.patch(`${path}/burst/scale`, "merge", { spec: { replicas: 0 } })
+    await cluster.untilList(podsOf("burst"), (pods) => pods.length === 0)
+  })
+
+  test("are updated from the partition on, rolled back, and made anew when evicted", async () => {
+    await cluster.post(path, { metadata: { name: "canary" }, spec: { replicas: 3, serviceName: "test", updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 3 } }, ...selected("canary"), template: template("canary", "registry.example/web:1") } })
+    const first = await cluster.until(`${path}/canary`, (set) => set?.status.readyReplicas === 3)
+    const versions = async () => (await cluster.get(podsOf("canary"))).items.map(({ metadata, spec }): [string, string] => [metadata.name, /web:(\d)/.exec(JSON.stringify(spec))![1]!]).toSorted(([a], [b]) => a.localeCompare(b))
+    await cluster.patch(`${path}/canary`, "strategic", image(2))
+    const updated = await cluster.until(`${path}/canary`, (set) => set?.status.observedGeneration === set?.metadata.generation && set?.status["updateRevision"] !== first.status["currentRevision"])
+    expect([updated.status["currentRevision"], await versions()]).toEqual([first.status["currentRevision"], [["canary-0", "1"], ["canary-1", "1"], ["canary-2", "1"]]])
+    await cluster.patch(`${path}/canary`, "merge", { spec: { updateStrategy: { rollingUpdate: { partition: 2 } } } })
+    await cluster.until(`${path}/canary`, (set) => set?.status["updatedReplicas"] === 1 && set.status.readyReplicas === 3)
+    expect(await versions()).toEqual([["canary-0", "1"], ["canary-1", "1"], ["canary-2", "2"]])
+    const zero = await cluster.get(`${NS}/pods/canary-0`)
+    await cluster.delete(`${NS}/pods/canary-0`)
+    await cluster.until(`${NS}/pods/canary-0`, (pod) => pod !== undefined && pod.metadata.uid !== zero.metadata.uid && pod.status.phase === "Running")
+    expect(await versions()).toEqual([["canary-0", "1"], ["canary-1", "1"], ["canary-2", "2"]])
+    await cluster.patch(`${path}/canary`, "merge", { spec: { updateStrategy: { rollingUpdate: { partition: 0 } } } })
+    const rolled = await cluster.until(`${path}/canary`, (set) => set?.status["currentRevision"] === updated.status["updateRevision"] && set?.status.readyReplicas === 3)
+    expect([rolled.status["updateRevision"], await versions()]).toEqual([updated.status["updateRevision"], [["canary-0", "2"], ["canary-1", "2"], ["canary-2", "2"]]])
+    await cluster.patch(`${path}/canary`, "strategic", image(1))
+    const back = await cluster.until(`${path}/canary`, (set) => set?.status["currentRevision"] === first.status["currentRevision"] && set?.status.readyReplicas === 3)
+    expect([back.status["updateRevision"], (await versions()).map(([, version]) => version)]).toEqual([first.status["currentRevision"], ["1", "1", "1"]])
+    const gone = await cluster.get(`${NS}/pods/canary-1`)
+    await cluster.patch(`${NS}/pods/canary-1/status`, "merge", { status: { phase: "Failed", reason: "Evicted" } })
+    await cluster.until(`${NS}/pods/canary-1`, (pod) => pod !== undefined && pod.metadata.uid !== gone.metadata.uid && pod.status.phase === "Running")
+    await cluster.delete(`${path}/canary`)
+  })
+})
+
+describe("Jobs", () => {
+  const path = "/apis/batch/v1/namespaces/w/jobs"
+  const job = (name: string, more: object = {}) => ({ metadata: { name, labels: { "e2e-job-label": name } }, spec: { parallelism: 2, completions: 4, backoffLimit: 6, template: { metadata: { labels: { job: name } }, spec: { ...podSpec(), restartPolicy: "Never" } }, ...more } })
+  const active = (count: number) => (found: Loose | undefined) => found?.status["active"] === count
+
+  test("go through a life with status, and delete their pods with them", async () => {
+    await cluster.post(path, job("life"))
+    const now = await cluster.until(`${path}/life`, active(2))
+    expect(now.metadata.labels).toMatchObject({ "e2e-job-label": "life" })
+    const patched = await cluster.patch(`${path}/life/status`, "merge", { metadata: { annotations: { patchedstatus: "true" } }, status: { startTime: now.status["startTime"] } })
+    expect(patched.metadata.annotations?.["patchedstatus"]).toBe("true")
+    await cluster.patch(`${path}/life`, "strategic", { metadata: { labels: { patched: "true" } } })
+    expect((await cluster.get("/apis/batch/v1/jobs?labelSelector=e2e-job-label%3Dlife")).items).toHaveLength(1)
+    await cluster.delete(`${path}?labelSelector=e2e-job-label%3Dlife`, { propagationPolicy: "Background" })
+    await cluster.untilList(`${NS}/pods?labelSelector=job%3Dlife`, (pods) => pods.length === 0)
+    await cluster.post(path, job("gone"))
+    await cluster.until(`${path}/gone`, active(2))
+    await cluster.delete(`${path}/gone`, { propagationPolicy: "Foreground" })
+    await cluster.until(`${path}/gone`, (found) => found === undefined)
+    expect((await cluster.get(`${NS}/pods?labelSelector=job%3Dgone`)).items).toEqual([])
+  })
+
+  test("are suspended and resumed", async () => {
+    await cluster.post(path, job("pause", { suspend: true }))
+    await cluster.until(`${path}/pause`, (found) => condition(found, "Suspended")?.status === "True")
+    expect((await cluster.get(`${NS}/pods?labelSelector=job%3Dpause`)).items).toEqual([])
+    await cluster.patch(`${path}/pause`, "merge", { spec: { suspend: false } })
+    await cluster.until(`${path}/pause`, (found) => active(2)(found) && condition(found, "Suspended")?.status === "False")
+    await cluster.delete(`${path}/pause`, { propagationPolicy: "Background" })
+  })
+
+  test("adopt orphans and release pods that match no more", async () => {
+    const made = await cluster.post(path, job("adopt"))
+    const [pod] = await cluster.untilList(`${NS}/pods?labelSelector=job%3Dadopt`, running(2))
+    await cluster.patch(`${NS}/pods/${pod!.metadata.name}`, "merge", { metadata: { ownerReferences: null } })
+    await cluster.until(`${NS}/pods/${pod!.metadata.name}`, (found) => found?.metadata.ownerReferences?.[0]?.uid === made.metadata.uid)
+    await cluster.patch(`${NS}/pods/${pod!.metadata.name}`, "merge", { metadata: { labels: { "batch.kubernetes.io/job-name": null, "job-name": null, "controller-uid": null, "batch.kubernetes.io/controller-uid": null } } })
+    await cluster.until(`${NS}/pods/${pod!.metadata.name}`, (found) => found !== undefined && found.metadata.ownerReferences === undefined)
+    await cluster.delete(`${path}/adopt`, { propagationPolicy: "Background" })
+  })
+})
+
+describe("the garbage collector", () => {
+  const rc = (name: string, replicas = 2) => ({ metadata: { name }, spec: { replicas, selector: { app: name }, template: template(name) } })
+  const path = `${NS}/replicationcontrollers`
+
+  test("deletes, orphans, or lets the owner wait, as asked", async () => {
+    for (const name of ["gc-bg", "gc-orphan", "gc-fg"]) await cluster.post(path, rc(name))
+    for (const name of ["gc-bg", "gc-orphan", "gc-fg"]) await cluster.untilList(podsOf(name), running(2))
+    await cluster.delete(`${path}/gc-bg`, { propagationPolicy: "Background" })
+    await cluster.untilList(podsOf("gc-bg"), (pods) => pods.length === 0)
+    await cluster.delete(`${path}/gc-orphan`, { propagationPolicy: "Orphan" })
+    await cluster.until(`${path}/gc-orphan`, (found) => found === undefined)
+    const orphans = await cluster.untilList(podsOf("gc-orphan"), (pods) => pods.every(({ metadata }) => metadata.ownerReferences === undefined))
+    expect(orphans).toHaveLength(2)
+    const waiting = await cluster.delete(`${path}/gc-fg`, { propagationPolicy: "Foreground" })
+    expect(waiting.metadata.finalizers ?? ["foregroundDeletion"]).toContain("foregroundDeletion")
+    await cluster.until(`${path}/gc-fg`, (found) => found === undefined)
+    expect((await cluster.get(podsOf("gc-fg"))).items).toEqual([])
+  })
+
+  test("deletes or orphans the ReplicaSet of a Deployment", async () => {
+    for (const [name, propagationPolicy, left] of [["gc-dep", "Background", 0], ["gc-dep-orphan", "Orphan", 1]] as const) {
+      await cluster.post(`${APPS}/deployments`, { metadata: { name }, spec: { replicas: 2, ...selected(name) } })
+      const sets = `${APPS}/replicasets?labelSelector=app%3D${name}`
+      await cluster.untilList(sets, (found) => found.length === 1)
+      await cluster.delete(`${APPS}/deployments/${name}`, { propagationPolicy })
+      await cluster.until(`${APPS}/deployments/${name}`, (found) => found === undefined)
+      await cluster.untilList(sets, (found) => found.length === left && found.every(({ metadata }) => metadata.ownerReferences === undefined))
+    }
+  })
+
+  test("keeps what has another owner, and goes through circles", async () => {
+    await cluster.post(path, rc("gc-going"))
+    const stays = await cluster.post(path, rc("gc-stays", 0))
+    const [shared] = await cluster.untilList(podsOf("gc-going"), running(2))
+    await cluster.patch(`${NS}/pods/${shared!.metadata.name}`, "strategic", { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ReplicationController", name: "gc-stays", uid: stays.metadata.uid }] } })
+    await cluster.delete(`${path}/gc-going`, { propagationPolicy: "Foreground" })
+    await cluster.until(`${path}/gc-going`, (found) => found === undefined)
+    expect((await cluster.get(`${NS}/pods/${shared!.metadata.name}`)).metadata.ownerReferences?.map(({ name }) => name)).toEqual(["gc-stays"])
+
+    const pods: Loose[] = []
+    for (const name of ["circle1", "circle2", "circle3"]) pods.push(await cluster.post(`${NS}/pods`, { metadata: { name, labels: { app: "circle" } }, spec: podSpec() }))
+    const ownedBy = (i: number) => ({ metadata: { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: pods[i]!.metadata.name, uid: pods[i]!.metadata.uid, controller: true, blockOwnerDeletion: true }] } })
+    for (const [i, pod] of pods.entries()) await cluster.patch(`${NS}/pods/${pod.metadata.name}`, "merge", ownedBy((i + 2) % 3))
+    await cluster.delete(`${NS}/pods/circle1`, { propagationPolicy: "Foreground" })
+    await cluster.untilList(podsOf("circle"), (left) => left.length === 0)
+  })
+})
+
+describe("a namespace that is deleted", () => {
+  test("takes its pods and Services with it, and can be made anew", async () => {
+    const ns = await namespace("nsdelete")
+    await cluster.post(`${ns}/pods`, { metadata: { name: "p", labels: { app: "ns" } }, spec: podSpec() })
+    await cluster.post(`${ns}/services`, { metadata: { name: "s" }, spec: { ports: [{ port: 80 }] } })
+    await cluster.untilList(podsOf("ns", ns), running(1))
+    await cluster.delete("/api/v1/namespaces/nsdelete")
+    await cluster.until("/api/v1/namespaces/nsdelete", (found) => found === undefined)
+    await namespace("nsdelete")
+    expect([(await cluster.get(`${ns}/pods`)).items, (await cluster.get(`${ns}/services`)).items]).toEqual([[], []])
+  })
+
+  test("deletes pods first, and waits for them", async () => {
+    const ns = await namespace("ordered")
+    await cluster.post(`${ns}/configmaps`, { metadata: { name: "cm" } })
+    await cluster.post(`${ns}/pods`, { metadata: { name: "p", finalizers: ["e2e.example.com/finalizer"] }, spec: podSpec() })
+    await cluster.delete("/api/v1/namespaces/ordered")
+    const waiting = await cluster.until("/api/v1/namespaces/ordered", (found) => condition(found, "NamespaceContentRemaining")?.status === "True" && condition(found, "NamespaceFinalizersRemaining")?.status === "True")
+    expect(condition(waiting, "NamespaceDeletionContentFailure")?.status).not.toBe("True")
+    expect((await cluster.get(`${ns}/pods/p`)).metadata.deletionTimestamp).toBeTruthy()
+    expect((await cluster.get(`${ns}/configmaps/cm`)).metadata.deletionTimestamp).toBeUndefined()
+    await cluster.patch(`${ns}/pods/p`, "merge", { metadata: { finalizers: null } })
+    await cluster.until("/api/v1/namespaces/ordered", (found) => found === undefined)
+  })
+})
+
+describe("endpoints", () => {
+  const SLICES = "/apis/discovery.k8s.io/v1/namespaces/w/endpointslices"
+  const slices = (service: string) => `${SLICES}?labelSelector=kubernetes.io/service-name%3D${service}`
+
+  test("come and go with a Service that no pod matches", async () => {
+    await cluster.post(`${NS}/services`, { metadata: { name: "empty" }, spec: { selector: { app: "nobody" }, ports: [{ name: "example", port: 80 }] } })
+    await cluster.until(`${NS}/endpoints/empty`, (found) => found !== undefined)
+    await cluster.untilList(slices("empty"), (found) => found.length === 1)
+    await cluster.delete(`${NS}/services/empty`)
+    await cluster.until(`${NS}/endpoints/empty`, (found) => found === undefined)
+    await cluster.untilList(slices("empty"), (found) => found.length === 0)
+  })
+
+  test("have the pods that a Service selects, port names resolved", async () => {
+    for (const n of [1, 2]) await cluster.post(`${NS}/pods`, { metadata: { name: `ep-${n}`, labels: { [`foo${n}`]: "bar", app: "ep" } }, spec: { containers: [{ name: "c", image: "i", ports: [{ name: "example-name", containerPort: 3000 + n }] }] } })
+    const pods = await cluster.untilList(podsOf("ep"), running(2))
+    for (const n of [1, 2]) await cluster.post(`${NS}/services`, { metadata: { name: `ep-${n}` }, spec: { selector: { [`foo${n}`]: "bar" }, publishNotReadyAddresses: true, ports: [{ name: "example", port: 80, targetPort: n === 1 ? 3001 : "example-name" }] } })
+    for (const n of [1, 2]) {
+      const ip = pods.find(({ metadata }) => metadata.name === `ep-${n}`)!.status["podIP"] as string
+      const [slice] = await cluster.untilList(slices(`ep-${n}`), (found) => JSON.stringify(found).includes(ip))
+      expect(slice).toMatchObject({ addressType: "IPv4", ports: [{ name: "example", port: 3000 + n, protocol: "TCP" }], endpoints: [{ addresses: [ip], conditions: { ready: true }, targetRef: { kind: "Pod", name: `ep-${n}` } }], metadata: { labels: { "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io" } } } as never)
+      await cluster.until(`${NS}/endpoints/ep-${n}`, (found) => JSON.stringify(found?.["subsets"] ?? []).includes(ip))
+    }
+  })
+
+  test("made by hand are mirrored", async () => {
+    await cluster.post(`${NS}/services`, { metadata: { name: "custom" }, spec: { ports: [{ name: "example", port: 80 }] } })
+    const endpoints = (ip: string) => ({ metadata: { name: "custom" }, subsets: [{ ports: [{ port: 80 }], addresses: [{ ip }] }] })
+    await cluster.post(`${NS}/endpoints`, endpoints("10.1.2.3"))
+    await cluster.untilList(slices("custom"), (found) => found.length === 1 && JSON.stringify(found).includes('"10.1.2.3"'))
+    await cluster.put(`${NS}/endpoints/custom`, endpoints("10.2.3.4"))
+    const [slice] = await cluster.untilList(slices("custom"), (found) => found.length === 1 && JSON.stringify(found).includes('"10.2.3.4"'))
+    expect(slice).toMatchObject({ ports: [{ port: 80 }], endpoints: [{ addresses: ["10.2.3.4"] }] } as never)
+    await cluster.delete(`${NS}/endpoints/custom`)
+    await cluster.untilList(slices("custom"), (found) => found.length === 0)
+  })
+})
+
+test("volumes and claims that nobody uses go when they are deleted", async () => {
+  const [claims, volumes, classes] = [`${NS}/persistentvolumeclaims`, "/api/v1/persistentvolumes", "/apis/storage.k8s.io/v1/volumeattributesclasses"]
+  await cluster.post(volumes, { metadata: { name: "pv" }, spec: { storageClassName: "none", capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], hostPath: { path: "/tmp/pv" } } })
+  await cluster.post(claims, { metadata: { name: "pvc" }, spec: { storageClassName: "none", accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } } })
+  await cluster.post(classes, { metadata: { name: "vac" }, driverName: "d.example.com", parameters: { a: "b" } })
+  for (const path of [`${claims}/pvc`, `${volumes}/pv`, `${classes}/vac`]) {
+    expect((await cluster.get(path)).metadata.finalizers).toHaveLength(1)
+    await cluster.delete(path)
+    await cluster.until(path, (found) => found === undefined)
+  }
+})
+
+describe("disruption budgets", () => {
+  const path = "/apis/policy/v1/namespaces/w/poddisruptionbudgets"
+  test("count, block evictions, and let them through once they may", async () => {
+    await cluster.post(`${APPS}/replicasets`, { metadata: { name: "pdb" }, spec: { replicas: 3, ...selected("pdb") } })
+    const [pod] = await cluster.untilList(podsOf("pdb"), running(3))
+    await cluster.post(path, { metadata: { name: "pdb" }, spec: { minAvailable: 3, selector: { matchLabels: { app: "pdb" } } } })
+    const counted = await cluster.until(`${path}/pdb`, (found) => found?.status["currentHealthy"] === 3 && found.status.observedGeneration === found.metadata.generation)
+    expect(counted.status).toMatchObject({ desiredHealthy: 3, expectedPods: 3, disruptionsAllowed: 0 })
+    const evict = () => cluster.send("POST", `${NS}/pods/${pod!.metadata.name}/eviction`, { body: { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: pod!.metadata.name } } })
+    const blocked = await evict()
+    expect([blocked.code, blocked.body.reason, blocked.body.message]).toEqual([429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget."])
+    expect(blocked.body["details"]).toMatchObject({ causes: [{ reason: "DisruptionBudget", message: "The disruption budget pdb needs 3 healthy pods and has 3 currently" }] })
+    await cluster.patch(`${path}/pdb`, "merge", { spec: { minAvailable: 2 } })
+    await cluster.until(`${path}/pdb`, (found) => found?.status["disruptionsAllowed"] === 1)
+    expect((await evict()).code).toBe(201)
+    await cluster.until(`${NS}/pods/${pod!.metadata.name}`, (found) => found === undefined)
+  })
+
+  test("are listed in all namespaces and deleted together", async () => {
+    for (const n of [1, 2]) await cluster.post(path, { metadata: { name: `list-${n}`, labels: { list: "yes" } }, spec: { maxUnavailable: "1%", selector: { matchLabels: { app: "none" } } } })
+    expect((await cluster.get("/apis/policy/v1/poddisruptionbudgets?labelSelector=list%3Dyes")).items).toHaveLength(2)
+    await cluster.delete(`${path}?labelSelector=list%3Dyes`)
+    expect((await cluster.get(`${path}?labelSelector=list%3Dyes`)).items).toEqual([])
+  })
+})
+
+describe("the scheduler", () => {
+  const unschedulable = (pod: Loose | undefined) => condition(pod, "PodScheduled")?.reason === "Unschedulable"
+  test("respects resources, node selectors and host ports", async () => {
+    const pod = (name: string, spec: object) => ({ metadata: { name }, spec: { ...podSpec(), ...spec } })
+    const big = (cpu: string) => ({ containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }] })
+    await cluster.post(`${NS}/pods`, pod("too-big", big("100")))
+    expect(condition(await cluster.until(`${NS}/pods/too-big`, unschedulable), "PodScheduled")?.message).toStartWith("0/2 nodes are available: 2 Insufficient cpu.")
+    await cluster.post(`${NS}/pods`, pod("nowhere", { nodeSelector: { label: "nonempty" } }))
+    expect(condition(await cluster.until(`${NS}/pods/nowhere`, unschedulable), "PodScheduled")?.message).toStartWith("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.")
+    await cluster.patch("/api/v1/nodes/node-0", "merge", { metadata: { labels: { label: "nonempty" } } })
+    expect((await cluster.until(`${NS}/pods/nowhere`, (found) => found?.status.phase === "Running")).spec.nodeName).toBe("node-0")
+    const port = (name: string, hostIP: string) => pod(name, { nodeSelector: { "kubernetes.io/hostname": "node-0" }, containers: [{ name: "c", image: "i", ports: [{ containerPort: 80, hostPort: 54322, protocol: "TCP", hostIP }] }] })
+    await cluster.post(`${NS}/pods`, port("port4", "0.0.0.0"))
+    await cluster.until(`${NS}/pods/port4`, (found) => found?.status.phase === "Running")
+    await cluster.post(`${NS}/pods`, port("port5", "127.0.0.1"))
+    expect(condition(await cluster.until(`${NS}/pods/port5`, unschedulable), "PodScheduled")?.message).toContain("node(s) didn't have free ports for the requested pod ports")
+    for (const name of ["too-big", "nowhere", "port4", "port5"]) await cluster.delete(`${NS}/pods/${name}`, { gracePeriodSeconds: 0 })
+  })
+
+  test("makes room for pods that matter more, and says so on those that go", async () => {
+    for (const n of [0, 1]) await cluster.patch(`/api/v1/nodes/node-${n}/status`, "merge", { status: { capacity: { "example.com/fake": "5" }, allocatable: { "example.com/fake": "5" } } })
+    for (const [name, value] of [["low", 1], ["medium", 100], ["high", 1000]] as const) await cluster.post("/apis/scheduling.k8s.io/v1/priorityclasses", { metadata: { name }, value })
+    const pod = (name: string, priorityClassName: string, more: object = {}) => ({ metadata: { name, ...more }, spec: { priorityClassName, containers: [{ name: "c", image: "i", resources: { requests: { "example.com/fake": "4" }, limits: { "example.com/fake": "4" } } }] } })
+    await cluster.post(`${NS}/pods`, pod("victim", "low", { finalizers: ["example.com/test-finalizer"] }))
+    await cluster.post(`${NS}/pods`, pod("other", "medium"))
+    for (const name of ["victim", "other"]) await cluster.until(`${NS}/pods/${name}`, (found) => found?.status.phase === "Running")
+    await cluster.post(`${NS}/pods`, pod("preemptor", "high"))
+    const victim = await cluster.until(`${NS}/pods/victim`, (found) => condition(found, "DisruptionTarget") !== undefined && found?.metadata.deletionTimestamp !== undefined)
+    expect(condition(victim, "DisruptionTarget")).toMatchObject({ status: "True", reason: "PreemptionByScheduler" })
+    await cluster.patch(`${NS}/pods/victim`, "merge", { metadata: { finalizers: null } })
+    await cluster.until(`${NS}/pods/preemptor`, (found) => found?.status.phase === "Running")
+    expect((await cluster.get(`${NS}/pods/other`)).metadata.deletionTimestamp).toBeUndefined()
+    await cluster.post("/api/v1/namespaces/kube-system/pods", pod("critical", "system-cluster-critical"))
+    await cluster.until("/api/v1/namespaces/kube-system/pods/critical", (found) => found?.status.phase === "Running")
+    await cluster.until(`${NS}/pods/other`, (found) => found === undefined)
+  })
+})
