@@ -67,16 +67,22 @@ export const containerdEvents = (channel: Channel, runtime: RuntimeService, cloc
     yield* events
   }
 
-/** Resolves when the CRI no longer says that the container or sandbox runs, or after ten seconds, the time containerd gives its own handling of an exit. */
+/** The longest pause between two looks at a container whose end the CRI does not show yet. */
+const LONGEST_PAUSE_MS = 1000
+
+/**
+ * Resolves when the CRI says that the container or sandbox has ended, or has it no more. Before that it may say "running" or, of a
+ * process that ended while its StartContainer was under way, "created". There is no second event, so this never gives up.
+ */
 async function stopIsVisible(id: string, runtime: RuntimeService, clock: Clock, signal: AbortSignal): Promise<void> {
-  for (let delay = 4, waited = 0; waited < 10_000; waited += delay, delay *= 2) {
+  for (let delay = 4; ; delay = Math.min(delay * 2, LONGEST_PAUSE_MS)) {
     await sleep(clock, delay, signal)
-    if (!(await isRunning(id, runtime, signal))) return
+    if (await hasEnded(id, runtime, signal)) return
   }
 }
 
-async function isRunning(id: string, runtime: RuntimeService, signal: AbortSignal): Promise<boolean> {
+async function hasEnded(id: string, runtime: RuntimeService, signal: AbortSignal): Promise<boolean> {
   const container = await runtime.containerStatus(id, { signal })
-  if (container !== undefined) return container.state === "CONTAINER_RUNNING"
-  return (await runtime.podSandboxStatus(id, { signal }))?.state === "SANDBOX_READY"
+  if (container !== undefined) return container.state !== "CONTAINER_RUNNING" && container.state !== "CONTAINER_CREATED"
+  return (await runtime.podSandboxStatus(id, { signal }))?.state !== "SANDBOX_READY"
 }
