@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { localUrl } from "../../components/apiserver/local-url.ts"
 import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
-import { findServer } from "./pid-file.ts"
+import { findServer, type Listening } from "./pid-file.ts"
 
 /** The certificates of a cluster that has been started once. @throws Error when there is none, or when this user may not read them */
 export function openPki(dataDir: string, now: () => number): ClusterPki {
@@ -13,8 +14,11 @@ export function openPki(dataDir: string, now: () => number): ClusterPki {
 /** The administrator's bearer token. @throws as openPki */
 export const adminToken = (dataDir: string): string => readable(join(dataDir, "server/token"), dataDir).trim()
 
-/** Where the cluster's server is reached from this machine. */
-export const localServer = (dataDir: string, port: number): string => `https://127.0.0.1:${findServer(dataDir)?.port ?? port}`
+/** Where the cluster's server is reached from this machine: as it runs, or else as the flags would have it. */
+export function localServer(dataDir: string, otherwise: Listening): string {
+  const { host, port } = findServer(dataDir)?.listens ?? otherwise
+  return localUrl(host, port)
+}
 
 function readable(path: string, dataDir: string): string {
   try {

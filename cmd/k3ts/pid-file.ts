@@ -5,13 +5,18 @@ import { replaceFile } from "../../pkg/pki/pair-files.ts"
 /** A server that runs on a data directory. */
 export interface RunningServer {
   readonly pid: number
-  /** Of the API server, as far as it is known. */
-  readonly port: number | undefined
+  /** What the API server listens on; undefined while it does not. */
+  readonly listens: Listening | undefined
+}
+
+export interface Listening {
+  readonly host: string
+  readonly port: number
 }
 
 export interface Lock {
-  /** Notes the port, for commands that want to reach the server. */
-  setPort(port: number): void
+  /** Notes what the server listens on, for commands that want to reach it. */
+  setListening(on: Listening): void
   release(): void
 }
 
@@ -46,7 +51,7 @@ function lock(path: string, pid: number, mode: number, refuseSecond: () => void)
     }
   }
   return {
-    setPort: (port) => replaceFile(path, `${text}${port}\n`, { mode: 0o644 }),
+    setListening: ({ host, port }) => replaceFile(path, `${text}${port}\n${host}\n`, { mode: 0o644 }),
     release: () => rmSync(path, { force: true }),
   }
 }
@@ -74,9 +79,9 @@ export function holderOf(path: string): RunningServer | undefined {
   } catch {
     return undefined
   }
-  const [pid = "", start = "", port = ""] = text.split("\n")
+  const [pid = "", start = "", port = "", host = ""] = text.split("\n")
   if (!/^\d+$/.test(pid) || startOf(Number(pid)) !== start) return undefined
-  return { pid: Number(pid), port: port === "" ? undefined : Number(port) }
+  return { pid: Number(pid), listens: port === "" ? undefined : { host, port: Number(port) } }
 }
 
 /** Field 22 of /proc/<pid>/stat; undefined when there is no such process. The second field, a name in parentheses, may hold anything. */

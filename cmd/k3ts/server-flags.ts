@@ -14,6 +14,7 @@ export type OptionalPart = (typeof OPTIONAL_PARTS)[number]
 
 export const configFlag = () => value(v.filePath.default("/etc/k3ts/config.yaml"), "YAML file whose keys are flags", { short: "c", placeholder: "FILE", path: true })
 export const dataDirFlag = () => value(v.filePath.default("/var/lib/k3ts"), "Folder of the store, certificates, tokens, images and containers", { short: "d", placeholder: "DIR", path: true })
+export const bindAddressFlag = () => value(v.ipAddress.default("0.0.0.0"), "Address the API server listens on", { placeholder: "IP" })
 export const portFlag = () => value(v.port.default(6443), "Port of the API server", { placeholder: "PORT" })
 export const kubeconfigFlag = () => value(v.filePath.default("/etc/k3ts/k3ts.yaml"), "Where the administrator's kubeconfig is written", { short: "o", placeholder: "FILE", path: true })
 export const runtimeFlag = () =>
@@ -34,7 +35,7 @@ export const serverFlags = {
   config: configFlag(),
   ...logFlags,
   "data-dir": dataDirFlag(),
-  "bind-address": value(v.ipAddress.default("0.0.0.0"), "Address the API server listens on", { placeholder: "IP" }),
+  "bind-address": bindAddressFlag(),
   "https-listen-port": portFlag(),
   "advertise-address": value(v.ipv4Address.optional(), "Address under which pods and others reach the API server", { placeholder: "IP", defaultText: "the node's address" }),
   "tls-san": list(v.hostOrAddress, "Further name or address for the API server's certificate", { placeholder: "NAME" }),

@@ -29,6 +29,7 @@ import { proxies } from "./endpoints/proxy.ts"
 import { createServerMetrics } from "./metrics.ts"
 import type { Pipeline, UserInfo } from "./request.ts"
 import { startControlPlane } from "./control-plane.ts"
+import { isAnyAddress, localUrl } from "./local-url.ts"
 import { keepCertificates } from "./renewal.ts"
 import { createServer, type Server } from "./server.ts"
 import { defaultAdvertiseAddress, openServingFiles, type ServingFiles } from "./serving.ts"
@@ -112,7 +113,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
     const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress()
     const reopen = () => openServingFiles({
-      dir, advertiseAddress, tlsSans: config.tlsSans ?? [], serviceAddress: firstAddress(config.serviceCidr), clusterDomain: config.clusterDomain, now: () => clock.now(), random,
+      dir, advertiseAddress, tlsSans: [...(config.tlsSans ?? []), ...ownAddress(config.listen)], serviceAddress: firstAddress(config.serviceCidr), clusterDomain: config.clusterDomain, now: () => clock.now(), random,
     })
     const opened = config.files ?? reopen()
     files = opened
@@ -158,7 +159,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       renewed(fresh) {
         files = fresh
         listener?.setCertificates(certificatesOf(fresh))
-        if (config.kubeconfig !== undefined) writeKubeconfig(config.kubeconfig, fresh, urlOf(config.listen?.host, port))
+        if (config.kubeconfig !== undefined) writeKubeconfig(config.kubeconfig, fresh, localUrl(config.listen?.host, port))
       },
     })
     opening = undefined
@@ -176,7 +177,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         if (config.storage === undefined) storage.close()
       },
     }
-    if (config.kubeconfig !== undefined) writeKubeconfig(config.kubeconfig, opened, urlOf(config.listen?.host, port))
+    if (config.kubeconfig !== undefined) writeKubeconfig(config.kubeconfig, opened, localUrl(config.listen?.host, port))
   }
 
   return {
@@ -235,6 +236,9 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   }
 }
 
+/** The address that is listened on, where it is one: clients may know the server by no other. */
+const ownAddress = (listen: ApiServerConfig["listen"]): readonly string[] => (listen === undefined || isAnyAddress(listen.host) ? [] : [listen.host])
+
 /** What the listener shows, and whose certificates it takes. */
 const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => ({
   cert: serving.certPem, key: serving.keyPem, clientCa: pki.authorities["client-ca"].certPem + pki.authorities["request-header-ca"].certPem,
@@ -266,12 +270,6 @@ async function openStorage(dir: string | undefined, { clock }: Context, { frozen
 function writeKubeconfig({ path, mode }: { readonly path: string; readonly mode: number }, { pki, admin }: ServingFiles, server: string): void {
   mkdirSync(dirname(path), { recursive: true })
   replaceFile(path, kubeconfigYaml({ server, caPem: pki.authorities["server-ca"].certPem, user: admin }), { mode })
-}
-
-/** Where this machine reaches the server: on loopback, unless it listens on one address only. */
-function urlOf(host: string | undefined, port: number): string {
-  const address = host === undefined || host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host
-  return `https://${address.includes(":") ? `[${address}]` : address}:${port}`
 }
 
 /** The name that the aggregator and other front proxies have in their certificates. */

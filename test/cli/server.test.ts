@@ -172,6 +172,26 @@ describe("commands beside a server", () => {
     expect(await k3ts(["token", "create", "nobody", ...where])).toMatchObject({ code: 1, stderr: 'k3ts: serviceaccounts "nobody" not found\n' })
   })
 
+  test("find a server that listens on one address only", async () => {
+    // given one that loopback's usual address does not reach
+    await using server = await startServer({ host: "127.0.0.5" })
+    const where = ["--data-dir", server.dataDir]
+
+    // then both commands do, by a name that its certificate has
+    const path = join(server.dataDir, "given.yaml")
+    writeFileSync(path, (await k3ts(["kubeconfig", ...where])).stdout)
+    expect(readFileSync(path, "utf8")).toContain(`server: https://127.0.0.5:${server.port}\n`)
+    const admin = newClient(createHttpsTransport({ config: loadKubeconfig(path), userAgent: "test" }))
+    await admin.create(ServiceAccount, { metadata: { name: "robot", namespace: "default" } })
+    expect(await k3ts(["token", "create", "robot", ...where])).toMatchObject({ code: 0, stderr: "" })
+
+    // and where it does not run, the flags tell
+    expect((await k3ts(["kubeconfig", ...where, "--bind-address", "::1"])).stdout).toContain("server: https://127.0.0.5:")
+    server.signal("SIGTERM")
+    await server.ended
+    expect((await k3ts(["kubeconfig", ...where, "--bind-address", "::1", "--https-listen-port", "7443"])).stdout).toContain("server: https://[::1]:7443\n")
+  })
+
   test("say that there is no cluster where there is none", async () => {
     expect(await k3ts(["token", "--data-dir", "/nonexistent"])).toMatchObject({ code: 1, stderr: "k3ts: There is no folder /nonexistent: start k3ts server, or name its --data-dir\n" })
     expect(await k3ts(["images", "list", "--data-dir", "/nonexistent", "--container-runtime-endpoint", "/nonexistent.sock"])).toMatchObject({ code: 1, stderr: "k3ts: There is no container runtime at /nonexistent.sock\n" })

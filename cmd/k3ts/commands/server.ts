@@ -27,7 +27,7 @@ export default defineCommand({
     const lock = lockDataDir(dataDir)
     const nodeLock = ownsNode ? lockNode() : undefined
     try {
-      await serve(flags, clusterDns, log, (port) => lock.setPort(port))
+      await serve(flags, clusterDns, log, (port) => lock.setListening({ host: flags["bind-address"], port }))
     } finally {
       nodeLock?.release()
       lock.release()

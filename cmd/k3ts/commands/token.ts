@@ -10,7 +10,7 @@ import { list, value } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { duration } from "../cli/values.ts"
 import { adminToken, localServer, openPki } from "../credentials.ts"
-import { configFlag, dataDirFlag, portFlag } from "../server-flags.ts"
+import { bindAddressFlag, configFlag, dataDirFlag, portFlag } from "../server-flags.ts"
 
 const alone = defineCommand({
   summary: "Print the administrator's bearer token",
@@ -24,7 +24,7 @@ const alone = defineCommand({
 const create = defineCommand({
   summary: "Issue a bearer token for a service account; the server must be running",
   flags: {
-    config: configFlag(), "data-dir": dataDirFlag(), "https-listen-port": portFlag(),
+    config: configFlag(), "data-dir": dataDirFlag(), "bind-address": bindAddressFlag(), "https-listen-port": portFlag(),
     ttl: value(duration.prefault("1h"), "How long it is valid", { placeholder: "DURATION", defaultText: "1h" }),
     audience: list(z.string().min(1, "must not be empty"), "Who is to accept it", { placeholder: "NAME", defaultText: "the API server" }),
   },
@@ -35,7 +35,7 @@ const create = defineCommand({
     if (parts.length > 2 || namespace === "" || name === "") throw new UsageError(`invalid service account ${JSON.stringify(args[0])}: must be NAME or NAMESPACE/NAME`)
     const dataDir = flags["data-dir"]
     const pki = openPki(dataDir, () => realClock.now())
-    const server = localServer(dataDir, flags["https-listen-port"])
+    const server = localServer(dataDir, { host: flags["bind-address"], port: flags["https-listen-port"] })
     const transport = createHttpsTransport({ config: { server, ca: pki.authorities["server-ca"].certPem, token: adminToken(dataDir) }, userAgent: "k3ts" })
     try {
       const { status } = await newClient(transport).createSubresource<TokenRequest>(ServiceAccount as unknown as Resource, { namespace, name }, "token", {
