@@ -20,7 +20,8 @@ const HEALTH_PATHS = "/livez /readyz /healthz /version /version/"
 
 const VIEWED = [
   on(READ, "core", "pods pods/status replicationcontrollers replicationcontrollers/scale replicationcontrollers/status serviceaccounts services services/status endpoints persistentvolumeclaims persistentvolumeclaims/status configmaps"),
-  on(READ, "core", "limitranges resourcequotas resourcequotas/status bindings events pods/log namespaces/status"),
+  on(READ, "core", "limitranges resourcequotas resourcequotas/status bindings pods/log namespaces/status"),
+  on(READ, "core events.k8s.io", "events"),
   on(READ, "core", "namespaces"),
   on(READ, "discovery.k8s.io", "endpointslices"),
   on(READ, "apps", "controllerrevisions statefulsets statefulsets/status statefulsets/scale daemonsets daemonsets/status deployments deployments/status deployments/scale replicasets replicasets/status replicasets/scale"),
@@ -37,7 +38,8 @@ const EDITED = [
   on("impersonate", "core", "serviceaccounts"),
   on(WRITE, "core", "pods pods/attach pods/proxy pods/exec pods/portforward"),
   on("create", "core", "pods/eviction"),
-  on(WRITE, "core", "replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy persistentvolumeclaims configmaps secrets events"),
+  on(WRITE, "core", "replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy persistentvolumeclaims configmaps secrets"),
+  on(WRITE, "core events.k8s.io", "events"),
   on("create", "core", "serviceaccounts/token"),
   on(WRITE, "apps", "statefulsets statefulsets/scale daemonsets deployments deployments/scale deployments/rollback replicasets replicasets/scale"),
   on(WRITE, "autoscaling", "horizontalpodautoscalers"),
@@ -57,7 +59,7 @@ const ADMINISTERED = [
 export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
   { name: "cluster-admin", rules: [on("*", "*", "*"), urls("*", "*")] },
   { name: "system:discovery", rules: [urls("get", DISCOVERY_PATHS)] },
-  { name: "system:monitoring", rules: [urls("get", "/metrics /metrics/slis /livez /readyz /healthz /livez/* /readyz/* /healthz/*")] },
+  { name: "system:monitoring", rules: [urls("get", "/metrics /metrics/slis /livez /readyz /healthz /livez/* /readyz/* /healthz/* /flagz /statusz"), on("get", "core", "nodes/metrics")] },
   { name: "system:basic-user", rules: [on("create", "authorization.k8s.io", "selfsubjectaccessreviews selfsubjectrulesreviews"), on("create", "authentication.k8s.io", "selfsubjectreviews")] },
   { name: "system:public-info-viewer", rules: [urls("get", HEALTH_PATHS)] },
   { name: "admin", rules: [], aggregates: [AGGREGATE("admin")] },
@@ -69,7 +71,7 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
   { name: "system:heapster", rules: [on(READ, "core", "events pods nodes namespaces"), on(READ, "extensions", "deployments")] },
   { name: "system:node", rules: nodeRules() },
   { name: "system:node-problem-detector", rules: [on("get", "core", "nodes"), on("patch", "core", "nodes/status"), EVENTS] },
-  { name: "system:kubelet-api-admin", rules: [on("get list watch proxy", "core", "nodes"), on("*", "core", "nodes/proxy nodes/metrics nodes/stats nodes/log nodes/spec nodes/checkpoint nodes/configz nodes/healthz nodes/pods")] },
+  { name: "system:kubelet-api-admin", rules: [on("get list watch proxy", "core", "nodes"), on("*", "core", "nodes/proxy nodes/metrics nodes/stats nodes/log nodes/configz nodes/healthz nodes/pods")] },
   { name: "system:node-bootstrapper", rules: [on("create get list watch", "certificates.k8s.io", "certificatesigningrequests")] },
   { name: "system:auth-delegator", rules: [on("create", "authentication.k8s.io", "tokenreviews"), on("create", "authorization.k8s.io", "subjectaccessreviews")] },
   { name: "system:kube-aggregator", rules: [on(READ, "core", "services endpoints")] },
@@ -111,13 +113,14 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     name: "system:kube-scheduler",
     rules: [
       EVENTS,
-      on("create", "coordination.k8s.io", "leases"), on("get update", "coordination.k8s.io", "leases", "kube-scheduler"),
+      on("create", "coordination.k8s.io", "leases"), on("get list update watch", "coordination.k8s.io", "leases", "kube-scheduler"), on(`${READ} ${WRITE}`, "coordination.k8s.io", "leasecandidates"),
       on(READ, "core", "nodes"), on("delete get list watch", "core", "pods"), on("create", "core", "bindings pods/binding"), on("patch update", "core", "pods/status"),
       on(READ, "core", "replicationcontrollers services"), on(READ, "apps extensions", "replicasets"), on(READ, "apps", "statefulsets"), on(READ, "policy", "poddisruptionbudgets"),
       on(READ, "core", "persistentvolumeclaims persistentvolumes"),
       on("create", "authentication.k8s.io", "tokenreviews"), on("create", "authorization.k8s.io", "subjectaccessreviews"),
       on(READ, "storage.k8s.io", "csinodes csidrivers csistoragecapacities volumeattachments"), on(READ, "core", "namespaces"),
-      on(READ, "resource.k8s.io", "deviceclasses resourceslices"), on("get list watch update patch", "resource.k8s.io", "resourceclaims"), on("update patch", "resource.k8s.io", "resourceclaims/status"), on("update", "core", "pods/finalizers"),
+      on(READ, "resource.k8s.io", "deviceclasses resourceslices"), on("get list watch create update patch delete", "resource.k8s.io", "resourceclaims"),
+      on("get list watch update patch", "resource.k8s.io", "resourceclaims/status"), on("update patch", "resource.k8s.io", "resourceclaims/binding"), on("update", "core", "pods/finalizers"),
     ],
   },
 ]
@@ -155,7 +158,7 @@ export function nodeRules(): readonly PolicyRule[] {
     on(READ, "core", "secrets configmaps"), on("get", "core", "persistentvolumeclaims persistentvolumes"), on("get", "core", "endpoints"),
     on("create get list watch", "certificates.k8s.io", "certificatesigningrequests"), on("get create delete update patch", "coordination.k8s.io", "leases"), on("get", "storage.k8s.io", "volumeattachments"),
     on("create", "core", "serviceaccounts/token"), on("get update patch", "core", "persistentvolumeclaims/status"), on(READ, "storage.k8s.io", "csidrivers"),
-    on("get create update patch delete", "storage.k8s.io", "csinodes"), on(READ, "node.k8s.io", "runtimeclasses"), on("get", "resource.k8s.io", "resourceclaims"), on("deletecollection get list watch create update patch delete", "resource.k8s.io", "resourceslices"),
-    on(READ, "certificates.k8s.io", "clustertrustbundles"), on("create get list watch", "certificates.k8s.io", "podcertificaterequests"), on("get", "core", "serviceaccounts"),
+    on("get create update patch delete", "storage.k8s.io", "csinodes"), on(READ, "node.k8s.io", "runtimeclasses"), on("get", "resource.k8s.io", "resourceclaims"), on("deletecollection", "resource.k8s.io", "resourceslices"),
+    on("get", "core", "serviceaccounts"),
   ]
 }

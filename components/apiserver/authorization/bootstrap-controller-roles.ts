@@ -26,21 +26,22 @@ export const CONTROLLER_ROLES: Readonly<Record<string, readonly PolicyRule[]>> =
   ],
   "disruption-controller": [
     on(READ, "extensions apps", "deployments replicasets"), on(READ, "core", "replicationcontrollers"), on(READ, "policy", "poddisruptionbudgets"), on(READ, "apps", "statefulsets"),
-    on("update", "policy", "poddisruptionbudgets/status"), on("patch update", "core", "pods/status"), on("list watch", "core", "pods"), on("get", "*", "*/scale"), EVENTS,
+    on("update", "policy", "poddisruptionbudgets/status"), on("patch update", "core", "pods/status"), on("get", "*", "*/scale"), EVENTS,
   ],
   "endpoint-controller": [on(READ, "core", "services pods"), on("get list watch create update delete", "core", "endpoints"), on("create", "core", "endpoints/restricted"), EVENTS],
-  "endpointslice-controller": [on(READ, "core", "services pods nodes"), on("update", "core", "services/finalizers"), on("get list watch create update delete", "discovery.k8s.io", "endpointslices"), EVENTS],
+  "endpointslice-controller": [on(READ, "core", "services pods nodes"), on("update", "core", "services/finalizers"), on("get list watch create update delete", "discovery.k8s.io", "endpointslices"), on("create", "discovery.k8s.io", "endpointslices/restricted"), EVENTS],
   "endpointslicemirroring-controller": [
-    on(READ, "core", "services endpoints"), on("update", "core", "services/finalizers endpoints/finalizers"), on("get list watch create update delete", "discovery.k8s.io", "endpointslices"), EVENTS,
+    on(READ, "core", "services endpoints"), on("update", "core", "services/finalizers endpoints/finalizers"), on("get list watch create update delete", "discovery.k8s.io", "endpointslices"), on("create", "discovery.k8s.io", "endpointslices/restricted"), EVENTS,
   ],
   "expand-controller": [
-    on("get list watch update patch", "core", "persistentvolumes"), on("update patch", "core", "persistentvolumeclaims/status"), on(READ, "core", "persistentvolumeclaims"), EVENTS, on("get", "core", "services"),
+    on("get list watch update patch", "core", "persistentvolumes"), on("update patch", "core", "persistentvolumeclaims/status"), on(READ, "core", "persistentvolumeclaims"), EVENTS,
   ],
   "ephemeral-volume-controller": [on(READ, "core", "pods"), on("update", "core", "pods/finalizers"), on("get list watch create", "core", "persistentvolumeclaims"), EVENTS],
   "resource-claim-controller": [
     on(READ, "core", "pods"), on("update", "core", "pods/finalizers"), on("get list watch create delete", "resource.k8s.io", "resourceclaims"),
-    on("update patch", "resource.k8s.io", "resourceclaims resourceclaims/status"), on("update patch", "core", "pods/status"), EVENTS,
+    on("update patch", "resource.k8s.io", "resourceclaims resourceclaims/status resourceclaims/binding"), on("update patch", "core", "pods/status"), EVENTS,
   ],
+  "device-taint-eviction-controller": [on("get list watch delete", "core", "pods"), on("update patch", "core", "pods/status"), on(READ, "resource.k8s.io", "resourceclaims resourceslices deviceclasses"), EVENTS],
   "generic-garbage-collector": [on("get list watch patch update delete", "*", "*"), EVENTS],
   "horizontal-pod-autoscaler": [
     on(READ, "autoscaling", "horizontalpodautoscalers"), on("update", "autoscaling", "horizontalpodautoscalers/status"), on("get update", "*", "*/scale"), on("list watch", "core", "pods"),
@@ -49,12 +50,11 @@ export const CONTROLLER_ROLES: Readonly<Record<string, readonly PolicyRule[]>> =
   "job-controller": [on("get list watch update patch", "batch", "jobs"), on("update", "batch", "jobs/status jobs/finalizers"), on("list watch create delete patch", "core", "pods"), EVENTS],
   "namespace-controller": [on("get list watch delete", "core", "namespaces"), on("update", "core", "namespaces/finalize namespaces/status"), on("get list watch delete deletecollection", "*", "*")],
   "node-controller": [
-    on("get list watch update delete patch", "core", "nodes"), on("patch update", "core", "nodes/status"), on("patch update", "core", "pods/status"), on("list watch get delete", "core", "pods"),
-    on(READ, "coordination.k8s.io", "leases"), EVENTS,
+    on("get list watch update delete patch", "core", "nodes"), on("patch update", "core", "nodes/status"), on("patch update", "core", "pods/status"), on("list watch get delete", "core", "pods"), EVENTS,
   ],
   "persistent-volume-binder": [
     on("get list watch update create delete", "core", "persistentvolumes"), on("update", "core", "persistentvolumes/status persistentvolumeclaims/status"), on("get list watch update", "core", "persistentvolumeclaims"),
-    on("list watch get create delete", "core", "pods"), on(READ, "storage.k8s.io", "storageclasses"), on("list watch", "core", "nodes"), EVENTS, on("watch", "core", "events"), on("get", "core", "services"),
+    on("list watch get create delete", "core", "pods"), on(READ, "storage.k8s.io", "storageclasses"), on("list watch", "core", "nodes"), EVENTS, on("watch", "core", "events"),
   ],
   "pod-garbage-collector": [on("list watch delete", "core", "pods"), on(READ, "core", "nodes"), on("patch", "core", "pods/status")],
   "replicaset-controller": [
@@ -79,11 +79,11 @@ export const CONTROLLER_ROLES: Readonly<Record<string, readonly PolicyRule[]>> =
     on("get list watch delete", "certificates.k8s.io", "certificatesigningrequests"), on("update", "certificates.k8s.io", "certificatesigningrequests/status certificatesigningrequests/approval"),
     on("approve", "certificates.k8s.io", "signers", "kubernetes.io/kube-apiserver-client-kubelet"), on("sign", "certificates.k8s.io", "signers", SIGNERS), on("create", "authorization.k8s.io", "subjectaccessreviews"), EVENTS,
   ],
-  "pvc-protection-controller": [on("get list watch update", "core", "persistentvolumeclaims"), on("list watch get", "core", "pods"), EVENTS],
+  "pvc-protection-controller": [on("get list watch update", "core", "persistentvolumeclaims"), on("update", "core", "persistentvolumeclaims/status"), on("list watch get", "core", "pods"), EVENTS],
   "pv-protection-controller": [on("get list watch update", "core", "persistentvolumes"), EVENTS],
   "volumeattributesclass-protection-controller": [on(READ, "core", "persistentvolumeclaims persistentvolumes"), on("get list watch update", "storage.k8s.io", "volumeattributesclasses"), EVENTS],
   "ttl-after-finished-controller": [on("get list watch delete", "batch", "jobs"), EVENTS],
-  "root-ca-cert-publisher": [on("create update", "core", "configmaps"), on("list watch", "core", "namespaces configmaps"), EVENTS],
+  "root-ca-cert-publisher": [on("create update", "core", "configmaps"), EVENTS],
   "validatingadmissionpolicy-status-controller": [
     on(READ, "admissionregistration.k8s.io", "validatingadmissionpolicies"), on("get patch update", "admissionregistration.k8s.io", "validatingadmissionpolicies/status"), EVENTS,
   ],

@@ -9,16 +9,15 @@ export interface BootstrapRole {
   readonly rules: readonly PolicyRule[]
 }
 
+const LEADER_LOCKING = on("get watch list create update", "coordination.k8s.io", "leases leasecandidates")
+
 export const ROLES: readonly BootstrapRole[] = [
   { namespace: "kube-system", name: "extension-apiserver-authentication-reader", rules: [on(READ, "core", "configmaps", "extension-apiserver-authentication")] },
   { namespace: "kube-system", name: "system:controller:bootstrap-signer", rules: [on(READ, "core", "secrets")] },
   { namespace: "kube-system", name: "system:controller:cloud-provider", rules: [on("create get list watch", "core", "configmaps")] },
   { namespace: "kube-system", name: "system:controller:token-cleaner", rules: [on("get list watch delete", "core", "secrets"), EVENTS] },
-  {
-    namespace: "kube-system", name: "system::leader-locking-kube-controller-manager",
-    rules: [on("watch", "core", "configmaps"), on("get update", "core", "configmaps", "kube-controller-manager"), on("get watch list create update", "coordination.k8s.io", "leases")],
-  },
-  { namespace: "kube-system", name: "system::leader-locking-kube-scheduler", rules: [on("watch", "core", "configmaps"), on("get update", "core", "configmaps", "kube-scheduler")] },
+  { namespace: "kube-system", name: "system::leader-locking-kube-controller-manager", rules: [LEADER_LOCKING] },
+  { namespace: "kube-system", name: "system::leader-locking-kube-scheduler", rules: [LEADER_LOCKING] },
   { namespace: "kube-public", name: "system:controller:bootstrap-signer", rules: [on(READ, "core", "configmaps"), on("update", "core", "configmaps", "cluster-info"), EVENTS] },
 ]
 
