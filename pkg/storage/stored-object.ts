@@ -1,3 +1,4 @@
+import { objectJson } from "../apimachinery/object-json.ts"
 import type { KubeObject } from "../apimachinery/resource.ts"
 import { StorageError, type Stored } from "./storage.ts"
 
@@ -31,7 +32,7 @@ export class StoredObject implements Stored {
   }
 
   get json(): Uint8Array {
-    return (this.#json ??= encoder.encode(JSON.stringify(this.#object)))
+    return (this.#json ??= encoder.encode(objectJson(this.#object!)))
   }
 }
 

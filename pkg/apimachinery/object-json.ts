@@ -1,0 +1,30 @@
+import type { ManagedFieldsEntry } from "./meta.ts"
+import type { KubeObject } from "./resource.ts"
+
+/** Field sets that many objects share, and their JSON. */
+const known = new WeakMap<object, string>()
+
+/** Tells the JSON of a field set that many objects share, so that it is not made again with each of them. */
+export const rememberFieldSet = (set: object, text: string): void => void known.set(set, text)
+
+/**
+ * The JSON of an object: exactly what JSON.stringify gives. Field sets are made apart and put in, for two reasons: the same ones come with every object of a
+ * template, and their keys (`k:{"name":"web"}`) hold quotes, for which the runtime leaves its fast way of writing, with the whole object in which one stands.
+ */
+export function objectJson(object: KubeObject): string {
+  const { managedFields } = object.metadata
+  if (managedFields === undefined || !managedFields.every(hasSet)) return JSON.stringify(object)
+  const marked = { ...object, metadata: { ...object.metadata, managedFields: managedFields.map((entry) => ({ ...entry, fieldsV1: 0 })) } }
+  const parts = JSON.stringify(marked).split(MARK)
+  // More marks than entries: the object has one of its own.
+  if (parts.length !== managedFields.length + 1) return JSON.stringify(object)
+  const pieces = [parts[0]!]
+  for (let i = 0; i < managedFields.length; i++) {
+    const set = managedFields[i]!.fieldsV1 as object
+    pieces.push(NAME, known.get(set) ?? JSON.stringify(set), parts[i + 1]!)
+  }
+  return pieces.join("")
+}
+const hasSet = ({ fieldsV1 }: ManagedFieldsEntry): boolean => typeof fieldsV1 === "object" && fieldsV1 !== null
+const NAME = '"fieldsV1":'
+const MARK = `${NAME}0`
