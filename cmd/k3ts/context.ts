@@ -46,6 +46,8 @@ export interface Clients {
   accountClient(account: string): Client
   /** What a component is given, and the component that stops its informers: list it before the one that uses them. */
   contextFor(user: Identity): ComponentContext
+  /** Kinds whose first list an informer still waits for. */
+  pendingInformers(): readonly string[]
   stop(): void
 }
 
@@ -61,6 +63,7 @@ export function createClients({ clock, random, log, spawn }: Context, apiServer:
       all.push(informers)
       return { client, informers, clock, random, log, spawn }
     },
+    pendingInformers: () => all.flatMap((informers) => informers.pending()),
     stop() {
       for (const informers of all) informers.stop()
     },

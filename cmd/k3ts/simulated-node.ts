@@ -45,6 +45,7 @@ export function simulatedNodeParts({ context, clients, flags, nodes }: Simulated
       await known
     },
     stop: () => agent.stop(),
+    problem: () => agent.problem?.(),
   }
   return [{ component, after: ["informers"] }]
 }

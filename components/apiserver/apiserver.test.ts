@@ -331,15 +331,63 @@ describe("the paths beside resources", () => {
     expect((await call("GET", "/apis/nowhere")).code).toBe(404)
   })
 
-  test("tell health by named checks", async () => {
-    let problem: string | undefined = "not yet"
-    server.health.add("store", () => problem, ["readyz"])
-    expect((await call("GET", "/readyz", { token: undefined })).code).toBe(500)
-    expect((await call("GET", "/readyz?verbose")).text).toBe("[+]ping ok\n[-]store failed: not yet\nreadyz check failed\n")
-    expect((await call("GET", "/readyz?exclude=store")).code).toBe(200)
-    expect((await call("GET", "/livez?verbose")).text).toBe("[+]ping ok\nlivez check passed\n")
+  test("tell health by named checks, upstream's among them", async () => {
+    // given all well
+    const names = (text: string) => [...text.matchAll(/^\[\+\](\S+) ok$/gm)].map(([, name]) => name!)
+    const live = await call("GET", "/livez?verbose")
+    const ready = await call("GET", "/readyz?verbose", { token: undefined })
+    const hooks = names(live.text).filter((name) => name.startsWith("poststarthook/"))
+    expect(hooks).toContain("poststarthook/rbac/bootstrap-roles")
+    expect(names(live.text)).toEqual(["ping", "log", "etcd", ...hooks])
+    expect(live.text).toEndWith("[+]poststarthook/start-kubernetes-service-cidr-controller ok\nlivez check passed\n")
+    expect((await call("GET", "/healthz?verbose")).text).toBe(live.text.replace("livez", "healthz"))
+    expect(names(ready.text)).toEqual(["ping", "log", "etcd", "etcd-readiness", ...hooks, "shutdown"])
+    // then each is there by itself
+    for (const name of names(ready.text)) expect([name, (await call("GET", `/readyz/${name}`)).text]).toEqual([name, "ok"])
+    expect((await call("GET", "/livez/shutdown")).code).toBe(404)
+    expect((await call("GET", "/readyz?verbose&exclude=etcd&exclude=none&exclude=nothing")).text).toMatch(/^\[\+\]ping ok\n\[\+\]log ok\n\[\+\]etcd excluded: ok\n[^]*warn: some health checks cannot be excluded: no matches for "none","nothing"\nreadyz check passed\n$/)
+  })
+
+  test("tell what a component is not well for to those who may ask for it", async () => {
+    // given a component that is not well
+    const forget = server.health.add("dns", () => "not yet", ["readyz"])
+
+    // then the server is not ready, but alive
+    expect((await call("GET", "/readyz")).text).toEndWith("[-]dns failed: not yet\n[+]shutdown ok\nreadyz check failed\n")
+    expect(await call("GET", "/readyz/dns")).toMatchObject({ code: 500, text: "internal server error: not yet\n" })
+    expect((await call("GET", "/livez")).text).toBe("ok")
+    // and everybody learns that, but not why
+    expect((await call("GET", "/readyz", { token: undefined })).text).toContain("[-]dns failed: reason withheld\n")
+    expect((await call("GET", "/readyz/dns", { token: undefined })).code).toBe(403)
+    // and whoever does not mind can say so
+    expect((await call("GET", "/readyz?exclude=dns")).text).toBe("ok")
+    forget()
+    expect((await call("GET", "/readyz")).text).toBe("ok")
+
+    // and one that ends is not ready
+    server.health.shuttingDown = true
+    expect((await call("GET", "/readyz")).text).toEndWith("[-]shutdown failed: process is shutting down\nreadyz check failed\n")
+    server.health.shuttingDown = false
+  })
+
+  test("tell the health of components as objects too", async () => {
+    const statuses = async () => (JSON.parse((await call("GET", "/api/v1/componentstatuses")).text) as { items: unknown[] }).items
+    const healthy = (name: string, status: string, message: string) => ({ metadata: { name }, conditions: [{ type: "Healthy", status, message }] })
+
+    // given a scheduler, and nothing else that told of itself
+    let problem: string | undefined
+    const forget = server.health.add("scheduler", () => problem, ["readyz"])
+    expect(await statuses()).toMatchObject([healthy("controller-manager", "False", "it is not running"), healthy("etcd-0", "True", "ok"), healthy("scheduler", "True", "ok")])
+
+    // when it is not well
+    problem = "it has lost its way"
+
+    // then that is what its status says
+    expect(JSON.parse((await call("GET", "/api/v1/componentstatuses/scheduler")).text)).toMatchObject({ kind: "ComponentStatus", apiVersion: "v1", ...healthy("scheduler", "False", "it has lost its way") })
+    expect((await call("GET", "/api/v1/componentstatuses/kubelet")).code).toBe(404)
     problem = undefined
-    expect((await call("GET", "/readyz/store")).text).toBe("ok")
+    expect((await statuses())[2]).toMatchObject(healthy("scheduler", "True", "ok"))
+    forget()
   })
 
   test("count requests", async () => {

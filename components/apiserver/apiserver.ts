@@ -21,11 +21,13 @@ import { createServiceAccountTokens } from "./authentication/service-account.ts"
 import { createStaticTokens } from "./authentication/static-token.ts"
 import { storageKey } from "./cacher/view.ts"
 import { createConnections } from "./endpoints/connect.ts"
-import { Health } from "./endpoints/health.ts"
+import type { Health } from "./endpoints/health.ts"
 import { createOpenApi } from "./endpoints/openapi.ts"
 import { createPaths } from "./endpoints/paths.ts"
 import { podStreams } from "./endpoints/pod-streams.ts"
 import { proxies } from "./endpoints/proxy.ts"
+import { componentStatuses } from "./component-statuses.ts"
+import { apiServerHealth } from "./health-checks.ts"
 import { createServerMetrics } from "./metrics.ts"
 import type { Pipeline, UserInfo } from "./request.ts"
 import { startControlPlane } from "./control-plane.ts"
@@ -73,7 +75,7 @@ export interface ApiServer extends Component {
   transportFor(user: UserInfo): Transport
   readonly scheme: Scheme
   readonly metrics: Registry
-  /** Named checks of /livez and /readyz: other components add theirs. */
+  /** Named checks of /livez and /readyz: other components add theirs. Those of `scheduler` and `controller-manager` are shown as ComponentStatus too. */
   readonly health: Health
   /** Certificates and tokens; undefined before `start`. */
   readonly files: ServingFiles | undefined
@@ -101,8 +103,9 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   const metrics = config.metrics ?? new Registry()
   const serverMetrics = createServerMetrics(metrics)
   registerProcessMetrics(metrics, clock.now())
-  const health = new Health()
   let running: Running | undefined
+  let store: Storage | undefined
+  const health = apiServerHealth({ storage: () => store, started: () => running !== undefined })
   /** A store of our own while the server is starting. */
   let opening: Storage | undefined
   let files: ServingFiles | undefined
@@ -118,6 +121,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const opened = config.files ?? reopen()
     files = opened
     const storage = config.storage ?? (opening = await openStorage(dir, context, config))
+    store = storage
     // The port may be known only once it is listened on, and objects of the cluster name it: whoever asks before all is there is told to come back.
     const serving: { server?: Server } = {}
     listener = await listenOn(config.listen, opened, serving)
@@ -139,6 +143,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       storage, clock, random, log, resources: scheme.resources, serviceCidr: config.serviceCidr, nodePorts: config.nodePorts, advertiseAddress, port,
       clientCaPem: opened.pki.authorities["client-ca"].certPem, frontProxyCaPem: opened.pki.authorities["request-header-ca"].certPem,
       tokenIssuer: createTokenIssuer({ key: opened.signingKey, clock, random }), apiAudiences: [DEFAULT_ISSUER], reviewToken: authenticator.token,
+      componentStatuses: () => componentStatuses({ "controller-manager": health.find("controller-manager"), "etcd-0": { problem: storage.problem?.message }, scheduler: health.find("scheduler") }),
       ...(config.historyMs === undefined ? {} : { historyMs: config.historyMs }), ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }),
     })
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
@@ -163,6 +168,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       },
     })
     opening = undefined
+    health.shuttingDown = false
     running = {
       pipeline,
       async listen(at) {
@@ -211,6 +217,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     async stop() {
       const stopping = running
       running = undefined
+      store = undefined
+      health.shuttingDown = true
       await stopping?.stop()
     },
     transportFor(user) {

@@ -40,6 +40,7 @@ export interface ControlPlaneOptions {
   /** For whom service account tokens are when the request does not say. */
   readonly apiAudiences: readonly string[]
   readonly reviewToken: ReviewToken
+  /** The health of the components, as ComponentStatus objects; none unless given. */
   readonly componentStatuses?: () => readonly KubeObject[]
   /** Names of admission plugins that are not to run. */
   readonly disabledAdmission?: ReadonlySet<string>

@@ -20,24 +20,28 @@ export interface ControllerManager extends Component {
 export function createControllerManager(context: ComponentContext, config: ControllerManagerConfig): ControllerManager {
   let running: RunningController[] = []
   let stopped = false
+  let started = false
   return {
     name: "controller-manager",
+    problem: () => (started ? undefined : "it is not running"),
     get idle() { return running.every((controller) => controller.idle) },
     async start(signal) {
       stopped = false
       const entries = controllers(config).filter(({ name }) => config.disabled?.has(name) !== true)
-      const started = entries.map(async (entry) => {
+      const starting = entries.map(async (entry) => {
         const controller = await entry.start({ ...context, client: config.clientFor(entry.account) }, config.observer)
         // One that is ready only when the others have been stopped already is to stop too.
         if (stopped) await controller.stop()
         else running.push(controller)
       })
-      await Promise.all(started)
+      await Promise.all(starting)
       signal.throwIfAborted()
+      started = true
       context.log.info("Started controllers", { count: running.length })
     },
     async stop() {
       stopped = true
+      started = false
       const stopping = running
       running = []
       await Promise.all(stopping.map((controller) => controller.stop()))

@@ -217,6 +217,7 @@ export function createScheduler(context: ComponentContext, { name = "default-sch
   return {
     name: "scheduler",
     get idle() { return queue.sizes.active === 0 && binding.size === 0 && !awake },
+    problem: () => (running ? undefined : "it is not running"),
     diagnosis: (pod) => diagnoses.get(pod.metadata.uid ?? ""),
     async start(signal) {
       const [nodes, pods, budgets] = [informers.of(Node), informers.of(Pod), informers.of(PodDisruptionBudget)]

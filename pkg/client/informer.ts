@@ -48,5 +48,7 @@ export interface Informers {
   of<T extends KubeObject>(resource: Resource<T>): Informer<T>
   /** Resolves when every informer asked for so far has synced. */
   whenSynced(): Promise<void>
+  /** Kinds that were asked for and whose first list has not been taken in, by their plural. */
+  pending(): readonly string[]
   stop(): void
 }

@@ -42,6 +42,7 @@ export function createInformers(options: InformersOptions): Informers {
     async whenSynced() {
       await Promise.all([...informers.values()].map((informer) => informer.whenSynced()))
     },
+    pending: () => [...informers.values()].filter(({ synced }) => !synced).map(({ resource }) => resource.plural),
     stop() {
       for (const informer of informers.values()) informer.stop()
       informers.clear()

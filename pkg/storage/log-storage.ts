@@ -45,6 +45,7 @@ export abstract class LogStorage implements Storage {
   readonly #pending = new Map<string, Stored | undefined>()
   readonly #listeners = new Set<(events: readonly StorageEvent[]) => void>()
   #closed = false
+  #problem: StorageError | undefined
 
   constructor({ clock, frozen = false }: LogStorageOptions) {
     this.clock = clock
@@ -53,6 +54,9 @@ export abstract class LogStorage implements Storage {
 
   get revision(): number {
     return this.#revision
+  }
+  get problem(): StorageError | undefined {
+    return this.#problem
   }
   get compactedRevision(): number {
     return this.#compacted
@@ -166,7 +170,9 @@ export abstract class LogStorage implements Storage {
     const writes = batch.length === 1 ? batch[0]!.writes : batch.flatMap(({ writes }) => writes)
     try {
       this.persist(writes)
+      this.#problem = undefined
     } catch (err) {
+      if (err instanceof StorageError) this.#problem = err
       this.#next = this.#revision + 1
       for (const { reject } of batch) reject(err)
       return

@@ -206,9 +206,11 @@ describe("a store in a file", () => {
     // then nothing of it has happened
     expect(outcomes.map(({ code }) => code)).toEqual(["full", "full"])
     expect([store.revision, store.get("/a/3")]).toEqual([1, undefined])
+    expect(store.problem?.code).toBe("full")
     // and when there is room, writing goes on with the next revision
     store.limitPages(1_000_000)
     expect((await store.write(put("/a/2", object("2", big), 0))).revision).toBe(2)
+    expect(store.problem).toBeUndefined()
     store.close()
   })
 })

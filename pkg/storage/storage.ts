@@ -24,6 +24,8 @@ export interface Storage {
   /** Every kept revision of one object, oldest first. */
   history(key: string): readonly StorageEvent[]
   subscribe(listener: (events: readonly StorageEvent[]) => void): () => void
+  /** Why the last commit failed; undefined since one has succeeded. What is damaged stays so. */
+  readonly problem: StorageError | undefined
   /** Drops what is older than `revision` and superseded. */
   compact(revision: number): void
   close(): void

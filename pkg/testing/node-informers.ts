@@ -100,5 +100,6 @@ export const informersOfNode = (shared: Informers, pods: NodePods): Informers =>
   // The one kind that is narrowed is Pod, whose informer is one of pods.
   of: <T extends KubeObject>(resource: Resource<T>): Informer<T> => ((resource as unknown) === Pod ? (pods as unknown as Informer<T>) : shared.of(resource)),
   whenSynced: () => shared.whenSynced(),
+  pending: () => shared.pending(),
   stop() {},
 })

@@ -7,7 +7,7 @@ import { createInformers } from "../client/informers.ts"
 import { newClient } from "../client/new-client.ts"
 import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
-import type { ComponentContext } from "../component/component.ts"
+import type { Component, ComponentContext } from "../component/component.ts"
 import { NodeConnectors } from "../component/node-connector.ts"
 import type { Logger } from "../log/log.ts"
 import type { MemoryStorage } from "../storage/memory.ts"
@@ -88,15 +88,17 @@ export class Parts {
   }
 
   /** A component that is made anew at each start, with informers of its own. */
-  #part(user: string, create: (context: ComponentContext) => { start(signal: AbortSignal): Promise<void>; stop(): Promise<void> }): Restartable {
+  #part(user: string, create: (context: ComponentContext) => Component): Restartable {
     let stop: (() => Promise<void>) | undefined
     return {
       start: async () => {
         const context = this.contextFor(user)
         const informers = this.informersFor(context.client)
         const component = create({ ...context, informers })
+        const forget = this.apiServer.health.add(component.name, () => component.problem?.(), ["readyz"])
         stop = async () => {
           stop = undefined
+          forget()
           await component.stop()
           informers.stop()
         }

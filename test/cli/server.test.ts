@@ -37,6 +37,14 @@ describe("k3ts server", () => {
     expect((await server.get("/readyz")).status).toBe(200)
   })
 
+  test("tells the health of each of its parts", async () => {
+    await using server = await startServer()
+    const ready = await server.eventually("/readyz?verbose", (body) => body.includes("[+]deployer"))
+    for (const name of ["etcd", "informer-sync", "poststarthook/bootstrap-controller", "scheduler", "controller-manager", "deployer", "shutdown"]) expect(ready).toContain(`[+]${name} ok\n`)
+    const { items } = JSON.parse(await server.eventually("/api/v1/componentstatuses", (_, status) => status === 200)) as { items: { metadata: { name: string }; conditions: { status: string }[] }[] }
+    expect(items.map(({ metadata, conditions }) => [metadata.name, conditions[0]?.status])).toEqual([["controller-manager", "True"], ["etcd-0", "True"], ["scheduler", "True"]])
+  })
+
   test("ends in order at SIGTERM, within five seconds, also with a watch open", async () => {
     // given a server with an open watch
     const server = await startServer()

@@ -98,7 +98,7 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     expect(await ok("label deploy web tier=front")).toMatch(/deployment.apps\/web labeled\n/)
     expect(await fails("label deploy web tier=back")).toContain("already has a value (front), and --overwrite is false")
     expect(await ok("label deploy web tier-")).toMatch(/deployment.apps\/web (un)?labeled\n/)
-    expect(await ok("annotate deploy web note=x")).toMatch(/deployment.apps\/web annotated\n/)
+    expect(await ok("annotate deploy web note=x")).toMatch(/deployment.apps\/web annotated?\n/)
     expect(await ok("set env deploy/web B=3")).toMatch(/deployment.apps\/web env updated\n/)
     expect(await ok("set resources deploy/web --requests=cpu=10m")).toMatch(/deployment.apps\/web resource requirements updated\n/)
     expect(await ok("rollout status deploy/web --timeout=20s")).toContain("successfully rolled out")
@@ -151,6 +151,7 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     expect(await ok("get pods --as jane --as-group system:masters -o name")).toContain("pod/web-")
     expect(await ok("cluster-info")).toContain("is running at")
     expect(await ok("get --raw /readyz")).toBe("ok")
+    expect((await ok("get componentstatuses --no-headers")).split("\n").map((line) => line.split(/\s+/).slice(0, 3).join(" "))).toEqual(["controller-manager Healthy ok", "etcd-0 Healthy ok", "scheduler Healthy ok", ""])
   }, 60_000)
 
   test.each([

@@ -48,6 +48,8 @@ async function serve(flags: ServerFlags, clusterDns: string, log: Logger, onPort
   const agent = flags["disable-agent"] ? [] : flags["container-runtime-endpoint"] === SIMULATED
       ? (await import("../simulated-node.ts")).simulatedNodeParts({ context, clients, flags, nodes })
       : (await import("../node.ts")).nodeParts({ context, clients, flags, clusterDns, nodes, metrics: apiServer.metrics })
+  apiServer.health.add("informer-sync", () => notSynced(clients.pendingInformers()), ["readyz"])
+  signal.addEventListener("abort", () => (apiServer.health.shuttingDown = true), { once: true })
   await runComponents([...parts, ...agent], {
     signal, clock: context.clock, log, failed: context.failed,
     started(component: Component) {
@@ -65,6 +67,8 @@ async function serve(flags: ServerFlags, clusterDns: string, log: Logger, onPort
   })
   log.info("k3ts has stopped")
 }
+
+const notSynced = (kinds: readonly string[]): string | undefined => (kinds.length === 0 ? undefined : `${kinds.length} informers not started yet: [${kinds.join(" ")}]`)
 
 /** Aborts at the first SIGTERM or SIGINT. A second one ends the program at once. */
 function untilSignal(log: Logger): AbortSignal {

@@ -3,7 +3,7 @@ import type { Query } from "../http/query.ts"
 
 /** What is asked of the server's state: /livez whether it should be started again, /readyz whether to send it requests, /healthz (of old) both. */
 export type HealthEndpoint = "healthz" | "livez" | "readyz"
-const ENDPOINTS: readonly string[] = ["healthz", "livez", "readyz"]
+const ENDPOINTS: readonly HealthEndpoint[] = ["healthz", "livez", "readyz"]
 
 interface Check {
   readonly name: string
@@ -11,22 +11,42 @@ interface Check {
   readonly endpoints: readonly HealthEndpoint[]
 }
 
-/** The named checks behind the health endpoints. Source: apiserver pkg/server/healthz/healthz.go. */
-export class Health {
-  private readonly checks: Check[] = [{ name: "ping", problem: () => undefined, endpoints: ["healthz", "livez", "readyz"] }]
+const WELL = () => undefined
 
-  /** `problem` gives why something is not well, or nothing; it is asked at every request and must answer at once. */
-  add(name: string, problem: () => string | undefined, endpoints: readonly HealthEndpoint[] = ["healthz", "livez", "readyz"]): void {
-    this.checks.push({ name, problem, endpoints })
+/**
+ * The named checks behind the health endpoints. Source: apiserver pkg/server/healthz/healthz.go.
+ * Differs from upstream: whoever may ask for a check by itself also finds its reason among all of them. Others find it withheld, as there.
+ */
+export class Health {
+  // Log lines are written before the next request is read, so a server that answers has none in its way.
+  private checks: readonly Check[] = [{ name: "ping", problem: WELL, endpoints: ENDPOINTS }, { name: "log", problem: WELL, endpoints: ENDPOINTS }]
+  private readonly shutdown: Check = { name: "shutdown", problem: () => (this.shuttingDown ? "process is shutting down" : undefined), endpoints: ["readyz"] }
+  /** Set when the program begins to end: from then on no further requests are to be sent to it. */
+  shuttingDown = false
+
+  /** `problem` gives why something is not well, or nothing; it is asked at every request and must answer at once. Returns what takes the check away. */
+  add(name: string, problem: () => string | undefined, endpoints: readonly HealthEndpoint[] = ENDPOINTS): () => void {
+    const check: Check = { name, problem, endpoints }
+    this.checks = [...this.checks, check]
+    return () => {
+      this.checks = this.checks.filter((other) => other !== check)
+    }
   }
 
-  /** Answers `/livez`, `/livez/ping` and their like; false when the path is none of them. */
-  serve(exchange: Exchange, path: string, query: Query): boolean {
-    const [, endpoint = "", one, ...more] = path.split("/")
-    if (!ENDPOINTS.includes(endpoint) || more.length > 0) return false
-    const checks = this.checks.filter(({ endpoints }) => endpoints.includes(endpoint as HealthEndpoint))
-    if (one === undefined || one === "") {
-      sendAll(exchange, endpoint, checks, query)
+  /** What a check finds; undefined when there is no such check. */
+  find(name: string): { readonly problem: string | undefined } | undefined {
+    const check = this.checks.find((one) => one.name === name)
+    return check === undefined ? undefined : { problem: check.problem() }
+  }
+
+  /** Answers `/livez`, `/livez/ping` and their like; false when the path is none of them. `mayAsk` tells whether the sender may read a path. */
+  serve(exchange: Exchange, path: string, query: Query, mayAsk: (path: string) => boolean): boolean {
+    const endpoint = ENDPOINTS.find((one) => path === `/${one}` || path.startsWith(`/${one}/`))
+    if (endpoint === undefined) return false
+    const checks = [...this.checks, this.shutdown].filter(({ endpoints }) => endpoints.includes(endpoint))
+    const one = path.slice(endpoint.length + 2)
+    if (one === "") {
+      sendAll(exchange, endpoint, checks, query, ({ name }) => mayAsk(`/${endpoint}/${name}`))
       return true
     }
     const check = checks.find(({ name }) => name === one)
@@ -38,21 +58,22 @@ export class Health {
   }
 }
 
-function sendAll(exchange: Exchange, endpoint: string, checks: readonly Check[], query: Query): void {
+function sendAll(exchange: Exchange, endpoint: HealthEndpoint, checks: readonly Check[], query: Query, mayKnow: (check: Check) => boolean): void {
   const excluded = query.all("exclude")
   const lines: string[] = []
   let failed = false
-  for (const { name, problem } of checks) {
+  for (const check of checks) {
+    const { name } = check
     if (excluded.includes(name)) {
       lines.push(`[+]${name} excluded: ok`)
       continue
     }
-    const found = problem()
+    const found = check.problem()
     if (found !== undefined) failed = true
-    lines.push(found === undefined ? `[+]${name} ok` : `[-]${name} failed: ${found}`)
+    lines.push(found === undefined ? `[+]${name} ok` : `[-]${name} failed: ${mayKnow(check) ? found : "reason withheld"}`)
   }
   const unknown = excluded.filter((name) => !checks.some((check) => check.name === name))
-  if (unknown.length > 0) lines.push(`warn: some health checks cannot be excluded: no matches for ${unknown.map((name) => JSON.stringify(name)).join(", ")}`)
+  if (unknown.length > 0) lines.push(`warn: some health checks cannot be excluded: no matches for ${unknown.map((name) => JSON.stringify(name)).join(",")}`)
   if (failed) exchange.sendText(500, `${lines.join("\n")}\n${endpoint} check failed\n`)
   else if (query.get("verbose") === undefined) exchange.sendText(200, "ok")
   else exchange.sendText(200, `${lines.join("\n")}\n${endpoint} check passed\n`)

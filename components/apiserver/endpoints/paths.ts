@@ -39,7 +39,7 @@ export function createPaths(options: PathsOptions): (exchange: Exchange, info: R
     const { allowed, reason } = pipeline.authorize({ user, verb: info.verb, path: info.path })
     if (!allowed) throw new ApiError("Forbidden", `forbidden: User ${JSON.stringify(user.name)} cannot ${info.verb} path ${JSON.stringify(info.path)}${reason === "" ? "" : `: ${reason}`}`, {})
     if (info.verb !== "get" && info.verb !== "head") throw noSuchMethod()
-    if (health.serve(exchange, info.path, info.query)) return
+    if (health.serve(exchange, info.path, info.query, (path) => pipeline.authorize({ user, verb: info.verb, path }).allowed)) return
     app ??= routes(options)
     return respond(app, exchange)
   }
