@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
+import { Event } from "../../pkg/api/core/v1/event.ts"
 import { Node } from "../../pkg/api/core/v1/node.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
@@ -208,6 +209,14 @@ describe("deletion", () => {
     expect((await failure(admin.update(ConfigMap, { ...held, metadata: { ...held.metadata, finalizers: [...held.metadata.finalizers!, "example.com/new"] } }))).message).toContain("no new finalizers can be added if the object is being deleted")
     await admin.update(ConfigMap, { ...held, metadata: { ...held.metadata, finalizers: [] } })
     expect((await failure(admin.get(ConfigMap, made.metadata))).reason).toBe("NotFound")
+  })
+
+  test("of an Event waits for nobody, whatever the policy: it is none of the garbage collector's business", async () => {
+    const { admin } = await start()
+    const involvedObject = { kind: "Pod", namespace: "default", name: "a" }
+    const made = await admin.create(Event, { metadata: { name: "a", namespace: "default" }, involvedObject, reason: "Seen", type: "Normal" })
+    await admin.delete(Event, made.metadata, { propagationPolicy: "Foreground" })
+    expect((await failure(admin.get(Event, made.metadata))).reason).toBe("NotFound")
   })
 
   test("evicts only what the disruption budget allows", async () => {

@@ -48,7 +48,8 @@ const entry = (account: string, controller: Controller): ControllerEntry => ({ n
 
 /** Every controller, in the order in which they start. Names are upstream's (cmd/kube-controller-manager/names). */
 export function controllers(config: ControllersConfig): readonly ControllerEntry[] {
-  const deletable = () => config.resources().filter(({ verbs }) => ["list", "watch", "delete"].every((verb) => (verbs as readonly string[]).includes(verb)))
+  // What lives for a time only, an Event, owns nothing and is owned by nobody. Source: garbagecollector.DefaultIgnoredResources.
+  const collected = () => config.resources().filter(({ verbs, ttlSeconds }) => ttlSeconds === undefined && ["list", "watch", "delete"].every((verb) => (verbs as readonly string[]).includes(verb)))
   const namespaced = () => config.resources().filter(({ scope, verbs }) => scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"))
   return [
     entry("service-account-controller", serviceAccountController),
@@ -75,6 +76,6 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("volumeattributesclass-protection-controller", attributesClassProtection),
     entry("namespace-controller", namespaceController(namespaced)),
     entry("pod-garbage-collector", podGarbageCollector()),
-    { name: "garbage-collector-controller", account: "generic-garbage-collector", start: (context) => startGarbageCollector(context, { resources: deletable(), resourceOf: config.resourceOf }) },
+    { name: "garbage-collector-controller", account: "generic-garbage-collector", start: (context) => startGarbageCollector(context, { resources: collected(), resourceOf: config.resourceOf }) },
   ]
 }

@@ -48,7 +48,7 @@ function afterDeletion(context: RegistryContext, resource: Resource, object: Kub
   const { metadata } = object
   const graceful = gracefully(context, resource, object, options)
   if (graceful === "pending") return "unchanged"
-  const finalizers = finalizersFor(metadata.finalizers ?? [], options)
+  const finalizers = finalizersFor(resource, metadata.finalizers ?? [], options)
   const held = finalizers.length > 0 || hooks?.holdsDeletion?.(object) === true
   if (graceful === "now" && !held) return "removed"
   if (graceful !== "now" && graceful.seconds === 0 && !held) return "removed"
@@ -85,8 +85,12 @@ function gracefully(context: RegistryContext, resource: Resource, object: KubeOb
 
 const instant = (ms: number): string => new Date(ms).toISOString().slice(0, 19) + "Z"
 
-/** Finalizers that have the garbage collector deal with dependents first. Source: store.go deletionFinalizersForGarbageCollection. */
-function finalizersFor(finalizers: readonly string[], { propagationPolicy, orphanDependents }: RequestOptions): readonly string[] {
+/**
+ * Finalizers that have the garbage collector deal with dependents first. What lives for a time only is none of its business and would wait for it for ever.
+ * Source: store.go deletionFinalizersForGarbageCollection; events have the policy rest.Unsupported.
+ */
+function finalizersFor({ ttlSeconds }: Resource, finalizers: readonly string[], { propagationPolicy, orphanDependents }: RequestOptions): readonly string[] {
+  if (ttlSeconds !== undefined) return finalizers.filter((name) => name !== ORPHAN && name !== FOREGROUND)
   const had = (name: string) => finalizers.includes(name)
   const orphan = orphanDependents ?? (propagationPolicy === undefined ? had(ORPHAN) : propagationPolicy === "Orphan")
   const foreground = orphanDependents !== undefined ? false : propagationPolicy === undefined ? had(FOREGROUND) && !orphan : propagationPolicy === "Foreground"

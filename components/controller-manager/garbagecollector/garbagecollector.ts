@@ -77,7 +77,7 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
     }
     // Owners that wait for each other in a circle would wait for ever: this object stops holding its owners up.
     if (waiting.length > 0 && graph.dependentsOf(node.uid).some(waitsForDependents)) await unblock(node)
-    const policy = waiting.length > 0 && node.dependents.size > 0 ? "Foreground" // its own dependents must go first as well
+    const policy = waiting.length > 0 && graph.hasDependents(node.uid) ? "Foreground" // its own dependents must go first as well
       : node.finalizers.includes(ORPHAN) ? "Orphan" : node.finalizers.includes(FOREGROUND) ? "Foreground" : "Background"
     await client.delete(node.resource, node, { propagationPolicy: policy, preconditions: { uid: node.uid } })
   }

@@ -1,7 +1,8 @@
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import type { OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 
-/** One object as the garbage collector sees it. Replaced as a whole when the object changes, but for `dependents`, which the graph keeps. */
+/** One object as the garbage collector sees it. Replaced as a whole when the object changes. There is one of each object in the cluster, so it holds nothing of its own. */
 export interface Node {
   readonly uid: string
   readonly resource: Resource
@@ -10,8 +11,6 @@ export interface Node {
   readonly owners: readonly OwnerReference[]
   readonly deleting: boolean
   readonly finalizers: readonly string[]
-  /** UIDs of the objects that name this one as an owner. */
-  readonly dependents: ReadonlySet<string>
 }
 
 export const FOREGROUND = "foregroundDeletion"
@@ -19,15 +18,18 @@ export const ORPHAN = "orphan"
 
 /** Whether a change left all that the graph knows of an object as it was; most changes are of a status. */
 export const sameLife = ({ metadata }: KubeObject, { metadata: old }: KubeObject): boolean =>
-  metadata.uid === old.uid && metadata.ownerReferences === old.ownerReferences && metadata.finalizers === old.finalizers && metadata.deletionTimestamp === old.deletionTimestamp
+  metadata.uid === old.uid && metadata.deletionTimestamp === old.deletionTimestamp && deepEqual(metadata.ownerReferences, old.ownerReferences) && deepEqual(metadata.finalizers, old.finalizers)
 
 /** Being deleted, and waiting for its dependents to go first. */
 export const waitsForDependents = (node: Node): boolean => node.deleting && node.finalizers.includes(FOREGROUND)
 /** Being deleted, and to leave its dependents behind. */
 export const orphansDependents = (node: Node): boolean => node.deleting && node.finalizers.includes(ORPHAN)
 
+const NONE: readonly never[] = []
+
 /**
- * Who owns whom. Invariant: `dependents.get(uid)` holds exactly the nodes whose owners name `uid`, whether or not that owner is known.
+ * Who owns whom. Invariant: `dependents.get(uid)` holds exactly the nodes whose owners name `uid`, whether or not that owner is known, and is there only
+ * while there are any.
  * Source: pkg/controller/garbagecollector/graph_builder.go. Differs from upstream: no "virtual" nodes stand in for unknown owners; the index by
  * owner UID needs none.
  */
@@ -40,37 +42,38 @@ export class Graph {
   }
 
   dependentsOf(uid: string): readonly Node[] {
-    return [...(this.dependents.get(uid) ?? [])].map((dependent) => this.nodes.get(dependent)!)
+    return [...(this.dependents.get(uid) ?? NONE)].map((dependent) => this.nodes.get(dependent)!)
+  }
+
+  hasDependents(uid: string): boolean {
+    return this.dependents.has(uid)
   }
 
   put(resource: Resource, object: KubeObject): Node {
-    const { uid = "", namespace, name = "", ownerReferences = [], finalizers = [], deletionTimestamp } = object.metadata
+    const { uid = "", namespace, name = "", ownerReferences = NONE, finalizers = NONE, deletionTimestamp } = object.metadata
     this.unlink(this.nodes.get(uid))
-    const node: Node = { uid, resource, namespace, name, owners: ownerReferences, deleting: deletionTimestamp !== undefined, finalizers, dependents: this.setFor(uid) }
+    const node: Node = { uid, resource, namespace, name, owners: ownerReferences, deleting: deletionTimestamp !== undefined, finalizers }
     this.nodes.set(uid, node)
-    for (const owner of ownerReferences) this.setFor(owner.uid).add(uid)
+    for (const owner of ownerReferences) this.link(owner.uid, uid)
     return node
   }
 
   remove(uid: string): void {
     this.unlink(this.nodes.get(uid))
     this.nodes.delete(uid)
-    if (this.dependents.get(uid)?.size === 0) this.dependents.delete(uid)
+  }
+
+  private link(owner: string, dependent: string): void {
+    const siblings = this.dependents.get(owner)
+    if (siblings === undefined) this.dependents.set(owner, new Set([dependent]))
+    else siblings.add(dependent)
   }
 
   private unlink(node: Node | undefined): void {
-    for (const owner of node?.owners ?? []) {
+    for (const owner of node?.owners ?? NONE) {
       const siblings = this.dependents.get(owner.uid)
       siblings?.delete(node!.uid)
-      if (siblings?.size === 0 && !this.nodes.has(owner.uid)) this.dependents.delete(owner.uid)
+      if (siblings?.size === 0) this.dependents.delete(owner.uid)
     }
-  }
-
-  private setFor(uid: string): Set<string> {
-    const known = this.dependents.get(uid)
-    if (known !== undefined) return known
-    const made = new Set<string>()
-    this.dependents.set(uid, made)
-    return made
   }
 }
