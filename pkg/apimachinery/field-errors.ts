@@ -23,6 +23,27 @@ export function at(path: string, ...steps: readonly (string | number)[]): string
   return longer
 }
 
+/** What a rule gives that finds nothing wrong: always this one, so that nothing is made for it. */
+export const NO_CAUSES: readonly Cause[] = []
+
+/**
+ * Takes up what was found in a part: `within(causes, validatePort(port), "ports", 0)`. A rule names fields as they are in the value it looks at, and each of
+ * its callers puts its own steps before them (none, where the step is ""): so paths are made from the inside out, and only of what is wrong.
+ */
+export function within(causes: Cause[], found: readonly Cause[], step: string | number, index?: number): void {
+  if (found.length === 0) return
+  const path = index === undefined ? at("", step) : at("", step, index)
+  for (const cause of found) causes.push({ ...cause, field: joined(path, cause.field ?? "") })
+}
+
+/** What is wrong with the items of a list, each looked at by itself: `eachWithin(causes, tolerations, "tolerations", validateToleration)`. */
+export function eachWithin<T>(causes: Cause[], items: readonly T[] | undefined, field: string, validate: (item: T) => readonly Cause[]): void {
+  if (items === undefined) return
+  for (let i = 0; i < items.length; i++) within(causes, validate(items[i]!), field, i)
+}
+
+const joined = (path: string, rest: string): string => (path === "" || rest === "" || rest.startsWith("[") ? path + rest : `${path}.${rest}`)
+
 /** A path into a map: `metadata.labels[app]`. */
 export const atKey = (path: string, key: string): string => `${path}[${key}]`
 

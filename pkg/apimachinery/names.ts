@@ -25,9 +25,10 @@ export const patternMessage = (rule: string, pattern: string, ...examples: strin
     : `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")}regex used for validation is '${pattern}')`
 
 const byteLength = (value: string) => Buffer.byteLength(value)
-const joined = (...problems: readonly (string | undefined | false)[]): string | undefined => {
-  const found = problems.filter((problem) => typeof problem === "string")
-  return found.length === 0 ? undefined : found.join("; ")
+function joined(...problems: readonly (string | undefined | false)[]): string | undefined {
+  let found: string | undefined
+  for (const problem of problems) if (typeof problem === "string") found = found === undefined ? problem : `${found}; ${problem}`
+  return found
 }
 const longerThan = (value: string, max: number) => value.length > max / 4 && byteLength(value) > max && `must be no more than ${max} characters`
 const longerThanBytes = (value: string, max: number) => value.length > max / 4 && byteLength(value) > max && `must be no more than ${max} bytes`
@@ -72,10 +73,25 @@ export const isFullyQualifiedDomainName: Check = (value) => {
   return labels.map(isDNS1123Label).find((found) => found !== undefined)
 }
 
+/** The same few keys come with every object, so those found good are remembered. Emptied when full. */
+function remembered(check: Check): Check {
+  const good = new Set<string>()
+  return (value) => {
+    if (good.has(value)) return undefined
+    const problem = check(value)
+    if (problem === undefined) {
+      if (good.size >= MOST_REMEMBERED) good.clear()
+      good.add(value)
+    }
+    return problem
+  }
+}
+const MOST_REMEMBERED = 4096
+
 const PREFIX_RULE = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 
 /** A label or annotation key: a name of at most 63 bytes, with a DNS name and `/` before it if wanted. */
-export const isQualifiedName: Check = (value) => {
+export const isQualifiedName: Check = remembered((value) => {
   const parts = value.split("/")
   if (parts.length > 2)
     return `a valid label key ${patternMessage(PREFIX_RULE, QUALIFIED, "MyName", "my.name", "123-abc")} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`
@@ -88,7 +104,7 @@ export const isQualifiedName: Check = (value) => {
     typeof nameProblem === "string" && `name part ${nameProblem}`,
     !qualifiedPattern.test(name) && `name part ${patternMessage(PREFIX_RULE, QUALIFIED, "MyName", "my.name", "123-abc")}`,
   )
-}
+})
 
 /** The value of a label: empty, or at most 63 bytes of letters, digits, `-`, `_` and `.`. */
 export const isLabelValue: Check = (value) =>

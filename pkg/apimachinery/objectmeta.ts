@@ -89,26 +89,9 @@ function put(causes: Cause[], path: string, value: string, problem: string | und
   if (problem !== undefined) causes.push(invalidValue(path, value, problem))
 }
 
-/** The same keys and values come with every object, so those found good are remembered. Emptied when full. */
-const remembered = (check: Check): Check => {
-  const good = new Set<string>()
-  return (value) => {
-    if (good.has(value)) return undefined
-    const problem = check(value)
-    if (problem === undefined) {
-      if (good.size >= MOST_REMEMBERED) good.clear()
-      good.add(value)
-    }
-    return problem
-  }
-}
-const MOST_REMEMBERED = 4096
-const keyProblem = remembered(isQualifiedName)
-const annotationKeyProblem = remembered((key) => isQualifiedName(key.toLowerCase()))
-
 function putLabels(causes: Cause[], labels: Readonly<Record<string, string>> | undefined, path: string): void {
   for (const key in labels) {
-    put(causes, path, key, keyProblem(key))
+    put(causes, path, key, isQualifiedName(key))
     put(causes, path, labels[key]!, isLabelValue(labels[key]!))
   }
 }
@@ -117,7 +100,7 @@ function putAnnotations(causes: Cause[], annotations: Readonly<Record<string, st
   if (annotations === undefined) return
   let units = 0
   for (const key in annotations) {
-    put(causes, path, key, annotationKeyProblem(key))
+    put(causes, path, key, isQualifiedName(key.toLowerCase()))
     units += key.length + annotations[key]!.length
   }
   // Bytes are counted only where there are so many characters that it might matter: one is at most three bytes.

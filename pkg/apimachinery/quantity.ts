@@ -39,10 +39,17 @@ export function parseQuantity(text: string): Quantity | undefined {
 
 /** Reads a quantity; throws a TypeError for a text that is none. For values that have been validated. */
 export function quantity(text: string): Quantity {
+  const before = known.get(text)
+  if (before !== undefined) return before
   const parsed = parseQuantity(text)
   if (parsed === undefined) throw new TypeError(`${JSON.stringify(text)} is not a quantity: ${QUANTITY_FORM}`)
+  if (known.size >= MOST_KNOWN) known.clear()
+  known.set(text, parsed)
   return parsed
 }
+/** A cluster has few different amounts, and asks for each of them with every pod. Emptied when full. */
+const known = new Map<string, Quantity>()
+const MOST_KNOWN = 4096
 
 /** value × 10^exponent, rounded up. An exponent past any value of use is cut short, so that no text makes a giant number. */
 function scale(value: bigint, exponent: number): bigint {

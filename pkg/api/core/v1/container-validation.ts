@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, forbiddenField, invalidValue, notFoundField, required } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, forbiddenField, invalidValue, NO_CAUSES, notFoundField, required, within } from "../../../apimachinery/field-errors.ts"
 import { isDNS1123Label, isPortName, isPortNumber } from "../../../apimachinery/names.ts"
 import type { Container, ContainerPort, EphemeralContainer, VolumeDevice, VolumeMount } from "./container.ts"
 import { validateEnv, validateEnvFrom } from "./env-validation.ts"
@@ -18,160 +18,176 @@ interface Surroundings {
   readonly claims: ReadonlySet<string>
 }
 
-export function validateContainers(spec: PodSpec, path: string): readonly Cause[] {
-  const around: Surroundings = {
-    spec,
-    volumes: new Map((spec.volumes ?? []).map((volume) => [volume.name, volume])),
-    claims: new Set((spec.resourceClaims ?? []).map(({ name }) => name)),
-  }
-  return [...regular(around, at(path, "containers")), ...init(around, at(path, "initContainers")), ...ephemeral(around, at(path, "ephemeralContainers"))]
+export function validateContainers(spec: PodSpec): readonly Cause[] {
+  const { containers, initContainers, ephemeralContainers } = spec
+  const volumes = new Map<string, Volume>()
+  for (const volume of spec.volumes ?? []) volumes.set(volume.name, volume)
+  const around: Surroundings = { spec, volumes, claims: spec.resourceClaims === undefined ? NO_CLAIMS : new Set(spec.resourceClaims.map(({ name }) => name)) }
+  const causes: Cause[] = []
+  within(causes, regular(containers, around), "containers")
+  if (initContainers !== undefined) within(causes, init(initContainers, around), "initContainers")
+  if (ephemeralContainers !== undefined) within(causes, ephemeral(ephemeralContainers, around), "ephemeralContainers")
+  return causes
 }
+const NO_CLAIMS: ReadonlySet<string> = new Set()
 
-function regular(around: Surroundings, path: string): readonly Cause[] {
-  const { containers } = around.spec
+function regular(containers: readonly Container[], around: Surroundings): readonly Cause[] {
   const names = new Set<string>()
-  const causes = containers.flatMap((container, i) => {
-    const here = at(path, i)
-    const found: Cause[] = [...common(container, around, here), ...takeName(container.name, names, here), ...lifeOf(container, around.spec, here)]
-    if (container.restartPolicy === undefined && (container.restartPolicyRules ?? []).length > 0) found.push(required(at(here, "restartPolicy"), "must specify restartPolicy when restart rules are used"))
-    return found
-  })
-  return [...causes, ...hostPortConflicts(containers, path)]
+  const causes: Cause[] = []
+  for (let i = 0; i < containers.length; i++) {
+    const container = containers[i]!
+    within(causes, common(container, around), i)
+    within(causes, takeName(container.name, names), i)
+    within(causes, lifeOf(container, around.spec), i)
+    if (container.restartPolicy === undefined && (container.restartPolicyRules ?? []).length > 0) causes.push(required(at("", i, "restartPolicy"), "must specify restartPolicy when restart rules are used"))
+  }
+  within(causes, hostPortConflicts(containers), "")
+  return causes
 }
 
 const SIDECAR_ONLY = "may not be set for init containers without restartPolicy=Always"
 
-function init(around: Surroundings, path: string): readonly Cause[] {
+function init(initContainers: readonly Container[], around: Surroundings): readonly Cause[] {
   const names = new Set(around.spec.containers.map(({ name }) => name))
-  return (around.spec.initContainers ?? []).flatMap((container, i) => {
-    const here = at(path, i)
-    const causes: Cause[] = [...common(container, around, here), ...takeName(container.name, names, here), ...hostPortConflicts([container], path)]
-    if (container.restartPolicy === "Always") return [...causes, ...lifeOf(container, around.spec, here)]
+  const causes: Cause[] = []
+  for (const [i, container] of initContainers.entries()) {
+    within(causes, common(container, around), i)
+    within(causes, takeName(container.name, names), i)
+    within(causes, hostPortConflicts([container]), "")
+    if (container.restartPolicy === "Always") {
+      within(causes, lifeOf(container, around.spec), i)
+      continue
+    }
     for (const field of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const)
-      if (container[field] !== undefined) causes.push(forbiddenField(at(here, field), SIDECAR_ONLY))
-    return causes
-  })
+      if (container[field] !== undefined) causes.push(forbiddenField(at("", i, field), SIDECAR_ONLY))
+  }
+  return causes
 }
 
 const EPHEMERAL_FORBIDDEN = ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy", "restartPolicyRules"] as const
 const NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
 
-function ephemeral(around: Surroundings, path: string): readonly Cause[] {
-  const { containers, initContainers = [], ephemeralContainers = [] } = around.spec
+function ephemeral(ephemeralContainers: readonly EphemeralContainer[], around: Surroundings): readonly Cause[] {
+  const { containers, initContainers = [] } = around.spec
   const targets = new Set([...containers, ...initContainers].map(({ name }) => name))
   const names = new Set(targets)
-  return ephemeralContainers.flatMap((container, i) => {
-    const here = at(path, i)
-    const causes: Cause[] = [...common(container, around, here), ...trimmedImage(container.image, here), ...takeName(container.name, names, here)]
+  const causes: Cause[] = []
+  for (const [i, container] of ephemeralContainers.entries()) {
+    within(causes, common(container, around), i)
+    within(causes, trimmedImage(container.image), i)
+    within(causes, takeName(container.name, names), i)
     const { targetContainerName = "", resources, volumeMounts = [] } = container
-    if (targetContainerName !== "" && !targets.has(targetContainerName)) causes.push(notFoundField(at(here, "targetContainerName"), targetContainerName))
-    for (const field of EPHEMERAL_FORBIDDEN) if (container[field] !== undefined) causes.push(forbiddenField(at(here, field), NOT_EPHEMERAL))
-    if (Object.keys(resources).length > 0) causes.push(forbiddenField(at(here, "resources"), NOT_EPHEMERAL))
+    if (targetContainerName !== "" && !targets.has(targetContainerName)) causes.push(notFoundField(at("", i, "targetContainerName"), targetContainerName))
+    for (const field of EPHEMERAL_FORBIDDEN) if (container[field] !== undefined) causes.push(forbiddenField(at("", i, field), NOT_EPHEMERAL))
+    if (Object.keys(resources).length > 0) causes.push(forbiddenField(at("", i, "resources"), NOT_EPHEMERAL))
     for (const [j, mount] of volumeMounts.entries())
       for (const field of ["subPath", "subPathExpr"] as const)
-        if ((mount[field] ?? "") !== "") causes.push(forbiddenField(at(here, "volumeMounts", j, field), NOT_EPHEMERAL))
-    return causes
-  })
-}
-
-function takeName(name: string, taken: Set<string>, path: string): readonly Cause[] {
-  if (taken.has(name)) return [duplicate(at(path, "name"), name)]
-  taken.add(name)
-  return []
-}
-
-/** What holds for every container. */
-function common(container: Container | EphemeralContainer, { spec, volumes, claims }: Surroundings, path: string): readonly Cause[] {
-  const { ports = [], env = [], envFrom = [], volumeMounts = [], volumeDevices = [], resources, resizePolicy = [], securityContext } = container
-  const causes: Cause[] = [...checked(at(path, "name"), container.name, isDNS1123Label)]
-  if ((container.image ?? "") === "") causes.push(required(at(path, "image")))
-  causes.push(
-    ...validatePorts(ports, at(path, "ports")), ...validateEnv(env, at(path, "env")), ...validateEnvFrom(envFrom, at(path, "envFrom")),
-    ...validateMounts(volumeMounts, volumeDevices, volumes, container, at(path, "volumeMounts")),
-    ...validateDevices(volumeDevices, volumeMounts, volumes, at(path, "volumeDevices")),
-    ...validateResources(resources, claims, at(path, "resources")),
-  )
-  for (const [i, { resourceName, restartPolicy }] of resizePolicy.entries()) {
-    if (resizePolicy.slice(0, i).some((other) => other.resourceName === resourceName)) causes.push(duplicate(at(path, "resizePolicy", i), resourceName))
-    if (spec.restartPolicy === "Never" && restartPolicy !== "NotRequired") causes.push(invalidValue(at(path, "resizePolicy"), restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
+        if ((mount[field] ?? "") !== "") causes.push(forbiddenField(at("", i, "volumeMounts", j, field), NOT_EPHEMERAL))
   }
-  if (securityContext !== undefined) causes.push(...validateSecurityContext(securityContext, spec.hostUsers !== false, at(path, "securityContext")))
   return causes
 }
 
-function lifeOf(container: Container, spec: PodSpec, path: string): readonly Cause[] {
-  const causes: Cause[] = []
-  if (container.lifecycle !== undefined) causes.push(...validateLifecycle(container.lifecycle, spec.terminationGracePeriodSeconds, at(path, "lifecycle"), spec.os?.name))
-  for (const role of ["livenessProbe", "readinessProbe", "startupProbe"] as const) {
-    const probe = container[role]
-    if (probe !== undefined) causes.push(...validateProbe(probe, role, at(path, role)))
+function takeName(name: string, taken: Set<string>): readonly Cause[] {
+  if (taken.has(name)) return [duplicate("name", name)]
+  taken.add(name)
+  return NO_CAUSES
+}
+
+/** What holds for every container. */
+function common(container: Container | EphemeralContainer, { spec, volumes, claims }: Surroundings): readonly Cause[] {
+  const { ports, env, envFrom, volumeMounts, volumeDevices, resources, resizePolicy, securityContext } = container
+  const causes: Cause[] = [...checked("name", container.name, isDNS1123Label)]
+  if ((container.image ?? "") === "") causes.push(required("image"))
+  if (ports !== undefined) within(causes, validatePorts(ports), "ports")
+  if (env !== undefined) within(causes, validateEnv(env), "env")
+  if (envFrom !== undefined) within(causes, validateEnvFrom(envFrom), "envFrom")
+  if (volumeMounts !== undefined) within(causes, validateMounts(volumeMounts, volumeDevices ?? [], volumes, container), "volumeMounts")
+  if (volumeDevices !== undefined) within(causes, validateDevices(volumeDevices, volumeMounts ?? [], volumes), "volumeDevices")
+  within(causes, validateResources(resources, claims), "resources")
+  for (const [i, { resourceName, restartPolicy }] of (resizePolicy ?? []).entries()) {
+    if (resizePolicy!.slice(0, i).some((other) => other.resourceName === resourceName)) causes.push(duplicate(at("resizePolicy", i), resourceName))
+    if (spec.restartPolicy === "Never" && restartPolicy !== "NotRequired") causes.push(invalidValue("resizePolicy", restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
   }
+  if (securityContext !== undefined) within(causes, validateSecurityContext(securityContext, spec.hostUsers !== false), "securityContext")
+  return causes
+}
+
+function lifeOf({ lifecycle, livenessProbe, readinessProbe, startupProbe }: Container, spec: PodSpec): readonly Cause[] {
+  const causes: Cause[] = []
+  if (lifecycle !== undefined) within(causes, validateLifecycle(lifecycle, spec.terminationGracePeriodSeconds, spec.os?.name), "lifecycle")
+  if (livenessProbe !== undefined) within(causes, validateProbe(livenessProbe, "livenessProbe"), "livenessProbe")
+  if (readinessProbe !== undefined) within(causes, validateProbe(readinessProbe, "readinessProbe"), "readinessProbe")
+  if (startupProbe !== undefined) within(causes, validateProbe(startupProbe, "startupProbe"), "startupProbe")
   return causes
 }
 
 /** Of pods, not of templates: an image with spaces around it. */
-export const trimmedImage = (image: string | undefined, path: string): readonly Cause[] =>
-  image !== undefined && image.trim() !== image ? [invalidValue(at(path, "image"), image, "must not have leading or trailing whitespace")] : []
+export const trimmedImage = (image: string | undefined): readonly Cause[] =>
+  image !== undefined && image.trim() !== image ? [invalidValue("image", image, "must not have leading or trailing whitespace")] : NO_CAUSES
 
-function validatePorts(ports: readonly ContainerPort[], path: string): readonly Cause[] {
+function validatePorts(ports: readonly ContainerPort[]): readonly Cause[] {
   const names = new Set<string>()
-  return ports.flatMap(({ name = "", containerPort }, i) => {
-    const here = at(path, i)
-    const causes: Cause[] = []
+  const causes: Cause[] = []
+  for (let i = 0; i < ports.length; i++) {
+    const { name = "", containerPort } = ports[i]!
     if (name !== "") {
-      const problem = checked(at(here, "name"), name, isPortName)
-      causes.push(...problem)
-      if (problem.length === 0 && names.has(name)) causes.push(duplicate(at(here, "name"), name))
+      const problem = checked("name", name, isPortName)
+      within(causes, problem, i)
+      if (problem.length === 0 && names.has(name)) causes.push(duplicate(at("", i, "name"), name))
       names.add(name)
     }
     const wrongNumber = isPortNumber(containerPort)
-    if (wrongNumber !== undefined) causes.push(containerPort === 0 ? required(at(here, "containerPort")) : invalidValue(at(here, "containerPort"), containerPort, wrongNumber))
-    return causes
-  })
+    if (wrongNumber !== undefined) causes.push(containerPort === 0 ? required(at("", i, "containerPort")) : invalidValue(at("", i, "containerPort"), containerPort, wrongNumber))
+  }
+  return causes
 }
 
-function hostPortConflicts(containers: readonly Container[], path: string): readonly Cause[] {
+function hostPortConflicts(containers: readonly Container[]): readonly Cause[] {
+  const causes: Cause[] = []
   const taken = new Set<string>()
-  return containers.flatMap(({ ports = [] }, i) => ports.flatMap(({ hostPort = 0, hostIP = "", protocol }, j) => {
-    const port = `${protocol}/${hostIP}/${hostPort}`
-    if (hostPort === 0) return []
-    if (taken.has(port)) return [duplicate(at(path, i, "ports", j, "hostPort"), port)]
-    taken.add(port)
-    return []
-  }))
+  for (let i = 0; i < containers.length; i++) {
+    const { ports = [] } = containers[i]!
+    for (let j = 0; j < ports.length; j++) {
+      const { hostPort = 0, hostIP = "", protocol } = ports[j]!
+      if (hostPort === 0) continue
+      const port = `${protocol}/${hostIP}/${hostPort}`
+      if (taken.has(port)) causes.push(duplicate(at("", i, "ports", j, "hostPort"), port))
+      taken.add(port)
+    }
+  }
+  return causes
 }
 
-function validateMounts(mounts: readonly VolumeMount[], devices: readonly VolumeDevice[], volumes: ReadonlyMap<string, Volume>, container: Container | EphemeralContainer, path: string): readonly Cause[] {
+function validateMounts(mounts: readonly VolumeMount[], devices: readonly VolumeDevice[], volumes: ReadonlyMap<string, Volume>, container: Container | EphemeralContainer): readonly Cause[] {
   const taken = new Set<string>()
-  return mounts.flatMap(({ name, mountPath, subPath = "", subPathExpr = "", mountPropagation, readOnly = false, recursiveReadOnly }, i) => {
-    const here = at(path, i)
-    const causes: Cause[] = []
-    if (!volumes.has(name)) causes.push(notFoundField(at(here, "name"), name))
-    if (taken.has(mountPath)) causes.push(invalidValue(at(here, "mountPath"), mountPath, "must be unique"))
+  const causes: Cause[] = []
+  for (let i = 0; i < mounts.length; i++) {
+    const { name, mountPath, subPath = "", subPathExpr = "", mountPropagation, readOnly = false, recursiveReadOnly } = mounts[i]!
+    if (!volumes.has(name)) causes.push(notFoundField(at("", i, "name"), name))
+    if (taken.has(mountPath)) causes.push(invalidValue(at("", i, "mountPath"), mountPath, "must be unique"))
     taken.add(mountPath)
-    if (devices.some((device) => device.name === name)) causes.push(invalidValue(at(here, "name"), name, "must not already exist in volumeDevices"))
-    if (devices.some(({ devicePath }) => devicePath === mountPath)) causes.push(invalidValue(at(here, "mountPath"), mountPath, "must not already exist as a path in volumeDevices"))
+    if (devices.some((device) => device.name === name)) causes.push(invalidValue(at("", i, "name"), name, "must not already exist in volumeDevices"))
+    if (devices.some(({ devicePath }) => devicePath === mountPath)) causes.push(invalidValue(at("", i, "mountPath"), mountPath, "must not already exist as a path in volumeDevices"))
     // upstream names the list and not the item in these
-    if (subPath !== "") causes.push(...localPath(at(path, "subPath"), subPath))
+    if (subPath !== "") causes.push(...localPath("subPath", subPath))
     if (subPathExpr !== "") {
-      if (subPath !== "") causes.push(invalidValue(at(here, "subPathExpr"), subPathExpr, "subPathExpr and subPath are mutually exclusive"))
-      causes.push(...localPath(at(path, "subPathExpr"), subPathExpr))
+      if (subPath !== "") causes.push(invalidValue(at("", i, "subPathExpr"), subPathExpr, "subPathExpr and subPath are mutually exclusive"))
+      causes.push(...localPath("subPathExpr", subPathExpr))
     }
     if (mountPropagation === "Bidirectional" && container.securityContext?.privileged !== true)
-      causes.push(forbiddenField(at(path, "mountPropagation"), "Bidirectional mount propagation is available only to privileged containers"))
+      causes.push(forbiddenField("mountPropagation", "Bidirectional mount propagation is available only to privileged containers"))
     if (recursiveReadOnly !== undefined && recursiveReadOnly !== "Disabled") {
-      const where = at(path, "recursiveReadOnly")
-      if (!readOnly) causes.push(forbiddenField(where, "may only be specified when readOnly is true"))
-      if (mountPropagation !== undefined && mountPropagation !== "None") causes.push(forbiddenField(where, "may only be specified when mountPropagation is None or not specified"))
+      if (!readOnly) causes.push(forbiddenField("recursiveReadOnly", "may only be specified when readOnly is true"))
+      if (mountPropagation !== undefined && mountPropagation !== "None") causes.push(forbiddenField("recursiveReadOnly", "may only be specified when mountPropagation is None or not specified"))
     }
-    return causes
-  })
+  }
+  return causes
 }
 
-function validateDevices(devices: readonly VolumeDevice[], mounts: readonly VolumeMount[], volumes: ReadonlyMap<string, Volume>, path: string): readonly Cause[] {
+function validateDevices(devices: readonly VolumeDevice[], mounts: readonly VolumeMount[], volumes: ReadonlyMap<string, Volume>): readonly Cause[] {
   const [names, paths] = [new Set<string>(), new Set<string>()]
   return devices.flatMap(({ name, devicePath }, i) => {
-    const here = at(path, i)
+    const here = at("", i)
     const causes: Cause[] = []
     const volume = volumes.get(name)
     if (names.has(name)) causes.push(invalidValue(at(here, "name"), name, "must be unique"))

@@ -1,8 +1,8 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import { at, eachWithin, invalidValue, NO_CAUSES, notSupported, required, within } from "../../../apimachinery/field-errors.ts"
 import { isConfigMapKey, isDNS1123Subdomain, isEnvVarName, isQualifiedName } from "../../../apimachinery/names.ts"
 import { quantity } from "../../../apimachinery/quantity.ts"
-import type { EnvFromSource, EnvVar, ObjectFieldSelector, ResourceFieldSelector } from "./env.ts"
+import type { ConfigMapKeySelector, EnvFromSource, EnvVar, ObjectFieldSelector, ResourceFieldSelector, SecretKeySelector } from "./env.ts"
 import { checked } from "./path-validation.ts"
 
 /** Rules of environment variables. Source: ValidateEnv and ValidateEnvFrom in pkg/apis/core/validation/validation.go. */
@@ -14,61 +14,67 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([...ENV_FIELDS, ...VOLUME_FIEL
 const RESOURCES = ["limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"]
 const BYTE_DIVISORS = ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"]
 
-export function validateEnv(env: readonly EnvVar[], path: string): readonly Cause[] {
-  return env.flatMap((variable, i) => validateSource(variable, at(path, i, "valueFrom")))
-}
-
-function validateSource({ value = "", valueFrom }: EnvVar, path: string): readonly Cause[] {
-  if (valueFrom === undefined) return []
-  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = valueFrom
+export function validateEnv(env: readonly EnvVar[]): readonly Cause[] {
   const causes: Cause[] = []
-  if (fieldRef !== undefined) causes.push(...validateFieldRef(fieldRef, ENV_FIELDS, at(path, "fieldRef")))
-  if (resourceFieldRef !== undefined) causes.push(...validateResourceFieldRef(resourceFieldRef, at(path, "resourceFieldRef"), false))
-  for (const [name, ref] of [["configMapKeyRef", configMapKeyRef], ["secretKeyRef", secretKeyRef]] as const) {
-    if (ref !== undefined) causes.push(...checked(at(path, name, "name"), ref.name, isDNS1123Subdomain), ...checked(at(path, name, "key"), ref.key, isConfigMapKey))
-  }
-  const sources = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef].filter((source) => source !== undefined).length
-  if (sources === 0) causes.push(invalidValue(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"))
-  else if (value !== "") causes.push(invalidValue(path, "", "may not be specified when `value` is not empty"))
-  else if (sources > 1) causes.push(invalidValue(path, "", "may not have more than one field specified at a time"))
+  eachWithin(causes, env, "", validateVariable)
   return causes
 }
 
-export function validateEnvFrom(sources: readonly EnvFromSource[], path: string): readonly Cause[] {
-  return sources.flatMap(({ prefix = "", configMapRef, secretRef }, i) => {
-    const here = at(path, i)
-    const causes: Cause[] = prefix === "" ? [] : [...checked(at(here, "prefix"), prefix, isEnvVarName)]
-    for (const [name, ref] of [["configMapRef", configMapRef], ["secretRef", secretRef]] as const) {
-      if (ref !== undefined) causes.push(...(ref.name === "" ? [required(at(here, name, "name"))] : checked(at(here, name, "name"), ref.name, isDNS1123Subdomain)))
-    }
-    if (configMapRef === undefined && secretRef === undefined) causes.push(invalidValue(path, "", "must specify one of: `configMapRef` or `secretRef`"))
-    else if (configMapRef !== undefined && secretRef !== undefined) causes.push(invalidValue(path, "", "may not have more than one field specified at a time"))
-    return causes
-  })
+function validateVariable({ value = "", valueFrom }: EnvVar): readonly Cause[] {
+  if (valueFrom === undefined) return NO_CAUSES
+  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = valueFrom
+  const causes: Cause[] = []
+  if (fieldRef !== undefined) within(causes, validateFieldRef(fieldRef, ENV_FIELDS), "valueFrom.fieldRef")
+  if (resourceFieldRef !== undefined) within(causes, validateResourceFieldRef(resourceFieldRef, false), "valueFrom.resourceFieldRef")
+  if (configMapKeyRef !== undefined) within(causes, validateKeyRef(configMapKeyRef), "valueFrom.configMapKeyRef")
+  if (secretKeyRef !== undefined) within(causes, validateKeyRef(secretKeyRef), "valueFrom.secretKeyRef")
+  let sources = 0
+  for (const source of [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef]) if (source !== undefined) sources++
+  if (sources === 0) causes.push(invalidValue("valueFrom", "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"))
+  else if (value !== "") causes.push(invalidValue("valueFrom", "", "may not be specified when `value` is not empty"))
+  else if (sources > 1) causes.push(invalidValue("valueFrom", "", "may not have more than one field specified at a time"))
+  return causes
 }
 
+const validateKeyRef = ({ name, key }: ConfigMapKeySelector | SecretKeySelector): readonly Cause[] => [...checked("name", name, isDNS1123Subdomain), ...checked("key", key, isConfigMapKey)]
+
+export function validateEnvFrom(sources: readonly EnvFromSource[]): readonly Cause[] {
+  const causes: Cause[] = []
+  for (const [i, { prefix = "", configMapRef, secretRef }] of sources.entries()) {
+    if (prefix !== "") within(causes, checked("prefix", prefix, isEnvVarName), i)
+    if (configMapRef !== undefined) within(causes, validateName(configMapRef.name), at("", i, "configMapRef"))
+    if (secretRef !== undefined) within(causes, validateName(secretRef.name), at("", i, "secretRef"))
+    // upstream names the list and not the item in these
+    if (configMapRef === undefined && secretRef === undefined) causes.push(invalidValue("", "", "must specify one of: `configMapRef` or `secretRef`"))
+    else if (configMapRef !== undefined && secretRef !== undefined) causes.push(invalidValue("", "", "may not have more than one field specified at a time"))
+  }
+  return causes
+}
+const validateName = (name: string): readonly Cause[] => (name === "" ? [required("name")] : checked("name", name, isDNS1123Subdomain))
+
 /** A field of the pod: `metadata.name`, or one label or annotation: `metadata.labels['app']`. */
-export function validateFieldRef({ fieldPath }: ObjectFieldSelector, allowed: readonly string[], path: string): readonly Cause[] {
+export function validateFieldRef({ fieldPath }: ObjectFieldSelector, allowed: readonly string[]): readonly Cause[] {
+  if (allowed.includes(fieldPath)) return NO_CAUSES
   const subscript = /^(.*)\['(.*)'\]$/s.exec(fieldPath)
   if (subscript !== null) {
     const [, field, key = ""] = subscript
-    if (field === "metadata.labels") return checked(path, key, isQualifiedName)
-    if (field === "metadata.annotations") return checked(path, key.toLowerCase(), isQualifiedName)
-    return [invalidValue(path, field, "does not support subscript")]
+    if (field === "metadata.labels") return checked("", key, isQualifiedName)
+    if (field === "metadata.annotations") return checked("", key.toLowerCase(), isQualifiedName)
+    return [invalidValue("", field, "does not support subscript")]
   }
-  if (!KNOWN_FIELDS.has(fieldPath)) return [invalidValue(at(path, "fieldPath"), fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`)]
-  return allowed.includes(fieldPath) ? [] : [notSupported(at(path, "fieldPath"), fieldPath, allowed)]
+  if (!KNOWN_FIELDS.has(fieldPath)) return [invalidValue("fieldPath", fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`)]
+  return [notSupported("fieldPath", fieldPath, allowed)]
 }
 
 /** A request or limit of a container; in a volume the container has to be named. */
-export function validateResourceFieldRef({ containerName = "", resource, divisor }: ResourceFieldSelector, path: string, inVolume: boolean): readonly Cause[] {
+export function validateResourceFieldRef({ containerName = "", resource, divisor }: ResourceFieldSelector, inVolume: boolean): readonly Cause[] {
   const causes: Cause[] = []
   const huge = /^(requests|limits)\.hugepages-/.test(resource)
-  if (inVolume && containerName === "") causes.push(required(at(path, "containerName")))
-  else if (!huge && !RESOURCES.includes(resource)) causes.push(notSupported(at(path, "resource"), resource, RESOURCES))
+  if (inVolume && containerName === "") causes.push(required("containerName"))
+  else if (!huge && !RESOURCES.includes(resource)) causes.push(notSupported("resource", resource, RESOURCES))
   if (quantity(divisor).nano === 0n) return causes
   const [allowed, listed, of] = resource.endsWith(".cpu") ? [["1m", "1"], "1m and 1", "cpu"]
     : [BYTE_DIVISORS, BYTE_DIVISORS.join(", "), resource.endsWith(".memory") ? "memory" : huge ? "hugepages" : "local ephemeral storage"]
-  if ((huge || RESOURCES.includes(resource)) && !allowed.includes(divisor)) causes.push(invalidValue(at(path, "divisor"), resource, `only divisor's values ${listed} are supported with the ${of} resource`))
+  if ((huge || RESOURCES.includes(resource)) && !allowed.includes(divisor)) causes.push(invalidValue("divisor", resource, `only divisor's values ${listed} are supported with the ${of} resource`))
   return causes
 }

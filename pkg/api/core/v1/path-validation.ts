@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { invalidValue } from "../../../apimachinery/field-errors.ts"
+import { invalidValue, NO_CAUSES } from "../../../apimachinery/field-errors.ts"
 import type { Check } from "../../../apimachinery/names.ts"
 
 /** Small rules that many fields of a pod share. Source: pkg/apis/core/validation/validation.go. */
@@ -7,7 +7,7 @@ import type { Check } from "../../../apimachinery/names.ts"
 /** The cause if a check finds fault with a value. */
 export function checked(field: string, value: string | undefined, check: Check): readonly Cause[] {
   const problem = value === undefined ? undefined : check(value)
-  return problem === undefined ? [] : [invalidValue(field, value, problem)]
+  return problem === undefined ? NO_CAUSES : [invalidValue(field, value, problem)]
 }
 
 /** A path that stays inside the folder it is relative to. */
@@ -15,14 +15,14 @@ export const localPath = (field: string, path: string): readonly Cause[] =>
   path.startsWith("/") ? [invalidValue(field, path, "must be a relative path")] : withoutBacksteps(field, path)
 
 /** The same for files of a volume, where names that start with `..` belong to the kubelet. */
-export const localFile = (field: string, path: string): readonly Cause[] => [
-  ...localPath(field, path),
-  ...(path.startsWith("..") && !path.startsWith("../") && path !== ".." ? [invalidValue(field, path, "must not start with '..'")] : []),
-]
+export function localFile(field: string, path: string): readonly Cause[] {
+  const found = localPath(field, path)
+  return path.startsWith("..") && !path.startsWith("../") && path !== ".." ? [...found, invalidValue(field, path, "must not start with '..'")] : found
+}
 
 export const withoutBacksteps = (field: string, path: string): readonly Cause[] =>
-  path.split("/").includes("..") ? [invalidValue(field, path, "must not contain '..'")] : []
+  path.includes("..") && path.split("/").includes("..") ? [invalidValue(field, path, "must not contain '..'")] : NO_CAUSES
 
 /** Permission bits of a file. */
 export const fileMode = (field: string, mode: number | undefined): readonly Cause[] =>
-  mode !== undefined && (mode > 0o777 || mode < 0) ? [invalidValue(field, mode, "must be a number between 0 and 0777 (octal), both inclusive")] : []
+  mode !== undefined && (mode > 0o777 || mode < 0) ? [invalidValue(field, mode, "must be a number between 0 and 0777 (octal), both inclusive")] : NO_CAUSES

@@ -1,6 +1,6 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, forbiddenField, invalidValue } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, eachWithin, forbiddenField, invalidValue, within } from "../../../apimachinery/field-errors.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { inRange, isDNS1123Subdomain, isIPAddress } from "../../../apimachinery/names.ts"
 import type { Container } from "./container.ts"
@@ -12,7 +12,7 @@ import type { PodSpec } from "./podspec.ts"
 import { validatePodSpec } from "./podspec-validation.ts"
 import type { ContainerStatus, PodStatus } from "./podstatus.ts"
 import type { Toleration } from "./tolerations.ts"
-import { validateTolerations } from "./scheduling-validation.ts"
+import { validateToleration } from "./scheduling-validation.ts"
 
 /** Rules of pods as such, and of their changes. Source: ValidatePodCreate, ValidatePodUpdate, ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go. */
 export interface PodView {
@@ -23,16 +23,18 @@ export interface PodView {
 
 /** Rules that hold at creation and at every change. */
 export function validatePod({ metadata, spec }: PodView): readonly Cause[] {
-  const causes: Cause[] = [...validatePodSpec(spec, metadata.name ?? "", "spec")]
+  const causes: Cause[] = []
+  within(causes, validatePodSpec(spec, metadata.name ?? ""), "spec")
   if ((spec.serviceAccountName ?? "") === "") {
     for (const [i, { projected }] of (spec.volumes ?? []).entries())
       for (const [j, { serviceAccountToken }] of (projected?.sources ?? []).entries())
         if (serviceAccountToken !== undefined) causes.push(forbiddenField(at("spec.volumes", i, "projected", "sources", j, "serviceAccountToken"), "must not be specified when serviceAccountName is not set"))
   }
-  for (const list of ["containers", "initContainers"] as const)
-    causes.push(...(spec[list] ?? []).flatMap((container, i) => trimmedImage(container.image, at("spec", list, i))))
+  eachWithin(causes, spec.containers, "spec.containers", validateImage)
+  eachWithin(causes, spec.initContainers, "spec.initContainers", validateImage)
   return causes
 }
+const validateImage = ({ image }: Container): readonly Cause[] => trimmedImage(image)
 
 /** What is refused in new pods only. */
 export function validateNewPod({ spec }: PodView): readonly Cause[] {
@@ -90,7 +92,10 @@ const containsAll = (map: Readonly<Record<string, string>>, part: Readonly<Recor
 
 function onlyAddedTolerations(tolerations: readonly Toleration[], old: readonly Toleration[]): readonly Cause[] {
   const kept = old.every((before) => tolerations.some((now) => deepEqual({ ...before, tolerationSeconds: undefined }, { ...now, tolerationSeconds: undefined })))
-  return kept ? validateTolerations(tolerations, "spec.tolerations") : [forbiddenField("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")]
+  if (!kept) return [forbiddenField("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")]
+  const causes: Cause[] = []
+  eachWithin(causes, tolerations, "spec.tolerations", validateToleration)
+  return causes
 }
 
 function onlyRemovedGates({ schedulingGates = [] }: PodSpec, { schedulingGates: old = [] }: PodSpec): readonly Cause[] {

@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, forbiddenField, invalidValue, required, within } from "../../../apimachinery/field-errors.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName } from "../../../apimachinery/names.ts"
 import type { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -9,19 +9,19 @@ import type { Toleration, TopologySpreadConstraint } from "./tolerations.ts"
 
 /** Rules of where a pod may run. Source: validateAffinity, ValidateTolerations, validateTopologySpreadConstraints in pkg/apis/core/validation/validation.go. */
 
-export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }: Affinity, path: string): readonly Cause[] {
+export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }: Affinity): readonly Cause[] {
   const causes: Cause[] = []
   const { requiredDuringSchedulingIgnoredDuringExecution: needed, preferredDuringSchedulingIgnoredDuringExecution: wished = [] } = nodeAffinity ?? {}
-  if (needed !== undefined) causes.push(...validateNodeSelector(needed, at(path, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")))
+  if (needed !== undefined) causes.push(...validateNodeSelector(needed, at("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")))
   for (const [i, { weight, preference }] of wished.entries()) {
-    const here = at(path, "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution", i)
+    const here = at("nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution", i)
     causes.push(...validateWeight(weight, here), ...validateNodeSelectorTerm(preference, at(here, "preference"), false))
   }
   for (const [name, group] of [["podAffinity", podAffinity], ["podAntiAffinity", podAntiAffinity]] as const) {
     for (const [i, term] of (group?.requiredDuringSchedulingIgnoredDuringExecution ?? []).entries())
-      causes.push(...validatePodAffinityTerm(term, at(path, name, "requiredDuringSchedulingIgnoredDuringExecution", i)))
+      causes.push(...validatePodAffinityTerm(term, at(name, "requiredDuringSchedulingIgnoredDuringExecution", i)))
     for (const [i, { weight, podAffinityTerm }] of (group?.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
-      const here = at(path, name, "preferredDuringSchedulingIgnoredDuringExecution", i)
+      const here = at(name, "preferredDuringSchedulingIgnoredDuringExecution", i)
       causes.push(...validateWeight(weight, here), ...validatePodAffinityTerm(podAffinityTerm, at(here, "podAffinityTerm")))
     }
   }
@@ -74,22 +74,19 @@ function validateLabelKeys(keys: readonly string[], selector: LabelSelector | un
   return keys.flatMap((key, i) => checked(at(path, i), key, isQualifiedName))
 }
 
-export function validateTolerations(tolerations: readonly Toleration[], path: string): readonly Cause[] {
-  return tolerations.flatMap(({ key = "", operator = "Equal", value = "", effect, tolerationSeconds }, i) => {
-    const here = at(path, i)
-    const causes: Cause[] = key === "" ? [] : [...checked(at(here, "key"), key, isQualifiedName)]
-    if (key === "" && operator !== "Exists") causes.push(invalidValue(at(here, "operator"), operator === "Equal" ? "" : operator, 'operator must be Exists when `key` is empty, which means "match all values and all keys"'))
-    if (tolerationSeconds !== undefined && effect !== "NoExecute") causes.push(invalidValue(at(here, "effect"), effect ?? "", "effect must be 'NoExecute' when `tolerationSeconds` is set"))
-    if (operator === "Equal") causes.push(...checked(at(here, "operator"), value, isLabelValue))
-    if (operator === "Exists" && value !== "") causes.push(invalidValue(at(here, "operator"), value, "value must be empty when `operator` is 'Exists'"))
-    if ((operator === "Lt" || operator === "Gt") && !/^(0|-?[1-9][0-9]*)$/.test(value)) causes.push(invalidValue(at(here, "value"), value, "must be a valid decimal integer in canonical form"))
-    return causes
-  })
+export function validateToleration({ key = "", operator = "Equal", value = "", effect, tolerationSeconds }: Toleration): readonly Cause[] {
+  const causes: Cause[] = key === "" ? [] : [...checked("key", key, isQualifiedName)]
+  if (key === "" && operator !== "Exists") causes.push(invalidValue("operator", operator === "Equal" ? "" : operator, 'operator must be Exists when `key` is empty, which means "match all values and all keys"'))
+  if (tolerationSeconds !== undefined && effect !== "NoExecute") causes.push(invalidValue("effect", effect ?? "", "effect must be 'NoExecute' when `tolerationSeconds` is set"))
+  if (operator === "Equal") within(causes, checked("operator", value, isLabelValue), "")
+  if (operator === "Exists" && value !== "") causes.push(invalidValue("operator", value, "value must be empty when `operator` is 'Exists'"))
+  if ((operator === "Lt" || operator === "Gt") && !/^(0|-?[1-9][0-9]*)$/.test(value)) causes.push(invalidValue("value", value, "must be a valid decimal integer in canonical form"))
+  return causes
 }
 
-export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[], path: string): readonly Cause[] {
+export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[]): readonly Cause[] {
   return constraints.flatMap(({ maxSkew, topologyKey, whenUnsatisfiable, minDomains, labelSelector, matchLabelKeys = [] }, i) => {
-    const here = at(path, i)
+    const here = at("", i)
     const causes: Cause[] = []
     if (maxSkew <= 0) causes.push(invalidValue(at(here, "maxSkew"), maxSkew, "must be greater than zero"))
     causes.push(...checked(at(here, "topologyKey"), topologyKey, isQualifiedName))

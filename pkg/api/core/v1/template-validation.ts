@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import { at, forbiddenField, invalidValue, notSupported, required, within } from "../../../apimachinery/field-errors.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { fromLabelSelector, type LabelMatcher } from "../../../apimachinery/labels.ts"
 import type { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -13,7 +13,8 @@ import { validatePodSpec } from "./podspec-validation.ts"
 
 /** A template by itself: labels and the pods' spec. */
 export function validateTemplate({ metadata, spec }: PodTemplateSpec, path: string): readonly Cause[] {
-  const causes: Cause[] = [...validateLabels(metadata.labels, at(path, "labels")), ...validatePodSpec(spec, undefined, at(path, "spec"))]
+  const causes: Cause[] = [...validateLabels(metadata.labels, at(path, "labels"))]
+  within(causes, validatePodSpec(spec, undefined), at(path, "spec"))
   if ((spec.ephemeralContainers ?? []).length > 0) causes.push(forbiddenField(at(path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
   return causes
 }
