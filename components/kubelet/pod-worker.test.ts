@@ -39,6 +39,23 @@ describe("a pod's worker", () => {
     expect(starts[5]).toBe(74 + 660)
   })
 
+  test("tries every ten seconds to make a sandbox that cannot be made", async () => {
+    // given a node whose network has no address left, and counts how often it is asked
+    await using node = await simulatedKubelet({})
+    let asked = 0
+    node.runtime.containers.runPodSandbox = () => {
+      asked++
+      return Promise.reject(new Error("no IP addresses available"))
+    }
+    // when two pods are to run there
+    await node.create("a", { containers: [{ name: "c", image: "web" }] })
+    await node.create("b", { containers: [{ name: "c", image: "web" }] })
+    await node.clock.advance(25_000)
+    // then neither wakes the other
+    expect(asked).toBe(6)
+    expect(node.events("a")).toEqual(["FailedCreatePodSandBox: Failed to create pod sandbox: no IP addresses available"])
+  })
+
   test("starts a container again that has ended before it was first looked at", async () => {
     // given containers that end within their start, so that no event tells of it later
     await using node = await simulatedKubelet({ quick: { run: async (container) => (container.attempt === 0 ? 1 : 0) } })

@@ -42,7 +42,7 @@ export class RuntimeCache {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
-  /** Calls after everything was listed: the runtime is there, or there again. */
+  /** Calls when the runtime is there, or there again, and everything was listed. */
   onRelist(listener: () => void): () => void {
     this.#relistListeners.add(listener)
     return () => void this.#relistListeners.delete(listener)
@@ -60,7 +60,7 @@ export class RuntimeCache {
     try {
       for await (const event of runtime.containers.subscribeContainerEvents(signal)) {
         try {
-          if (event.type === "Relist") await this.relist()
+          if (event.type === "Relist") await this.#begin()
           else if (event.type !== "OutOfMemory") await this.#event(event.type, event.containerId)
         } catch (err) {
           if (!signal.aborted) log.warn("Cannot ask the runtime about an event", { event: event.type, err })
@@ -71,10 +71,15 @@ export class RuntimeCache {
       if (!isCriError(err, "Unimplemented")) throw err
       log.info("The container runtime tells no events: it is asked from time to time", { ms: RELIST_MS })
       while (!signal.aborted) {
-        await this.relist().catch((failure: unknown) => log.warn("Cannot list containers", { err: failure }))
+        await this.#begin().catch((failure: unknown) => log.warn("Cannot list containers", { err: failure }))
         await sleep(clock, RELIST_MS, signal).catch(() => undefined)
       }
     }
+  }
+
+  async #begin(): Promise<void> {
+    await this.relist()
+    for (const listener of this.#relistListeners) listener()
   }
 
   async #event(type: "Created" | "Started" | "Stopped" | "Deleted", id: string): Promise<void> {
@@ -128,7 +133,6 @@ export class RuntimeCache {
     this.#synced = true
     this.#relisted.resolve()
     for (const uid of changed) this.#tell(uid)
-    for (const listener of this.#relistListeners) listener()
   }
 
   /** Takes in the state of a container as the runtime has it now. */
