@@ -106,7 +106,8 @@ export function checkOptions({ group }: Resource, { propagationPolicy, orphanDep
   if (orphanDependents !== undefined) throw invalid(kind, "", [invalidValue("propagationPolicy", propagationPolicy, "orphanDependents and deletionPropagation cannot be both set")])
 }
 
-function checkPreconditions(resource: Resource, name: string, { metadata }: KubeObject, { preconditions }: RequestOptions): void {
+/** @throws ApiError Conflict when the object is another than the request is for */
+export function checkPreconditions(resource: Resource, name: string, { metadata }: KubeObject, { preconditions }: RequestOptions): void {
   const { uid, resourceVersion } = preconditions ?? {}
   if (uid !== undefined && uid !== metadata.uid)
     throw conflict(resource, name, `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid ?? ""}). The object might have been deleted and then recreated`)

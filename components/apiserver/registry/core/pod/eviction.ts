@@ -8,7 +8,7 @@ import type { Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ApiRequest, ApiResult, RequestOptions } from "../../../request.ts"
 import type { RegistryContext } from "../../context.ts"
-import { deleteObject } from "../../delete.ts"
+import { checkPreconditions, deleteObject } from "../../delete.ts"
 import { updateBySubresource } from "../../subresource-update.ts"
 
 /** Evicted pods that the disruption controller has not seen yet; more than this and it is too far behind. Source: eviction.go MaxDisruptedPodSize. */
@@ -23,8 +23,26 @@ export async function evict(context: RegistryContext, request: ApiRequest): Prom
   if (pod === undefined) throw notFound(request.resource, name)
   const options = deleteOptionsOf(eviction, request.options)
   if (!ignoresBudgets(pod)) await chargeBudget(context, request, pod, options)
-  await deleteObject(context, { ...request, subresource: undefined, verb: "delete", options })
+  const told = options.dryRun === true ? options : await tellPod(context, request, options)
+  await deleteObject(context, { ...request, subresource: undefined, verb: "delete", options: told })
   return { kind: "status", code: 201, status: SUCCESS }
+}
+
+/** Notes in the pod why it goes: a Job's failure policy asks for that. What is deleted then is the pod with the note. Source: eviction.go addConditionAndDeletePod. */
+async function tellPod(context: RegistryContext, request: ApiRequest, options: RequestOptions): Promise<RequestOptions> {
+  const note = { type: "DisruptionTarget", status: "True" as const, reason: "EvictionByEvictionAPI", message: "Eviction API: evicting", lastTransitionTime: timestamp(context.clock) }
+  const { stored } = await updateBySubresource(context, { ...request, subresource: undefined, options }, {
+    change(old) {
+      const pod = old as Pod
+      checkPreconditions(request.resource, request.name ?? "", pod, options)
+      const { conditions = [] } = pod.status
+      if (conditions.some(({ type, status, reason }) => type === note.type && status === note.status && reason === note.reason)) return undefined
+      return { ...pod, status: { ...pod.status, conditions: [...conditions.filter(({ type }) => type !== note.type), note] } }
+    },
+  })
+  const { preconditions } = options
+  const { resourceVersion } = stored.object.metadata
+  return preconditions?.resourceVersion === undefined || resourceVersion === undefined ? options : { ...options, preconditions: { ...preconditions, resourceVersion } }
 }
 
 /** Clients before 1.22 evict in policy/v1beta1, which reads the same, and which pods/eviction never ceased to accept. Source: eviction.go AcceptsGroupVersion. */
