@@ -1,16 +1,14 @@
 import { ImageBehaviours, type ImageBehaviour } from "../../components/kubelet/runtime/simulated/behaviour.ts"
 import type { SimulatedContainer } from "../../components/kubelet/runtime/simulated/container.ts"
-import { SimulatedNetwork } from "../../components/kubelet/runtime/simulated/network.ts"
-import { Node } from "../api/core/v1/node.ts"
 import { Pod } from "../api/core/v1/pod.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { formatTime } from "../apimachinery/time.ts"
 import type { Client } from "../client/client.ts"
-import type { Informers } from "../client/informer.ts"
 import type { Clock } from "../clock/clock.ts"
 import { seededRandom } from "../clock/random.ts"
 import { realClock } from "../clock/real.ts"
 import { VirtualClock } from "../clock/virtual.ts"
+import type { ComponentContext } from "../component/component.ts"
 import type { Controller } from "../controller/controller.ts"
 import { startController } from "../controller/start.ts"
 import { silent } from "../log/log.ts"
@@ -25,9 +23,8 @@ import { Faults } from "./faults.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
 import { listOptions, refOf, type Reference, type Selection } from "./selection.ts"
 import { readManifests, type ManifestSource } from "./manifests.ts"
-import { SimulatedNode } from "./node.ts"
-import { PodsOfNodes } from "./node-informers.ts"
-import { nodeSpecs, type ClusterOptions, type NodeSpec } from "./options.ts"
+import { Nodes } from "./nodes.ts"
+import { nodeSpecs, type ClusterOptions, type NodeOptions, type NodeSpec } from "./options.ts"
 import { Parts } from "./parts.ts"
 import { RequestRules } from "./request-rules.ts"
 import { defaultSeed, parseSeed, replay } from "./seed.ts"
@@ -60,6 +57,15 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   })
 }
 
+/** Where a cluster is reached from outside. */
+export interface Listening {
+  readonly url: string
+  readonly port: number
+  /** The administrator's bearer token. */
+  readonly token: string
+  readonly kubeconfig: string
+}
+
 /** What is read and moved by tests. All methods that fail show the line of the test that called them. */
 export class Cluster implements AsyncDisposable {
   /** Acts as administrator. What it gives is shared and must not be changed. */
@@ -74,14 +80,12 @@ export class Cluster implements AsyncDisposable {
   readonly #storage: MemoryStorage
   readonly #parts: Parts
   readonly #rules: RequestRules
-  readonly #network: SimulatedNetwork
-  readonly #nodes = new Map<string, SimulatedNode>()
+  readonly #nodes: Nodes
   readonly #ending = new AbortController()
   readonly #endRevisions: () => readonly string[]
   readonly #stops: (() => unknown)[] = []
   readonly #controllers: boolean
   readonly #specs: readonly NodeSpec[]
-  #shared: { readonly informers: Informers; readonly pods: PodsOfNodes } | undefined
   #stopped: Promise<void> | undefined
   #kubeconfig: string | undefined
 
@@ -102,10 +106,11 @@ export class Cluster implements AsyncDisposable {
       clock: this.#clock, random, log, storage: this.#storage, rules: this.#rules, frozen, options, signal: this.#ending.signal,
       historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history), clusterCidr: specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR,
     })
-    this.client = this.#guarded(this.#parts.clientFor(ADMIN.name, ADMIN.groups))
+    const client = this.#parts.clientFor(ADMIN.name, ADMIN.groups)
+    this.client = this.#guarded(client)
     this.images = new ImageBehaviours(images)
-    this.#network = new SimulatedNetwork(this.#clock)
-    this.faults = new Faults({ nodes: this.#nodes, rules: this.#rules, clock: this.#virtual, components: this.#parts.components, signal: this.#ending.signal, alive: () => this.#alive() })
+    this.#nodes = new Nodes({ parts: this.#parts, clock: this.#clock, images: this.images, kubelets: options.components?.kubelet !== false, client, signal: this.#ending.signal })
+    this.faults = new Faults({ nodes: this.#nodes.simulated, rules: this.#rules, clock: this.#virtual, components: this.#parts.components, signal: this.#ending.signal, alive: () => this.#alive(), forgetHistory: () => this.#storage.compact(this.#storage.revision) })
     this.#specs = specs
   }
 
@@ -113,8 +118,8 @@ export class Cluster implements AsyncDisposable {
   async start(preload: ClusterOptions["preload"]): Promise<void> {
     const { components } = this.#parts
     await components.apiserver.start()
-    for (const [index, spec] of this.#specs.entries()) this.#addNode(spec, index)
-    await this.#driven([components["controller-manager"].start(), components.scheduler.start(), ...[...this.#nodes.values()].map((node) => node.start(this.#ending.signal))])
+    const nodes = this.#specs.map((spec) => this.#nodes.add(spec))
+    await this.#driven([components["controller-manager"].start(), components.scheduler.start(), ...nodes.map((start) => start())])
     await this.#virtual?.settle()
     if (preload !== undefined) await this.apply(preload)
   }
@@ -124,7 +129,17 @@ export class Cluster implements AsyncDisposable {
     return new Date(this.#clock.now())
   }
   get nodes(): readonly string[] {
-    return [...this.#nodes.keys()]
+    return this.#nodes.names
+  }
+
+  /** Adds a node, which is named as those of `startCluster` are. Gives its name. */
+  addNode(node: NodeOptions = {}): Promise<string> {
+    return this.#from(this.addNode, async () => {
+      const spec = this.#nodes.specOf(node)
+      await this.#driven([this.#nodes.add(spec)()])
+      await this.#virtual?.settle()
+      return spec.name
+    })
   }
 
   /** A client that acts as somebody else, under their rights. */
@@ -239,7 +254,7 @@ export class Cluster implements AsyncDisposable {
     const { name: podName, namespace } = refOf(Pod, pod)
     const found = this.#storage.get(`${Pod.prefix}${namespace ?? ""}/${podName ?? ""}`)?.object as Pod | undefined
     const container = name ?? found?.spec.containers[0]?.name
-    return found === undefined || container === undefined ? undefined : this.#nodes.get(found.spec.nodeName ?? "")?.runtime.containers.find(found.metadata.uid ?? "", container)
+    return found === undefined || container === undefined ? undefined : this.#nodes.simulated.get(found.spec.nodeName ?? "")?.runtime.containers.find(found.metadata.uid ?? "", container)
   }
 
   /** What the container has written so far. */
@@ -256,7 +271,7 @@ export class Cluster implements AsyncDisposable {
     return this.#from(this.fetch, () => {
       const request = typeof url === "string" ? new Request(url) : url
       const { hostname, port } = new URL(request.url)
-      return this.#network.fetch(request, hostname, Number(port || 80), 30_000)
+      return this.#nodes.network.fetch(request, hostname, Number(port || 80), 30_000)
     })
   }
 
@@ -274,6 +289,15 @@ export class Cluster implements AsyncDisposable {
     })
   }
 
+  /** What a component of the test's own is made of, acting as `user`. Its informers end with the cluster; the component is the test's to stop. */
+  contextFor(user: string = ADMIN.name, groups: readonly string[] = user === ADMIN.name ? ADMIN.groups : []): ComponentContext {
+    this.#alive()
+    const context = this.#parts.contextFor(user, groups)
+    const informers = this.#parts.informersFor(context.client)
+    this.#stops.push(() => informers.stop())
+    return { ...context, informers }
+  }
+
   /** Sets how an image behaves, for containers that are started from now on. */
   setImage(image: string, behaviour: ImageBehaviour): void {
     this.#alive()
@@ -281,13 +305,13 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Opens the API to programs outside: TLS on loopback. `kubeconfig` is for them. */
-  async listen({ port = 0 }: { readonly port?: number } = {}): Promise<{ readonly url: string; readonly port: number; readonly kubeconfig: string }> {
+  async listen({ port = 0 }: { readonly port?: number } = {}): Promise<Listening> {
     return this.#from(this.listen, async () => {
       const open = await this.#parts.apiServer.listen({ host: "127.0.0.1", port })
       const url = `https://127.0.0.1:${open}`
-      const { pki, adminToken } = this.#parts.apiServer.files!
-      this.#kubeconfig = kubeconfigYaml({ server: url, caPem: pki.authorities["server-ca"].certPem, user: { token: adminToken }, name: "k3ts-testing" })
-      return { url, port: open, kubeconfig: this.#kubeconfig }
+      const { pki, adminToken: token } = this.#parts.apiServer.files!
+      this.#kubeconfig = kubeconfigYaml({ server: url, caPem: pki.authorities["server-ca"].certPem, user: { token }, name: "k3ts-testing" })
+      return { url, port: open, token, kubeconfig: this.#kubeconfig }
     })
   }
 
@@ -317,11 +341,10 @@ export class Cluster implements AsyncDisposable {
     if (this.#controllers && this.#virtual !== undefined && !this.#virtual.exact) problems.push(...orphans(this.#storage, this.#parts.apiServer.scheme.resources))
     this.#ending.abort(new Error("the cluster is being stopped"))
     for (const stop of this.#stops.toReversed()) await stop()
-    await Promise.all([...this.#nodes.values()].map((node) => node.stop()))
-    for (const { runtime } of this.#nodes.values()) runtime.containers.powerOff()
+    await this.#nodes.stop()
     await this.#parts.components.scheduler.crash()
     await this.#parts.components["controller-manager"].crash()
-    this.#shared?.informers.stop()
+    this.#nodes.close()
     problems.push(...this.#parts.watches.left.map((watch) => `a watch was left open: ${watch}`))
     await this.#parts.components.apiserver.crash()
     await this.#virtual?.quiet()
@@ -330,19 +353,6 @@ export class Cluster implements AsyncDisposable {
     problems.push(...this.#endRevisions(), ...this.#parts.failures.map((err) => `background work failed: ${err instanceof Error ? err.message : String(err)}`))
     this.#storage.close()
     if (problems.length > 0) throw new TestClusterError(`The cluster did not end well (${replay(this.seed)}):\n  ${problems.join("\n  ")}`, { cause: this.#parts.failures[0] })
-  }
-
-  #addNode(spec: NodeSpec, index: number): void {
-    this.#shared ??= (() => {
-      const informers = this.#parts.informersFor(this.#parts.clientFor(ADMIN.name, ADMIN.groups))
-      informers.of(Node) // so that pods' addresses come from the ranges that nodes were given
-      return { informers, pods: new PodsOfNodes(informers) }
-    })()
-    const { informers, pods } = this.#shared
-    this.#nodes.set(spec.name, new SimulatedNode({
-      spec, index, informers, pods: pods.of(spec.name), behaviours: this.images, network: this.#network, connectors: this.#parts.connectors,
-      context: this.#parts.contextFor(`system:node:${spec.name}`, ["system:nodes"]),
-    }))
   }
 
   /** Waits for work that may itself wait for virtual time. */

@@ -25,6 +25,7 @@ export interface FaultsContext {
   readonly clock: VirtualClock | undefined
   readonly components: Readonly<Record<ComponentName, Restartable>>
   readonly signal: AbortSignal
+  forgetHistory(): void
   /** @throws TestClusterError when the cluster has ended */
   alive(): void
 }
@@ -92,6 +93,12 @@ export class Faults {
     const matching = (ref: string) => (image.endsWith("*") ? familiar(ref).startsWith(wanted) : familiar(ref) === wanted || familiar(ref).replace(/:[^/:]*$/, "") === wanted)
     const ends = nodes.map(({ runtime }) => runtime.faults.failPulls(matching, message ?? `failed to resolve reference ${JSON.stringify(image)}: not found`))
     return this.#begin(() => ends.forEach((end) => end()))
+  }
+
+  /** All history is forgotten, as by a compaction: whoever goes on with a watch or a list from before is told that it has expired, and must begin anew. */
+  forgetHistory(): void {
+    this.#context.alive()
+    this.#context.forgetHistory()
   }
 
   /** Requests that match are delayed or fail, from inside and outside alike. */

@@ -31,6 +31,8 @@ export interface ClusterOptions {
   /** Parts that are not to run. */
   readonly components?: {
     readonly scheduler?: boolean
+    /** False for nodes that are there and ready, but on which nothing happens: what becomes of pods is the test's to write. */
+    readonly kubelet?: boolean
     /** False for none of the controllers, or which of them by name are not to run. */
     readonly controllers?: boolean | { readonly disabled: readonly string[] }
   }
@@ -68,7 +70,8 @@ export function nodeSpecs(nodes: ClusterOptions["nodes"] = 0): readonly NodeSpec
   return specs
 }
 
-function nodeSpec({ name, capacity = {}, labels = {}, taints = [] }: NodeOptions, index: number): NodeSpec {
+/** One node with all that it needs, the `index`th of its cluster. @throws TestClusterError that names the option, its value and the mend */
+export function nodeSpec({ name, capacity = {}, labels = {}, taints = [] }: NodeOptions, index: number): NodeSpec {
   const own = name ?? `node-${index}`
   if (!NAME.test(own)) throw new TestClusterError(`Cannot name a node ${JSON.stringify(own)}: expected lower-case letters, digits, "-" and "."`)
   return {

@@ -10,7 +10,7 @@
  *       expect(await cluster.list(Job)).toHaveLength(3)
  *     })
  */
-export { startCluster, type Cluster } from "./cluster.ts"
+export { startCluster, type Cluster, type Listening } from "./cluster.ts"
 export { TestClusterError } from "./caller.ts"
 export type { ClusterOptions, NodeOptions } from "./options.ts"
 export type { Duration } from "./duration.ts"
@@ -27,6 +27,7 @@ export { ApiError, isAlreadyExists, isConflict, isNotFound } from "../apimachine
 export type { KubeObject, KubeObjectInput, Resource } from "../apimachinery/resource.ts"
 export type { Client } from "../client/client.ts"
 export { keyFrom, splitKey, type Informer, type Informers, type Key } from "../client/informer.ts"
+export type { Component, ComponentContext } from "../component/component.ts"
 export { defineController, type Controller, type ReconcileContext } from "../controller/controller.ts"
 export { owned } from "../controller/owned.ts"
 export { sleep, type Clock } from "../clock/clock.ts"

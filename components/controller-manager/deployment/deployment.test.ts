@@ -3,35 +3,29 @@ import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { startControlPlane, type ControlPlane } from "../../../pkg/testing/control-plane.ts"
-import { runPods, addNode } from "../../../pkg/testing/pods.ts"
+import { startCluster } from "../../../pkg/testing/cluster.ts"
 
 const web = (replicas: number, image = "web:1", more: object = {}) => ({
   metadata: { name: "web", namespace: "default" },
   spec: { replicas, selector: { matchLabels: { app: "web" } }, template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image }] } }, ...more },
 })
 
-async function startWithNode(): Promise<ControlPlane> {
-  const plane = await startControlPlane()
-  await addNode(plane, "node-0")
-  runPods(plane)
-  return plane
-}
+const startWithNode = () => startCluster({ nodes: 1 })
 
 describe("Deployment", () => {
   test("rolls from one template to the next and keeps the old ReplicaSet", async () => {
     // given three running replicas
-    await using plane = await startWithNode()
-    const { client, clock } = plane
+    await using cluster = await startWithNode()
+    const { client } = cluster
     await client.create(Deployment, web(3))
-    await clock.settle()
+    await cluster.settle()
     const before = await client.get(Deployment, { name: "web", namespace: "default" })
     expect(before.status).toMatchObject({ replicas: 3, readyReplicas: 3, availableReplicas: 3, updatedReplicas: 3 })
     expect(before.metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("1")
 
     // when the image changes
     await client.update(Deployment, { ...before, spec: { ...before.spec, template: { ...before.spec.template, spec: { ...before.spec.template.spec, containers: [{ name: "web", image: "web:2" }] } } } })
-    await clock.advance(5000)
+    await cluster.advance(5000)
 
     // then all pods are of the new template and the rollout is complete
     const pods = (await client.list(Pod, { namespace: "default" })).items
@@ -45,11 +39,11 @@ describe("Deployment", () => {
 
   test("says that it does not progress when the deadline has passed", async () => {
     // given a Deployment whose pods fit nowhere
-    await using plane = await startControlPlane()
-    const { client, clock } = plane
+    await using cluster = await startCluster()
+    const { client } = cluster
     await client.create(Deployment, web(1, "web:1", { progressDeadlineSeconds: 60 }))
     // when
-    await clock.advance(62_000)
+    await cluster.advance(62_000)
     // then
     const { status } = await client.get(Deployment, { name: "web", namespace: "default" })
     expect(status.conditions?.find(({ type }) => type === "Progressing")).toMatchObject({ status: "False", reason: "ProgressDeadlineExceeded" })
@@ -57,15 +51,15 @@ describe("Deployment", () => {
 
   test("goes with its ReplicaSets and pods when its namespace is deleted", async () => {
     // given
-    await using plane = await startWithNode()
-    const { client, clock } = plane
+    await using cluster = await startWithNode()
+    const { client } = cluster
     await client.create(Namespace, { metadata: { name: "shop" } })
     await client.create(Deployment, { ...web(2), metadata: { name: "web", namespace: "shop" } })
-    await clock.settle()
+    await cluster.settle()
     expect((await client.list(Pod, { namespace: "shop" })).items).toHaveLength(2)
     // when
     await client.delete(Namespace, { name: "shop" })
-    await clock.advance(60_000)
+    await cluster.advance(60_000)
     // then
     expect((await client.list(Namespace)).items.map(({ metadata }) => metadata.name)).not.toContain("shop")
     expect((await client.list(Pod)).items).toEqual([])
@@ -74,13 +68,13 @@ describe("Deployment", () => {
 
   test("is collected with all it owns when it is deleted", async () => {
     // given
-    await using plane = await startWithNode()
-    const { client, clock } = plane
+    await using cluster = await startWithNode()
+    const { client } = cluster
     await client.create(Deployment, web(2))
-    await clock.settle()
+    await cluster.settle()
     // when
     await client.delete(Deployment, { name: "web", namespace: "default" }, { propagationPolicy: "Background" })
-    await clock.advance(60_000)
+    await cluster.advance(60_000)
     // then
     expect((await client.list(ReplicaSet)).items).toEqual([])
     expect((await client.list(Pod)).items).toEqual([])

@@ -2,12 +2,12 @@ import { expect, test } from "bun:test"
 import { Endpoints } from "../../../pkg/api/core/v1/endpoints.ts"
 import { Service } from "../../../pkg/api/core/v1/service.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
-import { startControlPlane } from "../../../pkg/testing/control-plane.ts"
+import { startCluster } from "../../../pkg/testing/cluster.ts"
 
 test("Endpoints kept by hand are mirrored, changed and removed", async () => {
   // given a Service without a selector and its Endpoints
-  await using plane = await startControlPlane()
-  const { client, clock } = plane
+  await using cluster = await startCluster()
+  const { client } = cluster
   const db = { name: "db", namespace: "default" }
   await client.create(Service, { metadata: db, spec: { ports: [{ name: "sql", port: 5432 }] } })
   await client.create(Endpoints, {
@@ -15,7 +15,7 @@ test("Endpoints kept by hand are mirrored, changed and removed", async () => {
     subsets: [{ addresses: [{ ip: "192.0.2.1" }, { ip: "2001:db8::1" }], notReadyAddresses: [{ ip: "192.0.2.2", hostname: "spare" }], ports: [{ name: "sql", port: 5432 }] }],
   })
   const slices = async () => (await client.list(EndpointSlice, { namespace: "default", labelSelector: "kubernetes.io/service-name=db" })).items.toSorted((a, b) => (a.addressType < b.addressType ? -1 : 1))
-  await clock.settle()
+  await cluster.settle()
   // then
   const [v4, v6] = await slices()
   expect(v4).toMatchObject({
@@ -26,18 +26,18 @@ test("Endpoints kept by hand are mirrored, changed and removed", async () => {
   expect(v6).toMatchObject({ addressType: "IPv6", endpoints: [{ addresses: ["2001:db8::1"] }] })
   // when an address goes
   await client.patch(Endpoints, db, { type: "merge", body: { subsets: [{ addresses: [{ ip: "192.0.2.2" }], ports: [{ name: "sql", port: 5432 }] }] } })
-  await clock.settle()
+  await cluster.settle()
   expect((await slices()).map(({ metadata, endpoints }) => [metadata.name, endpoints.map(({ addresses }) => addresses)])).toEqual([[v4!.metadata.name, [[["192.0.2.2"]]].flat()]])
   // when they are not to be mirrored any more
   await client.patch(Endpoints, db, { type: "merge", body: { metadata: { labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } } } })
-  await clock.settle()
+  await cluster.settle()
   expect(await slices()).toEqual([])
 })
 
 test("the Endpoints of Services with a selector are not mirrored", async () => {
-  await using plane = await startControlPlane()
-  await plane.client.create(Service, { metadata: { name: "web", namespace: "default" }, spec: { selector: { app: "web" }, ports: [{ port: 80 }] } })
-  await plane.clock.settle()
-  const all = (await plane.client.list(EndpointSlice, { namespace: "default", labelSelector: "kubernetes.io/service-name=web" })).items
+  await using cluster = await startCluster()
+  await cluster.client.create(Service, { metadata: { name: "web", namespace: "default" }, spec: { selector: { app: "web" }, ports: [{ port: 80 }] } })
+  await cluster.settle()
+  const all = (await cluster.client.list(EndpointSlice, { namespace: "default", labelSelector: "kubernetes.io/service-name=web" })).items
   expect(all.map(({ metadata }) => metadata.labels?.["endpointslice.kubernetes.io/managed-by"])).toEqual(["endpointslice-controller.k8s.io"])
 })

@@ -2,224 +2,229 @@ import { describe, expect, test } from "bun:test"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import { Event } from "../../../pkg/api/core/v1/event.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { startControlPlane, type ControlPlane } from "../../../pkg/testing/control-plane.ts"
-import { finishPods, type Ending } from "../../../pkg/testing/finishing-pods.ts"
-import { addNode } from "../../../pkg/testing/pods.ts"
+import { startCluster, type Cluster, type ContainerHandle, type ImageBehaviour } from "../../../pkg/testing/testing.ts"
 
+const START = Date.parse("2026-01-01T00:00:00Z")
+/** Exit code of a program that SIGTERM ended. */
+const STOPPED = 143
 const NAME = { name: "work", namespace: "default" }
 
 const job = (spec: object, pod: object = {}) => ({
   metadata: NAME,
-  spec: { ...spec, template: { spec: { restartPolicy: "Never" as const, containers: [{ name: "main", image: "busybox" }], ...pod } } },
+  spec: { ...spec, template: { spec: { restartPolicy: "Never" as const, containers: [{ name: "main", image: "work" }], ...pod } } },
 })
 
-async function start(endingOf: (pod: Pod) => Ending | undefined, lingerMs = 0): Promise<ControlPlane> {
-  const plane = await startControlPlane()
-  await addNode(plane, "node-0", { allocatable: { pods: "2000", cpu: "1000", memory: "1000Gi" } })
-  finishPods(plane, endingOf, lingerMs)
-  return plane
-}
+/** A node with room for many pods, which do as `work` says; without it they run until they are stopped. */
+const start = (work: ImageBehaviour = {}) => startCluster({ nodes: [{ capacity: { pods: 2000, cpu: 1000, memory: "1000Gi" } }], images: { work } })
+/** Each pod as `endingOf` says: how long it runs and its exit code (0 unless given). One without runs until it is stopped. */
+const ending = (endingOf: (container: ContainerHandle) => readonly [runsMs: number, exitCode?: number] | undefined): ImageBehaviour => ({
+  async run(container) {
+    const [runsMs, exitCode = 0] = endingOf(container) ?? []
+    if (runsMs === undefined) await new Promise((resolve) => container.stopping.addEventListener("abort", resolve))
+    else await container.sleep(runsMs)
+    return runsMs === undefined ? STOPPED : exitCode
+  },
+})
+const completionIndex = ({ env }: ContainerHandle): number => Number(env["JOB_COMPLETION_INDEX"])
 
-const after = (seconds: number, exitCode = 0): (() => Ending) => () => ({ afterMs: seconds * 1000, exitCode })
-const pods = async ({ client }: ControlPlane): Promise<readonly Pod[]> => (await client.list(Pod, { namespace: "default" })).items
-const active = async (plane: ControlPlane): Promise<readonly Pod[]> => (await pods(plane)).filter(({ status, metadata }) => status.phase === "Running" && metadata.deletionTimestamp === undefined)
-const read = ({ client }: ControlPlane): Promise<Job> => client.get(Job, NAME)
+const pods = (cluster: Cluster): Promise<readonly Pod[]> => cluster.list(Pod)
+/** When pods were created, in seconds since the start, of all there ever were, with what `more` says of each. */
+const created = <T>(cluster: Cluster, more: (pod: Pod) => T) => cluster.history({ kind: "Pod" }).flatMap(({ type, object, time }) => (type === "create" ? [[(Date.parse(time) - START) / 1000, more(object as Pod)] as const] : []))
+const active = async (cluster: Cluster): Promise<readonly Pod[]> => (await pods(cluster)).filter(({ status, metadata }) => status.phase === "Running" && metadata.deletionTimestamp === undefined)
+const read = (cluster: Cluster): Promise<Job> => cluster.get(Job, NAME)
 const conditions = ({ status }: Job): readonly (readonly (string | undefined)[])[] => (status.conditions ?? []).map(({ type, status: value, reason }) => [type, value, reason])
 const indexOf = ({ metadata }: Pod): string | undefined => metadata.annotations?.["batch.kubernetes.io/job-completion-index"]
-const startedAt = ({ clock }: ControlPlane): ((pod: Pod) => number) => {
-  const now = clock.now()
-  return ({ metadata }) => (Date.parse(metadata.creationTimestamp!) - now) / 1000
-}
-const eventsOf = async ({ client }: ControlPlane): Promise<readonly string[]> =>
-  (await client.list(Event, { namespace: "default" })).items.filter(({ involvedObject }) => involvedObject.kind === "Job").map(({ type, reason, message, count }) => `${type} ${reason} ${message} ${count}`)
+const eventsOf = async (cluster: Cluster): Promise<readonly string[]> =>
+  (await cluster.list(Event)).filter(({ involvedObject }) => involvedObject.kind === "Job").map(({ type, reason, message, count }) => `${type} ${reason} ${message} ${count}`)
 
 describe("Job", () => {
   test("runs as many pods at once as its parallelism until its completions are reached", async () => {
     // given
-    await using plane = await start(after(10))
-    const { client, clock } = plane
+    await using cluster = await start({ runsMs: 10_000 })
+    const { client } = cluster
     await client.create(Job, job({ parallelism: 2, completions: 5 }))
     // when
-    await clock.advance(5000)
+    await cluster.advance(5000)
     // then
-    expect((await read(plane)).status).toMatchObject({ active: 2, ready: 2, terminating: 0, startTime: "2026-01-01T00:00:00Z" })
+    expect((await read(cluster)).status).toMatchObject({ active: 2, ready: 2, terminating: 0, startTime: "2026-01-01T00:00:00Z" })
     // when
-    await clock.advance(30_000)
+    await cluster.advance(30_000)
     // then
-    const done = await read(plane)
+    const done = await read(cluster)
     expect(done.status).toMatchObject({ succeeded: 5, ready: 0, terminating: 0, uncountedTerminatedPods: {}, completionTime: "2026-01-01T00:00:30Z" })
     expect(done.status.active ?? 0).toBe(0)
     expect(conditions(done)).toEqual([["SuccessCriteriaMet", "True", "CompletionsReached"], ["Complete", "True", "CompletionsReached"]])
-    expect((await pods(plane)).map(({ metadata }) => metadata.finalizers ?? [])).toEqual([[], [], [], [], []])
-    await clock.settle()
-    expect(await eventsOf(plane)).toContain("Normal Completed Job completed 1")
+    expect((await pods(cluster)).map(({ metadata }) => metadata.finalizers ?? [])).toEqual([[], [], [], [], []])
+    await cluster.settle()
+    expect(await eventsOf(cluster)).toContain("Normal Completed Job completed 1")
   })
 
   test("without completions ends with the first success, once the others have ended", async () => {
     // given three pods, of which the second succeeds early
     let nth = 0
-    await using plane = await start(() => (++nth === 2 ? { afterMs: 5000 } : { afterMs: 20_000 }))
-    await plane.client.create(Job, job({ parallelism: 3, completions: null }))
+    await using cluster = await start(ending(() => [++nth === 2 ? 5000 : 20_000]))
+    await cluster.client.create(Job, job({ parallelism: 3, completions: null }))
     // when
-    await plane.clock.advance(10_000)
+    await cluster.advance(10_000)
     // then nothing new begins, and what runs may end
-    expect((await read(plane)).status).toMatchObject({ active: 2, succeeded: 1 })
-    await plane.clock.advance(10_000)
-    expect((await read(plane)).status).toMatchObject({ succeeded: 3 })
-    expect(conditions(await read(plane)).at(-1)).toEqual(["Complete", "True", "CompletionsReached"])
+    expect((await read(cluster)).status).toMatchObject({ active: 2, succeeded: 1 })
+    await cluster.advance(10_000)
+    expect((await read(cluster)).status).toMatchObject({ succeeded: 3 })
+    expect(conditions(await read(cluster)).at(-1)).toEqual(["Complete", "True", "CompletionsReached"])
   })
 
   test("waits 10 s after a failure, then twice as long each time, and gives up beyond its backoffLimit", async () => {
     // given
-    await using plane = await start(after(1, 1))
-    const since = startedAt(plane)
-    const starts: number[] = []
-    plane.informers.of(Pod).on({ added: (pod) => starts.push(since(pod)) })
-    await plane.client.create(Job, job({ backoffLimit: 3 }))
+    await using cluster = await start({ runsMs: 1000, exitCode: 1 })
+    await cluster.client.create(Job, job({ backoffLimit: 3 }))
     // when
-    await plane.clock.advance(600_000)
+    await cluster.advance(600_000)
     // then
-    expect(starts).toEqual([0, 11, 32, 73])
-    const done = await read(plane)
+    expect(created(cluster, () => undefined).map(([at]) => at)).toEqual([0, 11, 32, 73])
+    const done = await read(cluster)
     expect(done.status).toMatchObject({ failed: 4 })
     expect(conditions(done)).toEqual([["FailureTarget", "True", "BackoffLimitExceeded"], ["Failed", "True", "BackoffLimitExceeded"]])
-    expect(await eventsOf(plane)).toContain("Warning BackoffLimitExceeded Job has reached the specified backoff limit 1")
+    expect(await eventsOf(cluster)).toContain("Warning BackoffLimitExceeded Job has reached the specified backoff limit 1")
   })
 
   test("counts restarts by the kubelet with restartPolicy OnFailure", async () => {
-    // given a pod that runs on
-    await using plane = await start(() => undefined)
-    const { client, clock } = plane
-    await client.create(Job, job({ backoffLimit: 2 }, { restartPolicy: "OnFailure" }))
-    await clock.settle()
-    // when its container has been restarted twice
-    const [pod] = await pods(plane)
-    await client.patch(Pod, pod!.metadata, { type: "merge", body: { status: { containerStatuses: [{ name: "main", image: "busybox", imageID: "", ready: true, restartCount: 2, state: {} }] } } }, { subresource: "status" })
-    await clock.settle()
+    // given a container that fails, and fails again when it has been restarted
+    await using cluster = await start(ending(({ attempt }) => (attempt < 2 ? [1000, 1] : undefined)))
+    await cluster.client.create(Job, job({ backoffLimit: 2 }, { restartPolicy: "OnFailure" }))
+    await cluster.advance(5000)
+    expect((await pods(cluster)).map(({ status }) => status.containerStatuses?.[0]?.restartCount)).toEqual([1])
+    expect(conditions(await read(cluster))).toEqual([])
+    // when it is restarted for the second time
+    await cluster.advance(60_000)
     // then
-    expect(conditions(await read(plane)).at(-1)).toEqual(["Failed", "True", "BackoffLimitExceeded"])
-    expect(await pods(plane)).toEqual([])
+    expect(conditions(await read(cluster)).at(-1)).toEqual(["Failed", "True", "BackoffLimitExceeded"])
+    expect(await pods(cluster)).toEqual([])
   })
 
   test("ends what runs when its activeDeadlineSeconds have passed, and is failed when all of it is gone", async () => {
     // given pods that take 5 s to end when they are deleted
-    await using plane = await start(() => undefined, 5000)
-    await plane.client.create(Job, job({ parallelism: 2, completions: 2, activeDeadlineSeconds: 60 }))
+    await using cluster = await start({ onStop: { afterMs: 5000, exitCode: STOPPED } })
+    await cluster.client.create(Job, job({ parallelism: 2, completions: 2, activeDeadlineSeconds: 60 }))
     // when
-    await plane.clock.advance(59_000)
-    expect(conditions(await read(plane))).toEqual([])
-    await plane.clock.advance(2000)
+    await cluster.advance(59_000)
+    expect(conditions(await read(cluster))).toEqual([])
+    await cluster.advance(2000)
     // then
-    expect(conditions(await read(plane))).toEqual([["FailureTarget", "True", "DeadlineExceeded"]])
-    expect((await read(plane)).status).toMatchObject({ terminating: 2 })
-    await plane.clock.advance(5000)
-    expect(conditions(await read(plane)).at(-1)).toEqual(["Failed", "True", "DeadlineExceeded"])
-    expect((await read(plane)).status).toMatchObject({ failed: 2, terminating: 0 })
-    expect(await pods(plane)).toEqual([])
+    expect(conditions(await read(cluster))).toEqual([["FailureTarget", "True", "DeadlineExceeded"]])
+    expect((await read(cluster)).status).toMatchObject({ terminating: 2 })
+    await cluster.advance(5000)
+    expect(conditions(await read(cluster)).at(-1)).toEqual(["Failed", "True", "DeadlineExceeded"])
+    expect((await read(cluster)).status).toMatchObject({ failed: 2, terminating: 0 })
+    expect(await pods(cluster)).toEqual([])
   })
 
   test("suspended has no pods; resumed it starts anew, and its deadline with it", async () => {
     // given
-    await using plane = await start(() => undefined)
-    const { client, clock } = plane
+    await using cluster = await start()
+    const { client } = cluster
     await client.create(Job, job({ parallelism: 2, completions: 2, suspend: true, activeDeadlineSeconds: 60 }))
-    await clock.advance(10_000)
-    expect(await pods(plane)).toEqual([])
-    expect((await read(plane)).status.startTime).toBeUndefined()
-    expect(conditions(await read(plane))).toEqual([["Suspended", "True", "JobSuspended"]])
+    await cluster.advance(10_000)
+    expect(await pods(cluster)).toEqual([])
+    expect((await read(cluster)).status.startTime).toBeUndefined()
+    expect(conditions(await read(cluster))).toEqual([["Suspended", "True", "JobSuspended"]])
     const suspend = (value: boolean): Promise<unknown> => client.patch(Job, NAME, { type: "merge", body: { spec: { suspend: value } } })
     // when it is resumed, suspended after 50 s and resumed once more
     await suspend(false)
-    await clock.advance(50_000)
-    expect((await read(plane)).status).toMatchObject({ active: 2, startTime: "2026-01-01T00:00:10Z" })
+    await cluster.advance(50_000)
+    expect((await read(cluster)).status).toMatchObject({ active: 2, startTime: "2026-01-01T00:00:10Z" })
     await suspend(true)
-    await clock.advance(50_000)
-    expect(await pods(plane)).toEqual([])
-    expect((await read(plane)).status.failed ?? 0).toBe(0)
+    await cluster.advance(50_000)
+    expect(await pods(cluster)).toEqual([])
+    expect((await read(cluster)).status.failed ?? 0).toBe(0)
     await suspend(false)
-    await clock.advance(50_000)
+    await cluster.advance(50_000)
     // then the deadline counts from the last resumption
-    expect((await read(plane)).status).toMatchObject({ active: 2, startTime: "2026-01-01T00:01:50Z" })
-    expect(conditions(await read(plane))).toEqual([["Suspended", "False", "JobResumed"]])
-    await clock.advance(11_000)
-    expect(conditions(await read(plane)).at(-1)).toEqual(["Failed", "True", "DeadlineExceeded"])
-    expect(await eventsOf(plane)).toContain("Normal Suspended Job suspended 2")
+    expect((await read(cluster)).status).toMatchObject({ active: 2, startTime: "2026-01-01T00:01:50Z" })
+    expect(conditions(await read(cluster))).toEqual([["Suspended", "False", "JobResumed"]])
+    await cluster.advance(11_000)
+    expect(conditions(await read(cluster)).at(-1)).toEqual(["Failed", "True", "DeadlineExceeded"])
+    expect(await eventsOf(cluster)).toContain("Normal Suspended Job suspended 2")
   })
 
   test("follows a change of its parallelism without counting failures", async () => {
     // given
-    await using plane = await start(() => undefined)
-    const { client, clock } = plane
+    await using cluster = await start()
+    const { client } = cluster
     await client.create(Job, job({ parallelism: 4, completions: 8 }))
-    await clock.settle()
+    await cluster.settle()
     // when
     await client.patch(Job, NAME, { type: "merge", body: { spec: { parallelism: 1 } } })
-    await clock.settle()
+    await cluster.settle()
     // then
-    expect(await active(plane)).toHaveLength(1)
-    expect((await read(plane)).status).toMatchObject({ active: 1 })
-    expect((await read(plane)).status.failed ?? 0).toBe(0)
+    expect(await active(cluster)).toHaveLength(1)
+    expect((await read(cluster)).status).toMatchObject({ active: 1 })
+    expect((await read(cluster)).status.failed ?? 0).toBe(0)
   })
 
   test("managed by another controller is left alone", async () => {
-    await using plane = await start(after(1))
-    await plane.client.create(Job, job({ managedBy: "example.com/other" }))
-    await plane.clock.advance(10_000)
-    expect(await pods(plane)).toEqual([])
-    expect((await read(plane)).status.startTime).toBeUndefined()
+    await using cluster = await start({ runsMs: 1000 })
+    await cluster.client.create(Job, job({ managedBy: "example.com/other" }))
+    await cluster.advance(10_000)
+    expect(await pods(cluster)).toEqual([])
+    expect((await read(cluster)).status.startTime).toBeUndefined()
   })
 
   test("adopts pods that its own selector matches, and lets pods go when it is deleted", async () => {
     // given a pod that belongs to nobody
-    await using plane = await start(() => undefined)
-    const { client, clock } = plane
-    await client.create(Pod, { metadata: { name: "orphan", namespace: "default", labels: { job: "mine" } }, spec: { restartPolicy: "Never", containers: [{ name: "main", image: "busybox" }] } })
+    await using cluster = await start()
+    const { client } = cluster
+    await client.create(Pod, { metadata: { name: "orphan", namespace: "default", labels: { job: "mine" } }, spec: { restartPolicy: "Never", containers: [{ name: "main", image: "work" }] } })
     // when
     await client.create(Job, {
       metadata: NAME,
-      spec: { manualSelector: true, selector: { matchLabels: { job: "mine" } }, template: { metadata: { labels: { job: "mine" } }, spec: { restartPolicy: "Never", containers: [{ name: "main", image: "busybox" }] } } },
+      spec: { manualSelector: true, selector: { matchLabels: { job: "mine" } }, template: { metadata: { labels: { job: "mine" } }, spec: { restartPolicy: "Never", containers: [{ name: "main", image: "work" }] } } },
     })
-    await clock.settle()
+    await cluster.settle()
     // then
-    const adopted = (await pods(plane))
+    const adopted = (await pods(cluster))
     expect(adopted.map(({ metadata }) => [metadata.name, metadata.ownerReferences?.[0]?.kind, metadata.finalizers])).toEqual([["orphan", "Job", ["batch.kubernetes.io/job-tracking"]]])
     // when the Job goes and leaves its pods
     await client.delete(Job, NAME, { propagationPolicy: "Orphan" })
-    await clock.advance(10_000)
+    await cluster.advance(10_000)
     // then
-    expect((await pods(plane)).map(({ metadata }) => [metadata.name, metadata.ownerReferences ?? [], metadata.finalizers ?? []])).toEqual([["orphan", [], []]])
+    expect((await pods(cluster)).map(({ metadata }) => [metadata.name, metadata.ownerReferences ?? [], metadata.finalizers ?? []])).toEqual([["orphan", [], []]])
   })
 
   test("lets a pod go whose labels fit no more, and replaces it", async () => {
-    await using plane = await start(() => undefined)
-    const { client, clock } = plane
+    await using cluster = await start()
+    const { client } = cluster
     await client.create(Job, job({}))
-    await clock.settle()
-    const [pod] = await pods(plane)
+    await cluster.settle()
+    const [pod] = await pods(cluster)
     await client.patch(Pod, pod!.metadata, { type: "json", body: [{ op: "replace", path: "/metadata/labels", value: { stray: "yes" } }] })
-    await clock.settle()
+    await cluster.settle()
     const released = await client.get(Pod, pod!.metadata)
     expect([released.metadata.ownerReferences ?? [], released.metadata.finalizers ?? []]).toEqual([[], []])
-    expect(await active(plane)).toHaveLength(2)
-    expect((await read(plane)).status).toMatchObject({ active: 1 })
+    expect(await active(cluster)).toHaveLength(2)
+    expect((await read(cluster)).status).toMatchObject({ active: 1 })
   })
 
   test.each(["Background", "Foreground"] as const)("takes its pods along when it is deleted in the %s", async (propagationPolicy) => {
-    await using plane = await start(() => undefined)
-    await plane.client.create(Job, job({ parallelism: 3, completions: 3 }))
-    await plane.clock.settle()
-    await plane.client.delete(Job, NAME, { propagationPolicy })
-    await plane.clock.advance(60_000)
-    expect(await pods(plane)).toEqual([])
-    expect((await plane.client.list(Job)).items).toEqual([])
+    await using cluster = await start()
+    await cluster.client.create(Job, job({ parallelism: 3, completions: 3 }))
+    await cluster.settle()
+    await cluster.client.delete(Job, NAME, { propagationPolicy })
+    await cluster.advance(60_000)
+    expect(await pods(cluster)).toEqual([])
+    expect((await cluster.client.list(Job)).items).toEqual([])
   })
 
   test("counts more pods than fit into its status at once", async () => {
-    await using plane = await start(after(10))
-    await plane.client.create(Job, job({ parallelism: 510, completions: 510 }))
-    await plane.clock.advance(30_000)
-    expect((await read(plane)).status).toMatchObject({ succeeded: 510, uncountedTerminatedPods: {} })
-    expect(conditions(await read(plane)).at(-1)).toEqual(["Complete", "True", "CompletionsReached"])
+    // given that all of them end at the same time
+    await using cluster = await startCluster({ nodes: [{ capacity: { pods: 2000 } }], components: { kubelet: false } })
+    await cluster.client.create(Job, job({ parallelism: 510, completions: 510 }))
+    await cluster.settle()
+    await Promise.all((await pods(cluster)).map(({ metadata }) => cluster.client.patch(Pod, metadata, { type: "merge", body: { status: { phase: "Succeeded" } } }, { subresource: "status" })))
+    // when
+    await cluster.settle()
+    // then
+    expect((await read(cluster)).status).toMatchObject({ succeeded: 510, uncountedTerminatedPods: {} })
+    expect(conditions(await read(cluster)).at(-1)).toEqual(["Complete", "True", "CompletionsReached"])
   }, 30_000)
 })
 
@@ -227,37 +232,37 @@ describe("Indexed Job", () => {
   test("gives each pod its index, and completes each index once", async () => {
     // given the pod of index 1 fails the first time
     let failed = false
-    await using plane = await start((pod) => {
-      if (indexOf(pod) !== "1" || failed) return { afterMs: 5000 }
+    await using cluster = await start(ending((container) => {
+      if (completionIndex(container) !== 1 || failed) return [5000]
       failed = true
-      return { afterMs: 1000, exitCode: 1 }
-    })
-    const { client, clock } = plane
+      return [1000, 1]
+    }))
+    const { client } = cluster
     await client.create(Job, job({ parallelism: 2, completions: 3, completionMode: "Indexed" }))
-    await clock.settle()
+    await cluster.settle()
     // then
-    const first = (await pods(plane)).toSorted((a, b) => (indexOf(a)! < indexOf(b)! ? -1 : 1))
+    const first = (await pods(cluster)).toSorted((a, b) => (indexOf(a)! < indexOf(b)! ? -1 : 1))
     expect(first.map(indexOf)).toEqual(["0", "1"])
     expect(first[1]!.metadata.name).toStartWith("work-1-")
     expect(first[1]!.metadata.labels?.["batch.kubernetes.io/job-completion-index"]).toBe("1")
     expect(first[1]!.spec.hostname).toBe("work-1")
     expect(first[1]!.spec.containers[0]!.env?.[0]).toMatchObject({ name: "JOB_COMPLETION_INDEX", valueFrom: { fieldRef: { fieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']" } } })
     // when
-    await clock.advance(60_000)
+    await cluster.advance(60_000)
     // then
-    expect((await read(plane)).status).toMatchObject({ succeeded: 3, failed: 1, completedIndexes: "0-2" })
-    expect(conditions(await read(plane)).at(-1)).toEqual(["Complete", "True", "CompletionsReached"])
+    expect((await read(cluster)).status).toMatchObject({ succeeded: 3, failed: 1, completedIndexes: "0-2" })
+    expect(conditions(await read(cluster)).at(-1)).toEqual(["Complete", "True", "CompletionsReached"])
   })
 
   test("grows and shrinks with completions and parallelism in tandem", async () => {
-    await using plane = await start(() => undefined)
-    const { client, clock } = plane
+    await using cluster = await start()
+    const { client } = cluster
     await client.create(Job, job({ parallelism: 2, completions: 2, completionMode: "Indexed" }))
-    await clock.settle()
+    await cluster.settle()
     const resize = async (size: number): Promise<readonly number[]> => {
       await client.patch(Job, NAME, { type: "merge", body: { spec: { parallelism: size, completions: size } } })
-      await clock.settle()
-      return (await active(plane)).map((pod) => Number(indexOf(pod))).toSorted((a, b) => a - b)
+      await cluster.settle()
+      return (await active(cluster)).map((pod) => Number(indexOf(pod))).toSorted((a, b) => a - b)
     }
     expect(await resize(4)).toEqual([0, 1, 2, 3])
     expect(await resize(1)).toEqual([0])
@@ -265,27 +270,25 @@ describe("Indexed Job", () => {
 
   test("with backoffLimitPerIndex tries each index by itself and fails with the ones given up", async () => {
     // given index 1 always fails
-    await using plane = await start((pod) => (indexOf(pod) === "1" ? { afterMs: 1000, exitCode: 1 } : { afterMs: 3000 }))
-    const since = startedAt(plane)
-    const tries: (readonly [number, string | undefined])[] = []
-    plane.informers.of(Pod).on({ added: (pod) => void (indexOf(pod) === "1" && tries.push([since(pod), pod.metadata.annotations?.["batch.kubernetes.io/job-index-failure-count"]])) })
-    await plane.client.create(Job, job({ parallelism: 3, completions: 4, completionMode: "Indexed", backoffLimitPerIndex: 2 }))
+    await using cluster = await start(ending((container) => (completionIndex(container) === 1 ? [1000, 1] : [3000])))
+    await cluster.client.create(Job, job({ parallelism: 3, completions: 4, completionMode: "Indexed", backoffLimitPerIndex: 2 }))
     // when
-    await plane.clock.advance(300_000)
+    await cluster.advance(300_000)
     // then
-    expect(tries).toEqual([[0, "0"], [11, "1"], [32, "2"]])
-    const done = await read(plane)
+    const tries = created(cluster, (pod) => [indexOf(pod), pod.metadata.annotations?.["batch.kubernetes.io/job-index-failure-count"]]).filter(([, [index]]) => index === "1")
+    expect(tries).toEqual([[0, ["1", "0"]], [11, ["1", "1"]], [32, ["1", "2"]]])
+    const done = await read(cluster)
     expect(done.status).toMatchObject({ succeeded: 3, failed: 3, completedIndexes: "0,2,3", failedIndexes: "1", uncountedTerminatedPods: {} })
     expect(conditions(done)).toEqual([["FailureTarget", "True", "FailedIndexes"], ["Failed", "True", "FailedIndexes"]])
   })
 
   test("stops all when more than maxFailedIndexes have failed", async () => {
-    await using plane = await start((pod) => (Number(indexOf(pod)) < 2 ? { afterMs: 1000, exitCode: 1 } : undefined))
-    await plane.client.create(Job, job({ parallelism: 4, completions: 4, completionMode: "Indexed", backoffLimitPerIndex: 0, maxFailedIndexes: 1 }))
-    await plane.clock.advance(10_000)
-    expect(conditions(await read(plane)).at(-1)).toEqual(["Failed", "True", "MaxFailedIndexesExceeded"])
-    expect((await read(plane)).status).toMatchObject({ failedIndexes: "0,1" })
-    expect(await active(plane)).toEqual([])
+    await using cluster = await start(ending((container) => (completionIndex(container) < 2 ? [1000, 1] : undefined)))
+    await cluster.client.create(Job, job({ parallelism: 4, completions: 4, completionMode: "Indexed", backoffLimitPerIndex: 0, maxFailedIndexes: 1 }))
+    await cluster.advance(10_000)
+    expect(conditions(await read(cluster)).at(-1)).toEqual(["Failed", "True", "MaxFailedIndexesExceeded"])
+    expect((await read(cluster)).status).toMatchObject({ failedIndexes: "0,1" })
+    expect(await active(cluster)).toEqual([])
   })
 
   test.each([
@@ -294,17 +297,17 @@ describe("Indexed Job", () => {
     ["some of a set", [{ succeededIndexes: "0-3", succeededCount: 2 }], "Matched rules at index 0"],
   ])("is done early when its success policy asks for %s", async (_what, rules, message) => {
     // given index 1 succeeds, then index 0, and the others run on
-    await using plane = await start((pod) => (Number(indexOf(pod)) < 2 ? { afterMs: 2000 - 1000 * Number(indexOf(pod)) } : undefined))
-    await plane.client.create(Job, job({ parallelism: 4, completions: 4, completionMode: "Indexed", successPolicy: { rules } }))
+    await using cluster = await start(ending((container) => (completionIndex(container) < 2 ? [2000 - 1000 * completionIndex(container)] : undefined)))
+    await cluster.client.create(Job, job({ parallelism: 4, completions: 4, completionMode: "Indexed", successPolicy: { rules } }))
     // when
-    await plane.clock.advance(10_000)
+    await cluster.advance(10_000)
     // then
-    const done = await read(plane)
+    const done = await read(cluster)
     expect(conditions(done)).toEqual([["SuccessCriteriaMet", "True", "SuccessPolicy"], ["Complete", "True", "SuccessPolicy"]])
     expect(done.status.conditions?.[0]?.message).toBe(message)
     expect(done.status).toMatchObject({ succeeded: 2, completedIndexes: "0,1" })
     expect(done.status.failed ?? 0).toBe(0)
-    expect(await active(plane)).toEqual([])
+    expect(await active(cluster)).toEqual([])
   })
 })
 
@@ -312,66 +315,74 @@ describe("pod failure policy", () => {
   const policy = (...rules: object[]) => ({ podFailurePolicy: { rules } })
 
   test("FailJob fails the Job at once and says by which rule", async () => {
-    await using plane = await start(after(1, 42))
-    await plane.client.create(Job, job({ ...policy({ action: "FailJob", onExitCodes: { operator: "In", values: [40, 42] } }), backoffLimit: 5 }))
-    await plane.clock.advance(5000)
-    const done = await read(plane)
+    await using cluster = await start({ runsMs: 1000, exitCode: 42 })
+    await cluster.client.create(Job, job({ ...policy({ action: "FailJob", onExitCodes: { operator: "In", values: [40, 42] } }), backoffLimit: 5 }))
+    await cluster.advance(5000)
+    const done = await read(cluster)
     expect(conditions(done)).toEqual([["FailureTarget", "True", "PodFailurePolicy"], ["Failed", "True", "PodFailurePolicy"]])
     expect(done.status.conditions?.[0]?.message).toMatch(/^Container main for pod default\/work-\w+ failed with exit code 42 matching FailJob rule at index 0$/)
     expect(done.status).toMatchObject({ failed: 1 })
   })
 
   test("Ignore replaces disrupted pods without counting them", async () => {
-    // given the first two pods are disrupted
+    // given
     let nth = 0
-    await using plane = await start(() => (++nth <= 2 ? { afterMs: 1000, exitCode: 137, conditions: ["DisruptionTarget"] } : { afterMs: 1000 }))
-    await plane.client.create(Job, job({ ...policy({ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] }), backoffLimit: 0 }))
-    await plane.clock.advance(60_000)
+    await using cluster = await start(ending(() => (++nth <= 2 ? undefined : [1000])))
+    await cluster.client.create(Job, job({ ...policy({ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] }), backoffLimit: 0 }))
+    await cluster.settle()
+    // when the first two pods are evicted
+    for (let i = 0; i < 2; i++) {
+      const [pod] = await active(cluster)
+      await cluster.client.createSubresource(Pod, pod!.metadata, "eviction", { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: pod!.metadata.name } })
+      await cluster.advance(20_000)
+    }
+    // then
+    await cluster.advance(20_000)
     expect(nth).toBe(3)
-    expect(conditions(await read(plane)).at(-1)).toEqual(["Complete", "True", "CompletionsReached"])
-    expect((await read(plane)).status.failed ?? 0).toBe(0)
+    expect(conditions(await read(cluster)).at(-1)).toEqual(["Complete", "True", "CompletionsReached"])
+    expect((await read(cluster)).status.failed ?? 0).toBe(0)
   })
 
   test("Count counts as if there were no policy, and NotIn matches the other codes", async () => {
-    await using plane = await start(after(1, 3))
-    await plane.client.create(Job, job({ ...policy({ action: "Count", onExitCodes: { containerName: "main", operator: "In", values: [3] } }, { action: "FailJob", onExitCodes: { operator: "NotIn", values: [7] } }), backoffLimit: 0 }))
-    await plane.clock.advance(5000)
-    expect(conditions(await read(plane)).at(-1)).toEqual(["Failed", "True", "BackoffLimitExceeded"])
+    await using cluster = await start({ runsMs: 1000, exitCode: 3 })
+    await cluster.client.create(Job, job({ ...policy({ action: "Count", onExitCodes: { containerName: "main", operator: "In", values: [3] } }, { action: "FailJob", onExitCodes: { operator: "NotIn", values: [7] } }), backoffLimit: 0 }))
+    await cluster.advance(5000)
+    expect(conditions(await read(cluster)).at(-1)).toEqual(["Failed", "True", "BackoffLimitExceeded"])
   })
 
   test("FailIndex gives up an index at its first such failure", async () => {
     let tries = 0
-    await using plane = await start((pod) => {
-      if (indexOf(pod) !== "0") return { afterMs: 2000 }
+    await using cluster = await start(ending((container) => {
+      if (completionIndex(container) !== 0) return [2000]
       tries++
-      return { afterMs: 1000, exitCode: 42 }
-    })
-    await plane.client.create(Job, job({
+      return [1000, 42]
+    }))
+    await cluster.client.create(Job, job({
       ...policy({ action: "FailIndex", onExitCodes: { operator: "In", values: [42] } }), parallelism: 2, completions: 2, completionMode: "Indexed", backoffLimitPerIndex: 5,
     }))
-    await plane.clock.advance(60_000)
+    await cluster.advance(60_000)
     expect(tries).toBe(1)
-    expect((await read(plane)).status).toMatchObject({ failedIndexes: "0", completedIndexes: "1" })
-    expect(conditions(await read(plane)).at(-1)).toEqual(["Failed", "True", "FailedIndexes"])
+    expect((await read(cluster)).status).toMatchObject({ failedIndexes: "0", completedIndexes: "1" })
+    expect(conditions(await read(cluster)).at(-1)).toEqual(["Failed", "True", "FailedIndexes"])
   })
 })
 
 describe("podReplacementPolicy", () => {
   test.each([["TerminatingOrFailed", 1], ["Failed", 0]] as const)("%s: %p pods run while the deleted one is going", async (podReplacementPolicy, running) => {
     // given a pod that takes its time to end
-    await using plane = await start(() => undefined, 20_000)
-    const { client, clock } = plane
+    await using cluster = await start({ onStop: { afterMs: 20_000, exitCode: STOPPED } })
+    const { client } = cluster
     await client.create(Job, job({ podReplacementPolicy }))
-    await clock.settle()
+    await cluster.settle()
     // when it is deleted
-    const [pod] = await pods(plane)
+    const [pod] = await pods(cluster)
     await client.delete(Pod, pod!.metadata)
-    await clock.advance(15_000)
+    await cluster.advance(15_000)
     // then
-    expect(await active(plane)).toHaveLength(running)
-    expect((await read(plane)).status).toMatchObject({ terminating: 1 })
-    await clock.advance(30_000)
-    expect(await active(plane)).toHaveLength(1)
-    expect((await read(plane)).status).toMatchObject({ failed: 1, terminating: 0, active: 1 })
+    expect(await active(cluster)).toHaveLength(running)
+    expect((await read(cluster)).status).toMatchObject({ terminating: 1 })
+    await cluster.advance(30_000)
+    expect(await active(cluster)).toHaveLength(1)
+    expect((await read(cluster)).status).toMatchObject({ failed: 1, terminating: 0, active: 1 })
   })
 })

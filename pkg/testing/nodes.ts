@@ -1,0 +1,85 @@
+import type { ImageBehaviours } from "../../components/kubelet/runtime/simulated/behaviour.ts"
+import { SimulatedNetwork } from "../../components/kubelet/runtime/simulated/network.ts"
+import { Node } from "../api/core/v1/node.ts"
+import type { Client } from "../client/client.ts"
+import type { Informers } from "../client/informer.ts"
+import type { Clock } from "../clock/clock.ts"
+import { BareNode } from "./bare-node.ts"
+import { TestClusterError } from "./caller.ts"
+import { SimulatedNode } from "./node.ts"
+import { PodsOfNodes } from "./node-informers.ts"
+import { nodeSpec, type NodeOptions, type NodeSpec } from "./options.ts"
+import type { Parts } from "./parts.ts"
+
+export interface NodesOptions {
+  readonly parts: Parts
+  readonly clock: Clock
+  readonly images: ImageBehaviours
+  /** Whether there are kubelets. */
+  readonly kubelets: boolean
+  /** The administrator's, as which nodes are looked at together. */
+  readonly client: Client
+  readonly signal: AbortSignal
+}
+
+/** The nodes of a cluster, and the network between them. */
+export class Nodes {
+  readonly network: SimulatedNetwork
+  /** Those with a kubelet, by name. */
+  readonly simulated = new Map<string, SimulatedNode>()
+  readonly #bare = new Map<string, BareNode>()
+  readonly #options: NodesOptions
+  #shared: { readonly informers: Informers; readonly pods: PodsOfNodes } | undefined
+
+  constructor(options: NodesOptions) {
+    this.#options = options
+    this.network = new SimulatedNetwork(options.clock)
+  }
+
+  get names(): readonly string[] {
+    return [...this.simulated.keys(), ...this.#bare.keys()]
+  }
+
+  /** The next node, with all that it needs. @throws TestClusterError for one that makes no sense, or that is there */
+  specOf(options: NodeOptions): NodeSpec {
+    const spec = nodeSpec(options, this.names.length)
+    if (this.names.includes(spec.name)) throw new TestClusterError(`Cannot add a second node named ${JSON.stringify(spec.name)}`)
+    return spec
+  }
+
+  /** Adds a node. Gives what starts it. */
+  add(spec: NodeSpec): () => Promise<void> {
+    const { parts, clock, images, kubelets, client, signal } = this.#options
+    if (!kubelets) {
+      const bare = new BareNode({ spec, client, clock })
+      this.#bare.set(spec.name, bare)
+      return () => bare.start()
+    }
+    this.#shared ??= this.#share()
+    const { informers, pods } = this.#shared
+    const node = new SimulatedNode({
+      spec, index: this.simulated.size, informers, pods: pods.of(spec.name), behaviours: images, network: this.network, connectors: parts.connectors,
+      context: parts.contextFor(`system:node:${spec.name}`, ["system:nodes"]),
+    })
+    this.simulated.set(spec.name, node)
+    return () => node.start(signal)
+  }
+
+  /** All kubelets end, and all that they ran. */
+  async stop(): Promise<void> {
+    for (const node of this.#bare.values()) node.stop()
+    await Promise.all([...this.simulated.values()].map((node) => node.stop()))
+    for (const { runtime } of this.simulated.values()) runtime.containers.powerOff()
+  }
+
+  /** After the components that the kubelets spoke to: what watches for all nodes ends. */
+  close(): void {
+    this.#shared?.informers.stop()
+  }
+
+  #share() {
+    const informers = this.#options.parts.informersFor(this.#options.client)
+    informers.of(Node) // so that pods' addresses come from the ranges that nodes were given
+    return { informers, pods: new PodsOfNodes(informers) }
+  }
+}
