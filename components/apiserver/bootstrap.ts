@@ -8,6 +8,7 @@ import { Endpoints } from "../../pkg/api/core/v1/endpoints.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Service } from "../../pkg/api/core/v1/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { IPAddress } from "../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import { ClusterRole } from "../../pkg/api/rbac/v1/clusterrole.ts"
 import { ClusterRoleBinding } from "../../pkg/api/rbac/v1/clusterrolebinding.ts"
@@ -27,6 +28,7 @@ import { CONTROLLER_ROLES } from "./authorization/bootstrap-controller-roles.ts"
 import { ROLE_BINDINGS, ROLES } from "./authorization/bootstrap-namespace-roles.ts"
 import { notCovered } from "./authorization/rules.ts"
 import { storageKey } from "./cacher/view.ts"
+import { ipAddressOf } from "./registry/core/service/ip-address.ts"
 import { ipText, type IpRange } from "./registry/core/service/ip-range.ts"
 
 export interface BootstrapOptions {
@@ -96,7 +98,7 @@ function rbacObjects(): readonly Wanted[] {
   const clusterRoles: ClusterRole[] = [
     ...CLUSTER_ROLES.map(({ name, rules, labels, aggregates }) => clusterRole(name, rules, labels, aggregates)),
     ...controllers.map(([name, rules]) => clusterRole(`system:controller:${name}`, rules, undefined, undefined)),
-  ]
+  ].sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1)) // as they are aggregated later, when they come from the store
   // Aggregated roles may aggregate others: from the innermost, view, outwards.
   for (const name of ["view", "edit", "admin"]) {
     const index = clusterRoles.findIndex(({ metadata }) => metadata.name === name)
@@ -170,8 +172,9 @@ function kubernetesService({ serviceRange, advertiseAddress, port, clock }: Boot
       metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } }, addressType: "IPv4",
       endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }], ports: [{ name: "https", port, protocol: "TCP" }],
     }, takeSlice),
+    want(IPAddress, ipAddressOf(metadata, ip)),
     want(ServiceCIDR, {
-      metadata: { name: "kubernetes" }, spec: { cidrs: [serviceRange.cidr] },
+      metadata: { name: "kubernetes", finalizers: ["networking.k8s.io/service-cidr-finalizer"] }, spec: { cidrs: [serviceRange.cidr] },
       status: { conditions: [{ type: "Ready", status: "True", reason: "", message: "Kubernetes default Service CIDR is ready", lastTransitionTime: timestamp(clock) }] },
     }),
   ]

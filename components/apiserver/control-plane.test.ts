@@ -76,7 +76,7 @@ describe("the control plane", () => {
     expect(a.spec.ports![0]!.nodePort).toBeGreaterThanOrEqual(30000)
     const taken = await failure(admin.create(Service, service("b", { clusterIP: a.spec.clusterIP })))
     expect(taken.message).toContain("provided IP is already allocated")
-    expect((await failure(admin.create(Service, service("b", { clusterIP: "1.2.3.4" })))).message).toContain("not in the valid range")
+    expect((await failure(admin.create(Service, service("b", { clusterIP: "1.2.3.4" })))).message).toContain("the provided network does not match the current range")
     expect((await failure(admin.create(Service, service("b", { type: "NodePort", ports: [{ port: 80, nodePort: a.spec.ports![0]!.nodePort! }] })))).message).toContain("provided port is already allocated")
     await admin.delete(Service, a.metadata)
     expect((await admin.create(Service, service("b", { clusterIP: a.spec.clusterIP! }))).spec.clusterIP).toBe(a.spec.clusterIP)

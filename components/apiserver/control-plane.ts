@@ -16,6 +16,7 @@ import { Objects } from "./cacher/objects.ts"
 import { startUpkeep } from "./cacher/upkeep.ts"
 import { WatchHub } from "./cacher/watch-hub.ts"
 import { createPipeline } from "./pipeline.ts"
+import { keepAddresses } from "./registry/core/service/ip-address.ts"
 import { parseIpRange } from "./registry/core/service/ip-range.ts"
 import { createHooks } from "./registry/hooks.ts"
 import type { ReviewToken } from "./registry/reviews/identity.ts"
@@ -71,11 +72,11 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const rbac = new RbacAuthorizer({ storage, objects })
   const authorizer = authorizerChain([new NodeAuthorizer({ storage, objects }), rbac])
   const hooks = createHooks({
-    storage, random, authorizer, rbac, services: { ips: serviceRange, nodePorts }, tokens: { issuer: tokenIssuer, audiences: apiAudiences }, reviewToken, componentStatuses,
+    storage, clock, random, authorizer, rbac, nodePorts, tokens: { issuer: tokenIssuer, audiences: apiAudiences }, reviewToken, componentStatuses,
   })
   const admission = defaultChain({ objects, storage, clock, random }, options.disabledAdmission)
   const pipeline = createPipeline({ authorizer, registry: { storage, hub, objects, clock, random, admission, hooks } })
-  const stops = [keepAggregated({ storage, objects, clock, log }), startUpkeep({ storage, clock, log, resources, historyMs })]
+  const stops = [keepAggregated({ storage, objects, clock, log }), keepAddresses({ storage, clock, random, log }), startUpkeep({ storage, clock, log, resources, historyMs })]
   return {
     pipeline, hub, objects, authorizer,
     transportFor: (user) => inProcessTransport(pipeline, user),

@@ -22,6 +22,7 @@ import { replicationController } from "./replicationcontroller.ts"
 import { resourceQuotaController } from "./resourcequota.ts"
 import { rootCaCertPublisher } from "./rootcacertpublisher.ts"
 import { serviceAccountController } from "./serviceaccount.ts"
+import { serviceCidrController } from "./servicecidrs.ts"
 import { statefulSetController } from "./statefulset/statefulset.ts"
 import { taintEvictionController } from "./tainteviction.ts"
 import { ttlAfterFinishedController } from "./ttlafterfinished.ts"
@@ -74,6 +75,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("pvc-protection-controller", claimProtection),
     entry("pv-protection-controller", volumeProtection),
     entry("volumeattributesclass-protection-controller", attributesClassProtection),
+    entry("service-cidrs-controller", serviceCidrController),
     entry("namespace-controller", namespaceController(namespaced)),
     entry("pod-garbage-collector", podGarbageCollector()),
     { name: "garbage-collector-controller", account: "generic-garbage-collector", start: (context) => startGarbageCollector(context, { resources: collected(), resourceOf: config.resourceOf }) },

@@ -70,7 +70,7 @@ export const Condition = message(`${meta}.Condition`, "One aspect of an object's
   status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
   observedGeneration: f.int64(3, "Generation of the object that the condition was made from."),
   lastTransitionTime: f.time(4, "When the status last changed.").required(),
-  reason: f.string(5, "Reason of the last change, one word in CamelCase.").required(),
+  reason: f.string(5, "Reason of the last change, one word in CamelCase.").required().printZero(),
   message: f.string(6, "The reason in words, for people.").required().printZero(),
 })
 export interface Condition extends ObjectOf<typeof Condition> {}

@@ -317,7 +317,7 @@ describe("further kinds", () => {
     expect((await refused("POST", path, { metadata: { name: "fe80:0::1" }, spec: { parentRef: { resource: "services", namespace: "a", name: "b" } } })).code).toBe(422)
     await cluster.patch(`${path}/fe80::42:1dff:fe84:f9e2`, "merge", { metadata: { annotations: { patched: "true" } } })
     for (const type of ["broadcast", "link-local"]) await cluster.delete(`${path}?labelSelector=type%3D${type}`)
-    expect((await cluster.get(path)).items).toEqual([])
+    expect((await cluster.get(`${path}?labelSelector=%21ipaddress.kubernetes.io%2Fmanaged-by`)).items).toEqual([])
     expect((await cluster.get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes/status")).kind).toBe("ServiceCIDR")
   })
 

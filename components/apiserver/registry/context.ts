@@ -3,7 +3,7 @@ import type { Random } from "../../../pkg/clock/random.ts"
 import { uuid } from "../../../pkg/clock/random.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import type { KubeObject, Resource, StrategyContext } from "../../../pkg/apimachinery/resource.ts"
-import type { Storage } from "../../../pkg/storage/storage.ts"
+import type { Storage, Write } from "../../../pkg/storage/storage.ts"
 import type { Admission } from "../admission/admission.ts"
 import type { Objects } from "../cacher/objects.ts"
 import type { WatchHub } from "../cacher/watch-hub.ts"
@@ -33,6 +33,8 @@ export interface KindHooks {
   /** Sets what has to be allotted. Called after `prepareForCreate`, before validation. */
   allocateForCreate?(object: KubeObject): Reservation
   allocateForUpdate?(object: KubeObject, old: KubeObject): Reservation
+  /** What is written in one transaction with an object that goes from `old` to `next`; either may be absent. */
+  alongside?(next: KubeObject | undefined, old: KubeObject | undefined): readonly Write[]
   /** A rule that looks at other objects or at who asks. Throws ApiError. Called before validating admission. */
   checkWrite?(request: ApiRequest, object: KubeObject, old: KubeObject | undefined): void
   /** Somebody besides metadata.finalizers still has to agree to the removal. */

@@ -14,6 +14,7 @@ import { decodeBody, emptyStatus } from "./decode.ts"
 import { apiErrorFrom } from "./errors.ts"
 import { SharedValues } from "./shared-values.ts"
 import { recordUpdate } from "./managed-fields.ts"
+import { writeAlong } from "./write-along.ts"
 
 /** Tries with a new random name when a generated one is taken. Source: registry/generic/registry/store.go maxNameGenerationCreateAttempts. */
 const NAME_ATTEMPTS = 8
@@ -81,7 +82,8 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
         return unstored(key, object)
       }
       const highChurn = resource.highChurn === true
-      return view.shown(await storage.write({ key, object: view.toStored(shared(object)), expected: 0, time: clock.now(), author: user.name, highChurn }))
+      const write = { key, object: view.toStored(shared(object)), expected: 0, time: clock.now(), author: user.name, highChurn }
+      return view.shown(await writeAlong(storage, write, hooks?.alongside?.(object, undefined)))
     } catch (err) {
       const error = apiErrorFrom(err, resource, object.metadata.name!)
       if (error.reason === "AlreadyExists" && storage.get(key)?.object.metadata.deletionTimestamp !== undefined)

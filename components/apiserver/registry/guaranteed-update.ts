@@ -4,6 +4,7 @@ import { storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 import { apiErrorFrom } from "./errors.ts"
+import { writeAlong } from "./write-along.ts"
 
 /** What an attempt wants done with the state it was shown. */
 export type Attempt =
@@ -42,7 +43,8 @@ export async function guaranteedUpdate(context: RegistryContext, request: Pick<A
       if ("pretend" in wanted) return { stored: wanted.pretend, removed: false }
       const object = "write" in wanted ? view.toStored(wanted.write) : null
       try {
-        const stored = await storage.write({ key, object, expected: current?.revision ?? 0, time: clock.now(), author: user.name, highChurn: resource.highChurn === true })
+        const write = { key, object, expected: current?.revision ?? 0, time: clock.now(), author: user.name, highChurn: resource.highChurn === true }
+        const stored = await writeAlong(storage, write, context.hooks(resource)?.alongside?.(object ?? undefined, current?.object))
         wanted.settle?.(true)
         return { stored: view.shown(stored), removed: object === null }
       } catch (err) {

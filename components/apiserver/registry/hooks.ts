@@ -14,6 +14,7 @@ import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.
 import { Role } from "../../../pkg/api/rbac/v1/role.ts"
 import { RoleBinding } from "../../../pkg/api/rbac/v1/rolebinding.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Authorizer } from "../authorization/authorizer.ts"
@@ -22,17 +23,18 @@ import type { RbacAuthorizer } from "../authorization/rbac.ts"
 import type { KindHooks } from "./context.ts"
 import { namespaceHooks } from "./core/namespace/namespace.ts"
 import { podHooks } from "./core/pod/pod.ts"
-import { serviceHooks, type ServiceRanges } from "./core/service/service.ts"
+import { serviceHooks, type ServiceHookOptions } from "./core/service/service.ts"
 import { serviceAccountHooks, type TokenOptions } from "./core/serviceaccount/token.ts"
 import { accessReviews } from "./reviews/access.ts"
 import { identityReviews, type ReviewToken } from "./reviews/identity.ts"
 
 export interface HookOptions {
   readonly storage: Storage
+  readonly clock: Clock
   readonly random: Random
   readonly authorizer: Authorizer
   readonly rbac: RbacAuthorizer
-  readonly services: ServiceRanges
+  readonly nodePorts: ServiceHookOptions["nodePorts"]
   readonly tokens: TokenOptions
   readonly reviewToken: ReviewToken
   /** The health of the components, as the deprecated ComponentStatus objects. */
@@ -40,7 +42,7 @@ export interface HookOptions {
 }
 
 /** What kinds add to the generic registry, as one list. */
-export function createHooks({ storage, random, authorizer, rbac, services, tokens, reviewToken, componentStatuses }: HookOptions): (resource: Resource) => KindHooks | undefined {
+export function createHooks({ storage, clock, random, authorizer, rbac, nodePorts, tokens, reviewToken, componentStatuses }: HookOptions): (resource: Resource) => KindHooks | undefined {
   const returnsDeleted: KindHooks = { returnsDeleted: true }
   const hooks = new Map<string, KindHooks>()
   const add = (resource: { readonly group: string; readonly plural: string }, own: KindHooks) => hooks.set(`${resource.group}/${resource.plural}`, own)
@@ -48,7 +50,7 @@ export function createHooks({ storage, random, authorizer, rbac, services, token
   // The old way to the same end: the pod's name stands in the body.
   add(Binding, { create: (context, request) => bind(context, { ...request, resource: Pod as unknown as Resource }) })
   add(Namespace, namespaceHooks)
-  add(Service, serviceHooks(storage, services, random))
+  add(Service, serviceHooks({ storage, clock, random, nodePorts }))
   add(ServiceAccount, serviceAccountHooks(tokens))
   for (const resource of [PersistentVolume, PersistentVolumeClaim, PodTemplate, ResourceQuota]) add(resource, returnsDeleted)
   for (const resource of [Role, ClusterRole]) add(resource, roleHooks(rbac, authorizer))

@@ -101,6 +101,7 @@ export const Service = defineResource({
   fieldSelectors: { "spec.clusterIP": ({ spec }) => spec.clusterIP ?? "", "spec.type": ({ spec }) => spec.type },
   validateName: isDNS1035Label,
   allowCreateOnUpdate: true,
+  prepareForCreate: (service) => ({ ...service, spec: withAddressList(service.spec, undefined) }),
   prepareForUpdate: (service, old) => ({ ...service, spec: keptAddresses(droppedByType(service.spec, old.spec), old.spec) }),
   validate: (service) => specFaults(service.spec),
   validateUpdate: (service, old) => addressChanges(service.spec, old.spec),
@@ -157,6 +158,7 @@ function keptAddresses(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   let kept = spec
   if (virtual && !spec.clusterIP && old.clusterIP) kept = { ...kept, clusterIP: old.clusterIP, ...((kept.clusterIPs ?? []).length === 0 ? { clusterIPs: old.clusterIPs } : {}) }
   if (virtual && (kept.clusterIPs ?? []).length === 0 && kept.clusterIP === old.clusterIP) kept = { ...kept, clusterIPs: old.clusterIPs }
+  kept = withAddressList(kept, old)
   if (virtual && (kept.ipFamilies ?? []).length === 0) kept = { ...kept, ipFamilies: old.ipFamilies, ...(kept.ipFamilyPolicy === undefined ? { ipFamilyPolicy: old.ipFamilyPolicy } : {}) }
   if (exposed && kept.ports !== undefined) {
     const nodePorts = new Map((old.ports ?? []).map((port) => [`${port.protocol} ${port.port}`, port.nodePort]))
@@ -171,6 +173,13 @@ function keptAddresses(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   }
   if (needsHealthPort(spec) && needsHealthPort(old) && !spec.healthCheckNodePort) kept = { ...kept, healthCheckNodePort: old.healthCheckNodePort }
   return kept
+}
+
+/** Old clients set the single address only. The list follows it where they left the list out or as it was. */
+function withAddressList(spec: ServiceSpec, old: ServiceSpec | undefined): ServiceSpec {
+  const { clusterIP = "", clusterIPs = [] } = spec
+  if (clusterIP === "" || clusterIP === (old?.clusterIP ?? "")) return spec
+  return clusterIPs.length === 0 || deepEqual(clusterIPs, old?.clusterIPs) ? { ...spec, clusterIPs: [clusterIP] } : spec
 }
 
 const exposes = ({ type }: ServiceSpec): boolean => type === "NodePort" || type === "LoadBalancer"
@@ -250,31 +259,39 @@ function affinityFaults({ sessionAffinity, sessionAffinityConfig }: ServiceSpec)
 }
 
 /** clusterIP, clusterIPs and ipFamilies have to agree. Source: ValidateServiceClusterIPsRelatedFields. */
-function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
+export function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
   if (spec.type === "ExternalName") return []
   const { clusterIPs = [], ipFamilies = [], clusterIP = "" } = spec
   const causes: Cause[] = []
-  if (clusterIP === "" && clusterIPs.length > 0) causes.push(forbiddenField("spec.clusterIPs", "must be empty when `clusterIP` is not specified"))
-  if (clusterIP !== "" && clusterIPs.length > 0 && clusterIPs[0] !== clusterIP) causes.push(invalidValue("spec.clusterIPs", clusterIPs, "first value must match `clusterIP`"))
-  if (clusterIPs.length > 2) causes.push(invalidValue("spec.clusterIPs", clusterIPs, "may only hold up to 2 values"))
-  if (clusterIPs.length > 1 && clusterIPs.includes("None")) causes.push(invalidValue("spec.clusterIPs", clusterIPs, "'None' must be the first and only value"))
-  const list = clusterIPs.length > 0 ? clusterIPs : clusterIP === "" ? [] : [clusterIP]
-  for (const [i, ip] of list.entries()) {
-    const wrong = ip === "None" ? undefined : isIPAddress(ip)
-    if (wrong !== undefined) causes.push(invalidValue(at("spec.clusterIPs", i), ip, wrong))
-    const family = ipFamilies[i]
-    if (wrong === undefined && ip !== "None" && family !== undefined && family !== familyOf(ip)) causes.push(invalidValue(at("spec.clusterIPs", i), ip, `expected an ${family} value as indicated by \`ipFamilies[${i}]\``))
-  }
-  if (list.length === 2 && list[0] !== "None" && familyOf(list[0]!) === familyOf(list[1]!)) causes.push(invalidValue("spec.clusterIPs", list, "may specify no more than one IP for each IP family"))
+  const wrong = (why: string) => void causes.push(invalidValue("spec.clusterIPs", clusterIPs, why))
+  if (clusterIP === "" && clusterIPs.length > 0) wrong("must be empty when `clusterIP` is not specified")
+  if (clusterIP !== "" && clusterIPs.length === 0) causes.push(required("spec.clusterIPs"))
+  else if (clusterIP !== "" && clusterIPs[0] !== clusterIP) wrong("first value must match `clusterIP`")
   for (const [i, family] of ipFamilies.entries()) {
     if (family !== "IPv4" && family !== "IPv6") causes.push(notSupported(at("spec.ipFamilies", i), family, ["IPv4", "IPv6"]))
     if (ipFamilies.indexOf(family) !== i) causes.push(duplicate(at("spec.ipFamilies", i), family))
   }
-  if (spec.ipFamilyPolicy === "SingleStack" && (ipFamilies.length > 1 || list.length > 1)) causes.push(invalidValue("spec.ipFamilyPolicy", spec.ipFamilyPolicy, "may not be SingleStack when more than one IP family or cluster IP is specified"))
+  const policies = ["PreferDualStack", "RequireDualStack", "SingleStack"]
+  if (spec.ipFamilyPolicy !== undefined && !policies.includes(spec.ipFamilyPolicy)) causes.push(notSupported("spec.ipFamilyPolicy", spec.ipFamilyPolicy, policies))
+  const headless = clusterIPs[0] === "None"
+  if (headless && clusterIPs.length > 1) wrong("'None' must be the first and only value")
+  const malformed = clusterIPs.flatMap((ip, i) => {
+    const fault = headless && i === 0 ? undefined : isIPAddress(ip)
+    return fault === undefined ? [] : [invalidValue(at("spec.clusterIPs", i), ip, fault)]
+  })
+  causes.push(...malformed)
+  if (clusterIPs.length > 2) wrong("may only hold up to 2 values")
+  // What follows would only be confused by what is no address.
+  if (malformed.length > 0 || headless) return causes
+  if (clusterIPs.length > 1 && new Set(clusterIPs.map(familyOf)).size < clusterIPs.length) wrong("may specify no more than one IP for each IP family")
+  for (const [i, ip] of clusterIPs.entries()) {
+    const family = ipFamilies[i]
+    if (family !== undefined && family !== familyOf(ip)) causes.push(invalidValue(at("spec.clusterIPs", i), ip, `expected an ${family} value as indicated by \`ipFamilies[${i}]\``))
+  }
   return causes
 }
 
-const familyOf = (ip: string): "IPv4" | "IPv6" => (ip.includes(":") ? "IPv6" : "IPv4")
+export const familyOf = (ip: string): "IPv4" | "IPv6" => (ip.includes(":") ? "IPv6" : "IPv4")
 
 function loadBalancerFaults(spec: ServiceSpec): readonly Cause[] {
   const causes: Cause[] = []

@@ -30,7 +30,11 @@ export const ServiceCIDR = defineResource({
   subresources: { status: true },
   columns: [{ name: "CIDRs", type: "string", doc: "The ranges.", value: ({ spec }) => (spec.cidrs ?? []).join(",") }],
   validate: ({ spec: { cidrs = [] } }) => cidrFaults(cidrs),
-  validateUpdate: ({ spec }, old) => (old.spec.cidrs?.every((cidr, i) => spec.cidrs?.[i] === cidr) === false ? [invalidValue("spec.cidrs", spec.cidrs ?? [], "field is immutable")] : []),
+  validateUpdate: ({ spec: { cidrs = [] } }, { spec: { cidrs: old = [] } }) => {
+    // A second family may be added.
+    if (cidrs.length !== old.length && !(old.length === 1 && cidrs.length === 2)) return [invalidValue("spec.cidrs", cidrs, "field is immutable")]
+    return old.flatMap((cidr, i) => (cidrs[i] === cidr ? [] : [invalidValue(at("spec.cidrs", i), cidrs[i], "field is immutable")]))
+  },
 }, fields)
 
 function cidrFaults(cidrs: readonly string[]): readonly Cause[] {
@@ -40,6 +44,6 @@ function cidrFaults(cidrs: readonly string[]): readonly Cause[] {
     const wrong = isCIDR(cidr)
     return wrong === undefined ? [] : [invalidValue(at("spec.cidrs", i), cidr, wrong)]
   })
-  if (cidrs.length === 2 && cidrs[0]!.includes(":") === cidrs[1]!.includes(":")) causes.push(invalidValue("spec.cidrs", cidrs, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/96"))
+  if (cidrs.length === 2 && cidrs[0]!.includes(":") === cidrs[1]!.includes(":")) causes.push(invalidValue("spec.cidrs", cidrs, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"))
   return causes
 }

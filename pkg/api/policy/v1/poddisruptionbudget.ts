@@ -2,6 +2,7 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import { invalidValue } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { Condition, LabelSelector } from "../../../apimachinery/meta.ts"
+import { conditionFaults } from "../../../apimachinery/conditions.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { validatePart } from "../../core/v1/template-validation.ts"
@@ -17,10 +18,10 @@ export interface PodDisruptionBudgetSpec extends ObjectOf<typeof PodDisruptionBu
 export const PodDisruptionBudgetStatus = message("policy.v1.PodDisruptionBudgetStatus", "What the controller has seen.", {
   observedGeneration: f.int64(1, "Generation that the controller has acted on."),
   disruptedPods: f.map(2, e.time, "Pods whose eviction was granted and is not yet seen, with the time it was."),
-  disruptionsAllowed: f.int32(3, "How many pods may be evicted now.").default(0).printZero(),
-  currentHealthy: f.int32(4, "Number of healthy pods.").default(0).printZero(),
-  desiredHealthy: f.int32(5, "Least number of healthy pods.").default(0).printZero(),
-  expectedPods: f.int32(6, "Number of pods that are counted.").default(0).printZero(),
+  disruptionsAllowed: f.int32(3, "How many pods may be evicted now.").min(0).default(0).printZero(),
+  currentHealthy: f.int32(4, "Number of healthy pods.").min(0).default(0).printZero(),
+  desiredHealthy: f.int32(5, "Least number of healthy pods.").min(0).default(0).printZero(),
+  expectedPods: f.int32(6, "Number of pods that are counted.").min(0).default(0).printZero(),
   conditions: f.list(7, Condition, "Present state, aspect by aspect.").listMap("type").merge("type"),
 })
 export interface PodDisruptionBudgetStatus extends ObjectOf<typeof PodDisruptionBudgetStatus> {}
@@ -33,7 +34,7 @@ export const PodDisruptionBudget = defineResource({
     { name: "Max Unavailable", type: "string", doc: "How many pods may be missing.", value: (budget) => shown(budget.spec.maxUnavailable) },
     { name: "Allowed Disruptions", type: "integer", doc: "How many pods may be evicted now.", value: (budget) => budget.status.disruptionsAllowed },
   ],
-  subresources: { status: true },
+  subresources: { status: { validateUpdate: ({ status }) => conditionFaults("status.conditions", status.conditions) } },
   validate({ spec }) {
     const { minAvailable, maxUnavailable, selector } = spec
     const causes: Cause[] = []

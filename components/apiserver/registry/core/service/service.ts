@@ -1,53 +1,45 @@
 /**
- * Cluster IPs and node ports. They are held in memory only: what is taken is what stored Services say, read at the start and followed by events, so nothing can
- * leak or drift. In between stands a reservation, from the choice of a number to the commit of its Service.
- * Source: pkg/registry/core/service/storage/alloc.go.
+ * What a Service is given when it is written: families, cluster IPs, node ports. Node ports are held in memory only: what is taken is what stored Services say,
+ * read at the start and followed by events, so nothing can leak or drift. In between stands a reservation, from the choice of a number to the commit of its
+ * Service. Source: pkg/registry/core/service/storage/alloc.go.
  */
 import { Service, type ServiceSpec } from "../../../../../pkg/api/core/v1/service.ts"
-import { invalid, type Cause } from "../../../../../pkg/apimachinery/errors.ts"
+import { ApiError, invalid, type Cause } from "../../../../../pkg/apimachinery/errors.ts"
 import { at, invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
+import type { Clock } from "../../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../../pkg/clock/random.ts"
 import type { Storage } from "../../../../../pkg/storage/storage.ts"
 import { storageKey, storagePrefix } from "../../../cacher/view.ts"
 import type { KindHooks, Reservation } from "../../context.ts"
 import { Allotment } from "./allotment.ts"
-import { ipNumber, ipText, type IpRange } from "./ip-range.ts"
+import { withFamilies } from "./families.ts"
+import { addressesOf, addressWrites } from "./ip-address.ts"
+import { ServiceAddresses } from "./service-addresses.ts"
 
-export interface ServiceRanges {
-  readonly ips: IpRange
+export interface ServiceHookOptions {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly random: Random
   readonly nodePorts: { readonly first: number; readonly last: number }
 }
 
 const RESOURCE = Service as unknown as Resource
 const keyOfService = ({ metadata }: KubeObject): string => storageKey(RESOURCE, metadata)
+const portsOf = ({ spec }: Service): readonly number[] => [...(spec.ports ?? []).flatMap(({ nodePort }) => nodePort || []), ...(spec.healthCheckNodePort ? [spec.healthCheckNodePort] : [])]
 
-export function serviceHooks(storage: Storage, { ips, nodePorts }: ServiceRanges, random: Random): KindHooks {
-  const addresses = new Allotment({ first: ips.base + 1, last: ips.base + ips.size - 2, band: Math.min(Math.max(16, Math.floor(ips.size / 16)), 256), random })
+export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookOptions): KindHooks {
+  const addresses = new ServiceAddresses(storage, random)
   const portCount = nodePorts.last - nodePorts.first + 1
   const ports = new Allotment({ ...nodePorts, band: portCount < 32 ? 0 : Math.min(Math.max(16, Math.floor(portCount / 32)), 128), random })
 
-  const held = ({ spec }: Service) => ({
-    ips: (spec.clusterIPs ?? []).flatMap((ip) => ipNumber(ip) ?? []),
-    ports: [...(spec.ports ?? []).flatMap(({ nodePort }) => nodePort || []), ...(spec.healthCheckNodePort ? [spec.healthCheckNodePort] : [])],
-  })
-  const drop = (service: Service, key: string) => {
-    const { ips, ports: nodePorts } = held(service)
-    for (const ip of ips) addresses.release(ip, key)
-    for (const port of nodePorts) ports.release(port, key)
-  }
-  const restore = (service: Service, key: string) => {
-    const { ips, ports: nodePorts } = held(service)
-    for (const ip of ips) addresses.restore(ip, key)
-    for (const port of nodePorts) ports.restore(port, key)
-  }
   const prefix = storagePrefix(RESOURCE, undefined)
-  for (const { key, object } of storage.list(prefix)) restore(object as Service, key)
+  for (const { key, object } of storage.list(prefix)) for (const port of portsOf(object as Service)) ports.restore(port, key)
   storage.subscribe((events) => {
     for (const { key, type, stored, previous } of events) {
       if (!key.startsWith(prefix)) continue
-      if (previous !== undefined) drop(previous.object as Service, key)
-      if (type !== "delete") restore(stored.object as Service, key)
+      if (previous !== undefined) for (const port of portsOf(previous.object as Service)) ports.release(port, key)
+      if (type !== "delete") for (const port of portsOf(stored.object as Service)) ports.restore(port, key)
     }
   })
 
@@ -55,51 +47,46 @@ export function serviceHooks(storage: Storage, { ips, nodePorts }: ServiceRanges
     returnsDeleted: true,
     allocateForCreate: (object) => allocate(object as Service, undefined),
     allocateForUpdate: (object, old) => allocate(object as Service, old as Service),
+    alongside: (next, old) => addressWrites(storage, { clock, random }, next as Service | undefined, old as Service | undefined),
   }
 
   function allocate(service: Service, old: Service | undefined): Reservation {
     const key = keyOfService(service)
+    const name = service.metadata.name ?? ""
+    /** What ends the reservations: addresses whatever comes of them, since the store has them then; ports when they are not wanted after all. */
+    const settled: (() => void)[] = []
     const undo: (() => void)[] = []
     const causes: Cause[] = []
     /** Node ports this Service asks for itself: two protocols may ask for the same. */
     const asked = new Set<number>()
-    const before = old === undefined ? undefined : held(old)
-    const spec = withNodePorts(withAddresses(withFamilies(service.spec)))
-    if (causes.length > 0) {
-      for (const step of undo) step()
-      throw invalid(RESOURCE, service.metadata.name ?? "", causes)
+    const before = old === undefined ? [] : portsOf(old)
+    const settle = (written: boolean) => {
+      for (const step of settled) step()
+      if (!written) for (const step of undo) step()
     }
-    return {
-      object: spec === service.spec ? service : ({ ...service, spec } as Service),
-      settle: (written) => {
-        if (!written) for (const step of undo) step()
-      },
+    try {
+      const families = withFamilies(service.spec, old?.spec)
+      if (!("type" in families)) throw invalid(RESOURCE, name, families)
+      const spec = withNodePorts(withAddress(families))
+      if (causes.length > 0) throw invalid(RESOURCE, name, causes)
+      return { object: spec === service.spec ? service : ({ ...service, spec } as Service), settle }
+    } catch (err) {
+      settle(false)
+      throw err
     }
 
-    function withAddresses(spec: ServiceSpec): ServiceSpec {
+    function withAddress(spec: ServiceSpec): ServiceSpec {
       if (spec.type === "ExternalName") return spec.clusterIP === undefined && spec.clusterIPs === undefined ? spec : without(spec, "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
-      if (spec.clusterIP === "None" || spec.clusterIPs?.[0] === "None") return { ...spec, clusterIP: "None", clusterIPs: ["None"] }
-      const wish = spec.clusterIP || spec.clusterIPs?.[0]
-      if (wish === undefined || wish === "") {
-        const drawn = addresses.draw(key)
-        if (drawn === undefined) {
-          causes.push({ reason: "InternalError", field: "spec.clusterIPs", message: `Internal error: failed to allocate a serviceIP: range is full` })
-          return spec
-        }
-        undo.push(() => addresses.release(drawn, key))
-        return { ...spec, clusterIP: ipText(drawn), clusterIPs: [ipText(drawn)] }
-      }
-      const number = ipNumber(wish)
-      const kept = number !== undefined && before?.ips.includes(number) === true
-      if (!kept) {
-        const refusal = number === undefined ? "out of range" : addresses.take(number, key)
-        if (refusal === undefined) undo.push(() => addresses.release(number!, key))
-        else {
-          const why = refusal === "taken" ? "provided IP is already allocated" : `the provided IP (${wish}) is not in the valid range. The range of valid IPs is ${ips.cidr}`
-          causes.push(invalidValue("spec.clusterIPs", [wish], `failed to allocate IP ${wish}: ${why}`))
-        }
-      }
-      return { ...spec, clusterIP: wish, clusterIPs: spec.clusterIPs ?? [wish] }
+      if (spec.clusterIP === "None") return { ...spec, clusterIPs: ["None"] }
+      // An address is for life: validation refuses another one.
+      if (addressesOf(old).length > 0) return spec
+      const wish = spec.clusterIP || undefined
+      const ip = wish ?? addresses.draw()
+      if (ip === undefined) throw new ApiError("InternalError", `Internal error occurred: failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`)
+      const refusal = wish === undefined ? undefined : addresses.take(wish)
+      if (refusal !== undefined) throw invalid(RESOURCE, name, [invalidValue("spec.clusterIPs", [ip], `failed to allocate IP ${ip}: ${refusal}`)])
+      settled.push(() => addresses.release(ip))
+      return { ...spec, clusterIP: ip, clusterIPs: [ip] }
     }
 
     function withNodePorts(spec: ServiceSpec): ServiceSpec {
@@ -111,7 +98,7 @@ export function serviceHooks(storage: Storage, { ips, nodePorts }: ServiceRanges
         if (port.nodePort) {
           if (spec.type !== "NodePort" && spec.type !== "LoadBalancer") {
             // A Service that is no longer exposed gives back the ports it had; others were not its to ask for.
-            return before?.ports.includes(port.nodePort) === true ? without(port, "nodePort") : port
+            return before.includes(port.nodePort) ? without(port, "nodePort") : port
           }
           takePort(port.nodePort, at("spec.ports", i, "nodePort"))
           byPort.set(port.port, port.nodePort)
@@ -136,7 +123,7 @@ export function serviceHooks(storage: Storage, { ips, nodePorts }: ServiceRanges
     }
 
     function takePort(port: number, field: string): number {
-      if (before?.ports.includes(port) === true || asked.has(port)) return port
+      if (before.includes(port) === true || asked.has(port)) return port
       const refusal = ports.take(port, key)
       if (refusal === undefined) {
         asked.add(port)
@@ -145,14 +132,6 @@ export function serviceHooks(storage: Storage, { ips, nodePorts }: ServiceRanges
       return port
     }
   }
-}
-
-/** One family is served, IPv4. A headless Service without selector takes whatever endpoints it is given. */
-function withFamilies(spec: ServiceSpec): ServiceSpec {
-  if (spec.type === "ExternalName") return spec
-  const anyFamily = spec.clusterIP === "None" && Object.keys(spec.selector ?? {}).length === 0
-  const families = (spec.ipFamilies ?? []).length > 0 ? spec.ipFamilies : anyFamily ? ["IPv4", "IPv6"] : ["IPv4"]
-  return { ...spec, ipFamilies: families, ipFamilyPolicy: spec.ipFamilyPolicy ?? (anyFamily ? "RequireDualStack" : "SingleStack") } as ServiceSpec
 }
 
 function without<T extends object, K extends keyof T>(value: T, ...keys: readonly K[]): T {
