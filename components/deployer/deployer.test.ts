@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
+import { builtinScheme } from "../../pkg/api/scheme.ts"
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { createLogger } from "../../pkg/log/log.ts"
-import { startControlPlane, type ControlPlane } from "../../pkg/testing/control-plane.ts"
+import { startCluster, type Cluster } from "../../pkg/testing/cluster.ts"
 import { createDeployer, MANIFEST_ANNOTATION } from "./deployer.ts"
 import { parseManifest } from "./documents.ts"
 import type { ManifestFolder } from "./folder.ts"
@@ -34,22 +35,25 @@ function memoryFolder(files: Record<string, string> = {}) {
   }
 }
 
+const scheme = builtinScheme()
+
 const configMap = (name: string, value = "1", namespace = "default") => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: ${namespace}}\ndata: {value: "${value}"}\n`
 
-async function start(plane: ControlPlane, folder: ManifestFolder, embedded: Record<string, string> = {}) {
+async function start(cluster: Cluster, folder: ManifestFolder, embedded: Record<string, string> = {}) {
   const lines: string[] = []
-  const log = createLogger({ clock: plane.clock, format: "text", level: "debug", write: (line) => void lines.push(line) })
-  const deployer = createDeployer({ ...plane.contextFor("system:k3ts-deployer", ["system:masters"]), log }, {
-    folder, embedded: new Map(Object.entries(embedded)), resourceOf: (apiVersion, kind) => plane.apiServer.scheme.of(apiVersion, kind),
+  const context = cluster.contextFor("system:k3ts-deployer", ["system:masters"])
+  const log = createLogger({ clock: context.clock, format: "text", level: "debug", write: (line) => void lines.push(line) })
+  const deployer = createDeployer({ ...context, log }, {
+    folder, embedded: new Map(Object.entries(embedded)), resourceOf: (apiVersion, kind) => scheme.of(apiVersion, kind),
   })
-  await deployer.start(plane.signal)
-  await plane.clock.settle()
+  await deployer.start(new AbortController().signal)
+  await cluster.settle()
   return { deployer, lines }
 }
 
-const value = async (plane: ControlPlane, name: string, namespace = "default"): Promise<string | undefined> => {
+const value = async (cluster: Cluster, name: string, namespace = "default"): Promise<string | undefined> => {
   try {
-    return (await plane.client.get(ConfigMap, { name, namespace })).data?.value
+    return (await cluster.client.get(ConfigMap, { name, namespace })).data?.value
   } catch (err) {
     if (isNotFound(err)) return undefined
     throw err
@@ -61,15 +65,15 @@ const A_MOMENT = 500
 describe("the deployer", () => {
   test("applies manifests at start and marks what it made", async () => {
     // given a file and an embedded manifest
-    await using plane = await startControlPlane()
+    await using cluster = await startCluster()
     const { folder } = memoryFolder({ "app.yaml": `${configMap("a")}---\n${configMap("b")}`, "notes.txt": "not a manifest" })
 
     // when it starts
-    const { deployer } = await start(plane, folder, { "own.yaml": configMap("own") })
+    const { deployer } = await start(cluster, folder, { "own.yaml": configMap("own") })
 
     // then everything is there, and says where it comes from
-    expect([await value(plane, "a"), await value(plane, "b"), await value(plane, "own")]).toEqual(["1", "1", "1"])
-    const made = await plane.client.get(ConfigMap, { name: "a", namespace: "default" })
+    expect([await value(cluster, "a"), await value(cluster, "b"), await value(cluster, "own")]).toEqual(["1", "1", "1"])
+    const made = await cluster.client.get(ConfigMap, { name: "a", namespace: "default" })
     expect(made.metadata.annotations?.[MANIFEST_ANNOTATION]).toBe("app.yaml")
     expect(made.metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`)).toEqual(["k3ts-deployer Apply"])
     await deployer.stop()
@@ -77,113 +81,113 @@ describe("the deployer", () => {
 
   test("follows a file that changes and removes what is no longer in it", async () => {
     // given a file with two objects
-    await using plane = await startControlPlane()
+    await using cluster = await startCluster()
     const files = memoryFolder({ "app.yaml": `${configMap("a")}---\n${configMap("b")}` })
-    const { deployer } = await start(plane, files.folder)
+    const { deployer } = await start(cluster, files.folder)
 
     // when one of them changes and the other goes
     files.write("app.yaml", configMap("a", "2"))
-    await plane.clock.advance(A_MOMENT)
+    await cluster.advance(A_MOMENT)
 
     // then the cluster does too
-    expect([await value(plane, "a"), await value(plane, "b")]).toEqual(["2", undefined])
+    expect([await value(cluster, "a"), await value(cluster, "b")]).toEqual(["2", undefined])
 
     // and when the file goes
     files.remove("app.yaml")
-    await plane.clock.advance(A_MOMENT)
+    await cluster.advance(A_MOMENT)
 
     // then nothing of it is left, not even the inventory
-    expect(await value(plane, "a")).toBeUndefined()
-    expect((await plane.client.list(ConfigMap, { labelSelector: "k3ts.io/manifest-inventory" })).items).toEqual([])
+    expect(await value(cluster, "a")).toBeUndefined()
+    expect((await cluster.client.list(ConfigMap, { labelSelector: "k3ts.io/manifest-inventory" })).items).toEqual([])
     await deployer.stop()
   })
 
   test("removes at start what a file had made that went while it did not run", async () => {
     // given a deployer that ran and stopped
-    await using plane = await startControlPlane()
-    const first = await start(plane, memoryFolder({ "a.yaml": configMap("a"), "b.yaml": configMap("b") }).folder)
+    await using cluster = await startCluster()
+    const first = await start(cluster, memoryFolder({ "a.yaml": configMap("a"), "b.yaml": configMap("b") }).folder)
     await first.deployer.stop()
 
     // when it starts without one of the files
-    const second = await start(plane, memoryFolder({ "a.yaml": configMap("a") }).folder)
+    const second = await start(cluster, memoryFolder({ "a.yaml": configMap("a") }).folder)
 
     // then what that file had made is gone
-    expect([await value(plane, "a"), await value(plane, "b")]).toEqual(["1", undefined])
+    expect([await value(cluster, "a"), await value(cluster, "b")]).toEqual(["1", undefined])
     await second.deployer.stop()
   })
 
   test("leaves an object alone that another file has taken over, or that somebody else made", async () => {
     // given an object of one file
-    await using plane = await startControlPlane()
+    await using cluster = await startCluster()
     const files = memoryFolder({ "old.yaml": configMap("moved") })
-    const { deployer } = await start(plane, files.folder)
+    const { deployer } = await start(cluster, files.folder)
 
     // when it moves to another file
     files.write("new.yaml", configMap("moved", "2"))
     files.remove("old.yaml")
-    await plane.clock.advance(A_MOMENT)
+    await cluster.advance(A_MOMENT)
 
     // then it is there
-    expect(await value(plane, "moved")).toBe("2")
+    expect(await value(cluster, "moved")).toBe("2")
     await deployer.stop()
   })
 
   test("passes over a file with .skip beside it and keeps what it made", async () => {
     // given a file that was applied
-    await using plane = await startControlPlane()
+    await using cluster = await startCluster()
     const files = memoryFolder({ "app.yaml": configMap("a") })
-    const { deployer } = await start(plane, files.folder)
+    const { deployer } = await start(cluster, files.folder)
 
     // when it is to be skipped, and changes
     files.write("app.yaml.skip", "")
     files.write("app.yaml", configMap("a", "2"))
-    await plane.clock.advance(A_MOMENT)
+    await cluster.advance(A_MOMENT)
 
     // then the old object stays
-    expect(await value(plane, "a")).toBe("1")
+    expect(await value(cluster, "a")).toBe("1")
 
     // and when it is no longer
     files.remove("app.yaml.skip")
-    await plane.clock.advance(A_MOMENT)
+    await cluster.advance(A_MOMENT)
 
     // then the change comes through
-    expect(await value(plane, "a")).toBe("2")
+    expect(await value(cluster, "a")).toBe("2")
     await deployer.stop()
   })
 
   test("names file and document of what it cannot apply, applies the rest, and tries again", async () => {
     // given a file whose second object needs a namespace that is not there
-    await using plane = await startControlPlane()
+    await using cluster = await startCluster()
     const { folder } = memoryFolder({ "app.yaml": `${configMap("a")}---\n${configMap("b", "1", "later")}` })
-    const { deployer, lines } = await start(plane, folder)
+    const { deployer, lines } = await start(cluster, folder)
 
     // then the first is there, and the second is told of
-    expect(await value(plane, "a")).toBe("1")
+    expect(await value(cluster, "a")).toBe("1")
     expect(lines.filter((line) => line.includes("ERROR"))[0]).toContain('file=app.yaml fault="document 2, ConfigMap later/b: namespaces \\"later\\" not found"')
     expect(deployer.problem?.()).toContain("app.yaml: document 2")
 
     // when the namespace comes
-    await plane.client.create(Namespace, { metadata: { name: "later" } })
-    await plane.clock.advance(5000)
+    await cluster.client.create(Namespace, { metadata: { name: "later" } })
+    await cluster.advance(5000)
 
     // then it is applied
-    expect(await value(plane, "b", "later")).toBe("1")
+    expect(await value(cluster, "b", "later")).toBe("1")
     expect(deployer.problem?.()).toBeUndefined()
     await deployer.stop()
   })
 
   test("changes nothing for a file that is broken", async () => {
     // given a file that was applied
-    await using plane = await startControlPlane()
+    await using cluster = await startCluster()
     const files = memoryFolder({ "app.yaml": configMap("a") })
-    const { deployer, lines } = await start(plane, files.folder)
+    const { deployer, lines } = await start(cluster, files.folder)
 
     // when it is overwritten by what is no manifest
     files.write("app.yaml", "apiVersion: v1\nkind: [")
-    await plane.clock.advance(A_MOMENT)
+    await cluster.advance(A_MOMENT)
 
     // then what it made stays, and the log says why
-    expect(await value(plane, "a")).toBe("1")
+    expect(await value(cluster, "a")).toBe("1")
     expect(lines.at(-1)).toContain('Cannot read manifest component=deployer file=app.yaml fault="document 1 is not YAML')
     await deployer.stop()
   })

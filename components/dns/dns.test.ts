@@ -6,7 +6,7 @@ import { Service } from "../../pkg/api/core/v1/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { InputOfResource } from "../../pkg/apimachinery/resource.ts"
 import type { Component } from "../../pkg/component/component.ts"
-import { startControlPlane, type ControlPlane } from "../../pkg/testing/control-plane.ts"
+import { startCluster, type Cluster } from "../../pkg/testing/cluster.ts"
 import { reverseAddress } from "./answer.ts"
 import { createDns } from "./dns.ts"
 
@@ -50,14 +50,14 @@ function overTcp(port: number, packet: Packet): Promise<Packet> {
 const shown = (answers: readonly Answer[] | undefined): string[] => (answers ?? []).map((answer) => ("data" in answer ? `${answer.type} ${answer.name} ${typeof answer.data === "string" ? answer.data : JSON.stringify(answer.data)}` : answer.type)).sort()
 
 describe("cluster DNS", () => {
-  let plane: ControlPlane
+  let cluster: Cluster
   let dns: Component
   let port = 0
   const ask = async (name: string, type: RecordType) => overUdp(port, query(name, type))
 
   beforeAll(async () => {
-    plane = await startControlPlane({ scheduler: false, controllers: false })
-    const { client } = plane
+    cluster = await startCluster({ components: { scheduler: false, controllers: false } })
+    const { client } = cluster
     const named = (name: string, spec: object) => client.create(Service, { metadata: { name, namespace: "default" }, spec })
     await named("web", { clusterIP: "10.43.0.80", ports: [{ name: "http", port: 80 }] })
     await named("db", { clusterIP: "None", ports: [{ name: "sql", port: 5432 }] })
@@ -69,12 +69,12 @@ describe("cluster DNS", () => {
     await slice("db", [{ addresses: ["10.42.0.5"], hostname: "db-0" }, { addresses: ["10.42.0.6"] }, { addresses: ["10.42.0.7"], conditions: { ready: false } }], 5432, "sql")
     await slice("crowd", Array.from({ length: 60 }, (_, i) => ({ addresses: [`10.42.9.${i + 1}`] })), 1, "")
     port = await freePort()
-    dns = createDns(plane.contextFor("system:dns", ["system:masters"]), { address: ADDRESS, port, domain: "cluster.local", upstreams: [], holdAddress: false })
+    dns = createDns(cluster.contextFor("system:dns", ["system:masters"]), { address: ADDRESS, port, domain: "cluster.local", upstreams: [], holdAddress: false })
     await dns.start(new AbortController().signal)
   })
   afterAll(async () => {
     await dns.stop()
-    await plane[Symbol.asyncDispose]()
+    await cluster.stop()
   })
 
   const table: readonly [name: string, type: RecordType, answers: readonly string[]][] = [

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../pkg/api/core/v1/service.ts"
-import { startControlPlane } from "../../pkg/testing/control-plane.ts"
+import { startCluster } from "../../pkg/testing/cluster.ts"
 import { cleanUp, hostIn, type Host } from "./iptables.ts"
 import { createKubeProxy } from "./proxier.ts"
 
@@ -13,8 +13,8 @@ if (!able) console.warn("SKIPPED: kube-proxy in a network namespace needs root, 
 describe("kube-proxy", () => {
   test("goes on after a change that came while rules were being written", async () => {
     // given a proxy on a machine that only remembers what it is told
-    await using plane = await startControlPlane({ scheduler: false, controllers: false })
-    const { client, clock } = plane
+    await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })
+    const { client } = cluster
     await client.create(Service, { metadata: { name: "web", namespace: "default" }, spec: { clusterIP: "10.43.7.7", ports: [{ port: 80 }] } })
     let slice = await client.create(EndpointSlice, { metadata: { name: "web-1", namespace: "default", labels: { "kubernetes.io/service-name": "web" } }, addressType: "IPv4", endpoints: [{ addresses: ["10.42.0.5"] }], ports: [{ port: 8080 }] })
     const point = async (address: string) => {
@@ -35,17 +35,17 @@ describe("kube-proxy", () => {
         await act?.()
       },
     }
-    const context = plane.contextFor("system:kube-proxy", ["system:masters"])
+    const context = cluster.contextFor("system:kube-proxy", ["system:masters"])
     const proxy = createKubeProxy(context, { nodeName: "node-0", clusterCidr: "10.42.0.0/16", host })
     await proxy.start(new AbortController().signal)
     // when an endpoint changes while the change before it is being written
     meanwhile = () => point("10.42.0.7")
     await point("10.42.0.6")
-    await clock.settle()
+    await cluster.settle()
     expect(fed.at(-1)).toContain("10.42.0.7:8080")
     // then later changes are written too
     await point("10.42.0.8")
-    await clock.settle()
+    await cluster.settle()
     expect(fed.at(-1)).toContain("10.42.0.8:8080")
     await proxy.stop()
   })
@@ -59,14 +59,14 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
   test("writes rules for a Service, follows its endpoints, and leaves nothing behind when cleaned up", async () => {
     // given a Service with an endpoint, and a rule of somebody else
     await host.run("iptables", ["-A", "INPUT", "-p", "icmp", "-j", "ACCEPT"])
-    await using plane = await startControlPlane({ scheduler: false, controllers: false })
-    const { client, clock } = plane
+    await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })
+    const { client } = cluster
     await client.create(Service, { metadata: { name: "web", namespace: "default" }, spec: { clusterIP: "10.43.7.7", type: "NodePort", ports: [{ port: 80, nodePort: 30_777 }] } })
     const slice = await client.create(EndpointSlice, {
       metadata: { name: "web-1", namespace: "default", labels: { "kubernetes.io/service-name": "web" } },
       addressType: "IPv4", endpoints: [{ addresses: ["10.42.0.5"] }], ports: [{ port: 8080 }],
     })
-    const proxy = createKubeProxy(plane.contextFor("system:kube-proxy", ["system:masters"]), { nodeName: "node-0", clusterCidr: "10.42.0.0/16", host })
+    const proxy = createKubeProxy(cluster.contextFor("system:kube-proxy", ["system:masters"]), { nodeName: "node-0", clusterCidr: "10.42.0.0/16", host })
 
     // when it starts
     await proxy.start(new AbortController().signal)
@@ -80,7 +80,7 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
 
     // when the endpoint changes
     await client.update(EndpointSlice, { ...slice, endpoints: [{ addresses: ["10.42.0.6"] }] })
-    await clock.settle()
+    await cluster.settle()
     await proxy.stop()
 
     // then the rules follow

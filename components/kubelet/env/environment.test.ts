@@ -6,7 +6,7 @@ import { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { Service } from "../../../pkg/api/core/v1/service.ts"
 import type { InputOfResource } from "../../../pkg/apimachinery/resource.ts"
-import { startControlPlane, type ControlPlane } from "../../../pkg/testing/control-plane.ts"
+import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
 import type { KubeletConfig, KubeletContext } from "../context.ts"
 import type { Environment } from "../environment.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
@@ -16,30 +16,30 @@ const namespace = "default"
 type Container = NonNullable<InputOfResource<typeof Pod>["spec"]>["containers"][number]
 
 describe("the environment of a container", () => {
-  let plane: ControlPlane
+  let cluster: Cluster
   let environment: Environment
   const envFile = "FROM_FILE=yes # a comment\n"
 
   beforeEach(async () => {
-    plane = await startControlPlane({ controllers: false, scheduler: false })
+    cluster = await startCluster({ components: { scheduler: false, controllers: false } })
     const runtime = {
       machine: { cpus: 4, memoryBytes: 8 * 2 ** 30, hugepages: {}, space: async () => ({ capacityBytes: 100 }) },
       volumes: { readInside: async (volume: string, path: string) => (volume === "/v" && path === "env" ? envFile : undefined) },
     }
     // Only these parts are asked by the environment.
-    const context = { ...plane.contextFor("system:node:node-0", ["system:nodes"]), config: { nodeName: "node-0", root: "/" } as KubeletConfig, runtime: runtime as unknown as ContainerRuntime } as KubeletContext
+    const context = { ...cluster.contextFor("system:node:node-0", ["system:nodes"]), config: { nodeName: "node-0", root: "/" } as KubeletConfig, runtime: runtime as unknown as ContainerRuntime } as KubeletContext
     environment = createEnvironment(context)
-    await plane.client.create(ServiceAccount, { metadata: { namespace, name: "default" } })
-    await plane.client.create(Node, { metadata: { name: "node-0" } })
-    await plane.client.create(ConfigMap, { metadata: { namespace, name: "cm" }, data: { a: "1", B: "2" }, binaryData: { raw: "AAE=" } })
-    await plane.client.create(Secret, { metadata: { namespace, name: "sec" }, data: { password: Buffer.from("pw").toString("base64") } })
-    await plane.client.create(Service, { metadata: { namespace, name: "web" }, spec: { clusterIP: "10.43.0.77", ports: [{ port: 80 }] } })
+    await cluster.client.create(ServiceAccount, { metadata: { namespace, name: "default" } })
+    await cluster.client.create(Node, { metadata: { name: "node-0" } })
+    await cluster.client.create(ConfigMap, { metadata: { namespace, name: "cm" }, data: { a: "1", B: "2" }, binaryData: { raw: "AAE=" } })
+    await cluster.client.create(Secret, { metadata: { namespace, name: "sec" }, data: { password: Buffer.from("pw").toString("base64") } })
+    await cluster.client.create(Service, { metadata: { namespace, name: "web" }, spec: { clusterIP: "10.43.0.77", ports: [{ port: 80 }] } })
   })
-  afterEach(() => plane[Symbol.asyncDispose]())
+  afterEach(() => cluster.stop())
 
   let names = 0
   const of = async (container: Partial<Container>, spec: object = {}) => {
-    const pod = await plane.client.create(Pod, {
+    const pod = await cluster.client.create(Pod, {
       metadata: { namespace, name: `p${names++}`, labels: { app: "x" } },
       spec: { nodeName: "node-0", automountServiceAccountToken: false, enableServiceLinks: false, volumes: [{ name: "v", emptyDir: {} }], ...spec, containers: [{ name: "main", image: "x", ...container }] },
     })

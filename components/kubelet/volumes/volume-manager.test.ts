@@ -11,7 +11,7 @@ import { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { silent, type Logger } from "../../../pkg/log/log.ts"
-import { startControlPlane, type ControlPlane } from "../../../pkg/testing/control-plane.ts"
+import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
 import type { KubeletContext } from "../context.ts"
 import { createEnvironment } from "../env/environment.ts"
 import { hostVolumes } from "../runtime/cri/volumes/host-volumes.ts"
@@ -23,7 +23,7 @@ const NAMESPACE = "default"
 const base64 = (text: string) => Buffer.from(text).toString("base64")
 
 describe("the volumes of pods", () => {
-  let plane: ControlPlane
+  let cluster: Cluster
   let root: string
   let context: KubeletContext
   let volumes: VolumeManager
@@ -32,7 +32,7 @@ describe("the volumes of pods", () => {
   const { signal } = new AbortController()
 
   beforeEach(async () => {
-    plane = await startControlPlane({ controllers: false, scheduler: false })
+    cluster = await startCluster({ components: { scheduler: false, controllers: false } })
     root = await mkdtemp(join(tmpdir(), "k3ts-pods-"))
     told = []
     // A folder stands for the tmpfs, so that no root is needed.
@@ -41,7 +41,7 @@ describe("the volumes of pods", () => {
     warned = []
     const log: Logger = { ...silent, warn: (message: string) => void warned.push(message), child: () => log }
     context = {
-      ...plane.contextFor("system:node:node-0", ["system:nodes"]), log,
+      ...cluster.contextFor("system:node:node-0", ["system:nodes"]), log,
       config: {
         nodeName: "node-0", nodeIps: ["192.0.2.1"], root, podLogs: join(root, "logs"), staticPods: "", clusterDns: [], clusterDomain: "cluster.local",
         resolvConf: "", maxPods: 110, cgroupDriver: "cgroupfs", labels: {}, taints: [], port: 10250,
@@ -51,32 +51,32 @@ describe("the volumes of pods", () => {
       events: { event: (_about: KubeObject, _type: string, reason: string, message: string) => void told.push(`${reason}: ${message}`), stop: async () => undefined },
     }
     volumes = createVolumeManager(context)
-    await plane.client.create(ServiceAccount, { metadata: { namespace: NAMESPACE, name: "default" } })
-    await plane.client.create(Node, { metadata: { name: "node-0" } })
+    await cluster.client.create(ServiceAccount, { metadata: { namespace: NAMESPACE, name: "default" } })
+    await cluster.client.create(Node, { metadata: { name: "node-0" } })
   })
   afterEach(async () => {
     volumes.stop()
-    await plane[Symbol.asyncDispose]()
+    await cluster.stop()
     await rm(root, { recursive: true, force: true })
   })
 
-  const createPod = (name: string, spec: object, metadata: object = {}) => plane.client.create(Pod, {
+  const createPod = (name: string, spec: object, metadata: object = {}) => cluster.client.create(Pod, {
     metadata: { namespace: NAMESPACE, name, ...metadata },
     spec: { nodeName: "node-0", serviceAccountName: "default", automountServiceAccountToken: false, containers: [{ name: "main", image: "x" }], ...spec },
   })
-  const configMap = (name: string, data: Record<string, string>, more: object = {}) => plane.client.create(ConfigMap, { metadata: { namespace: NAMESPACE, name }, data, ...more })
-  const setData = (name: string, data: Record<string, string>) => plane.client.patch(ConfigMap, { namespace: NAMESPACE, name }, { type: "json", body: [{ op: "replace", path: "/data", value: data }] })
+  const configMap = (name: string, data: Record<string, string>, more: object = {}) => cluster.client.create(ConfigMap, { metadata: { namespace: NAMESPACE, name }, data, ...more })
+  const setData = (name: string, data: Record<string, string>) => cluster.client.patch(ConfigMap, { namespace: NAMESPACE, name }, { type: "json", body: [{ op: "replace", path: "/data", value: data }] })
   const read = (mounted: MountedVolumes, volume: string, path: string) => readFile(join(mounted.get(volume)!.hostPath, path), "utf8")
   /** Lets all that follows from a change happen; files are written by threads, so a few turns more than the clock knows of. */
   const until = async (condition: () => Promise<boolean>) => {
-    while (!(await condition())) await plane.clock.settle()
+    while (!(await condition())) await cluster.settle()
   }
   const becomes = (mounted: MountedVolumes, volume: string, path: string, text: string) => until(async () => (await read(mounted, volume, path).catch(() => undefined)) === text)
 
   test("show a ConfigMap and a Secret, whole or by items, with their modes", async () => {
     // given
     await configMap("cm", { a: "1", b: "2" }, { binaryData: { raw: base64("\u0000\u0001") } })
-    await plane.client.create(Secret, { metadata: { namespace: NAMESPACE, name: "sec" }, data: { password: base64("pw") } })
+    await cluster.client.create(Secret, { metadata: { namespace: NAMESPACE, name: "sec" }, data: { password: base64("pw") } })
     const pod = await createPod("p", { volumes: [
       { name: "all", configMap: { name: "cm" } },
       { name: "some", configMap: { name: "cm", defaultMode: 0o400, items: [{ key: "a", path: "deep/a" }, { key: "b", path: "b", mode: 0o755 }] } },
@@ -107,7 +107,7 @@ describe("the volumes of pods", () => {
     // and when the pod is gone, nothing of it is left
     await volumes.unmount({ uid: pod.metadata.uid!, namespace: NAMESPACE, name: "p" })
     await setData("cm", { a: "later" })
-    await plane.clock.settle()
+    await cluster.settle()
     await expect(stat(mounted.get("v")!.hostPath)).rejects.toThrow("ENOENT")
     expect(await volumes.podsOnDisk()).toEqual([])
   })
@@ -122,7 +122,7 @@ describe("the volumes of pods", () => {
     expect(woken).toEqual([])
     // when it appears
     await configMap("cm", { a: "1" })
-    await plane.clock.settle()
+    await cluster.settle()
     // then
     expect(woken).toEqual([pod.metadata.uid!])
     expect(await read(await volumes.mount(pod, signal), "v", "a")).toBe("1")
@@ -168,7 +168,7 @@ describe("the volumes of pods", () => {
     const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
     const mounted = await volumes.mount(pod, signal)
     // when
-    await plane.client.delete(ConfigMap, { namespace: NAMESPACE, name: "cm" })
+    await cluster.client.delete(ConfigMap, { namespace: NAMESPACE, name: "cm" })
     await until(async () => told.length > 0)
     // then
     expect([await read(mounted, "v", "a"), warned]).toEqual(["1", []])
@@ -184,9 +184,9 @@ describe("the volumes of pods", () => {
     const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
     const mounted = await volumes.mount(pod, signal)
     // when it is replaced by another
-    await plane.client.delete(ConfigMap, { namespace: NAMESPACE, name: "cm" })
+    await cluster.client.delete(ConfigMap, { namespace: NAMESPACE, name: "cm" })
     await configMap("cm", { a: "2" })
-    await plane.clock.settle()
+    await cluster.settle()
     // then
     expect([await read(mounted, "v", "a"), told.length]).toEqual(["1", 0])
   })
@@ -199,7 +199,7 @@ describe("the volumes of pods", () => {
     const mounted = await volumes.mount(pod, signal)
     expect([await read(mounted, "v", "labels"), await read(mounted, "v", "cpu")]).toEqual(['a="1"', "4"])
     // when
-    await plane.client.patch(Pod, pod.metadata, { type: "merge", body: { metadata: { labels: { a: "2", b: "3" } } } })
+    await cluster.client.patch(Pod, pod.metadata, { type: "merge", body: { metadata: { labels: { a: "2", b: "3" } } } })
     // then
     await becomes(mounted, "v", "labels", 'a="2"\nb="3"')
   })
@@ -218,14 +218,14 @@ describe("the volumes of pods", () => {
     const claims = JSON.parse(Buffer.from(first.split(".")[1]!, "base64url").toString()) as { "kubernetes.io": { pod: { uid: string } }; exp: number; iat: number }
     expect([claims["kubernetes.io"].pod.uid, claims.exp - claims.iat]).toEqual([pod.metadata.uid!, 3600])
     // when most of its life is over, then it is still the same
-    await plane.clock.advance(2860 * 1000)
+    await cluster.advance(2860 * 1000)
     expect(await read(mounted, "v", "token")).toBe(first)
     // when four fifths are, then it is another
-    await plane.clock.advance(25 * 1000)
+    await cluster.advance(25 * 1000)
     await until(async () => (await read(mounted, "v", "token")) !== first)
     // and so on
     const second = await read(mounted, "v", "token")
-    await plane.clock.advance(2885 * 1000)
+    await cluster.advance(2885 * 1000)
     await until(async () => (await read(mounted, "v", "token")) !== second)
   })
 
@@ -243,15 +243,15 @@ describe("the volumes of pods", () => {
   test("behind a bound claim are the folder of its volume", async () => {
     // given a claim and its volume
     const folder = join(root, "store")
-    const volume = await plane.client.create(PersistentVolume, { metadata: { name: "pv" }, spec: {
+    const volume = await cluster.client.create(PersistentVolume, { metadata: { name: "pv" }, spec: {
       capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], storageClassName: "manual", hostPath: { path: folder, type: "DirectoryOrCreate" },
     } })
-    const claim = await plane.client.create(PersistentVolumeClaim, { metadata: { namespace: NAMESPACE, name: "claim" }, spec: { accessModes: ["ReadWriteOnce"], storageClassName: "manual", volumeName: "pv", resources: { requests: { storage: "1Gi" } } } })
+    const claim = await cluster.client.create(PersistentVolumeClaim, { metadata: { namespace: NAMESPACE, name: "claim" }, spec: { accessModes: ["ReadWriteOnce"], storageClassName: "manual", volumeName: "pv", resources: { requests: { storage: "1Gi" } } } })
     const pod = await createPod("p", { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "claim", readOnly: true } }] })
     await expect(volumes.mount(pod, signal)).rejects.toThrow("error processing PVC default/claim: PVC is not bound")
     // when it is bound
-    await plane.client.patch(PersistentVolume, volume.metadata, { type: "merge", body: { spec: { claimRef: { kind: "PersistentVolumeClaim", namespace: NAMESPACE, name: "claim", uid: claim.metadata.uid } } } })
-    await plane.client.patch(PersistentVolumeClaim, claim.metadata, { type: "merge", body: { status: { phase: "Bound" } } }, { subresource: "status" })
+    await cluster.client.patch(PersistentVolume, volume.metadata, { type: "merge", body: { spec: { claimRef: { kind: "PersistentVolumeClaim", namespace: NAMESPACE, name: "claim", uid: claim.metadata.uid } } } })
+    await cluster.client.patch(PersistentVolumeClaim, claim.metadata, { type: "merge", body: { status: { phase: "Bound" } } }, { subresource: "status" })
     // then
     expect((await volumes.mount(pod, signal)).get("v")).toEqual({ name: "v", hostPath: folder, readOnly: true })
     expect((await stat(folder)).isDirectory()).toBe(true)
@@ -281,7 +281,7 @@ describe("the volumes of pods", () => {
     const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
     const mounted = await volumes.mount(pod, signal)
     volumes.stop()
-    await plane.client.delete(ConfigMap, { namespace: NAMESPACE, name: "cm" })
+    await cluster.client.delete(ConfigMap, { namespace: NAMESPACE, name: "cm" })
     volumes = createVolumeManager(context)
     await expect(volumes.mount(pod, signal)).rejects.toThrow('configmap "cm" not found')
     expect(await read(mounted, "v", "a")).toBe("1")
@@ -296,13 +296,13 @@ describe("the volumes of pods", () => {
     const mounted = await volumes.mount(pod, signal)
     const first = await read(mounted, "v", "token")
     // when its service account is gone until it has ended
-    await plane.client.delete(ServiceAccount, { namespace: NAMESPACE, name: "default" })
-    await plane.clock.advance(700_000)
+    await cluster.client.delete(ServiceAccount, { namespace: NAMESPACE, name: "default" })
+    await cluster.advance(700_000)
     await until(async () => told.length > 0)
     expect(told[0]).toContain("failed to fetch token")
-    await plane.client.create(ServiceAccount, { metadata: { namespace: NAMESPACE, name: "default" } })
+    await cluster.client.create(ServiceAccount, { metadata: { namespace: NAMESPACE, name: "default" } })
     // then it is had soon after
-    await plane.clock.advance(11_000)
+    await cluster.advance(11_000)
     await until(async () => (await read(mounted, "v", "token")) !== first)
   })
 
@@ -317,7 +317,7 @@ describe("the volumes of pods", () => {
     await expect(environment.of(request)).rejects.toThrow('configmap "cm" not found')
     // when
     await configMap("cm", { a: "1" })
-    await plane.clock.settle()
+    await cluster.settle()
     // then
     expect(woken).toEqual([pod.metadata.uid!])
     expect((await environment.of(request)).find(({ key }) => key === "A")?.value).toBe("1")
