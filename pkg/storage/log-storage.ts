@@ -38,6 +38,11 @@ export abstract class LogStorage implements Storage {
   protected readonly live = new SortedKeys<Stored>()
   /** The newest events, oldest first, without gaps up to `revision`. */
   protected recent: StorageEvent[] = []
+  /**
+   * For how many turns of the event loop a commit may be put off while each of them brings another write: where a commit costs as much as many writes, they
+   * had better share it. A write that comes alone never waits.
+   */
+  protected readonly turnsToGather: number = 0
   #revision = 0
   #compacted = 0
   #next = 1
@@ -125,7 +130,7 @@ export abstract class LogStorage implements Storage {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new StorageError("locked", "Cannot write: the store has been closed")
       const staged = this.#stage(writes)
-      if (this.#batch.push({ writes: staged, resolve, reject }) === 1) this.clock.afterTurn(() => this.#flush())
+      if (this.#batch.push({ writes: staged, resolve, reject }) === 1) this.#flushAfter(this.turnsToGather)
     })
   }
 
@@ -160,6 +165,14 @@ export abstract class LogStorage implements Storage {
     const next: KubeObject = object ?? current!.object
     const numbered = { ...next, metadata: { ...next.metadata, resourceVersion: String(revision) } }
     return new StoredObject(key, revision, current?.created ?? revision, { object: numbered }, this.frozen)
+  }
+
+  #flushAfter(turns: number): void {
+    const before = this.#batch.length
+    this.clock.afterTurn(() => {
+      if (turns > 0 && this.#batch.length > before) this.#flushAfter(turns - 1)
+      else this.#flush()
+    })
   }
 
   #flush(): void {

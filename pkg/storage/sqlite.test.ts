@@ -20,6 +20,41 @@ const put = (key: string, value: KubeObject | null, expected?: number, highChurn
 const errorOf = async (promise: Promise<unknown>): Promise<StorageError> => promise.then(() => { throw new Error("it was expected to fail") }, (err: StorageError) => err)
 
 describe("a store in a file", () => {
+  test("commits together what comes in over a few turns, and what comes alone at once", async () => {
+    // given a clock whose turns are ended by hand
+    const ended: (() => void)[] = []
+    const endTurn = () => ended.splice(0).forEach((run) => run())
+    const store = new SqliteStorage({ clock: { ...realClock, afterTurn: (run) => void ended.push(run) }, frozen: true, file: newFile() })
+    const commits: string[][] = []
+    store.subscribe((events) => commits.push(events.map(({ key }) => key)))
+
+    // when writes come in in two turns, and then none
+    const writes = ["/a/1", "/a/2"].map((key) => store.write(put(key, object("x"), 0)))
+    endTurn()
+    writes.push(store.write(put("/a/3", object("x"), 0)))
+    endTurn()
+    expect(commits).toEqual([])
+    endTurn()
+    // and one comes alone
+    writes.push(store.write(put("/a/4", object("x"), 0)))
+    endTurn()
+
+    // then
+    expect(commits).toEqual([["/a/1", "/a/2", "/a/3"], ["/a/4"]])
+    await Promise.all(writes)
+
+    // when every turn brings more
+    for (let i = 0; i < 6; i++) {
+      writes.push(store.write(put(`/b/${i}`, object("x"), 0)), store.write(put(`/c/${i}`, object("x"), 0)))
+      endTurn()
+    }
+
+    // then the first do not wait for ever
+    expect(commits[2]).toHaveLength(10)
+    store.close()
+    await Promise.all(writes)
+  })
+
   test("finds after reopening what was there, and goes on with the next revision", async () => {
     const file = newFile()
     const first = open(file)

@@ -35,6 +35,8 @@ type Row = readonly [rev: number, key: string, type: number, created: number, pr
 const RECENT = 2048
 /** And no more of them than have so much JSON: a large object that changes often must not fill the memory with its past. */
 const RECENT_BYTES = 16 * 1024 * 1024
+/** Under load requests come in over a few turns; each commit waits for the disk. */
+const TURNS_TO_GATHER = 4
 /** Revisions whose predecessors one step of a compaction drops: a few milliseconds' work. */
 const COMPACTION_STEP = 500
 
@@ -44,8 +46,11 @@ export interface SqliteStorageOptions extends LogStorageOptions {
 }
 
 export class SqliteStorage extends LogStorage {
+  protected override readonly turnsToGather = TURNS_TO_GATHER
   readonly #file: string
   readonly #db: SqliteDatabase
+  readonly #begin: SqliteStatement
+  readonly #commit: SqliteStatement
   readonly #insert: SqliteStatement
   readonly #drop: SqliteStatement
   readonly #row: SqliteStatement<Row>
@@ -63,6 +68,8 @@ export class SqliteStorage extends LogStorage {
     this.#file = options.file
     this.#db = open(options.file)
     try {
+      this.#begin = this.#db.prepare("BEGIN IMMEDIATE")
+      this.#commit = this.#db.prepare("COMMIT")
       this.#insert = this.#db.prepare(`INSERT INTO log (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
       this.#drop = this.#db.prepare("DELETE FROM log WHERE rev = ?")
       this.#row = this.#db.prepare(`SELECT ${COLUMNS} FROM log WHERE rev = ?`)
@@ -94,7 +101,7 @@ export class SqliteStorage extends LogStorage {
   protected persist(writes: readonly StagedWrite[]): void {
     if (this.#damage !== undefined) throw this.#damage
     try {
-      this.#db.exec("BEGIN IMMEDIATE")
+      this.#begin.run()
       const deleted = new Map<string, number>()
       for (const { event, highChurn } of writes) {
         const { revision, key, type, stored, previous, time, author } = event
@@ -105,7 +112,7 @@ export class SqliteStorage extends LogStorage {
         this.#insert.run(revision, key, typeIndex, stored.created, prev, stored.json, time, author, sum)
         if (type === "delete") deleted.set(key, revision)
       }
-      this.#db.exec("COMMIT")
+      this.#commit.run()
       for (const [key, revision] of deleted) this.#deleted.set(key, revision)
     } catch (err) {
       throw this.#failed(err, "write")

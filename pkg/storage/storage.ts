@@ -3,7 +3,8 @@ import type { KubeObject } from "../apimachinery/resource.ts"
 /**
  * The log of revisions under every object. One writer, one rising number (the resourceVersion), group commit:
  *  1. `write` checks and takes its revision at once, without an await; so no two writes interleave.
- *  2. Writes of one turn of the event loop are committed together; the promise resolves after the commit: what is acknowledged is durable.
+ *  2. Writes of one turn of the event loop, or of a few where each brings more, are committed together; the promise resolves after the commit: what is
+ *     acknowledged is durable.
  *  3. Events reach subscribers after their commit and in rising order.
  *  4. When a commit fails, none of its writes has happened; their promises reject and the next write sees the state before.
  * Everything live is held in memory too, so reads never touch the disk. Stored objects are deeply frozen in tests and never changed.
