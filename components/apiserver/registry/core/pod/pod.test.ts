@@ -3,32 +3,23 @@ import { LimitRange } from "../../../../../pkg/api/core/v1/limitrange.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
 import { ResourceQuota } from "../../../../../pkg/api/core/v1/resourcequota.ts"
 import { ServiceAccount } from "../../../../../pkg/api/core/v1/serviceaccount.ts"
-import { RESOURCES } from "../../../../../pkg/api/resources.ts"
 import type { ApiError } from "../../../../../pkg/apimachinery/errors.ts"
-import { newClient } from "../../../../../pkg/client/new-client.ts"
-import { realClock } from "../../../../../pkg/clock/real.ts"
-import { seededRandom } from "../../../../../pkg/clock/random.ts"
-import { silent } from "../../../../../pkg/log/log.ts"
-import { MemoryStorage } from "../../../../../pkg/storage/memory.ts"
-import { startControlPlane } from "../../../control-plane.ts"
+import { startCluster } from "../../../../../pkg/testing/testing.ts"
 
-const start = async () => {
-  const plane = await startControlPlane({
-    storage: new MemoryStorage({ clock: realClock, frozen: true }), clock: realClock, random: seededRandom(1), log: silent, resources: RESOURCES, serviceCidr: "10.43.0.0/16",
-    nodePorts: { first: 30000, last: 32767 }, advertiseAddress: "192.0.2.1", port: 6443, apiAudiences: ["api"], reviewToken: () => undefined,
-    tokenIssuer: { issue: ({ serviceAccount }) => ({ token: `token-of-${serviceAccount.name}`, expiresAt: 0, id: "1" }) },
-  })
-  const admin = newClient(plane.transportFor({ name: "admin", groups: ["system:masters", "system:authenticated"] }))
+async function start() {
+  const cluster = await startCluster({ components: { controllers: false, scheduler: false } })
+  const { client: admin } = cluster
   await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
   const pod = await admin.create(Pod, { metadata: { name: "p", namespace: "default" }, spec: { nodeName: "n", containers: [{ name: "c", image: "i", resources: { requests: { cpu: "100m" }, limits: { cpu: "200m" } } }] } })
-  return { admin, pod }
+  return { admin, pod, [Symbol.asyncDispose]: () => cluster.stop() }
 }
 const failure = async (promise: Promise<unknown>): Promise<ApiError> => promise.then(() => { throw new Error("it was expected to fail") }, (err: ApiError) => err)
 const DEBUGGER = { name: "debugger", image: "busybox" }
 
 describe("pods/ephemeralcontainers", () => {
   test("adds a container to a pod that runs, by PATCH as kubectl debug does, and by PUT, and counts the change", async () => {
-    const { admin, pod } = await start()
+    await using started = await start()
+    const { admin, pod } = started
     // when
     const patched = await admin.patch(Pod, pod.metadata, { type: "strategic", body: { spec: { ephemeralContainers: [DEBUGGER] } } }, { subresource: "ephemeralcontainers" })
     const put = await admin.updateSubresource<Pod>(Pod as never, pod.metadata, "ephemeralcontainers", { ...patched, spec: { ...patched.spec, ephemeralContainers: [...patched.spec.ephemeralContainers!, { ...DEBUGGER, name: "second" }] } })
@@ -39,7 +30,8 @@ describe("pods/ephemeralcontainers", () => {
   })
 
   test("changes nothing else, and refuses to change or take away what is there", async () => {
-    const { admin, pod } = await start()
+    await using started = await start()
+    const { admin, pod } = started
     const write = (spec: object, metadata: object = {}) => admin.updateSubresource<Pod>(Pod as never, pod.metadata, "ephemeralcontainers", { ...pod, metadata: { ...pod.metadata, resourceVersion: undefined, ...metadata }, spec: { ...pod.spec, ...spec } })
     const made = await write({ ephemeralContainers: [DEBUGGER], hostname: "other" }, { labels: { a: "b" } })
     expect([made.spec.hostname, made.metadata.labels]).toEqual([undefined, undefined])
@@ -55,7 +47,7 @@ describe("pods/resize", () => {
     admin.patch(Pod, pod.metadata, { type: "strategic", body: { spec: { containers: [{ name: "c", resources }] } } }, { subresource: "resize" })
 
   test("changes what a container of a running pod asks for, and nothing else", async () => {
-    const cluster = await start()
+    await using cluster = await start()
     const resized = await resize(cluster, { requests: { cpu: "150m" } })
     expect(resized.spec.containers[0]!.resources).toEqual({ requests: { cpu: "150m" }, limits: { cpu: "200m" } })
     expect(resized.metadata.generation).toBe(2)
@@ -64,14 +56,14 @@ describe("pods/resize", () => {
   })
 
   test("refuses a change of the class of service, of resources but cpu and memory, and to take an amount away", async () => {
-    const cluster = await start()
+    await using cluster = await start()
     expect((await failure(resize(cluster, { requests: { cpu: "200m", memory: "1Mi" }, limits: { cpu: "200m", memory: "1Mi" } }))).message).toContain("Pod QOS Class may not change as a result of resizing")
     expect((await failure(resize(cluster, { requests: { "ephemeral-storage": "1Gi" } }))).message).toContain("only cpu and memory resources are mutable")
     expect((await failure(resize(cluster, { limits: { cpu: null } }))).message).toContain("resource limits cannot be removed")
   })
 
   test("keeps to limit ranges and quotas", async () => {
-    const cluster = await start()
+    await using cluster = await start()
     await cluster.admin.create(LimitRange, { metadata: { name: "l", namespace: "default" }, spec: { limits: [{ type: "Container", max: { cpu: "1" } }] } })
     await cluster.admin.create(ResourceQuota, { metadata: { name: "q", namespace: "default" }, spec: { hard: { "requests.cpu": "500m" } } })
     expect((await failure(resize(cluster, { limits: { cpu: "2" } }))).message).toContain("maximum cpu usage per Container is 1, but limit is 2")
