@@ -107,6 +107,29 @@ describe("events", () => {
     await recorder.stop()
   })
 
+  test("are all written when several reporters tell of one object in the same millisecond", async () => {
+    await using plane = await quiet()
+    const about = await create(plane, "a")
+    const recorders = ["first", "second", "third"].map((name) => createEventRecorder(plane.contextFor(name, ["system:masters"]), name))
+    for (const recorder of recorders) recorder.event(about, "Normal", "Seen", "once")
+    await plane.clock.settle()
+    expect(new Set((await plane.client.list(Event, { namespace: "default" })).items.map(({ source }) => source?.component))).toEqual(new Set(["first", "second", "third"]))
+    await Promise.all(recorders.map((recorder) => recorder.stop()))
+  })
+
+  test("that come again when the Event has ended begin anew", async () => {
+    await using plane = await quiet()
+    const about = await create(plane, "a")
+    const recorder = createEventRecorder(plane.contextFor("test", ["system:masters"]), "tester")
+    recorder.event(about, "Normal", "Seen", "again")
+    await plane.clock.advance(3 * 3600_000)
+    expect((await plane.client.list(Event, { namespace: "default" })).items).toEqual([])
+    recorder.event(about, "Normal", "Seen", "again")
+    await plane.clock.settle()
+    expect((await plane.client.list(Event, { namespace: "default" })).items.map(({ count, firstTimestamp }) => [count, firstTimestamp])).toEqual([[1, "2026-01-01T03:00:00Z"]])
+    await recorder.stop()
+  })
+
   test("are cut off when one object floods", async () => {
     await using plane = await quiet()
     const about = await create(plane, "a")

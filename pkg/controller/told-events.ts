@@ -1,0 +1,80 @@
+/** Limits of one reporter. Source: client-go tools/record/events_cache.go. */
+const MAX_SIMILAR = 10
+const SIMILAR_WINDOW_MS = 600_000
+const SPAM_BURST = 25
+const SPAM_REFILL_MS = 300_000
+const CACHE_SIZE = 4096
+
+/** An event as it is told, again and again. */
+export interface Told {
+  readonly message: string
+  /** Of the Event that was written for it. */
+  name: string | undefined
+  count: number
+  /** When the window began in which it was told last. */
+  window: number
+}
+
+/** Events about one object that differ in nothing but their words. */
+interface Similar {
+  readonly type: string
+  readonly reason: string
+  readonly fieldPath: string | undefined
+  window: number
+  told: Told[]
+  /** Stands for all of a window when they have become too many. */
+  combined: Told | undefined
+}
+
+/** What was told about one object, and how much more may be. Lists, not maps: each holds a few, and there are very many. */
+interface About {
+  tokens: number
+  at: number
+  readonly similar: Similar[]
+}
+
+/**
+ * Remembers what a reporter told, so that equal events are counted, many that differ only in their message are folded into one, and a flood about one
+ * object is cut off. Source of the rules: client-go tools/record/events_cache.go.
+ */
+export class ToldEvents {
+  readonly #abouts = new Map<string, About>()
+
+  /** What the event is told as, and in which words; undefined when it is one too many. */
+  tell(uid: string, type: string, reason: string, fieldPath: string | undefined, message: string, now: number): { readonly told: Told; readonly message: string } | undefined {
+    const about = this.#about(uid, now)
+    about.tokens = Math.min(SPAM_BURST, about.tokens + (now - about.at) / SPAM_REFILL_MS)
+    about.at = now
+    if (about.tokens < 1) return undefined
+    about.tokens--
+    let similar = about.similar.find((known) => known.reason === reason && known.type === type && known.fieldPath === fieldPath)
+    if (similar === undefined) about.similar.push((similar = { type, reason, fieldPath, window: now, told: [], combined: undefined }))
+    return folded(similar, message, now)
+  }
+
+  /** Those of which nothing was told for the longest time are forgotten first. */
+  #about(uid: string, now: number): About {
+    const known = this.#abouts.get(uid)
+    const about = known ?? { tokens: SPAM_BURST, at: now, similar: [] }
+    if (known !== undefined) this.#abouts.delete(uid)
+    this.#abouts.set(uid, about)
+    if (this.#abouts.size > CACHE_SIZE) this.#abouts.delete(this.#abouts.keys().next().value!)
+    return about
+  }
+}
+
+function folded(similar: Similar, message: string, now: number): { readonly told: Told; readonly message: string } {
+  if (now - similar.window >= SIMILAR_WINDOW_MS) {
+    similar.window = now
+    similar.told = similar.told.slice(-MAX_SIMILAR)
+  }
+  const { told, window } = similar
+  const known = told.find((each) => each.message === message)
+  if (known !== undefined) known.window = window
+  const before = told.filter((each) => each.window === window).length
+  const mine = known ?? { message, name: undefined, count: 0, window }
+  if (known === undefined && before < MAX_SIMILAR) told.push(mine)
+  if (before + (known === undefined ? 1 : 0) < MAX_SIMILAR) return { told: mine, message }
+  const combined = `(combined from similar events): ${message}`
+  return { told: (similar.combined ??= { message: combined, name: undefined, count: 0, window }), message: combined }
+}
