@@ -30,17 +30,30 @@ describe("the status of a pod", () => {
       written.push(status)
       return { ...pod, status: await patch(status, written) }
     } }
-    return { written, manager: new StatusManager({ client, clock: new VirtualClock(0), log: silent } as unknown as KubeletContext) }
+    const clock = new VirtualClock(0)
+    return { written, clock, manager: new StatusManager({ client, clock, log: silent } as unknown as KubeletContext) }
   }
+
+  test("is written once for all that happened in one turn, as it came to be", async () => {
+    const { manager, written } = start(async (status) => ({ phase: "Pending", ...status }))
+    // when
+    manager.set(pod, { ...pod.status, message: "creating" })
+    await Promise.resolve()
+    manager.set(pod, { ...pod.status, phase: "Running" })
+    await manager.written("u")
+    // then
+    expect(written).toEqual([{ phase: "Running" }])
+  })
 
   test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])("is written however close to the end of an earlier write it changes (%d turns after its answer)", async (turns) => {
     // given a write that is under way
     const answer = Promise.withResolvers<void>()
-    const { manager, written } = start(async (status, { length }) => {
+    const { manager, written, clock } = start(async (status, { length }) => {
       if (length === 1) await answer.promise
       return { phase: "Pending", ...status }
     })
     manager.set(pod, { ...pod.status, message: "first" })
+    await clock.settle()
     // when it is answered, and the status changes a little later
     answer.resolve()
     for (let i = 0; i < turns; i++) await Promise.resolve()

@@ -20,7 +20,8 @@ interface Entry {
 const RETRY_MS = 1000
 
 /**
- * Reports the status of pods: one write at a time for a pod, always of the newest status, and only what differs from what the API has.
+ * Reports the status of pods: one write at a time for a pod, always of the newest status, and only what differs from what the API has. A status that is
+ * superseded in the turn in which it was set is never written: a container that starts at once goes from nothing to running.
  * Source: pkg/kubelet/status/status_manager.go.
  */
 export class StatusManager {
@@ -92,6 +93,7 @@ export class StatusManager {
 
   async #write(uid: string, entry: Entry): Promise<void> {
     try {
+      await new Promise<void>((resolve) => this.#context.clock.afterTurn(resolve))
       await this.#writeNewest(uid, entry)
     } finally {
       entry.writing = undefined
