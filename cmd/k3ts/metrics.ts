@@ -1,5 +1,3 @@
-import type { Kubelet } from "../../components/kubelet/kubelet.ts"
-import type { KubeletObserver } from "../../components/kubelet/context.ts"
 import type { SchedulerObserver } from "../../components/scheduler/scheduler.ts"
 import type { ControllerObserver } from "../../pkg/controller/start.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
@@ -52,15 +50,4 @@ export function schedulerMetrics(registry: Registry): SchedulerObserver {
       for (const [queue, size] of Object.entries(sizes)) pending.with(queue).set(size)
     },
   }
-}
-
-/** Seconds from the moment the kubelet hears of a pod until it runs. Source: pkg/kubelet/metrics podStartupDurationBuckets. */
-const POD_START_BUCKETS = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600]
-
-/** Figures of the kubelet, by upstream's names; `kubelet` is asked when somebody reads them. Source: pkg/kubelet/metrics. */
-export function kubeletMetrics(registry: Registry, kubelet: () => Kubelet): KubeletObserver {
-  const started = registry.histogram("kubelet_pod_start_duration_seconds", "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run.", POD_START_BUCKETS)
-  registry.read("gauge", "kubelet_running_pods", "Number of pods that have a running pod sandbox.", () => kubelet().figures().pods)
-  registry.readEach("gauge", "kubelet_running_containers", "Number of containers currently running.", "container_state", () => kubelet().figures().containers)
-  return { podStarted: (milliseconds) => started.with().observe(milliseconds / 1000) }
 }

@@ -5,7 +5,7 @@ import { Containerd } from "../../components/kubelet/containerd/containerd.ts"
 import { detectCgroupDriver } from "../../components/kubelet/containerd/host.ts"
 import { containerdPaths } from "../../components/kubelet/containerd/paths.ts"
 import { createPodNetwork, presumeNetwork } from "../../components/kubelet/containerd/pod-network.ts"
-import { createKubelet, kubeletFolders, type Kubelet } from "../../components/kubelet/kubelet.ts"
+import { createKubelet, kubeletFolders } from "../../components/kubelet/kubelet.ts"
 import { criRuntime } from "../../components/kubelet/runtime/cri/cri-runtime.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
@@ -15,10 +15,9 @@ import { addressText, parseCidr } from "./cidr.ts"
 import type { Clients, Context } from "./context.ts"
 import { defaultNodeIp, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
 import type { Part } from "./lifecycle.ts"
-import { kubeletMetrics } from "./metrics.ts"
 import type { ServerFlags } from "./server-flags.ts"
 
-/** Of the kubelet's endpoint, as upstream; nothing listens there yet that other machines need. */
+/** Of the kubelet's endpoint, as upstream. Nothing listens there: what is served there is reached through the API server. */
 const KUBELET_PORT = 10250
 /** Source: kubelet's --max-pods. */
 const MAX_PODS = 110
@@ -56,15 +55,14 @@ export function nodeParts({ context, clients, flags, clusterDns, nodes, metrics 
     add(containerd)
     add(createPodNetwork(kubelet, { paths, nodeName, clusterCidr }), "informers")
   }
-  const component: Kubelet = createKubelet(kubelet, {
+  add(createKubelet(kubelet, {
     nodeName, nodeIps: flags["node-ip"].length > 0 ? flags["node-ip"] : [defaultNodeIp()],
     ...kubeletFolders(dataDir), podLogs: "/var/log/pods",
     clusterDns: disable.includes("dns") ? [] : [clusterDns], clusterDomain, resolvConf, maxPods: MAX_PODS, cgroupDriver,
     labels: Object.fromEntries(flags["node-label"]), taints: flags["node-taint"], port: KUBELET_PORT,
     runtime: criRuntime(cri, cgroupDriver, clock, () => containerd?.moreImages()), nodes,
-    observer: kubeletMetrics(metrics, () => component),
-  })
-  add(component, "informers", ...(containerd === undefined ? [] : ["containerd"]))
+    metrics,
+  }), "informers", ...(containerd === undefined ? [] : ["containerd"]))
   if (!disable.includes("kube-proxy")) {
     add(createKubeProxy(clients.contextFor({ name: "system:kube-proxy" }), { nodeName, clusterCidr }), "informers")
   }

@@ -39,6 +39,8 @@ beforeAll(async () => {
   await send("POST", "/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "default" } })
   await send("POST", "/api/v1/namespaces/default/pods", { metadata: { name: "web" }, spec: { nodeName: "n1", containers: [{ name: "c", image: "i", ports: [{ name: "http", containerPort: port }] }] } })
   await send("PATCH", `${POD}/status`, { status: { podIP: "127.0.0.1", podIPs: [{ ip: "127.0.0.1" }] } })
+  await send("POST", "/api/v1/nodes", { metadata: { name: "n1" } })
+  await send("PATCH", "/api/v1/nodes/n1/status", { status: { addresses: [{ type: "InternalIP", address: "127.0.0.1" }] } })
   await send("POST", "/api/v1/namespaces/default/services", { metadata: { name: "empty" }, spec: { ports: [{ port: 80 }] } })
 })
 afterAll(async () => {
@@ -129,6 +131,9 @@ describe("streams of a pod", () => {
   })
 })
 
+const notHere = () => Promise.reject(new Error("not here"))
+const NO_STREAMS = { logs: notHere, exec: notHere, attach: notHere, portForward: notHere }
+
 describe("a proxy", () => {
   test.each([[`${POD}/proxy/a%20b?x=1`], ["/api/v1/namespaces/default/pods/http:web:http/proxy/a%20b?x=1"]])("passes requests on: %s", async (path) => {
     const { code, text } = await send("POST", path, { a: 1 })
@@ -149,6 +154,37 @@ describe("a proxy", () => {
     expect(JSON.parse((await send("GET", "/api/v1/namespaces/default/services/none/proxy/")).text)).toMatchObject({ code: 404 })
     expect(JSON.parse((await send("GET", "/api/v1/namespaces/default/pods/web:1/proxy/")).text)).toMatchObject({ code: 503, message: expect.stringContaining("error trying to reach service") })
     expect(JSON.parse((await send("GET", "/api/v1/nodes/n1/proxy/logs/")).text)).toMatchObject({ code: 503 })
+    expect(JSON.parse((await send("GET", "/api/v1/nodes/none/proxy/logs/")).text)).toMatchObject({ code: 404, message: 'nodes "none" not found' })
+  })
+
+  test("asks a node's kubelet, by its port too, and hands its answer on as it comes", async () => {
+    // given a kubelet that answers with what it was asked, and then goes on
+    const asked: string[] = []
+    const unregister = nodes.register("n1", {
+      ...NO_STREAMS,
+      proxy: async ({ method, url }) => {
+        asked.push(`${method} ${url}`)
+        if (url.endsWith("/whole")) return new Response("whole", { status: 202, headers: { "Content-Type": "text/x", Allow: "GET" } })
+        const parts = new ReadableStream<Uint8Array>({
+          start(controller) {
+            for (const part of ["part ", "by part"]) controller.enqueue(Buffer.from(part))
+            controller.close()
+          },
+        })
+        return new Response(parts, { headers: { "Content-Type": "text/plain", "Transfer-Encoding": "chunked" } })
+      },
+    })
+
+    // then
+    expect(await send("GET", "/api/v1/nodes/n1/proxy/a%20b/?x=1")).toMatchObject({ code: 200, text: "part by part", headers: { "content-type": "text/plain" } })
+    expect(await send("POST", "/api/v1/nodes/https:n1:10250/proxy/whole")).toMatchObject({ code: 202, text: "whole", headers: { "content-type": "text/x", allow: "GET" } })
+    expect(await send("HEAD", "/api/v1/nodes/n1/proxy")).toMatchObject({ code: 200, text: "" })
+    expect(asked).toEqual(["GET http://node/a%20b/?x=1", "POST http://node/whole", "GET http://node/"])
+    unregister()
+
+    // and another port is the machine's
+    const { port } = target.address() as AddressInfo
+    expect(JSON.parse((await send("GET", `/api/v1/nodes/n1:${port}/proxy/there`)).text)).toMatchObject({ url: "/there" })
   })
 
   test("passes upgrades through", async () => {

@@ -2,6 +2,7 @@ import type { Taint } from "../../pkg/api/core/v1/node.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { CgroupDriver } from "./containerd/host.ts"
+import type { KubeletMetrics } from "./metrics/kubelet-metrics.ts"
 import type { ContainerRuntime } from "./runtime/runtime.ts"
 
 /** What a node is told about itself. Paths are absolute. */
@@ -28,17 +29,11 @@ export interface KubeletConfig {
   readonly port: number
 }
 
-/** What the kubelet tells of itself, for metrics. */
-export interface KubeletObserver {
-  /** A pod runs, so long after the kubelet first heard of it. */
-  podStarted(milliseconds: number): void
-}
-
 /** What all parts of the kubelet share. */
 export interface KubeletContext extends ComponentContext {
   readonly config: KubeletConfig
   readonly runtime: ContainerRuntime
   /** Records events with this node as their source. */
   readonly events: EventRecorder
-  readonly observer?: KubeletObserver | undefined
+  readonly metrics: KubeletMetrics
 }

@@ -4,15 +4,17 @@ import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
 import { RuntimeClass } from "../../pkg/api/node/v1/runtimeclass.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
+import type { Registry } from "../../pkg/metrics/registry.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { admit } from "./admit.ts"
 import { Backoff } from "./backoff.ts"
-import type { KubeletConfig, KubeletContext, KubeletObserver } from "./context.ts"
+import type { KubeletConfig, KubeletContext } from "./context.ts"
 import { parseResolvConf, type Resolver } from "./dns.ts"
 import { createEnvironment } from "./env/environment.ts"
 import { relieve } from "./eviction.ts"
 import { ImageManager } from "./images/image-manager.ts"
 import { nodeResources } from "./node/capacity.ts"
+import { KubeletMetrics, type KubeletFigures } from "./metrics/kubelet-metrics.ts"
 import { LogRotation } from "./logs/rotate.ts"
 import { NodeLease } from "./node/lease.ts"
 import { NodeReporter } from "./node/node.ts"
@@ -38,35 +40,31 @@ const CLEARING = 2
  *     runtime's events ─┼─> PodWorker: plan.ts says what to do, start-container.ts and kill.ts do it ─> status/ reports it
  *     probes, timers ───┘
  */
-export function createKubelet(component: ComponentContext, options: KubeletOptions): Kubelet {
+export function createKubelet(component: ComponentContext, options: KubeletOptions): Component {
   return new RunningKubelet(component, options)
-}
-
-export interface Kubelet extends Component {
-  /** Pods with a sandbox that is ready, and containers by their state: created, running, exited, unknown. */
-  figures(): { readonly pods: number; readonly containers: Readonly<Record<string, number>> }
 }
 
 export interface KubeletOptions extends KubeletConfig {
   readonly runtime: ContainerRuntime
   /** Where the kubelet says how its pods are reached for logs, exec and the like. */
   readonly nodes: NodeConnectors
-  readonly observer?: KubeletObserver
+  /** The program's metrics, for what the kubelet tells of itself. Its own /metrics has that in any case. */
+  readonly metrics?: Registry
 }
 
-class RunningKubelet implements Kubelet {
+class RunningKubelet implements Component {
   readonly name = "kubelet"
   readonly #component: ComponentContext
   readonly #config: KubeletConfig
   readonly #runtime: ContainerRuntime
   readonly #nodes: NodeConnectors
-  readonly #observer: KubeletObserver | undefined
+  readonly #metrics: Registry | undefined
   #unregister: () => void = () => {}
   #running: Running | undefined
 
-  constructor(component: ComponentContext, { runtime, nodes, observer, ...config }: KubeletOptions) {
+  constructor(component: ComponentContext, { runtime, nodes, metrics, ...config }: KubeletOptions) {
     this.#component = component
-    this.#observer = observer
+    this.#metrics = metrics
     this.#nodes = nodes
     this.#config = config
     this.#runtime = runtime
@@ -75,14 +73,15 @@ class RunningKubelet implements Kubelet {
   async start(signal: AbortSignal): Promise<void> {
     const events = createEventRecorder(this.#component, "kubelet", this.#config.nodeName)
     const log = this.#component.log.child({ component: "kubelet" })
-    const running = assemble({ ...this.#component, log, config: this.#config, runtime: this.#runtime, events, observer: this.#observer })
+    const metrics = new KubeletMetrics({ nodeName: this.#config.nodeName, startedAt: this.#component.clock.now(), figures: () => this.#figures(), shared: this.#metrics })
+    const running = assemble({ ...this.#component, log, config: this.#config, runtime: this.#runtime, events, metrics })
     this.#running = running
     const { config } = this
     for (const folder of [config.root, config.podLogs, config.staticPods]) await this.#runtime.files.makeFolder(folder)
     this.#component.spawn("runtime events", () => running.cache.run(running.stopping.signal))
     this.#component.spawn("arriving images", () => tellArrivals(running))
     running.lease.start()
-    this.#unregister = this.#nodes.register(config.nodeName, nodeConnector(running))
+    this.#unregister = this.#nodes.register(config.nodeName, nodeConnector({ ...running, problem: () => this.problem() }))
     await running.staticPods.start()
     // Pods do not wait for the node, nor the node for the pods.
     await Promise.all([running.node.start(signal), running.workers.start()])
@@ -114,7 +113,7 @@ class RunningKubelet implements Kubelet {
     return node.node === undefined ? "the node is not registered yet" : undefined
   }
 
-  figures() {
+  #figures(): KubeletFigures {
     const pods = this.#running?.cache.all() ?? []
     const containers: Record<string, number> = {}
     for (const { state } of pods.flatMap((pod) => pod.containers)) containers[state] = (containers[state] ?? 0) + 1

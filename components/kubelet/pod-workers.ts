@@ -112,7 +112,7 @@ export class PodWorkers {
     if (!this.#isOurs(pod)) return
     this.#parts.status.observe(pod)
     const worker = this.#workers.get(pod.metadata.uid!)
-    if (worker !== undefined && pod.status.phase === "Running" && old.status.phase === "Pending") this.#parts.context.observer?.podStarted(this.#parts.context.clock.monotonic() - worker.since)
+    if (worker !== undefined && pod.status.phase === "Running" && old.status.phase === "Pending") this.#parts.context.metrics.podStarted(this.#parts.context.clock.monotonic() - worker.since)
     // Most changes are what this kubelet has reported itself.
     if (worker !== undefined && !concerns(pod, old)) worker.note(pod)
     else this.add(pod)

@@ -1,3 +1,5 @@
+import { escaped } from "./exposition.ts"
+
 /**
  * Metrics in Prometheus' text format (version 0.0.4), which /metrics answers with.
  *
@@ -134,5 +136,3 @@ function writeHistogram(lines: string[], name: string, family: Family<Distributi
     lines.push(`${name}_sum${labels} ${child.sum}`, `${name}_count${labels} ${child.count}`)
   }
 }
-
-const escaped = (value: string): string => value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")

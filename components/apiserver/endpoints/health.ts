@@ -1,3 +1,4 @@
+import { reportAll, reportOne, type HealthCheck } from "../../../pkg/component/health.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { Query } from "../http/query.ts"
 
@@ -5,16 +6,14 @@ import type { Query } from "../http/query.ts"
 export type HealthEndpoint = "healthz" | "livez" | "readyz"
 const ENDPOINTS: readonly HealthEndpoint[] = ["healthz", "livez", "readyz"]
 
-interface Check {
-  readonly name: string
-  readonly problem: () => string | undefined
+interface Check extends HealthCheck {
   readonly endpoints: readonly HealthEndpoint[]
 }
 
 const WELL = () => undefined
 
 /**
- * The named checks behind the health endpoints. Source: apiserver pkg/server/healthz/healthz.go.
+ * The named checks behind the health endpoints.
  * Differs from upstream: whoever may ask for a check by itself also finds its reason among all of them. Others find it withheld, as there.
  */
 export class Health {
@@ -45,36 +44,12 @@ export class Health {
     if (endpoint === undefined) return false
     const checks = [...this.checks, this.shutdown].filter(({ endpoints }) => endpoints.includes(endpoint))
     const one = path.slice(endpoint.length + 2)
-    if (one === "") {
-      sendAll(exchange, endpoint, checks, query, ({ name }) => mayAsk(`/${endpoint}/${name}`))
-      return true
-    }
     const check = checks.find(({ name }) => name === one)
-    if (check === undefined) return false
-    const problem = check.problem()
-    if (problem === undefined) exchange.sendText(200, "ok")
-    else exchange.sendText(500, `internal server error: ${problem}\n`)
+    if (one !== "" && check === undefined) return false
+    const { status, text } = check !== undefined ? reportOne(check) : reportAll(endpoint, checks, {
+      excluded: query.all("exclude"), verbose: query.get("verbose") !== undefined, mayKnow: ({ name }) => mayAsk(`/${endpoint}/${name}`),
+    })
+    exchange.sendText(status, text)
     return true
   }
-}
-
-function sendAll(exchange: Exchange, endpoint: HealthEndpoint, checks: readonly Check[], query: Query, mayKnow: (check: Check) => boolean): void {
-  const excluded = query.all("exclude")
-  const lines: string[] = []
-  let failed = false
-  for (const check of checks) {
-    const { name } = check
-    if (excluded.includes(name)) {
-      lines.push(`[+]${name} excluded: ok`)
-      continue
-    }
-    const found = check.problem()
-    if (found !== undefined) failed = true
-    lines.push(found === undefined ? `[+]${name} ok` : `[-]${name} failed: ${mayKnow(check) ? found : "reason withheld"}`)
-  }
-  const unknown = excluded.filter((name) => !checks.some((check) => check.name === name))
-  if (unknown.length > 0) lines.push(`warn: some health checks cannot be excluded: no matches for ${unknown.map((name) => JSON.stringify(name)).join(",")}`)
-  if (failed) exchange.sendText(500, `${lines.join("\n")}\n${endpoint} check failed\n`)
-  else if (query.get("verbose") === undefined) exchange.sendText(200, "ok")
-  else exchange.sendText(200, `${lines.join("\n")}\n${endpoint} check passed\n`)
 }

@@ -1,5 +1,6 @@
 import { ApiError, badRequest, notFound } from "../../../pkg/apimachinery/errors.ts"
 import type { Endpoints } from "../../../pkg/api/core/v1/endpoints.ts"
+import type { Node } from "../../../pkg/api/core/v1/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import type { Service } from "../../../pkg/api/core/v1/service.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
@@ -33,6 +34,21 @@ export function podTarget({ namespace, name: text }: RequestInfo, live: Live): P
   const number = port === "" ? (ports[0]?.containerPort ?? (scheme === "https" ? 443 : 80)) : /^\d+$/.test(port) ? Number(port) : ports.find((one) => one.name === port)?.containerPort
   if (number === undefined) throw badRequest(`pod ${JSON.stringify(name)} has no port ${JSON.stringify(port)}`)
   return { scheme, host, port: number }
+}
+
+const KUBELET_PORT = 10250
+
+/** The kubelet of a node, by the node's name, or another port of the machine. Source: pkg/registry/core/node/strategy.go ResourceLocation. */
+export function nodeTarget({ name: text }: RequestInfo, live: Live): { readonly kubelet: string } | { readonly kubelet?: undefined; readonly address: ProxyTarget } {
+  const { scheme, name, port } = splitProxyName(text)
+  const node = live("nodes", { name }) as Node | undefined
+  if (node === undefined) throw notFound({ group: "", plural: "nodes" }, name)
+  const { daemonEndpoints, addresses = [] } = node.status
+  if (port === "" || Number(port) === (daemonEndpoints?.kubeletEndpoint?.Port || KUBELET_PORT)) return { kubelet: name }
+  const host = addresses.find(({ type }) => type === "InternalIP")?.address
+  if (host === undefined) throw badRequest(`node ${JSON.stringify(name)} has no address`)
+  if (!/^\d+$/.test(port)) throw badRequest(`node ${JSON.stringify(name)} has no port ${JSON.stringify(port)}`)
+  return { address: { scheme, host, port: Number(port) } }
 }
 
 /** One of the service's ready endpoints. Source: pkg/registry/core/service/storage/storage.go ResourceLocation. */

@@ -8,8 +8,10 @@ import type { Random } from "../../../pkg/clock/random.ts"
 import { isHttp2 } from "../../../pkg/runtime/listen.ts"
 import type { Exchange, Upgrade } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
+import { noSuchMethod } from "../http/resource-request.ts"
+import { drained } from "../http/send-parts.ts"
 import type { ConnectionEntry, Live } from "./connect.ts"
-import { podTarget, serviceTarget, splitProxyName, type ProxyTarget } from "./proxy-target.ts"
+import { nodeTarget, podTarget, serviceTarget, type ProxyTarget } from "./proxy-target.ts"
 import { rewriteHtml } from "./rewrite-html.ts"
 
 const VERBS = ["get", "create", "update", "patch", "delete", ""]
@@ -26,15 +28,38 @@ export function proxies({ live, nodes, random }: { readonly live: Live; readonly
     "nodes/proxy": {
       verbs: VERBS,
       async connect(exchange, info) {
-        const { name } = splitProxyName(info.name)
-        const proxy = nodes.get(name)?.proxy
-        if (proxy === undefined) throw new ApiError("ServiceUnavailable", `Cannot reach node ${JSON.stringify(name)}: its kubelet is not connected to this server`)
-        const response = await proxy(new Request(`http://node${pathAndQuery(info)}`, { method: exchange.req.method ?? "GET" }))
-        exchange.send(response.status, response.headers.get("content-type") ?? "text/plain", new Uint8Array(await response.arrayBuffer()))
+        const target = nodeTarget(info, live)
+        return target.kubelet === undefined ? pass(exchange, info, target.address) : askKubelet(exchange, info, target.kubelet, nodes)
       },
     },
   }
 }
+
+/** The kubelet's own paths. An answer that takes its time, as a log that is followed does, is handed on as it comes. */
+async function askKubelet(exchange: Exchange, info: RequestInfo, node: string, nodes: NodeConnectors): Promise<void> {
+  const { req: { method = "GET" }, res } = exchange
+  const proxy = nodes.get(node)?.proxy
+  if (proxy === undefined) throw new ApiError("ServiceUnavailable", `Cannot reach node ${JSON.stringify(node)}: its kubelet is not connected to this server`)
+  if (!ASKABLE.includes(method)) throw noSuchMethod()
+  const gone = new AbortController()
+  res.once("close", () => gone.abort())
+  const response = await proxy(new Request(`http://node${pathAndQuery(info)}`, { method: method === "HEAD" ? "GET" : method, signal: gone.signal }))
+  const { status, headers, body } = response
+  const [type, allow] = [headers.get("content-type") ?? "text/plain", headers.get("allow")]
+  if (body === null || method === "HEAD" || headers.get("transfer-encoding") !== "chunked") {
+    return exchange.send(status, type, new Uint8Array(await response.arrayBuffer()), allow === null ? {} : { Allow: allow })
+  }
+  res.writeHead(status, exchange.headers(type))
+  // A log that is followed may say nothing for long: the client learns at once that it is open.
+  res.write("")
+  for await (const part of body) {
+    if (res.destroyed) return
+    if (!res.write(part)) await drained(res)
+  }
+  res.end()
+}
+
+const ASKABLE: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 const pathAndQuery = ({ rest, query }: RequestInfo): string => (query.raw === "" ? rest || "/" : `${rest || "/"}?${query.raw}`)
 

@@ -5,8 +5,8 @@ import type { RuntimeCache } from "../runtime-cache.ts"
 import type { RuntimeContainer } from "../runtime-pod.ts"
 
 /** Source: pkg/kubelet/apis/config/v1beta1/defaults.go ContainerLogMaxSize, ContainerLogMaxFiles. */
-const MAX_BYTES = 10 * 1024 * 1024
-const MAX_FILES = 5
+export const MAX_BYTES = 10 * 1024 * 1024
+export const MAX_FILES = 5
 /** A log is looked at after this long while it grows, and ever less often while it does not. */
 const SHORTEST_MS = 10_000
 const LONGEST_MS = 320_000

@@ -5,7 +5,7 @@ import { microTimestamp, type Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
 
 const NAMESPACE = "kube-node-lease"
-const DURATION_SECONDS = 40
+export const DURATION_SECONDS = 40
 const RENEW_MS = 10_000
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 7_000

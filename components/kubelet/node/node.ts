@@ -9,9 +9,9 @@ import { CONDITION_EVENTS, nodeConditions } from "./conditions.ts"
 import { measurePressure, NO_PRESSURE, type Pressure } from "./pressure.ts"
 
 /** Unchanged, the status is written this often; changed, at once. Source: nodeStatusReportFrequency. */
-const REPORT_MS = 300_000
+export const REPORT_MS = 300_000
 /** How often the kubelet looks at memory, disk, processes and the runtime of its own accord. Source: pkg/kubelet/eviction monitoring interval, 10 s there. */
-const MEASURE_MS = 10_000
+export const MEASURE_MS = 10_000
 const RETRY_MS = 200
 const MAX_IMAGES = 50
 const MAX_NAMES = 5

@@ -53,6 +53,7 @@ export class ProbeManager implements ProbeResults {
   stop(podUid: string): void {
     for (const { workers } of this.#probed.get(podUid)?.values() ?? []) for (const worker of workers.values()) worker.stop()
     this.#probed.delete(podUid)
+    this.#context.metrics.forget(podUid)
   }
 
   stopAll(): void {

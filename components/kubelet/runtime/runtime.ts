@@ -5,6 +5,7 @@ import type { PortForwardClient } from "../../../pkg/streaming/port-forward-clie
 import type { CommandStreams } from "../../../pkg/streaming/remote-command.ts"
 import type { RemoteCommandClient } from "../../../pkg/streaming/remote-command-client.ts"
 import type { ImageService, RuntimeService } from "../../../pkg/cri/service.ts"
+import type { UsageMeter } from "./usage.ts"
 import type { VolumeFiles } from "../volumes/volume-files.ts"
 
 /**
@@ -21,6 +22,7 @@ export interface ContainerRuntime {
   readonly cgroups: PodCgroups
   readonly network: PodNetwork
   readonly machine: Machine
+  readonly usage: UsageMeter
   readonly streams: RuntimeStreams
 }
 

@@ -11,6 +11,7 @@ import { readLog } from "../logs/read.ts"
 import type { PodWorkers } from "../pod-workers.ts"
 import type { RuntimeCache } from "../runtime-cache.ts"
 import type { RuntimeContainer } from "../runtime-pod.ts"
+import { kubeletServer } from "../server/server.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 
 export interface ConnectorParts {
@@ -18,10 +19,12 @@ export interface ConnectorParts {
   readonly cache: RuntimeCache
   readonly workers: PodWorkers
   readonly status: StatusManager
+  /** Why the kubelet does not do its work, or nothing. */
+  problem(): string | undefined
 }
 
-/** Logs, exec, attach and port forwarding of the pods of this node. Source: pkg/kubelet/server/server.go, pkg/kubelet/kubelet_pods.go. */
-export function nodeConnector({ context, cache, workers, status }: ConnectorParts): NodeConnector {
+/** Logs, exec, attach and port forwarding of the pods of this node, and the kubelet's own paths. Source: pkg/kubelet/server/server.go, pkg/kubelet/kubelet_pods.go. */
+export function nodeConnector({ context, cache, workers, status, problem }: ConnectorParts): NodeConnector {
   const { runtime, clock } = context
 
   /** A static pod is known to the API by the uid of its mirror. */
@@ -47,18 +50,21 @@ export function nodeConnector({ context, cache, workers, status }: ConnectorPart
     await joinRemoteCommand(session, command)
   }
 
+  const logs: NodeConnector["logs"] = async (target, options, signal) => {
+    const pod = podOf(target)
+    const run = runForLogs(pod, options, runsOf(pod, options.container), status.status(pod))
+    return readLog({
+      files: runtime.files, path: run.logPath, options, now: clock.now(), signal,
+      isLive: () => cache.container(run.id)?.state === "running",
+      onChange: (listener) => cache.on((uid) => {
+        if (uid === pod.metadata.uid) listener()
+      }),
+    })
+  }
+
   return {
-    async logs(target, options, signal) {
-      const pod = podOf(target)
-      const run = runForLogs(pod, options, runsOf(pod, options.container), status.status(pod))
-      return readLog({
-        files: runtime.files, path: run.logPath, options, now: clock.now(), signal,
-        isLive: () => cache.container(run.id)?.state === "running",
-        onChange: (listener) => cache.on((uid) => {
-          if (uid === pod.metadata.uid) listener()
-        }),
-      })
-    },
+    logs,
+    proxy: kubeletServer({ context, cache, workers, status, logs, problem }),
     async exec(target, { container, command, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams
       const url = await orApiError(runtime.containers.exec({ containerId: runningId(target, container), cmd: command, stdin, stdout, stderr: stderr && !tty, tty }))

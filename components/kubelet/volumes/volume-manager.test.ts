@@ -15,6 +15,7 @@ import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
 import type { KubeletContext } from "../context.ts"
 import { createEnvironment } from "../env/environment.ts"
 import { hostVolumes } from "../runtime/cri/volumes/host-volumes.ts"
+import { KubeletMetrics } from "../metrics/kubelet-metrics.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
 import type { MountedVolumes, VolumeManager } from "../volumes.ts"
 import { createVolumeManager } from "./volume-manager.ts"
@@ -48,6 +49,7 @@ describe("the volumes of pods", () => {
       },
       // Only these parts are asked by volumes.
       runtime: runtime as unknown as ContainerRuntime,
+      metrics: new KubeletMetrics({ nodeName: "node-0", startedAt: 0, figures: () => ({ pods: 0, containers: {} }) }),
       events: { event: (_about: KubeObject, _type: string, reason: string, message: string) => void told.push(`${reason}: ${message}`), stop: async () => undefined },
     }
     volumes = createVolumeManager(context)

@@ -16,10 +16,13 @@ export const weightOf = (shares: number): number => Math.floor(1 + ((Math.min(Ma
 /** `["kubepods", "burstable", "podab-c"]` as systemd names it: each slice names its parents. `-` divides the levels, so it is written `_` inside. */
 export const sliceName = (path: readonly string[]): string => `${path.map((part) => part.replaceAll("-", "_")).join("-")}.slice`
 
+/** Where the cgroup lies below each hierarchy. */
+export const cgroupFolder = (path: readonly string[], driver: CgroupDriver): string => (driver === "systemd" ? path.map((_, i) => sliceName(path.slice(0, i + 1))).join("/") : path.join("/"))
+
 /** The cgroups of this host, v1 or v2. Source: pkg/kubelet/cm/cgroup_manager_linux.go. */
 export function hostCgroups(driver: CgroupDriver): PodCgroups {
   const unified = existsSync(join(ROOT, "cgroup.controllers"))
-  const relative = (path: readonly string[]): string => (driver === "systemd" ? path.map((_, i) => sliceName(path.slice(0, i + 1))).join("/") : path.join("/"))
+  const relative = (path: readonly string[]): string => cgroupFolder(path, driver)
   const hierarchies = unified ? [ROOT] : V1_CONTROLLERS.filter((name) => existsSync(join(ROOT, name))).map((name) => join(ROOT, name))
   const made = new Set<string>()
 

@@ -8,10 +8,11 @@ import { hostCgroups } from "./cgroups.ts"
 import { hostFiles } from "./files.ts"
 import { hostMachine } from "./machine.ts"
 import { hostNetwork } from "./network.ts"
+import { hostUsage } from "./usage/host-usage.ts"
 import { hostVolumes } from "./volumes/host-volumes.ts"
 
 /** This host with the container runtime that `cri` reaches. */
 export const criRuntime = (cri: Pick<CriClient, "runtime" | "images">, cgroupDriver: CgroupDriver, clock: Clock, moreImages: () => Promise<void> | undefined = () => undefined): ContainerRuntime => ({
-  containers: cri.runtime, images: cri.images, moreImages, files: hostFiles, cgroups: hostCgroups(cgroupDriver), network: hostNetwork(clock), machine: hostMachine(), volumes: hostVolumes(),
+  containers: cri.runtime, images: cri.images, moreImages, files: hostFiles, cgroups: hostCgroups(cgroupDriver), network: hostNetwork(clock), machine: hostMachine(), usage: hostUsage(cgroupDriver), volumes: hostVolumes(),
   streams: { remoteCommand: (url, streams) => connectRemoteCommand({ url, streams }), portForward: (url) => connectPortForward({ url }) },
 })

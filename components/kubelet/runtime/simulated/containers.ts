@@ -64,9 +64,17 @@ export class SimulatedContainers implements RuntimeService {
 
   /** Bytes of memory that its containers use. */
   get memoryInUse(): number {
-    let sum = 0
-    for (const { memory } of this.#containers.values()) sum += memory
-    return sum
+    return sumOf(this.#containers.values())
+  }
+
+  /** Bytes of memory that a pod's containers use; undefined when it has none. */
+  memoryOfPod(uid: string): number | undefined {
+    const own = [...this.#containers.values()].filter(({ pod }) => pod.uid === uid)
+    return own.length === 0 ? undefined : sumOf(own)
+  }
+
+  memoryOfContainer(id: string): number | undefined {
+    return this.#containers.get(id)?.memory
   }
 
   /** The newest container of that name in the pod. */
@@ -340,6 +348,12 @@ export class SimulatedContainers implements RuntimeService {
     for (let i = 0; i < 8; i++) id += Math.floor(this.#options.random.next() * 2 ** 32).toString(16).padStart(8, "0")
     return id
   }
+}
+
+function sumOf(containers: Iterable<SimulatedContainer>): number {
+  let sum = 0
+  for (const { memory } of containers) sum += memory
+  return sum
 }
 
 const LATE = "the command took too long"

@@ -10,6 +10,7 @@ import { memoryCgroups } from "./memory-cgroups.ts"
 import { MemoryFiles } from "./memory-files.ts"
 import { memoryVolumes } from "./memory-volumes.ts"
 import { simulatedPodNetwork, type SimulatedNetwork } from "./network.ts"
+import { simulatedUsage } from "./usage.ts"
 import { SimulatedStreams } from "./streams.ts"
 
 export interface SimulatedRuntimeOptions extends SimulatedMachineOptions {
@@ -41,6 +42,7 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Simula
   return {
     containers, images, files, faults, streams, volumes: memoryVolumes(files), cgroups: memoryCgroups(), network: simulatedPodNetwork(network),
     machine: simulatedMachine(options, faults.shortage, () => containers.memoryInUse),
+    usage: simulatedUsage(containers, clock.now()),
   }
 }
 

@@ -1,0 +1,76 @@
+import { registerProcessMetrics } from "../../../pkg/metrics/process.ts"
+import { Registry, type Distribution, type Family } from "../../../pkg/metrics/registry.ts"
+import type { ProbeKind } from "../probes/probe-worker.ts"
+import type { PodIdentity } from "../volumes.ts"
+
+/** Pods with a sandbox that is ready, and containers by their state: created, running, exited, unknown. */
+export interface KubeletFigures {
+  readonly pods: number
+  readonly containers: Readonly<Record<string, number>>
+}
+
+export interface KubeletMetricsOptions {
+  readonly nodeName: string
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+  readonly figures: () => KubeletFigures
+  /** The program's own registry, which tells of the kubelet too. */
+  readonly shared?: Registry | undefined
+}
+
+/** Seconds from the moment the kubelet hears of a pod until it runs. Source: pkg/kubelet/metrics podStartupDurationBuckets. */
+const POD_START_BUCKETS = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600]
+/** Source: prometheus client_golang DefBuckets. */
+const PROBE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** What the kubelet tells of itself, by upstream's names. Source: pkg/kubelet/metrics/metrics.go, pkg/kubelet/prober/prober_manager.go. */
+export class KubeletMetrics {
+  /** Of /metrics and /metrics/probes. */
+  readonly kubelet = new Registry()
+  readonly probes = new Registry()
+  readonly #started: readonly Family<Distribution>[]
+  readonly #probed
+  readonly #probeSeconds
+  /** Labels of the series that a pod has, by its uid: they go with it. */
+  readonly #series = new Map<string, Map<string, () => void>>()
+
+  constructor({ nodeName, startedAt, figures, shared }: KubeletMetricsOptions) {
+    this.#started = [this.kubelet, ...(shared === undefined ? [] : [shared])].map((registry) => {
+      registry.gauge("kubelet_node_name", "The node's name. The count is always 1.", "node").with(nodeName).set(1)
+      registry.read("gauge", "kubelet_running_pods", "Number of pods that have a running pod sandbox", () => figures().pods)
+      registry.readEach("gauge", "kubelet_running_containers", "Number of containers currently running", "container_state", () => figures().containers)
+      return registry.histogram("kubelet_pod_start_duration_seconds", "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run", POD_START_BUCKETS)
+    })
+    registerProcessMetrics(this.kubelet, startedAt)
+    this.probes.read("gauge", "process_start_time_seconds", "Start time of the process since unix epoch in seconds.", () => startedAt / 1000)
+    this.#probed = this.probes.counter("prober_probe_total", "Cumulative number of a liveness, readiness or startup probe for a container by result.", "container", "namespace", "pod", "pod_uid", "probe_type", "result")
+    this.#probeSeconds = this.probes.histogram("prober_probe_duration_seconds", "Duration in seconds for a probe response.", PROBE_BUCKETS, "container", "namespace", "pod", "probe_type")
+  }
+
+  /** A pod runs, so long after the kubelet first heard of it. */
+  podStarted(milliseconds: number): void {
+    for (const family of this.#started) family.with().observe(milliseconds / 1000)
+  }
+
+  probed({ uid, namespace, name }: PodIdentity, container: string, kind: ProbeKind, ok: boolean, milliseconds: number): void {
+    const type = TYPES[kind]
+    const labels = [container, namespace, name, uid, type, ok ? "successful" : "failed"]
+    const timed = [container, namespace, name, type]
+    this.#probed.with(...labels).inc()
+    this.#probeSeconds.with(...timed).observe(milliseconds / 1000)
+    const series = this.#series.get(uid) ?? new Map<string, () => void>()
+    this.#series.set(uid, series)
+    series.set(labels.join("/"), () => {
+      this.#probed.remove(...labels)
+      this.#probeSeconds.remove(...timed)
+    })
+  }
+
+  /** The pod is gone. */
+  forget(uid: string): void {
+    for (const remove of this.#series.get(uid)?.values() ?? []) remove()
+    this.#series.delete(uid)
+  }
+}
+
+const TYPES: Readonly<Record<ProbeKind, string>> = { startup: "Startup", liveness: "Liveness", readiness: "Readiness" }

@@ -1,0 +1,50 @@
+import { existsSync } from "node:fs"
+import { readdir } from "node:fs/promises"
+import { join } from "node:path"
+import type { CgroupDriver } from "../../../containerd/host.ts"
+import type { UsageMeter } from "../../usage.ts"
+import { cgroupFolder } from "../cgroups.ts"
+import { cgroupV1 } from "./cgroup-v1.ts"
+import { cgroupV2 } from "./cgroup-v2.ts"
+import { deviceNames } from "./devices.ts"
+import { readKernelFile } from "./kernel-files.ts"
+import { interfacesOf, machineUsage } from "./proc.ts"
+
+export interface KernelFolders {
+  readonly cgroups: string
+  readonly proc: string
+}
+const HOST: KernelFolders = { cgroups: "/sys/fs/cgroup", proc: "/proc" }
+
+/** What this host's kernel counts, in cgroups v1 or v2. */
+export function hostUsage(driver: CgroupDriver, { cgroups, proc }: KernelFolders = HOST): UsageMeter {
+  const unified = existsSync(join(cgroups, "cgroup.controllers"))
+  const read = unified ? cgroupV2(cgroups, deviceNames(proc)) : cgroupV1(cgroups, deviceNames(proc))
+  /** A hierarchy that every container is in. */
+  const listed = unified ? cgroups : join(cgroups, "memory")
+
+  /** The cgroup of a container: named by its id, with what the runtime and systemd put around it. */
+  async function folderOf(pod: readonly string[], id: string): Promise<string | undefined> {
+    const parent = cgroupFolder(pod, driver)
+    const plain = join(parent, id)
+    if (existsSync(join(listed, plain))) return plain
+    const names = await readdir(join(listed, parent)).catch(() => [])
+    const name = names.find((one) => one.includes(id))
+    return name === undefined ? undefined : join(parent, name)
+  }
+
+  return {
+    machine: () => machineUsage(proc),
+    group: (path) => read(cgroupFolder(path, driver)),
+    async container(pod, id) {
+      const folder = await folderOf(pod, id)
+      return folder === undefined ? undefined : read(folder)
+    },
+    async interfaces(pod, sandboxId) {
+      const folder = await folderOf(pod, sandboxId)
+      if (folder === undefined) return []
+      const [pid = ""] = (await readKernelFile(join(listed, folder, "cgroup.procs"))).split("\n")
+      return pid === "" ? [] : (await interfacesOf(join(proc, pid, "net/dev"))).filter(({ name }) => name !== "lo")
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import type { KubeletConfig } from "../context.ts"
+import { MAX_BYTES, MAX_FILES } from "../logs/rotate.ts"
+import { DURATION_SECONDS } from "../node/lease.ts"
+import { MEASURE_MS, REPORT_MS } from "../node/node.ts"
+import { THRESHOLDS } from "../node/pressure.ts"
+
+/** What holds here of what a KubeletConfiguration can say. Source: k8s.io/kubelet config/v1beta1/types.go. */
+export const kubeletConfiguration = (config: KubeletConfig) => ({
+  kind: "KubeletConfiguration", apiVersion: "kubelet.config.k8s.io/v1beta1",
+  staticPodPath: config.staticPods, port: config.port, clusterDomain: config.clusterDomain, clusterDNS: config.clusterDns, resolvConf: config.resolvConf, podLogsDir: config.podLogs,
+  maxPods: config.maxPods, cgroupDriver: config.cgroupDriver, cgroupsPerQOS: true, cgroupRoot: "/", enforceNodeAllocatable: [], failSwapOn: false, registerNode: true,
+  nodeStatusUpdateFrequency: seconds(MEASURE_MS), nodeStatusReportFrequency: minutes(REPORT_MS), nodeLeaseDurationSeconds: DURATION_SECONDS,
+  containerLogMaxSize: `${MAX_BYTES / 2 ** 20}Mi`, containerLogMaxFiles: MAX_FILES, serializeImagePulls: false, enableServer: true, enableDebuggingHandlers: true, enableSystemLogHandler: true,
+  evictionHard: {
+    "memory.available": `${THRESHOLDS.memoryBytes / 2 ** 20}Mi`, "nodefs.available": percent(THRESHOLDS.diskFraction), "nodefs.inodesFree": percent(THRESHOLDS.inodesFraction), "pid.available": percent(THRESHOLDS.pidFraction),
+  },
+})
+
+const seconds = (ms: number): string => `${ms / 1000}s`
+const minutes = (ms: number): string => `${ms / 60_000}m0s`
+const percent = (fraction: number): string => `${fraction * 100}%`

@@ -1,0 +1,87 @@
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { reportAll, reportOne, type HealthCheck } from "../../../pkg/component/health.ts"
+import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
+import { exposition } from "../../../pkg/metrics/exposition.ts"
+import { cadvisorMetrics } from "../metrics/cadvisor-metrics.ts"
+import { resourceMetrics } from "../metrics/resource-metrics.ts"
+import { cgroupFolder } from "../runtime/cri/cgroups.ts"
+import { measureDisks, takeSample, type Sample, type StatsParts } from "../stats/sample.ts"
+import { CpuRates } from "../stats/cpu-rates.ts"
+import { summaryOf } from "../stats/summary.ts"
+import type { StatusManager } from "../status/status-manager.ts"
+import { kubeletConfiguration } from "./configz.ts"
+import { containerLogs } from "./container-logs.ts"
+import { hostLogs } from "./host-logs.ts"
+import { knownPods, runningPods } from "./pods.ts"
+
+export interface KubeletServerParts extends StatsParts {
+  readonly status: StatusManager
+  readonly logs: NodeConnector["logs"]
+  /** Why the kubelet does not do its work, or nothing. */
+  problem(): string | undefined
+}
+
+type Handler = (request: Request, url: URL) => Response | Promise<Response>
+
+/**
+ * What the kubelet answers under /api/v1/nodes/NAME/proxy/: the paths of upstream's port 10250. Nobody else can ask, so there is no port; who may has been
+ * settled by the API server (nodes/proxy). Streams for exec and the like are not among them: those come by the pods' own subresources.
+ * Source: pkg/kubelet/server/server.go.
+ */
+export function kubeletServer(parts: KubeletServerParts): (request: Request) => Promise<Response> {
+  const { context } = parts
+  const { config, runtime, metrics } = context
+  const rates = new CpuRates()
+  const summary = async (sample: Sample, onlyCpuAndMemory: boolean) => summaryOf({
+    nodeName: config.nodeName, memoryBytes: runtime.machine.memoryBytes, sample, rate: rates.begin(),
+    ...(onlyCpuAndMemory ? {} : { rest: { disks: await measureDisks(context), processes: await runtime.machine.processes() } }),
+  })
+  const exact: Readonly<Record<string, Handler>> = {
+    "/pods": () => Response.json(knownPods(parts.workers, parts.status)),
+    "/runningpods": () => Response.json(runningPods(parts.cache)),
+    "/stats/summary": async (_, { searchParams }) => Response.json(await summary(await takeSample(parts), isTrue(searchParams.get("only_cpu_and_memory")))),
+    "/metrics": () => metricsText(metrics.kubelet.text()),
+    "/metrics/probes": () => metricsText(metrics.probes.text()),
+    "/metrics/resource": async () => {
+      const sample = await takeSample(parts)
+      return metricsText(exposition(resourceMetrics(await summary(sample, true), sample.at)))
+    },
+    "/metrics/cadvisor": async () => {
+      const [sample, disks] = await Promise.all([takeSample(parts), measureDisks(context)])
+      return metricsText(exposition(cadvisorMetrics({ sample, disks, machine: runtime.machine, folderOf: (cgroup) => cgroupFolder(cgroup, config.cgroupDriver) })))
+    },
+    "/configz": () => Response.json({ kubeletconfig: kubeletConfiguration(config) }),
+  }
+  const below: Readonly<Record<string, Handler>> = {
+    "/healthz": (_, url) => health(url, parts.problem),
+    "/containerLogs": (request, url) => containerLogs(parts.logs, url, request.signal),
+    "/logs": (_, url) => hostLogs(runtime.files, config.podLogs, url),
+  }
+  return async (request) => {
+    const url = new URL(request.url)
+    const path = url.pathname.replace(/(.)\/$/, "$1")
+    const handler = exact[path] ?? below[/^\/[^/]*/.exec(path)?.[0] ?? ""]
+    if (handler === undefined) return text(404, "404 page not found\n")
+    if (request.method !== "GET" && !(path === "/stats/summary" && request.method === "POST")) return text(405, "Method Not Allowed", { Allow: "GET" })
+    try {
+      return await handler(request, url)
+    } catch (err) {
+      const { code, message } = ApiError.from(err)
+      return text(code, `${message}\n`)
+    }
+  }
+}
+
+/** The checks of the kubelet; `syncloop` is whether it looks after pods at all. */
+function health({ pathname, searchParams }: URL, problem: () => string | undefined): Response {
+  const checks: readonly HealthCheck[] = [{ name: "ping", problem: () => undefined }, { name: "log", problem: () => undefined }, { name: "syncloop", problem }]
+  const name = pathname.slice("/healthz/".length)
+  const check = checks.find((one) => one.name === name)
+  if (name !== "" && check === undefined) return text(404, "404 page not found\n")
+  const report = check !== undefined ? reportOne(check) : reportAll("healthz", checks, { excluded: searchParams.getAll("exclude"), verbose: searchParams.has("verbose"), mayKnow: () => true })
+  return text(report.status, report.text)
+}
+
+const isTrue = (value: string | null): boolean => value === "true" || value === "1"
+const text = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Response => new Response(body, { status, headers: { "Content-Type": "text/plain; charset=utf-8", ...headers } })
+const metricsText = (body: string): Response => text(200, body, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" })

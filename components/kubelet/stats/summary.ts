@@ -1,0 +1,108 @@
+import { formatTime } from "../../../pkg/apimachinery/time.ts"
+import type { FilesystemSpace } from "../runtime/runtime.ts"
+import type { InterfaceUsage, Usage } from "../runtime/usage.ts"
+import type { CpuRateAsking } from "./cpu-rates.ts"
+import type { ContainerSample, Disks, PodSample, Sample } from "./sample.ts"
+import type { ContainerStats, CpuStats, FsStats, InterfaceStats, MemoryStats, NetworkStats, PodStats, Summary, SwapStats } from "./summary-types.ts"
+
+export interface SummaryOptions {
+  readonly nodeName: string
+  readonly memoryBytes: number
+  readonly sample: Sample
+  /** Left out where only cpu and memory are asked for, with all that is not of these. */
+  readonly rest?: { readonly disks: Disks; readonly processes: { readonly used: number; readonly max: number } }
+  readonly rate: CpuRateAsking
+}
+
+/** What the node and its pods use, as metrics servers want it. Source: pkg/kubelet/server/stats/summary.go, pkg/kubelet/stats/cri_stats_provider.go. */
+export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: SummaryOptions): Summary {
+  const { at, machine, pods } = sample
+  const time = formatTime(at)
+  const since = machine.bootedAt
+  const shown = new Presenter(at, rate)
+  const systemContainers: readonly ContainerStats[] = pods === undefined ? [] : [{ name: "pods", startTime: formatTime(since), ...shown.usage("pods", since, pods, memoryBytes) }]
+  return {
+    node: {
+      nodeName, systemContainers, startTime: formatTime(since), ...shown.usage("node", since, machine, memoryBytes),
+      ...(machine.swapCapacityBytes === 0 ? {} : { swap: { time, swapUsageBytes: machine.memory?.swap ?? 0, swapAvailableBytes: machine.swapCapacityBytes - (machine.memory?.swap ?? 0) } }),
+      ...(rest === undefined ? {} : {
+        network: shown.network(machine.interfaces, machine.mainInterface),
+        fs: shown.disk(rest.disks.root, usedOf(rest.disks.root), rest.disks.root.inodes - rest.disks.root.inodesFree),
+        runtime: rest.disks.images === undefined ? {} : {
+          imageFs: shown.disk(rest.disks.images.space, rest.disks.images.usedBytes, rest.disks.images.inodesUsed),
+          containerFs: shown.disk(rest.disks.images.space, writableBytes(sample.each.flatMap(({ containers }) => containers))),
+        },
+        rlimit: { time, maxpid: rest.processes.max, curproc: rest.processes.used },
+      }),
+    },
+    pods: sample.each.map((pod) => shown.pod(pod, rest?.disks)),
+  }
+}
+
+const usedOf = ({ capacityBytes, availableBytes }: FilesystemSpace): number => capacityBytes - availableBytes
+const writableBytes = (containers: readonly ContainerSample[]): number => containers.reduce((sum, { writableLayer }) => sum + (writableLayer?.usedBytes?.value ?? 0), 0)
+
+/** Puts what was measured at one moment into upstream's words. */
+class Presenter {
+  readonly #time: string
+  readonly #at: number
+  readonly #rate: CpuRateAsking
+
+  constructor(at: number, rate: CpuRateAsking) {
+    this.#at = at
+    this.#time = formatTime(at)
+    this.#rate = rate
+  }
+
+  pod({ pod: { metadata: { name = "", namespace = "", uid = "" } }, sandbox, usage, interfaces, containers }: PodSample, disks: Disks | undefined): PodStats {
+    const stats = {
+      podRef: { name, namespace, uid }, startTime: formatTime(sandbox.createdAt), containers: containers.map((container) => this.#container(container, disks)),
+      ...this.usage(uid, sandbox.createdAt, usage),
+    }
+    if (disks === undefined) return stats
+    const used = writableBytes(containers) + containers.reduce((sum, { logBytes = 0 }) => sum + logBytes, 0)
+    return {
+      ...stats, "ephemeral-storage": this.disk(disks.root, used),
+      ...(interfaces.length === 0 ? {} : { network: this.network(interfaces, interfaces[0]?.name) }),
+      ...(usage?.processes === undefined ? {} : { process_stats: { process_count: usage.processes } }),
+    }
+  }
+
+  #container({ run, usage, writableLayer, logBytes }: ContainerSample, disks: Disks | undefined): ContainerStats {
+    const stats = { name: run.name, startTime: formatTime(run.startedAt), ...this.usage(run.id, run.startedAt, usage) }
+    if (disks === undefined) return stats
+    return {
+      ...stats, ...(disks.images === undefined ? {} : { rootfs: this.disk(disks.images.space, writableLayer?.usedBytes?.value, writableLayer?.inodesUsed?.value) }),
+      logs: this.disk(disks.logs, logBytes),
+    }
+  }
+
+  /** `most`: the memory that what is measured may use, if no limit of its own is lower. */
+  usage(id: string, since: number, usage: Usage | undefined, most?: number): { readonly cpu?: CpuStats; readonly memory?: MemoryStats; readonly swap?: SwapStats } {
+    const time = this.#time
+    const { cpu, memory } = usage ?? {}
+    const limit = memory?.limit ?? most
+    const rate = cpu === undefined ? undefined : this.#rate(id, since, { at: this.#at, nanoseconds: cpu.nanoseconds })
+    return {
+      ...(cpu === undefined ? {} : { cpu: { time, ...(rate === undefined ? {} : { usageNanoCores: rate }), usageCoreNanoSeconds: cpu.nanoseconds } }),
+      ...(memory === undefined ? {} : {
+        memory: {
+          time, ...(limit === undefined ? {} : { availableBytes: Math.max(0, limit - memory.workingSet) }), usageBytes: memory.usage, workingSetBytes: memory.workingSet, rssBytes: memory.rss,
+          pageFaults: memory.pageFaults, majorPageFaults: memory.majorPageFaults,
+        },
+      }),
+      ...(memory?.swap === undefined ? {} : { swap: { time, swapUsageBytes: memory.swap } }),
+    }
+  }
+
+  network(interfaces: readonly InterfaceUsage[], main: string | undefined): NetworkStats {
+    const all = interfaces.map(({ name, received, transmitted }): InterfaceStats => ({ name, rxBytes: received.bytes, rxErrors: received.errors, txBytes: transmitted.bytes, txErrors: transmitted.errors }))
+    return { time: this.#time, ...all.find(({ name }) => name === main), interfaces: all }
+  }
+
+  disk({ availableBytes, capacityBytes, inodesFree, inodes }: FilesystemSpace, usedBytes?: number, inodesUsed?: number): FsStats {
+    return {
+      time: this.#time, availableBytes, capacityBytes, ...(usedBytes === undefined ? {} : { usedBytes }), inodesFree, inodes, ...(inodesUsed === undefined ? {} : { inodesUsed }),
+    }
+  }
+}
