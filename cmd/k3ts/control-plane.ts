@@ -28,7 +28,7 @@ export interface ControlPlaneParts {
 /** The API server, and the components that meet in it and run wherever it does. */
 export function controlPlaneParts({ context, flags, nodes, clusterDns }: ControlPlaneOptions): ControlPlaneParts {
   const { clock, random, log } = context
-  const { disable } = flags
+  const { disable, "feature-gates": features } = flags
   const apiServer = createApiServer({ clock, random, log }, {
     dataDir: flags["data-dir"],
     listen: { host: flags["bind-address"], port: flags["https-listen-port"] },
@@ -37,14 +37,14 @@ export function controlPlaneParts({ context, flags, nodes, clusterDns }: Control
     serviceCidr: flags["service-cidr"], nodePorts: flags["service-node-port-range"], clusterDomain: flags["cluster-domain"],
     kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },
     ...(flags["audit-log-path"] === undefined ? {} : { auditLogPath: flags["audit-log-path"] }),
-    nodes,
+    nodes, features,
   })
   const clients = createClients(context, apiServer)
   const parts: Part[] = [{ component: apiServer, after: [] }, { component: informersOf(clients), after: ["apiserver"] }]
   if (!disable.includes("controller-manager")) {
     const component = createControllerManager(clients.contextFor({ name: "system:kube-controller-manager" }), {
       resources: () => apiServer.scheme.resources, resourceOf: (apiVersion, kind) => apiServer.scheme.of(apiVersion, kind),
-      caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem, clusterCidr: flags["cluster-cidr"],
+      caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem, clusterCidr: flags["cluster-cidr"], features,
       clientFor: (account) => clients.accountClient(account), observer: controllerMetrics(apiServer.metrics),
     })
     parts.push({ component, after: ["informers"] })

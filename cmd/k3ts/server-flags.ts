@@ -54,6 +54,7 @@ export const serverFlags = {
   "container-runtime-endpoint": serverRuntimeFlag(),
   "pause-image": value(z.string().min(1, "must name an image").optional(), "Image of the container that holds a pod's namespaces", { placeholder: "IMAGE", defaultText: "a built-in one" }),
   "resolv-conf": value(v.filePath.optional(), "File with the name servers that are asked for names outside the cluster", { placeholder: "FILE", path: true, defaultText: "the host's" }),
+  "feature-gates": value(v.featureGates.prefault(""), "Features to switch on or off", { placeholder: "NAME=BOOL,…", defaultText: "all on" }),
   "disable-agent": boolean("Run no kubelet, no kube-proxy and no DNS here: only the control plane"),
   disable: list(z.enum(OPTIONAL_PARTS, { error: `must be one of ${OPTIONAL_PARTS.join(", ")}` }), "Leave a part out", { choices: OPTIONAL_PARTS }),
 }

@@ -5,6 +5,7 @@ import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import type { Features } from "../../pkg/component/features.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { createTokenIssuer, createTokenVerifier, DEFAULT_ISSUER } from "../../pkg/jwt/service-account.ts"
 import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
@@ -66,6 +67,8 @@ export interface ApiServerConfig {
   readonly historyMs?: number
   /** Names of admission plugins that are not to run. */
   readonly disabledAdmission?: ReadonlySet<string>
+  /** All on unless given. */
+  readonly features?: Features
   /** Comes between the codec and the pipeline, for every request and watch: where test clusters make requests fail. */
   readonly intercept?: (pipeline: Pipeline) => Pipeline
 }
@@ -144,7 +147,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       clientCaPem: opened.pki.authorities["client-ca"].certPem, frontProxyCaPem: opened.pki.authorities["request-header-ca"].certPem,
       tokenIssuer: createTokenIssuer({ key: opened.signingKey, clock, random }), apiAudiences: [DEFAULT_ISSUER], reviewToken: authenticator.token,
       componentStatuses: () => componentStatuses({ "controller-manager": health.find("controller-manager"), "etcd-0": { problem: storage.problem?.message }, scheduler: health.find("scheduler") }),
-      ...(config.historyMs === undefined ? {} : { historyMs: config.historyMs }), ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }),
+      ...(config.historyMs === undefined ? {} : { historyMs: config.historyMs }), ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }), ...(config.features === undefined ? {} : { features: config.features }),
     })
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
     const audit = config.auditLogPath === undefined ? undefined : createAuditLog(config.auditLogPath, { clock, log })

@@ -5,6 +5,7 @@ import type { Random } from "../../pkg/clock/random.ts"
 import type { TokenIssuer } from "../../pkg/jwt/service-account.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
+import { DEFAULT_FEATURES, type Features } from "../../pkg/component/features.ts"
 import { defaultChain } from "./admission/chain.ts"
 import { keepAggregated } from "./authorization/aggregation.ts"
 import type { Authorizer } from "./authorization/authorizer.ts"
@@ -45,6 +46,8 @@ export interface ControlPlaneOptions {
   readonly componentStatuses?: () => readonly KubeObject[]
   /** Names of admission plugins that are not to run. */
   readonly disabledAdmission?: ReadonlySet<string>
+  /** All on unless given. */
+  readonly features?: Features
   /** How long history is kept for watches that resume; an hour unless given. */
   readonly historyMs?: number
 }
@@ -64,7 +67,7 @@ const HOUR_MS = 3_600_000
 
 /** Makes what every cluster has from the start, in one transaction, and puts the stages together. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { storage, clock, random, log, resources, nodePorts, tokenIssuer, apiAudiences, reviewToken, componentStatuses = () => [], historyMs = HOUR_MS } = options
+  const { storage, clock, random, log, resources, nodePorts, tokenIssuer, apiAudiences, reviewToken, componentStatuses = () => [], historyMs = HOUR_MS, features = DEFAULT_FEATURES } = options
   const serviceRange = parseIpRange(options.serviceCidr)
   await bootstrap({ ...options, serviceRange })
   const hub = new WatchHub({ storage, clock })
@@ -74,8 +77,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const hooks = createHooks({
     storage, clock, random, authorizer, rbac, nodePorts, tokens: { issuer: tokenIssuer, audiences: apiAudiences }, reviewToken, componentStatuses,
   })
-  const admission = defaultChain({ objects, storage, clock, random }, options.disabledAdmission)
-  const pipeline = createPipeline({ authorizer, registry: { storage, hub, objects, clock, random, admission, hooks } })
+  const admission = defaultChain({ objects, storage, clock, random }, options.disabledAdmission, features)
+  const pipeline = createPipeline({ authorizer, registry: { storage, hub, objects, clock, random, admission, hooks, features } })
   const stops = [keepAggregated({ storage, objects, clock, log }), keepAddresses({ storage, clock, random, log }), startUpkeep({ storage, clock, log, resources, historyMs })]
   return {
     pipeline, hub, objects, authorizer,

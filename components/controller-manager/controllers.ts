@@ -1,5 +1,6 @@
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
+import type { Features } from "../../pkg/component/features.ts"
 import type { Controller } from "../../pkg/controller/controller.ts"
 import { startController, type ControllerObserver, type RunningController } from "../../pkg/controller/start.ts"
 import { cronJobController } from "./cronjob/cronjob.ts"
@@ -33,6 +34,8 @@ export interface ControllersConfig {
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
   /** PEM of the authority that signed the API server's certificate. */
   readonly caPem: () => string
+  /** All on unless given. */
+  readonly features?: Features
   /** Addresses of pods, e.g. 10.42.0.0/16. */
   readonly clusterCidr: string
 }
@@ -59,8 +62,8 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("node-controller", nodeLifecycleController()),
     entry("node-controller", taintEvictionController()),
     entry("deployment-controller", deploymentController),
-    entry("replicaset-controller", replicaSetController),
-    entry("replication-controller", replicationController),
+    entry("replicaset-controller", replicaSetController(config.features)),
+    entry("replication-controller", replicationController(config.features)),
     entry("daemon-set-controller", daemonSetController()),
     entry("statefulset-controller", statefulSetController),
     entry("job-controller", jobController()),

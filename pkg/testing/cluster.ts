@@ -8,6 +8,7 @@ import type { Clock } from "../clock/clock.ts"
 import { seededRandom } from "../clock/random.ts"
 import { realClock } from "../clock/real.ts"
 import { VirtualClock } from "../clock/virtual.ts"
+import { featuresOf, type Features } from "../component/features.ts"
 import type { ComponentContext } from "../component/component.ts"
 import type { Controller } from "../controller/controller.ts"
 import { startController } from "../controller/start.ts"
@@ -103,7 +104,7 @@ export class Cluster implements AsyncDisposable {
     this.#rules = new RequestRules(this.#clock)
     this.#controllers = options.components?.controllers !== false
     this.#parts = new Parts({
-      clock: this.#clock, random, log, storage: this.#storage, rules: this.#rules, frozen, options, signal: this.#ending.signal,
+      clock: this.#clock, random, log, storage: this.#storage, rules: this.#rules, frozen, options, features: features(options.features), signal: this.#ending.signal,
       historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history), clusterCidr: specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR,
     })
     const client = this.#parts.clientFor(ADMIN.name, ADMIN.groups)
@@ -397,6 +398,14 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
+/** @throws TestClusterError for a gate that there is not */
+function features(given: ClusterOptions["features"]): Features {
+  try {
+    return featuresOf(given ?? {})
+  } catch (err) {
+    throw new TestClusterError(`Cannot start a cluster with features: ${err instanceof Error ? err.message : String(err)}`)
+  }
+}
 
 /** So many revisions are kept for watches that are taken up again. */
 const KEPT_REVISIONS = 5000

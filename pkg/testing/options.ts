@@ -1,4 +1,5 @@
 import type { Taint } from "../api/core/v1/node.ts"
+import type { FeatureName } from "../component/features.ts"
 import { parseQuantity, unitsOf } from "../apimachinery/quantity.ts"
 import type { Logger } from "../log/log.ts"
 import type { ImageBehaviour } from "../../components/kubelet/runtime/simulated/behaviour.ts"
@@ -38,6 +39,8 @@ export interface ClusterOptions {
   }
   /** Admission plugins that are not to run, such as `ServiceAccount`. */
   readonly admission?: { readonly disabled?: readonly string[] }
+  /** Feature gates by Kubernetes' names; all that k3ts knows are on unless given. */
+  readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
   /** How far back `history()` reaches: all of it unless given. Long runs with many objects want a limit, very large ones `none`. */
   readonly history?: "all" | "none" | Duration
   /** Objects are frozen, so that changing a shared one throws where it is done; true unless given. Benchmarks turn it off. */

@@ -8,6 +8,7 @@ import { newClient } from "../client/new-client.ts"
 import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
 import type { Component, ComponentContext } from "../component/component.ts"
+import type { Features } from "../component/features.ts"
 import { NodeConnectors } from "../component/node-connector.ts"
 import type { Logger } from "../log/log.ts"
 import type { MemoryStorage } from "../storage/memory.ts"
@@ -26,6 +27,7 @@ export interface PartsOptions {
   readonly historyMs: number
   readonly frozen: boolean
   readonly options: Pick<ClusterOptions, "components" | "admission">
+  readonly features: Features
   /** Addresses of pods. */
   readonly clusterCidr: string
   readonly signal: AbortSignal
@@ -47,17 +49,17 @@ export class Parts {
 
   constructor(options: PartsOptions) {
     this.#options = options
-    const { clock, random, log, storage, rules, historyMs, frozen, options: { components = {}, admission = {} } } = options
+    const { clock, random, log, storage, rules, historyMs, frozen, features, options: { components = {}, admission = {} } } = options
     this.apiServer = createApiServer({ clock, random, log }, {
       serviceCidr: SERVICE_CIDR, nodePorts: { first: 30_000, last: 32_767 }, clusterDomain: "cluster.local", advertiseAddress: "127.0.0.1", nodes: this.connectors,
-      storage, files: testServingFiles(), historyMs, frozen, disabledAdmission: new Set(admission.disabled), intercept: rules.around,
+      storage, files: testServingFiles(), historyMs, frozen, disabledAdmission: new Set(admission.disabled), features, intercept: rules.around,
     })
     const { scheduler = true, controllers = true } = components
     this.components = {
       apiserver: { start: () => this.apiServer.start(options.signal), crash: () => this.apiServer.stop() },
       scheduler: scheduler ? this.#part("system:kube-scheduler", (context) => (this.#scheduler = createScheduler(context))) : NOTHING,
       "controller-manager": controllers === false ? NOTHING : this.#part("system:kube-controller-manager", (context) => createControllerManager(context, {
-        resources: () => this.apiServer.scheme.resources, resourceOf: (apiVersion, kind) => this.apiServer.scheme.of(apiVersion, kind), caPem: sharedCaPem, clusterCidr: options.clusterCidr,
+        resources: () => this.apiServer.scheme.resources, resourceOf: (apiVersion, kind) => this.apiServer.scheme.of(apiVersion, kind), caPem: sharedCaPem, clusterCidr: options.clusterCidr, features,
         clientFor: (account) => this.clientFor(`system:serviceaccount:kube-system:${account}`, ["system:serviceaccounts", "system:serviceaccounts:kube-system"]),
         ...(controllers === true ? {} : { disabled: new Set(controllers.disabled) }),
       })),

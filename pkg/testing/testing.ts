@@ -13,6 +13,7 @@
 export { startCluster, type Cluster, type Listening } from "./cluster.ts"
 export { TestClusterError } from "./caller.ts"
 export type { ClusterOptions, NodeOptions } from "./options.ts"
+export type { FeatureName } from "../component/features.ts"
 export type { Duration } from "./duration.ts"
 export type { ComponentName, Fault, Faults } from "./faults.ts"
 export type { RequestMatch, RequestRule } from "./request-rules.ts"

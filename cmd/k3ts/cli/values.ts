@@ -3,6 +3,7 @@ import { isIP, isIPv4 } from "node:net"
 import { isAbsolute, resolve } from "node:path"
 import { z } from "zod"
 import { isDNS1123Subdomain, isLabelValue, isQualifiedName } from "../../../pkg/apimachinery/names.ts"
+import { parseFeatureGates } from "../../../pkg/component/features.ts"
 import type { Taint } from "../../../pkg/api/core/v1/node.ts"
 import { parseCidr } from "../cidr.ts"
 
@@ -63,6 +64,16 @@ export const taint = reading((text): Taint | undefined => {
   const known = EFFECTS.find((name) => name === effect)
   return known !== undefined && isQualifiedName(key) === undefined && isLabelValue(taintValue) === undefined ? { key, value: taintValue, effect: known } : undefined
 }, `must be a taint, as in dedicated=db:NoSchedule (${EFFECTS.join(", ")})`)
+
+/** `Name=true,Other=false` */
+export const featureGates = z.string().transform((text, { issues }) => {
+  try {
+    return parseFeatureGates(text)
+  } catch (err) {
+    issues.push({ code: "custom", message: err instanceof Error ? err.message : String(err), input: text })
+    return z.NEVER
+  }
+})
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 

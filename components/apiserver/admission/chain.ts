@@ -1,8 +1,10 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
+import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { chainOf, type Admission } from "./admission.ts"
+import { disabledFields } from "./disabled-fields.ts"
 import { defaultIngressClass, defaultStorageClass } from "./plugins/defaultclass.ts"
 import { defaultTolerationSeconds } from "./plugins/defaulttolerationseconds.ts"
 import { limitRanger } from "./plugins/limitranger.ts"
@@ -25,7 +27,7 @@ export interface AdmissionContext {
 }
 
 /** The plugins in their order. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins; webhooks and policies stand there before ResourceQuota, which is last. */
-export const defaultChain = (context: AdmissionContext, disabled: ReadonlySet<string> = new Set()): Admission => chainOf([
+export const defaultChain = (context: AdmissionContext, disabled: ReadonlySet<string> = new Set(), features: Features = DEFAULT_FEATURES): Admission => chainOf([
   namespaceLifecycle(context),
   limitRanger(context),
   serviceAccount(context),
@@ -38,5 +40,6 @@ export const defaultChain = (context: AdmissionContext, disabled: ReadonlySet<st
   storageObjectInUseProtection,
   runtimeClass(context),
   defaultIngressClass(context),
+  disabledFields(features),
   resourceQuota(context),
-].filter(({ name }) => !disabled.has(name)))
+].filter((plugin) => plugin !== undefined).filter(({ name }) => !disabled.has(name)))

@@ -3,8 +3,8 @@ import { forbiddenField, invalidValue, notSupported } from "../../../pkg/apimach
 import type { RequestOptions } from "../request.ts"
 
 /** What is wrong with the options of a list or watch as a whole. Source: apimachinery pkg/apis/meta/internalversion/validation. */
-export function checkListOptions(options: RequestOptions, verb: "list" | "watch"): void {
-  const causes = verb === "watch" ? watchFaults(options) : listFaults(options)
+export function checkListOptions(options: RequestOptions, verb: "list" | "watch", watchList = true): void {
+  const causes = verb === "watch" ? watchFaults(options, watchList) : listFaults(options)
   if (causes.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", causes)
 }
 
@@ -21,10 +21,11 @@ function listFaults({ resourceVersion = "", resourceVersionMatch: match = "", co
   return causes
 }
 
-function watchFaults({ resourceVersionMatch: match = "", continue: token = "", sendInitialEvents }: RequestOptions): Cause[] {
+function watchFaults({ resourceVersionMatch: match = "", continue: token = "", sendInitialEvents }: RequestOptions, watchList: boolean): Cause[] {
   const causes: Cause[] = []
   const forbid = (why: string) => causes.push(forbiddenField("resourceVersionMatch", why))
   if (sendInitialEvents !== undefined && match !== "NotOlderThan") forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+  if (sendInitialEvents !== undefined && !watchList) causes.push(forbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"))
   if (match !== "") {
     if (sendInitialEvents === undefined) forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
     if (match !== "NotOlderThan") causes.push(notSupported("resourceVersionMatch", match, ["NotOlderThan"]))

@@ -3,6 +3,7 @@ import type { Random } from "../../../pkg/clock/random.ts"
 import { uuid } from "../../../pkg/clock/random.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import type { KubeObject, Resource, StrategyContext } from "../../../pkg/apimachinery/resource.ts"
+import type { Features } from "../../../pkg/component/features.ts"
 import type { Storage, Write } from "../../../pkg/storage/storage.ts"
 import type { Admission } from "../admission/admission.ts"
 import type { Objects } from "../cacher/objects.ts"
@@ -17,6 +18,8 @@ export interface RegistryContext {
   readonly clock: Clock
   readonly random: Random
   readonly admission: Admission
+  /** All on unless given. */
+  readonly features?: Features
   /** What a kind adds to the generic way, if anything. */
   hooks(resource: Resource): KindHooks | undefined
 }

@@ -9,10 +9,10 @@ import type { RegistryContext } from "./context.ts"
  * Follows a collection, or one object of it. Without a resourceVersion, or from "0", it begins with what there is; from another one with what came after.
  * Source: apiserver pkg/storage/cacher, KEP-3157 (sendInitialEvents).
  */
-export function watch({ storage, hub }: RegistryContext, request: ApiRequest, sink: WatchSink): Watch {
+export function watch({ storage, hub, features }: RegistryContext, request: ApiRequest, sink: WatchSink): Watch {
   const { resource, namespace, name, options } = request
   if (!resource.verbs.includes("watch")) throw methodNotSupported(resource, "watch")
-  checkListOptions(options, "watch")
+  checkListOptions(options, "watch", features?.WatchList)
   const version = parseResourceVersion(options.resourceVersion)
   if (version !== undefined) checkNotFuture(version, storage.revision)
   const fromPresent = version === undefined || version === 0

@@ -6,9 +6,9 @@ const COST = "controller.kubernetes.io/pod-deletion-cost"
 
 /**
  * Sorts pods so that those least worth keeping come first; scaling down takes from the front. `siblingsOn` says how many pods of the same
- * owner run on the pod's node. Source: pkg/controller/controller_utils.go ActivePodsWithRanks.
+ * owner run on the pod's node; `heedCost` that the annotation of their cost counts. Source: pkg/controller/controller_utils.go ActivePodsWithRanks.
  */
-export function leastWorthKeepingFirst(pods: readonly Pod[], siblingsOn: (node: string) => number, now: number): readonly Pod[] {
+export function leastWorthKeepingFirst(pods: readonly Pod[], siblingsOn: (node: string) => number, now: number, heedCost = true): readonly Pod[] {
   const ranked = pods.map((pod) => ({
     pod,
     // Each larger for what is worth more; the first that differs decides.
@@ -16,7 +16,7 @@ export function leastWorthKeepingFirst(pods: readonly Pod[], siblingsOn: (node: 
       pod.spec.nodeName ? 1 : 0, // not yet on a node
       PHASE_ORDER[pod.status.phase ?? "Pending"] ?? 0,
       isPodReady(pod) ? 1 : 0,
-      Number(pod.metadata.annotations?.[COST] ?? 0) || 0,
+      heedCost ? Number(pod.metadata.annotations?.[COST] ?? 0) || 0 : 0,
       -siblingsOn(pod.spec.nodeName ?? ""), // doubled up on a node
       isPodReady(pod) ? ageBucket(podCondition(pod, "Ready")?.lastTransitionTime, now) : 0, // the longer ready, the more it is worth
       -restarts(pod),

@@ -6,6 +6,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import { isPodActive, isPodAvailable, isPodReady, untilAvailable } from "../../../pkg/api/core/v1/pod-state.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
+import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "./claim.ts"
@@ -27,13 +28,15 @@ export interface ReplicasKind<T extends Replicas> {
   readonly name: string
   readonly resource: Resource<T>
   selectorOf(object: T): LabelMatcher
+  /** All on unless given. */
+  readonly features: Features | undefined
 }
 
 /**
  * Keeps as many active pods as the object asks for. Source: pkg/controller/replicaset/replica_set.go.
  * Differs from upstream: no expectations; the loop holds a key back until the informers show what the last run wrote.
  */
-export function replicasController<T extends Replicas>({ name, resource, selectorOf }: ReplicasKind<T>): Controller<T> {
+export function replicasController<T extends Replicas>({ name, resource, selectorOf, features = DEFAULT_FEATURES }: ReplicasKind<T>): Controller<T> {
   return defineController<T>({
     name,
     reconciles: resource,
@@ -48,7 +51,7 @@ export function replicasController<T extends Replicas>({ name, resource, selecto
       const selector = selectorOf(owner)
       const candidates = [...informers.of(Pod).controlledBy(owner), ...informers.of(Pod).by(orphans, owner.metadata.namespace ?? "")].filter(isPodActive)
       const pods = await claim({ owner, ownerResource: resource as unknown as Resource, resource: Pod, matches: (pod) => selector.matches(pod.metadata.labels), candidates }, context)
-      const failure = owner.metadata.deletionTimestamp === undefined ? await scale(owner, pods, context) : undefined
+      const failure = owner.metadata.deletionTimestamp === undefined ? await scale(owner, pods, context, features) : undefined
       const status = statusOf(owner, pods, failure, clock)
       if (!sameStatus(owner.status, status)) {
         await client.updateStatus(resource, { ...owner, status }).catch((err: unknown) => {
@@ -63,14 +66,14 @@ export function replicasController<T extends Replicas>({ name, resource, selecto
 }
 
 /** Creates or deletes what is missing or too many; gives the first failure. */
-async function scale(owner: Replicas, pods: readonly Pod[], context: ReconcileContext): Promise<unknown> {
+async function scale(owner: Replicas, pods: readonly Pod[], context: ReconcileContext, { PodDeletionCost: heedCost }: Features): Promise<unknown> {
   const { replicas, template } = owner.spec
   const missing = replicas - pods.length
   if (missing > 0) return template === undefined ? undefined : (await slowStart(Math.min(missing, BURST), () => createPod(owner, template, context))).failure
   if (missing === 0) return undefined
   const perNode = new Map<string, number>()
   for (const pod of pods) perNode.set(pod.spec.nodeName ?? "", (perNode.get(pod.spec.nodeName ?? "") ?? 0) + 1)
-  const victims = leastWorthKeepingFirst(pods, (node) => (node === "" ? 0 : perNode.get(node)!), context.clock.now()).slice(0, Math.min(-missing, BURST))
+  const victims = leastWorthKeepingFirst(pods, (node) => (node === "" ? 0 : perNode.get(node)!), context.clock.now(), heedCost).slice(0, Math.min(-missing, BURST))
   const results = await Promise.allSettled(victims.map((pod) => deletePod(owner, pod, context)))
   return results.find((result) => result.status === "rejected")?.reason as unknown
 }
