@@ -1,0 +1,79 @@
+/** What the kubelet tells of a node and its pods, through the API server. */
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import type { Summary } from "../../components/kubelet/stats/summary-types.ts"
+import { BUSYBOX, describeOnNode, startCluster, stay, type Cluster } from "../harness/cluster.ts"
+
+describeOnNode("a node's own paths", () => {
+  let cluster: Cluster
+  let proxy: string
+  beforeAll(async () => {
+    cluster = await startCluster()
+    const name = (await cluster.kubectl.ok("get nodes -o jsonpath={.items[0].metadata.name}")).trim()
+    proxy = `/api/v1/nodes/${name}/proxy`
+    await cluster.runPod("busy", {
+      containers: [
+        { name: "burns", image: BUSYBOX, command: ["sh", "-c", "trap exit TERM; echo began; while :; do :; done"], resources: { limits: { cpu: "200m", memory: "64Mi" } } },
+        { name: "rests", image: BUSYBOX, command: stay() },
+      ],
+    })
+  })
+  afterAll(() => cluster?.[Symbol.asyncDispose]())
+  const raw = (path: string) => cluster.kubectl.ok(["get", "--raw", proxy + path])
+
+  test("tell what its pods use: processor, memory, disk and network", async () => {
+    // given a pod that has some traffic and a file of its own
+    await cluster.kubectl.run(["exec", "busy", "-c", "rests", "--", "sh", "-c", "dd if=/dev/zero of=/big bs=1M count=5 2>/dev/null; nc -w 1 $KUBERNETES_SERVICE_HOST 443 </dev/null"])
+
+    // when it has run for a while
+    let summary: Summary
+    do summary = JSON.parse(await raw("/stats/summary")) as Summary
+    while ((summary.pods.find(({ podRef }) => podRef.name === "busy")?.cpu?.usageCoreNanoSeconds ?? 0) < 2e8)
+
+    // then the node has more than the pod, and the pod what its containers have
+    const { node } = summary
+    const pod = summary.pods.find(({ podRef }) => podRef.name === "busy")!
+    const [burns, rests] = ["burns", "rests"].map((name) => pod.containers.find((container) => container.name === name)!)
+    expect(node.cpu!.usageCoreNanoSeconds).toBeGreaterThan(pod.cpu!.usageCoreNanoSeconds)
+    expect(node.memory!.workingSetBytes).toBeGreaterThan(pod.memory!.workingSetBytes)
+    expect(node.memory!.availableBytes).toBeGreaterThan(0)
+    expect(node.fs!.capacityBytes).toBeGreaterThan(node.fs!.availableBytes)
+    expect(node.runtime!.imageFs!.capacityBytes).toBeGreaterThan(0)
+    expect(node.network!.interfaces.length).toBeGreaterThan(0)
+    expect(node.rlimit!.curproc).toBeGreaterThan(10)
+    expect(burns!.cpu!.usageCoreNanoSeconds).toBeGreaterThan(rests!.cpu!.usageCoreNanoSeconds)
+    expect(burns!.cpu!.usageNanoCores).toBeLessThan(4e8)
+    expect(burns!.memory!.availableBytes).toBe(64 * 2 ** 20 - burns!.memory!.workingSetBytes)
+    expect(rests!.memory).not.toHaveProperty("availableBytes")
+    expect(burns!.logs!.usedBytes).toBeGreaterThan(0)
+    expect(pod.network).toMatchObject({ name: "eth0", rxBytes: expect.any(Number) })
+    expect(pod.network!.txBytes).toBeGreaterThan(0)
+    expect(pod.process_stats!.process_count).toBeGreaterThanOrEqual(3)
+  }, 60_000)
+
+  test("give the metrics of its containers as cAdvisor does", async () => {
+    const lines = (await raw("/metrics/cadvisor")).split("\n")
+    const value = (name: string, ...labels: readonly string[]) => Number(lines.find((line) => line.startsWith(`${name}{`) && labels.every((label) => line.includes(label)))?.split("} ")[1]?.split(" ")[0])
+    const burns = ['container="burns"', 'namespace="default"', 'pod="busy"']
+    expect(value("container_cpu_usage_seconds_total", ...burns)).toBeGreaterThan(0.1)
+    expect(value("container_cpu_cfs_throttled_periods_total", ...burns)).toBeGreaterThan(0)
+    expect(value("container_memory_working_set_bytes", ...burns)).toBeGreaterThan(0)
+    expect(value("container_memory_rss", ...burns)).toBeGreaterThan(0)
+    expect(value("container_spec_memory_limit_bytes", ...burns)).toBe(64 * 2 ** 20)
+    expect(value("container_network_transmit_bytes_total", 'interface="eth0"', 'pod="busy"')).toBeGreaterThan(0)
+    expect(value("container_cpu_usage_seconds_total", 'id="/"')).toBeGreaterThan(0)
+    expect(value("machine_memory_bytes")).toBeGreaterThan(2 ** 28)
+    expect(await raw("/metrics/resource")).toMatch(/^pod_cpu_usage_seconds_total\{namespace="default",pod="busy"\} [\d.]+ \d+$/m)
+  })
+
+  test("show its pods, their logs and the kubelet's health to those who may ask", async () => {
+    const { items } = JSON.parse(await raw("/pods")) as { items: { metadata: { name: string }; status: { phase: string } }[] }
+    expect(items.find(({ metadata }) => metadata.name === "busy")?.status.phase).toBe("Running")
+    expect(await raw("/runningpods/")).toContain('"name":"burns"')
+    expect(await raw("/containerLogs/default/busy/burns")).toBe("began\n")
+    expect(await raw("/logs/pods/")).toContain('<a href="default_busy_')
+    expect(await raw("/healthz")).toBe("ok")
+    expect(await raw("/configz")).toContain('"kubeletconfig":{"kind":"KubeletConfiguration"')
+    const { code, err } = await cluster.kubectl.run(["get", "--raw", `${proxy}/pods`, "--as", "jane"])
+    expect([code, err]).toEqual([1, expect.stringContaining('cannot get resource "nodes/proxy" in API group "" at the cluster scope')])
+  })
+})
