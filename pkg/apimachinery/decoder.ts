@@ -78,7 +78,7 @@ interface FieldDecoder {
 function compileMessage(message: Message): Decode {
   const { rules } = message
   const keepUnknown = rules.preserveUnknownFields === true
-  const applyDefaults = rules.defaults as ((value: object) => object) | undefined
+  const applyDefaults = rules.defaults as ((value: object, known?: object) => object) | undefined
   // Compiled at the first value: a message may contain itself.
   let fields: Map<string, FieldDecoder> | undefined
   let filled: readonly Fill[] = []
@@ -125,7 +125,7 @@ function compileMessage(message: Message): Decode {
       const given = present[name]
       if (given === undefined || given === empty) (out ??= copy(input))[name] = fill()
     }
-    return applyDefaults === undefined ? (out ?? input) : applyDefaults(out ?? input)
+    return applyDefaults === undefined ? (out ?? input) : applyDefaults(out ?? input, depth === 0 ? cursor.known : undefined)
   }
 }
 

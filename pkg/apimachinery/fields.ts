@@ -88,8 +88,11 @@ export interface Message<F extends Fields = Fields> {
 }
 
 export interface MessageRules {
-  /** Sets defaults that depend on other fields; gets the decoded value with simple defaults in place and returns it, or a changed copy. */
-  readonly defaults?: (value: never) => object
+  /**
+   * Sets defaults that depend on other fields; gets the decoded value with simple defaults in place and returns it, or a changed copy. What is the very same
+   * in `known`, a value of the message that has its defaults, need not be looked at.
+   */
+  readonly defaults?: (value: never, known?: never) => object
   /** `atomic` structs are owned as a whole by server-side apply (for instance LabelSelector, ObjectReference). */
   readonly mapType?: "atomic"
   /** Fields the message does not know are kept, not reported: for custom resources. */

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import { deepEqual } from "./equal.ts"
 import type { Cause } from "./errors.ts"
-import { at, forbiddenField, invalidValue, notSupported, required, tooLong } from "./field-errors.ts"
+import { eachWithin, forbiddenField, invalidValue, NO_CAUSES, notSupported, required, tooLong, within } from "./field-errors.ts"
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./meta.ts"
 import { asPrefix, isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName, type Check } from "./names.ts"
 
@@ -19,39 +19,47 @@ interface Named {
 }
 
 /** The metadata of an object that is to be created, its name made from generateName already. */
-export function validateObjectMeta(resource: Named, metadata: ObjectMeta, path = "metadata"): readonly Cause[] {
-  const { name = "", generateName = "", namespace = "" } = metadata
+export function validateObjectMeta(resource: Named, metadata: ObjectMeta): readonly Cause[] {
+  const { name = "", generateName = "", namespace = "", finalizers } = metadata
   const check: Check = resource.validateName?.bind(resource) ?? isDNS1123Subdomain
   const causes: Cause[] = []
-  if (generateName !== "") put(causes, at(path, "generateName"), generateName, asPrefix(check)(generateName))
-  if (name === "") causes.push(required(at(path, "name"), "name or generateName is required"))
-  else put(causes, at(path, "name"), name, check(name))
+  if (generateName !== "") put(causes, "generateName", generateName, asPrefix(check)(generateName))
+  if (name === "") causes.push(required("name", "name or generateName is required"))
+  else put(causes, "name", name, check(name))
   if (resource.scope === "Cluster") {
-    if (namespace !== "") causes.push(forbiddenField(at(path, "namespace"), "not allowed on this type"))
-  } else if (namespace === "") causes.push(required(at(path, "namespace")))
-  else put(causes, at(path, "namespace"), namespace, isDNS1123Label(namespace))
-  common(causes, metadata, path)
-  for (const finalizer of metadata.finalizers ?? []) put(causes, at(path, "finalizers"), finalizer, isQualifiedName(finalizer))
-  if (metadata.finalizers?.includes("orphan") === true && metadata.finalizers.includes("foregroundDeletion"))
-    causes.push(invalidValue(at(path, "finalizers"), metadata.finalizers, "finalizer orphan and foregroundDeletion cannot be both set"))
-  return causes
+    if (namespace !== "") causes.push(forbiddenField("namespace", "not allowed on this type"))
+  } else if (namespace === "") causes.push(required("namespace"))
+  else put(causes, "namespace", namespace, isDNS1123Label(namespace))
+  putCommon(causes, metadata)
+  if (finalizers !== undefined) {
+    for (const finalizer of finalizers) put(causes, "finalizers", finalizer, isQualifiedName(finalizer))
+    if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) causes.push(invalidValue("finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set"))
+  }
+  return ofMetadata(causes)
 }
 
 /** The metadata of a changed object against what is stored. */
-export function validateObjectMetaUpdate(metadata: ObjectMeta, old: ObjectMeta, path = "metadata"): readonly Cause[] {
+export function validateObjectMetaUpdate(metadata: ObjectMeta, old: ObjectMeta): readonly Cause[] {
   const causes: Cause[] = []
   if (old.deletionTimestamp !== undefined) {
     const added = (metadata.finalizers ?? []).filter((finalizer) => old.finalizers?.includes(finalizer) !== true).sort()
     if (added.length > 0) {
       const shown = `[]string{${added.map((name) => JSON.stringify(name)).join(", ")}}`
-      causes.push(forbiddenField(at(path, "finalizers"), `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`))
+      causes.push(forbiddenField("finalizers", `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`))
     }
   }
-  if ((metadata.resourceVersion ?? "") === "") causes.push(invalidValue(at(path, "resourceVersion"), "", "must be specified for an update"))
-  if ((metadata.generation ?? 0) < (old.generation ?? 0)) causes.push(invalidValue(at(path, "generation"), metadata.generation ?? 0, "must not be decremented"))
-  for (const field of ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const)
-    if (!deepEqual(metadata[field], old[field])) causes.push(invalidValue(at(path, field), metadata[field], "field is immutable"))
-  common(causes, metadata, path)
+  if ((metadata.resourceVersion ?? "") === "") causes.push(invalidValue("resourceVersion", "", "must be specified for an update"))
+  if ((metadata.generation ?? 0) < (old.generation ?? 0)) causes.push(invalidValue("generation", metadata.generation ?? 0, "must not be decremented"))
+  for (const field of IMMUTABLE) if (!deepEqual(metadata[field], old[field])) causes.push(invalidValue(field, metadata[field], "field is immutable"))
+  putCommon(causes, metadata)
+  return ofMetadata(causes)
+}
+const IMMUTABLE = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const
+
+function ofMetadata(found: readonly Cause[]): readonly Cause[] {
+  if (found.length === 0) return NO_CAUSES
+  const causes: Cause[] = []
+  within(causes, found, "metadata")
   return causes
 }
 
@@ -64,6 +72,7 @@ export function validateLabels(labels: Readonly<Record<string, string>> | undefi
 
 /** The name under which a client's changes are recorded: the `fieldManager` of a request. */
 function validateFieldManager(manager: string, path: string): readonly Cause[] {
+  if (manager.length <= LONGEST_MANAGER && PLAIN.test(manager)) return NO_CAUSES
   const causes: Cause[] = []
   if (Buffer.byteLength(manager) > LONGEST_MANAGER) causes.push(tooLong(path, LONGEST_MANAGER))
   let position = 0
@@ -76,13 +85,15 @@ function validateFieldManager(manager: string, path: string): readonly Cause[] {
   }
   return causes
 }
+const PLAIN = /^[\x20-\x7e]*$/
 
-function common(causes: Cause[], { generation = 0, labels, annotations, ownerReferences, managedFields }: ObjectMeta, path: string): void {
-  if (generation < 0) causes.push(invalidValue(at(path, "generation"), generation, "must be greater than or equal to 0"))
-  putLabels(causes, labels, at(path, "labels"))
-  putAnnotations(causes, annotations, at(path, "annotations"))
-  if (ownerReferences !== undefined) putOwners(causes, ownerReferences, at(path, "ownerReferences"))
-  managedFields?.forEach((entry, i) => putManagedFields(causes, entry, at(path, "managedFields", i)))
+/** What holds for metadata whether it is new or not. */
+function putCommon(causes: Cause[], { generation = 0, labels, annotations, ownerReferences, managedFields }: ObjectMeta): void {
+  if (generation < 0) causes.push(invalidValue("generation", generation, "must be greater than or equal to 0"))
+  putLabels(causes, labels, "labels")
+  putAnnotations(causes, annotations, "annotations")
+  if (ownerReferences !== undefined) putOwners(causes, ownerReferences, "ownerReferences")
+  eachWithin(causes, managedFields, "managedFields", validateManagedFields)
 }
 
 function put(causes: Cause[], path: string, value: string, problem: string | undefined): void {
@@ -112,11 +123,7 @@ function putAnnotations(causes: Cause[], annotations: Readonly<Record<string, st
 function putOwners(causes: Cause[], owners: readonly OwnerReference[], path: string): void {
   let controller: string | undefined
   owners.forEach((owner, i) => {
-    const here = at(path, i)
-    if (owner.apiVersion === "") causes.push(required(at(here, "apiVersion"), "must not be empty"))
-    else if (!/^([^/]*\/)?[^/]+$/.test(owner.apiVersion)) causes.push(invalidValue(at(here, "apiVersion"), owner.apiVersion, "must be <group>/<version> or <version>"))
-    for (const field of ["kind", "name", "uid"] as const) if (owner[field] === "") causes.push(required(at(here, field), "must not be empty"))
-    if (owner.apiVersion === "v1" && owner.kind === "Event") causes.push(invalidValue(here, owner, "/v1, Kind=Event is disallowed from being an owner"))
+    within(causes, validateOwner(owner), path, i)
     if (owner.controller !== true) return
     const name = `${owner.kind}/${owner.name}`
     if (controller === undefined) controller = name
@@ -124,11 +131,25 @@ function putOwners(causes: Cause[], owners: readonly OwnerReference[], path: str
   })
 }
 
-function putManagedFields(causes: Cause[], entry: ManagedFieldsEntry, path: string): void {
-  const operation: string = entry.operation ?? ""
-  if (operation === "") causes.push(required(at(path, "operation"), "must not be empty"))
-  else if (operation !== "Apply" && operation !== "Update") causes.push(notSupported(at(path, "operation"), operation, ["Apply", "Update"]))
-  if ((entry.fieldsType ?? "") !== "" && entry.fieldsType !== "FieldsV1") causes.push(invalidValue(at(path, "fieldsType"), entry.fieldsType, "must be `FieldsV1`"))
-  if (entry.manager !== undefined) causes.push(...validateFieldManager(entry.manager, at(path, "manager")))
-  if (Buffer.byteLength(entry.subresource ?? "") > LONGEST_SUBRESOURCE) causes.push(tooLong(at(path, "subresource"), LONGEST_SUBRESOURCE))
+function validateOwner(owner: OwnerReference): readonly Cause[] {
+  const { apiVersion, kind, name, uid } = owner
+  const causes: Cause[] = []
+  if (apiVersion === "") causes.push(required("apiVersion", "must not be empty"))
+  else if (!/^([^/]*\/)?[^/]+$/.test(apiVersion)) causes.push(invalidValue("apiVersion", apiVersion, "must be <group>/<version> or <version>"))
+  if (kind === "") causes.push(required("kind", "must not be empty"))
+  if (name === "") causes.push(required("name", "must not be empty"))
+  if (uid === "") causes.push(required("uid", "must not be empty"))
+  if (apiVersion === "v1" && kind === "Event") causes.push(invalidValue("", owner, "/v1, Kind=Event is disallowed from being an owner"))
+  return causes
+}
+
+function validateManagedFields({ manager, operation: given, fieldsType = "", subresource = "" }: ManagedFieldsEntry): readonly Cause[] {
+  const operation: string = given ?? ""
+  const causes: Cause[] = []
+  if (operation === "") causes.push(required("operation", "must not be empty"))
+  else if (operation !== "Apply" && operation !== "Update") causes.push(notSupported("operation", operation, ["Apply", "Update"]))
+  if (fieldsType !== "" && fieldsType !== "FieldsV1") causes.push(invalidValue("fieldsType", fieldsType, "must be `FieldsV1`"))
+  if (manager !== undefined) causes.push(...validateFieldManager(manager, "manager"))
+  if (subresource.length > LONGEST_SUBRESOURCE / 4 && Buffer.byteLength(subresource) > LONGEST_SUBRESOURCE) causes.push(tooLong("subresource", LONGEST_SUBRESOURCE))
+  return causes
 }

@@ -24,6 +24,19 @@ export const QUANTITY_FORM = "quantities must match the regular expression '^([+
 
 /** Reads a quantity, or gives undefined for a text that is none. */
 export function parseQuantity(text: string): Quantity | undefined {
+  const before = known.get(text)
+  if (before !== undefined) return before
+  const parsed = parse(text)
+  if (parsed === undefined) return undefined
+  if (known.size >= MOST_KNOWN) known.clear()
+  known.set(text, parsed)
+  return parsed
+}
+/** A cluster has few different amounts, and asks for each of them with every pod. Emptied when full. */
+const known = new Map<string, Quantity>()
+const MOST_KNOWN = 4096
+
+function parse(text: string): Quantity | undefined {
   const match = FORM.exec(text)
   if (match === null) return undefined
   const [, sign, number, suffix = ""] = match
@@ -39,17 +52,10 @@ export function parseQuantity(text: string): Quantity | undefined {
 
 /** Reads a quantity; throws a TypeError for a text that is none. For values that have been validated. */
 export function quantity(text: string): Quantity {
-  const before = known.get(text)
-  if (before !== undefined) return before
   const parsed = parseQuantity(text)
   if (parsed === undefined) throw new TypeError(`${JSON.stringify(text)} is not a quantity: ${QUANTITY_FORM}`)
-  if (known.size >= MOST_KNOWN) known.clear()
-  known.set(text, parsed)
   return parsed
 }
-/** A cluster has few different amounts, and asks for each of them with every pod. Emptied when full. */
-const known = new Map<string, Quantity>()
-const MOST_KNOWN = 4096
 
 /** value × 10^exponent, rounded up. An exponent past any value of use is cut short, so that no text makes a giant number. */
 function scale(value: bigint, exponent: number): bigint {

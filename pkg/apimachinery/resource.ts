@@ -69,8 +69,11 @@ export interface ResourceDeclaration<T extends KubeObject> {
   /** Another group-version-kind under which the same stored objects are served, e.g. events.k8s.io Event over core Event. */
   readonly storedAs?: { readonly group: string; readonly version: string; readonly kind: string; toStored(obj: T): KubeObject; fromStored(obj: KubeObject): T }
 
-  /** Defaults that hold for a whole object of the kind, its metadata among them; those of one struct stand in its message. Applied by decoding. */
-  defaults?(obj: T): T
+  /**
+   * Defaults that hold for a whole object of the kind, its metadata among them; those of one struct stand in its message. Applied by decoding. What is the
+   * very same in `known`, an object that has its defaults, need not be looked at.
+   */
+  defaults?(obj: T, known?: T): T
   /** A status sent at creation is stored, although there is a status subresource: kubelets create their Node with one. */
   readonly keepsStatusOnCreate?: boolean
 
@@ -163,7 +166,7 @@ export function defineResource<F extends Fields>(declaration: ResourceDeclaratio
   function schemaOf({ schemaName, doc, metadataNumber = 1, defaults }: ResourceDeclaration<ObjectFor<F>>, own: F): Message {
     const name = schemaName ?? `${group === "" ? "core" : group.split(".")[0]}.${version}.${kind}`
     const metadata = f.message(metadataNumber, ObjectMetaMessage, "Standard object's metadata.").always()
-    return message(name, doc, { metadata, ...own }, defaults === undefined ? {} : { defaults: (obj: ObjectFor<F>) => defaults(obj) })
+    return message(name, doc, { metadata, ...own }, defaults === undefined ? {} : { defaults: (obj: ObjectFor<F>, known?: ObjectFor<F>) => defaults(obj, known) })
   }
 }
 

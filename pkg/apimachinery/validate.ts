@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import { deepEqual } from "./equal.ts"
 import type { Cause } from "./errors.ts"
-import { invalidValue, notSupported, required, tooLong } from "./field-errors.ts"
+import { invalidValue, NO_CAUSES, notSupported, required, tooLong } from "./field-errors.ts"
 import type { FieldSpec, Message, Type } from "./fields.ts"
 import { validateObjectMeta, validateObjectMetaUpdate } from "./objectmeta.ts"
 import type { KubeObject, Resource, SubresourceStrategy } from "./resource.ts"
@@ -11,7 +11,7 @@ import type { KubeObject, Resource, SubresourceStrategy } from "./resource.ts"
  * then the kind's own `validate`. Source of the order: the Validate<Kind> functions of pkg/apis/<group>/validation.
  */
 export function validateObject<T extends KubeObject>(resource: Resource<T>, obj: T): readonly Cause[] {
-  return [...validateObjectMeta(resource, obj.metadata), ...validateRules(resource, obj)]
+  return both(validateObjectMeta(resource, obj.metadata), validateRules(resource, obj))
 }
 
 /**
@@ -21,9 +21,9 @@ export function validateObject<T extends KubeObject>(resource: Resource<T>, obj:
 function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
   const causes = validateFields(resource.schema, obj, change === undefined ? METADATA : [...METADATA, ...shared(obj, change.old)])
   if (causes.some(({ reason }) => reason === "FieldValueRequired")) return causes
-  const own = [...causes, ...(resource.validate?.(obj, change?.old) ?? NOTHING)]
-  if (change === undefined) return [...own, ...(resource.validateCreate?.(obj) ?? NOTHING)]
-  return [...own, ...validateImmutable(resource.schema, obj, change.old), ...(change.strategy?.validateUpdate?.(obj, change.old) ?? NOTHING)]
+  const own = both(causes, resource.validate?.(obj, change?.old) ?? NO_CAUSES)
+  if (change === undefined) return both(own, resource.validateCreate?.(obj) ?? NO_CAUSES)
+  return both(both(own, validateImmutable(resource.schema, obj, change.old)), change.strategy?.validateUpdate?.(obj, change.old) ?? NO_CAUSES)
 }
 
 const METADATA: readonly string[] = ["metadata"]
@@ -39,21 +39,21 @@ interface Change<T> {
 
 /** What is wrong with a change; `obj` must hold the resourceVersion it is to replace. A write to a subresource follows the rules of that one's `strategy`. */
 export function validateObjectUpdate<T extends KubeObject>(resource: Resource<T>, obj: T, old: T, strategy: SubresourceStrategy<T> | undefined = resource): readonly Cause[] {
-  return [...validateObjectMetaUpdate(obj.metadata, old.metadata), ...validateRules(resource, obj, { old, strategy })]
+  return both(validateObjectMetaUpdate(obj.metadata, old.metadata), validateRules(resource, obj, { old, strategy }))
 }
-const NOTHING: readonly Cause[] = []
+const both = (first: readonly Cause[], second: readonly Cause[]): readonly Cause[] => (first.length === 0 ? second : second.length === 0 ? first : [...first, ...second])
 
 /** The declared rules of a message's fields (required, enum, min, max, maxLength, check), all the way down, but for the top fields in `except`. */
 export function validateFields(message: Message, value: object, except: readonly string[] = []): readonly Cause[] {
   const found = validatorOf(message)(value, except)
-  return found === undefined ? NOTHING : found.map((cause) => ({ ...cause, field: trimmed(cause.field ?? "") }))
+  return found === undefined ? NO_CAUSES : found.map((cause) => ({ ...cause, field: trimmed(cause.field ?? "") }))
 }
 const trimmed = (path: string): string => (path.startsWith(".") ? path.slice(1) : path)
 
 /** Fields declared immutable that differ from before. Items of lists are not looked into. */
 function validateImmutable(message: Message, value: object, old: object): readonly Cause[] {
   const watched = immutablesOf(message)
-  return watched.length === 0 ? NOTHING : changed(watched, value as Values, old as Values, "")
+  return watched.length === 0 ? NO_CAUSES : changed(watched, value as Values, old as Values, "")
 }
 
 type Values = Readonly<Record<string, unknown>>

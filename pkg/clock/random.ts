@@ -31,9 +31,10 @@ export function uuid(random: Random): string {
   const bytes = random.bytes(16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x40
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  let text = ""
-  for (let i = 0; i < 16; i++) text += i === 4 || i === 6 || i === 8 || i === 10 ? `-${HEX[bytes[i]!]}` : HEX[bytes[i]!]
-  return text
+  const text: string[] = []
+  for (let i = 0; i < 16; i++) text.push(i === 4 || i === 6 || i === 8 || i === 10 ? `-${HEX[bytes[i]!]!}` : HEX[bytes[i]!]!)
+  // Joined, not added up: there are very many, and each sum would keep all that it was made of in memory.
+  return text.join("")
 }
 /** Each byte in two digits. */
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
@@ -42,5 +43,8 @@ const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toS
 const ALPHANUMS = "bcdfghjklmnpqrstvwxz2456789"
 
 /** `length` characters that may end a Kubernetes name: what generateName and controllers append. */
-export const nameSuffix = (random: Random, length = 5): string =>
-  Array.from({ length }, () => ALPHANUMS[Math.floor(random.next() * ALPHANUMS.length)]).join("")
+export function nameSuffix(random: Random, length = 5): string {
+  let text = ""
+  for (let i = 0; i < length; i++) text += ALPHANUMS[Math.floor(random.next() * ALPHANUMS.length)]!
+  return text
+}

@@ -6,7 +6,7 @@ import { nameSuffix } from "../../../../pkg/clock/random.ts"
 import { storageKey } from "../../cacher/view.ts"
 import type { AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../chain.ts"
-import { containersOf, isMirror, podOf } from "./pods.ts"
+import { isMirror, podOf } from "./pods.ts"
 
 const DEFAULT_NAME = "default"
 /** How long a pod waits for the default account of a namespace that has just been made. Source: admission.go getServiceAccount. */
@@ -75,13 +75,13 @@ const TOKEN_SOURCES = {
 /** One projected volume with token, authorities and namespace, mounted where no container has something else already. */
 function withToken(pod: Pod, newVolumeName: () => string): Pod["spec"] {
   const { spec } = pod
-  const lacks = (container: Pod["spec"]["containers"][number]) => container.volumeMounts?.some(({ mountPath }) => mountPath === TOKEN_MOUNT_PATH) !== true
-  if (!containersOf({ ...pod, spec: { ...spec, ephemeralContainers: [] } }).some((container) => lacks(container as Pod["spec"]["containers"][number]))) return spec
+  const { containers = [], initContainers } = spec as Partial<Pod["spec"]>
+  if (!containers.some(lacksToken) && initContainers?.some(lacksToken) !== true) return spec
   const name = newVolumeName()
-  const mounted = (containers: Pod["spec"]["containers"]) =>
-    containers.map((container) => (lacks(container) ? { ...container, volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath: TOKEN_MOUNT_PATH }] } : container))
-  return {
-    ...spec, volumes: [...(spec.volumes ?? []), { name, projected: TOKEN_SOURCES }], containers: mounted((spec.containers as Pod["spec"]["containers"] | undefined) ?? []),
-    ...(spec.initContainers === undefined ? {} : { initContainers: mounted(spec.initContainers) }),
-  } as Pod["spec"]
+  const mounted = (list: Pod["spec"]["containers"]) =>
+    list.map((container) => (lacksToken(container) ? { ...container, volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath: TOKEN_MOUNT_PATH }] } : container))
+  const made = { ...spec, volumes: [...(spec.volumes ?? []), { name, projected: TOKEN_SOURCES }], containers: mounted(containers) }
+  return (initContainers === undefined ? made : { ...made, initContainers: mounted(initContainers) }) as Pod["spec"]
 }
+
+const lacksToken = ({ volumeMounts }: Pod["spec"]["containers"][number]): boolean => volumeMounts?.some(({ mountPath }) => mountPath === TOKEN_MOUNT_PATH) !== true

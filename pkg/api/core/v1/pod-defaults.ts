@@ -26,7 +26,8 @@ function mapped<T>(list: readonly T[] | undefined, change: (item: T) => T): type
 }
 
 function requestsFromLimits(container: Container): Container {
-  const { limits = {}, requests = {} } = container.resources
+  const { limits, requests = {} } = container.resources
+  if (limits === undefined) return container
   const missing = Object.entries(limits).filter(([name]) => !Object.hasOwn(requests, name))
   return missing.length === 0 ? container : { ...container, resources: { ...container.resources, requests: { ...requests, ...Object.fromEntries(missing) } } }
 }

@@ -16,17 +16,16 @@ interface PodView {
 /** A new pod is pending, has its class of service, and says so when it is held back by gates. */
 export function prepareNewPod<P extends PodView>(pod: P): P {
   const { metadata: { labels = {} }, spec } = pod
-  const gated: PodCondition = { type: "PodScheduled", status: "False", reason: "SchedulingGated", message: "Scheduling is blocked due to non-empty scheduling gates" }
-  return {
-    ...pod,
-    spec: withLabelKeys(spec, labels),
-    status: { phase: "Pending", ...(spec.schedulingGates === undefined || spec.schedulingGates.length === 0 ? {} : { conditions: [gated] }), qosClass: qosClassOf(spec) },
-  }
+  const qosClass = qosClassOf(spec)
+  const gated = spec.schedulingGates !== undefined && spec.schedulingGates.length > 0
+  return { ...pod, spec: withLabelKeys(spec, labels), status: gated ? { phase: "Pending", conditions: [GATED], qosClass } : { phase: "Pending", qosClass } }
 }
+const GATED: PodCondition = { type: "PodScheduled", status: "False", reason: "SchedulingGated", message: "Scheduling is blocked due to non-empty scheduling gates" }
 
 /** Values of matchLabelKeys and mismatchLabelKeys are taken from the pod and written into the selectors, so that the scheduler finds plain selectors. */
 function withLabelKeys(spec: PodSpec, labels: Labels): PodSpec {
   const { affinity, topologySpreadConstraints } = spec
+  if (affinity === undefined && topologySpreadConstraints === undefined) return spec
   const term = (given: PodAffinityTerm): PodAffinityTerm => {
     const { labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] } = given
     if (labelSelector === undefined || matchLabelKeys.length + mismatchLabelKeys.length === 0) return given

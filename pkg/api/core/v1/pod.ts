@@ -50,7 +50,8 @@ export const Pod = defineResource({
       },
     },
   },
-  defaults(pod) {
+  defaults(pod, known) {
+    if (pod.spec === known?.spec) return pod
     const spec = defaultPodSpec(pod.spec)
     return spec === pod.spec ? pod : { ...pod, spec }
   },

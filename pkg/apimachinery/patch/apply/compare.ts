@@ -70,6 +70,7 @@ const NO_FIELDS: Values = {}
 function walkList(shape: Shape & { kind: "list" | "set" }, before: readonly unknown[], after: readonly unknown[], added: boolean, modified: boolean): FieldSet | undefined {
   const out: Record<string, FieldSet> = {}
   if (added) out[SELF] = LEAF
+  if (before.length === 0) return addItems(shape, after, modified, out)
   const old = indexed(shape, before)
   for (const [element, items] of indexed(shape, after)) {
     const previous = old.get(element) ?? NO_ITEMS
@@ -82,6 +83,17 @@ function walkList(shape: Shape & { kind: "list" | "set" }, before: readonly unkn
   return nodeOf(out)
 }
 const LEAF_SHAPE: Shape = { kind: "leaf" }
+
+/** The items of a list in which there were none: nothing has to be looked for. */
+function addItems(shape: Shape & { kind: "list" | "set" }, items: readonly unknown[], modified: boolean, out: Record<string, FieldSet>): FieldSet | undefined {
+  const item = shape.kind === "list" ? shape.of() : LEAF_SHAPE
+  for (let i = 0; i < items.length; i++) {
+    const element = elementOf(shape, items[i]) ?? `i:${i}`
+    const found = out[element] === undefined ? walk(item, undefined, items[i], modified) : LEAF
+    if (found !== undefined) out[element] = found
+  }
+  return nodeOf(out)
+}
 
 /** Items by their path element; those without keys by index. */
 function indexed(shape: Shape & { kind: "list" | "set" }, items: readonly unknown[]): Map<string, unknown[]> {

@@ -43,7 +43,8 @@ export const isBy = (entry: Entry, by: ManagedBy): boolean =>
 /** In the order in which upstream writes the fields. */
 export function entryOf({ manager, operation, apiVersion, subresource }: ManagedBy, set: FieldSet, time: string | undefined): Entry {
   checked.add(set)
-  return { manager, operation, apiVersion, ...(time === undefined ? {} : { time }), fieldsType: "FieldsV1", fieldsV1: set, ...(subresource === undefined || subresource === "" ? {} : { subresource }) }
+  const entry: Entry = time === undefined ? { manager, operation, apiVersion, fieldsType: "FieldsV1", fieldsV1: set } : { manager, operation, apiVersion, time, fieldsType: "FieldsV1", fieldsV1: set }
+  return subresource === undefined || subresource === "" ? entry : { ...entry, subresource }
 }
 
 /** The same entry with another set: itself when the set is the same, undefined when the set is empty. */

@@ -11,9 +11,16 @@ export type Shape =
   /** A list whose items are told apart by their value. */
   | { readonly kind: "set" }
   /** A list whose items are told apart by some of their fields, sorted by name; `fallback` stands for one that is absent. */
-  | { readonly kind: "list"; readonly keys: readonly { readonly name: string; readonly fallback: unknown }[]; of(): Shape }
+  | { readonly kind: "list"; readonly keys: readonly ListKey[]; of(): Shape }
   /** Anything: objects part by part, all else as one. */
   | { readonly kind: "any" }
+
+interface ListKey {
+  readonly name: string
+  /** The name as it stands in a path element: `"name":` */
+  readonly quoted: string
+  readonly fallback: unknown
+}
 
 export interface FieldShape {
   /** `f:name` */
@@ -68,7 +75,7 @@ function listShape(of: Type, spec: FieldSpec | undefined): Shape {
   if (spec?.listType === "set") return { kind: "set" }
   if (spec?.listType !== "map" || of.kind !== "message") return LEAF_SHAPE
   const item = of.message()
-  const keys = [...(spec.listMapKeys ?? [])].sort().map((name) => ({ name, fallback: item.fields[name]?.spec.default }))
+  const keys = [...(spec.listMapKeys ?? [])].sort().map((name) => ({ name, quoted: `${JSON.stringify(name)}:`, fallback: item.fields[name]?.spec.default }))
   return { kind: "list", keys, of: () => shapeOf(item) }
 }
 
@@ -84,10 +91,10 @@ export function elementOf(shape: Shape & { kind: "list" | "set" }, item: unknown
   if (typeof item !== "object" || item === null) return undefined
   const values = item as Readonly<Record<string, unknown>>
   let text = ""
-  for (const { name, fallback } of shape.keys) {
+  for (const { name, quoted, fallback } of shape.keys) {
     const value = values[name] ?? fallback
     if (value === undefined || value === null) continue
-    text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${JSON.stringify(value)}`
+    text += `${text === "" ? "" : ","}${quoted}${JSON.stringify(value)}`
   }
   return text === "" ? undefined : `k:{${text}}`
 }

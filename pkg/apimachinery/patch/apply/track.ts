@@ -63,20 +63,24 @@ export function withEntries<T extends KubeObject>(object: T, entries: readonly E
   const given = object.metadata.managedFields
   const wanted = entries === undefined || entries.length === 0 ? undefined : entries
   if (given === wanted || (given !== undefined && wanted !== undefined && given.length === wanted.length && wanted.every((entry, i) => entry === given[i]))) return object
+  if (wanted !== undefined) return { ...object, metadata: { ...object.metadata, managedFields: wanted } }
   const { managedFields: _given, ...metadata } = object.metadata
-  return { ...object, metadata: wanted === undefined ? metadata : { ...metadata, managedFields: wanted } }
+  return { ...object, metadata }
 }
 
 /** Fields that nobody owns: they say which object it is, or are the server's. Source: stripmeta.go. */
 const IDENTITY = new Set(["f:name", "f:namespace", "f:creationTimestamp", "f:selfLink", "f:uid", "f:clusterName", "f:generation", "f:managedFields", "f:resourceVersion", SELF])
 
+const TYPE_AND_METADATA = new Set(["f:apiVersion", "f:kind", "f:metadata"])
+
 export function withoutIdentity(set: FieldSet): FieldSet {
-  const { "f:apiVersion": _version, "f:kind": _kind, "f:metadata": metadata, ...rest } = set
-  if (metadata === undefined) return rest
   const kept: Record<string, FieldSet> = {}
+  const metadata = set["f:metadata"]
   for (const element in metadata) if (!IDENTITY.has(element)) kept[element] = metadata[element]!
   const node = nodeOf(kept)
-  return node === undefined ? rest : { "f:metadata": node, ...rest }
+  const out: Record<string, FieldSet> = node === undefined ? {} : { "f:metadata": node }
+  for (const element in set) if (!TYPE_AND_METADATA.has(element)) out[element] = set[element]!
+  return out
 }
 
 /** Without the fields that a write to this endpoint does not change: status in the main resource, everything but status in `/status`. Source: GetResetFields of the strategies. */
