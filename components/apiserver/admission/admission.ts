@@ -46,12 +46,13 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
   const chains = { CREATE: by("CREATE"), UPDATE: by("UPDATE"), DELETE: by("DELETE"), CONNECT: by("CONNECT") }
   return {
     async admit(attributes) {
-      let { object } = attributes
+      let current = attributes
       for (const plugin of chains[attributes.operation]) {
-        const admitted = plugin.admit?.({ ...attributes, object })
-        object = (admitted instanceof Promise ? await admitted : admitted) ?? object
+        const answer = plugin.admit?.(current)
+        const admitted = answer instanceof Promise ? await answer : answer
+        if (admitted !== undefined) current = { ...attributes, object: admitted }
       }
-      return object
+      return current.object
     },
     async validate(attributes) {
       for (const plugin of chains[attributes.operation]) {

@@ -1,5 +1,5 @@
 import { alreadyExists, ApiError, badRequest, conflict, invalid, isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
-import type { ManagedFieldsEntry, OwnerReference } from "../../../pkg/apimachinery/meta.ts"
+import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import { rememberFieldSet } from "../../../pkg/apimachinery/object-json.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { nameSuffix, uuid } from "../../../pkg/clock/random.ts"
@@ -112,9 +112,16 @@ const withSharedSet = (entry: ManagedFieldsEntry): ManagedFieldsEntry =>
 
 /** Identity and time of birth, which only the server gives. Source: registry/rest/meta.go FillObjectMetaSystemFields, create.go BeforeCreate. */
 function withSystemFields({ clock, random }: RegistryContext, object: KubeObject, generated: boolean): KubeObject {
-  const { selfLink: _link, resourceVersion: _version, deletionTimestamp: _deletion, deletionGracePeriodSeconds: _grace, ...metadata } = object.metadata
+  const metadata = withoutServerFields(object.metadata)
   const name = generated ? generatedName(metadata.generateName!, nameSuffix(random)) : metadata.name
-  return { ...object, metadata: { ...metadata, ...(name === undefined ? {} : { name }), uid: uuid(random), creationTimestamp: timestamp(clock) } }
+  return { ...object, metadata: { ...metadata, name, uid: uuid(random), creationTimestamp: timestamp(clock) } }
+}
+
+/** Metadata without what a client may send but not decide. Nearly always nothing of it was sent, and nothing is copied. */
+function withoutServerFields(metadata: ObjectMeta): ObjectMeta {
+  if (metadata.selfLink === undefined && metadata.resourceVersion === undefined && metadata.deletionTimestamp === undefined && metadata.deletionGracePeriodSeconds === undefined) return metadata
+  const { selfLink: _link, resourceVersion: _version, deletionTimestamp: _deletion, deletionGracePeriodSeconds: _grace, ...kept } = metadata
+  return kept
 }
 
 /** A generated name has at most 63 characters, the suffix included. Source: apiserver pkg/storage/names/generate.go. */

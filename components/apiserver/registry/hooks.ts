@@ -44,8 +44,12 @@ export interface HookOptions {
 /** What kinds add to the generic registry, as one list. */
 export function createHooks({ storage, clock, random, authorizer, rbac, nodePorts, tokens, reviewToken, componentStatuses }: HookOptions): (resource: Resource) => KindHooks | undefined {
   const returnsDeleted: KindHooks = { returnsDeleted: true }
-  const hooks = new Map<string, KindHooks>()
-  const add = (resource: { readonly group: string; readonly plural: string }, own: KindHooks) => hooks.set(`${resource.group}/${resource.plural}`, own)
+  /** By group and then by plural: it is asked for with every request. */
+  const hooks = new Map<string, Map<string, KindHooks>>()
+  const add = ({ group, plural }: { readonly group: string; readonly plural: string }, own: KindHooks) => {
+    const ofGroup = hooks.get(group) ?? new Map<string, KindHooks>()
+    hooks.set(group, ofGroup.set(plural, own))
+  }
   add(Pod, podHooks)
   // The old way to the same end: the pod's name stands in the body.
   add(Binding, { create: (context, request) => bind(context, { ...request, resource: Pod as unknown as Resource }) })
@@ -57,5 +61,5 @@ export function createHooks({ storage, clock, random, authorizer, rbac, nodePort
   for (const resource of [RoleBinding, ClusterRoleBinding]) add(resource, bindingHooks(rbac, authorizer))
   for (const [resource, own] of [...accessReviews(authorizer, (user, namespace) => rbac.rulesOf(user, namespace)), ...identityReviews(reviewToken)]) add(resource, own)
   add(ComponentStatus, { listVirtual: componentStatuses })
-  return ({ group, plural }) => hooks.get(`${group}/${plural}`)
+  return ({ group, plural }) => hooks.get(group)?.get(plural)
 }
