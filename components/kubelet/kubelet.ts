@@ -138,7 +138,7 @@ function assemble(context: KubeletContext) {
   const environment = createEnvironment(context)
   const probes = new ProbeManager(context, (uid) => workers.get(uid)?.wake())
   const node: NodeReporter = new NodeReporter(context, [config.root], (pressure) => context.spawn("eviction", () => relieve({ context, cache, workers, lastUsedImages: images.lastUsed }, pressure)))
-  const { allocatable } = nodeResources(runtime.machine, { capacityBytes: 0, availableBytes: 0, inodes: 0, inodesFree: 0 }, config.maxPods)
+  const { allocatable } = nodeResources(runtime.machine, { capacityBytes: 0, usedBytes: 0, availableBytes: 0, inodes: 0, inodesFree: 0 }, config.maxPods)
   const lease = new NodeLease(context, () => node.node)
   const logs = new LogRotation(context, cache)
   let resolver: Promise<Resolver> | undefined

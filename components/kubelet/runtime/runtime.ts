@@ -97,6 +97,8 @@ export interface PodNetwork {
 
 export interface FilesystemSpace {
   readonly capacityBytes: number
+  /** Together with what is available less than the capacity where some is set aside for root. */
+  readonly usedBytes: number
   readonly availableBytes: number
   readonly inodes: number
   readonly inodesFree: number

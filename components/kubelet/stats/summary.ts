@@ -27,7 +27,7 @@ export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: Summary
       ...(machine.swapCapacityBytes === 0 ? {} : { swap: { time, swapUsageBytes: machine.memory?.swap ?? 0, swapAvailableBytes: machine.swapCapacityBytes - (machine.memory?.swap ?? 0) } }),
       ...(rest === undefined ? {} : {
         network: shown.network(machine.interfaces, machine.mainInterface),
-        fs: shown.disk(rest.disks.root, usedOf(rest.disks.root), rest.disks.root.inodes - rest.disks.root.inodesFree),
+        fs: shown.disk(rest.disks.root, rest.disks.root.usedBytes, rest.disks.root.inodes - rest.disks.root.inodesFree),
         runtime: rest.disks.images === undefined ? {} : {
           imageFs: shown.disk(rest.disks.images.space, rest.disks.images.usedBytes, rest.disks.images.inodesUsed),
           containerFs: shown.disk(rest.disks.images.space, writableBytes(sample.each.flatMap(({ containers }) => containers))),
@@ -39,7 +39,6 @@ export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: Summary
   }
 }
 
-const usedOf = ({ capacityBytes, availableBytes }: FilesystemSpace): number => capacityBytes - availableBytes
 const writableBytes = (containers: readonly ContainerSample[]): number => containers.reduce((sum, { writableLayer }) => sum + (writableLayer?.usedBytes?.value ?? 0), 0)
 
 /** Puts what was measured at one moment into upstream's words. */

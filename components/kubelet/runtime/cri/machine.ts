@@ -39,8 +39,8 @@ export function hostMachine(): Machine {
       return { used: Number(load.split(" ")[3]?.split("/")[1] ?? 0), max: Number(max) }
     },
     async space(path) {
-      const { bsize, blocks, bavail, files, ffree } = await statfs(path)
-      return { capacityBytes: bsize * blocks, availableBytes: bsize * bavail, inodes: files, inodesFree: ffree }
+      const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path)
+      return { capacityBytes: bsize * blocks, usedBytes: bsize * (blocks - bfree), availableBytes: bsize * bavail, inodes: files, inodesFree: ffree }
     },
   }
 }
