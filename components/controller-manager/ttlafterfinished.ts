@@ -6,6 +6,7 @@ import { defineController } from "../../pkg/controller/controller.ts"
 export const ttlAfterFinishedController = defineController<Job>({
   name: "ttl-after-finished-controller",
   reconciles: Job,
+  concerns: ({ spec }) => spec.ttlSecondsAfterFinished !== undefined,
   async reconcile(key, { informers, client, clock }) {
     const job = informers.of(Job).get(key)
     const ttl = job?.spec.ttlSecondsAfterFinished

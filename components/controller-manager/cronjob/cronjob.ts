@@ -4,7 +4,7 @@ import { formatTime } from "../../../pkg/apimachinery/time.ts"
 import { CronJob, type CronJobStatus } from "../../../pkg/api/batch/v1/cronjob.ts"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import type { Key } from "../../../pkg/client/informer.ts"
-import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { defineController, type Controller, type ReconcileContext, type Watched } from "../../../pkg/controller/controller.ts"
 import { controllerOf, controllerRef, owned } from "../../../pkg/controller/owned.ts"
 import { parseZonedCron } from "../../../pkg/cron/schedule.ts"
 import { formatInZone, isTimeZone } from "../../../pkg/cron/zone.ts"
@@ -17,6 +17,21 @@ const SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 interface Known {
   readonly text: string
   readonly since: number
+  readonly parsed: ReturnType<typeof parseZonedCron>
+}
+
+const ofCronJob = owned(Job, CronJob)
+
+/** A Job concerns its CronJob when it comes, ends and goes; what it counts meanwhile does not. */
+const ownJobs: Watched = {
+  resource: Job,
+  keys: (job, context, old, deleted) => (old !== undefined && isSameToCronJob(job as Job, old as Job) ? [] : ofCronJob.keys(job, context, old, deleted)),
+}
+
+function isSameToCronJob(job: Job, old: Job): boolean {
+  const { metadata: { uid, deletionTimestamp, ownerReferences }, status: { completionTime } } = old
+  return job.metadata.uid === uid && job.metadata.deletionTimestamp === deletionTimestamp && job.status.completionTime === completionTime && endOf(job) === endOf(old)
+    && deepEqual(job.metadata.ownerReferences, ownerReferences)
 }
 
 /**
@@ -28,7 +43,7 @@ export function cronJobController(): Controller<CronJob> {
   return defineController<CronJob>({
     name: "cronjob-controller",
     reconciles: CronJob,
-    watches: [owned(Job, CronJob)],
+    watches: [ownJobs],
     async reconcile(key, context) {
       const cron = context.informers.of(CronJob).get(key)
       if (cron === undefined) {
@@ -38,18 +53,19 @@ export function cronJobController(): Controller<CronJob> {
       const text = `${cron.spec.timeZone ?? ""} ${cron.spec.schedule}`
       const before = known.get(key)
       // A new schedule counts from its coming: times that it would have had before are not missed runs.
-      if (before?.text !== text) known.set(key, { text, since: before === undefined ? 0 : context.clock.now() })
-      return sync(cron, known.get(key)!.since, context)
+      const current = before?.text === text ? before : { text, since: before === undefined ? 0 : context.clock.now(), parsed: parseZonedCron(cron.spec.schedule) }
+      known.set(key, current)
+      return sync(cron, current, context)
     },
   })
 }
 
-async function sync(cron: CronJob, floor: number, context: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
+async function sync(cron: CronJob, known: Known, context: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
   const jobs = context.informers.of(Job).controlledBy(cron)
   const seen = takeStock(cron, jobs, context)
   const round: Round = { status: seen, requeueAfter: undefined }
   try {
-    await startDue(cron, jobs, round, floor, context)
+    await startDue(cron, jobs, round, known, context)
   } finally {
     await trimHistory(cron, jobs, context)
     if (!deepEqual(round.status, cron.status)) await context.client.updateStatus(CronJob, { ...cron, status: round.status })
@@ -86,7 +102,7 @@ function takeStock(cron: CronJob, jobs: readonly Job[], { events }: ReconcileCon
 }
 
 /** Why there is no timetable is told as an event; a change of the CronJob brings it back. */
-function timetableOf(cron: CronJob, { events }: ReconcileContext): Timetable | undefined {
+function timetableOf(cron: CronJob, { parsed }: Known, { events }: ReconcileContext): Timetable | undefined {
   const { schedule: text, timeZone } = cron.spec
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
     events.event(cron, "Warning", "UnknownTimeZone", `invalid timeZone: ${JSON.stringify(timeZone)}: unknown time zone ${timeZone}`)
@@ -95,7 +111,6 @@ function timetableOf(cron: CronJob, { events }: ReconcileContext): Timetable | u
   if (text.includes("TZ")) {
     events.event(cron, "Warning", "UnsupportedSchedule", `CRON_TZ or TZ used in schedule ${JSON.stringify(text)} is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details`)
   }
-  const parsed = parseZonedCron(text)
   if (typeof parsed === "string") {
     events.event(cron, "Warning", "UnparseableSchedule", `unparseable schedule: ${JSON.stringify(text)} : ${parsed}`)
     return undefined
@@ -103,13 +118,13 @@ function timetableOf(cron: CronJob, { events }: ReconcileContext): Timetable | u
   return { schedule: parsed.schedule, zone: parsed.zone ?? timeZone ?? "UTC" }
 }
 
-async function startDue(cron: CronJob, jobs: readonly Job[], round: Round, floor: number, context: ReconcileContext): Promise<void> {
+async function startDue(cron: CronJob, jobs: readonly Job[], round: Round, known: Known, context: ReconcileContext): Promise<void> {
   const { clock, events } = context
   if (cron.metadata.deletionTimestamp !== undefined || cron.spec.suspend === true) return
-  const timetable = timetableOf(cron, context)
+  const timetable = timetableOf(cron, known, context)
   if (timetable === undefined) return
   const now = clock.now()
-  const { at, tooManyMissed, next } = dueOf(cron, timetable, now, floor)
+  const { at, tooManyMissed, next } = dueOf(cron, timetable, now, known.since)
   if (next !== undefined) round.requeueAfter = next - now
   if (at === undefined) return
   if (tooManyMissed) events.event(cron, "Warning", "TooManyMissedTimes", "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew")
