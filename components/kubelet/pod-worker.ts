@@ -13,7 +13,7 @@ import type { LogRotation } from "./logs/rotate.ts"
 import { planOf, type ContainerStart, type PodPlan } from "./plan.ts"
 import { identityOf } from "./pod-identity.ts"
 import type { ProbeManager } from "./probes/probe-manager.ts"
-import { allocated, allocationOf, carryOut, wantsResize, type Allocation, type resizeProblem } from "./resize.ts"
+import { allocated, carryOut, wantsResize, type Allocation, type resizeProblem } from "./resize.ts"
 import { isRunning, latest, latestExited, NO_RUNTIME_POD, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
 import { podCgroup, podResources } from "./sandbox-config.ts"
 import { SandboxMaker, type SandboxParts } from "./sandbox-maker.ts"
@@ -61,7 +61,7 @@ const PULL_RETRY_MS = 2_000
  *  - terminating: its containers are being ended. A shorter grace period, and nothing else, interrupts that;
  *  - terminated:  nothing of it runs any more. Its volumes are unmounted, and if it was deleted, the API is told that it may go;
  *  - finished:    the API has forgotten it, and nothing of it is left on the node.
- * `#interrupt` aborts the step that is under way when the pod's stage must change.
+ * `#interrupt` aborts the step that is under way when the pod's stage must change; there is one while a step is.
  */
 export class PodWorker {
   readonly identity: PodIdentity
@@ -81,7 +81,7 @@ export class PodWorker {
   #verdict: Verdict | undefined
   #graceOverride: number | undefined
   readonly #failures = new Map<string, StartFailure>()
-  #interrupt = new AbortController()
+  #interrupt: AbortController | undefined
   #working = false
   #again = false
   #stopped = false
@@ -94,7 +94,7 @@ export class PodWorker {
     this.#parts = parts
     this.#pod = pod
     this.#newest = pod
-    this.#allocation = allocationOf(pod)
+    this.#allocation = pod.spec
     this.identity = identityOf(pod)
     this.since = parts.context.clock.monotonic()
     this.#sandboxes = new SandboxMaker(parts)
@@ -120,7 +120,7 @@ export class PodWorker {
     this.note(pod)
     const ends = pod.metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined
     const shorter = (pod.metadata.deletionGracePeriodSeconds ?? Infinity) < (before.metadata.deletionGracePeriodSeconds ?? Infinity)
-    if (ends || shorter) this.#interrupt.abort(new Error("the pod is being deleted"))
+    if (ends || shorter) this.#interrupt?.abort(new Error("the pod is being deleted"))
     this.wake()
   }
 
@@ -134,7 +134,7 @@ export class PodWorker {
   remove(): void {
     if (this.#removed) return
     this.#removed = true
-    if (this.#stage === "running" || this.#pod.metadata.deletionTimestamp === undefined) this.#interrupt.abort(new Error("the pod was removed"))
+    if (this.#stage === "running" || this.#pod.metadata.deletionTimestamp === undefined) this.#interrupt?.abort(new Error("the pod was removed"))
     this.wake()
   }
 
@@ -143,7 +143,7 @@ export class PodWorker {
     if (this.#verdict !== undefined || this.#stage !== "running") return
     this.#verdict = verdict
     this.#graceOverride = graceSeconds
-    this.#interrupt.abort(new Error(verdict.reason))
+    this.#interrupt?.abort(new Error(verdict.reason))
     this.wake()
   }
 
@@ -161,25 +161,26 @@ export class PodWorker {
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()
-    this.#interrupt.abort(new Error("the kubelet is being stopped"))
+    this.#interrupt?.abort(new Error("the kubelet is being stopped"))
   }
 
   async #work(): Promise<void> {
     while (this.#again && !this.#stopped && this.#stage !== "finished") {
       this.#again = false
-      this.#interrupt = new AbortController()
+      const { signal } = (this.#interrupt = new AbortController())
       this.#timer?.cancel()
       this.#due = Infinity
       try {
-        await this.#step(this.#interrupt.signal)
+        await this.#step(signal)
       } catch (err) {
-        if (this.#interrupt.signal.aborted) this.#again = true
+        if (signal.aborted) this.#again = true
         else {
           this.#parts.context.log.warn("Cannot sync a pod, will try again", { pod: `${this.identity.namespace}/${this.identity.name}`, stage: this.#stage, err })
           this.#wakeIn(this.#stage === "running" ? RETRY_MS : 1000)
         }
       }
     }
+    this.#interrupt = undefined
     this.#working = false
   }
 
@@ -251,7 +252,7 @@ export class PodWorker {
     this.#pending = this.#parts.resizeProblem(this.#newest)
     if (this.#pending !== undefined) return
     const before = this.#allocation
-    this.#allocation = allocationOf(this.#newest)
+    this.#allocation = this.#newest.spec
     this.#pod = this.#newest
     await carryOut(context, cache, { pod: this.#pod, before, runtime: this.#runtime, signal })
   }

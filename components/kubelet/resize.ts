@@ -14,23 +14,28 @@ import { podCgroup, podResources } from "./sandbox-config.ts"
 
 /** In-place resize of pods. Source: KEP-1287, pkg/kubelet/allocation. */
 
-/** What the node has set aside for each container, by name. */
-export type Allocation = ReadonlyMap<string, ResourceRequirements>
+/** What the node has set aside for each container: the spec as it was then. */
+export type Allocation = Pod["spec"]
 
-const resizable = ({ spec }: Pod): readonly Container[] => [...(spec.initContainers ?? []), ...spec.containers]
+const resizable = ({ initContainers, containers }: Pod["spec"]): readonly Container[] => (initContainers === undefined ? containers : [...initContainers, ...containers])
 
-export const allocationOf = (pod: Pod): Allocation => new Map(resizable(pod).map(({ name, resources }) => [name, resources]))
+const setAside = (allocation: Allocation, name: string): ResourceRequirements | undefined => resizable(allocation).find((container) => container.name === name)?.resources
 
 /** The pod with what is set aside for it, whatever it asks for now. The very pod when that is the same. */
 export function allocated(pod: Pod, allocation: Allocation): Pod {
   if (!wantsResize(pod, allocation)) return pod
-  const of = (container: Container): Container => ({ ...container, resources: allocation.get(container.name) ?? container.resources })
+  const of = (container: Container): Container => ({ ...container, resources: setAside(allocation, container.name) ?? container.resources })
   const { initContainers } = pod.spec
   return { ...pod, spec: { ...pod.spec, containers: pod.spec.containers.map(of), ...(initContainers === undefined ? {} : { initContainers: initContainers.map(of) }) } }
 }
 
-export const wantsResize = (pod: Pod, allocation: Allocation): boolean =>
-  resizable(pod).some(({ name, resources }) => allocation.has(name) && allocation.get(name) !== resources && !deepEqual(allocation.get(name), resources))
+export function wantsResize({ spec }: Pod, allocation: Allocation): boolean {
+  if (spec === allocation) return false
+  return resizable(spec).some(({ name, resources }) => {
+    const before = setAside(allocation, name)
+    return before !== undefined && !deepEqual(before, resources)
+  })
+}
 
 export type ContainerResize = "none" | "update" | "restart"
 
@@ -54,9 +59,9 @@ export async function carryOut(context: KubeletContext, cache: RuntimeCache, { p
   const { containers, cgroups, machine } = context.runtime
   // Before, so that containers may grow; after, since what still uses more cannot be made to shrink.
   await cgroups.ensure(podCgroup(pod), podResources(pod))
-  for (const container of resizable(pod)) {
+  for (const container of resizable(pod.spec)) {
     const run = latest(runtime, container.name)
-    const old = before.get(container.name)
+    const old = setAside(before, container.name)
     if (run?.state !== "running" || old === undefined) continue
     const resize = resizeOf(container, old)
     if (resize === "update") await containers.updateContainerResources(run.id, containerResources(pod, container, machine.memoryBytes))

@@ -3,8 +3,25 @@ import type { Clock, Timer, TimerKind } from "./clock.ts"
 /** Work that ended its turn without leaving a timer: how the clock knows that nothing is left to do at this instant. */
 const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** A set timer; `state` tells the heap whether it still counts. */
-interface Pending { readonly due: number; readonly order: number; readonly run: () => void; readonly heap: Heap; state: "set" | "cancelled" | "ended" }
+/** A set timer; `state` tells its heap whether it still counts. */
+class Pending implements Timer {
+  readonly due: number
+  readonly order: number
+  readonly run: () => void
+  readonly heap: Heap
+  state: "set" | "cancelled" | "ended" = "set"
+
+  constructor(due: number, order: number, run: () => void, heap: Heap) {
+    this.due = due
+    this.order = order
+    this.run = run
+    this.heap = heap
+  }
+
+  cancel(): void {
+    this.heap.remove(this)
+  }
+}
 
 /**
  * A clock that stands still until it is moved. Timers run in the order of their due time, and of their setting where that is equal, so
@@ -31,9 +48,9 @@ export class VirtualClock implements Clock {
   setTimeout = (run: () => void, ms: number, kind: TimerKind = "work"): Timer => {
     const heap = kind === "work" ? this.work : kind === "upkeep" ? this.upkeep : this.watchdogs
     // Whole milliseconds, as the system's clock counts.
-    const pending: Pending = { due: this.time + Math.round(Math.max(0, ms)), order: this.order++, run, heap, state: "set" }
+    const pending = new Pending(this.time + Math.round(Math.max(0, ms)), this.order++, run, heap)
     heap.push(pending)
-    return { cancel: () => heap.remove(pending) }
+    return pending
   }
 
   /** All that ends in the same turn runs together, after the microtasks that are queued by then. */

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { EnvVarSource } from "../../../pkg/api/core/v1/env.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import { Service } from "../../../pkg/api/core/v1/service.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
@@ -11,21 +12,29 @@ import { isStaticPod } from "../labels.ts"
 import { podField } from "../pod-fields.ts"
 import { nodeAmounts, resourceField } from "../resource-fields.ts"
 import { configError, StartError } from "../start-error.ts"
+import type { EnvironmentVariable } from "../volumes.ts"
 import { valueInEnvFile } from "./env-file.ts"
 import { expand } from "./expansion.ts"
 import { serviceVariables } from "./service-links.ts"
+
+/** Variables that tell of services, by name and as they are handed on. */
+interface Links {
+  readonly links: ReadonlyMap<string, string>
+  readonly variables: readonly EnvironmentVariable[]
+}
 
 /** Makes the environment of containers. Source: makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go. */
 export function createEnvironment(context: KubeletContext): Environment {
   // Asked for early, so that the services are known when the first container starts.
   const services = context.informers.of(Service)
+  let linked: { readonly services: readonly Service[]; readonly links: Map<string, Links> } = { services: [], links: new Map() }
 
   // A later variable takes the value of an earlier one of its name, but not its place.
   async function of(request: EnvironmentRequest) {
     const { pod, container } = request
     // A static pod may have to start before the API does.
     if (!isStaticPod(pod)) await services.whenSynced()
-    const links = new Map(serviceVariables(services.list(), pod.metadata.namespace ?? "", pod.spec.enableServiceLinks !== false).map(({ key, value }) => [key, value]))
+    const { links, variables } = linksFor(pod)
     const sources = new Sources(context, request)
     const own = new Map<string, string>()
     for (const { prefix = "", configMapRef, secretRef } of container.envFrom ?? []) {
@@ -37,7 +46,21 @@ export function createEnvironment(context: KubeletContext): Environment {
       const found = value !== "" || valueFrom === undefined ? expand(value, (key) => own.get(key) ?? links.get(key)) : await sources.value(valueFrom)
       if (found !== undefined) own.set(name, found)
     }
-    return [...new Map([...links, ...own])].map(([key, value]) => ({ key, value }))
+    return own.size === 0 ? variables : [...new Map([...links, ...own])].map(([key, value]) => ({ key, value }))
+  }
+
+  /** What all pods of a namespace are told of services, worked out once until a service changes. */
+  function linksFor({ metadata: { namespace = "" }, spec: { enableServiceLinks } }: Pod): Links {
+    const all = services.list()
+    if (all !== linked.services) linked = { services: all, links: new Map() }
+    const wanted = enableServiceLinks !== false
+    const key = `${namespace} ${wanted}`
+    let found = linked.links.get(key)
+    if (found === undefined) {
+      const variables = serviceVariables(all, namespace, wanted)
+      linked.links.set(key, (found = { links: new Map(variables.map((variable) => [variable.key, variable.value])), variables }))
+    }
+    return found
   }
 
   return {

@@ -32,8 +32,9 @@ export interface PodVolumesParts {
 export class PodVolumes {
   readonly #parts: PodVolumesParts
   #pod: Pod
-  readonly #uses = new Map<string, ObjectUse<ConfigMap | Secret>>()
-  readonly #mounted = new Map<string, MountedVolume>()
+  // Lists, not maps: a pod has few volumes, and there are very many pods.
+  readonly #uses: { readonly key: string; readonly object: ObjectUse<ConfigMap | Secret> }[] = []
+  readonly #mounted: MountedVolume[] = []
   /** Volumes whose contents are not what the API says now. */
   #stale = new Set<string>()
   #scheduled = false
@@ -42,35 +43,28 @@ export class PodVolumes {
   #writing: Promise<unknown> = Promise.resolve()
   /** The part of it that touches files; what comes before may wait for an API server that does not answer. */
   #atFiles: Promise<unknown> = Promise.resolve()
-  /** When each volume's token is to be renewed. */
-  readonly #renewals = new Map<string, number>()
+  /** When tokens of volumes are to be renewed. */
+  #renewals: readonly Renewal[] = []
   #timer: Timer | undefined
   /** What was last told of a volume that cannot be updated, so that it is told once. */
-  readonly #told = new Map<string, string>()
+  #told: Map<string, string> | undefined
   #stopped = false
 
   constructor(parts: PodVolumesParts, pod: Pod) {
     this.#parts = parts
     this.#pod = pod
-    const needed = new Map<string, { readonly reference: Reference; readonly volumes: string[]; variables: boolean }>()
-    const need = (reference: Reference) => {
-      const key = keyOf(reference)
-      let found = needed.get(key)
-      if (found === undefined) needed.set(key, (found = { reference, volumes: [], variables: false }))
-      return found
+    for (const need of neededBy(pod)) this.#uses.push({ key: keyOf(need.reference), object: this.#follow(need) })
+  }
+
+  #follow({ reference: { kind, name }, volumes, variables }: Need): ObjectUse<ConfigMap | Secret> {
+    const { objects, worthTrying } = this.#parts
+    const changed = ({ exists, existed }: { readonly exists: boolean; readonly existed: boolean }) => {
+      for (const volume of volumes) this.#stale.add(volume)
+      if (!this.#isReady || (variables && exists && !existed)) worthTrying(this.#uid)
+      this.#schedule()
     }
-    for (const volume of pod.spec.volumes ?? []) for (const reference of volumeReferences(volume)) need(reference).volumes.push(volume.name)
-    for (const reference of neededByVariables(pod)) need(reference).variables = true
-    const { objects, worthTrying } = parts
-    for (const [key, { reference: { kind, name }, volumes, variables }] of needed) {
-      const changed = ({ exists, existed }: { readonly exists: boolean; readonly existed: boolean }) => {
-        for (const volume of volumes) this.#stale.add(volume)
-        if (!this.#isReady || (variables && exists && !existed)) worthTrying(this.#uid)
-        this.#schedule()
-      }
-      const namespace = pod.metadata.namespace ?? ""
-      this.#uses.set(key, kind === "ConfigMap" ? objects.use(ConfigMap, namespace, name, changed) : objects.use(Secret, namespace, name, changed))
-    }
+    const namespace = this.#pod.metadata.namespace ?? ""
+    return kind === "ConfigMap" ? objects.use(ConfigMap, namespace, name, changed) : objects.use(Secret, namespace, name, changed)
   }
 
   get #uid(): string {
@@ -78,15 +72,25 @@ export class PodVolumes {
   }
 
   get #isReady(): boolean {
-    return this.#tried && (this.#pod.spec.volumes ?? []).every(({ name }) => this.#mounted.has(name))
+    return this.#tried && (this.#pod.spec.volumes ?? []).every(({ name }) => this.#isMounted(name))
+  }
+
+  #isMounted(volume: string): boolean {
+    return this.#mounted.some(({ name }) => name === volume)
+  }
+
+  #noteMounted(mounted: MountedVolume): void {
+    const index = this.#mounted.findIndex(({ name }) => name === mounted.name)
+    if (index < 0) this.#mounted.push(mounted)
+    else this.#mounted[index] = mounted
   }
 
   /** Makes what is not there yet, and brings contents up to date that follow the pod itself. @throws VolumeError for the first volume that cannot be mounted */
   async mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes> {
     this.podChanged(pod)
-    const missing = (pod.spec.volumes ?? []).filter(({ name }) => !this.#mounted.has(name))
+    const missing = (pod.spec.volumes ?? []).filter(({ name }) => !this.#isMounted(name))
     const results = await Promise.allSettled(missing.map(async (volume) => {
-      this.#mounted.set(volume.name, hasContents(volume) ? await this.#write(volume) : await mountVolume(this.#parts.context, pod, volume))
+      this.#noteMounted(hasContents(volume) ? await this.#write(volume) : await mountVolume(this.#parts.context, pod, volume))
     }))
     this.#tried = true
     this.#schedule()
@@ -100,7 +104,7 @@ export class PodVolumes {
     // Who asked tells of the one that is thrown.
     for (const { message } of others) this.#parts.context.events.event(pod, "Warning", "FailedMount", message)
     if (first !== undefined) throw first
-    return new Map((pod.spec.volumes ?? []).map(({ name }) => [name, this.#mounted.get(name)!]))
+    return new Map(this.#mounted.map((mounted) => [mounted.name, mounted]))
   }
 
   /** Labels, annotations or resources of the pod may have changed: files that tell of them follow. */
@@ -120,7 +124,7 @@ export class PodVolumes {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#timer?.cancel()
-    for (const use of this.#uses.values()) use.release()
+    for (const { object } of this.#uses) object.release()
     await this.#atFiles.catch(() => undefined)
   }
 
@@ -142,17 +146,18 @@ export class PodVolumes {
     for (const volume of this.#pod.spec.volumes ?? []) {
       if (!stale.has(volume.name) || this.#stopped) continue
       try {
-        this.#mounted.set(volume.name, await this.#write(volume))
-        this.#told.delete(volume.name)
+        this.#noteMounted(await this.#write(volume))
+        this.#told?.delete(volume.name)
       } catch (err) {
-        if (hasToken(volume) && !this.#renewals.has(volume.name)) {
-          this.#renewals.set(volume.name, clock.now() + TOKEN_RETRY_MS)
+        if (hasToken(volume) && !this.#renewals.some((renewal) => renewal.volume === volume.name)) {
+          this.#renewals = [...this.#renewals, { volume: volume.name, at: clock.now() + TOKEN_RETRY_MS }]
           this.#arm()
         }
         // Of what was never mounted, whoever asks for it tells.
-        if (!this.#mounted.has(volume.name)) continue
+        if (!this.#isMounted(volume.name)) continue
         const message = failedMount(volume.name, err)
-        if (this.#told.get(volume.name) === message) continue
+        if (this.#told?.get(volume.name) === message) continue
+        this.#told ??= new Map()
         this.#told.set(volume.name, message)
         // An object that was deleted is somebody's wish: often its pods are about to be deleted too.
         log[(await this.#lacksObject(volume)) ? "debug" : "warn"]("Cannot update a volume; it keeps its contents", { pod: `${this.#pod.metadata.namespace ?? ""}/${this.#pod.metadata.name ?? ""}`, volume: volume.name, err })
@@ -163,8 +168,13 @@ export class PodVolumes {
 
   /** Whether an object that the volume refers to does not exist, as far as can be told. */
   async #lacksObject(volume: Volume): Promise<boolean> {
-    const found = await Promise.allSettled(volumeReferences(volume).map(async (reference) => this.#uses.get(keyOf(reference))?.read()))
+    const found = await Promise.allSettled(volumeReferences(volume).map(async (reference) => this.#read(reference)))
     return found.some((result) => result.status === "fulfilled" && result.value === undefined)
+  }
+
+  async #read(reference: Reference): Promise<ConfigMap | Secret | undefined> {
+    const key = keyOf(reference)
+    return this.#uses.find((use) => use.key === key)?.object.read()
   }
 
   /** Brings the files of a volume up to date. Waits for its turn: two writers of one folder would clear each other's work away. */
@@ -197,8 +207,8 @@ export class PodVolumes {
   #sources(volume: Volume): ContentSources {
     const { context, tokens } = this.#parts
     const pod = this.#pod
-    const read = async <T>(reference: Reference): Promise<T | undefined> => (await this.#uses.get(keyOf(reference))?.read()) as T | undefined
-    if (hasToken(volume)) this.#renewals.delete(volume.name)
+    const read = async <T>(reference: Reference): Promise<T | undefined> => (await this.#read(reference)) as T | undefined
+    if (hasToken(volume)) this.#renewals = this.#renewals.filter((renewal) => renewal.volume !== volume.name)
     return {
       pod, hostIps: context.config.nodeIps,
       configMap: (name) => read<ConfigMap>({ kind: "ConfigMap", name }),
@@ -206,7 +216,7 @@ export class PodVolumes {
       node: () => nodeAmounts(context),
       token: async (audience, expirationSeconds) => {
         const { token, renewAt } = await tokens.get({ pod, audience, expirationSeconds })
-        this.#renewals.set(volume.name, Math.min(renewAt, this.#renewals.get(volume.name) ?? Infinity))
+        this.#renewals = [...this.#renewals, { volume: volume.name, at: renewAt }]
         this.#arm()
         return token
       },
@@ -216,18 +226,43 @@ export class PodVolumes {
   /** Sets the timer to the first token that is to be renewed. */
   #arm(): void {
     this.#timer?.cancel()
-    if (this.#stopped || this.#renewals.size === 0) return
+    if (this.#stopped || this.#renewals.length === 0) return
     const { clock } = this.#parts.context
-    this.#timer = clock.setTimeout(() => {
-      for (const [volume, renewAt] of this.#renewals) {
-        if (renewAt > clock.now()) continue
-        this.#renewals.delete(volume)
-        this.#stale.add(volume)
-      }
-      this.#arm()
-      this.#schedule()
-    }, Math.min(...this.#renewals.values()) - clock.now(), "upkeep")
+    this.#timer = clock.setTimeout(() => this.#renew(), Math.min(...this.#renewals.map(({ at }) => at)) - clock.now(), "upkeep")
   }
+
+  #renew(): void {
+    const now = this.#parts.context.clock.now()
+    for (const { volume, at } of this.#renewals) if (at <= now) this.#stale.add(volume)
+    this.#renewals = this.#renewals.filter(({ at }) => at > now)
+    this.#arm()
+    this.#schedule()
+  }
+}
+
+interface Renewal {
+  readonly volume: string
+  readonly at: number
+}
+
+/** An object that a pod refers to: from which volumes, and whether from variables. */
+interface Need {
+  readonly reference: Reference
+  readonly volumes: string[]
+  variables: boolean
+}
+
+function neededBy(pod: Pod): Iterable<Need> {
+  const needed = new Map<string, Need>()
+  const need = (reference: Reference) => {
+    const key = keyOf(reference)
+    let found = needed.get(key)
+    if (found === undefined) needed.set(key, (found = { reference, volumes: [], variables: false }))
+    return found
+  }
+  for (const volume of pod.spec.volumes ?? []) for (const reference of volumeReferences(volume)) need(reference).volumes.push(volume.name)
+  for (const reference of neededByVariables(pod)) need(reference).variables = true
+  return needed.values()
 }
 
 /** Until a token is asked for again that could not be had. */

@@ -24,6 +24,13 @@ interface Cached extends HeldToken {
   readonly expiresAt: number
 }
 
+/** What was asked for on behalf of a pod, and the last answer. */
+interface Asked {
+  readonly audience: string
+  readonly expirationSeconds: number
+  answer: Promise<Cached> | undefined
+}
+
 /** A token is renewed when a fifth of its life is left, and after a day in any case; a few seconds earlier or later, so that not all come at once. */
 const LIFE_USED = 0.8
 const LONGEST_USE_MS = 24 * 3600 * 1000
@@ -33,8 +40,8 @@ const RETRY_MS = 10_000
 
 export class ServiceAccountTokens {
   readonly #options: { readonly client: Client; readonly clock: Clock; readonly random: Random; readonly log: Logger }
-  /** By the pod's uid, then by what was asked for. */
-  readonly #pods = new Map<string, Map<string, Promise<Cached>>>()
+  /** By the pod's uid. Lists, since nearly every pod has one token. */
+  readonly #pods = new Map<string, Asked[]>()
 
   constructor(options: { readonly client: Client; readonly clock: Clock; readonly random: Random; readonly log: Logger }) {
     this.#options = options
@@ -44,22 +51,23 @@ export class ServiceAccountTokens {
   async get(query: TokenQuery): Promise<HeldToken> {
     const { clock, log } = this.#options
     const { uid = "", namespace = "" } = query.pod.metadata
+    const { audience, expirationSeconds } = query
     let held = this.#pods.get(uid)
-    if (held === undefined) this.#pods.set(uid, (held = new Map<string, Promise<Cached>>()))
-    const account = query.pod.spec.serviceAccountName ?? ""
-    const key = JSON.stringify([account, namespace, query.audience, query.expirationSeconds])
-    const known = held.get(key)
+    if (held === undefined) this.#pods.set(uid, (held = []))
+    let asked = held.find((each) => each.audience === audience && each.expirationSeconds === expirationSeconds)
+    if (asked === undefined) held.push((asked = { audience, expirationSeconds, answer: undefined }))
+    const known = asked.answer
     const before = await known?.catch(() => undefined)
     if (before !== undefined && clock.now() < before.renewAt) return before
     // Of several who found it too old, the first asks for all.
-    const asked = held.get(key)
-    if (asked !== undefined && asked !== known) return asked
+    if (asked.answer !== undefined && asked.answer !== known) return asked.answer
+    const account = query.pod.spec.serviceAccountName ?? ""
     const asking = this.#request(query, account).catch((err: unknown): Cached => {
       if (before === undefined || clock.now() >= before.expiresAt) throw new Error(`failed to fetch token: ${err instanceof Error ? err.message : String(err)}`, { cause: err })
       log.warn("Cannot renew a service account token, keeping the one that holds", { namespace, serviceAccount: account, pod: query.pod.metadata.name, err })
       return { ...before, renewAt: clock.now() + RETRY_MS }
     })
-    held.set(key, asking)
+    asked.answer = asking
     return asking
   }
 
