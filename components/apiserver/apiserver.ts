@@ -27,6 +27,7 @@ import { createOpenApi } from "./endpoints/openapi.ts"
 import { createPaths } from "./endpoints/paths.ts"
 import { podStreams } from "./endpoints/pod-streams.ts"
 import { proxies } from "./endpoints/proxy.ts"
+import type { InFlightLimits } from "./flowcontrol/max-in-flight.ts"
 import { componentStatuses } from "./component-statuses.ts"
 import { apiServerHealth } from "./health-checks.ts"
 import { createServerMetrics } from "./metrics.ts"
@@ -65,6 +66,8 @@ export interface ApiServerConfig {
   readonly files?: ServingFiles
   /** How long history is kept, in milliseconds; an hour unless given. */
   readonly historyMs?: number
+  /** How many requests may be under way at once, from outside; upstream's 400 reads and 200 writes unless given. */
+  readonly maxInFlight?: InFlightLimits
   /** Names of admission plugins that are not to run. */
   readonly disabledAdmission?: ReadonlySet<string>
   /** All on unless given. */
@@ -153,7 +156,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const audit = config.auditLogPath === undefined ? undefined : createAuditLog(config.auditLogPath, { clock, log })
     serving.server = createServer({
       pipeline, scheme, authenticator, metrics: serverMetrics, clock, random, log,
-      ...(audit === undefined ? {} : { audit }),
+      ...(audit === undefined ? {} : { audit }), ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
       connections: createConnections({ ...podStreams(live, config.nodes), ...proxies({ live, nodes: config.nodes, random }) }),
       paths: createPaths({
         scheme, pipeline, health, metrics, openApi: createOpenApi(scheme),

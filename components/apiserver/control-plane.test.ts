@@ -188,8 +188,41 @@ describe("a kubelet", () => {
     expect(node.status.nodeInfo?.kubeletVersion).toBe("v1")
     expect((await failure(kubelet.create(Node, { metadata: { name: "n2" } }))).message).toContain(`node "n1" is not allowed to modify node "n2"`)
     expect((await failure(cluster.as("system:node:n2", ["system:nodes"]).delete(Pod as never, { namespace: "default", name: "a" }))).message).toContain("can only delete pods with spec.nodeName set to itself")
-    const token = await kubelet.createSubresource<{ status: { token: string } }>(ServiceAccount as never, { namespace: "default", name: "default" }, "token", { spec: { boundObjectRef: { kind: "Pod", name: "a" } } })
+    const { uid } = (await admin.get(Pod, { namespace: "default", name: "a" })).metadata
+    const tokenFor = (spec: object) => kubelet.createSubresource<{ status: { token: string } }>(ServiceAccount as never, { namespace: "default", name: "default" }, "token", { spec })
+    const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "a", uid }
+    const token = await tokenFor({ boundObjectRef })
     expect(token.status.token.split(".")).toHaveLength(3)
+    expect((await failure(tokenFor({}))).message).toBe('serviceaccounts "default" is forbidden: node requested token not bound to a pod')
+    expect((await failure(tokenFor({ boundObjectRef: { ...boundObjectRef, uid: undefined } }))).message).toContain("node requested token with a pod binding without a uid")
+    expect((await failure(tokenFor({ boundObjectRef, audiences: ["vault"] }))).message).toContain('audience "vault" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience')
+  })
+
+  test("evicts only pods that run on its node", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+    for (const [name, nodeName] of [["here", "n1"], ["there", "n2"]] as const) await admin.create(Pod, pod(name, { nodeName }))
+    const evict = (name: string) => cluster.as("system:node:n1", ["system:nodes"]).createSubresource(Pod as never, { namespace: "default", name }, "eviction", { metadata: { name } })
+    await evict("here")
+    expect((await failure(evict("there"))).message).toBe('pods "there" is forbidden: node n1 can only evict pods with spec.nodeName set to itself')
+    expect((await admin.get(Pod, { namespace: "default", name: "here" })).metadata.deletionTimestamp).toBeDefined()
+  })
+})
+
+describe("a namespace that ends", () => {
+  test("takes no bindings, evictions or tokens either", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(Namespace, { metadata: { name: "x" } })
+    await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "x" } })
+    await admin.create(Pod, { ...pod("a"), metadata: { name: "a", namespace: "x" } })
+    await admin.delete(Namespace as never, { name: "x" })
+    const post = (resource: unknown, name: string, subresource: string, body: object) => failure(admin.createSubresource(resource as never, { namespace: "x", name }, subresource, body))
+    const refused = await Promise.all([
+      post(Pod, "a", "binding", { metadata: { name: "a" }, target: { kind: "Node", name: "n1" } }), post(Pod, "a", "eviction", { metadata: { name: "a" } }), post(ServiceAccount, "default", "token", { spec: {} }),
+    ])
+    expect(refused.map(({ message }) => message)).toEqual(['pods "a"', 'pods "a"', 'serviceaccounts "default"'].map((what) => `${what} is forbidden: unable to create new content in namespace x because it is being terminated`))
   })
 })
 

@@ -77,7 +77,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const hooks = createHooks({
     storage, clock, random, authorizer, rbac, nodePorts, tokens: { issuer: tokenIssuer, audiences: apiAudiences }, reviewToken, componentStatuses,
   })
-  const admission = defaultChain({ objects, storage, clock, random }, options.disabledAdmission, features)
+  const admission = defaultChain({ objects, storage, clock, random, authorizer }, options.disabledAdmission, features)
   const pipeline = createPipeline({ authorizer, registry: { storage, hub, objects, clock, random, admission, hooks, features } })
   const stops = [keepAggregated({ storage, objects, clock, log }), keepAddresses({ storage, clock, random, log }), startUpkeep({ storage, clock, log, resources, historyMs })]
   return {

@@ -57,7 +57,9 @@ export interface ApiRequest {
   readonly patch?: Patch | undefined
   readonly userAgent?: string
   /** Adds a Warning header (code 299) to the answer. */
-  warn(text: string): void
+  readonly warn: (text: string) => void
+  /** Adds an annotation to the audit event of the request; absent where none is written. */
+  readonly annotate?: ((key: string, value: string) => void) | undefined
   readonly signal?: AbortSignal
 }
 

@@ -17,7 +17,7 @@ import type { Authenticator, Credentials } from "./authentication/authenticator.
 import { impersonate } from "./authentication/impersonation.ts"
 import { forbiddenMessage } from "./authorization/forbidden.ts"
 import type { Connections } from "./endpoints/connect.ts"
-import { MaxInFlight } from "./flowcontrol/max-in-flight.ts"
+import { DEFAULT_LIMITS, MaxInFlight, RETRY_AFTER_SECONDS, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
 import { encodeStatus } from "./http/encode.ts"
 import { Exchange } from "./http/exchange.ts"
 import { negotiate, PLAIN, type Encoding } from "./http/negotiate.ts"
@@ -38,8 +38,7 @@ export interface ServerOptions {
   /** Subresources that stream: log, exec, attach, portforward, proxy. */
   readonly connections: Connections
   readonly audit?: AuditSink
-  readonly maxReads?: number
-  readonly maxWrites?: number
+  readonly maxInFlight?: InFlightLimits
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -53,10 +52,7 @@ export interface Server {
 
 export function createServer(options: ServerOptions): Server {
   const { pipeline, scheme, authenticator, metrics, connections, audit, clock, log } = options
-  const flow = new MaxInFlight({
-    readsGauge: metrics.inflightReads, writesGauge: metrics.inflightWrites,
-    ...(options.maxReads === undefined ? {} : { reads: options.maxReads }), ...(options.maxWrites === undefined ? {} : { writes: options.maxWrites }),
-  })
+  const flow = new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, { reads: metrics.inflightReads, writes: metrics.inflightWrites })
   const resourceOptions = { pipeline, scheme, clock, onWatchEvents: metrics.watchEvents }
   const nextAuditId = auditIds(options.random)
 
@@ -74,6 +70,7 @@ export function createServer(options: ServerOptions): Server {
       return settled(() => route(exchange, info, user), ended)
     }
     const slot = flow.enter(user, info.verb)
+    if (slot === undefined) return exchange.sendText(429, "Too many requests, please try again later.\n", { "Retry-After": String(RETRY_AFTER_SECONDS) })
     return settled(() => route(exchange, info, user), () => flow.leave(slot))
   }
 

@@ -5,6 +5,7 @@ import { z } from "zod"
 import { isDNS1123Subdomain, isLabelValue, isQualifiedName } from "../../../pkg/apimachinery/names.ts"
 import { parseFeatureGates } from "../../../pkg/component/features.ts"
 import type { Taint } from "../../../pkg/api/core/v1/node.ts"
+import { isOfKubelet } from "../../../pkg/api/core/v1/node-labels.ts"
 import { parseCidr } from "../cidr.ts"
 
 /** A schema from a function that reads the text, or gives undefined where it is not such a value. */
@@ -49,12 +50,12 @@ export const ipv4Cidr = checked((text) => {
   return cidr !== undefined && cidr.prefix >= 8 && cidr.prefix <= 28
 }, "must be an IPv4 range whose address ends where its prefix does, as in 10.42.0.0/16")
 
-/** `k8s.io/name=value` */
+/** `example.com/name=value`, one that a node may give itself: the API refuses others. */
 export const label = reading((text): readonly [string, string] | undefined => {
   const equals = text.indexOf("=")
   const [key, labelValue] = [text.slice(0, equals), text.slice(equals + 1)]
-  return equals > 0 && isQualifiedName(key) === undefined && isLabelValue(labelValue) === undefined ? [key, labelValue] : undefined
-}, "must be a label, as in disk=ssd")
+  return equals > 0 && isQualifiedName(key) === undefined && isLabelValue(labelValue) === undefined && isOfKubelet(key) ? [key, labelValue] : undefined
+}, "must be a label that a node may give itself, as in disk=ssd")
 
 const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const
 

@@ -18,6 +18,8 @@ export interface AdmissionAttributes {
   /** What is stored now. */
   readonly old: KubeObject | undefined
   warn(text: string): void
+  /** Notes something in the audit event of the request; absent where none is written. */
+  readonly annotate?: ((key: string, value: string) => void) | undefined
 }
 
 /**

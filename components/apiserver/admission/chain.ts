@@ -2,6 +2,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
+import type { Authorizer } from "../authorization/authorizer.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { chainOf, type Admission } from "./admission.ts"
 import { disabledFields } from "./disabled-fields.ts"
@@ -9,9 +10,9 @@ import { defaultIngressClass, defaultStorageClass } from "./plugins/defaultclass
 import { defaultTolerationSeconds } from "./plugins/defaulttolerationseconds.ts"
 import { limitRanger } from "./plugins/limitranger.ts"
 import { namespaceLifecycle } from "./plugins/namespacelifecycle.ts"
-import { nodeRestriction } from "./plugins/noderestriction.ts"
+import { nodeRestriction } from "./plugins/noderestriction/noderestriction.ts"
 import { taintNodesByCondition } from "./plugins/nodetaint.ts"
-import { podSecurity } from "./plugins/podsecurity.ts"
+import { podSecurity } from "./plugins/podsecurity/podsecurity.ts"
 import { priority } from "./plugins/priority.ts"
 import { resourceQuota } from "./plugins/resourcequota.ts"
 import { runtimeClass } from "./plugins/runtimeclass.ts"
@@ -24,6 +25,8 @@ export interface AdmissionContext {
   readonly storage: Storage
   readonly clock: Clock
   readonly random: Random
+  /** For questions beside the request itself. */
+  readonly authorizer: Authorizer
 }
 
 /** The plugins in their order. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins; webhooks and policies stand there before ResourceQuota, which is last. */

@@ -36,11 +36,14 @@ export function createAuditLog(path: string, { clock, log }: { readonly clock: C
     }
   }
   return {
-    began: (exchange, _info, user, sender) => void open.set(exchange, { received: microTimestamp(clock), user, sender }),
+    began(exchange, _info, user, sender) {
+      exchange.annotations = {}
+      open.set(exchange, { received: microTimestamp(clock), user, sender })
+    },
     ended(exchange, info, code) {
       const began = open.get(exchange)
       if (began === undefined) return
-      const { req, auditId } = exchange
+      const { req, auditId, annotations = {} } = exchange
       const { received, user, sender } = began
       if (lines.length === 0) clock.setTimeout(flush, FLUSH_MS)
       const { group, version, resource, subresource, namespace, name } = info
@@ -49,6 +52,7 @@ export function createAuditLog(path: string, { clock, log }: { readonly clock: C
         user: plain(sender), ...(user === sender ? {} : { impersonatedUser: plain(user) }), sourceIPs: [remoteAddress(req) ?? ""], userAgent: exchange.header("user-agent"),
         ...(info.isResource ? { objectRef: { resource, namespace: namespace || undefined, name: name || undefined, apiGroup: group || undefined, apiVersion: version, subresource: subresource || undefined } } : {}),
         responseStatus: { metadata: {}, code }, requestReceivedTimestamp: received, stageTimestamp: microTimestamp(clock),
+        ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
       }) + "\n")
     },
     close: flush,

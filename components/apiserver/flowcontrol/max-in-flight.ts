@@ -1,15 +1,23 @@
-import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Value } from "../../../pkg/metrics/registry.ts"
 import type { UserInfo } from "../request.ts"
 
-export interface MaxInFlightOptions {
-  /** Reads and writes that may be under way at once. Source: apiserver pkg/server/config.go MaxRequestsInFlight 400, MaxMutatingRequestsInFlight 200. */
-  readonly reads?: number
-  readonly writes?: number
-  /** Shown as apiserver_current_inflight_requests. */
-  readonly readsGauge: Value
-  readonly writesGauge: Value
+/** How many requests may be under way at once; 0 for any number. */
+export interface InFlightLimits {
+  readonly reads: number
+  readonly writes: number
 }
+
+/** Source: apiserver pkg/server/config.go MaxRequestsInFlight, MaxMutatingRequestsInFlight. */
+export const DEFAULT_LIMITS: InFlightLimits = { reads: 400, writes: 200 }
+
+/** Shown as apiserver_current_inflight_requests. */
+export interface InFlightGauges {
+  readonly reads: Value
+  readonly writes: Value
+}
+
+/** Seconds after which whoever is turned away may come again. */
+export const RETRY_AFTER_SECONDS = 1
 
 /** Verbs that only read; what is not one of them counts as a write. */
 const READS: readonly string[] = ["get", "list", "watch", "head", "options"]
@@ -19,19 +27,18 @@ const READS: readonly string[] = ["get", "list", "watch", "head", "options"]
  * by design (watches, exec, logs …) is not counted: the caller asks only for the others. Source: apiserver pkg/server/filters/maxinflight.go.
  */
 export class MaxInFlight {
-  private readonly limits: { readonly reads: number; readonly writes: number }
-  private readonly gauges: { readonly reads: Value; readonly writes: Value }
-  constructor({ reads = 400, writes = 200, readsGauge, writesGauge }: MaxInFlightOptions) {
-    this.limits = { reads, writes }
-    this.gauges = { reads: readsGauge, writes: writesGauge }
+  readonly #limits: InFlightLimits
+  readonly #gauges: InFlightGauges
+  constructor(limits: InFlightLimits, gauges: InFlightGauges) {
+    this.#limits = limits
+    this.#gauges = gauges
   }
 
-  /** Lets a request in; the answer is to be told with `leave`. Throws TooManyRequests. */
-  enter(user: UserInfo, verb: string): Value {
+  /** Lets a request in; its end is to be told with `leave`. Nothing when there are too many. */
+  enter(user: UserInfo, verb: string): Value | undefined {
     const kind = READS.includes(verb) ? "reads" : "writes"
-    const gauge = this.gauges[kind]
-    if (gauge.value >= this.limits[kind] && !user.groups.includes("system:masters"))
-      throw new ApiError("TooManyRequests", "Too many requests, please try again later.", { retryAfterSeconds: 1 })
+    const [gauge, limit] = [this.#gauges[kind], this.#limits[kind]]
+    if (limit > 0 && gauge.value >= limit && !user.groups.includes("system:masters")) return undefined
     gauge.value++
     return gauge
   }

@@ -30,6 +30,8 @@ export class Exchange {
   /** Filled in by the stages, in this order. */
   info: RequestInfo | undefined
   user: UserInfo | undefined
+  /** Of the audit event; absent where none is written. */
+  annotations: Record<string, string> | undefined
   /** Texts of Warning headers. */
   private warnings: string[] | undefined
   constructor(req: ServerRequest, res: ServerAnswer, auditId: string, began: number, upgrade?: Upgrade) {
@@ -44,6 +46,11 @@ export class Exchange {
   readonly warn = (text: string): void => {
     this.warnings ??= []
     if (!this.warnings.includes(text)) this.warnings.push(text)
+  }
+
+  /** Notes something in the audit event. Whoever comes first with a key is right, as upstream has it. */
+  readonly annotate = (key: string, value: string): void => {
+    if (this.annotations !== undefined) this.annotations[key] ??= value
   }
 
   header(name: string): string | undefined {
@@ -88,9 +95,9 @@ export class Exchange {
     this.send(code, "application/json", this.pretty() ? JSON.stringify(value, undefined, 2) + "\n" : JSON.stringify(value) + "\n")
   }
 
-  sendText(code: number, text: string): void {
+  sendText(code: number, text: string, more?: OutgoingHttpHeaders): void {
     if (!this.res.headersSent) this.res.setHeader("X-Content-Type-Options", "nosniff")
-    this.send(code, "text/plain; charset=utf-8", text)
+    this.send(code, "text/plain; charset=utf-8", text, more)
   }
 
   /** A failed request's answer: in JSON, or as it has been encoded. */

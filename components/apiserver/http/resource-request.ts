@@ -90,6 +90,7 @@ function request(exchange: Exchange, info: RequestInfo, user: UserInfo, resource
     name: name === "" ? undefined : name,
     options: optionsOf(query, verb),
     warn: exchange.warn,
+    annotate: exchange.annotations === undefined ? undefined : exchange.annotate,
     ...userAgentOf(exchange),
   }
 }

@@ -9,6 +9,7 @@ import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { AdmissionAttributes } from "../admission/admission.ts"
 import { storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
+import { admissionAttributes } from "./admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "./context.ts"
 import { decodeBody, emptyStatus } from "./decode.ts"
 import { apiErrorFrom } from "./errors.ts"
@@ -45,13 +46,11 @@ export async function createObject(context: RegistryContext, request: ApiRequest
 }
 
 async function createOnce(context: RegistryContext, request: ApiRequest, sent: KubeObject, generated: boolean): Promise<Stored> {
-  const { resource, namespace, user, options } = request
+  const { resource, user, options } = request
   const { admission, storage, clock } = context
   const hooks = context.hooks(resource)
   let object = withSystemFields(context, recordUpdate(context, request, sent, undefined), generated)
-  const attributes: AdmissionAttributes = {
-    operation: "CREATE", resource, subresource: undefined, namespace, name: object.metadata.name ?? "", user, options, object, old: undefined, warn: (text) => request.warn(text),
-  }
+  const attributes = admissionAttributes({ ...request, subresource: undefined }, "CREATE", object, undefined, object.metadata.name ?? "")
   object = (await admission.admit(attributes)) ?? object
   object = prepare(context, resource, object)
   const reservation = hooks?.allocateForCreate?.(object) // for a dry run too: it shows what would be given, or why not

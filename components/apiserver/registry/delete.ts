@@ -2,8 +2,8 @@ import { conflict, invalid, notFound, type Status } from "../../../pkg/apimachin
 import { invalidValue, notSupported } from "../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
-import type { AdmissionAttributes } from "../admission/admission.ts"
 import type { ApiRequest, ApiResult, RequestOptions } from "../request.ts"
+import { admissionAttributes } from "./admission-attributes.ts"
 import type { RegistryContext } from "./context.ts"
 import { unstored } from "./create.ts"
 import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
@@ -22,13 +22,13 @@ export async function deleteOne(context: RegistryContext, request: ApiRequest): 
 
 /** Order of the steps: registry/generic/registry/store.go Delete, registry/rest/delete.go BeforeDelete upstream. */
 export async function deleteObject(context: RegistryContext, request: ApiRequest): Promise<{ readonly stored: Stored; readonly removed: boolean }> {
-  const { resource, namespace, name = "", user, options } = request
+  const { resource, name = "", options } = request
   let pretendedRemoval = false
   const outcome = await guaranteedUpdate(context, request, async (current): Promise<Attempt> => {
     if (current === undefined) throw notFound(resource, name)
     const old = current.object
     checkPreconditions(resource, name, old, options)
-    const attributes: AdmissionAttributes = { operation: "DELETE", resource, subresource: undefined, namespace, name, user, options, object: undefined, old, warn: (text) => request.warn(text) }
+    const attributes = admissionAttributes({ ...request, subresource: undefined }, "DELETE", undefined, old)
     await context.admission.admit(attributes)
     await context.admission.validate(attributes)
     const next = afterDeletion(context, resource, old, options)

@@ -5,9 +5,9 @@ import { withoutIdleTimestamps } from "../../../pkg/apimachinery/patch/apply/tra
 import type { KubeObject, Resource, SubresourceStrategy } from "../../../pkg/apimachinery/resource.ts"
 import { validateObjectUpdate } from "../../../pkg/apimachinery/validate.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
-import type { AdmissionAttributes } from "../admission/admission.ts"
 import { storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
+import { admissionAttributes } from "./admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "./context.ts"
 import { checkUid, createObject, unstored } from "./create.ts"
 import { decodeBody } from "./decode.ts"
@@ -50,12 +50,12 @@ export async function changeObject(
 }
 
 async function attemptUpdate(context: RegistryContext, request: ApiRequest, wanted: KubeObject, current: Stored): Promise<Attempt> {
-  const { resource, namespace, name = "", subresource, user, options } = request
+  const { resource, name = "", subresource, options } = request
   const { admission } = context
   const hooks = context.hooks(resource)
   const old = current.object
   checkUid(resource, name, wanted.metadata.uid, old.metadata.uid)
-  const attributes: AdmissionAttributes = { operation: "UPDATE", resource, subresource, namespace, name, user, options, object: wanted, old, warn: (text) => request.warn(text) }
+  const attributes = admissionAttributes(request, "UPDATE", wanted, old)
   let object = (await admission.admit(attributes)) ?? wanted
   object = atVersion(resource, name, object, old)
   object = prepare(context, request, object, old)

@@ -6,6 +6,7 @@ import { required, notSupported } from "../../../../../pkg/apimachinery/field-er
 import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ApiRequest, ApiResult } from "../../../request.ts"
+import { admitBody } from "../../admission-attributes.ts"
 import type { RegistryContext } from "../../context.ts"
 import { updateBySubresource } from "../../subresource-update.ts"
 
@@ -18,6 +19,7 @@ export async function bind(context: RegistryContext, request: ApiRequest): Promi
   const { kind = "", name: node = "" } = (binding.target as Binding["target"] | undefined) ?? {}
   if (kind !== "" && kind !== "Node") throw invalid(Binding, name, [notSupported("target.kind", kind, ["Node", "<empty>"])])
   if (node === "") throw invalid(Binding, name, [required("target.name")])
+  await admitBody(context, { ...request, name }, binding)
   await updateBySubresource(context, { ...request, name }, { change: (old) => bound(context, request, old as Pod, binding, node) })
   return { kind: "status", code: 201, status: CREATED }
 }

@@ -7,6 +7,7 @@ import { fromLabelSelector } from "../../../../../pkg/apimachinery/labels.ts"
 import type { Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ApiRequest, ApiResult, RequestOptions } from "../../../request.ts"
+import { admitBody } from "../../admission-attributes.ts"
 import type { RegistryContext } from "../../context.ts"
 import { checkPreconditions, deleteObject } from "../../delete.ts"
 import { updateBySubresource } from "../../subresource-update.ts"
@@ -21,6 +22,7 @@ export async function evict(context: RegistryContext, request: ApiRequest): Prom
   if (eviction.metadata.name !== undefined && eviction.metadata.name !== name) throw badRequest("name in URL does not match name in Eviction object")
   const pod = context.objects.get(Pod, { namespace, name })
   if (pod === undefined) throw notFound(request.resource, name)
+  await admitBody(context, request, eviction)
   const options = deleteOptionsOf(eviction, request.options)
   if (!ignoresBudgets(pod)) await chargeBudget(context, request, pod, options)
   const told = options.dryRun === true ? options : await tellPod(context, request, options)

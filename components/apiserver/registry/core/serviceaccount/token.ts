@@ -4,14 +4,14 @@ import { Secret } from "../../../../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../../../../pkg/api/core/v1/serviceaccount.ts"
 import { TokenRequest } from "../../../../../pkg/api/authentication/v1/tokenrequest.ts"
 import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
-import { badRequest, conflict, forbidden, invalid, methodNotSupported, notFound } from "../../../../../pkg/apimachinery/errors.ts"
+import { badRequest, conflict, invalid, methodNotSupported, notFound } from "../../../../../pkg/apimachinery/errors.ts"
 import { invalidValue, notSupported } from "../../../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import { formatTime } from "../../../../../pkg/apimachinery/time.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ObjectRef, TokenIssuer, TokenRequest as Wanted } from "../../../../../pkg/jwt/service-account.ts"
-import { nodeOf } from "../../../authorization/node.ts"
 import type { ApiRequest, ApiResult } from "../../../request.ts"
+import { admitBody } from "../../admission-attributes.ts"
 import type { KindHooks, RegistryContext } from "../../context.ts"
 
 export interface TokenOptions {
@@ -27,7 +27,7 @@ const EXTENDED_SECONDS = 365 * 24 * 3600
 export const serviceAccountHooks = (options: TokenOptions): KindHooks => ({
   returnsDeleted: true,
   subresources: {
-    token: async (context, request) => {
+    token: (context, request) => {
       if (request.verb !== "create") throw methodNotSupported(request.resource, request.verb)
       return issue(context, request, options)
     },
@@ -35,14 +35,16 @@ export const serviceAccountHooks = (options: TokenOptions): KindHooks => ({
 })
 
 /** POST serviceaccounts/token. Source: pkg/registry/core/serviceaccount/storage/token.go. */
-function issue({ objects, clock }: RegistryContext, request: ApiRequest, { issuer, audiences }: TokenOptions): ApiResult {
+async function issue(context: RegistryContext, request: ApiRequest, { issuer, audiences }: TokenOptions): Promise<ApiResult> {
+  const { objects, clock } = context
   const { namespace = "", name = "" } = request
-  const { object } = decodeObject(TokenRequest, request.body ?? {}, { fieldValidation: request.options.fieldValidation })
+  const { object: sent } = decodeObject(TokenRequest, request.body ?? {}, { fieldValidation: request.options.fieldValidation })
   const account = objects.get(ServiceAccount, { namespace, name })
   if (account === undefined) throw notFound(request.resource, name)
-  if (object.metadata.name !== undefined && object.metadata.name !== "" && object.metadata.name !== name) throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`)
-  const causes = TokenRequest.validate?.(object) ?? []
+  if (sent.metadata.name !== undefined && sent.metadata.name !== "" && sent.metadata.name !== name) throw badRequest(`the name of the object (${sent.metadata.name}) does not match the name on the URL (${name})`)
+  const causes = TokenRequest.validate?.(sent) ?? []
   if (causes.length > 0) throw invalid(TokenRequest, "", causes)
+  const object = await admitBody(context, request, sent)
   const { expirationSeconds, boundObjectRef } = object.spec
   const wanted = object.spec.audiences.length === 0 ? audiences : object.spec.audiences
   const extended = expirationSeconds === INJECTED_SECONDS && boundObjectRef?.kind === "Pod" && wanted.every((audience) => audiences.includes(audience))
@@ -61,11 +63,7 @@ function issue({ objects, clock }: RegistryContext, request: ApiRequest, { issue
   }
 
   function bindings(): Partial<Wanted> {
-    const node = nodeOf(request.user)
-    if (boundObjectRef === undefined) {
-      if (node !== undefined) throw forbidden(request.resource, name, "node requested token not bound to a pod")
-      return {}
-    }
+    if (boundObjectRef === undefined) return {}
     const { kind = "", name: bound = "", uid } = boundObjectRef
     switch (kind) {
       case "Pod": {

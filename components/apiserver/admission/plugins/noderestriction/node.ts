@@ -1,0 +1,28 @@
+import type { Node } from "../../../../../pkg/api/core/v1/node.ts"
+import { isOfKubelet } from "../../../../../pkg/api/core/v1/node-labels.ts"
+import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
+import { forbidden } from "../../../../../pkg/apimachinery/errors.ts"
+import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
+import type { AdmissionAttributes } from "../../admission.ts"
+
+/** A node writes itself, but neither its taints nor labels by which pods that need trust are sent to nodes. */
+export function checkNode({ operation, resource, name, object, old }: AdmissionAttributes, node: string): void {
+  const refuse = (why: string) => forbidden(resource, name, why)
+  if (name !== node) throw refuse(`node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(name)}`)
+  if (operation === "DELETE") return // RBAC and the node authorizer do not let it come this far
+  const changed = changedLabels(object, operation === "CREATE" ? undefined : old).filter((key) => !isOfKubelet(key))
+  if (operation === "CREATE") {
+    if (changed.length > 0) throw refuse(`node ${JSON.stringify(node)} is not allowed to set the following labels: ${changed.join(", ")}`)
+    return
+  }
+  if (!deepEqual(taintsOf(object), taintsOf(old))) throw refuse(`node ${JSON.stringify(node)} is not allowed to modify taints`)
+  if (!deepEqual(object?.metadata.ownerReferences ?? [], old?.metadata.ownerReferences ?? [])) throw refuse(`node ${JSON.stringify(node)} is not allowed to modify ownerReferences`)
+  if (changed.length > 0) throw refuse(`is not allowed to modify labels: ${changed.join(", ")}`)
+}
+
+const taintsOf = (object: KubeObject | undefined) => (object as Node | undefined)?.spec.taints ?? []
+
+function changedLabels(object: KubeObject | undefined, old: KubeObject | undefined): readonly string[] {
+  const [now = {}, before = {}] = [object?.metadata.labels, old?.metadata.labels]
+  return Object.keys({ ...now, ...before }).filter((key) => now[key] !== before[key]).sort()
+}

@@ -1,0 +1,50 @@
+/** A kubelet writes its own node and the pods on it, and nothing else. Source: plugin/pkg/admission/noderestriction. */
+import type { PersistentVolumeClaim } from "../../../../../pkg/api/core/v1/persistentvolumeclaim.ts"
+import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
+import { forbidden } from "../../../../../pkg/apimachinery/errors.ts"
+import { nodeOf } from "../../../authorization/node.ts"
+import type { AdmissionAttributes, AdmissionPlugin } from "../../admission.ts"
+import type { AdmissionContext } from "../../chain.ts"
+import { checkNode } from "./node.ts"
+import { checkPod } from "./pod.ts"
+import { checkToken } from "./token.ts"
+
+const LEASE_NAMESPACE = "kube-node-lease"
+
+export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => ({
+  name: "NodeRestriction",
+  operations: ["CREATE", "UPDATE", "DELETE"],
+  validate(attributes) {
+    const node = nodeOf(attributes.user)
+    if (node === undefined) return
+    const { resource, operation, subresource, namespace } = attributes
+    switch (resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`) {
+      case "pods": return checkPod(attributes, node, context)
+      case "nodes": return checkNode(attributes, node)
+      case "persistentvolumeclaims": return checkClaim(attributes, node)
+      case "serviceaccounts": return operation === "CREATE" && subresource === "token" ? checkToken(attributes, node, context) : undefined
+      case "leases.coordination.k8s.io":
+        if (namespace !== LEASE_NAMESPACE) throw forbidden(resource, attributes.name, `can only access leases in the ${JSON.stringify(LEASE_NAMESPACE)} system namespace`)
+        return namedAs(attributes, node, "node lease")
+      case "csinodes.storage.k8s.io": return namedAs(attributes, node, "CSINode")
+    }
+  },
+})
+
+function namedAs({ resource, name }: AdmissionAttributes, node: string, what: string): void {
+  if (name !== node) throw forbidden(resource, name, `can only access ${what} with the same name as the requesting node`)
+}
+
+/** How far a claim's volume has grown, and nothing else of it. */
+function checkClaim({ resource, name, operation, subresource, object, old }: AdmissionAttributes, node: string): void {
+  if (subresource !== "status") throw forbidden(resource, name, "may only update PVC status")
+  if (operation !== "UPDATE") throw forbidden(resource, name, `unexpected operation ${JSON.stringify(operation)}`)
+  if (!deepEqual(withoutGrowth(object as PersistentVolumeClaim), withoutGrowth(old as PersistentVolumeClaim)))
+    throw forbidden(resource, name, `node ${JSON.stringify(node)} is not allowed to update fields other than status.quantity and status.conditions`)
+}
+
+function withoutGrowth({ metadata, spec, status }: PersistentVolumeClaim): object {
+  const { resourceVersion: _version, managedFields: _fields, ...kept } = metadata
+  const { capacity: _capacity, conditions: _conditions, allocatedResourceStatuses: _statuses, allocatedResources: _allocated, ...rest } = status
+  return { metadata: kept, spec, status: rest }
+}

@@ -1,0 +1,37 @@
+import type { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import { containersOf } from "../pods.ts"
+
+type Volume = NonNullable<Pod["spec"]["volumes"]>[number]
+
+/** Which other object of the API a pod makes use of, if any. Source: pkg/api/pod/util.go HasAPIObjectReference. */
+export function referenceIn(pod: Pod): string | undefined {
+  const { spec } = pod
+  if ((spec.serviceAccountName ?? "") !== "") return "serviceaccounts"
+  const variables = containersOf(pod).flatMap(({ env = [], envFrom = [] }) => [...env.map(({ valueFrom }) => ({ secret: valueFrom?.secretKeyRef, configMap: valueFrom?.configMapKeyRef })), ...envFrom.map(({ secretRef, configMapRef }) => ({ secret: secretRef, configMap: configMapRef }))])
+  const volumes = spec.volumes ?? []
+  if ((spec.imagePullSecrets ?? []).length > 0 || variables.some(({ secret }) => secret !== undefined) || volumes.some(usesSecret)) return "secrets"
+  if (variables.some(({ configMap }) => configMap !== undefined) || volumes.some(({ configMap, projected }) => configMap !== undefined || projected?.sources?.some((source) => source.configMap !== undefined) === true)) return "configmaps"
+  if ((spec.resourceClaims ?? []).length > 0) return "resourceclaims"
+  for (const volume of volumes) {
+    const reference = referenceOf(volume)
+    if (reference !== undefined) return reference
+  }
+  return undefined
+}
+
+const usesSecret = ({ secret, projected, azureFile, csi, cephfs, flexVolume, iscsi, rbd, scaleIO, storageos }: Volume): boolean =>
+  [secret, azureFile, csi?.nodePublishSecretRef, cephfs?.secretRef, flexVolume?.secretRef, iscsi?.secretRef, rbd?.secretRef, scaleIO?.secretRef, storageos?.secretRef].some((part) => part !== undefined)
+  || projected?.sources?.some((source) => source.secret !== undefined) === true
+
+function referenceOf({ csi, glusterfs, persistentVolumeClaim, ephemeral, projected }: Volume): string | undefined {
+  if (csi !== undefined) return "csidrivers (via CSI volumes)"
+  if (glusterfs !== undefined) return "endpoints (via glusterFS volumes)"
+  if (persistentVolumeClaim !== undefined) return "persistentvolumeclaims"
+  if (ephemeral !== undefined) return "persistentvolumeclaims (via ephemeral volumes)"
+  for (const { serviceAccountToken, clusterTrustBundle, podCertificate } of projected?.sources ?? []) {
+    if (serviceAccountToken !== undefined) return "serviceaccounts (via projected volumes)"
+    if (clusterTrustBundle !== undefined) return "clustertrustbundles"
+    if (podCertificate !== undefined) return "podcertificates"
+  }
+  return undefined
+}

@@ -1,0 +1,64 @@
+/** What the labels of a namespace ask of its pods. Source: k8s.io/pod-security-admission/api/helpers.go. */
+import type { Cause } from "../../../../../pkg/apimachinery/errors.ts"
+import { atKey, invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"
+
+export const LABEL_PREFIX = "pod-security.kubernetes.io/"
+const LEVELS = ["privileged", "baseline", "restricted"] as const
+export type Level = (typeof LEVELS)[number]
+
+export interface Standard {
+  readonly level: Level
+  /** `latest`, or `v1.25`: the rules as they were then. */
+  readonly version: string
+}
+
+/** What is refused, what is written to the audit log, and what is warned of. */
+export interface Policy {
+  readonly enforce: Standard
+  readonly audit: Standard
+  readonly warn: Standard
+  /** Labels that say nothing anybody knows. */
+  readonly faults: readonly Cause[]
+}
+
+const PRIVILEGED: Standard = { level: "privileged", version: "latest" }
+const NO_POLICY: Policy = { enforce: PRIVILEGED, audit: PRIVILEGED, warn: PRIVILEGED, faults: [] }
+
+const known = new WeakMap<object, Policy>()
+
+/** The same labels object always has the same policy. */
+export function policyOf(labels: Readonly<Record<string, string>> | undefined): Policy {
+  if (labels === undefined) return NO_POLICY
+  let policy = known.get(labels)
+  if (policy === undefined) known.set(labels, (policy = parsed(labels)))
+  return policy
+}
+
+function parsed(labels: Readonly<Record<string, string>>): Policy {
+  const faults: Cause[] = []
+  /** An unknown level is the strictest where pods are refused, and none where they are only told of. */
+  const standard = (mode: string, whenUnknown: Level): Standard => {
+    const level = labels[`${LABEL_PREFIX}${mode}`]
+    const version = labels[`${LABEL_PREFIX}${mode}-version`]
+    const levelKnown = level === undefined || isLevel(level)
+    const versionKnown = version === undefined || version === "latest" || /^v1\.(0|[1-9][0-9]*)$/.test(version)
+    if (!levelKnown) faults.push(invalidValue(atKey("metadata.labels", `${LABEL_PREFIX}${mode}`), level, `must be one of ${LEVELS.join(", ")}`))
+    if (!versionKnown) faults.push(invalidValue(atKey("metadata.labels", `${LABEL_PREFIX}${mode}-version`), version, `must be "latest" or "v1.x"`))
+    return { level: level === undefined ? "privileged" : levelKnown ? level : whenUnknown, version: versionKnown ? (version ?? "latest") : "latest" }
+  }
+  const enforce = standard("enforce", "restricted")
+  const audit = standard("audit", "privileged")
+  const warn = standard("warn", "privileged")
+  // Who refuses pods wants to know early: workloads are warned of what their pods will be refused for.
+  const wanted = labels[`${LABEL_PREFIX}enforce`]
+  if (labels[`${LABEL_PREFIX}warn`] !== undefined || wanted === undefined || !isLevel(wanted)) return { enforce, audit, warn, faults }
+  const version = labels[`${LABEL_PREFIX}warn-version`] === undefined ? enforce.version : warn.version
+  return { enforce, audit, warn: enforce.level === "privileged" ? warn : { level: enforce.level, version }, faults }
+}
+
+const isLevel = (level: string): level is Level => (LEVELS as readonly string[]).includes(level)
+
+export const isPrivileged = ({ level }: Standard): boolean => level === "privileged"
+export const isStricter = (a: Standard, b: Standard): boolean => LEVELS.indexOf(a.level) > LEVELS.indexOf(b.level)
+export const sameStandard = (a: Standard, b: Standard): boolean => a.level === b.level && a.version === b.version
+export const standardText = ({ level, version }: Standard): string => `${level}:${version}`
