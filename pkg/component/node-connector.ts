@@ -40,6 +40,11 @@ export interface NodeConnector {
   attach(pod: PodTarget, options: { readonly container: string; readonly streams: CommandStreams }, accept: () => Promise<RemoteCommandSession | undefined>): Promise<void>
   /** Carries connections to ports of the pod until the client leaves. */
   portForward(pod: PodTarget, accept: () => Promise<PortForwardSession | undefined>): Promise<void>
+  /**
+   * Sends a request to an address of the node's pods, where the machine's own network does not lead there: pods that are simulated.
+   * @throws Error in the words of a dialer
+   */
+  fetch?(request: Request, to: { readonly host: string; readonly port: number }): Promise<Response>
   /** Answers requests to the kubelet's own HTTP paths (`/logs/`, `/stats/summary` …), where it has some. */
   proxy?(request: Request): Promise<Response>
 }

@@ -5,7 +5,7 @@ import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { formatTime } from "../apimachinery/time.ts"
 import type { Client } from "../client/client.ts"
 import type { Clock } from "../clock/clock.ts"
-import { seededRandom } from "../clock/random.ts"
+import { seededRandom, type Random } from "../clock/random.ts"
 import { realClock } from "../clock/real.ts"
 import { VirtualClock } from "../clock/virtual.ts"
 import { featuresOf, type Features } from "../component/features.ts"
@@ -22,6 +22,7 @@ import { explainPod, type Explanation } from "./explain.ts"
 import { eventually, type Check, type EventuallyOptions } from "./eventually.ts"
 import { Faults } from "./faults.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
+import { addressOf } from "./service-names.ts"
 import { listOptions, refOf, type Reference, type Selection } from "./selection.ts"
 import { readManifests, type ManifestSource } from "./manifests.ts"
 import { Nodes } from "./nodes.ts"
@@ -77,6 +78,7 @@ export class Cluster implements AsyncDisposable {
   /** How images behave; more can be set at any time, for containers that are started later. */
   readonly images: ImageBehaviours
   readonly #clock: Clock
+  readonly #random: Random
   readonly #virtual: VirtualClock | undefined
   readonly #storage: MemoryStorage
   readonly #parts: Parts
@@ -97,7 +99,7 @@ export class Cluster implements AsyncDisposable {
     this.seed = options.seed === undefined ? defaultSeed() : parseSeed(options.seed)
     this.#virtual = clock === "virtual" ? new VirtualClock(instant(startTime)) : undefined
     this.#clock = this.#virtual ?? realClock
-    const random = seededRandom(this.seed)
+    const random = (this.#random = seededRandom(this.seed))
     this.#storage = new MemoryStorage({ clock: this.#clock, frozen })
     this.#endRevisions = watchRevisions(this.#storage)
     if (history === "none") forgetOld(this.#storage)
@@ -267,12 +269,12 @@ export class Cluster implements AsyncDisposable {
     })
   }
 
-  /** Sends a request to a pod's address, `http://10.42.0.3:8080/healthz`, as another pod would. */
+  /** Sends a request as another pod would: to a pod's address, `http://10.42.0.3:8080/healthz`, or to a Service by its name or address, `http://web/`, `http://web.team.svc:8080/`. */
   fetch(url: string | Request): Promise<Response> {
     return this.#from(this.fetch, () => {
       const request = typeof url === "string" ? new Request(url) : url
-      const { hostname, port } = new URL(request.url)
-      return this.#nodes.network.fetch(request, hostname, Number(port || 80), 30_000)
+      const { host, port } = addressOf(new URL(request.url), this.#storage, this.#random)
+      return this.#nodes.network.fetch(request, host, port, 30_000)
     })
   }
 

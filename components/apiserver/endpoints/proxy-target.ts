@@ -12,6 +12,8 @@ export interface ProxyTarget {
   readonly scheme: "http" | "https"
   readonly host: string
   readonly port: number
+  /** Where the pod runs that this is an address of. */
+  readonly node?: string | undefined
 }
 
 /** `[scheme:]name[:port]`, as it stands in a proxy's path. Source: apimachinery pkg/util/net/port_split.go. */
@@ -33,7 +35,7 @@ export function podTarget({ namespace, name: text }: RequestInfo, live: Live): P
   const ports = pod.spec.containers.flatMap(({ ports }) => ports ?? [])
   const number = port === "" ? (ports[0]?.containerPort ?? (scheme === "https" ? 443 : 80)) : /^\d+$/.test(port) ? Number(port) : ports.find((one) => one.name === port)?.containerPort
   if (number === undefined) throw badRequest(`pod ${JSON.stringify(name)} has no port ${JSON.stringify(port)}`)
-  return { scheme, host, port: number }
+  return { scheme, host, port: number, node: pod.spec.nodeName }
 }
 
 const KUBELET_PORT = 10250
@@ -64,7 +66,7 @@ export function serviceTarget({ namespace, name: text }: RequestInfo, live: Live
   const endpoints = live("endpoints", { namespace, name }) as Endpoints | undefined
   const addresses = (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) => {
     const found = ports.find((one) => (one.name ?? "") === wanted)
-    return found === undefined ? [] : addresses.map(({ ip }) => ({ scheme, host: ip, port: found.port }))
+    return found === undefined ? [] : addresses.map(({ ip, nodeName: node }) => ({ scheme, host: ip, port: found.port, node }))
   })
   if (addresses.length === 0) throw none
   return addresses[Math.floor(random.next() * addresses.length)]!

@@ -1,9 +1,10 @@
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http"
 import { request as httpsRequest } from "node:https"
 import { connect as connectTcp } from "node:net"
+import { Readable } from "node:stream"
 import { connect as connectTls } from "node:tls"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { NodeConnectors } from "../../../pkg/component/node-connector.ts"
+import type { NodeConnector, NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import { isHttp2 } from "../../../pkg/runtime/listen.ts"
 import type { Exchange, Upgrade } from "../http/exchange.ts"
@@ -21,7 +22,7 @@ const VERBS = ["get", "create", "update", "patch", "delete", ""]
  * Source: apimachinery pkg/util/proxy/upgradeaware.go and transport.go.
  */
 export function proxies({ live, nodes, random }: { readonly live: Live; readonly nodes: NodeConnectors; readonly random: Random }): Readonly<Record<string, ConnectionEntry>> {
-  const entry = (target: (info: RequestInfo) => ProxyTarget): ConnectionEntry => ({ verbs: VERBS, connect: (exchange, info) => pass(exchange, info, target(info)) })
+  const entry = (target: (info: RequestInfo) => ProxyTarget): ConnectionEntry => ({ verbs: VERBS, connect: (exchange, info) => pass(exchange, info, target(info), nodes) })
   return {
     "pods/proxy": entry((info) => podTarget(info, live)),
     "services/proxy": entry((info) => serviceTarget(info, live, random)),
@@ -29,7 +30,7 @@ export function proxies({ live, nodes, random }: { readonly live: Live; readonly
       verbs: VERBS,
       async connect(exchange, info) {
         const target = nodeTarget(info, live)
-        return target.kubelet === undefined ? pass(exchange, info, target.address) : askKubelet(exchange, info, target.kubelet, nodes)
+        return target.kubelet === undefined ? pass(exchange, info, target.address, nodes) : askKubelet(exchange, info, target.kubelet, nodes)
       },
     },
   }
@@ -69,15 +70,17 @@ function prefixOf(exchange: Exchange, { rest }: RequestInfo): string {
   return path.slice(0, path.length - rest.length)
 }
 
-function pass(exchange: Exchange, info: RequestInfo, target: ProxyTarget): Promise<void> {
+function pass(exchange: Exchange, info: RequestInfo, target: ProxyTarget, nodes: NodeConnectors): Promise<void> {
   const { req, res, upgrade } = exchange
-  if (upgrade !== undefined) return passUpgrade(exchange, info, target, upgrade)
+  const fetch = nodes.get(target.node ?? "")?.fetch
+  if (upgrade !== undefined && fetch === undefined) return passUpgrade(exchange, info, target, upgrade)
   // Relative links of the page at the root only work under a path that ends in a slash.
   if (info.rest === "" && (req.method === "GET" || req.method === "HEAD")) {
     res.setHeader("Location", `${prefixOf(exchange, info)}/${info.query.raw === "" ? "" : `?${info.query.raw}`}`)
     exchange.sendText(301, "")
     return Promise.resolve()
   }
+  if (fetch !== undefined) return passToSimulated(exchange, info, target, fetch)
   return new Promise((resolve, reject) => {
     const send = target.scheme === "https" ? httpsRequest : httpRequest
     // Certificates inside the cluster are nobody's to verify here, as upstream has it.
@@ -100,7 +103,32 @@ function pass(exchange: Exchange, info: RequestInfo, target: ProxyTarget): Promi
   })
 }
 
-function answer(exchange: Exchange, info: RequestInfo, target: ProxyTarget, incoming: IncomingMessage): void {
+/** To a pod that no connection leads to. It knows requests and answers only, so a wish to leave HTTP is answered as any other request. */
+async function passToSimulated(exchange: Exchange, info: RequestInfo, target: ProxyTarget, fetch: NonNullable<NodeConnector["fetch"]>): Promise<void> {
+  const { req, res } = exchange
+  const { method = "GET" } = req
+  const headers = Object.entries(forwarded(exchange, target)).flatMap(([name, value]) => [value ?? []].flat().map((one): [string, string] => [name, String(one)]))
+  const parts: Buffer[] = []
+  if (method !== "GET" && method !== "HEAD") for await (const part of req as AsyncIterable<Buffer>) parts.push(part)
+  const gone = new AbortController()
+  const closed = new Promise<void>((resolve) => res.once("close", () => {
+    gone.abort()
+    resolve()
+  }))
+  const url = `${target.scheme}://${target.host}:${target.port}${pathAndQuery(info)}`
+  const response = await fetch(new Request(url, { method, headers, signal: gone.signal, ...(parts.length === 0 ? {} : { body: Buffer.concat(parts) }) }), target).catch((err: unknown) => {
+    throw new ApiError("ServiceUnavailable", `error trying to reach service: ${err instanceof Error ? err.message : String(err)}`)
+  })
+  const cookies = response.headers.getSetCookie()
+  const body = method === "HEAD" || response.body === null ? [] : response.body
+  answer(exchange, info, target, Object.assign(Readable.from(body), { statusCode: response.status, headers: { ...Object.fromEntries(response.headers), ...(cookies.length === 0 ? {} : { "set-cookie": cookies }) } }))
+  await closed
+}
+
+/** What a target has answered. */
+type Incoming = Readable & Pick<IncomingMessage, "statusCode" | "headers">
+
+function answer(exchange: Exchange, info: RequestInfo, target: ProxyTarget, incoming: Incoming): void {
   const { res } = exchange
   const prefix = prefixOf(exchange, info)
   const headers: OutgoingHttpHeaders = { "Audit-Id": exchange.auditId }

@@ -93,6 +93,8 @@ export interface PodNetwork {
   tcpConnect(host: string, port: number, timeoutMs: number): Promise<void>
   /** grpc.health.v1.Health/Check. */
   grpcHealth(host: string, port: number, service: string, timeoutMs: number): Promise<"UNKNOWN" | "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN">
+  /** A request of somebody else's, where the machine's own network does not lead to pods. */
+  fetch?(request: Request, to: { readonly host: string; readonly port: number }): Promise<Response>
 }
 
 export interface FilesystemSpace {

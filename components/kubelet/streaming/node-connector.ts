@@ -62,8 +62,10 @@ export function nodeConnector({ context, cache, workers, status, problem }: Conn
     })
   }
 
+  const { fetch } = runtime.network
   return {
     logs,
+    ...(fetch === undefined ? {} : { fetch }),
     proxy: kubeletServer({ context, cache, workers, status, logs, problem }),
     async exec(target, { container, command, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams

@@ -51,7 +51,10 @@ export class SimulatedNetwork {
   }
 }
 
-/** The way of one node's kubelet into the network: probes and hooks. */
+/** A request of a user may take this long. */
+const USER_MS = 30_000
+
+/** The way of one node's kubelet into the network: probes and hooks, and what the API server passes on. */
 export const simulatedPodNetwork = (network: SimulatedNetwork): PodNetwork => ({
   async httpGet({ scheme, host, port, path, headers, timeoutMs }: HttpProbeRequest, signal) {
     const url = `${scheme.toLowerCase()}://${host}:${port}${path.startsWith("/") ? path : `/${path}`}`
@@ -70,6 +73,7 @@ export const simulatedPodNetwork = (network: SimulatedNetwork): PodNetwork => ({
     const container = await network.dial(host, port, timeoutMs)
     return container.behaviour.grpc?.(service, container) ?? "SERVING"
   },
+  fetch: (request, { host, port }) => network.fetch(request, host, port, USER_MS, request.signal),
 })
 
 const MAX_BODY = 10 * 1024

@@ -1,9 +1,10 @@
-import { Duplex, PassThrough } from "node:stream"
+import { PassThrough } from "node:stream"
 import { CriError } from "../../../../pkg/cri/errors.ts"
 import { exitCodeStatus, failureStatus, type CommandStatus } from "../../../../pkg/streaming/status.ts"
 import type { RemoteCommandClient } from "../../../../pkg/streaming/remote-command-client.ts"
 import type { RuntimeStreams } from "../runtime.ts"
 import type { SimulatedContainer } from "./container.ts"
+import { httpConnection } from "./http-connection.ts"
 import type { MemoryFiles } from "./memory-files.ts"
 import type { SimulatedNetwork } from "./network.ts"
 
@@ -54,7 +55,7 @@ export class SimulatedStreams implements RuntimeStreams {
     if (what.kind !== "ports") throw new CriError("InvalidArgument", "PortForward", `${url} is for a command`)
     const closed = Promise.withResolvers<void>()
     return {
-      open: (port: number) => connection((request) => this.#network.fetch(request, what.ip, port, DIAL_MS), port, () => this.#network.dial(what.ip, port, DIAL_MS)),
+      open: (port: number) => httpConnection(port, (request) => this.#network.fetch(request, what.ip, port, DIAL_MS), () => this.#network.dial(what.ip, port, DIAL_MS)),
       closed: closed.promise,
       close: () => closed.resolve(),
     }
@@ -98,52 +99,4 @@ function follow(container: SimulatedContainer, files: MemoryFiles, stdout: PassT
     resolve(exitCodeStatus(0))
   })
   return promise
-}
-
-/** One connection to a port: HTTP/1.1 with one request, which is what a simulated port understands. */
-function connection(send: (request: Request) => Promise<Response>, port: number, dial: () => Promise<unknown>): { readonly data: Duplex; readonly error: Promise<string> } {
-  const error = Promise.withResolvers<string>()
-  let received = ""
-  let answered = false
-  const data: Duplex = new Duplex({
-    read() {},
-    write(chunk: Buffer, _encoding, done) {
-      received += chunk.toString("latin1")
-      done()
-      if (!answered && received.includes("\r\n\r\n")) {
-        answered = true
-        void respond()
-      }
-    },
-    final(done) {
-      if (!answered) finish("")
-      done()
-    },
-  })
-  const finish = (message: string) => {
-    data.push(null)
-    error.resolve(message)
-  }
-  const failed = (err: unknown) => finish(`an error occurred forwarding ${port}: ${err instanceof Error ? err.message : String(err)}`)
-  dial().catch((err: unknown) => {
-    answered = true
-    failed(err)
-  })
-  return { data, error: error.promise }
-
-  async function respond(): Promise<void> {
-    try {
-      const [line = "", ...rest] = received.slice(0, received.indexOf("\r\n\r\n")).split("\r\n")
-      const [method = "GET", path = "/"] = line.split(" ")
-      const headers = rest.map((header): [string, string] => [header.slice(0, header.indexOf(":")), header.slice(header.indexOf(":") + 1).trim()])
-      const response = await send(new Request(`http://localhost:${port}${path}`, { method, headers }))
-      const body = Buffer.from(await response.arrayBuffer())
-      const lines = [...response.headers].filter(([name]) => name !== "content-length" && name !== "transfer-encoding").map(([name, value]) => `${name}: ${value}\r\n`).join("")
-      data.push(`HTTP/1.1 ${response.status} ${response.statusText || "OK"}\r\n${lines}content-length: ${body.length}\r\nconnection: close\r\n\r\n`)
-      data.push(body)
-      finish("")
-    } catch (err) {
-      failed(err)
-    }
-  }
 }
