@@ -72,5 +72,19 @@ describeOnNode("the walk-through", () => {
       expect(out).toContain("got it\n")
       expect(out).toContain('pod "once" deleted')
     })
+
+    test("gives the answer of a container whose input stays open to a client that has no more to say", async () => {
+      // given a container that answers for ever
+      await cluster.runPod("echoes", { containers: [{ name: "c", image: BUSYBOX, stdin: true, command: sh("while read line; do echo heard $line; done") }] })
+
+      // then a client that gives a line and goes gets its answer, and the next one finds it still listening
+      for (const line of ["one", "two"]) expect((await cluster.kubectl.run(["attach", "-i", "echoes"], { input: `${line}\n` })).out).toContain(`heard ${line}\n`)
+      const { out } = await cluster.kubectl.run(["debug", "-i", "echoes", "--image=k3ts.local/busybox:1", "--", "sh", "-c", "read x; echo got $x"], { input: "it\n" })
+      expect(out).toContain("got it\n")
+    }, 30_000)
+
+    test("shows the log of a container that was over too soon", async () => {
+      for (let i = 0; i < 5; i++) expect((await cluster.kubectl.run(["run", `quick-${i}`, "-i", "--rm", "--image=k3ts.local/busybox:1", "--restart=Never", "--", "echo", `over ${i}`])).out).toContain(`over ${i}\n`)
+    }, 30_000)
   })
 })

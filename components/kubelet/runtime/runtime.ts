@@ -28,6 +28,8 @@ export interface ContainerRuntime {
 
 /** Reaches what the runtime's exec, attach and portForward gave a URL for. All reject with an Error when it cannot be reached. */
 export interface RuntimeStreams {
+  /** Whether the output that somebody attached to ends with their input, unless the container's own input is then closed. */
+  readonly inputEndsOutput: boolean
   remoteCommand(url: string, streams: CommandStreams): Promise<RemoteCommandClient>
   portForward(url: string): Promise<PortForwardClient>
 }

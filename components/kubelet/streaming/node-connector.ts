@@ -3,6 +3,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import type { ContainerStatus } from "../../../pkg/api/core/v1/podstatus.ts"
 import type { LogOptions, NodeConnector, PodTarget } from "../../../pkg/component/node-connector.ts"
 import { joinPortForward, joinRemoteCommand } from "../../../pkg/streaming/join.ts"
+import type { RemoteCommandClient } from "../../../pkg/streaming/remote-command-client.ts"
 import type { CommandStreams, RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
 import { failureStatus } from "../../../pkg/streaming/status.ts"
 import type { KubeletContext } from "../context.ts"
@@ -11,6 +12,7 @@ import { readLog } from "../logs/read.ts"
 import type { PodWorkers } from "../pod-workers.ts"
 import type { RuntimeCache } from "../runtime-cache.ts"
 import type { RuntimeContainer } from "../runtime-pod.ts"
+import { attached } from "./attached.ts"
 import { kubeletServer } from "../server/server.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 
@@ -37,17 +39,36 @@ export function nodeConnector({ context, cache, workers, status, problem }: Conn
     if (!containersOf(pod).some((of) => of.container.name === container)) throw badRequest(`container "${container}" in pod "${pod.metadata.name}" is not available`)
     return (cache.get(pod.metadata.uid!)?.containers ?? []).filter(({ name }) => name === container)
   }
-  const runningId = (target: PodTarget, container: string): string => {
-    const [run] = runsOf(podOf(target), container)
+  const runningOf = (pod: Pod, container: string): RuntimeContainer => {
+    const [run] = runsOf(pod, container)
     if (run?.state !== "running") throw new ApiError("InternalError", `unable to upgrade connection: container not found ("${container}")`)
-    return run.id
+    return run
   }
 
-  async function join(url: string, streams: CommandStreams, accept: () => Promise<RemoteCommandSession | undefined>): Promise<void> {
+  async function join(url: string, streams: CommandStreams, accept: () => Promise<RemoteCommandSession | undefined>, seen: (command: RemoteCommandClient) => RemoteCommandClient = (command) => command): Promise<void> {
     const command = await runtime.streams.remoteCommand(url, streams)
     const session = await accept()
     if (session === undefined) return command.close()
-    await joinRemoteCommand(session, command)
+    await joinRemoteCommand(session, seen(command))
+  }
+
+  /** Whether a run was over, with all that it printed, almost as soon as it began. */
+  async function wasShort({ id, pod, startedAt, logPath }: RuntimeContainer): Promise<boolean> {
+    if (clock.now() - startedAt > SHORT_MS || ((await runtime.files.size(logPath)) ?? 0) === 0) return false
+    const hasEnded = () => cache.container(id)?.state !== "running"
+    if (hasEnded()) return true
+    // The runtime tells of the end of a container a little later than its streams end.
+    return new Promise((resolve) => {
+      const settle = (ended: boolean) => {
+        forget()
+        timer.cancel()
+        resolve(ended)
+      }
+      const forget = cache.on((uid) => {
+        if (uid === pod.uid && hasEnded()) settle(true)
+      })
+      const timer = clock.setTimeout(() => settle(false), END_TOLD_MS)
+    })
   }
 
   const logs: NodeConnector["logs"] = async (target, options, signal) => {
@@ -69,13 +90,16 @@ export function nodeConnector({ context, cache, workers, status, problem }: Conn
     proxy: kubeletServer({ context, cache, workers, status, logs, problem }),
     async exec(target, { container, command, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams
-      const url = await orApiError(runtime.containers.exec({ containerId: runningId(target, container), cmd: command, stdin, stdout, stderr: stderr && !tty, tty }))
+      const url = await orApiError(runtime.containers.exec({ containerId: runningOf(podOf(target), container).id, cmd: command, stdin, stdout, stderr: stderr && !tty, tty }))
       await join(url, streams, accept)
     },
     async attach(target, { container, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams
-      const url = await orApiError(runtime.containers.attach({ containerId: runningId(target, container), stdin, stdout, stderr: stderr && !tty, tty }))
-      await join(url, streams, accept)
+      const pod = podOf(target)
+      const run = runningOf(pod, container)
+      const url = await orApiError(runtime.containers.attach({ containerId: run.id, stdin, stdout, stderr: stderr && !tty, tty }))
+      const closesInput = containersOf(pod).some((of) => of.container.name === container && of.container.stdinOnce === true && of.container.tty !== true)
+      await join(url, streams, accept, (command) => attached(command, { clock, inputEndsOutput: runtime.streams.inputEndsOutput && !closesInput, missed: () => wasShort(run) }))
     },
     async portForward(target, accept) {
       const pod = podOf(target)
@@ -88,6 +112,10 @@ export function nodeConnector({ context, cache, workers, status, problem }: Conn
     },
   }
 }
+
+/** Who attaches to a container that has not run for longer wants to see all of it. */
+const SHORT_MS = 5000
+const END_TOLD_MS = 500
 
 async function orApiError<T>(call: Promise<T>): Promise<T> {
   try {

@@ -18,6 +18,7 @@ const DIAL_MS = 10_000
 
 /** Stands in for the runtime's streaming server: what was prepared is taken up by its URL, once. */
 export class SimulatedStreams implements RuntimeStreams {
+  readonly inputEndsOutput = false
   readonly #prepared = new Map<string, Prepared>()
   readonly #network: SimulatedNetwork
   readonly #files: MemoryFiles

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "bun:test"
+import { once } from "node:events"
+import { PassThrough } from "node:stream"
+import { VirtualClock } from "../../../pkg/clock/virtual.ts"
+import { SUCCESS, type CommandStatus } from "../../../pkg/streaming/status.ts"
+import { attached } from "./attached.ts"
+
+/** A container that somebody attached to. */
+function container({ inputEndsOutput = true, missed = false } = {}) {
+  const clock = new VirtualClock(0)
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()]
+  const status = Promise.withResolvers<CommandStatus>()
+  const command = attached({ protocol: "v4.channel.k8s.io", stdin, stdout, stderr: undefined, status: status.promise, closed: new Promise(() => {}), resize() {}, close() {} },
+    { clock, inputEndsOutput, missed: async () => missed })
+  let out = ""
+  command.stdout!.on("data", (bytes: Buffer) => (out += bytes.toString()))
+  return {
+    clock, command, stdin, stdout,
+    /** What the client has got. */
+    out: () => out,
+    end: async () => {
+      stdout.end()
+      await once(stdout, "end")
+      status.resolve(SUCCESS)
+    },
+  }
+}
+
+describe("a client that gives its input and goes", () => {
+  test("has its container hear the end of it once the answer has been given", async () => {
+    // given a container that is asked
+    const { command, clock, stdin, stdout, out } = container()
+    command.stdin!.end("question\n")
+    await clock.advance(400)
+    expect(stdin.read()?.toString()).toBe("question\n")
+
+    // when it answers bit by bit
+    stdout.write("ans")
+    await clock.advance(400)
+    stdout.write("wer\n")
+    await clock.advance(400)
+
+    // then its input is open, until it has said nothing for a while
+    expect([out(), stdin.writableEnded]).toEqual(["answer\n", false])
+    await clock.advance(100)
+    expect(stdin.writableEnded).toBe(true)
+  })
+
+  test("waits for no container that has ended", async () => {
+    const { command, clock, stdin, end } = container()
+    command.stdin!.end("question\n")
+    await clock.settle()
+    stdin.resume()
+    await end()
+    await clock.settle()
+    expect(stdin.writableEnded).toBe(true)
+    expect(await command.status).toEqual(SUCCESS)
+  })
+
+  test("has it hear the end at once where that does no harm", async () => {
+    const { command, clock, stdin } = container({ inputEndsOutput: false })
+    command.stdin!.end("question\n")
+    await clock.settle()
+    expect(stdin.writableEnded).toBe(true)
+  })
+})
+
+test("a container that had ended before it was attached to is a failure, so that kubectl shows its log", async () => {
+  const { command, end } = container({ missed: true })
+  await end()
+  expect(await command.status).toMatchObject({ status: "Failure", message: "Internal error occurred: the container had ended before it was attached to" })
+})
+
+test("a container of which something was seen has been attached to", async () => {
+  const { command, stdout, end } = container({ missed: true })
+  stdout.write("seen")
+  await end()
+  expect(await command.status).toEqual(SUCCESS)
+})
