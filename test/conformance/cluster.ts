@@ -1,16 +1,5 @@
 import { Agent, request } from "node:https"
-import { createApiServer, type ApiServer } from "../../components/apiserver/apiserver.ts"
-import { createControllerManager } from "../../components/controller-manager/controller-manager.ts"
-import { createScheduler } from "../../components/scheduler/scheduler.ts"
-import { createInformers } from "../../pkg/client/informers.ts"
-import { newClient } from "../../pkg/client/new-client.ts"
-import type { ComponentContext } from "../../pkg/component/component.ts"
-import { NodeConnectors } from "../../pkg/component/node-connector.ts"
-import { systemRandom } from "../../pkg/clock/random.ts"
-import { realClock } from "../../pkg/clock/real.ts"
-import { silent } from "../../pkg/log/log.ts"
-import { MemoryStorage } from "../../pkg/storage/memory.ts"
-import { addNode, runPods } from "../../pkg/testing/pods.ts"
+import { ServiceAccount, startCluster, type Cluster, type Listening } from "../../pkg/testing/testing.ts"
 
 export interface Answer {
   readonly code: number
@@ -68,69 +57,37 @@ const ABSENT = {} as Loose
 /** Far more than any change takes here; only a failing test waits so long. */
 const PATIENCE_MS = 5_000
 
-/** A server on loopback in this process, spoken to over HTTP as clients do. */
+/** A cluster in this process that listens on loopback, spoken to over HTTP as clients do. */
 export class ConformanceCluster {
-  readonly server: ApiServer
+  readonly kubeconfig: string
+  readonly #cluster: Cluster
+  readonly #port: number
+  readonly #token: string
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 16, rejectUnauthorized: false })
-  readonly #ending = new AbortController()
-  readonly #stops: (() => unknown)[] = []
 
-  readonly #storage = new MemoryStorage({ clock: realClock, frozen: true })
-
-  constructor() {
-    this.server = createApiServer({ clock: realClock, random: systemRandom, log: silent }, {
-      listen: { host: "127.0.0.1", port: 0 }, serviceCidr: "10.43.0.0/16", nodePorts: { first: 30_000, last: 32_767 }, clusterDomain: "cluster.local", nodes: new NodeConnectors(), frozen: true,
-      storage: this.#storage,
-    })
-  }
-
-  async start({ controllers = false, nodes = 0 }: { readonly controllers?: boolean; readonly nodes?: number } = {}): Promise<this> {
-    const { signal } = this.#ending
-    await this.server.start(signal)
-    this.#stops.push(() => this.server.stop())
-    if (!controllers) {
-      await this.post("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "default" } })
-      return this
-    }
-    const context = this.#context("system:kube-controller-manager", "system:masters")
-    const manager = createControllerManager(context, {
-      resources: () => this.server.scheme.resources, resourceOf: (apiVersion, kind) => this.server.scheme.of(apiVersion, kind), caPem: () => this.server.files!.pki.authorities["server-ca"].certPem, clusterCidr: "10.42.0.0/16",
-      clientFor: (account) => newClient(this.server.transportFor({ name: `system:serviceaccount:kube-system:${account}`, groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"] })),
-    })
-    const scheduler = createScheduler(this.#context("system:kube-scheduler"))
-    this.#stops.push(() => manager.stop(), () => scheduler.stop())
-    await manager.start(signal)
-    await scheduler.start(signal)
-    const plane = { ...this.#context("system:admin", "system:masters"), signal }
-    for (let i = 0; i < nodes; i++) await addNode(plane, `node-${i}`)
-    runPods(plane)
-    return this
-  }
-
-  #context(name: string, ...groups: string[]): ComponentContext {
-    const client = newClient(this.server.transportFor({ name, groups: [...groups, "system:authenticated"] }))
-    const informers = createInformers({ client, clock: realClock, random: systemRandom, log: silent })
-    this.#stops.push(() => informers.stop())
-    return { client, informers, clock: realClock, random: systemRandom, log: silent, spawn: (_name, run) => void run().catch(() => undefined) }
+  constructor(cluster: Cluster, { port, token, kubeconfig }: Listening) {
+    this.#cluster = cluster
+    this.#port = port
+    this.#token = token
+    this.kubeconfig = kubeconfig
   }
 
   async stop(): Promise<void> {
-    this.#ending.abort()
-    for (const stop of this.#stops.reverse()) await stop()
     this.#agent.destroy()
+    await this.#cluster.stop()
   }
 
   /** Forgets all history, as time would. */
   compact(): void {
-    this.#storage.compact(this.#storage.revision)
+    this.#cluster.faults.forgetHistory()
   }
 
   send(method: string, path: string, { body, type = "application/json", accept = "application/json", headers = {}, token }: Send = {}): Promise<Answer> {
     const bytes = body === undefined ? undefined : body instanceof Uint8Array || typeof body === "string" ? Buffer.from(body) : Buffer.from(JSON.stringify(body))
     return new Promise((resolve, reject) => {
       const req = request({
-        host: "127.0.0.1", port: this.server.port!, method, path, agent: this.#agent,
-        headers: { authorization: `Bearer ${token ?? this.server.files!.adminToken}`, accept, ...(bytes === undefined ? {} : { "content-type": type, "content-length": bytes.length }), ...headers },
+        host: "127.0.0.1", port: this.#port, method, path, agent: this.#agent,
+        headers: { authorization: `Bearer ${token ?? this.#token}`, accept, ...(bytes === undefined ? {} : { "content-type": type, "content-length": bytes.length }), ...headers },
       }, (res) => {
         const parts: Buffer[] = []
         res.on("data", (part: Buffer) => parts.push(part))
@@ -169,7 +126,7 @@ export class ConformanceCluster {
       open()
       check()
     }
-    const req = request({ host: "127.0.0.1", port: this.server.port!, path: `${path}${path.includes("?") ? "&" : "?"}watch=1`, agent: false, rejectUnauthorized: false, headers: { authorization: `Bearer ${this.server.files!.adminToken}` } }, (res) => {
+    const req = request({ host: "127.0.0.1", port: this.#port, path: `${path}${path.includes("?") ? "&" : "?"}watch=1`, agent: false, rejectUnauthorized: false, headers: { authorization: `Bearer ${this.#token}` } }, (res) => {
       open()
       let rest = ""
       res.on("data", (part: Buffer) => {
@@ -243,4 +200,14 @@ export class ConformanceCluster {
   }
 }
 
-export const startConformanceCluster = (options: { readonly controllers?: boolean; readonly nodes?: number } = {}): Promise<ConformanceCluster> => new ConformanceCluster().start(options)
+export interface ConformanceOptions {
+  /** Whether controllers and the scheduler run; without them there is a service account for pods nevertheless. */
+  readonly controllers?: boolean
+  readonly nodes?: number
+}
+
+export async function startConformanceCluster({ controllers = false, nodes = 0 }: ConformanceOptions = {}): Promise<ConformanceCluster> {
+  const cluster = await startCluster({ clock: "real", nodes, components: { controllers, scheduler: controllers } })
+  if (!controllers) await cluster.client.create(ServiceAccount, { metadata: { namespace: "default", name: "default" } })
+  return new ConformanceCluster(cluster, await cluster.listen())
+}

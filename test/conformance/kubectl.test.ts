@@ -6,7 +6,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
 import { Kubectl } from "../harness/kubectl.ts"
 import { findKubectls } from "../kubectls.ts"
 import { startConformanceCluster, type ConformanceCluster } from "./cluster.ts"
@@ -26,8 +25,7 @@ describe.skipIf(newest === undefined)("kubectl", () => {
   }
   beforeAll(async () => {
     cluster = await startConformanceCluster({ controllers: true, nodes: 2 })
-    const { pki, adminToken } = cluster.server.files!
-    writeFileSync(kubeconfig, kubeconfigYaml({ server: `https://127.0.0.1:${cluster.server.port!}`, caPem: pki.authorities["server-ca"].certPem, user: { token: adminToken }, name: "conformance" }), { mode: 0o600 })
+    writeFileSync(kubeconfig, cluster.kubeconfig, { mode: 0o600 })
     kubectl = new Kubectl({ path: newest![1], kubeconfig, home })
     await cluster.until("/api/v1/namespaces/default/serviceaccounts/default", (account) => account !== undefined)
   })
@@ -69,9 +67,9 @@ describe.skipIf(newest === undefined)("kubectl", () => {
     expect(await run("get", "pod", "labelled", "-L", "testing-label")).toContain("testing-label-value")
     await run("label", "pods", "labelled", "testing-label-")
     expect(await run("get", "pod", "labelled", "-L", "testing-label")).not.toContain("testing-label-value")
-    const pod = JSON.parse((await run("get", "pod", "labelled", "-o", "json")).replaceAll("registry.example/pause:1", "registry.example/busybox:1")) as object
+    const pod = JSON.parse((await run("get", "pod", "labelled", "-o", "json")).replaceAll("registry.example/pause:1", "registry.example/pause:2")) as object
     await run("replace", "-f", manifest("pod", pod))
-    expect(await run("get", "pod", "labelled", "-o", "jsonpath={.spec.containers[0].image}")).toBe("registry.example/busybox:1")
+    expect(await run("get", "pod", "labelled", "-o", "jsonpath={.spec.containers[0].image}")).toBe("registry.example/pause:2")
     expect(await run("describe", "pod", "labelled")).toMatch(/Status:\s+Running/)
     await run("delete", "pod", "labelled", "--wait=true", "--timeout=10s")
   }, 30_000)

@@ -191,12 +191,19 @@ describe("StatefulSets", () => {
 
 describe("StatefulSets whose pods fall ill", () => {
   const path = `${APPS}/statefulsets`
-  const setReady = (name: string, status: "True" | "False") => cluster.patch(`${NS}/pods/${name}/status`, "strategic", { status: { conditions: [{ type: "Ready", status }] } })
+  /** Pods whose readiness hangs on a condition that the test sets. */
+  const gated = (app: string) => ({ ...selected(app), template: { ...template(app), spec: { ...podSpec(), readinessGates: [{ conditionType: "example.com/well" }] } } })
+  const setReady = async (name: string, status: "True" | "False") => {
+    await cluster.until(`${NS}/pods/${name}`, (pod) => condition(pod, "ContainersReady")?.status === "True")
+    await cluster.patch(`${NS}/pods/${name}/status`, "strategic", { status: { conditions: [{ type: "example.com/well", status }] } })
+    await cluster.until(`${NS}/pods/${name}`, (pod) => condition(pod, "Ready")?.status === status)
+  }
   const names = (pods: readonly Loose[]) => pods.map(({ metadata }) => metadata.name).toSorted()
   const image = (version: number) => ({ spec: { template: { spec: { containers: [{ name: "web", image: `registry.example/web:${version}` }] } } } })
 
   test("halt scaling until they are well, in order up and down", async () => {
-    await cluster.post(path, { metadata: { name: "halt" }, spec: { replicas: 1, serviceName: "test", ...selected("halt") } })
+    await cluster.post(path, { metadata: { name: "halt" }, spec: { replicas: 1, serviceName: "test", ...gated("halt") } })
+    await setReady("halt-0", "True")
     await cluster.until(`${path}/halt`, (set) => set?.status.readyReplicas === 1)
     await setReady("halt-0", "False")
     await cluster.until(`${path}/halt`, (set) => (set?.status.readyReplicas ?? 0) === 0)
@@ -205,7 +212,7 @@ describe("StatefulSets whose pods fall ill", () => {
     await cluster.patch(`${path}/halt/scale`, "merge", { spec: { replicas: 3 } })
     await cluster.until(`${path}/halt`, (set) => set?.status.observedGeneration === set?.metadata.generation)
     expect(names((await cluster.get(podsOf("halt"))).items)).toEqual(["halt-0"])
-    await setReady("halt-0", "True")
+    for (const name of ["halt-0", "halt-1", "halt-2"]) await setReady(name, "True")
     await cluster.until(`${path}/halt`, (set) => set?.status.readyReplicas === 3)
     await cluster.patch(`${path}/halt/scale`, "merge", { spec: { replicas: 0 } })
     await cluster.untilList(podsOf("halt"), (pods) => pods.length === 0)
@@ -216,7 +223,8 @@ describe("StatefulSets whose pods fall ill", () => {
   })
 
   test("scale all the same where pods are managed in parallel", async () => {
-    await cluster.post(path, { metadata: { name: "burst" }, spec: { replicas: 1, podManagementPolicy: "Parallel", serviceName: "test", ...selected("burst") } })
+    await cluster.post(path, { metadata: { name: "burst" }, spec: { replicas: 1, podManagementPolicy: "Parallel", serviceName: "test", ...gated("burst") } })
+    await setReady("burst-0", "True")
     await cluster.until(`${path}/burst`, (set) => set?.status.readyReplicas === 1)
     await setReady("burst-0", "False")
     await cluster.patch(`${path}/burst/scale`, "merge", { spec: { replicas: 3 } })
