@@ -1,22 +1,23 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../api/core/v1/configmap.ts"
 import { Event } from "../api/core/v1/event.ts"
-import { startControlPlane, type ControlPlane } from "../testing/control-plane.ts"
+import { sleep } from "../clock/clock.ts"
+import { startCluster, type Cluster } from "../testing/cluster.ts"
 import { defineController, type Controller } from "./controller.ts"
 import { createEventRecorder } from "./event-recorder.ts"
 import { startController, terminal } from "./start.ts"
 
-const quiet = () => startControlPlane({ scheduler: false, controllers: false })
-const start = (plane: ControlPlane, controller: Partial<Controller<ConfigMap>> & Pick<Controller<ConfigMap>, "reconcile">) =>
-  startController(defineController<ConfigMap>({ name: "test", reconciles: ConfigMap, concerns: ({ metadata }) => metadata.namespace === "default", ...controller }), plane.contextFor("test", ["system:masters"]))
-const create = ({ client }: ControlPlane, name: string, data: Record<string, string> = {}) => client.create(ConfigMap, { metadata: { name, namespace: "default" }, data })
+const quiet = () => startCluster({ components: { scheduler: false, controllers: false } })
+const start = (cluster: Cluster, controller: Partial<Controller<ConfigMap>> & Pick<Controller<ConfigMap>, "reconcile">) =>
+  startController(defineController<ConfigMap>({ name: "test", reconciles: ConfigMap, concerns: ({ metadata }) => metadata.namespace === "default", ...controller }), cluster.contextFor("test", ["system:masters"]))
+const create = ({ client }: Cluster, name: string, data: Record<string, string> = {}) => client.create(ConfigMap, { metadata: { name, namespace: "default" }, data })
 
 describe("the loop that runs a controller", () => {
   test("sees what its last run wrote before it runs again for the same key", async () => {
-    await using plane = await quiet()
+    await using cluster = await quiet()
     // given a controller that counts up to three, one step a run, by what it reads in the informer
     const read: number[] = []
-    const controller = await start(plane, {
+    const controller = await start(cluster, {
       async reconcile(key, { informers, client }) {
         const object = informers.of(ConfigMap).get(key)!
         const count = Number(object.data?.["count"] ?? 0)
@@ -25,65 +26,64 @@ describe("the loop that runs a controller", () => {
       },
     })
     // when
-    await create(plane, "a")
-    await plane.clock.settle()
+    await create(cluster, "a")
+    await cluster.settle()
     // then no count was read twice before the last
     expect(read).toEqual([0, 1, 2, 3])
     await controller.stop()
   })
 
   test("never works on one key twice at the same time", async () => {
-    await using plane = await quiet()
+    await using cluster = await quiet()
     let running = 0
     let most = 0
     let runs = 0
-    const controller = await start(plane, {
-      async reconcile() {
+    const controller = await start(cluster, {
+      async reconcile(_key, { clock }) {
         most = Math.max(most, ++running)
         runs++
-        await new Promise<void>((resolve) => plane.clock.setTimeout(resolve, 100))
+        await sleep(clock, 100)
         running--
       },
     })
-    const object = await create(plane, "a")
-    await plane.clock.settle()
+    const object = await create(cluster, "a")
+    await cluster.settle()
     // when it changes while it is worked on
-    await plane.client.update(ConfigMap, { ...object, data: { x: "1" } })
-    await plane.clock.advance(1000)
+    await cluster.client.update(ConfigMap, { ...object, data: { x: "1" } })
+    await cluster.advance(1000)
     // then
     expect([most, runs]).toEqual([1, 2])
     await controller.stop()
   })
 
   test("tries again with growing delays after an error, and not at all after a terminal one", async () => {
-    await using plane = await quiet()
-    const { clock } = plane
-    const begun = clock.now()
+    await using cluster = await quiet()
+    const begun = cluster.now.getTime()
     const at: number[] = []
-    const controller = await start(plane, {
+    const controller = await start(cluster, {
       async reconcile(key) {
-        at.push(clock.now() - begun)
+        at.push(cluster.now.getTime() - begun)
         throw key.endsWith("hopeless") ? terminal(new Error("no use")) : new Error("not yet")
       },
     })
-    await create(plane, "hopeless")
-    await clock.advance(100)
+    await create(cluster, "hopeless")
+    await cluster.advance(100)
     expect(at).toHaveLength(1)
     at.length = 0
     // when
-    await create(plane, "later")
-    await clock.advance(40)
+    await create(cluster, "later")
+    await cluster.advance(40)
     // then
     expect(at.map((time) => time - at[0]!)).toEqual([0, 5, 15, 35])
     await controller.stop()
   })
 
   test("looks again when a reconcile asks for it", async () => {
-    await using plane = await quiet()
+    await using cluster = await quiet()
     let runs = 0
-    const controller = await start(plane, { reconcile: async () => (++runs < 3 ? { requeueAfter: 60_000 } : undefined) })
-    await create(plane, "a")
-    await plane.clock.advance(180_000)
+    const controller = await start(cluster, { reconcile: async () => (++runs < 3 ? { requeueAfter: 60_000 } : undefined) })
+    await create(cluster, "a")
+    await cluster.advance(180_000)
     expect(runs).toBe(3)
     await controller.stop()
   })
@@ -91,15 +91,15 @@ describe("the loop that runs a controller", () => {
 
 describe("events", () => {
   test("count up when they are equal, and fold when they differ only in words", async () => {
-    await using plane = await quiet()
-    const about = await create(plane, "a")
-    const recorder = createEventRecorder(plane.contextFor("test", ["system:masters"]), "tester")
+    await using cluster = await quiet()
+    const about = await create(cluster, "a")
+    const recorder = createEventRecorder(cluster.contextFor("test", ["system:masters"]), "tester")
     // when
     for (let i = 0; i < 3; i++) recorder.event(about, "Normal", "Seen", "again")
     for (let i = 0; i < 12; i++) recorder.event(about, "Warning", "Failed", `try ${i}`)
-    await plane.clock.settle()
+    await cluster.settle()
     // then
-    const { items } = await plane.client.list(Event, { namespace: "default" })
+    const { items } = await cluster.client.list(Event, { namespace: "default" })
     expect(items.filter(({ reason }) => reason === "Seen").map(({ count, message }) => [count, message])).toEqual([[3, "again"]])
     const failed = items.filter(({ reason }) => reason === "Failed")
     expect(failed.map(({ message }) => message)).toContain("(combined from similar events): try 11")
@@ -108,35 +108,35 @@ describe("events", () => {
   })
 
   test("are all written when several reporters tell of one object in the same millisecond", async () => {
-    await using plane = await quiet()
-    const about = await create(plane, "a")
-    const recorders = ["first", "second", "third"].map((name) => createEventRecorder(plane.contextFor(name, ["system:masters"]), name))
+    await using cluster = await quiet()
+    const about = await create(cluster, "a")
+    const recorders = ["first", "second", "third"].map((name) => createEventRecorder(cluster.contextFor(name, ["system:masters"]), name))
     for (const recorder of recorders) recorder.event(about, "Normal", "Seen", "once")
-    await plane.clock.settle()
-    expect(new Set((await plane.client.list(Event, { namespace: "default" })).items.map(({ source }) => source?.component))).toEqual(new Set(["first", "second", "third"]))
+    await cluster.settle()
+    expect(new Set((await cluster.client.list(Event, { namespace: "default" })).items.map(({ source }) => source?.component))).toEqual(new Set(["first", "second", "third"]))
     await Promise.all(recorders.map((recorder) => recorder.stop()))
   })
 
   test("that come again when the Event has ended begin anew", async () => {
-    await using plane = await quiet()
-    const about = await create(plane, "a")
-    const recorder = createEventRecorder(plane.contextFor("test", ["system:masters"]), "tester")
+    await using cluster = await quiet()
+    const about = await create(cluster, "a")
+    const recorder = createEventRecorder(cluster.contextFor("test", ["system:masters"]), "tester")
     recorder.event(about, "Normal", "Seen", "again")
-    await plane.clock.advance(3 * 3600_000)
-    expect((await plane.client.list(Event, { namespace: "default" })).items).toEqual([])
+    await cluster.advance(3 * 3600_000)
+    expect((await cluster.client.list(Event, { namespace: "default" })).items).toEqual([])
     recorder.event(about, "Normal", "Seen", "again")
-    await plane.clock.settle()
-    expect((await plane.client.list(Event, { namespace: "default" })).items.map(({ count, firstTimestamp }) => [count, firstTimestamp])).toEqual([[1, "2026-01-01T03:00:00Z"]])
+    await cluster.settle()
+    expect((await cluster.client.list(Event, { namespace: "default" })).items.map(({ count, firstTimestamp }) => [count, firstTimestamp])).toEqual([[1, "2026-01-01T03:00:00Z"]])
     await recorder.stop()
   })
 
   test("are cut off when one object floods", async () => {
-    await using plane = await quiet()
-    const about = await create(plane, "a")
-    const recorder = createEventRecorder(plane.contextFor("test", ["system:masters"]), "tester")
+    await using cluster = await quiet()
+    const about = await create(cluster, "a")
+    const recorder = createEventRecorder(cluster.contextFor("test", ["system:masters"]), "tester")
     for (let i = 0; i < 40; i++) recorder.event(about, "Normal", `Reason${i}`, "x")
-    await plane.clock.settle()
-    expect((await plane.client.list(Event, { namespace: "default" })).items).toHaveLength(25)
+    await cluster.settle()
+    expect((await cluster.client.list(Event, { namespace: "default" })).items).toHaveLength(25)
     await recorder.stop()
   })
 })
