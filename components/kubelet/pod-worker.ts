@@ -1,36 +1,28 @@
 import { isConflict, isNotFound } from "../../pkg/apimachinery/errors.ts"
-import { formatDuration } from "../../pkg/apimachinery/time.ts"
 import { Pod } from "../../pkg/api/core/v1/pod.ts"
 import type { PodStatus } from "../../pkg/api/core/v1/podstatus.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
-import type { PodSandboxConfig } from "../../pkg/cri/sandbox.ts"
-import type { Backoff } from "./backoff.ts"
-import type { AnyContainer } from "./containers.ts"
 import { clearAll, clearRemains, hasRemains } from "./garbage.ts"
-import { killContainer, killPod, pause } from "./kill.ts"
-import { containerHash, isStaticPod } from "./labels.ts"
+import { killPod, pause } from "./kill.ts"
+import { isStaticPod } from "./labels.ts"
 import type { LogRotation } from "./logs/rotate.ts"
-import { planOf, type ContainerStart, type PodPlan } from "./plan.ts"
+import { planOf } from "./plan.ts"
 import { identityOf } from "./pod-identity.ts"
+import { PodRunner, RETRY_MS, type RunnerParts, type Waker } from "./pod-runner.ts"
 import type { ProbeManager } from "./probes/probe-manager.ts"
 import { allocated, carryOut, wantsResize, type Allocation, type resizeProblem } from "./resize.ts"
-import { isRunning, latest, latestExited, NO_RUNTIME_POD, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
-import { podCgroup, podResources } from "./sandbox-config.ts"
-import { SandboxMaker, type SandboxParts } from "./sandbox-maker.ts"
+import { isRunning, type RuntimePod } from "./runtime-pod.ts"
+import { podCgroup } from "./sandbox-config.ts"
 import type { Slots } from "./slots.ts"
-import { startContainer, type StartParts } from "./start-container.ts"
-import { StartError, VolumeError } from "./start-error.ts"
-import type { StartFailure } from "./status/container-status.ts"
 import { podStatus, type Verdict } from "./status/pod-status.ts"
 import type { StatusManager } from "./status/status-manager.ts"
-import type { MountedVolumes, PodIdentity } from "./volumes.ts"
+import type { PodIdentity } from "./volumes.ts"
 
 /** What the workers share. */
-export interface WorkerParts extends StartParts, SandboxParts {
+export interface WorkerParts extends RunnerParts {
   readonly status: StatusManager
   readonly probes: ProbeManager
   readonly logs: LogRotation
-  readonly crashes: Backoff
   /** How many remains of pods are cleared away at a time. */
   readonly clearing: Slots
   /** Why the pod may not run here, or nothing. */
@@ -39,19 +31,6 @@ export interface WorkerParts extends StartParts, SandboxParts {
   resizeProblem(pod: Pod): ReturnType<typeof resizeProblem>
   finished(worker: PodWorker): void
 }
-
-/** What containers are started in. */
-interface Prepared {
-  readonly mounted: MountedVolumes
-  readonly sandbox: RuntimeSandbox
-  readonly config: PodSandboxConfig
-}
-
-/** A failed step is tried again after this long, unless something wakes the worker before. Source: pkg/kubelet/kubelet.go backOffPeriod. */
-const RETRY_MS = 10_000
-const MOUNT_RETRY_MS = 2_000
-/** After a failed pull the pod is looked at again this soon, so that its status says that it waits for the next one. */
-const PULL_RETRY_MS = 2_000
 
 /**
  * Makes one pod run, and end. Everything that concerns the pod goes through here, one thing after the other. Source: pkg/kubelet/pod_workers.go.
@@ -63,7 +42,7 @@ const PULL_RETRY_MS = 2_000
  *  - finished:    the API has forgotten it, and nothing of it is left on the node.
  * `#interrupt` aborts the step that is under way when the pod's stage must change; there is one while a step is.
  */
-export class PodWorker {
+export class PodWorker implements Waker {
   readonly identity: PodIdentity
   /** When the kubelet first heard of it, on the monotonic clock. */
   readonly since: number
@@ -80,7 +59,6 @@ export class PodWorker {
   #adopted = false
   #verdict: Verdict | undefined
   #graceOverride: number | undefined
-  readonly #failures = new Map<string, StartFailure>()
   #interrupt: AbortController | undefined
   #working = false
   #again = false
@@ -88,7 +66,7 @@ export class PodWorker {
   #timer: Timer | undefined
   #due = Infinity
   #unmounted = false
-  readonly #sandboxes: SandboxMaker
+  readonly #runner: PodRunner
 
   constructor(parts: WorkerParts, pod: Pod) {
     this.#parts = parts
@@ -97,7 +75,7 @@ export class PodWorker {
     this.#allocation = pod.spec
     this.identity = identityOf(pod)
     this.since = parts.context.clock.monotonic()
-    this.#sandboxes = new SandboxMaker(parts)
+    this.#runner = new PodRunner(parts, this.identity, this)
   }
 
   get pod(): Pod {
@@ -111,7 +89,7 @@ export class PodWorker {
     return this.#stage
   }
   get #runtime(): RuntimePod {
-    return this.#parts.cache.get(this.identity.uid) ?? NO_RUNTIME_POD(this.identity)
+    return this.#parts.cache.of(this.identity)
   }
 
   /** The API has a newer pod. */
@@ -176,7 +154,7 @@ export class PodWorker {
         if (signal.aborted) this.#again = true
         else {
           this.#parts.context.log.warn("Cannot sync a pod, will try again", { pod: `${this.identity.namespace}/${this.identity.name}`, stage: this.#stage, err })
-          this.#wakeIn(this.#stage === "running" ? RETRY_MS : 1000)
+          this.wakeIn(this.#stage === "running" ? RETRY_MS : 1000)
         }
       }
     }
@@ -184,7 +162,8 @@ export class PodWorker {
     this.#working = false
   }
 
-  #wakeIn(ms: number): void {
+  /** Looks at the pod then at the latest. */
+  wakeIn(ms: number): void {
     const due = this.#parts.context.clock.now() + ms
     if (this.#stopped || due >= this.#due) return
     this.#due = due
@@ -208,7 +187,7 @@ export class PodWorker {
   #report(terminal = false): PodStatus {
     const { context, status, probes } = this.#parts
     const computed = podStatus({
-      pod: this.#pod, before: status.status(this.#pod), runtime: this.#runtime, probes, failures: this.#failures, terminal,
+      pod: this.#pod, before: status.status(this.#pod), runtime: this.#runtime, probes, failures: this.#runner.failures, terminal,
       // Its containers still run: how it ends is reported when they have ended.
       verdict: this.#verdict, pending: this.#pending, nodeIps: context.config.nodeIps, now: context.clock.now(),
     })
@@ -236,7 +215,7 @@ export class PodWorker {
     const plan = planOf(this.#pod, this.#runtime, probes)
     if (!this.#adopted && isRunning(this.#runtime)) await this.#adopt(signal)
     this.#adopted = true
-    await this.#apply(plan, signal)
+    await this.#runner.apply(this.#pod, plan, signal)
     probes.sync(this.#pod, this.#runtime)
     this.#parts.logs.sync(this.#runtime.containers)
     const after = this.#report()
@@ -273,110 +252,13 @@ export class PodWorker {
     if (seconds === undefined || startTime === undefined) return false
     const left = Date.parse(startTime) + seconds * 1000 - this.#parts.context.clock.now()
     if (left > 0) {
-      this.#wakeIn(left)
+      this.wakeIn(left)
       return false
     }
     this.#verdict = { phase: "Failed", reason: "DeadlineExceeded", message: "Pod was active on the node longer than the specified deadline" }
     this.#parts.context.events.event(this.#pod, "Normal", "DeadlineExceeded", this.#verdict.message)
     this.#again = true
     return true
-  }
-
-  async #apply(plan: PodPlan, signal: AbortSignal): Promise<void> {
-    const { context, cache } = this.#parts
-    const podIp = this.#runtime.sandboxes[0]?.ips[0]
-    if (plan.killPod) {
-      if (plan.createSandbox) context.events.event(this.#pod, "Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
-      if (isRunning(this.#runtime)) await killPod(context, cache, { pod: this.#pod, runtime: this.#runtime, graceSeconds: this.#pod.spec.terminationGracePeriodSeconds, signal })
-    }
-    await Promise.all(plan.kill.map(({ run, message, graceSeconds }) =>
-      killContainer(context, cache, { pod: this.#pod, run, message, podIp, signal, graceSeconds: graceSeconds ?? this.#pod.spec.terminationGracePeriodSeconds })))
-    if (plan.start.length === 0) return
-    const starts = plan.start.filter((start) => !this.#isBackingOff(start))
-    if (starts.length === 0 && !plan.createSandbox) return
-    const prepared = await this.#prepare(plan, signal)
-    if (prepared === undefined) return
-    for (const start of starts) {
-      signal.throwIfAborted()
-      const started = await this.#start(start, prepared, signal)
-      // The next one waits for it: a sidecar that has started lets the init containers after it begin.
-      if (!started && start.type !== "regular" && start.type !== "ephemeral") break
-      if (started && start.type === "sidecar") this.#again = true
-    }
-  }
-
-  /** Notes that a container must wait before it is started again. Source: kuberuntime_manager.go doBackOff. */
-  #isBackingOff({ container, fieldPath }: ContainerStart): boolean {
-    const { context, crashes } = this.#parts
-    const { uid, name, namespace } = this.identity
-    const ended = latestExited(this.#runtime, container.name)
-    if (ended === undefined) return false
-    const key = `${uid}_${container.name}_${containerHash(container)}`
-    const left = crashes.remaining(key, ended.finishedAt)
-    if (left <= 0) {
-      crashes.next(key, ended.finishedAt)
-      return false
-    }
-    const pod = `${name}_${namespace}(${uid})`
-    if (this.#failures.get(container.name)?.reason !== "CrashLoopBackOff") {
-      context.events.event(this.#pod, "Warning", "BackOff", `Back-off restarting failed container ${container.name} in pod ${pod}`, fieldPath)
-    }
-    this.#failures.set(container.name, { reason: "CrashLoopBackOff", message: `back-off ${formatDuration(crashes.delay(key))} restarting failed container=${container.name} pod=${pod}` })
-    this.#wakeIn(left)
-    return true
-  }
-
-  /** Volumes, cgroup and sandbox: what containers need. Undefined when they are not there yet. */
-  async #prepare(plan: PodPlan, signal: AbortSignal): Promise<Prepared | undefined> {
-    const { context, volumes } = this.#parts
-    const { cgroups } = context.runtime
-    try {
-      const [mounted] = await Promise.all([volumes.mount(this.#pod, signal), plan.createSandbox ? cgroups.ensure(podCgroup(this.#pod), podResources(this.#pod)) : undefined])
-      signal.throwIfAborted()
-      const config = await this.#sandboxes.config(this.#pod, plan.attempt)
-      const sandbox = plan.sandbox ?? (await this.#sandboxes.create(this.#pod, config, signal))
-      if (sandbox !== undefined) return { mounted, sandbox, config }
-      this.#wakeIn(RETRY_MS)
-      return undefined
-    } catch (err) {
-      signal.throwIfAborted()
-      if (!(err instanceof VolumeError)) throw err
-      context.events.event(this.#pod, "Warning", "FailedMount", err.message)
-      this.#wakeIn(MOUNT_RETRY_MS)
-      return undefined
-    }
-  }
-
-  /** @returns whether it runs now */
-  async #start(start: ContainerStart, { mounted, sandbox, config }: Prepared, signal: AbortSignal): Promise<boolean> {
-    const { context, cache, images } = this.#parts
-    const { container } = start
-    try {
-      await startContainer(context, this.#parts, { pod: this.#pod, start, runtime: this.#runtime, sandbox, sandboxConfig: config, mounted, signal })
-      this.#failures.delete(container.name)
-      // One that has ended before it was first looked at: the event that tells so is no news any more.
-      if (latest(this.#runtime, container.name)?.state === "exited") this.#again = true
-      return true
-    } catch (err) {
-      signal.throwIfAborted()
-      if (!(err instanceof StartError)) throw err
-      this.#failures.set(container.name, { reason: err.reason, message: err.message })
-      if (err.reason === "PostStartHookError") {
-        const run = latest(this.#runtime, container.name)
-        if (run?.state === "running") {
-          await killContainer(context, cache, { pod: this.#pod, run, graceSeconds: this.#pod.spec.terminationGracePeriodSeconds, message: `Container ${container.name} failed postStart hook`, podIp: sandbox.ips[0], signal })
-        }
-        this.#again = true
-      } else if (err.reason === "RunContainerError" && latest(this.#runtime, container.name)?.state === "exited") this.#again = true
-      else if (err.reason === "ErrImagePull") this.#wakeIn(Math.min(PULL_RETRY_MS, this.#pullWait(container)))
-      else if (err.reason === "ImagePullBackOff") this.#wakeIn(Math.max(1, images.waitFor(this.#pod, container)))
-      else this.#wakeIn(RETRY_MS)
-      return false
-    }
-  }
-
-  #pullWait(container: AnyContainer): number {
-    return Math.max(1, this.#parts.images.waitFor(this.#pod, container))
   }
 
   /** Ends all containers. */
@@ -395,7 +277,7 @@ export class PodWorker {
       signal.throwIfAborted()
     }
     probes.stop(this.identity.uid)
-    this.#failures.clear()
+    this.#runner.failures.clear()
     this.#report(true)
     this.#stage = "terminated"
     this.#again = true

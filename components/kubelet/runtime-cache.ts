@@ -2,8 +2,9 @@ import { isCriError } from "../../pkg/cri/errors.ts"
 import { sleep } from "../../pkg/clock/clock.ts"
 import type { KubeletContext } from "./context.ts"
 import { CONTAINER_NAME, POD_UID } from "./labels.ts"
-import { containerFrom, sandboxFrom, type RuntimeContainer, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
+import { containerFrom, NO_RUNTIME_POD, sandboxFrom, type RuntimeContainer, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
 import { terminationMessage } from "./termination-message.ts"
+import type { PodIdentity } from "./volumes.ts"
 
 /** Where the runtime tells no events, it is asked this often. Source: pkg/kubelet relistPeriod is 1 s; with events upstream asks every 300 s. */
 const RELIST_MS = 5000
@@ -30,6 +31,10 @@ export class RuntimeCache {
 
   get(uid: string): RuntimePod | undefined {
     return this.#pods.get(uid)
+  }
+  /** What there is of a pod, which may be nothing. */
+  of(identity: PodIdentity): RuntimePod {
+    return this.#pods.get(identity.uid) ?? NO_RUNTIME_POD(identity)
   }
   all(): readonly RuntimePod[] {
     return [...this.#pods.values()]
