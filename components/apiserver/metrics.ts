@@ -14,7 +14,8 @@ export interface ServerMetrics {
   answered(info: RequestInfo, code: number, seconds: number): void
   /** A watch or stream has begun; call the result at its end. */
   longRunning(info: RequestInfo): () => void
-  watchEvents(resource: Resource, count: number): void
+  /** The count of events sent to watchers of a resource. */
+  watchEvents(resource: Resource): Value
 }
 
 export function createServerMetrics(registry = new Registry()): ServerMetrics {
@@ -53,10 +54,10 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
       gauge.inc()
       return () => gauge.dec()
     },
-    watchEvents(resource, count) {
+    watchEvents(resource) {
       let counter = byResource.get(resource)
       if (counter === undefined) byResource.set(resource, (counter = events.with(resource.group, resource.kind, resource.version)))
-      counter.inc(count)
+      return counter
     },
   }
 }

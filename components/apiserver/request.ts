@@ -3,7 +3,7 @@ import type { ListMeta } from "../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource, Verb } from "../../pkg/apimachinery/resource.ts"
 import type { Patch, Watch } from "../../pkg/client/client.ts"
 import type { Stored } from "../../pkg/storage/storage.ts"
-import type { WatchFrame } from "./cacher/frame.ts"
+import type { WatchBatch } from "./cacher/frame.ts"
 
 /** Who asks. Source: apiserver pkg/authentication/user. */
 export interface UserInfo {
@@ -78,8 +78,8 @@ export interface NonResourceRequest {
 
 /** Where the frames of one watch go. */
 export interface WatchSink {
-  /** Frames in the order of their revisions. False when the receiver is too far behind; the watch is then closed. The array is shared. */
-  send(frames: readonly WatchFrame[]): boolean
+  /** Frames in the order of their revisions. False when the receiver is too far behind; the watch is then closed. The batch is shared. */
+  send(batch: WatchBatch): boolean
   /** Called once, when the watch ends for any reason but `close`: time-out (no error), too slow (no error), 410. */
   end(error: ApiError | undefined): void
 }

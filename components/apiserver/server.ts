@@ -53,7 +53,7 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   const { pipeline, scheme, authenticator, metrics, connections, audit, clock, log } = options
   const flow = new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, { reads: metrics.inflightReads, writes: metrics.inflightWrites })
-  const resourceOptions = { pipeline, scheme, clock, onWatchEvents: metrics.watchEvents }
+  const resourceOptions = { pipeline, scheme, clock, watchEvents: metrics.watchEvents }
   const nextAuditId = auditIds(options.random)
 
   /** Every stage in its order. Gives a promise when the answer is not complete in this turn. */

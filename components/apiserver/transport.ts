@@ -17,7 +17,7 @@ export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transpor
       const { namespace, ...rest } = options
       try {
         return pipeline.watch({ user, verb: "watch", resource, namespace, options: rest, warn }, {
-          send(frames) {
+          send({ frames }) {
             for (const frame of frames) handlers.onEvent(eventOf(frame))
             return true
           },

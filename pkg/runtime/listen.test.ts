@@ -5,7 +5,7 @@ import { request as httpsRequest } from "node:https"
 import { connect as connectTcp } from "node:net"
 import { connect as connectTls, type TLSSocket } from "node:tls"
 import { type ClusterPki, openClusterPki } from "../pki/cluster-pki.ts"
-import { answer, chunkedBody, chunkOf, type Listener, listenTls, type ListenOptions, peerCertificate, remoteAddress } from "./listen.ts"
+import { answer, type Listener, listenTls, type ListenOptions, peerCertificate, remoteAddress } from "./listen.ts"
 
 const now = () => Date.now()
 const pki = openClusterPki({ now })
@@ -223,31 +223,5 @@ describe("a taken port", () => {
     const { certPem, keyPem } = serving(pki)
     const again = listenTls({ host: "127.0.0.1", port: first.port, cert: certPem, key: keyPem, clientCa: ca, onRequest() {} })
     await expect(again).rejects.toThrow(`Cannot listen on 127.0.0.1:${first.port}: the address is in use`)
-  })
-})
-
-describe("a body without end", () => {
-  test("takes ready-made chunks over HTTP/1.1, each made once", async () => {
-    // given a handler that sends the head, then a chunk past the HTTP layers, and ends
-    const bytes = new TextEncoder().encode("an event\n")
-    await open({
-      onRequest: (req, res) => {
-        res.writeHead(200)
-        res.write("")
-        chunkedBody(req, res)!.write(chunkOf(bytes))
-        res.end("the end")
-      },
-    })
-    // when a client reads to the end
-    const body = await new Promise<string>((resolve, reject) => {
-      let text = ""
-      httpsRequest({ host: "127.0.0.1", port: listener.port, rejectUnauthorized: false }, (res) => {
-        res.on("data", (chunk: Buffer) => (text += chunk.toString()))
-        res.on("end", () => resolve(text))
-      }).on("error", reject).end()
-    })
-    // then it has both, in order
-    expect(body).toBe("an event\nthe end")
-    expect(chunkOf(bytes)).toBe(chunkOf(bytes))
   })
 })

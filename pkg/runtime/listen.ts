@@ -158,22 +158,6 @@ export function answer(res: ServerAnswer, status: number, headers: OutgoingHttpH
   res.end(body)
 }
 
-/**
- * A way past the HTTP layers for a body without end that has begun (its head is sent, without a length): over HTTP/1.1 the connection itself, which
- * takes ready-made chunks (`chunkOf`) at half the cost, so that one event can go to thousands. Undefined over HTTP/2 and 1.0, which have no chunks.
- */
-export const chunkedBody = ({ httpVersion }: ServerRequest, res: ServerAnswer): Writable | undefined => (httpVersion === "1.1" ? ((res as ServerResponse).socket ?? undefined) : undefined)
-
-const chunks = new WeakMap<Uint8Array, Uint8Array>()
-
-/** Bytes as a chunk of an HTTP/1.1 body, made once for the same bytes. Source: RFC 9112, 7.1. */
-export function chunkOf(bytes: Uint8Array): Uint8Array {
-  let chunk = chunks.get(bytes)
-  if (chunk === undefined) chunks.set(bytes, (chunk = Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, CRLF])))
-  return chunk
-}
-const CRLF = Buffer.from("\r\n")
-
 /** A client's certificate, verified. */
 export interface PeerCertificate extends Subject {
   /** DER. */

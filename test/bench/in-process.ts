@@ -79,7 +79,7 @@ figures["full LIST of 20,000 pods, values"] = `${Math.round(20_000 / (performanc
 
 let delivered = 0
 const watchers = Array.from({ length: 2000 }, () => plane.pipeline.watch({ user: { name: "admin", groups: ["system:masters"] }, verb: "watch", resource: ConfigMap as never, options: { resourceVersion: String(storage.revision) }, warn: () => undefined }, {
-  send: (frames) => { delivered += frames[0]!.line.length > 0 ? 1 : 0; return true }, end: () => undefined,
+  send: ({ frames }) => { delivered += frames[0]!.line.length > 0 ? 1 : 0; return true }, end: () => undefined,
 }))
 const fanBegin = performance.now()
 await client.create(ConfigMap, { metadata: { name: "event", namespace: "default" }, data })

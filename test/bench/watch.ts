@@ -1,11 +1,9 @@
 import { connect, type ClientHttp2Session } from "node:http2"
 import { startServer, type TestServer } from "../harness/server.ts"
 import type { Benchmark } from "./figure.ts"
-import { median } from "./figure.ts"
-import { bareFanOut } from "./limits.ts"
+import { bareFanOut, rounds } from "./limits.ts"
 
 const WATCHERS = 2000
-const ROUNDS = 15
 const PATH = "/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=0"
 const LINE_FEED = 10
 
@@ -23,7 +21,7 @@ export const watch: Benchmark = {
   },
 }
 
-/** The median of milliseconds from the request until all have it, and the bytes that each gets. */
+/** Milliseconds from the request until all have it, and the bytes that each gets. */
 async function measure(open: Open): Promise<readonly [ms: number, bytes: number]> {
   await using server = await startServer()
   let [arrived, bytes, all] = [0, 0, (): void => undefined]
@@ -31,18 +29,15 @@ async function measure(open: Open): Promise<readonly [ms: number, bytes: number]
     arrived += events
     if (arrived === WATCHERS) all()
   })
-  const times: number[] = []
-  for (let round = 0; round < ROUNDS; round++) {
+  const ms = await rounds(async (round) => {
     arrived = 0
     const delivered = new Promise<void>((resolve) => (all = resolve))
-    const start = performance.now()
     const { body } = await server.send("POST", "/api/v1/namespaces/default/configmaps", { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `event-${round}` }, data: { text: "x".repeat(500) } })
     await delivered
-    times.push(performance.now() - start)
     bytes = body.length + 40 // an event's frame around it
-  }
+  })
   close()
-  return [median(times), bytes]
+  return [ms, bytes]
 }
 
 const eventsIn = (chunk: Uint8Array): number => {

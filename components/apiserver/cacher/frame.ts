@@ -11,10 +11,16 @@ export class WatchFrame {
   /** Made by the first who asks: watchers in this process never do. */
   #encodings: Map<string, Uint8Array> | undefined
   #line: Uint8Array | undefined
+  #alone: WatchBatch | undefined
 
   constructor(type: FrameType, stored: Stored) {
     this.type = type
     this.stored = stored
+  }
+
+  /** A batch of this frame alone, the same for all who get no other. */
+  get alone(): WatchBatch {
+    return (this.#alone ??= new WatchBatch([this]))
   }
 
   /** `{"type":…,"object":…}` and a line feed. */
@@ -27,6 +33,26 @@ export class WatchFrame {
     const known = this.#encodings?.get(representation)
     if (known !== undefined) return known
     const bytes = encode(this)
+    this.#encodings ??= new Map<string, Uint8Array>()
+    this.#encodings.set(representation, bytes)
+    return bytes
+  }
+}
+
+/** What one commit is to watchers that see the same part of it. They share it, so its bytes are put together once for each way to write them. */
+export class WatchBatch {
+  readonly frames: readonly WatchFrame[]
+  #encodings: Map<string, Uint8Array> | undefined
+
+  constructor(frames: readonly WatchFrame[]) {
+    this.frames = frames
+  }
+
+  /** The whole batch in some representation, made by the first who asks. */
+  encoded(representation: string, make: () => Uint8Array): Uint8Array {
+    const known = this.#encodings?.get(representation)
+    if (known !== undefined) return known
+    const bytes = make()
     this.#encodings ??= new Map<string, Uint8Array>()
     this.#encodings.set(representation, bytes)
     return bytes

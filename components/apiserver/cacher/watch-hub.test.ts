@@ -9,7 +9,7 @@ import { MemoryStorage } from "../../../pkg/storage/memory.ts"
 import type { RegistryContext } from "../registry/context.ts"
 import { watch } from "../registry/watch.ts"
 import type { RequestOptions } from "../request.ts"
-import type { WatchFrame } from "./frame.ts"
+import type { WatchBatch, WatchFrame } from "./frame.ts"
 import { startUpkeep } from "./upkeep.ts"
 import { WatchHub } from "./watch-hub.ts"
 
@@ -45,13 +45,13 @@ function stage() {
   const hub = new WatchHub({ storage, clock })
   const put = (name: string, labels: Record<string, string> = {}) =>
     storage.write({ key: `/registry/core/configmaps/default/${name}`, object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default", labels } }, expected: undefined, time: clock.now(), author: "x" })
-  const open = (options: RequestOptions, accept: (frames: readonly WatchFrame[]) => boolean = () => true) => {
+  const open = (options: RequestOptions, accept: (batch: WatchBatch) => boolean = () => true, namespace?: string) => {
     const seen: string[] = []
     const frames: WatchFrame[] = []
     let end: { error: ApiError | undefined } | undefined
-    const handle = watch({ storage, hub } as unknown as RegistryContext, { user: { name: "x", groups: [] }, verb: "watch", resource, namespace: "default", options, warn: () => undefined }, {
+    const handle = watch({ storage, hub } as unknown as RegistryContext, { user: { name: "x", groups: [] }, verb: "watch", resource, namespace, options, warn: () => undefined }, {
       send(sent) {
-        for (const frame of sent) {
+        for (const frame of sent.frames) {
           frames.push(frame)
           const { name, resourceVersion, annotations } = frame.stored.object.metadata
           seen.push(`${frame.type} ${name ?? ""}@${resourceVersion}${annotations?.["k8s.io/initial-events-end"] === "true" ? " end" : ""}`)
@@ -123,6 +123,23 @@ describe("a watch", () => {
     await put("a", { x: "1" })
     expect(one.frames[0]!.line).toBe(two.frames[0]!.line)
     expect(new TextDecoder().decode(some.frames[0]!.line)).toBe(`{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default","labels":{"x":"1"},"resourceVersion":"1"}}}\n`)
+  })
+
+  test("hears of its own namespace only, and so do those with selectors", async () => {
+    const { hub, put, open } = stage()
+    // given watches of everything, of one namespace and of another
+    const [all, here, some, elsewhere] = [open({}), open({}, undefined, "default"), open({ labelSelector: "x=1" }, undefined, "default"), open({}, undefined, "other")]
+    expect(hub.counts()).toEqual(new Map([["/registry/core/configmaps/", 4]]))
+    // when objects of the one change
+    await Promise.all([put("a"), put("b", { x: "1" })])
+    // then those who see that namespace hear of it, until they are closed
+    expect([all, here, some, elsewhere].map(({ seen }) => seen)).toEqual([["ADDED a@1", "ADDED b@2"], ["ADDED a@1", "ADDED b@2"], ["ADDED b@2"], []])
+    for (const watch of [all, here, some]) watch.handle.close()
+    await put("a")
+    expect(here.seen).toHaveLength(2)
+    expect(hub.counts()).toEqual(new Map([["/registry/core/configmaps/", 1]]))
+    elsewhere.handle.close()
+    expect(hub.counts()).toEqual(new Map())
   })
 })
 

@@ -2,7 +2,8 @@
  * Carries the store's events to watchers. Nothing here awaits: a commit's events reach every watcher in the turn of the commit, and a watch begins, with
  * what it missed or with the present objects, in one step, so no event falls between the two.
  *
- * Cost: an event is looked at once for each watcher of its resource; watchers without selectors share one array of frames, and all share the encodings.
+ * Cost: an event is looked at once for each group of watchers that see the same part of its resource, and once for each watcher with a selector in those that
+ * see it; watchers without selectors share one batch of frames, and all share the encodings.
  * A watcher that cannot keep up is closed, never waited for: it lists or resumes again. Source of the rules: apiserver pkg/storage/cacher.
  */
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
@@ -11,9 +12,10 @@ import type { Watch } from "../../../pkg/client/client.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import { StorageError, type Storage, type StorageEvent, type Stored } from "../../../pkg/storage/storage.ts"
 import type { WatchSink } from "../request.ts"
-import { WatchFrame } from "./frame.ts"
+import { WatchBatch, WatchFrame } from "./frame.ts"
 import type { Selection } from "./selection.ts"
 import { ShownObject, storagePrefix, viewOf, type View } from "./view.ts"
+import { WatchGroups, type WatchGroup } from "./watch-groups.ts"
 
 export interface WatchRequest {
   readonly resource: Resource
@@ -35,9 +37,11 @@ const INITIAL_END = "k8s.io/initial-events-end"
 
 interface Watcher {
   readonly request: WatchRequest
-  readonly prefix: string
-  readonly view: View
   readonly sink: WatchSink
+  /** Undefined: everything in its group. */
+  readonly selection: Selection | undefined
+  /** Once it is open. */
+  group: WatchGroup<Watcher> | undefined
   timer: Timer | undefined
   sentRevision: number
 }
@@ -45,8 +49,7 @@ interface Watcher {
 export class WatchHub {
   readonly #storage: Storage
   readonly #clock: Clock
-  /** Watchers by the prefix of their resource. */
-  readonly #watchers = new Map<string, Set<Watcher>>()
+  readonly #watchers = new WatchGroups<Watcher>()
   readonly #unsubscribe: () => void
   #bookmarkTimer: Timer | undefined
   #bookmarked = 0
@@ -59,38 +62,36 @@ export class WatchHub {
 
   /** Number of open watches, by the prefix of their resource. */
   counts(): ReadonlyMap<string, number> {
-    return new Map([...this.#watchers].map(([prefix, watchers]) => [prefix, watchers.size]))
+    return this.#watchers.counts()
   }
 
   watch(request: WatchRequest, sink: WatchSink): Watch {
-    const { resource, namespace } = request
+    const { resource, namespace, selection } = request
     const view = viewOf(resource)
     const prefix = storagePrefix(resource, namespace)
-    const watcher: Watcher = { request, prefix, view, sink, timer: undefined, sentRevision: this.#storage.revision }
-    const missed = this.#firstFrames(watcher)
+    const watcher: Watcher = { request, sink, selection: selection.everything ? undefined : selection, group: undefined, timer: undefined, sentRevision: this.#storage.revision }
+    const missed = this.#firstFrames(watcher, view, prefix)
     if (missed instanceof ApiError) {
       sink.end(missed)
       return { close: () => undefined }
     }
-    let watchers = this.#watchers.get(view.prefix)
-    if (watchers === undefined) this.#watchers.set(view.prefix, (watchers = new Set()))
-    watchers.add(watcher)
+    watcher.group = this.#watchers.add(view, prefix, watcher)
     if (request.bookmarks) this.#bookmarked++
     this.#armBookmarks()
     if (request.timeoutSeconds !== undefined) watcher.timer = this.#clock.setTimeout(() => this.#end(watcher, undefined), request.timeoutSeconds * 1000)
-    if (missed.length > 0 && !sink.send(missed)) this.#end(watcher, undefined)
+    if (missed.length > 0 && !sink.send(new WatchBatch(missed))) this.#end(watcher, undefined)
     return { close: () => void this.#remove(watcher) }
   }
 
   /** Ends every watch; the server is stopping. */
   close(): void {
     this.#unsubscribe()
-    for (const watchers of this.#watchers.values()) for (const watcher of watchers) this.#end(watcher, undefined)
+    for (const watcher of this.#watchers.all()) this.#end(watcher, undefined)
     this.#bookmarkTimer?.cancel()
   }
 
   /** What a new watch begins with: the present objects, or the events since its revision. */
-  #firstFrames({ request, prefix, view, sentRevision }: Watcher): WatchFrame[] | ApiError {
+  #firstFrames({ request, sentRevision }: Watcher, view: View, prefix: string): WatchFrame[] | ApiError {
     const { resource, selection, after, initialEvents, markInitialEnd } = request
     if (initialEvents) {
       const frames: WatchFrame[] = []
@@ -115,19 +116,27 @@ export class WatchHub {
     const byPrefix = new Map<string, StorageEvent[]>()
     for (const event of events) {
       const prefix = resourcePrefix(event.key)
-      if (!this.#watchers.has(prefix)) continue
+      if (this.#watchers.of(prefix) === undefined) continue
       const group = byPrefix.get(prefix)
       if (group === undefined) byPrefix.set(prefix, [event])
       else group.push(event)
     }
     for (const [prefix, group] of byPrefix) {
-      const shared = new SharedFrames(single ? events : group)
-      for (const watcher of this.#watchers.get(prefix) ?? []) {
-        const frames = watcher.request.selection.everything ? shared.all(watcher) : shared.selected(watcher)
-        if (frames.length === 0) continue
-        watcher.sentRevision = group.at(-1)!.revision
-        if (!watcher.sink.send(frames)) this.#end(watcher, undefined)
-      }
+      const { revision } = group.at(-1)!
+      for (const watching of this.#watchers.of(prefix) ?? []) this.#send(single ? events : group, watching, revision)
+    }
+  }
+
+  #send(events: readonly StorageEvent[], { view, prefix, watchers }: WatchGroup<Watcher>, revision: number): void {
+    const seen = events.filter(({ key }) => key.startsWith(prefix))
+    if (seen.length === 0) return
+    const shared = new SharedFrames(seen, view)
+    for (const watcher of watchers) {
+      const { selection } = watcher
+      const batch = selection === undefined ? shared.all() : shared.selected(selection)
+      if (batch === undefined) continue
+      watcher.sentRevision = revision
+      if (!watcher.sink.send(batch)) this.#end(watcher, undefined)
     }
   }
 
@@ -136,10 +145,7 @@ export class WatchHub {
   }
 
   #remove(watcher: Watcher): boolean {
-    const prefix = watcher.view.prefix
-    const watchers = this.#watchers.get(prefix)
-    if (watchers?.delete(watcher) !== true) return false
-    if (watchers.size === 0) this.#watchers.delete(prefix)
+    if (watcher.group === undefined || !this.#watchers.remove(watcher.group, watcher)) return false
     watcher.timer?.cancel()
     if (watcher.request.bookmarks && --this.#bookmarked === 0) {
       this.#bookmarkTimer?.cancel()
@@ -160,57 +166,54 @@ export class WatchHub {
 
   #sendBookmarks(): void {
     const { revision } = this.#storage
-    for (const watchers of this.#watchers.values()) {
-      const frames = new Map<Resource, readonly WatchFrame[]>()
-      for (const watcher of watchers) {
-        const { resource, bookmarks } = watcher.request
-        if (!bookmarks || watcher.sentRevision === revision) continue
-        let shared = frames.get(resource)
-        if (shared === undefined) frames.set(resource, (shared = [bookmark(resource, revision, false)]))
-        watcher.sentRevision = revision
-        if (!watcher.sink.send(shared)) this.#end(watcher, undefined)
-      }
+    const frames = new Map<Resource, WatchFrame>()
+    for (const watcher of this.#watchers.all()) {
+      const { resource, bookmarks } = watcher.request
+      if (!bookmarks || watcher.sentRevision === revision) continue
+      let shared = frames.get(resource)
+      if (shared === undefined) frames.set(resource, (shared = bookmark(resource, revision, false)))
+      watcher.sentRevision = revision
+      if (!watcher.sink.send(shared.alone)) this.#end(watcher, undefined)
     }
   }
 }
 
-/** The frames of one commit's events on one resource; each is made when the first watcher needs it. */
+/** The frames of one commit's events to one group of watchers; each is made when the first needs it. */
 class SharedFrames {
   readonly #events: readonly StorageEvent[]
-  readonly #all = new Map<View, Map<string, readonly WatchFrame[]>>()
-  readonly #frames = new Map<View, Map<string, WatchFrame>>()
-  constructor(events: readonly StorageEvent[]) {
+  readonly #view: View
+  #all: WatchBatch | undefined
+  readonly #frames = new Map<string, WatchFrame>()
+  constructor(events: readonly StorageEvent[], view: View) {
     this.#events = events
+    this.#view = view
   }
 
-  /** One array for all watchers without selectors that see the same part of the resource. */
-  all({ view, prefix }: Watcher): readonly WatchFrame[] {
-    let byPrefix = this.#all.get(view)
-    if (byPrefix === undefined) this.#all.set(view, (byPrefix = new Map<string, readonly WatchFrame[]>()))
-    let frames = byPrefix.get(prefix)
-    if (frames === undefined) byPrefix.set(prefix, (frames = this.#events.filter(({ key }) => key.startsWith(prefix)).map((event) => this.#shared(view, event, frameTypeOf(event)))))
-    return frames
+  /** One batch for all watchers without selectors. */
+  all(): WatchBatch {
+    return (this.#all ??= batchOf(this.#events.map((event) => this.#shared(event, frameTypeOf(event)))))
   }
 
-  selected({ prefix, view, request: { selection } }: Watcher): readonly WatchFrame[] {
+  /** Undefined when the selection has nothing to do with the events. */
+  selected(selection: Selection): WatchBatch | undefined {
     const frames: WatchFrame[] = []
     for (const event of this.#events) {
-      if (!event.key.startsWith(prefix)) continue
-      const type = transition(event, view, selection)
-      if (type !== undefined) frames.push(this.#shared(view, event, type))
+      const type = transition(event, this.#view, selection)
+      if (type !== undefined) frames.push(this.#shared(event, type))
     }
-    return frames
+    return frames.length === 0 ? undefined : batchOf(frames)
   }
 
-  #shared(view: View, event: StorageEvent, type: WatchFrame["type"]): WatchFrame {
-    let frames = this.#frames.get(view)
-    if (frames === undefined) this.#frames.set(view, (frames = new Map<string, WatchFrame>()))
+  #shared(event: StorageEvent, type: WatchFrame["type"]): WatchFrame {
     const id = `${type} ${event.revision}`
-    let frame = frames.get(id)
-    if (frame === undefined) frames.set(id, (frame = makeFrame(event, view, type)))
+    let frame = this.#frames.get(id)
+    if (frame === undefined) this.#frames.set(id, (frame = makeFrame(event, this.#view, type)))
     return frame
   }
 }
+
+/** Most commits are one event, and watchers with different selectors that see it share its bytes too. */
+const batchOf = (frames: readonly WatchFrame[]): WatchBatch => (frames.length === 1 ? frames[0]!.alone : new WatchBatch(frames))
 
 function frameFor(event: StorageEvent, view: View, selection: Selection): WatchFrame | undefined {
   const type = transition(event, view, selection)

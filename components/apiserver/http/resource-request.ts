@@ -1,6 +1,7 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Resource, Verb } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Value } from "../../../pkg/metrics/registry.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { ApiRequest, Pipeline, UserInfo } from "../request.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
@@ -19,8 +20,8 @@ export interface ResourceRequestOptions {
   readonly pipeline: Pipeline
   readonly scheme: Scheme
   readonly clock: Clock
-  /** Told how many events a watch has written. */
-  readonly onWatchEvents: (resource: Resource, count: number) => void
+  /** Counts the events that watches of a resource have written. */
+  readonly watchEvents: (resource: Resource) => Value
 }
 
 /** 404 for a path that no resource has, 405 for a method it does not take: authorized before, so that nobody learns what is there who may not. Source: genericapiserver's route errors. */
@@ -148,10 +149,10 @@ function includeObjectOf(exchange: Exchange): "None" | "Metadata" | "Object" {
 function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
   const { resource } = request
   const encoder = frameEncoder({ accepted: negotiate(exchange.header("accept"), STREAMS), resource, includeObject: includeObjectOf(exchange), now: () => options.clock.now() })
-  const onEvents = (count: number) => options.onWatchEvents(resource, count)
+  const events = options.watchEvents(resource)
   const { upgrade } = exchange
-  if (upgrade !== undefined && isWebSocket(exchange.req)) return import("./watch-socket.ts").then(({ watchOverWebSocket }) => watchOverWebSocket(exchange, upgrade, watched(request), options.pipeline, encoder, onEvents))
-  const stream = new WatchStream(exchange, encoder, onEvents)
+  if (upgrade !== undefined && isWebSocket(exchange.req)) return import("./watch-socket.ts").then(({ watchOverWebSocket }) => watchOverWebSocket(exchange, upgrade, watched(request), options.pipeline, encoder, events))
+  const stream = new WatchStream(exchange, encoder, events)
   // Refusals come out here, while an answer with their code can still be given.
   const watch = options.pipeline.watch(watched(request), stream)
   stream.begin()

@@ -1,7 +1,8 @@
 import type { WebSocket } from "ws"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { Value } from "../../../pkg/metrics/registry.ts"
 import { acceptWebSocket } from "../../../pkg/streaming/websocket.ts"
-import type { WatchFrame } from "../cacher/frame.ts"
+import type { WatchBatch } from "../cacher/frame.ts"
 import type { ApiRequest, Pipeline, WatchSink } from "../request.ts"
 import type { Upgrade, Exchange } from "./exchange.ts"
 import type { FrameEncoder } from "./watch.ts"
@@ -15,14 +16,14 @@ const PROTOCOLS = ["binary.k8s.io", "base64.binary.k8s.io", "v4.channel.k8s.io"]
  * A watch over a WebSocket: a message each event, text for JSON and binary for protobuf. Resolves when it is over.
  * Source: apiserver pkg/endpoints/handlers/watch.go HandleWS.
  */
-export async function watchOverWebSocket({ req }: Exchange, { socket, head, answer }: Upgrade, request: ApiRequest, pipeline: Pipeline, encoder: FrameEncoder, onEvents: (count: number) => void): Promise<void> {
-  const frames: (readonly WatchFrame[])[] = []
+export async function watchOverWebSocket({ req }: Exchange, { socket, head, answer }: Upgrade, request: ApiRequest, pipeline: Pipeline, encoder: FrameEncoder, events: Value): Promise<void> {
+  const waiting: WatchBatch[] = []
   let ws: WebSocket | undefined
   let ended = false
   let endError: ApiError | undefined
-  const write = (socket: WebSocket, batch: readonly WatchFrame[]): boolean => {
-    onEvents(batch.length)
-    for (const frame of batch) socket.send(encoder.frame(frame), { binary: !encoder.text })
+  const write = (socket: WebSocket, { frames }: WatchBatch): boolean => {
+    events.inc(frames.length)
+    for (const frame of frames) socket.send(encoder.frame(frame), { binary: !encoder.text })
     return socket.bufferedAmount <= MAX_BEHIND_BYTES
   }
   const close = (socket: WebSocket) => {
@@ -31,8 +32,8 @@ export async function watchOverWebSocket({ req }: Exchange, { socket, head, answ
     socket.close(1000)
   }
   const sink: WatchSink = {
-    // Until the handshake is through, frames wait.
-    send: (batch) => (ws === undefined ? frames.push(batch) > 0 : ws.readyState === ws.OPEN && write(ws, batch)),
+    // Until the handshake is through, batches wait.
+    send: (batch) => (ws === undefined ? waiting.push(batch) > 0 : ws.readyState === ws.OPEN && write(ws, batch)),
     end(error) {
       ended = true
       endError = error
@@ -46,7 +47,7 @@ export async function watchOverWebSocket({ req }: Exchange, { socket, head, answ
     const accepted = await acceptWebSocket(req, socket, head, PROTOCOLS)
     if (accepted === undefined) return
     const open = (ws = accepted.ws)
-    for (const batch of frames) write(open, batch)
+    for (const batch of waiting) write(open, batch)
     if (ended) close(open)
     await new Promise<void>((resolve) => {
       open.once("close", () => resolve())

@@ -1,8 +1,9 @@
-import { Buffer } from "node:buffer"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Watch } from "../../../pkg/client/client.ts"
-import { chunkedBody, chunkOf, type ServerAnswer } from "../../../pkg/runtime/listen.ts"
-import type { WatchFrame } from "../cacher/frame.ts"
+import type { Value } from "../../../pkg/metrics/registry.ts"
+import { chunkedBody, type ChunkedBody } from "../../../pkg/runtime/chunked-body.ts"
+import type { ServerAnswer } from "../../../pkg/runtime/listen.ts"
+import type { WatchBatch } from "../cacher/frame.ts"
 import type { WatchSink } from "../request.ts"
 import type { Exchange } from "./exchange.ts"
 import type { FrameEncoder } from "./watch.ts"
@@ -17,13 +18,15 @@ const MAX_BEHIND_BYTES = 16 * 1024 * 1024
 export class WatchStream implements WatchSink {
   private readonly exchange: Exchange
   private readonly encoder: FrameEncoder
-  private readonly onEvents: (count: number) => void
+  private readonly events: Value
+  /** Where there is one. An event to thousands touches little more than this of each: what each has in memory of its own is what the event costs. */
+  private chunks: ChunkedBody | undefined
   private allowed: number | undefined
   private behind = false
-  constructor(exchange: Exchange, encoder: FrameEncoder, onEvents: (count: number) => void) {
+  constructor(exchange: Exchange, encoder: FrameEncoder, events: Value) {
     this.exchange = exchange
     this.encoder = encoder
-    this.onEvents = onEvents
+    this.events = events
   }
 
   /** Sends the head of the answer at once, so that the client knows the watch is open though nothing happens. */
@@ -35,25 +38,40 @@ export class WatchStream implements WatchSink {
     res.write("")
   }
 
-  send(frames: readonly WatchFrame[]): boolean {
-    const { encoder } = this
-    const { req, res } = this.exchange
-    if (res.destroyed || res.writableEnded) return false
-    this.begin()
-    const bytes = frames.length === 1 ? encoder.frame(frames[0]!) : Buffer.concat(frames.map((frame) => encoder.frame(frame)))
+  send(batch: WatchBatch): boolean {
+    this.chunks ??= this.opened()
+    const { chunks, encoder } = this
+    if (chunks === undefined && this.isOver()) return false
+    this.events.inc(batch.frames.length)
+    const bytes = chunks === undefined ? encoder.body(batch) : encoder.chunk(batch)
     this.allowed ??= bytes.length
-    this.onEvents(frames.length)
-    const connection = chunkedBody(req, res)
-    if (connection === undefined) res.write(bytes)
-    else connection.write(chunkOf(bytes))
-    this.behind = (connection ?? res).writableLength > MAX_BEHIND_BYTES + this.allowed
+    const waiting = chunks === undefined ? this.written(bytes) : chunks.write(bytes)
+    this.behind = waiting > MAX_BEHIND_BYTES + this.allowed
     return !this.behind
+  }
+
+  private isOver(): boolean {
+    const { res } = this.exchange
+    return res.destroyed || res.writableEnded
+  }
+
+  /** Gives the number of bytes that wait for the client to read. */
+  private written(bytes: Uint8Array): number {
+    const { res } = this.exchange
+    res.write(bytes)
+    return res.writableLength
+  }
+
+  private opened(): ChunkedBody | undefined {
+    const { req, res } = this.exchange
+    this.begin()
+    return chunkedBody(req, res)
   }
 
   end(error: ApiError | undefined): void {
     this.begin()
     const { res } = this.exchange
-    if (res.destroyed || res.writableEnded) return
+    if (this.isOver()) return
     // An orderly end would wait behind all that the client does not read.
     if (this.behind) res.destroy()
     else if (error === undefined) res.end()

@@ -3,17 +3,22 @@ import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { encodeProtobuf, encodeWatchFrame } from "../../../pkg/apimachinery/protobuf/envelope.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { StatusMessage } from "../../../pkg/apimachinery/status.ts"
-import type { WatchFrame } from "../cacher/frame.ts"
+import { tableOf } from "../../../pkg/apimachinery/table.ts"
+import { chunkOf } from "../../../pkg/runtime/chunked-body.ts"
+import type { WatchBatch, WatchFrame } from "../cacher/frame.ts"
 import { PartialObjectMetadata, partial } from "./encode.ts"
 import { MEDIA_TYPE, type Accepted } from "./negotiate.ts"
-import { tableOf } from "../../../pkg/apimachinery/table.ts"
 
-/** How the frames of one watch are written. */
+/** How the frames of watches are written. Where they are the same for every watcher so is the encoder, and what it makes of a frame or batch is made once. */
 export interface FrameEncoder {
   readonly contentType: string
   /** Whether frames are text, for WebSocket messages. */
   readonly text: boolean
   frame(frame: WatchFrame): Uint8Array
+  /** All frames of a batch. */
+  body(batch: WatchBatch): Uint8Array
+  /** The same as a chunk of an HTTP/1.1 body. */
+  chunk(batch: WatchBatch): Uint8Array
   error(error: ApiError): Uint8Array
 }
 
@@ -24,27 +29,45 @@ export interface FrameOptions {
   readonly now: () => number
 }
 
-/**
- * The encoder that fits what was asked for. Frames in JSON and protobuf, and those of metadata alone, are made once for all watchers that want them.
- * Source: apiserver pkg/endpoints/handlers/watch.go.
- */
+const shared = new WeakMap<Resource, Map<string, FrameEncoder>>()
+
+/** The encoder that fits what was asked for. Source: apiserver pkg/endpoints/handlers/watch.go. */
 export function frameEncoder(options: FrameOptions): FrameEncoder {
   const { accepted, resource } = options
-  const apiVersion = `meta.k8s.io/${accepted.asVersion}`
   if (accepted.as === "Table") return tableFrames(options)
-  if (accepted.encoding === "protobuf") {
-    const contentType = `${MEDIA_TYPE.protobuf};stream=watch`
-    const error = (err: ApiError) => encodeWatchFrame("ERROR", encodeProtobuf(StatusMessage, err.toStatus(), { apiVersion: "v1", kind: "Status" }))
-    return accepted.as === undefined
-      ? { contentType, text: false, error, frame: (frame) => frame.encoded(`protobuf ${resource.apiVersion}`, protobufFrame(resource)) }
-      : { contentType, text: false, error, frame: (frame) => frame.encoded(`protobuf metadata ${apiVersion}`, partialProtobufFrame(apiVersion)) }
-  }
-  if (accepted.as === undefined) return { contentType: MEDIA_TYPE.json, text: true, frame: (frame) => frame.line, error: jsonError }
-  return { contentType: MEDIA_TYPE.json, text: true, error: jsonError, frame: (frame) => frame.encoded(`metadata ${apiVersion}`, ({ type, stored }) => line(type, partial(stored.object, apiVersion))) }
+  let encoders = shared.get(resource)
+  if (encoders === undefined) shared.set(resource, (encoders = new Map<string, FrameEncoder>()))
+  const representation = [accepted.encoding, accepted.as ?? resource.apiVersion, accepted.asVersion].join(" ")
+  let encoder = encoders.get(representation)
+  if (encoder === undefined) encoders.set(representation, (encoder = sharedFrames(representation, accepted, resource)))
+  return encoder
 }
 
+function sharedFrames(representation: string, accepted: Accepted, resource: Resource): FrameEncoder {
+  const apiVersion = `meta.k8s.io/${accepted.asVersion}`
+  const encode = accepted.encoding === "protobuf"
+    ? accepted.as === undefined ? protobufFrame(resource) : partialProtobufFrame(apiVersion)
+    : accepted.as === undefined ? undefined : ({ type, stored }: WatchFrame) => line(type, partial(stored.object, apiVersion))
+  const frame = (frame: WatchFrame) => (encode === undefined ? frame.line : frame.encoded(representation, encode))
+  const chunked = `${representation} chunk`
+  return {
+    ...(accepted.encoding === "protobuf" ? PROTOBUF : JSON_LINES),
+    frame,
+    body: (batch) => batch.encoded(representation, () => joined(batch.frames.map(frame))),
+    chunk: (batch) => batch.encoded(chunked, () => chunkOf(batch.frames.map(frame))),
+  }
+}
+
+const joined = (parts: readonly Uint8Array[]): Uint8Array => (parts.length === 1 ? parts[0]! : Buffer.concat(parts))
+
 const line = (type: string, object: unknown): Uint8Array => Buffer.from(`{"type":${JSON.stringify(type)},"object":${JSON.stringify(object)}}\n`)
-const jsonError = (error: ApiError): Uint8Array => line("ERROR", error.toStatus())
+
+const JSON_LINES = { contentType: MEDIA_TYPE.json, text: true, error: (error: ApiError): Uint8Array => line("ERROR", error.toStatus()) }
+const PROTOBUF = {
+  contentType: `${MEDIA_TYPE.protobuf};stream=watch`,
+  text: false,
+  error: (error: ApiError): Uint8Array => encodeWatchFrame("ERROR", encodeProtobuf(StatusMessage, error.toStatus(), { apiVersion: "v1", kind: "Status" })),
+}
 
 const protobufFrame = ({ schema, apiVersion, kind }: Resource) => ({ type, stored }: WatchFrame): Uint8Array =>
   encodeWatchFrame(type, encodeProtobuf(schema, stored.object, { apiVersion, kind }))
@@ -55,18 +78,14 @@ const partialProtobufFrame = (apiVersion: string) => ({ type, stored }: WatchFra
 /** Each event is a table of one row; only the first tells the columns. */
 function tableFrames({ accepted, resource, includeObject, now }: FrameOptions): FrameEncoder {
   let first = true
-  return {
-    contentType: MEDIA_TYPE.json,
-    text: true,
-    error: jsonError,
-    frame({ type, stored: { object } }) {
-      const metadata = { resourceVersion: object.metadata.resourceVersion }
-      const apiVersion = `meta.k8s.io/${accepted.asVersion}`
-      if (type === "BOOKMARK") return line(type, { kind: "Table", apiVersion, metadata, columnDefinitions: [], rows: [{ cells: [], object: partial(object, apiVersion) }] })
-      const table = tableOf(resource, [object], { metadata, now: now(), includeObject, version: accepted.asVersion })
-      const told = first ? table : { ...table, columnDefinitions: [] }
-      first = false
-      return line(type, told)
-    },
+  const frame = ({ type, stored: { object } }: WatchFrame): Uint8Array => {
+    const metadata = { resourceVersion: object.metadata.resourceVersion }
+    const apiVersion = `meta.k8s.io/${accepted.asVersion}`
+    if (type === "BOOKMARK") return line(type, { kind: "Table", apiVersion, metadata, columnDefinitions: [], rows: [{ cells: [], object: partial(object, apiVersion) }] })
+    const table = tableOf(resource, [object], { metadata, now: now(), includeObject, version: accepted.asVersion })
+    const told = first ? table : { ...table, columnDefinitions: [] }
+    first = false
+    return line(type, told)
   }
+  return { ...JSON_LINES, frame, body: ({ frames }) => joined(frames.map(frame)), chunk: ({ frames }) => chunkOf(frames.map(frame)) }
 }
