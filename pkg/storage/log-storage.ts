@@ -28,7 +28,7 @@ export interface StagedWrite {
 
 interface Waiting {
   readonly writes: readonly StagedWrite[]
-  resolve(stored: readonly Stored[]): void
+  committed(): void
   reject(err: unknown): void
 }
 
@@ -74,12 +74,20 @@ export abstract class LogStorage implements Storage {
     return this.live.startingWith(prefix)
   }
 
-  async write(write: Write): Promise<Stored> {
-    const [stored] = await this.#enqueue([write])
-    return stored!
+  write(write: Write): Promise<Stored> {
+    return new Promise((resolve, reject) => {
+      this.#refuseWhenClosed()
+      const staged = this.#stage(write)
+      this.#join({ writes: [staged], committed: () => resolve(staged.event.stored), reject })
+    })
   }
-  async writeAll(writes: readonly Write[]): Promise<readonly Stored[]> {
-    return writes.length === 0 ? [] : await this.#enqueue(writes)
+  writeAll(writes: readonly Write[]): Promise<readonly Stored[]> {
+    if (writes.length === 0) return Promise.resolve([])
+    return new Promise((resolve, reject) => {
+      this.#refuseWhenClosed()
+      const staged = this.#stageAll(writes)
+      this.#join({ writes: staged, committed: () => resolve(staged.map(({ event }) => event.stored)), reject })
+    })
   }
 
   since(revision: number, prefix = ""): readonly StorageEvent[] {
@@ -126,30 +134,36 @@ export abstract class LogStorage implements Storage {
     this.#next = revision + 1
   }
 
-  #enqueue(writes: readonly Write[]): Promise<readonly Stored[]> {
-    return new Promise((resolve, reject) => {
-      if (this.#closed) throw new StorageError("locked", "Cannot write: the store has been closed")
-      const staged = this.#stage(writes)
-      if (this.#batch.push({ writes: staged, resolve, reject }) === 1) this.#flushAfter(this.turnsToGather)
-    })
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new StorageError("locked", "Cannot write: the store has been closed")
   }
 
-  /** Checks and numbers the writes of one call; throws StorageError, and then none of them is staged. */
-  #stage(writes: readonly Write[]): StagedWrite[] {
+  #join(waiting: Waiting): void {
+    if (this.#batch.push(waiting) === 1) this.#flushAfter(this.turnsToGather)
+  }
+
+  /** Checks and numbers a write; throws StorageError, and then nothing is staged. */
+  #stage(write: Write): StagedWrite {
+    const { key, object, time, author, highChurn = false } = write
+    const current = this.#pending.has(key) ? this.#pending.get(key) : this.live.get(key)
+    check(write, current)
+    const revision = this.#next
+    const stored = this.#storedFrom(write, current, revision)
+    this.#next++
+    this.#pending.set(key, object === null ? undefined : stored)
+    const type = object === null ? "delete" : current === undefined ? "create" : "update"
+    return { event: { type, revision, key, stored, previous: current, time, author }, highChurn }
+  }
+
+  /** The same for several writes: when one is refused, none of them is staged. */
+  #stageAll(writes: readonly Write[]): StagedWrite[] {
     const before = new Map<string, Stored | undefined | "absent">()
     const first = this.#next
     try {
       return writes.map((write) => {
         const { key } = write
-        const current = this.#pending.has(key) ? this.#pending.get(key) : this.live.get(key)
-        check(write, current)
-        const revision = this.#next++
-        const stored = this.#storedFrom(write, current, revision)
-        if (!before.has(key)) before.set(key, this.#pending.has(key) ? current : "absent")
-        this.#pending.set(key, write.object === null ? undefined : stored)
-        const type = write.object === null ? "delete" : current === undefined ? "create" : "update"
-        const { time, author, highChurn = false } = write
-        return { event: { type, revision, key, stored, previous: current, time, author }, highChurn }
+        if (!before.has(key)) before.set(key, this.#pending.has(key) ? this.#pending.get(key) : "absent")
+        return this.#stage(write)
       })
     } catch (err) {
       this.#next = first
@@ -198,7 +212,7 @@ export abstract class LogStorage implements Storage {
     }
     this.#revision = events.at(-1)!.revision
     // Who awaits goes on in a microtask, so after the listeners; and is told even if a listener throws.
-    for (const { writes, resolve } of batch) resolve(writes.map(({ event }) => event.stored))
+    for (const { committed } of batch) committed()
     for (const listener of this.#listeners) listener(events)
   }
 

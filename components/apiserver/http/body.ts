@@ -17,25 +17,27 @@ export function readBody(req: ServerRequest): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
-    const done = (finish: () => void) => {
-      req.off("data", onData)
-      req.off("end", onEnd)
-      req.off("error", onGone)
-      req.off("close", onGone)
-      finish()
-    }
-    const onData = (chunk: Buffer) => {
+    let settled = false
+    req.on("data", (chunk: Buffer) => {
+      // What is still to come of a body that is too large is read and dropped, so that the client gets to see the answer.
+      if (settled) return
       length += chunk.length
       chunks.push(chunk)
       if (length <= MAX_BODY_BYTES) return
-      // What is still to come is read and dropped, so that the client gets to see the answer.
-      done(() => reject(tooLarge()))
-      req.resume()
+      settled = true
+      chunks.length = 0
+      reject(tooLarge())
+    })
+    req.on("end", () => {
+      if (settled) return
+      settled = true
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+    })
+    const onGone = () => {
+      if (settled) return
+      settled = true
+      reject(new ApiError("BadRequest", "unexpected EOF: the connection was closed before the end of the body"))
     }
-    const onEnd = () => done(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
-    const onGone = () => done(() => reject(new ApiError("BadRequest", "unexpected EOF: the connection was closed before the end of the body")))
-    req.on("data", onData)
-    req.on("end", onEnd)
     req.on("error", onGone)
     req.on("close", onGone)
   })

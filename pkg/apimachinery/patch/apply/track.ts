@@ -111,5 +111,7 @@ export function withoutIdleTimestamps<T extends KubeObject>(old: T, object: T): 
 /** Under which name a request's changes are recorded: its fieldManager, else the first part of the user agent. Source: endpoints/handlers/create.go managerOrUserAgent. */
 export function managerOf(fieldManager: string | undefined, userAgent: string | undefined): string {
   if (fieldManager !== undefined && fieldManager !== "") return fieldManager
-  return (userAgent ?? "").split("/")[0]!.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, "").slice(0, 128)
+  const name = (userAgent ?? "").split("/", 1)[0]!
+  return (PLAIN.test(name) ? name : name.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, "")).slice(0, 128)
 }
+const PLAIN = /^[\x20-\x7e]*$/
