@@ -1,5 +1,4 @@
-import { isIPv6 } from "node:net"
-import { isCIDR, isIPAddress } from "./names.ts"
+import { isIP, isIPv6 } from "node:net"
 
 /** An address as a number of its family. */
 export interface Address {
@@ -14,24 +13,32 @@ export interface Network {
   readonly last: bigint
 }
 
-/** Nothing for what is no address. */
-export function parseAddress(text: string): Address | undefined {
-  if (isIPAddress(text) !== undefined) return undefined
-  if (!isIPv6(text)) return { family: "IPv4", number: text.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n) }
+/** The number of what is known to be an address. */
+export function addressNumber(address: string): bigint {
+  if (!isIPv6(address)) return address.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n)
   // A URL shows an address in its canonical form, which has hexadecimal groups only.
-  const [head = "", tail] = new URL(`http://[${text}]`).hostname.slice(1, -1).split("::")
+  const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::")
   const groups = (part: string) => (part === "" ? [] : part.split(":"))
   const [before, after] = [groups(head), groups(tail ?? "")]
   const all = tail === undefined ? before : [...before, ...Array<string>(8 - before.length - after.length).fill("0"), ...after]
-  return { family: "IPv6", number: all.reduce((sum, group) => sum * 65536n + BigInt(`0x${group}`), 0n) }
+  return all.reduce((sum, group) => sum * 65536n + BigInt(`0x${group}`), 0n)
 }
 
-/** Nothing for what is no network in CIDR form. */
+/** Nothing for what is no address. */
+export function parseAddress(text: string): Address | undefined {
+  const version = text.includes("%") ? 0 : isIP(text)
+  return version === 0 ? undefined : { family: version === 6 ? "IPv6" : "IPv4", number: addressNumber(text) }
+}
+
+/** Nothing for what is no network in CIDR form. An address with further bits stands for its network. */
 export function parseNetwork(cidr: string): Network | undefined {
-  if (isCIDR(cidr) !== undefined) return undefined
   const [text = "", bits = ""] = cidr.split("/")
-  const { family, number } = parseAddress(text)!
-  const size = 1n << BigInt((family === "IPv4" ? 32 : 128) - Number(bits))
+  const address = parseAddress(text)
+  if (address === undefined || !/^\d{1,3}$/.test(bits)) return undefined
+  const { family, number } = address
+  const left = (family === "IPv4" ? 32 : 128) - Number(bits)
+  if (left < 0) return undefined
+  const size = 1n << BigInt(left)
   const first = number - (number % size)
   return { family, first, last: first + size - 1n }
 }

@@ -39,6 +39,8 @@ export interface FieldSpec {
   readonly presence: Presence
   /** The default as it appears in JSON; `{}` for a struct that is always there, whose own defaults then apply. */
   readonly default?: unknown
+  /** For the message of who left a required field out. */
+  readonly requiredDetail?: string
   readonly enum?: readonly string[]
   readonly min?: number
   readonly max?: number
@@ -116,7 +118,8 @@ export class Field<Out, In, P extends Presence> {
   private with<O = Out, I = In, Q extends Presence = P>(more: Partial<FieldSpec>): Field<O, I, Q> {
     return new Field<O, I, Q>({ ...this.spec, ...more })
   }
-  required(): Field<Out, In, "required"> { return this.with({ presence: "required" }) }
+  /** `detail` ends the message of who left it out. */
+  required(detail?: string): Field<Out, In, "required"> { return this.with({ presence: "required", ...(detail === undefined ? {} : { requiredDetail: detail }) }) }
   default(value: In): Field<Out, In, "defaulted"> { return this.with({ presence: "defaulted", default: value }) }
   /** For a struct that Go holds by value: it is there even when nothing was sent, with its inner defaults. */
   always(): Field<Out, In, "defaulted"> { return this.with({ presence: "defaulted", default: {} }) }

@@ -13,8 +13,8 @@ const cases: readonly (readonly [name: string, check: Check, good: readonly stri
   ["header", isHTTPHeaderName, ["X-A"], [["a b", "a valid HTTP header must consist of"]]],
   ["port name", isPortName, ["http", "a-1"], [["a".repeat(16), "must be no more than 15 characters"], ["80", "must contain at least one letter (a-z)"], ["a--b", "must not contain consecutive hyphens"], ["-a", "must not begin or end with a hyphen"], ["A", "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"]]],
   ["percentage", isPercent, ["0%", "150%"], [["1", "a valid percent string must be a numeric string followed by an ending '%'"]]],
-  ["address", isIPAddress, ["10.0.0.1", "::1"], [["10.0.0.256", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"], ["fe80::1%eth0", "must be a valid IP address"]]],
-  ["network", isCIDR, ["10.0.0.0/8", "::/0"], [["10.0.0.0", "must be a valid CIDR value"], ["10.0.0.0/33", "CIDR"], ["10.0.0.0/08", "CIDR"]]],
+  ["address", isIPAddress, ["10.0.0.1", "::1"], [["10.0.0.256", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"], ["fe80::1%eth0", "must be a valid IP address"], ["010.0.0.1", "must not have leading 0s"], ["::ffff:10.0.0.1", "must not be an IPv4-mapped IPv6 address"]]],
+  ["network", isCIDR, ["10.0.0.0/8", "::/0"], [["10.0.0.0", "must be a valid CIDR value"], ["10.0.0.0/33", "CIDR"], ["10.0.0.0/08", "must not have leading 0s in IP or prefix length"], ["10.0.0.1/8", "must not have bits set beyond the prefix length"], ["fe80::%1/64", "CIDR"], ["::ffff:10.0.0.0/104", "must not have an IPv4-mapped IPv6 address"]]],
 ]
 
 describe("names", () => {

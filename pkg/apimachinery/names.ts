@@ -1,4 +1,5 @@
-import { isIP, isIPv6 } from "node:net"
+import { isIP } from "node:net"
+import { addressNumber } from "./cidr.ts"
 
 /**
  * Checks of names and other short texts. Each gives what is wrong in upstream's words, or nothing; where several things are wrong they are
@@ -160,17 +161,25 @@ export const inRange = (value: number, min: number, max: number): string | undef
 /** Users and groups are numbered with 32 bits. */
 export const isUserOrGroupID = (id: number): string | undefined => inRange(id, 0, 0xffffffff)
 
-/** An IPv4 or IPv6 address without zone. */
-export const isIPAddress: Check = (value) =>
-  isIP(value) !== 0 && !value.includes("%") ? undefined : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-
-/** An IPv4 or IPv6 network in CIDR form. */
-export const isCIDR: Check = (value) => {
-  const slash = value.indexOf("/")
-  const [address, bits] = [value.slice(0, slash), value.slice(slash + 1)]
-  const good = slash > 0 && isIPAddress(address) === undefined && /^(0|[1-9][0-9]{0,2})$/.test(bits) && Number(bits) <= (isIPv6(address) ? 128 : 32)
-  return good ? undefined : "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+/** An IPv4 or IPv6 address, without a zone; neither with leading zeros, which some read as octal, nor IPv4 dressed as IPv6. Source: apimachinery pkg/util/validation/ip.go. */
+export const isIPAddress: Check = (value) => {
+  if (isIP(value) !== 0 && !value.includes("%")) return isMapped(value) ? "must not be an IPv4-mapped IPv6 address" : undefined
+  return isIP(withoutLeadingZeros(value)) === 4 ? "must not have leading 0s" : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 }
+
+/** An IPv4 or IPv6 network in CIDR form, all of whose bits beyond the prefix are zero. */
+export const isCIDR: Check = (value) => {
+  const [address, bits] = [value.slice(0, value.indexOf("/")), value.slice(value.indexOf("/") + 1)]
+  const family = address.includes("%") ? 0 : isIP(withoutLeadingZeros(address))
+  if (!value.includes("/") || family === 0 || !/^[0-9]{1,9}$/.test(bits) || Number(bits) > (family === 6 ? 128 : 32)) return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+  if (isIP(address) === 0 || String(Number(bits)) !== bits) return "must not have leading 0s in IP or prefix length"
+  if (isMapped(address)) return "must not have an IPv4-mapped IPv6 address"
+  return hasHostBits(address, Number(bits)) ? "must not have bits set beyond the prefix length" : undefined
+}
+
+const withoutLeadingZeros = (address: string): string => (address.includes(":") ? address : address.split(".").map((part) => part.replace(/^0+(?=\d)/, "")).join("."))
+const isMapped = (address: string): boolean => address.includes(":") && addressNumber(address) >> 32n === 0xffffn
+const hasHostBits = (address: string, bits: number): boolean => addressNumber(address) % (1n << BigInt((address.includes(":") ? 128 : 32) - bits)) !== 0n
 
 /** The name of an object of a kind whose prefix is sent as generateName: a trailing `-` counts as a letter. Source: pkg/api/validation/generic.go. */
 export const asPrefix = (check: Check): Check => (value) => check(value.length > 1 && value.endsWith("-") ? `${value.slice(0, -2)}a` : value)

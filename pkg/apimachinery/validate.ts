@@ -69,15 +69,15 @@ const compiled = new WeakMap<Message, ValidateMessage>()
 function validatorOf(message: Message): ValidateMessage {
   const known = compiled.get(message)
   if (known !== undefined) return known
-  let fields: readonly { readonly name: string; readonly mustBeThere: boolean; readonly emptyIsAbsent: boolean; readonly check: Validate | undefined }[] | undefined
+  let fields: readonly { readonly name: string; readonly mustBeThere: boolean; readonly detail: string | undefined; readonly emptyIsAbsent: boolean; readonly check: Validate | undefined }[] | undefined
   const validate: ValidateMessage = (value, except) => {
     fields ??= compileFields(message)
     let causes: Cause[] | undefined
     const values = value as Values
-    for (const { name, mustBeThere, emptyIsAbsent, check } of fields) {
+    for (const { name, mustBeThere, detail, emptyIsAbsent, check } of fields) {
       const given = values[name]
       if (given === undefined || (emptyIsAbsent && isEmpty(given))) {
-        if (mustBeThere && !except?.includes(name)) (causes ??= []).push(required(`.${name}`))
+        if (mustBeThere && !except?.includes(name)) (causes ??= []).push(required(`.${name}`, detail))
         continue
       }
       if (check === undefined || except?.includes(name) === true) continue
@@ -104,7 +104,7 @@ function compileFields(message: Message) {
     const check = compileType(spec.type, spec)
     // Text that is empty counts as absent (an optional enum, a name), as in Go, where both are "". Printed zero values and pointers are themselves.
     const emptyIsAbsent = (spec.printZero !== true || spec.type.kind !== "string") && spec.pointer !== true
-    return mustBeThere || check !== undefined ? [{ name, mustBeThere, emptyIsAbsent, check }] : []
+    return mustBeThere || check !== undefined ? [{ name, mustBeThere, detail: spec.requiredDetail, emptyIsAbsent, check }] : []
   })
 }
 

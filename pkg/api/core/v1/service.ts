@@ -1,11 +1,9 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, forbiddenField, invalidValue, notSupported, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { Condition } from "../../../apimachinery/meta.ts"
-import { inRange, isCIDR, isDNS1035Label, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isPortName, isQualifiedName, isLabelValue } from "../../../apimachinery/names.ts"
+import { isDNS1123Label } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { specialAddress } from "./endpointaddress.ts"
+import { exposes, loadBalancerStatusFaults, needsHealthPort, serviceChangeFaults, serviceFaults, serviceWarnings } from "./service-validation.ts"
 
 /** Source: k8s.io/api core/v1/types.go, SetDefaults_Service, pkg/registry/core/service/strategy.go, ValidateService in pkg/apis/core/validation. Addresses and node ports are allotted by the registry. */
 
@@ -67,7 +65,7 @@ export const LoadBalancerIngress = message("core.v1.LoadBalancerIngress", "Where
   hostname: f.string(2, "DNS name of the load balancer."),
   ipMode: f.string(3, "VIP or Proxy: how traffic to the address arrives.").pointer(),
   ports: f.list(4, PortStatus, "State of each port.").atomic(),
-})
+}, { defaults: (ingress: { readonly ip?: string; readonly ipMode?: string }): object => (ingress.ip && ingress.ipMode === undefined ? { ...ingress, ipMode: "VIP" } : ingress) })
 export interface LoadBalancerIngress extends ObjectOf<typeof LoadBalancerIngress> {}
 
 export const LoadBalancerStatus = message("core.v1.LoadBalancerStatus", "The present state of a load balancer.", {
@@ -90,7 +88,7 @@ export interface Service extends ObjectFor<typeof fields> {}
 export const Service = defineResource({
   group: "", version: "v1", kind: "Service", plural: "services", shortNames: ["svc"], categories: ["all"], scope: "Namespaced",
   doc: "One address and name for a set of pods.",
-  subresources: { status: true, other: { proxy: { verbs: ["create", "delete", "get", "patch", "update"], kind: "ServiceProxyOptions" } } },
+  subresources: { status: { validateUpdate: ({ spec, status }, old) => loadBalancerStatusFaults(status.loadBalancer, spec, old.status.loadBalancer) }, other: { proxy: { verbs: ["create", "delete", "get", "patch", "update"], kind: "ServiceProxyOptions" } } },
   columns: [
     { name: "Type", type: "string", doc: "How far the Service is exposed.", value: (service) => service.spec.type },
     { name: "Cluster-IP", type: "string", doc: "Virtual address.", value: ({ spec }) => spec.clusterIPs?.[0] ?? (spec.clusterIP || undefined) },
@@ -99,21 +97,18 @@ export const Service = defineResource({
     { name: "Selector", type: "string", priority: 1, doc: "Labels of the pods behind it.", value: ({ spec }) => labelsText(spec.selector ?? {}) },
   ],
   fieldSelectors: { "spec.clusterIP": ({ spec }) => spec.clusterIP ?? "", "spec.type": ({ spec }) => spec.type },
-  validateName: isDNS1035Label,
+  validateName: isDNS1123Label,
   allowCreateOnUpdate: true,
   prepareForCreate: (service) => ({ ...service, spec: withAddressList(service.spec, undefined) }),
   prepareForUpdate: (service, old) => ({ ...service, spec: keptAddresses(droppedByType(service.spec, old.spec), old.spec) }),
-  validate: (service) => specFaults(service.spec),
-  validateUpdate: (service, old) => addressChanges(service.spec, old.spec),
-  warnings: (service) => [
-    ...(service.spec.externalIPs ?? []).length > 0 && service.spec.type === "ExternalName" ? [`spec.externalIPs is ignored when spec.type is "ExternalName"`] : [],
-    ...service.spec.type === "ExternalName" || service.spec.clusterIP !== "None" || !service.spec.sessionAffinity || service.spec.sessionAffinity === "None" ? [] : ["spec.SessionAffinity is ignored for headless services"],
-  ],
+  validate: (service) => serviceFaults(service),
+  validateUpdate: (service, old) => serviceChangeFaults(service.spec, old.spec),
+  warnings: (service) => serviceWarnings(service),
 }, fields)
 
 /** Defaults that hang together. Source: SetDefaults_Service in pkg/apis/core/v1/defaults.go. */
 function serviceDefaults(spec: ServiceSpec): ServiceSpec {
-  const external = spec.type === "NodePort" || spec.type === "LoadBalancer"
+  const external = exposes(spec) || (spec.type === "ClusterIP" && (spec.externalIPs ?? []).length > 0)
   const affinity = spec.sessionAffinity === "ClientIP" ? { clientIP: { timeoutSeconds: spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? DEFAULT_AFFINITY_SECONDS } } : undefined
   return {
     ...without(spec, spec.sessionAffinity === "None" ? "sessionAffinityConfig" : undefined),
@@ -181,158 +176,6 @@ function withAddressList(spec: ServiceSpec, old: ServiceSpec | undefined): Servi
   if (clusterIP === "" || clusterIP === (old?.clusterIP ?? "")) return spec
   return clusterIPs.length === 0 || deepEqual(clusterIPs, old?.clusterIPs) ? { ...spec, clusterIPs: [clusterIP] } : spec
 }
-
-const exposes = ({ type }: ServiceSpec): boolean => type === "NodePort" || type === "LoadBalancer"
-const needsHealthPort = ({ type, externalTrafficPolicy }: ServiceSpec): boolean => type === "LoadBalancer" && externalTrafficPolicy === "Local"
-
-function specFaults(spec: ServiceSpec): readonly Cause[] {
-  const causes: Cause[] = []
-  const { type, ports = [] } = spec
-  const headless = spec.clusterIP === "None"
-  if (ports.length === 0 && !headless && type !== "ExternalName") causes.push(required("spec.ports"))
-  if (type === "LoadBalancer" && headless) causes.push(invalidValue("spec.clusterIPs[0]", "None", "may not be set to 'None' for LoadBalancer services"))
-  if (type === "NodePort" && headless) causes.push(invalidValue("spec.clusterIPs[0]", "None", "may not be set to 'None' for NodePort services"))
-  if (type === "ExternalName") {
-    if ((spec.clusterIPs ?? []).length > 0) causes.push(forbiddenField("spec.clusterIPs", "may not be set when type is 'ExternalName'"))
-    if ((spec.ipFamilies ?? []).length > 0) causes.push(forbiddenField("spec.ipFamilies", "may not be set when type is 'ExternalName'"))
-    if (spec.ipFamilyPolicy !== undefined) causes.push(forbiddenField("spec.ipFamilyPolicy", "may not be set when type is 'ExternalName'"))
-    const name = (spec.externalName ?? "").replace(/\.$/, "")
-    const wrong = name === "" ? undefined : isDNS1123Subdomain(name)
-    if (name === "") causes.push(required("spec.externalName"))
-    if (wrong !== undefined) causes.push(invalidValue("spec.externalName", spec.externalName, wrong))
-  }
-  causes.push(...ports.flatMap((port, i) => portFaults(port, at("spec.ports", i), { named: ports.length > 1, headless })), ...repeatedPorts(ports, type))
-  if (spec.selector !== undefined) causes.push(...selectorFaults(spec.selector))
-  causes.push(...affinityFaults(spec), ...clusterIPFaults(spec))
-  for (const [i, ip] of (spec.externalIPs ?? []).entries()) {
-    const wrong = isIPAddress(ip) ?? specialAddress(ip)
-    if (wrong !== undefined) causes.push(invalidValue(at("spec.externalIPs", i), ip, wrong))
-  }
-  causes.push(...loadBalancerFaults(spec), ...policyFaults(spec))
-  return causes
-}
-
-function portFaults(port: ServicePort, here: string, { named, headless }: { named: boolean; headless: boolean }): readonly Cause[] {
-  const causes: Cause[] = []
-  const name = port.name ?? ""
-  if (named && name === "") causes.push(required(at(here, "name")))
-  const wrongName = name === "" ? undefined : isDNS1123Label(name)
-  if (wrongName !== undefined) causes.push(invalidValue(at(here, "name"), name, wrongName))
-  const wrongPort = inRange(port.port, 1, 65535)
-  if (wrongPort !== undefined) causes.push(invalidValue(at(here, "port"), port.port, wrongPort))
-  const target = port.targetPort
-  const wrongTarget = typeof target === "number" ? inRange(target, 1, 65535) : typeof target === "string" ? isPortName(target) : undefined
-  if (wrongTarget !== undefined) causes.push(invalidValue(at(here, "targetPort"), target, wrongTarget))
-  const wrongProtocol = port.appProtocol === undefined ? undefined : isQualifiedName(port.appProtocol)
-  if (wrongProtocol !== undefined) causes.push(invalidValue(at(here, "appProtocol"), port.appProtocol, wrongProtocol))
-  if (headless && port.nodePort) causes.push(forbiddenField(at(here, "nodePort"), "may not be used when `clusterIP` is 'None'"))
-  return causes
-}
-
-function repeatedPorts(ports: readonly ServicePort[], type: ServiceSpec["type"]): readonly Cause[] {
-  const causes: Cause[] = []
-  const [names, nodePorts, pairs] = [new Set<string>(), new Set<string>(), new Set<string>()]
-  for (const [i, port] of ports.entries()) {
-    const here = at("spec.ports", i)
-    if (port.name && names.has(port.name)) causes.push(duplicate(at(here, "name"), port.name))
-    if (port.name) names.add(port.name)
-    const nodePort = `${port.protocol} ${port.nodePort ?? 0}`
-    if (port.nodePort && (type === "ClusterIP" || type === "ExternalName")) causes.push(forbiddenField(at(here, "nodePort"), `may not be used when \`type\` is '${type}'`))
-    if (port.nodePort && nodePorts.has(nodePort)) causes.push(duplicate(at(here, "nodePort"), port.nodePort))
-    nodePorts.add(nodePort)
-    const pair = `${port.protocol} ${port.port}`
-    if (pairs.has(pair)) causes.push(duplicate(here, { protocol: port.protocol, port: port.port }))
-    pairs.add(pair)
-  }
-  return causes
-}
-
-const selectorFaults = (selector: Readonly<Record<string, string>>): readonly Cause[] =>
-  Object.entries(selector).flatMap(([key, value]) => [isQualifiedName(key), isLabelValue(value)].flatMap((wrong, i) => (wrong === undefined ? [] : [invalidValue("spec.selector", i === 0 ? key : value, wrong)])))
-
-function affinityFaults({ sessionAffinity, sessionAffinityConfig }: ServiceSpec): readonly Cause[] {
-  if (sessionAffinity === "None")
-    return sessionAffinityConfig === undefined ? [] : [forbiddenField("spec.sessionAffinityConfig", 'must not be set when session affinity is None')]
-  const seconds = sessionAffinityConfig?.clientIP?.timeoutSeconds
-  if (seconds === undefined) return [required("spec.sessionAffinityConfig", "when session affinity type is ClientIP")]
-  return seconds > 0 && seconds <= 86400 ? [] : [invalidValue("spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds, "must be greater than 0 and less than 86400")]
-}
-
-/** clusterIP, clusterIPs and ipFamilies have to agree. Source: ValidateServiceClusterIPsRelatedFields. */
-export function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
-  if (spec.type === "ExternalName") return []
-  const { clusterIPs = [], ipFamilies = [], clusterIP = "" } = spec
-  const causes: Cause[] = []
-  const wrong = (why: string) => void causes.push(invalidValue("spec.clusterIPs", clusterIPs, why))
-  if (clusterIP === "" && clusterIPs.length > 0) wrong("must be empty when `clusterIP` is not specified")
-  if (clusterIP !== "" && clusterIPs.length === 0) causes.push(required("spec.clusterIPs"))
-  else if (clusterIP !== "" && clusterIPs[0] !== clusterIP) wrong("first value must match `clusterIP`")
-  for (const [i, family] of ipFamilies.entries()) {
-    if (family !== "IPv4" && family !== "IPv6") causes.push(notSupported(at("spec.ipFamilies", i), family, ["IPv4", "IPv6"]))
-    if (ipFamilies.indexOf(family) !== i) causes.push(duplicate(at("spec.ipFamilies", i), family))
-  }
-  const policies = ["PreferDualStack", "RequireDualStack", "SingleStack"]
-  if (spec.ipFamilyPolicy !== undefined && !policies.includes(spec.ipFamilyPolicy)) causes.push(notSupported("spec.ipFamilyPolicy", spec.ipFamilyPolicy, policies))
-  const headless = clusterIPs[0] === "None"
-  if (headless && clusterIPs.length > 1) wrong("'None' must be the first and only value")
-  const malformed = clusterIPs.flatMap((ip, i) => {
-    const fault = headless && i === 0 ? undefined : isIPAddress(ip)
-    return fault === undefined ? [] : [invalidValue(at("spec.clusterIPs", i), ip, fault)]
-  })
-  causes.push(...malformed)
-  if (clusterIPs.length > 2) wrong("may only hold up to 2 values")
-  // What follows would only be confused by what is no address.
-  if (malformed.length > 0 || headless) return causes
-  if (clusterIPs.length > 1 && new Set(clusterIPs.map(familyOf)).size < clusterIPs.length) wrong("may specify no more than one IP for each IP family")
-  for (const [i, ip] of clusterIPs.entries()) {
-    const family = ipFamilies[i]
-    if (family !== undefined && family !== familyOf(ip)) causes.push(invalidValue(at("spec.clusterIPs", i), ip, `expected an ${family} value as indicated by \`ipFamilies[${i}]\``))
-  }
-  return causes
-}
-
-export const familyOf = (ip: string): "IPv4" | "IPv6" => (ip.includes(":") ? "IPv6" : "IPv4")
-
-function loadBalancerFaults(spec: ServiceSpec): readonly Cause[] {
-  const causes: Cause[] = []
-  const ranges = spec.loadBalancerSourceRanges ?? []
-  if (ranges.length > 0 && spec.type !== "LoadBalancer") causes.push(forbiddenField("spec.loadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'"))
-  else for (const [i, range] of ranges.entries()) {
-    const wrong = isCIDR(range.trim())
-    if (wrong !== undefined) causes.push(invalidValue(at("spec.loadBalancerSourceRanges", i), range, wrong))
-  }
-  if (spec.loadBalancerClass !== undefined && spec.type !== "LoadBalancer") causes.push(forbiddenField("spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'"))
-  const wrongClass = spec.loadBalancerClass === undefined || spec.type !== "LoadBalancer" ? undefined : isQualifiedName(spec.loadBalancerClass)
-  if (wrongClass !== undefined) causes.push(invalidValue("spec.loadBalancerClass", spec.loadBalancerClass, wrongClass))
-  if (spec.allocateLoadBalancerNodePorts !== undefined && spec.type !== "LoadBalancer") causes.push(forbiddenField("spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'"))
-  return causes
-}
-
-function policyFaults(spec: ServiceSpec): readonly Cause[] {
-  const causes: Cause[] = []
-  const outside = exposes(spec) || (spec.type === "ClusterIP" && (spec.externalIPs ?? []).length > 0)
-  if (spec.externalTrafficPolicy !== undefined && !outside) causes.push(invalidValue("spec.externalTrafficPolicy", spec.externalTrafficPolicy, "may only be set for externally-accessible services"))
-  if (spec.externalTrafficPolicy === undefined && exposes(spec)) causes.push(required("spec.externalTrafficPolicy"))
-  if (spec.healthCheckNodePort && !needsHealthPort(spec)) causes.push(invalidValue("spec.healthCheckNodePort", spec.healthCheckNodePort, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
-  const wish = spec.trafficDistribution
-  const wishes = ["PreferClose", "PreferSameZone", "PreferSameNode"]
-  if (wish !== undefined && !wishes.includes(wish)) causes.push(notSupported("spec.trafficDistribution", wish, wishes))
-  return causes
-}
-
-/** The first address is for life, as long as the Service has one. Source: validateServiceClusterIPsRelatedFields upon update and ValidateServiceUpdate. */
-function addressChanges(spec: ServiceSpec, old: ServiceSpec): readonly Cause[] {
-  const causes: Cause[] = []
-  const virtual = spec.type !== "ExternalName" && old.type !== "ExternalName"
-  const [now, before] = [firstAddress(spec), firstAddress(old)]
-  if (virtual && before !== "" && now !== before) causes.push(invalidValue("spec.clusterIPs[0]", now === "" ? null : [now], now === "" ? "primary clusterIP can not be unset" : "may not change once set"))
-  if (virtual && old.ipFamilies?.[0] !== undefined && spec.ipFamilies?.[0] !== undefined && old.ipFamilies[0] !== spec.ipFamilies[0]) causes.push(invalidValue("spec.ipFamilies[0]", spec.ipFamilies[0], "may not change once set"))
-  if (needsHealthPort(spec) && needsHealthPort(old) && spec.healthCheckNodePort !== old.healthCheckNodePort) causes.push(invalidValue("spec.healthCheckNodePort", spec.healthCheckNodePort ?? 0, "field is immutable"))
-  if (spec.type === "LoadBalancer" && old.type === "LoadBalancer" && old.loadBalancerClass !== spec.loadBalancerClass) causes.push(invalidValue("spec.loadBalancerClass", spec.loadBalancerClass, "may not change once set"))
-  return causes
-}
-
-const firstAddress = (spec: ServiceSpec): string => spec.clusterIPs?.[0] ?? spec.clusterIP ?? ""
 
 function externalAddresses({ spec, status }: Service): string | undefined {
   const external = spec.externalIPs ?? []

@@ -1,7 +1,8 @@
+import { isIP } from "node:net"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, invalidValue, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { inRange, isDNS1035Label, isDNS1123Subdomain, isIPAddress, isPortName, isWildcardDNS1123Subdomain } from "../../../apimachinery/names.ts"
+import { inRange, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isPathSegmentName, isPortName, isWildcardDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { TypedLocalObjectReference } from "../../core/v1/reference.ts"
 
@@ -30,7 +31,7 @@ export interface IngressBackend extends ObjectOf<typeof IngressBackend> {}
 
 export const HTTPIngressPath = message("networking.v1.HTTPIngressPath", "A path, and what takes its requests.", {
   path: f.string(1, "The path; starts with a slash."),
-  pathType: f.string(3, "How the path is compared.").required().enum("Exact", "Prefix", "ImplementationSpecific").pointer(),
+  pathType: f.string(3, "How the path is compared.").required("pathType must be specified").enum("Exact", "Prefix", "ImplementationSpecific").pointer(),
   backend: f.message(2, IngressBackend, "What takes the requests.").required(),
 })
 export interface HTTPIngressPath extends ObjectOf<typeof HTTPIngressPath> {}
@@ -94,7 +95,7 @@ export const Ingress = defineResource({
   group: "networking.k8s.io", version: "v1", kind: "Ingress", plural: "ingresses", shortNames: ["ing"], scope: "Namespaced",
   doc: "Rules by which requests from outside reach Services.",
   generation: true,
-  subresources: { status: true },
+  subresources: { status: { validateUpdate: ({ status }) => statusFaults(status) } },
   columns: [
     { name: "Class", type: "string", doc: "Class.", value: ({ metadata, spec }) => spec.ingressClassName ?? metadata.annotations?.[CLASS_ANNOTATION] },
     { name: "Hosts", type: "string", doc: "Hosts of the rules.", value: ({ spec }) => hostsText(spec.rules ?? []) },
@@ -102,6 +103,7 @@ export const Ingress = defineResource({
     { name: "Ports", type: "string", doc: "Ports.", value: ({ spec }) => ((spec.tls ?? []).length > 0 ? "80, 443" : "80") },
   ],
   validate: ({ spec }) => specFaults(spec),
+  validateCreate: (ingress) => classFaults(ingress),
 }, fields)
 
 function hostsText(rules: readonly IngressRule[]): string {
@@ -110,23 +112,34 @@ function hostsText(rules: readonly IngressRule[]): string {
   return hosts.length > 3 ? `${hosts.slice(0, 3).join(",")} + ${hosts.length - 3} more...` : hosts.join(",")
 }
 
-function specFaults({ rules = [], tls = [], defaultBackend, ingressClassName }: IngressSpec): readonly Cause[] {
+function specFaults(spec: IngressSpec): readonly Cause[] {
+  const { rules = [], tls = [], defaultBackend, ingressClassName } = spec
   const causes: Cause[] = []
-  if (rules.length === 0 && defaultBackend === undefined) causes.push(invalidValue("spec", rules, "either `defaultBackend` or `rules` must be specified"))
+  if (rules.length === 0 && defaultBackend === undefined) causes.push(invalidValue("spec", spec.rules, "either `defaultBackend` or `rules` must be specified"))
   if (defaultBackend !== undefined) causes.push(...backendFaults(defaultBackend, "spec.defaultBackend"))
   for (const [i, { host, http }] of rules.entries()) {
-    if (host) causes.push(...hostFaults(at("spec.rules", i, "host"), host))
+    const field = at("spec.rules", i, "host")
+    if (host && isIP(host) !== 0) causes.push(invalidValue(field, host, "must be a DNS name, not an IP address"))
+    if (host) causes.push(...hostFaults(field, host))
     for (const [j, path] of (http?.paths ?? []).entries()) causes.push(...pathFaults(path, at("spec.rules", i, "http", "paths", j)))
   }
-  for (const [i, { hosts = [] }] of tls.entries())
+  for (const [i, { hosts = [], secretName = "" }] of tls.entries()) {
     for (const [j, host] of hosts.entries()) causes.push(...hostFaults(at("spec.tls", i, "hosts", j), host))
+    const wrongSecret = secretName === "" ? undefined : isDNS1123Subdomain(secretName)
+    if (wrongSecret !== undefined) causes.push(invalidValue(at("spec.tls", i, "secretName"), secretName, wrongSecret))
+  }
   const wrongClass = ingressClassName === undefined ? undefined : isDNS1123Subdomain(ingressClassName)
   if (wrongClass !== undefined) causes.push(invalidValue("spec.ingressClassName", ingressClassName, wrongClass))
   return causes
 }
 
+/** A new Ingress that names its class in both ways names the same. */
+function classFaults({ metadata, spec: { ingressClassName } }: Ingress): readonly Cause[] {
+  const older = metadata.annotations?.[CLASS_ANNOTATION]
+  return older === undefined || ingressClassName === undefined || older === ingressClassName ? [] : [invalidValue(`annotations.${CLASS_ANNOTATION}`, older, "must match `ingressClassName` when both are specified")]
+}
+
 function hostFaults(field: string, host: string): readonly Cause[] {
-  if (isIPAddress(host) === undefined) return [invalidValue(field, host, "must be a DNS name, not an IP address")]
   const wrong = host.includes("*") ? isWildcardDNS1123Subdomain(host) : isDNS1123Subdomain(host)
   return wrong === undefined ? [] : [invalidValue(field, host, wrong)]
 }
@@ -148,15 +161,36 @@ function pathFaults({ path = "", pathType, backend }: HTTPIngressPath, here: str
 
 function backendFaults({ service, resource }: IngressBackend, here: string): readonly Cause[] {
   if (service !== undefined && resource !== undefined) return [invalidValue(here, "", "cannot set both resource and service backends")]
-  if (service === undefined) return resource === undefined ? [required(here, "one of service or resource must be specified")] : []
+  if (resource !== undefined) return referenceFaults(resource, at(here, "resource"))
+  if (service === undefined) return [invalidValue(here, "", "resource or service backend is required")]
   const causes: Cause[] = []
-  const wrongName = isDNS1035Label(service.name)
+  const wrongName = isDNS1123Label(service.name)
   if (wrongName !== undefined) causes.push(invalidValue(at(here, "service", "name"), service.name, wrongName))
   const { name = "", number = 0 } = service.port
-  const port = at(here, "service", "port")
-  if (name !== "" && number !== 0) return [...causes, invalidValue(port, service.port, "cannot set both port name & port number")]
-  if (name === "" && number === 0) return [...causes, required(port, "port name or number is required")]
+  if (name !== "" && number !== 0) return [...causes, invalidValue(here, "", "cannot set both port name & port number")]
+  if (name === "" && number === 0) return [...causes, required(here, "port name or number is required")]
   const wrongPort = name === "" ? inRange(number, 1, 65535) : isPortName(name)
-  if (wrongPort !== undefined) causes.push(invalidValue(at(port, name === "" ? "number" : "name"), name === "" ? number : name, wrongPort))
+  if (wrongPort !== undefined) causes.push(invalidValue(at(here, "service", "port", name === "" ? "number" : "name"), name === "" ? number : name, wrongPort))
   return causes
 }
+
+function referenceFaults({ apiGroup, kind, name }: TypedLocalObjectReference, here: string): readonly Cause[] {
+  const wrongGroup = apiGroup === undefined ? undefined : isDNS1123Subdomain(apiGroup)
+  return [
+    ...(wrongGroup === undefined ? [] : [invalidValue(at(here, "apiGroup"), apiGroup, wrongGroup)]),
+    ...([["kind", kind], ["name", name]] as const).flatMap(([field, value]) => {
+      const wrong = isPathSegmentName(value)
+      return wrong === undefined ? [] : [invalidValue(at(here, field), value, wrong)]
+    }),
+  ]
+}
+
+/** Source: ValidateIngressLoadBalancerStatus. */
+const statusFaults = ({ loadBalancer }: Ingress["status"]): readonly Cause[] => (loadBalancer.ingress ?? []).flatMap(({ ip = "", hostname = "" }, i) => {
+  const here = at("status.loadBalancer.ingress", i)
+  const [wrongIp, wrongName] = [ip === "" ? undefined : isIPAddress(ip), hostname === "" ? undefined : isDNS1123Subdomain(hostname)]
+  return [
+    ...(wrongIp === undefined ? [] : [invalidValue(at(here, "ip"), ip, wrongIp)]), ...(wrongName === undefined ? [] : [invalidValue(at(here, "hostname"), hostname, wrongName)]),
+    ...(isIP(hostname) === 0 ? [] : [invalidValue(at(here, "hostname"), hostname, "must be a DNS name, not an IP address")]),
+  ]
+})

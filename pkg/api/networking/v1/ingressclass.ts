@@ -1,7 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { forbiddenField, invalidValue, required, tooLong } from "../../../apimachinery/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isQualifiedName } from "../../../apimachinery/names.ts"
+import { isDNS1123Label, isDNS1123Subdomain, isPathSegmentName, patternMessage } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api networking/v1/types.go, ValidateIngressClass in pkg/apis/networking/validation. */
@@ -37,13 +37,33 @@ export const IngressClass = defineResource({
   validate: ({ spec }) => specFaults(spec),
 }, fields)
 
+const PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
+const pathPattern = new RegExp(`^${PATH}$`)
+const LONGEST_CONTROLLER = 250
+
 function specFaults({ controller = "", parameters }: IngressClassSpec): readonly Cause[] {
-  const causes: Cause[] = []
-  const wrong = controller.includes("/") ? isQualifiedName(controller) : "must be a domain-prefixed path (such as \"acme.io/foo\")"
-  if (controller === "") causes.push(required("spec.controller"))
-  else if (controller.length > 250) causes.push(invalidValue("spec.controller", controller, "must be no more than 250 characters"))
-  else if (wrong !== undefined) causes.push(invalidValue("spec.controller", controller, wrong))
-  if (parameters?.scope === "Namespace" && !parameters.namespace) causes.push(required("spec.parameters.namespace", "`parameters.scope` is set to 'Namespace'"))
-  if (parameters?.scope === "Cluster" && parameters.namespace !== undefined) causes.push(forbiddenField("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'"))
-  return causes
+  return [...(controller.length > LONGEST_CONTROLLER ? [tooLong("spec.controller", LONGEST_CONTROLLER)] : []), ...controllerFaults(controller), ...(parameters === undefined ? [] : parametersFaults(parameters))]
+}
+
+/** `acme.io/foo`. Source: apimachinery pkg/util/validation IsDomainPrefixedPath. */
+function controllerFaults(controller: string): readonly Cause[] {
+  const field = "spec.controller"
+  if (controller === "") return [required(field)]
+  const slash = controller.indexOf("/")
+  const [domain, path] = [controller.slice(0, slash), controller.slice(slash + 1)]
+  if (slash <= 0 || path === "") return [invalidValue(field, controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+  const wrong = isDNS1123Subdomain(domain)
+  return [...(wrong === undefined ? [] : [invalidValue(field, domain, wrong)]), ...(pathPattern.test(path) ? [] : [invalidValue(field, path, patternMessage("Invalid path", PATH))])]
+}
+
+function parametersFaults({ apiGroup, kind, name, scope, namespace }: IngressClassParametersReference): readonly Cause[] {
+  const check = (field: string, value: string | undefined, check: (value: string) => string | undefined): readonly Cause[] => {
+    const wrong = value === undefined ? undefined : check(value)
+    return wrong === undefined ? [] : [invalidValue(`spec.parameters.${field}`, value, wrong)]
+  }
+  return [
+    ...check("apiGroup", apiGroup, isDNS1123Subdomain), ...check("kind", kind, isPathSegmentName), ...check("name", name, isPathSegmentName),
+    ...(scope === "Namespace" ? (namespace === undefined ? [required("spec.parameters.namespace", "`parameters.scope` is set to 'Namespace'")] : check("namespace", namespace, isDNS1123Label)) : []),
+    ...(scope === "Cluster" && namespace !== undefined ? [forbiddenField("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'")] : []),
+  ]
 }

@@ -1,8 +1,9 @@
 import { isIPv6 } from "node:net"
+import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import { invalidValue } from "../../../apimachinery/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isIPAddress } from "../../../apimachinery/names.ts"
+import { isDNS1123Subdomain, isIPAddress, isPathSegmentName } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api networking/v1/types.go, ValidateIPAddress in pkg/apis/networking/validation. */
@@ -30,9 +31,15 @@ export const IPAddress = defineResource({
   doc: "An address that is taken; its name is the address.",
   generation: true,
   columns: [{ name: "ParentRef", type: "string", doc: "The object that it belongs to.", value: ({ spec: { parentRef: { group, resource, namespace, name } } }) => [[resource, group].filter(Boolean).join("."), namespace, name].filter(Boolean).join("/") }],
-  validateName: (name) => isIPAddress(name) ?? (isCanonical(name) ? undefined : "must be in canonical form"),
+  validateName: (name) => isIPAddress(name) ?? (canonical(name) === name ? undefined : `must be in canonical form (${JSON.stringify(canonical(name))})`),
+  validate: ({ spec: { parentRef } }) => parentFaults(parentRef),
   validateUpdate: ({ spec }, old) => (deepEqual(spec.parentRef, old.spec.parentRef) ? [] : [invalidValue("spec.parentRef", spec.parentRef, "field is immutable")]),
 }, fields)
 
 /** IPv6 in RFC 5952 form, as a URL prints it. */
-const isCanonical = (address: string): boolean => !isIPv6(address) || new URL(`http://[${address}]`).hostname === `[${address}]`
+const canonical = (address: string): string => (isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address)
+
+function parentFaults({ group = "", resource, namespace = "", name }: ParentReference): readonly Cause[] {
+  const check = (field: string, value: string, wrong: string | undefined) => (value === "" || wrong === undefined ? [] : [invalidValue(`spec.parentRef.${field}`, value, wrong)])
+  return [...check("group", group, isDNS1123Subdomain(group)), ...check("resource", resource, isPathSegmentName(resource)), ...check("name", name, isPathSegmentName(name)), ...check("namespace", namespace, isPathSegmentName(namespace))]
+}

@@ -1,5 +1,5 @@
-import { BlockList } from "node:net"
 import type { Cause } from "../../../apimachinery/errors.ts"
+import { covers, parseNetwork } from "../../../apimachinery/cidr.ts"
 import { at, forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
@@ -80,14 +80,19 @@ function specFaults(spec: NetworkPolicySpec): readonly Cause[] {
 
 function portFaults({ port, endPort }: NetworkPolicyPort, here: string): readonly Cause[] {
   const causes: Cause[] = []
-  const wrong = typeof port === "number" ? inRange(port, 1, 65535) : port === undefined ? undefined : isPortName(port)
+  const outside = (field: string, number: number) => {
+    const wrong = inRange(number, 1, 65535)
+    if (wrong !== undefined) causes.push(invalidValue(at(here, field), number, wrong))
+  }
+  if (typeof port === "number") {
+    outside("port", port)
+    if (endPort !== undefined && endPort < port) causes.push(invalidValue(at(here, "endPort"), port, "must be greater than or equal to `port`"))
+    if (endPort !== undefined) outside("endPort", endPort)
+    return causes
+  }
+  if (endPort !== undefined) causes.push(invalidValue(at(here, "endPort"), endPort, `may not be specified when \`port\` is ${port === undefined ? "not specified" : "non-numeric"}`))
+  const wrong = port === undefined ? undefined : isPortName(port)
   if (wrong !== undefined) causes.push(invalidValue(at(here, "port"), port, wrong))
-  if (endPort === undefined) return causes
-  if (port === undefined) causes.push(required(at(here, "port"), "must be specified when `endPort` is specified"))
-  else if (typeof port === "string") causes.push(forbiddenField(at(here, "endPort"), "may not be specified when `port` is non-numeric"))
-  else if (endPort < port) causes.push(invalidValue(at(here, "endPort"), endPort, "must be greater than or equal to `port`"))
-  const outside = inRange(endPort, 1, 65535)
-  if (outside !== undefined) causes.push(invalidValue(at(here, "endPort"), endPort, outside))
   return causes
 }
 
@@ -103,23 +108,16 @@ function peerFaults({ podSelector, namespaceSelector, ipBlock }: NetworkPolicyPe
 
 function blockFaults({ cidr, except = [] }: IPBlock, here: string): readonly Cause[] {
   const wrong = isCIDR(cidr)
-  if (wrong !== undefined) return [invalidValue(at(here, "cidr"), cidr, wrong)]
-  return except.flatMap((inner, i) => {
-    const field = at(here, "except", i)
-    const wrongInner = isCIDR(inner)
-    if (wrongInner !== undefined) return [invalidValue(field, inner, wrongInner)]
-    return strictlyInside(inner, cidr) ? [] : [invalidValue(field, inner, "must be a strict subset of `cidr`")]
-  })
-}
-
-function strictlyInside(inner: string, outer: string): boolean {
-  const [innerAddress, innerBits] = inner.split("/") as [string, string]
-  const [outerAddress, outerBits] = outer.split("/") as [string, string]
-  if (innerAddress.includes(":") !== outerAddress.includes(":") || Number(innerBits) <= Number(outerBits)) return false
-  const network = new BlockList()
-  const family = outerAddress.includes(":") ? "ipv6" : "ipv4"
-  network.addSubnet(outerAddress, Number(outerBits), family)
-  return network.check(innerAddress, family)
+  const outer = parseNetwork(cidr)
+  return [
+    ...(wrong === undefined ? [] : [invalidValue(at(here, "cidr"), cidr, wrong)]),
+    ...(outer === undefined ? [] : except.flatMap((text, i) => {
+      const field = at(here, "except", i)
+      const [wrongInner, inner] = [isCIDR(text), parseNetwork(text)]
+      const inside = inner === undefined || (covers(outer, inner) && !covers(inner, outer))
+      return [...(wrongInner === undefined ? [] : [invalidValue(field, text, wrongInner)]), ...(inside ? [] : [invalidValue(field, text, "must be a strict subset of `cidr`")])]
+    })),
+  ]
 }
 
 /** A selector as kubectl shows it. Source: metav1.FormatLabelSelector. */
