@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { createInterface } from "node:readline"
 import { sendUnixDatagram } from "./notify.ts"
 
 const python = spawnSync("python3", ["--version"]).status === 0
@@ -13,15 +14,19 @@ test.skipIf(!python)("a datagram reaches the socket, whole", async () => {
   const folder = mkdtempSync(join(tmpdir(), "k3ts-notify-"))
   const path = join(folder, "socket")
   const receiver = spawn("python3", ["-c", `import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\nprint("bound",flush=True)\nprint(s.recv(100).decode(),flush=True)`, path], { stdio: ["ignore", "pipe", "inherit"] })
-  const lines = receiver.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>
-  expect(String((await lines.next()).value)).toBe("bound\n")
+  try {
+    const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]()
+    expect((await lines.next()).value).toBe("bound")
 
-  // when something is sent
-  sendUnixDatagram(path, "READY=1")
+    // when something is sent
+    sendUnixDatagram(path, "READY=1")
 
-  // then it arrives
-  expect(String((await lines.next()).value)).toBe("READY=1\n")
-  rmSync(folder, { recursive: true })
+    // then it arrives
+    expect((await lines.next()).value).toBe("READY=1")
+  } finally {
+    receiver.kill()
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test("where nobody listens is said so", () => {
