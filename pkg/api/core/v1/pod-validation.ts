@@ -1,6 +1,6 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, eachWithin, forbiddenField, invalidValue, within } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, eachWithin, forbiddenField, invalidValue, NO_CAUSES, within } from "../../../apimachinery/field-errors.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { inRange, isDNS1123Subdomain, isIPAddress } from "../../../apimachinery/names.ts"
 import type { Container } from "./container.ts"
@@ -108,29 +108,39 @@ export function validatePodStatusChange({ spec, status }: PodView, old: PodView)
   const causes: Cause[] = []
   if (status.nominatedNodeName !== old.status.nominatedNodeName) causes.push(...checked("status.nominatedNodeName", status.nominatedNodeName || undefined, isDNS1123Subdomain))
   if (status.qosClass !== old.status.qosClass) causes.push(invalidValue("status.qosClass", status.qosClass, "field is immutable"))
-  const sidecars = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name))
-  for (const [list, policy] of [["containerStatuses", spec.restartPolicy], ["initContainerStatuses", spec.restartPolicy], ["ephemeralContainerStatuses", "Never"]] as const)
-    causes.push(...revived(status[list] ?? [], old.status[list] ?? [], policy, list === "initContainerStatuses" ? sidecars : new Set(), at("status", list)))
-  return [...causes, ...validateIPs("status.podIPs", status.podIPs ?? []), ...validateIPs("status.hostIPs", status.hostIPs ?? [], status.hostIP ?? "")]
+  const { containerStatuses, initContainerStatuses, ephemeralContainerStatuses, podIPs, hostIPs, hostIP = "" } = status
+  within(causes, revived(containerStatuses, old.status.containerStatuses, spec.restartPolicy, NO_SIDECARS), "status.containerStatuses")
+  if (initContainerStatuses !== undefined) within(causes, revived(initContainerStatuses, old.status.initContainerStatuses, spec.restartPolicy, sidecarsOf(spec)), "status.initContainerStatuses")
+  within(causes, revived(ephemeralContainerStatuses, old.status.ephemeralContainerStatuses, "Never", NO_SIDECARS), "status.ephemeralContainerStatuses")
+  if (podIPs !== undefined) within(causes, validateIPs(podIPs), "status.podIPs")
+  if (hostIPs !== undefined) within(causes, validateIPs(hostIPs, hostIP), "status.hostIPs")
+  return causes
 }
+const NO_SIDECARS: ReadonlySet<string> = new Set()
+const sidecarsOf = ({ initContainers = [] }: PodSpec): ReadonlySet<string> => new Set(initContainers.filter(isSidecar).map(({ name }) => name))
 
-function revived(statuses: readonly ContainerStatus[], old: readonly ContainerStatus[], policy: string, sidecars: ReadonlySet<string>, path: string): readonly Cause[] {
-  if (policy === "Always") return []
+function revived(statuses: readonly ContainerStatus[] | undefined, old: readonly ContainerStatus[] | undefined, policy: string, sidecars: ReadonlySet<string>): readonly Cause[] {
+  if (policy === "Always" || statuses === undefined || old === undefined) return NO_CAUSES
   return old.flatMap(({ name, state: { terminated } }, i) => {
     if (terminated === undefined || (terminated.exitCode !== 0 && policy === "OnFailure") || sidecars.has(name)) return []
-    return statuses.some((status) => status.name === name && status.state.terminated === undefined) ? [forbiddenField(at(path, i, "state"), "may not be transitioned to non-terminated state")] : []
+    return statuses.some((status) => status.name === name && status.state.terminated === undefined) ? [forbiddenField(at("", i, "state"), "may not be transitioned to non-terminated state")] : []
   })
 }
 
-function validateIPs(path: string, ips: readonly { readonly ip: string }[], single?: string): readonly Cause[] {
+function validateIPs(ips: readonly { readonly ip: string }[], single?: string): readonly Cause[] {
   const causes: Cause[] = []
-  if (single !== undefined && ips.length > 0 && ips[0]!.ip !== single) causes.push(invalidValue(at(path, 0, "ip"), ips[0]!.ip, "must be equal to `hostIP`"))
-  for (const [i, address] of ips.entries()) {
-    causes.push(...checked(at(path, i), address.ip, isIPAddress))
-    if (ips.slice(0, i).some(({ ip }) => ip === address.ip)) causes.push(duplicate(at(path, i), address))
+  if (single !== undefined && ips.length > 0 && ips[0]!.ip !== single) causes.push(invalidValue(at("", 0, "ip"), ips[0]!.ip, "must be equal to `hostIP`"))
+  for (let i = 0; i < ips.length; i++) {
+    const address = ips[i]!
+    within(causes, checked("", address.ip, isIPAddress), i)
+    for (let j = 0; j < i; j++) {
+      if (ips[j]!.ip !== address.ip) continue
+      causes.push(duplicate(at("", i), address))
+      break
+    }
   }
-  const families = new Set(ips.map(({ ip }) => ip.includes(":")))
-  if (ips.length > families.size) causes.push(invalidValue(path, ips, "may specify no more than one IP for each IP family"))
+  // One is of one family, whichever.
+  if (ips.length > 1 && ips.length > new Set(ips.map(({ ip }) => ip.includes(":"))).size) causes.push(invalidValue("", ips, "may specify no more than one IP for each IP family"))
   return causes
 }
 
