@@ -132,8 +132,10 @@ describe("a request that is wrong", () => {
       `GET ${CONFIGMAPS}?watch=1 HTTP/1.1\r\n${upgrade("websocket")}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
       `GET ${CONFIGMAPS}?watch=1 HTTP/1.1\r\n${upgrade("websocket")}\r\n`,
     ]
+    // Who waits for an answer that does not come leaves when the server has answered somebody who came later.
+    const somebody = () => call("GET", "/readyz", { token: undefined })
     const leave = (text: string, when: "sent" | "answered") => new Promise<void>((left) => {
-      const socket = connect({ host: "127.0.0.1", port: server.port!, rejectUnauthorized: false }, () => socket.write(text, () => (when === "sent" ? void socket.destroy() : socket.setTimeout(50, () => socket.destroy()))))
+      const socket = connect({ host: "127.0.0.1", port: server.port!, rejectUnauthorized: false }, () => socket.write(text, () => void (when === "sent" ? Promise.resolve() : somebody()).finally(() => socket.destroy())))
       socket.on("data", () => socket.destroy())
       socket.on("error", () => {})
       socket.on("close", () => left())
