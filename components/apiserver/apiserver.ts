@@ -15,7 +15,7 @@ import { replaceFile } from "../../pkg/pki/pair-files.ts"
 import { verifyCertificate } from "../../pkg/pki/verify.ts"
 import { answer, listenTls, type Certificates, type Listener, type PeerCertificate } from "../../pkg/runtime/listen.ts"
 import { MemoryStorage } from "../../pkg/storage/memory.ts"
-import type { Storage } from "../../pkg/storage/storage.ts"
+import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
 import { createAuthenticator } from "./authentication/authenticator.ts"
 import { createServiceAccountTokens } from "./authentication/service-account.ts"
@@ -274,11 +274,15 @@ async function listenOn(listen: ApiServerConfig["listen"], files: ServingFiles, 
 }
 
 /** SQLite is loaded only where it is used: test clusters have no need of it. */
-async function openStorage(dir: string | undefined, { clock }: Context, { frozen = false }: ApiServerConfig): Promise<Storage> {
+async function openStorage(dir: string | undefined, { clock, log }: Context, { frozen = false }: ApiServerConfig): Promise<Storage> {
   if (dir === undefined) return new MemoryStorage({ clock, frozen })
   const { SqliteStorage } = await import("../../pkg/storage/sqlite.ts")
   mkdirSync(join(dir, "db"), { recursive: true, mode: 0o700 })
-  return new SqliteStorage({ file: join(dir, "db", "state.db"), clock, frozen })
+  const onProblem = (problem: StorageError | undefined) => {
+    if (problem === undefined) log.info("The store takes writes again")
+    else log.error("The store refuses writes; reads and watches go on", { code: problem.code, error: problem.message })
+  }
+  return new SqliteStorage({ file: join(dir, "db", "state.db"), clock, frozen, onProblem })
 }
 
 function writeKubeconfig({ path, mode }: { readonly path: string; readonly mode: number }, { pki, admin }: ServingFiles, server: string): void {

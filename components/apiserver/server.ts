@@ -27,6 +27,7 @@ import { UpgradeAnswer } from "./http/upgrade-answer.ts"
 import type { ServerMetrics } from "./metrics.ts"
 import type { Pipeline, ResourceAttributes, UserInfo } from "./request.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
+import { StorageError } from "../../pkg/storage/storage.ts"
 
 export interface ServerOptions {
   readonly pipeline: Pipeline
@@ -107,8 +108,9 @@ export function createServer(options: ServerOptions): Server {
   /** The one place where an error becomes an answer. */
   function fail(exchange: Exchange, thrown: unknown): void {
     const error = ApiError.from(thrown)
-    if (error.code >= 500 && error.reason === "InternalError") {
-      const cause = error.cause ?? error
+    const cause = error.cause ?? error
+    // That the disk is full is told once, when the store begins to refuse writes, and not for each of them.
+    if (error.code >= 500 && error.reason === "InternalError" && !(cause instanceof StorageError && cause.code !== "damaged")) {
       log.error("Request failed", { method: exchange.req.method, url: exchange.req.url, auditID: exchange.auditId, error: error.message, stack: cause instanceof Error ? cause.stack : undefined })
     }
     // Too late for an answer: the client sees the stream break off.

@@ -18,6 +18,8 @@ export interface LogStorageOptions {
   readonly clock: Clock
   /** Freezes every object deeply, so that changing a shared one throws. For tests. */
   readonly frozen?: boolean
+  /** Hears why commits fail from now on, once for each reason, and `undefined` when they succeed again. */
+  readonly onProblem?: ((problem: StorageError | undefined) => void) | undefined
 }
 
 /** A write that has its revision and waits for its commit. */
@@ -50,11 +52,13 @@ export abstract class LogStorage implements Storage {
   readonly #pending = new Map<string, Stored | undefined>()
   readonly #listeners = new Set<(events: readonly StorageEvent[]) => void>()
   #closed = false
+  readonly #onProblem: LogStorageOptions["onProblem"]
   #problem: StorageError | undefined
 
-  constructor({ clock, frozen = false }: LogStorageOptions) {
+  constructor({ clock, frozen = false, onProblem }: LogStorageOptions) {
     this.clock = clock
     this.frozen = frozen
+    this.#onProblem = onProblem
   }
 
   get revision(): number {
@@ -189,6 +193,12 @@ export abstract class LogStorage implements Storage {
     })
   }
 
+  #note(problem: StorageError | undefined): void {
+    const before = this.#problem
+    this.#problem = problem
+    if (problem?.code !== before?.code) this.#onProblem?.(problem)
+  }
+
   #flush(): void {
     const batch = this.#batch
     if (batch.length === 0) return
@@ -197,9 +207,9 @@ export abstract class LogStorage implements Storage {
     const writes = batch.length === 1 ? batch[0]!.writes : batch.flatMap(({ writes }) => writes)
     try {
       this.persist(writes)
-      this.#problem = undefined
+      this.#note(undefined)
     } catch (err) {
-      if (err instanceof StorageError) this.#problem = err
+      if (err instanceof StorageError) this.#note(err)
       this.#next = this.#revision + 1
       for (const { reject } of batch) reject(err)
       return
