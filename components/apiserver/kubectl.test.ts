@@ -1,29 +1,22 @@
-/** What people type, with the real kubectl of every version there is, against a server of this process. */
+/** What people type, with the real kubectl of every version there is, against a cluster of this process. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { NodeConnectors } from "../../pkg/component/node-connector.ts"
-import { systemRandom } from "../../pkg/clock/random.ts"
-import { realClock } from "../../pkg/clock/real.ts"
-import { silent } from "../../pkg/log/log.ts"
+import { startCluster, type Cluster } from "../../pkg/testing/testing.ts"
 import { findKubectls } from "../../test/kubectls.ts"
-import { createApiServer, type ApiServer } from "./apiserver.ts"
 
 const kubectls = findKubectls()
 if (kubectls.length === 0) console.warn("SKIPPED: no kubectl on the PATH, so the API is not tried with the real one")
 
 const home = mkdtempSync(join(tmpdir(), "kubectl-"))
 const manifest = join(home, "web.yaml")
-let server: ApiServer
+let cluster: Cluster
 
 beforeAll(async () => {
-  server = createApiServer({ clock: realClock, random: systemRandom, log: silent }, {
-    dataDir: join(home, "data"), listen: { host: "127.0.0.1", port: 0 }, serviceCidr: "10.43.0.0/16", nodePorts: { first: 30000, last: 32767 }, clusterDomain: "cluster.local",
-    nodes: new NodeConnectors(), frozen: true, kubeconfig: { path: join(home, "config"), mode: 0o600 },
-  })
-  await server.start(new AbortController().signal)
+  cluster = await startCluster({ clock: "real", components: { controllers: false, scheduler: false } })
+  writeFileSync(join(home, "config"), (await cluster.listen()).kubeconfig, { mode: 0o600 })
   writeFileSync(manifest, `
 apiVersion: apps/v1
 kind: Deployment
@@ -42,7 +35,7 @@ spec: { selector: { app: web }, ports: [{ port: 80 }] }
 `)
 })
 afterAll(async () => {
-  await server.stop()
+  await cluster.stop()
   rmSync(home, { recursive: true, force: true })
 })
 
