@@ -192,18 +192,18 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
 
   test("watches, and waits for what goes away", async () => {
     const child = spawn(path, ["get", "pods", "-w", "--output-watch-events", "-l", "app=watched"], { env: kubectl.env, stdio: ["ignore", "pipe", "pipe"] })
-    const lines: string[] = []
+    let text = ""
     const seen = Promise.withResolvers<void>()
     child.stdout.on("data", (bytes: Buffer) => {
-      lines.push(...bytes.toString().split("\n"))
-      if (lines.some((line) => line.startsWith("DELETED"))) seen.resolve()
+      text += bytes.toString()
+      if (/^DELETED .*\n/m.test(text)) seen.resolve()
     })
     await ok("run watched --image=a:1 --labels=app=watched")
     await ok("wait --for=condition=Ready pod/watched --timeout=20s")
     expect(await ok("delete pod watched --grace-period=1")).toContain('pod "watched" deleted')
     await seen.promise
     child.kill()
-    expect(lines.some((line) => /^(ADDED|MODIFIED) +watched +1\/1 +Running/.test(line))).toBe(true)
+    expect(text).toMatch(/^(ADDED|MODIFIED) +watched +1\/1 +Running/m)
     await ok("delete deploy web --wait=false")
     const { err } = await kubectl.run(["wait", "--for=delete", "pod", "-l", "app=web", "--timeout=20s"])
     expect(["", "error: no matching resources found\n"]).toContain(err) // they may be gone before it looks
