@@ -6,10 +6,13 @@ import type { Cause } from "./errors.ts"
  */
 export const required = (field: string, detail = ""): Cause => ({ reason: "FieldValueRequired", field, message: detail === "" ? "Required value" : `Required value: ${detail}` })
 export const invalidValue = (field: string, value: unknown, detail: string): Cause => ({ reason: "FieldValueInvalid", field, message: `Invalid value: ${shown(value)}${detail === "" ? "" : `: ${detail}`}` })
+/** Where upstream does not show what was given. */
+export const invalidWithoutValue = (field: string, detail: string): Cause => ({ reason: "FieldValueInvalid", field, message: `Invalid value: ${detail}` })
 export const duplicate = (field: string, value: unknown): Cause => ({ reason: "FieldValueDuplicate", field, message: `Duplicate value: ${shown(value)}` })
+/** `supported` in upstream's order, which mostly is that of the alphabet. */
 export const notSupported = (field: string, value: unknown, supported: readonly string[]): Cause => ({
   reason: "FieldValueNotSupported", field,
-  message: `Unsupported value: ${shown(value)}${supported.length === 0 ? "" : `: supported values: ${[...supported].sort().map((value) => JSON.stringify(value)).join(", ")}`}`,
+  message: `Unsupported value: ${shown(value)}${supported.length === 0 ? "" : `: supported values: ${supported.map((value) => JSON.stringify(value)).join(", ")}`}`,
 })
 export const forbiddenField = (field: string, detail: string): Cause => ({ reason: "FieldValueForbidden", field, message: `Forbidden: ${detail}` })
 export const tooLong = (field: string, max: number): Cause => ({ reason: "FieldValueTooLong", field, message: `Too long: may not be more than ${max} bytes` })

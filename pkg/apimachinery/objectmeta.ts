@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import { deepEqual } from "./equal.ts"
 import type { Cause } from "./errors.ts"
-import { eachWithin, forbiddenField, invalidValue, NO_CAUSES, notSupported, required, tooLong, within } from "./field-errors.ts"
+import { eachWithin, forbiddenField, invalidValue, NO_CAUSES, required, tooLong, within } from "./field-errors.ts"
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./meta.ts"
 import { asPrefix, isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName, type Check } from "./names.ts"
 
@@ -67,6 +67,13 @@ function ofMetadata(found: readonly Cause[]): readonly Cause[] {
 export function validateLabels(labels: Readonly<Record<string, string>> | undefined, path: string): readonly Cause[] {
   const causes: Cause[] = []
   putLabels(causes, labels, path)
+  return causes
+}
+
+/** Annotations that a template carries. */
+export function validateAnnotations(annotations: Readonly<Record<string, string>> | undefined, path: string): readonly Cause[] {
+  const causes: Cause[] = []
+  putAnnotations(causes, annotations, path)
   return causes
 }
 
@@ -146,8 +153,7 @@ function validateOwner(owner: OwnerReference): readonly Cause[] {
 function validateManagedFields({ manager, operation: given, fieldsType = "", subresource = "" }: ManagedFieldsEntry): readonly Cause[] {
   const operation: string = given ?? ""
   const causes: Cause[] = []
-  if (operation === "") causes.push(required("operation", "must not be empty"))
-  else if (operation !== "Apply" && operation !== "Update") causes.push(notSupported("operation", operation, ["Apply", "Update"]))
+  if (operation !== "Apply" && operation !== "Update") causes.push(invalidValue("operation", operation, "must be `Apply` or `Update`"))
   if (fieldsType !== "" && fieldsType !== "FieldsV1") causes.push(invalidValue("fieldsType", fieldsType, "must be `FieldsV1`"))
   if (manager !== undefined) causes.push(...validateFieldManager(manager, "manager"))
   if (subresource.length > LONGEST_SUBRESOURCE / 4 && Buffer.byteLength(subresource) > LONGEST_SUBRESOURCE) causes.push(tooLong("subresource", LONGEST_SUBRESOURCE))

@@ -64,7 +64,7 @@ describe("validateObject", () => {
     ["two controllers", { ...meta, ownerReferences: ["a", "b"].map((name) => ({ apiVersion: "v1", kind: "Pod", name, uid: name, controller: true })) }, [/Only one reference can have Controller set to true. Found "true" in references for Pod\/a and Pod\/b/]],
     ["a finalizer", { ...meta, finalizers: ["a b"] }, [/^metadata.finalizers: Invalid value: "a b"/]],
     ["both deletion finalizers", { ...meta, finalizers: ["orphan", "foregroundDeletion"] }, [/cannot be both set/]],
-    ["a managed fields entry", { ...meta, managedFields: [{ manager: "a\u0000" }] }, [/managedFields\[0\].operation: Required value/, /managedFields\[0\].manager: Invalid value: .*invalid character U\+0000 \(at position 1\)/]],
+    ["a managed fields entry", { ...meta, managedFields: [{ manager: "a\u0000" }] }, [/managedFields\[0\].operation: Invalid value: "": must be `Apply` or `Update`/, /managedFields\[0\].manager: Invalid value: .*invalid character U\+0000 \(at position 1\)/]],
   ])("looks at metadata: %s", (_title, metadata, wanted) => {
     const found = lines(validateObject(Widget, make(good, metadata)))
     expect(found.length).toBe(wanted.length)

@@ -156,7 +156,7 @@ function compileScalar({ enum: allowed, min, max, maxLength, check }: FieldSpec)
   const values = allowed === undefined ? undefined : new Set<unknown>(allowed)
   const range = min === undefined && max === undefined ? undefined : rangeProblem(min, max)
   return (value) => {
-    if (values !== undefined && !values.has(value)) return [notSupported("", value, allowed!)]
+    if (values !== undefined && !values.has(value)) return [notSupported("", value, [...allowed!].sort())]
     if (range !== undefined && typeof value === "number" && ((min !== undefined && value < min) || (max !== undefined && value > max))) return [invalidValue("", value, range)]
     if (typeof value !== "string") return undefined
     if (maxLength !== undefined && value.length > maxLength / 4 && Buffer.byteLength(value) > maxLength) return [tooLong("", maxLength)]

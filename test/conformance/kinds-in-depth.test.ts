@@ -305,7 +305,7 @@ describe("further kinds", () => {
   test("StorageClasses and ServiceCIDRs keep what may not change", async () => {
     const sc = "/apis/storage.k8s.io/v1/storageclasses"
     expect(await cluster.post(sc, { metadata: { name: "fast" }, provisioner: "e2e.example.com/p" })).toMatchObject({ reclaimPolicy: "Delete", volumeBindingMode: "Immediate" } as never)
-    expect((await refused("PATCH", `${sc}/fast`, { provisioner: "other" }, "application/merge-patch+json")).message).toContain("provisioner: Forbidden: updates to provisioner are forbidden.")
+    expect((await refused("PATCH", `${sc}/fast`, { provisioner: "other" }, "application/merge-patch+json")).message).toContain('provisioner: Invalid value: "other": field is immutable')
     const kubernetes = await cluster.get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes")
     expect(kubernetes).toMatchObject({ spec: { cidrs: ["10.43.0.0/16"] }, status: { conditions: [{ type: "Ready", status: "True" }] } })
   })

@@ -10,8 +10,8 @@ const NONE: RequestOptions = {}
 const BOOLEANS = ["allowWatchBookmarks", "sendInitialEvents", "force", "orphanDependents"] as const
 const NUMBERS = ["limit", "timeoutSeconds", "gracePeriodSeconds"] as const
 const TEXTS = ["labelSelector", "fieldSelector", "continue", "resourceVersion", "resourceVersionMatch", "fieldManager"] as const
-const FIELD_VALIDATION: readonly string[] = ["", "Ignore", "Warn", "Strict"]
-const PROPAGATION: readonly string[] = ["Orphan", "Background", "Foreground"]
+const FIELD_VALIDATION: readonly string[] = ["", "Ignore", "Strict", "Warn"]
+const PROPAGATION: readonly string[] = ["Foreground", "Background", "Orphan"]
 
 /**
  * The options in a query. Throws BadRequest where a value cannot be read and Invalid where it can but is not allowed.
@@ -45,7 +45,7 @@ export function optionsOf(query: Query, verb: string): RequestOptions {
   }
   const propagationPolicy = query.get("propagationPolicy")
   if (propagationPolicy !== undefined && propagationPolicy !== "") {
-    if (!PROPAGATION.includes(propagationPolicy)) causes.push(notSupported("propagationPolicy", propagationPolicy, PROPAGATION))
+    if (!PROPAGATION.includes(propagationPolicy)) causes.push(notSupported("propagationPolicy", propagationPolicy, [...PROPAGATION, "nil"]))
     options.propagationPolicy = propagationPolicy
   }
   const { fieldManager } = options
@@ -75,7 +75,7 @@ export function deleteOptionsOf(fromQuery: RequestOptions, body: unknown): Reque
     options.gracePeriodSeconds = gracePeriodSeconds
   }
   if (typeof propagationPolicy === "string" && propagationPolicy !== "") {
-    if (!PROPAGATION.includes(propagationPolicy)) causes.push(notSupported("propagationPolicy", propagationPolicy, PROPAGATION))
+    if (!PROPAGATION.includes(propagationPolicy)) causes.push(notSupported("propagationPolicy", propagationPolicy, [...PROPAGATION, "nil"]))
     options.propagationPolicy = propagationPolicy
   }
   if (typeof orphanDependents === "boolean") options.orphanDependents = orphanDependents

@@ -102,7 +102,7 @@ function finalizersFor({ ttlSeconds }: Resource, finalizers: readonly string[], 
 export function checkOptions({ group }: Resource, { propagationPolicy, orphanDependents }: RequestOptions): void {
   const kind = { group: group === "" ? "meta.k8s.io" : group, kind: "DeleteOptions" }
   if (propagationPolicy === undefined) return
-  if (!["Orphan", "Background", "Foreground"].includes(propagationPolicy)) throw invalid(kind, "", [notSupported("propagationPolicy", propagationPolicy, ["Foreground", "Background", "Orphan"])])
+  if (!["Orphan", "Background", "Foreground"].includes(propagationPolicy)) throw invalid(kind, "", [notSupported("propagationPolicy", propagationPolicy, ["Foreground", "Background", "Orphan", "nil"])])
   if (orphanDependents !== undefined) throw invalid(kind, "", [invalidValue("propagationPolicy", propagationPolicy, "orphanDependents and deletionPropagation cannot be both set")])
 }
 

@@ -5,6 +5,7 @@ import { PodTemplateSpec } from "../../core/v1/podtemplate.ts"
 import { labelsText, selectorText, templateColumns } from "../../core/v1/template-columns.ts"
 import { daemonSetStrategyDefaults } from "./strategy-defaults.ts"
 import { selectorIsFixed, validateDaemonSetSpec } from "./workload-validation.ts"
+import { collisionFaults } from "./status-validation.ts"
 
 export const RollingUpdateDaemonSet = message("apps.v1.RollingUpdateDaemonSet", "How pods are replaced step by step.", {
   maxUnavailable: f.intOrString(1, "On how many nodes the pod may be missing: a number, or a percentage rounded up."),
@@ -37,15 +38,15 @@ export const DaemonSetCondition = message("apps.v1.DaemonSetCondition", "One asp
 export interface DaemonSetCondition extends ObjectOf<typeof DaemonSetCondition> {}
 
 export const DaemonSetStatus = message("apps.v1.DaemonSetStatus", "What the controller has seen.", {
-  currentNumberScheduled: f.int32(1, "Nodes that run the pod and should.").default(0).printZero(),
-  numberMisscheduled: f.int32(2, "Nodes that run the pod and should not.").default(0).printZero(),
-  desiredNumberScheduled: f.int32(3, "Nodes that should run the pod.").default(0).printZero(),
-  numberReady: f.int32(4, "Nodes on which the pod is ready.").default(0).printZero(),
-  observedGeneration: f.int64(5, "Generation that the controller has acted on."),
-  updatedNumberScheduled: f.int32(6, "Nodes that run the present version."),
-  numberAvailable: f.int32(7, "Nodes on which the pod is available."),
-  numberUnavailable: f.int32(8, "Nodes that want for an available pod."),
-  collisionCount: f.int32(9, "Counts name collisions of new revisions.").pointer(),
+  currentNumberScheduled: f.int32(1, "Nodes that run the pod and should.").min(0).default(0).printZero(),
+  numberMisscheduled: f.int32(2, "Nodes that run the pod and should not.").min(0).default(0).printZero(),
+  desiredNumberScheduled: f.int32(3, "Nodes that should run the pod.").min(0).default(0).printZero(),
+  numberReady: f.int32(4, "Nodes on which the pod is ready.").min(0).default(0).printZero(),
+  observedGeneration: f.int64(5, "Generation that the controller has acted on.").min(0),
+  updatedNumberScheduled: f.int32(6, "Nodes that run the present version.").min(0),
+  numberAvailable: f.int32(7, "Nodes on which the pod is available.").min(0),
+  numberUnavailable: f.int32(8, "Nodes that want for an available pod.").min(0),
+  collisionCount: f.int32(9, "Counts name collisions of new revisions.").min(0).pointer(),
   conditions: f.list(10, DaemonSetCondition, "Present state, aspect by aspect.").listMap("type").merge("type"),
 })
 export interface DaemonSetStatus extends ObjectOf<typeof DaemonSetStatus> {}
@@ -62,7 +63,7 @@ export const DaemonSet = defineResource({
     { name: "Node Selector", type: "string", doc: "Labels that the nodes must have.", value: (set) => labelsText(set.spec.template.spec.nodeSelector) },
     ...templateColumns<KubeObject & { readonly spec: DaemonSetSpec }>((set) => set.spec.template.spec, (set) => selectorText(set.spec.selector)),
   ],
-  subresources: { status: true },
+  subresources: { status: { validateUpdate: ({ status }, old) => collisionFaults(status, old.status) } },
   validate: ({ spec }, old) => (spec === old?.spec ? [] : validateDaemonSetSpec(spec)),
   validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
 }, {

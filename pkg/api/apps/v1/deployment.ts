@@ -6,6 +6,7 @@ import { PodTemplateSpec } from "../../core/v1/podtemplate.ts"
 import { selectorText, templateColumns } from "../../core/v1/template-columns.ts"
 import { deploymentStrategyDefaults } from "./strategy-defaults.ts"
 import { selectorIsFixed, validateDeploymentSpec } from "./workload-validation.ts"
+import { collisionFaults, replicaFaults } from "./status-validation.ts"
 
 export const RollingUpdateDeployment = message("apps.v1.RollingUpdateDeployment", "How pods are replaced step by step.", {
   maxUnavailable: f.intOrString(1, "How many pods may be missing: a number, or a percentage of the replicas rounded down."),
@@ -42,15 +43,15 @@ export const DeploymentCondition = message("apps.v1.DeploymentCondition", "One a
 export interface DeploymentCondition extends ObjectOf<typeof DeploymentCondition> {}
 
 export const DeploymentStatus = message("apps.v1.DeploymentStatus", "What the controller has seen.", {
-  observedGeneration: f.int64(1, "Generation that the controller has acted on."),
-  replicas: f.int32(2, "Number of pods, old and new."),
-  updatedReplicas: f.int32(3, "Number of pods of the present template."),
-  readyReplicas: f.int32(7, "Number of ready pods."),
-  availableReplicas: f.int32(4, "Number of available pods."),
-  unavailableReplicas: f.int32(5, "How many pods are still wanting."),
-  terminatingReplicas: f.int32(9, "Number of pods that are ending.").pointer(),
+  observedGeneration: f.int64(1, "Generation that the controller has acted on.").min(0),
+  replicas: f.int32(2, "Number of pods, old and new.").min(0),
+  updatedReplicas: f.int32(3, "Number of pods of the present template.").min(0),
+  readyReplicas: f.int32(7, "Number of ready pods.").min(0),
+  availableReplicas: f.int32(4, "Number of available pods.").min(0),
+  unavailableReplicas: f.int32(5, "How many pods are still wanting.").min(0),
+  terminatingReplicas: f.int32(9, "Number of pods that are ending.").min(0).pointer(),
   conditions: f.list(6, DeploymentCondition, "Present state, aspect by aspect.").listMap("type").merge("type"),
-  collisionCount: f.int32(8, "Counts name collisions of new ReplicaSets.").pointer(),
+  collisionCount: f.int32(8, "Counts name collisions of new ReplicaSets.").min(0).pointer(),
 })
 export interface DeploymentStatus extends ObjectOf<typeof DeploymentStatus> {}
 
@@ -63,7 +64,7 @@ export const Deployment = defineResource({
     { name: "Available", type: "string", doc: "Number of available pods.", value: (deployment) => deployment.status.availableReplicas ?? 0 },
     ...templateColumns<KubeObject & { readonly spec: DeploymentSpec }>((deployment) => deployment.spec.template.spec, (deployment) => selectorText(deployment.spec.selector)),
   ],
-  subresources: { status: true, scale: { specReplicas: "spec.replicas", statusReplicas: "status.replicas", selector: (deployment) => fromLabelSelector(deployment.spec.selector).toString() } },
+  subresources: { status: { validateUpdate: ({ status }, old) => [...replicaFaults(status, ["updatedReplicas", "readyReplicas", "availableReplicas"], "readyReplicas"), ...collisionFaults(status, old.status)] }, scale: { specReplicas: "spec.replicas", statusReplicas: "status.replicas", selector: (deployment) => fromLabelSelector(deployment.spec.selector).toString() } },
   validate: ({ spec }, old) => (spec === old?.spec ? [] : validateDeploymentSpec(spec)),
   validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
 }, {

@@ -5,6 +5,7 @@ import { defineResource, type KubeObject, type ObjectOfResource } from "../../..
 import { PodTemplateSpec } from "../../core/v1/podtemplate.ts"
 import { selectorText, templateColumns } from "../../core/v1/template-columns.ts"
 import { selectorIsFixed, validateReplicaSetSpec } from "./workload-validation.ts"
+import { replicaFaults } from "./status-validation.ts"
 
 export const ReplicaSetSpec = message("apps.v1.ReplicaSetSpec", "How many pods of what kind to keep.", {
   replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
@@ -24,12 +25,12 @@ export const ReplicaSetCondition = message("apps.v1.ReplicaSetCondition", "One a
 export interface ReplicaSetCondition extends ObjectOf<typeof ReplicaSetCondition> {}
 
 export const ReplicaSetStatus = message("apps.v1.ReplicaSetStatus", "What the controller has seen.", {
-  replicas: f.int32(1, "Number of pods.").default(0).printZero(),
-  fullyLabeledReplicas: f.int32(2, "Number of pods with all labels of the template."),
-  readyReplicas: f.int32(4, "Number of ready pods."),
-  availableReplicas: f.int32(5, "Number of available pods."),
-  terminatingReplicas: f.int32(7, "Number of pods that are ending.").pointer(),
-  observedGeneration: f.int64(3, "Generation that the controller has acted on."),
+  replicas: f.int32(1, "Number of pods.").min(0).default(0).printZero(),
+  fullyLabeledReplicas: f.int32(2, "Number of pods with all labels of the template.").min(0),
+  readyReplicas: f.int32(4, "Number of ready pods.").min(0),
+  availableReplicas: f.int32(5, "Number of available pods.").min(0),
+  terminatingReplicas: f.int32(7, "Number of pods that are ending.").min(0).pointer(),
+  observedGeneration: f.int64(3, "Generation that the controller has acted on.").min(0),
   conditions: f.list(6, ReplicaSetCondition, "Present state, aspect by aspect.").listMap("type").merge("type"),
 })
 export interface ReplicaSetStatus extends ObjectOf<typeof ReplicaSetStatus> {}
@@ -44,7 +45,7 @@ export const ReplicaSet = defineResource({
     ...templateColumns<KubeObject & { readonly spec: ReplicaSetSpec }>((rs) => rs.spec.template.spec, (rs) => selectorText(rs.spec.selector)),
   ],
   fieldSelectors: { "status.replicas": (rs) => String(rs.status.replicas) },
-  subresources: { status: true, scale: { specReplicas: "spec.replicas", statusReplicas: "status.replicas", selector: (rs) => fromLabelSelector(rs.spec.selector).toString() } },
+  subresources: { status: { validateUpdate: ({ status }) => replicaFaults(status, ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"], "readyReplicas") }, scale: { specReplicas: "spec.replicas", statusReplicas: "status.replicas", selector: (rs) => fromLabelSelector(rs.spec.selector).toString() } },
   validate: ({ spec }, old) => (spec === old?.spec ? [] : validateReplicaSetSpec(spec)),
   validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
 }, {

@@ -7,6 +7,7 @@ import { templateColumns } from "../../core/v1/template-columns.ts"
 import { VolumeClaimTemplate } from "../../core/v1/volumeclaim.ts"
 import { statefulSetStrategyDefaults } from "./strategy-defaults.ts"
 import { validateStatefulSetChange, validateStatefulSetSpec } from "./workload-validation.ts"
+import { collisionFaults, replicaFaults } from "./status-validation.ts"
 
 export const RollingUpdateStatefulSetStrategy = message("apps.v1.RollingUpdateStatefulSetStrategy", "How pods are replaced step by step.", {
   partition: f.int32(1, "Pods with a lower ordinal keep the old version.").min(0).default(0).pointer(),
@@ -56,16 +57,16 @@ export const StatefulSetCondition = message("apps.v1.StatefulSetCondition", "One
 export interface StatefulSetCondition extends ObjectOf<typeof StatefulSetCondition> {}
 
 export const StatefulSetStatus = message("apps.v1.StatefulSetStatus", "What the controller has seen.", {
-  observedGeneration: f.int64(1, "Generation that the controller has acted on."),
-  replicas: f.int32(2, "Number of pods.").default(0).printZero(),
-  readyReplicas: f.int32(3, "Number of ready pods."),
-  currentReplicas: f.int32(4, "Number of pods of the current revision."),
-  updatedReplicas: f.int32(5, "Number of pods of the update revision."),
+  observedGeneration: f.int64(1, "Generation that the controller has acted on.").min(0),
+  replicas: f.int32(2, "Number of pods.").min(0).default(0).printZero(),
+  readyReplicas: f.int32(3, "Number of ready pods.").min(0),
+  currentReplicas: f.int32(4, "Number of pods of the current revision.").min(0),
+  updatedReplicas: f.int32(5, "Number of pods of the update revision.").min(0),
   currentRevision: f.string(6, "Revision of the pods that are not updated yet."),
   updateRevision: f.string(7, "Revision of the pods that are updated."),
-  collisionCount: f.int32(9, "Counts name collisions of new revisions.").pointer(),
+  collisionCount: f.int32(9, "Counts name collisions of new revisions.").min(0).pointer(),
   conditions: f.list(10, StatefulSetCondition, "Present state, aspect by aspect.").listMap("type").merge("type"),
-  availableReplicas: f.int32(11, "Number of available pods.").default(0).printZero(),
+  availableReplicas: f.int32(11, "Number of available pods.").min(0).default(0).printZero(),
 })
 export interface StatefulSetStatus extends ObjectOf<typeof StatefulSetStatus> {}
 
@@ -76,8 +77,8 @@ export const StatefulSet = defineResource({
     { name: "Ready", type: "string", doc: "Ready pods of the desired ones.", value: (set) => `${set.status.readyReplicas ?? 0}/${set.spec.replicas}` },
     ...templateColumns<KubeObject & { readonly spec: StatefulSetSpec }>((set) => set.spec.template.spec),
   ],
-  subresources: { status: true, scale: { specReplicas: "spec.replicas", statusReplicas: "status.replicas", selector: (set) => fromLabelSelector(set.spec.selector).toString() } },
-  validate: ({ spec }, old) => (spec === old?.spec ? [] : validateStatefulSetSpec(spec)),
+  subresources: { status: { validateUpdate: ({ status }, old) => [...replicaFaults(status, ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"], "status.readyReplicas"), ...collisionFaults(status, old.status)] }, scale: { specReplicas: "spec.replicas", statusReplicas: "status.replicas", selector: (set) => fromLabelSelector(set.spec.selector).toString() } },
+  validate: ({ spec }, old) => (spec === old?.spec ? [] : validateStatefulSetSpec(spec, old?.spec)),
   validateUpdate: ({ spec }, old) => validateStatefulSetChange(spec, old.spec),
 }, {
   spec: f.message(2, StatefulSetSpec, "Which pods are wanted.").always(),

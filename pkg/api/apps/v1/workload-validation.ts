@@ -1,8 +1,11 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, notSupported, required } from "../../../apimachinery/field-errors.ts"
-import { validateLabels } from "../../../apimachinery/objectmeta.ts"
-import { isZero, matcherFor, validateCount, validateEndless, validateMatches, validatePart, validateSelector, validateTemplate } from "../../core/v1/template-validation.ts"
+import { at, forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { isDNS1123Label } from "../../../apimachinery/names.ts"
+import { claimSpecFaults } from "../../core/v1/persistentvolumeclaim.ts"
+import type { PodSpec } from "../../core/v1/podspec.ts"
+import { isZero, matcherFor, validateCount, validateEndless, validateMatches, validateNonEmpty, validatePart, validateSelector, validateTemplate } from "../../core/v1/template-validation.ts"
 import type { DaemonSetSpec } from "./daemonset.ts"
 import type { DeploymentSpec } from "./deployment.ts"
 import type { ReplicaSetSpec } from "./replicaset.ts"
@@ -37,31 +40,47 @@ export function validateReplicaSetSpec({ selector, template }: ReplicaSetSpec): 
 }
 
 export function validateDaemonSetSpec({ selector, template, updateStrategy: { type, rollingUpdate } }: DaemonSetSpec): readonly Cause[] {
+  const path = "spec.selector"
   const causes: Cause[] = [
-    ...validateSelector(selector, "daemonset", "spec.selector"), ...validateMatches(matcherFor(selector), template, "spec.template"), ...validateTemplate(template, "spec.template"),
+    ...labelSelectorFaults(path, selector), ...validateMatches(matcherFor(selector), template, "spec.template"), ...validateNonEmpty(selector, "daemonset", path),
+    ...validateTemplate(template, "spec.template"), ...validateEndless(template, "DaemonSet", "spec.template"),
   ]
-  const { restartPolicy, activeDeadlineSeconds } = template.spec
-  if (restartPolicy !== "Always") causes.push(notSupported("spec.template.spec.restartPolicy", restartPolicy, ["Always"]))
-  if (activeDeadlineSeconds !== undefined) causes.push(invalidValue("spec.template.spec.activeDeadlineSeconds", activeDeadlineSeconds, "must not be specified"))
-  if (type === "RollingUpdate" && rollingUpdate !== undefined) {
-    const path = "spec.updateStrategy.rollingUpdate"
-    const { maxUnavailable, maxSurge } = rollingUpdate
-    causes.push(...validatePart(maxUnavailable, at(path, "maxUnavailable")), ...validatePart(maxSurge, at(path, "maxSurge")))
-    if (!isZero(maxUnavailable) && !isZero(maxSurge)) causes.push(invalidValue(at(path, "maxSurge"), maxSurge, "may not be set when maxUnavailable is non-zero"))
-    if (isZero(maxUnavailable) && isZero(maxSurge)) causes.push(required(at(path, "maxUnavailable"), "cannot be 0 when maxSurge is 0"))
-  }
+  if (type !== "RollingUpdate") return causes
+  return rollingUpdate === undefined ? [...causes, required("spec.updateStrategy.rollingUpdate")] : [...causes, ...daemonSetRolloutFaults(rollingUpdate, "spec.updateStrategy.rollingUpdate")]
+}
+
+function daemonSetRolloutFaults({ maxUnavailable, maxSurge }: NonNullable<DaemonSetSpec["updateStrategy"]["rollingUpdate"]>, path: string): readonly Cause[] {
+  const causes: Cause[] = [...validatePart(maxUnavailable, at(path, "maxUnavailable")), ...validatePart(maxSurge, at(path, "maxSurge"))]
+  if (!isZero(maxUnavailable) && !isZero(maxSurge)) causes.push(invalidValue(at(path, "maxSurge"), maxSurge, "may not be set when maxUnavailable is non-zero"))
+  if (isZero(maxUnavailable) && isZero(maxSurge)) causes.push(required(at(path, "maxUnavailable"), "cannot be 0 when maxSurge is 0"))
   return causes
 }
 
-/** The template's volumes are not checked: claims of volumeClaimTemplates come beside them. */
-export function validateStatefulSetSpec({ selector, template, updateStrategy: { type, rollingUpdate } }: StatefulSetSpec): readonly Cause[] {
+/** A template that was faulty before may stay so: it is not what is changed. */
+export function validateStatefulSetSpec(spec: StatefulSetSpec, old?: StatefulSetSpec): readonly Cause[] {
+  const { selector, template, updateStrategy: { type, rollingUpdate }, volumeClaimTemplates = [], serviceName = "" } = spec
   const causes: Cause[] = []
   if (type === "OnDelete" && rollingUpdate !== undefined) causes.push(invalidValue("spec.updateStrategy.rollingUpdate", rollingUpdate, "only allowed for updateStrategy 'RollingUpdate'"))
-  if (rollingUpdate !== undefined) causes.push(...validatePart(rollingUpdate.maxUnavailable, "spec.updateStrategy.rollingUpdate.maxUnavailable"))
-  return [
-    ...causes, ...validateSelector(selector, "statefulset", "spec.selector"), ...validateMatches(matcherFor(selector), template, "spec.template"),
-    ...validateLabels(template.metadata.labels, "spec.template.labels"), ...validateEndless(template, "StatefulSet", "spec.template"),
-  ]
+  if (type === "RollingUpdate" && rollingUpdate?.maxUnavailable !== undefined) {
+    const [path, count] = ["spec.updateStrategy.rollingUpdate.maxUnavailable", rollingUpdate.maxUnavailable]
+    causes.push(...validateCount(count, path), ...(isZero(count) ? [invalidValue(path, count, "cannot be 0")] : []), ...(validateCount(count, path).length > 0 ? [] : validatePart(count, path)))
+  }
+  if (old === undefined) {
+    for (const [i, claim] of volumeClaimTemplates.entries()) causes.push(...claimSpecFaults(claim.spec, at("spec.volumeClaimTemplates", i, "spec")))
+    const wrongName = serviceName === "" ? undefined : isDNS1123Label(serviceName)
+    if (wrongName !== undefined) causes.push(invalidValue("spec.serviceName", serviceName, wrongName))
+  }
+  causes.push(...validateSelector(selector, "statefulset", "spec.selector"), ...validateMatches(matcherFor(selector), template, "spec.template"))
+  if (old === undefined || statefulSetTemplateFaults(old).length === 0) causes.push(...statefulSetTemplateFaults(spec))
+  return [...causes, ...validateEndless(template, "StatefulSet", "spec.template")]
+}
+
+/** The template as its pods will be: with a volume for each claim, under names that the controller gives. */
+function statefulSetTemplateFaults({ template, volumeClaimTemplates = [] }: StatefulSetSpec): readonly Cause[] {
+  const { subdomain: _domain, hostname: _host, ...spec } = template.spec
+  const claims = volumeClaimTemplates.map(({ metadata: { name = "" } }) => ({ name, persistentVolumeClaim: { claimName: name, readOnly: false } }))
+  const volumes = [...claims, ...(spec.volumes ?? []).filter(({ name }) => !claims.some((claim) => claim.name === name))]
+  return validateTemplate({ ...template, spec: { ...spec, ...(volumes.length === 0 ? {} : { volumes }) } as PodSpec }, "spec.template")
 }
 
 export function selectorIsFixed({ selector }: { readonly selector: object }, old: { readonly selector: object }): readonly Cause[] {

@@ -5,7 +5,7 @@ import { ageOf } from "../../../apimachinery/time.ts"
 import { ObjectReference } from "../../core/v1/reference.ts"
 import { selectorText, templateColumns } from "../../core/v1/template-columns.ts"
 import { JobSpec } from "./job.ts"
-import { validateCronJob } from "./job-validation.ts"
+import { validateCronJob, validateNewCronJob } from "./job-validation.ts"
 
 export const JobTemplateSpec = message("batch.v1.JobTemplateSpec", "What the jobs of a cron job look like.", {
   metadata: f.message(1, ObjectMeta, "Labels and annotations of the jobs.").always(),
@@ -44,7 +44,8 @@ export const CronJob = defineResource({
     ...templateColumns<KubeObject & { readonly spec: CronJobSpec }>((cron) => cron.spec.jobTemplate.spec.template.spec, (cron) => selectorText(cron.spec.jobTemplate.spec.selector)),
   ],
   subresources: { status: true },
-  validate: (cron, old) => (cron.spec === old?.spec ? [] : validateCronJob(cron)),
+  validate: (cron, old) => (cron.spec === old?.spec ? [] : validateCronJob(cron, old?.spec)),
+  validateCreate: (cron) => validateNewCronJob(cron),
 }, {
   spec: f.message(2, CronJobSpec, "Which job runs when.").always().printZero(),
   status: f.message(3, CronJobStatus, "What the controller has seen.").always(),

@@ -5,7 +5,7 @@ import { PodTemplateSpec } from "../../core/v1/podtemplate.ts"
 import { selectorText, templateColumns } from "../../core/v1/template-columns.ts"
 import { jobCompletions, jobDuration, jobState } from "./job-columns.ts"
 import { jobDefaults, withGeneratedSelector } from "./job-defaults.ts"
-import { validateJob, validateJobChange } from "./job-validation.ts"
+import { validateJob, validateJobChange, validateNewJob } from "./job-validation.ts"
 
 export const PodFailurePolicyOnExitCodesRequirement = message("batch.v1.PodFailurePolicyOnExitCodesRequirement", "Which exit codes a failure rule is about.", {
   containerName: f.string(1, "Container that is meant; any unless given.").pointer(),
@@ -39,7 +39,7 @@ export const SuccessPolicyRule = message("batch.v1.SuccessPolicyRule", "When a j
 export interface SuccessPolicyRule extends ObjectOf<typeof SuccessPolicyRule> {}
 
 export const SuccessPolicy = message("batch.v1.SuccessPolicy", "When an indexed job counts as done.", {
-  rules: f.list(1, SuccessPolicyRule, "The rules, of which one must hold.").required().atomic(),
+  rules: f.list(1, SuccessPolicyRule, "The rules, of which one must hold.").required("at least one rules must be specified when the successPolicy is specified").atomic(),
 })
 export interface SuccessPolicy extends ObjectOf<typeof SuccessPolicy> {}
 
@@ -108,6 +108,7 @@ export const Job = defineResource({
   defaults: (job) => jobDefaults(job),
   prepareForCreate: (job) => withGeneratedSelector(job),
   validate: (job, old) => (job.spec === old?.spec ? [] : validateJob(job)),
+  validateCreate: (job) => validateNewJob(job),
   validateUpdate: (job, old) => (job.spec === old.spec ? [] : validateJobChange(job, old)),
 }, {
   spec: f.message(2, JobSpec, "What to run, and how often.").always(),

@@ -63,7 +63,7 @@ export function validateFieldRef({ fieldPath }: ObjectFieldSelector, allowed: re
     return [invalidValue("", field, "does not support subscript")]
   }
   if (!KNOWN_FIELDS.has(fieldPath)) return [invalidValue("fieldPath", fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`)]
-  return [notSupported("fieldPath", fieldPath, allowed)]
+  return [notSupported("fieldPath", fieldPath, [...allowed].sort())]
 }
 
 /** A request or limit of a container; in a volume the container has to be named. */

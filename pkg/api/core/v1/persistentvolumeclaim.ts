@@ -60,37 +60,60 @@ export const PersistentVolumeClaim = defineResource({
   ],
   prepareForCreate: (claim): PersistentVolumeClaim => ({ ...claim, status: { phase: "Pending" } }),
   validate: ({ spec }) => claimSpecFaults(spec, "spec"),
-  validateUpdate: ({ spec, status }, old) => changeFaults(spec, old.spec, status.phase === "Bound"),
+  validateUpdate: (claim, old) => changeFaults(claim, old),
 }, fields)
 
-/** Faults of a claim or of a claim template at a path. */
-function claimSpecFaults(spec: PersistentVolumeClaimSpec, path: string): readonly Cause[] {
+/** Faults of a claim or of a claim template at a path. Source: ValidatePersistentVolumeClaimSpec. */
+export function claimSpecFaults(spec: PersistentVolumeClaimSpec, path: string): readonly Cause[] {
   const causes: Cause[] = []
-  const { accessModes = [], resources, storageClassName } = spec
+  const { accessModes = [], resources, dataSource, dataSourceRef } = spec
   if (accessModes.length === 0) causes.push(required(`${path}.accessModes`, "at least 1 access mode is required"))
-  if (accessModes.includes("ReadWriteOncePod") && accessModes.length > 1) causes.push(forbiddenField(`${path}.accessModes`, "may not use ReadWriteOncePod with other access modes"))
   if (spec.selector !== undefined) causes.push(...labelSelectorFaults(`${path}.selector`, spec.selector))
+  if (accessModes.includes("ReadWriteOncePod") && accessModes.some((mode) => mode !== "ReadWriteOncePod")) causes.push(forbiddenField(`${path}.accessModes`, "may not use ReadWriteOncePod with other access modes"))
   const size = resources.requests?.["storage"]
   if (size === undefined) causes.push(required(`${path}.resources[storage]`))
   else if (quantity(size).nano <= 0n) causes.push(invalidValue(`${path}.resources[storage]`, size, "must be greater than zero"))
-  const wrongClass = storageClassName ? isDNS1123Subdomain(storageClassName) : undefined
-  if (wrongClass !== undefined) causes.push(invalidValue(`${path}.storageClassName`, storageClassName, wrongClass))
+  const checkClass = (field: "storageClassName" | "volumeAttributesClassName") => {
+    const wrong = spec[field] ? isDNS1123Subdomain(spec[field]) : undefined
+    if (wrong !== undefined) causes.push(invalidValue(`${path}.${field}`, spec[field], wrong))
+  }
+  checkClass("storageClassName")
+  if (dataSource !== undefined) causes.push(...sourceFaults(dataSource, `${path}.dataSource`))
+  if (dataSourceRef !== undefined) causes.push(...sourceFaults(dataSourceRef, `${path}.dataSourceRef`))
+  if (dataSource !== undefined && dataSourceRef !== undefined) {
+    const same = (["apiGroup", "kind", "name"] as const).every((field) => dataSource[field] === dataSourceRef[field])
+    const why = dataSourceRef.namespace ? "may not be specified when dataSourceRef.namespace is specified" : same ? undefined : "must match dataSourceRef"
+    if (why !== undefined) causes.push(invalidValue(path, {}, why))
+  }
+  checkClass("volumeAttributesClassName")
   return causes
 }
 
-/** Once made, a claim's spec stands: only its size may grow while bound, its class of attributes may change, and an empty class or volume be filled in. */
-function changeFaults(spec: PersistentVolumeClaimSpec, old: PersistentVolumeClaimSpec, bound: boolean): readonly Cause[] {
-  const [now, before] = [spec.resources.requests?.["storage"], old.resources.requests?.["storage"]]
+function sourceFaults({ apiGroup = "", kind }: { readonly apiGroup?: string | undefined; readonly kind: string }, path: string): readonly Cause[] {
+  if (apiGroup === "") return kind === "PersistentVolumeClaim" ? [] : [invalidValue(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")]
+  const wrong = isDNS1123Subdomain(apiGroup)
+  return wrong === undefined ? [] : [invalidValue(`${path}.apiGroup`, apiGroup, wrong)]
+}
+
+/**
+ * Once made, a claim's spec stands: only its size may grow while bound, and shrink again as long as the volume has not grown, its class of attributes may change, and
+ * an empty class or volume be filled in. Source: ValidatePersistentVolumeClaimUpdate.
+ */
+function changeFaults({ spec, status }: PersistentVolumeClaim, { spec: old, status: oldStatus }: PersistentVolumeClaim): readonly Cause[] {
+  const causes: Cause[] = []
+  const bound = status.phase === "Bound"
   const comparable = (claim: PersistentVolumeClaimSpec) => ({
     ...claim,
     volumeName: old.volumeName ? (claim.volumeName ?? "") : "",
     storageClassName: old.storageClassName === undefined ? "" : claim.storageClassName,
-    volumeAttributesClassName: undefined,
-    resources: bound ? { ...claim.resources, requests: { ...claim.resources.requests, storage: "" } } : claim.resources,
+    ...(bound ? { volumeAttributesClassName: undefined, resources: { ...claim.resources, requests: { ...claim.resources.requests, storage: "" } } } : {}),
   })
-  if (!deepEqual(comparable(spec), comparable(old)))
-    return [forbiddenField("spec", "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims")]
-  if (now !== undefined && before !== undefined && compareQuantities(quantity(now), quantity(before)) < 0)
-    return [forbiddenField("spec.resources.requests.storage", "field can not be less than previous value")]
-  return []
+  if (!deepEqual(comparable(spec), comparable(old))) causes.push(forbiddenField("spec", "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"))
+  const [now, before] = [spec, old].map(({ resources }) => quantity(resources.requests?.["storage"] ?? "0"))
+  if (compareQuantities(now!, before!) < 0 && compareQuantities(now!, quantity(oldStatus.capacity?.["storage"] ?? "0")) <= 0) causes.push(forbiddenField("spec.resources.requests.storage", "field can not be less than status.capacity"))
+  if (spec.volumeMode !== old.volumeMode) causes.push(invalidValue("volumeMode", spec.volumeMode, "field is immutable"))
+  const { volumeAttributesClassName: attributes } = spec
+  if (attributes !== old.volumeAttributesClassName && oldStatus.currentVolumeAttributesClassName !== undefined && !attributes)
+    causes.push(forbiddenField("spec.volumeAttributesClassName", `update to ${attributes === undefined ? "nil" : "empty string"} is forbidden when status.currentVolumeAttributesClassName is not nil`))
+  return causes
 }

@@ -6,6 +6,7 @@ import { defineResource, type KubeObject, type ObjectOfResource } from "../../..
 import { PodTemplateSpec } from "./podtemplate.ts"
 import { labelsText, templateColumns } from "./template-columns.ts"
 import { requiredSelector, validateEndless, validateMatches, validateTemplate } from "./template-validation.ts"
+import { replicaFaults } from "../../apps/v1/status-validation.ts"
 
 export const ReplicationControllerSpec = message("core.v1.ReplicationControllerSpec", "How many pods of what kind to keep.", {
   replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
@@ -25,11 +26,11 @@ export const ReplicationControllerCondition = message("core.v1.ReplicationContro
 export interface ReplicationControllerCondition extends ObjectOf<typeof ReplicationControllerCondition> {}
 
 export const ReplicationControllerStatus = message("core.v1.ReplicationControllerStatus", "What the controller has seen.", {
-  replicas: f.int32(1, "Number of pods.").default(0).printZero(),
-  fullyLabeledReplicas: f.int32(2, "Number of pods with all labels of the template."),
-  readyReplicas: f.int32(4, "Number of ready pods."),
-  availableReplicas: f.int32(5, "Number of available pods."),
-  observedGeneration: f.int64(3, "Generation that the controller has acted on."),
+  replicas: f.int32(1, "Number of pods.").min(0).default(0).printZero(),
+  fullyLabeledReplicas: f.int32(2, "Number of pods with all labels of the template.").min(0),
+  readyReplicas: f.int32(4, "Number of ready pods.").min(0),
+  availableReplicas: f.int32(5, "Number of available pods.").min(0),
+  observedGeneration: f.int64(3, "Generation that the controller has acted on.").min(0),
   conditions: f.list(6, ReplicationControllerCondition, "Present state, aspect by aspect.").listMap("type").merge("type"),
 })
 export interface ReplicationControllerStatus extends ObjectOf<typeof ReplicationControllerStatus> {}
@@ -44,7 +45,7 @@ export const ReplicationController = defineResource({
     ...templateColumns<KubeObject & { readonly spec: ReplicationControllerSpec }>((rc) => rc.spec.template?.spec, (rc) => labelsText(rc.spec.selector)),
   ],
   fieldSelectors: { "status.replicas": (rc) => String(rc.status.replicas) },
-  subresources: { status: true, scale: { specReplicas: "spec.replicas", statusReplicas: "status.replicas", selector: (rc) => fromLabels(rc.spec.selector).toString() } },
+  subresources: { status: { validateUpdate: ({ status }) => replicaFaults(status, ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"], "readyReplicas") }, scale: { specReplicas: "spec.replicas", statusReplicas: "status.replicas", selector: (rc) => fromLabels(rc.spec.selector).toString() } },
   validate({ spec: { selector, template } }) {
     const causes: Cause[] = [...requiredSelector(selector, "spec.selector")]
     if (template === undefined) return [...causes, required("spec.template")]

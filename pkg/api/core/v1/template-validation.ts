@@ -5,7 +5,7 @@ import { fromLabelSelector, type LabelMatcher } from "../../../apimachinery/labe
 import type { LabelSelector } from "../../../apimachinery/meta.ts"
 import { isPercent } from "../../../apimachinery/names.ts"
 import { percentOf } from "../../../apimachinery/intstr.ts"
-import { validateLabels } from "../../../apimachinery/objectmeta.ts"
+import { validateAnnotations, validateLabels } from "../../../apimachinery/objectmeta.ts"
 import type { PodTemplateSpec } from "./podtemplate.ts"
 import { validatePodSpec } from "./podspec-validation.ts"
 
@@ -13,17 +13,17 @@ import { validatePodSpec } from "./podspec-validation.ts"
 
 /** A template by itself: labels and the pods' spec. */
 export function validateTemplate({ metadata, spec }: PodTemplateSpec, path: string): readonly Cause[] {
-  const causes: Cause[] = [...validateLabels(metadata.labels, at(path, "labels"))]
+  const causes: Cause[] = [...validateLabels(metadata.labels, at(path, "labels")), ...validateAnnotations(metadata.annotations, at(path, "annotations"))]
   within(causes, validatePodSpec(spec, undefined), at(path, "spec"))
   if ((spec.ephemeralContainers ?? []).length > 0) causes.push(forbiddenField(at(path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
   return causes
 }
 
 /** A selector that must not be empty; `kind` as upstream's message names it. */
-export function validateSelector(selector: LabelSelector, kind: string, path: string): readonly Cause[] {
-  const empty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0
-  return [...labelSelectorFaults(path, selector), ...(empty ? [invalidValue(path, selector, `empty selector is invalid for ${kind}`)] : [])]
-}
+export const validateSelector = (selector: LabelSelector, kind: string, path: string): readonly Cause[] => [...labelSelectorFaults(path, selector), ...validateNonEmpty(selector, kind, path)]
+
+export const validateNonEmpty = (selector: LabelSelector, kind: string, path: string): readonly Cause[] =>
+  Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length > 0 ? [] : [invalidValue(path, selector, `empty selector is invalid for ${kind}`)]
 
 /** The matcher of a selector, or nothing for one that has been found faulty. */
 export function matcherFor(selector: LabelSelector): LabelMatcher | undefined {

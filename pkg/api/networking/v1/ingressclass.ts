@@ -1,7 +1,8 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
+import { domainPathFaults } from "../../../apimachinery/domain-path.ts"
 import { forbiddenField, invalidValue, required, tooLong } from "../../../apimachinery/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isDNS1123Label, isDNS1123Subdomain, isPathSegmentName, patternMessage } from "../../../apimachinery/names.ts"
+import { isDNS1123Label, isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api networking/v1/types.go, ValidateIngressClass in pkg/apis/networking/validation. */
@@ -37,23 +38,10 @@ export const IngressClass = defineResource({
   validate: ({ spec }) => specFaults(spec),
 }, fields)
 
-const PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
-const pathPattern = new RegExp(`^${PATH}$`)
 const LONGEST_CONTROLLER = 250
 
 function specFaults({ controller = "", parameters }: IngressClassSpec): readonly Cause[] {
-  return [...(controller.length > LONGEST_CONTROLLER ? [tooLong("spec.controller", LONGEST_CONTROLLER)] : []), ...controllerFaults(controller), ...(parameters === undefined ? [] : parametersFaults(parameters))]
-}
-
-/** `acme.io/foo`. Source: apimachinery pkg/util/validation IsDomainPrefixedPath. */
-function controllerFaults(controller: string): readonly Cause[] {
-  const field = "spec.controller"
-  if (controller === "") return [required(field)]
-  const slash = controller.indexOf("/")
-  const [domain, path] = [controller.slice(0, slash), controller.slice(slash + 1)]
-  if (slash <= 0 || path === "") return [invalidValue(field, controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-  const wrong = isDNS1123Subdomain(domain)
-  return [...(wrong === undefined ? [] : [invalidValue(field, domain, wrong)]), ...(pathPattern.test(path) ? [] : [invalidValue(field, path, patternMessage("Invalid path", PATH))])]
+  return [...(controller.length > LONGEST_CONTROLLER ? [tooLong("spec.controller", LONGEST_CONTROLLER)] : []), ...domainPathFaults("spec.controller", controller), ...(parameters === undefined ? [] : parametersFaults(parameters))]
 }
 
 function parametersFaults({ apiGroup, kind, name, scope, namespace }: IngressClassParametersReference): readonly Cause[] {

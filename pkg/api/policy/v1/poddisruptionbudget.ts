@@ -38,7 +38,7 @@ export const PodDisruptionBudget = defineResource({
   validate({ spec }) {
     const { minAvailable, maxUnavailable, selector } = spec
     const causes: Cause[] = []
-    if (minAvailable !== undefined && maxUnavailable !== undefined) causes.push(invalidValue("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
+    if (minAvailable !== undefined && maxUnavailable !== undefined) causes.push(invalidValue("spec", shownSpec(spec), "minAvailable and maxUnavailable cannot be both set"))
     causes.push(...validatePart(minAvailable, "spec.minAvailable"), ...validatePart(maxUnavailable, "spec.maxUnavailable"))
     return selector === undefined ? causes : [...causes, ...labelSelectorFaults("spec.selector", selector)]
   },
@@ -49,3 +49,7 @@ export const PodDisruptionBudget = defineResource({
 export type PodDisruptionBudget = ObjectOfResource<typeof PodDisruptionBudget>
 
 const shown = (count: number | string | undefined): string => (count === undefined ? "N/A" : String(count))
+
+/** As upstream shows it, which has no wire names for it. */
+const shownSpec = ({ minAvailable, selector, maxUnavailable, unhealthyPodEvictionPolicy }: PodDisruptionBudgetSpec): object =>
+  ({ MinAvailable: minAvailable ?? null, Selector: selector ?? null, MaxUnavailable: maxUnavailable ?? null, UnhealthyPodEvictionPolicy: unhealthyPodEvictionPolicy ?? null })

@@ -62,7 +62,7 @@ export const bindingFaults = (roleRef: RoleRef, subjects: readonly Subject[], ki
 
 /** What a binding grants is for life: whoever may change its subjects must not thereby change the role. */
 export const roleRefChange = (roleRef: RoleRef, old: RoleRef): readonly Cause[] =>
-  roleRef.apiGroup === old.apiGroup && roleRef.kind === old.kind && roleRef.name === old.name ? [] : [invalidValue("roleRef", roleRef, "cannot change roleRef")]
+  roleRef.apiGroup === old.apiGroup && roleRef.kind === old.kind && roleRef.name === old.name ? [] : [invalidValue("roleRef", { APIGroup: roleRef.apiGroup, Kind: roleRef.kind, Name: roleRef.name }, "cannot change roleRef")]
 
 const pathFault = (field: string, name: string): readonly Cause[] => {
   const wrong = isPathSegmentName(name)

@@ -1,6 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import { at, duplicate, forbiddenField, invalidValue, notSupported, tooLong } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, invalidValue, notSupported, tooLong } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isQualifiedName } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
@@ -46,18 +46,14 @@ export const StorageClass = defineResource({
   ],
   allowCreateOnUpdate: false,
   validate: (storageClass) => classFaults(storageClass),
-  validateUpdate: (storageClass, old) => [
-    ...(deepEqual(storageClass.parameters ?? {}, old.parameters ?? {}) ? [] : [forbiddenField("parameters", "updates to parameters are forbidden.")]),
-    ...(storageClass.provisioner === old.provisioner ? [] : [forbiddenField("provisioner", "updates to provisioner are forbidden.")]),
-    ...(storageClass.reclaimPolicy === old.reclaimPolicy ? [] : [forbiddenField("reclaimPolicy", "updates to reclaimPolicy are forbidden.")]),
-    ...(storageClass.volumeBindingMode === old.volumeBindingMode ? [] : [invalidValue("volumeBindingMode", storageClass.volumeBindingMode, "field is immutable")]),
-  ],
+  validateUpdate: (storageClass, old) => (["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] as const).flatMap((field) =>
+    (deepEqual(storageClass[field], old[field]) ? [] : [invalidValue(field, storageClass[field], "field is immutable")])),
 }, fields)
 
 function classFaults({ provisioner, parameters = {}, reclaimPolicy, allowedTopologies = [] }: StorageClass): readonly Cause[] {
   const causes: Cause[] = []
   const wrong = isQualifiedName(provisioner.toLowerCase())
-  if (wrong !== undefined) causes.push(invalidValue("provisioner", provisioner, wrong))
+  if (wrong !== undefined) causes.push(invalidValue("provisioner", provisioner.toLowerCase(), wrong))
   causes.push(...parameterFaults(parameters))
   if (reclaimPolicy === "Recycle") causes.push(notSupported("reclaimPolicy", reclaimPolicy, ["Delete", "Retain"]))
   for (const [i, { matchLabelExpressions = [] }] of allowedTopologies.entries())
