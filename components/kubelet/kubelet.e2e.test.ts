@@ -9,15 +9,15 @@ import { watch } from "node:fs/promises"
 import { join } from "node:path"
 import { duplexPair, PassThrough } from "node:stream"
 import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { startCluster, type Cluster } from "../../pkg/testing/testing.ts"
 import { isPodReady } from "../../pkg/api/core/v1/pod-state.ts"
 import { Node } from "../../pkg/api/core/v1/node.ts"
 import { Event } from "../../pkg/api/core/v1/event.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import type { InputOfResource } from "../../pkg/apimachinery/resource.ts"
-import { systemRandom } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
-import type { ComponentContext } from "../../pkg/component/component.ts"
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { createLogger, silent } from "../../pkg/log/log.ts"
 import type { PortForwardSession } from "../../pkg/streaming/port-forward.ts"
@@ -32,7 +32,6 @@ import { containerdPaths } from "./containerd/paths.ts"
 import { tearDown } from "./containerd/tear-down.ts"
 import { createKubelet } from "./kubelet.ts"
 import { criRuntime } from "./runtime/cri/cri-runtime.ts"
-import { FakeApi } from "./testing/fake-api.ts"
 
 const busybox = ["/bin/busybox", "/usr/bin/busybox"].find((path) => existsSync(path))
 const missing = [
@@ -52,14 +51,14 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
   const unique = process.pid % 200
   const bridge = `k3ts-k${unique}`
   const containerd = new Containerd({ paths, clock: realClock, log: silent, cgroupDriver: "cgroupfs" })
-  const api = new FakeApi(realClock)
+  let cluster: Cluster
   const log = process.env.VERBOSE ? createLogger({ clock: realClock, format: "text", level: "debug", write: (line) => console.error(line) }) : silent
   const nodes = new NodeConnectors()
   const failures: unknown[] = []
 
   const newKubelet = () => {
     const context: ComponentContext = {
-      client: api.client, informers: api.informers(), clock: realClock, random: systemRandom, log,
+      ...cluster.contextFor("system:node:node-0", ["system:nodes"]), log,
       spawn: (name, run) => void run().catch((err: unknown) => {
         failures.push(err)
         console.error(`${name} failed`, err)
@@ -71,7 +70,7 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
       nodes, runtime: criRuntime(containerd.cri, "cgroupfs", realClock),
     })
   }
-  let kubelet = newKubelet()
+  let kubelet: Component
 
   beforeAll(async () => {
     mkdirSync(paths.cniConfig, { recursive: true })
@@ -92,11 +91,14 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
       config: { Env: ["PATH=/bin"], Cmd: ["sh"] },
     })
     await importImages([archive], paths)
+    cluster = await startCluster({ clock: "real", components: { controllers: false, scheduler: false }, admission: { disabled: ["ServiceAccount"] } })
+    kubelet = newKubelet()
     await kubelet.start(AbortSignal.timeout(10_000))
   }, 60_000)
 
   afterAll(async () => {
     await kubelet.stop()
+    await cluster.stop()
     for (const { id } of await containerd.cri.runtime.listPodSandboxes()) {
       await containerd.cri.runtime.stopPodSandbox(id)
       await containerd.cri.runtime.removePodSandbox(id)
@@ -116,14 +118,18 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
 
   type Spec = NonNullable<InputOfResource<typeof Pod>["spec"]>
   const create = (name: string, spec: Partial<Spec> & Pick<Spec, "containers">) =>
-    api.client.create(Pod, { metadata: { name, namespace: "default", generation: 1 }, spec: { nodeName: "node-0", ...spec } })
-  const pod = (name: string, wanted: (pod: Pod) => boolean) => api.when(Pod, name, "default", (found) => found !== undefined && wanted(found)) as Promise<Pod>
-  const gone = (name: string) => api.when(Pod, name, "default", (found) => found === undefined)
+    cluster.client.create(Pod, { metadata: { name, namespace: "default" }, spec: { nodeName: "node-0", ...spec } })
+  const pod = (name: string, wanted: (pod: Pod) => boolean) => cluster.eventually(async () => {
+    const found = await cluster.get(Pod, name)
+    if (!wanted(found)) throw new Error(`pod ${name} is ${JSON.stringify(found.status)}`)
+    return found
+  })
+  const gone = (name: string) => cluster.eventually(async () => (await cluster.find(Pod, name)) === undefined)
   const sh = (script: string) => ["sh", "-c", script]
-  const events = (name: string) => api.list(Event).filter(({ involvedObject }) => involvedObject.name === name).map(({ reason }) => reason)
+  const events = async (name: string) => (await cluster.list(Event)).filter(({ involvedObject }) => involvedObject.name === name).map(({ reason }) => reason)
 
-  test("registers the node as ready", () => {
-    const node = api.get(Node, "node-0")!
+  test("registers the node as ready", async () => {
+    const node = await cluster.get(Node, "node-0")
     expect(node.status.conditions?.map(({ type, status }) => `${type}=${status}`)).toEqual(["MemoryPressure=False", "DiskPressure=False", "PIDPressure=False", "Ready=True"])
     expect(node.status.nodeInfo.containerRuntimeVersion).toStartWith("containerd://")
   })
@@ -137,10 +143,10 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
     expect(ready.status.podIP).toStartWith(`10.198.${unique}.`)
     expect(ready.status.containerStatuses![0]).toMatchObject({ ready: true, started: true, restartCount: 0, image: IMAGE })
     // when it is deleted
-    await api.client.delete(Pod, { name: "web", namespace: "default" })
+    await cluster.client.delete(Pod, { name: "web", namespace: "default" })
     await gone("web")
     // then it ended in order
-    expect(events("web")).toEqual(expect.arrayContaining(["Pulled", "Created", "Started", "Killing"]))
+    expect(await events("web")).toEqual(expect.arrayContaining(["Pulled", "Created", "Started", "Killing"]))
   }, 30_000)
 
   test("runs init containers in order, a sidecar beside them, and restarts what fails with a backoff", async () => {
@@ -156,7 +162,7 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
     const waiting = await pod("order", ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === "CrashLoopBackOff")
     expect(waiting.status.containerStatuses![0]).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 3, reason: "Error", message: "first\nside\nsecond\n" } } })
     expect(waiting.status.initContainerStatuses!.map(({ ready, started }) => [ready, started])).toEqual([[true, false], [true, true], [true, false]])
-    await api.client.delete(Pod, { name: "order", namespace: "default" })
+    await cluster.client.delete(Pod, { name: "order", namespace: "default" })
     await gone("order")
   }, 30_000)
 
@@ -170,15 +176,15 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
     const began = performance.now()
     await kubelet.stop()
     expect(performance.now() - began).toBeLessThan(1000)
-    await api.client.delete(Pod, { name: "goes", namespace: "default" }, { gracePeriodSeconds: 0 })
+    await cluster.client.delete(Pod, { name: "goes", namespace: "default" }, { gracePeriodSeconds: 0 })
     kubelet = newKubelet()
     await kubelet.start(AbortSignal.timeout(10_000))
     // then the first runs on as it was
-    for (let left = true; left; left = (await containerd.cri.runtime.listPodSandboxes()).some(({ metadata }) => metadata?.name === "goes")) await new Promise((resolve) => setTimeout(resolve, 20))
-    const after = api.get(Pod, "stays", "default")!
+    await cluster.eventually(async () => !(await containerd.cri.runtime.listPodSandboxes()).some(({ metadata }) => metadata?.name === "goes"))
+    const after = (await cluster.get(Pod, "stays"))
     expect(after.status.containerStatuses![0]!.containerID).toBe(before.status.containerStatuses![0]!.containerID)
     expect(isPodReady(after)).toBe(true)
-    await api.client.delete(Pod, { name: "stays", namespace: "default" })
+    await cluster.client.delete(Pod, { name: "stays", namespace: "default" })
     await gone("stays")
   }, 30_000)
 
@@ -218,7 +224,7 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
     expect((await followed).split("\n").sort()).toEqual(["", "one", "three", "two"])
     await pod("talker", ({ status }) => status.containerStatuses?.[0]?.restartCount === 1 && status.containerStatuses[0].state.running !== undefined)
     expect(await text(await connector.logs(target, { ...options, previous: true, tailLines: 1 }, signal))).toBe("three\n")
-    await api.client.delete(Pod, { name: "talker", namespace: "default" })
+    await cluster.client.delete(Pod, { name: "talker", namespace: "default" })
     await gone("talker")
   }, 30_000)
 
@@ -258,7 +264,7 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
     expect(await text(near)).toEndWith("hello\n")
     done.resolve()
     await carried
-    await api.client.delete(Pod, { name: "server", namespace: "default" })
+    await cluster.client.delete(Pod, { name: "server", namespace: "default" })
     await gone("server")
   }, 30_000)
 
@@ -270,7 +276,7 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
     const mirror = await pod("static-node-0", isPodReady)
     expect(mirror.metadata.ownerReferences?.[0]).toMatchObject({ kind: "Node", name: "node-0", controller: true })
     // when the mirror is deleted, then it comes again, and the pod runs on
-    await api.client.delete(Pod, { name: "static-node-0", namespace: "default" }, { gracePeriodSeconds: 0 })
+    await cluster.client.delete(Pod, { name: "static-node-0", namespace: "default" }, { gracePeriodSeconds: 0 })
     const again = await pod("static-node-0", (found) => found.metadata.uid !== mirror.metadata.uid && isPodReady(found))
     expect(again.status.containerStatuses![0]!.containerID).toBe(mirror.status.containerStatuses![0]!.containerID)
     // when the manifest is removed, then so is all of it
@@ -283,7 +289,7 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
     const waiting = await pod("pull", ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === "ImagePullBackOff")
     expect(waiting.status.containerStatuses!.map(({ state }) => state.waiting?.reason)).toEqual(["ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"])
     expect(waiting.status.phase).toBe("Pending")
-    await api.client.delete(Pod, { name: "pull", namespace: "default" })
+    await cluster.client.delete(Pod, { name: "pull", namespace: "default" })
     await gone("pull")
   }, 30_000)
 
@@ -300,8 +306,8 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
     await pod("newcomer", isPodReady)
     // then the new one runs without waiting for a retry, and the old one was not touched
     expect(performance.now() - began).toBeLessThan(8000)
-    expect(api.get(Pod, "survivor", "default")!.status.containerStatuses![0]!.containerID).toBe(before.status.containerStatuses![0]!.containerID)
-    await Promise.all(["survivor", "newcomer"].map((name) => api.client.delete(Pod, { name, namespace: "default" })))
+    expect((await cluster.get(Pod, "survivor")).status.containerStatuses![0]!.containerID).toBe(before.status.containerStatuses![0]!.containerID)
+    await Promise.all(["survivor", "newcomer"].map((name) => cluster.client.delete(Pod, { name, namespace: "default" })))
     await Promise.all([gone("survivor"), gone("newcomer")])
   }, 30_000)
 
@@ -324,7 +330,7 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
     expect(said["id"]![3]).toBe("named")
     expect(said["files"]).toEqual(["search here", "nameserver 192.0.2.53", "options ndots:1", "20000\t30000", "192.0.2.7\talias", "named.sub.default.svc.cluster.local\tnamed"])
     expect(said["proc"]!.map((line) => line.replace(/\s+/, " "))).toEqual(["CapBnd: 0000000000000000", "NoNewPrivs: 1", "Seccomp: 2", "readonly"])
-    await api.client.delete(Pod, { name: "identity", namespace: "default" })
+    await cluster.client.delete(Pod, { name: "identity", namespace: "default" })
     await gone("identity")
   }, 30_000)
 
@@ -334,15 +340,15 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
     expect(done.status.containerStatuses![0]!.state.terminated).toMatchObject({ exitCode: 0, reason: "Completed" })
     expect(done.status.conditions?.find(({ type }) => type === "Ready")).toMatchObject({ status: "False", reason: "PodCompleted" })
     expect(readdirSync(join(folder, "pods")).some((name) => name.startsWith("default_job_"))).toBe(true)
-    await api.client.delete(Pod, { name: "job", namespace: "default" })
+    await cluster.client.delete(Pod, { name: "job", namespace: "default" })
     await gone("job")
   }, 30_000)
 
   test("gives containers volumes of every kind, and keeps them current", async () => {
     // given a ConfigMap, a Secret and a folder of the node
     const namespace = "default"
-    await api.client.create(ConfigMap, { metadata: { namespace, name: "cm" }, data: { key: "old" } })
-    await api.client.create(Secret, { metadata: { namespace, name: "sec" }, data: { password: Buffer.from("pw").toString("base64") } })
+    await cluster.client.create(ConfigMap, { metadata: { namespace, name: "cm" }, data: { key: "old" } })
+    await cluster.client.create(Secret, { metadata: { namespace, name: "sec" }, data: { password: Buffer.from("pw").toString("base64") } })
     const shared = join(folder, "shared")
     mkdirSync(shared)
     const isReady = (async () => {
@@ -377,33 +383,33 @@ describe.skipIf(missing.length > 0)("the kubelet on containerd", () => {
       }],
     })
     await isReady
-    await api.client.patch(ConfigMap, { namespace, name: "cm" }, { type: "merge", body: { data: { key: "new" } } })
+    await cluster.client.patch(ConfigMap, { namespace, name: "cm" }, { type: "merge", body: { data: { key: "new" } } })
     await pod("volumes", ({ status }) => status.phase === "Succeeded")
     // then it saw all of them: the mounted folder follows, the single file stays as it was
     expect(readFileSync(join(shared, "report"), "utf8").trimEnd().split("\n")).toEqual([
       "memory tmpfs 2048", "secret pw pw", "secret is read-only", "name volumes", "group 4321 2777", "sub mine", "before old old", "after new old",
     ])
     // and nothing of them is left when the pod is gone, but for the node's own files
-    await api.client.delete(Pod, { name: "volumes", namespace })
+    await cluster.client.delete(Pod, { name: "volumes", namespace })
     await gone("volumes")
-    expect(readFileSync("/proc/self/mountinfo", "utf8")).not.toContain(uid!)
-    expect(existsSync(join(folder, "data/agent/kubelet/memory", uid!))).toBe(false)
+    await cluster.eventually(() => {
+      expect(readFileSync("/proc/self/mountinfo", "utf8")).not.toContain(uid!)
+      expect(existsSync(join(folder, "data/agent/kubelet/memory", uid!))).toBe(false)
+    })
     expect(existsSync(join(shared, "report"))).toBe(true)
   }, 30_000)
 
   test("starts a pod that waits for a ConfigMap the moment it appears", async () => {
     // given a pod whose ConfigMap is missing
-    const told = new Promise<string>((resolve) => {
-      api.client.watch(Event, {}, { onEvent: (event) => event.type === "ADDED" && event.object.involvedObject.name === "waits" && event.object.reason === "FailedMount" && resolve(event.object.message ?? ""), onEnd: () => {} })
-    })
     await create("waits", { restartPolicy: "Never", volumes: [{ name: "v", configMap: { name: "late" } }], containers: [{ name: "c", image: IMAGE, command: sh("cat /v/key > /dev/termination-log"), volumeMounts: [{ name: "v", mountPath: "/v" }] }] })
-    expect(await told).toBe('MountVolume.SetUp failed for volume "v" : configmap "late" not found')
+    const [told] = await cluster.eventually(Event, { fields: "involvedObject.name=waits,reason=FailedMount" }, (events) => events.length > 0)
+    expect(told!.message).toBe('MountVolume.SetUp failed for volume "v" : configmap "late" not found')
     // when it appears
-    await api.client.create(ConfigMap, { metadata: { namespace: "default", name: "late" }, data: { key: "here" } })
+    await cluster.client.create(ConfigMap, { metadata: { namespace: "default", name: "late" }, data: { key: "here" } })
     // then
     const done = await pod("waits", ({ status }) => status.phase === "Succeeded")
     expect(done.status.containerStatuses![0]!.state.terminated?.message).toBe("here")
-    await api.client.delete(Pod, { name: "waits", namespace: "default" })
+    await cluster.client.delete(Pod, { name: "waits", namespace: "default" })
     await gone("waits")
   }, 5_000)
 })

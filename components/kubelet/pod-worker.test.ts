@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { Pod } from "../../pkg/api/core/v1/pod.ts"
-import { simulatedKubelet } from "./testing/simulated-kubelet.ts"
+import { simulatedKubelet } from "./testing/simulated-kubelet.fixtures.ts"
 
 describe("a pod's worker", () => {
   test("runs a pod and tells how it is", async () => {
@@ -10,7 +10,7 @@ describe("a pod's worker", () => {
     await node.create("web", { containers: [{ name: "c", image: "web" }] })
     // then it runs and is ready
     const status = node.status("web")
-    expect(status).toMatchObject({ phase: "Running", hostIP: "10.0.0.1", podIP: "10.42.0.2", qosClass: "BestEffort", startTime: "2026-01-01T00:00:00Z", observedGeneration: 1 })
+    expect(status).toMatchObject({ phase: "Running", hostIP: "192.168.0.2", podIP: "10.128.0.2", qosClass: "BestEffort", startTime: "2026-01-01T00:00:00Z", observedGeneration: 1 })
     expect(status.conditions!.map(({ type, status: is }) => `${type}=${is}`)).toEqual(["PodReadyToStartContainers=True", "Initialized=True", "Ready=True", "ContainersReady=True", "PodScheduled=True"])
     expect(node.events("web").map((text) => text.split(":")[0])).toEqual(["Pulling", "Pulled", "Created", "Started"])
   })
@@ -31,7 +31,7 @@ describe("a pod's worker", () => {
         starts.push(second)
         seen = restartCount
       }
-      await node.clock.advance(1000)
+      await node.cluster.advance(1000)
     }
     // then the first start after a crash comes at once, and each later one after twice as long
     expect(starts.slice(0, 5)).toEqual([0, 1, 12, 33, 74])
@@ -50,7 +50,7 @@ describe("a pod's worker", () => {
     // when two pods are to run there
     await node.create("a", { containers: [{ name: "c", image: "web" }] })
     await node.create("b", { containers: [{ name: "c", image: "web" }] })
-    await node.clock.advance(25_000)
+    await node.cluster.advance(25_000)
     // then neither wakes the other
     expect(asked).toBe(6)
     expect(node.events("a")).toEqual(["FailedCreatePodSandBox: Failed to create pod sandbox: no IP addresses available"])
@@ -61,7 +61,7 @@ describe("a pod's worker", () => {
     await using node = await simulatedKubelet({ quick: { run: async (container) => (container.attempt === 0 ? 1 : 0) } })
     // when it fails at once, the first time
     await node.create("quick", { restartPolicy: "OnFailure", initContainers: [{ name: "i", image: "quick" }], containers: [{ name: "c", image: "quick" }] })
-    await node.clock.advance(1000)
+    await node.cluster.advance(1000)
     // then it runs a second time
     expect(node.status("quick")).toMatchObject({ phase: "Succeeded", initContainerStatuses: [{ restartCount: 1 }], containerStatuses: [{ restartCount: 1, state: { terminated: { exitCode: 0 } } }] })
   })
@@ -69,7 +69,7 @@ describe("a pod's worker", () => {
   test("shows CrashLoopBackOff and how the container ended before", async () => {
     await using node = await simulatedKubelet({ crash: { runsMs: 1000, exitCode: 3, terminationMessage: "no luck" } })
     await node.create("crash", { containers: [{ name: "c", image: "crash" }] })
-    await node.clock.advance(3000)
+    await node.cluster.advance(3000)
     expect(node.status("crash")).toMatchObject({
       phase: "Running",
       containerStatuses: [{
@@ -86,7 +86,7 @@ describe("a pod's worker", () => {
     await node.create("good", { restartPolicy: "Never", containers: [{ name: "c", image: "good" }] })
     await node.create("bad", { restartPolicy: "Never", containers: [{ name: "c", image: "bad" }, { name: "d", image: "good" }] })
     await node.create("again", { restartPolicy: "OnFailure", containers: [{ name: "c", image: "bad" }, { name: "d", image: "good" }] })
-    await node.clock.advance(2500)
+    await node.cluster.advance(2500)
     expect(["good", "bad", "again"].map((name) => node.status(name).phase)).toEqual(["Succeeded", "Failed", "Running"])
     expect(node.status("again").containerStatuses!.map(({ restartCount }) => restartCount)).toEqual([1, 0])
     expect(node.status("good").conditions?.find(({ type }) => type === "Ready")).toMatchObject({ status: "False", reason: "PodCompleted" })
@@ -111,11 +111,11 @@ describe("a pod's worker", () => {
     await node.delete("pod")
     // then only the containers are told to end, at once
     expect(ended.sort()).toEqual(["a", "b"])
-    await node.clock.advance(2900)
+    await node.cluster.advance(2900)
     expect(ended).toHaveLength(2)
     expect(node.pod("pod")).toBeDefined()
     // and the sidecars when those have ended, the last one first
-    await node.clock.advance(200)
+    await node.cluster.advance(200)
     expect(ended.slice(2)).toEqual(["s2", "s1"])
     expect(node.pod("pod")).toBeUndefined()
     expect(await node.runtime.containers.listPodSandboxes()).toEqual([])
@@ -126,14 +126,14 @@ describe("a pod's worker", () => {
     for (const name of ["patient", "hurried"]) await node.create(name, { terminationGracePeriodSeconds: 60, containers: [{ name: "c", image: "deaf" }] })
     await node.delete("patient")
     await node.delete("hurried")
-    await node.clock.advance(5000)
+    await node.cluster.advance(5000)
     // when one is given less time
     await node.delete("hurried", 3)
-    await node.clock.advance(3000)
+    await node.cluster.advance(3000)
     expect([node.pod("patient") !== undefined, node.pod("hurried") !== undefined]).toEqual([true, false])
-    await node.clock.advance(51_000)
+    await node.cluster.advance(51_000)
     expect(node.pod("patient")).toBeDefined()
-    await node.clock.advance(2000)
+    await node.cluster.advance(2000)
     expect(node.pod("patient")).toBeUndefined()
   })
 
@@ -149,9 +149,9 @@ describe("a pod's worker", () => {
     ] })
     await node.delete("web")
     expect(calls).toEqual(["bye now"])
-    await node.clock.advance(6900)
+    await node.cluster.advance(6900)
     expect(node.pod("web")).toBeDefined()
-    await node.clock.advance(200)
+    await node.cluster.advance(200)
     expect(node.pod("web")).toBeUndefined()
   })
 
@@ -159,13 +159,13 @@ describe("a pod's worker", () => {
     let healthy = true
     await using node = await simulatedKubelet({ web: { onStop: "ignore", exec: () => (healthy ? 0 : 1) } })
     await node.create("web", { containers: [{ name: "c", image: "web", livenessProbe: { exec: { command: ["check"] }, periodSeconds: 5, failureThreshold: 3, terminationGracePeriodSeconds: 4 } }] })
-    await node.clock.advance(20_000)
+    await node.cluster.advance(20_000)
     expect(node.status("web").containerStatuses![0]!.restartCount).toBe(0)
     // when it is sick
     healthy = false
-    await node.clock.advance(15_000)
+    await node.cluster.advance(15_000)
     healthy = true
-    await node.clock.advance(4000)
+    await node.cluster.advance(4000)
     // then it was killed after the third failure and runs anew
     expect(node.status("web").containerStatuses![0]).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 137 } } })
     expect(node.events("web")).toContainEqual("Killing: Container c failed liveness probe, will be restarted")
@@ -179,11 +179,11 @@ describe("a pod's worker", () => {
       initContainers: [{ name: "side", image: "side", restartPolicy: "Always", startupProbe: { exec: { command: ["x"] }, periodSeconds: 1, failureThreshold: 60 } }, { name: "init", image: "init" }],
       containers: [{ name: "main", image: "main" }],
     })
-    await node.clock.advance(10_000)
+    await node.cluster.advance(10_000)
     expect(node.status("pod")).toMatchObject({ phase: "Pending", initContainerStatuses: [{ started: false, state: { running: {} } }, { state: { waiting: { reason: "PodInitializing" } } }] })
     expect(node.status("pod").conditions?.find(({ type }) => type === "Initialized")).toMatchObject({ status: "False", message: "containers with incomplete status: [side init]" })
     up = true
-    await node.clock.advance(3000)
+    await node.cluster.advance(3000)
     expect(node.status("pod")).toMatchObject({ phase: "Running", initContainerStatuses: [{ started: true, ready: true }, { ready: true, state: { terminated: { reason: "Completed" } } }] })
   })
 
@@ -194,13 +194,13 @@ describe("a pod's worker", () => {
     const isReady = () => node.status("web").conditions?.find(({ type }) => type === "Ready")?.status
     expect(isReady()).toBe("False")
     // then within 200 ms, without a failure being told beyond the first check
-    await node.clock.advance(200)
+    await node.cluster.advance(200)
     expect(isReady()).toBe("True")
     // when it is not ready any more, three checks find so
     ready = false
-    await node.clock.advance(29_000)
+    await node.cluster.advance(29_000)
     expect(isReady()).toBe("True")
-    await node.clock.advance(2000)
+    await node.cluster.advance(2000)
     expect(isReady()).toBe("False")
     expect(node.status("web").phase).toBe("Running")
   })
@@ -208,9 +208,9 @@ describe("a pod's worker", () => {
   test("fails a pod that is past its deadline", async () => {
     await using node = await simulatedKubelet({ web: {} })
     await node.create("late", { activeDeadlineSeconds: 5, containers: [{ name: "c", image: "web" }] })
-    await node.clock.advance(4900)
+    await node.cluster.advance(4900)
     expect(node.status("late").phase).toBe("Running")
-    await node.clock.advance(200)
+    await node.cluster.advance(200)
     expect(node.status("late")).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded", message: "Pod was active on the node longer than the specified deadline" })
   })
 
@@ -235,11 +235,11 @@ describe("a pod's worker", () => {
   test("adopts what runs when it starts again: nothing is restarted, nothing is written", async () => {
     await using node = await simulatedKubelet({ web: {} })
     await node.create("web", { containers: [{ name: "c", image: "web", readinessProbe: { exec: { command: ["true"] } } }] })
-    await node.clock.advance(1000)
+    await node.cluster.advance(1000)
     const before = node.pod("web")!
     expect(before.status.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True")
     await node.restart()
-    await node.clock.advance(30_000)
+    await node.cluster.advance(30_000)
     expect(node.pod("web")!).toBe(before)
   })
 
@@ -248,7 +248,7 @@ describe("a pod's worker", () => {
     await node.create("web", { containers: [{ name: "c", image: "web" }] })
     const [sandbox] = await node.runtime.containers.listPodSandboxes()
     await node.runtime.containers.stopPodSandbox(sandbox!.id)
-    await node.clock.advance(15_000)
+    await node.cluster.advance(15_000)
     expect(node.status("web")).toMatchObject({ phase: "Running", containerStatuses: [{ restartCount: 1, state: { running: {} } }] })
     expect(node.events("web")).toContainEqual("SandboxChanged: Pod sandbox changed, it will be killed and re-created.")
   })
@@ -262,8 +262,8 @@ describe("a pod's worker", () => {
     ]
     await node.create("web", { containers: sized("1", "1Gi") })
     const resize = async (cpu: string, memory: string) => {
-      await node.api.client.patch(Pod, { name: "web", namespace: "default" }, { type: "merge", body: { spec: { containers: sized(cpu, memory) } } })
-      await node.clock.advance(1000)
+      await node.cluster.client.patch(Pod, { name: "web", namespace: "default" }, { type: "strategic", body: { spec: { containers: sized(cpu, memory) } } }, { subresource: "resize" })
+      await node.cluster.advance(1000)
       return node.status("web")
     }
     // when cpu changes, then nothing is restarted
@@ -286,7 +286,7 @@ describe("a pod's worker", () => {
     await node.create("modest", { containers: [{ name: "c", image: "modest" }] })
     await node.create("greedy", { containers: [{ name: "c", image: "greedy" }] })
     node.runtime.faults.shortage.memory = true
-    await node.clock.advance(11_000)
+    await node.cluster.advance(11_000)
     expect(node.status("greedy")).toMatchObject({ phase: "Failed", reason: "Evicted", message: expect.stringContaining("The node was low on resource: memory. Threshold quantity: 100Mi.") })
     expect(node.status("greedy").conditions).toContainEqual(expect.objectContaining({ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet" }))
     expect(node.status("modest").phase).toBe("Running")

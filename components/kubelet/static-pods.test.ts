@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
-import { simulatedKubelet } from "./testing/simulated-kubelet.ts"
+import { simulatedKubelet } from "./testing/simulated-kubelet.fixtures.ts"
 
-const PATH = "/manifests/web.json"
+const PATH = "/etc/kubernetes/manifests/web.json"
 const MANIFEST = JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name: "web" }, spec: { terminationGracePeriodSeconds: 10, containers: [{ name: "c", image: "slow" }] } })
 
 test("a static pod whose manifest is put back while it ends runs again when it has ended", async () => {
@@ -16,7 +16,7 @@ test("a static pod whose manifest is put back while it ends runs again when it h
   const touch = async (write: Promise<unknown>) => {
     await write
     changed()
-    await node.clock.advance(1000)
+    await node.cluster.advance(1000)
   }
   await touch(node.runtime.files.write(PATH, MANIFEST))
   const runs = async () => (await node.runtime.containers.listContainers()).filter(({ state }) => state === "CONTAINER_RUNNING").map(({ id }) => id)
@@ -25,7 +25,7 @@ test("a static pod whose manifest is put back while it ends runs again when it h
   // when its manifest goes and comes back
   await touch(node.runtime.files.remove(PATH))
   await touch(node.runtime.files.write(PATH, MANIFEST))
-  await node.clock.advance(20_000)
+  await node.cluster.advance(20_000)
   // then another run of it is there
   const [second] = await runs()
   expect(second).toBeDefined()

@@ -58,6 +58,7 @@ function judge(path: string, specifier: string): { message: string; mend: string
 
   if (posix.extname(target) === "") return { message: `${path} imports "${specifier}" without an extension`, mend: `write "${specifier}.ts"` }
   if (room === "cmd" || room === "hack" || room === "test") return undefined
+  if (isTest(target) && !isTest(path)) return { message, mend: "only tests use what belongs to tests: move what is shared to a file of its own" }
   if (toRoom === "hack" || toRoom === "test") {
     return isTest(path) ? undefined : { message, mend: "the program must not depend on its tooling: move what is shared to pkg/" }
   }

@@ -14,7 +14,8 @@ export interface Violation {
   readonly mend: string
 }
 
-export const isTest = (path: string): boolean => path.endsWith(".test.ts")
+/** Whether only tests use it: a test itself, or what several of them share. */
+export const isTest = (path: string): boolean => /\.(test|fixtures)\.ts$/.test(path)
 
 /** The number, from 1, of the line at `offset`. */
 export const lineAt = (text: string, offset: number): number => text.slice(0, offset).split("\n").length

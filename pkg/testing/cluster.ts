@@ -1,4 +1,5 @@
 import { ImageBehaviours, type ImageBehaviour } from "../../components/kubelet/runtime/simulated/behaviour.ts"
+import type { SimulatedRuntime } from "../../components/kubelet/runtime/simulated/simulated-runtime.ts"
 import type { SimulatedContainer } from "../../components/kubelet/runtime/simulated/container.ts"
 import { Pod } from "../api/core/v1/pod.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
@@ -9,6 +10,7 @@ import { seededRandom, type Random } from "../clock/random.ts"
 import { realClock } from "../clock/real.ts"
 import { VirtualClock } from "../clock/virtual.ts"
 import { featuresOf, type Features } from "../component/features.ts"
+import type { NodeConnector } from "../component/node-connector.ts"
 import type { ComponentContext } from "../component/component.ts"
 import type { Controller } from "../controller/controller.ts"
 import { startController } from "../controller/start.ts"
@@ -20,7 +22,7 @@ import { instant, milliseconds, type Duration } from "./duration.ts"
 import { orphans, watchRevisions } from "./end-checks.ts"
 import { explainPod, type Explanation } from "./explain.ts"
 import { eventually, type Check, type EventuallyOptions } from "./eventually.ts"
-import { Faults } from "./faults.ts"
+import { Faults, noSuchNode } from "./faults.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
 import { addressOf } from "./service-names.ts"
 import { listOptions, refOf, type Reference, type Selection } from "./selection.ts"
@@ -258,6 +260,20 @@ export class Cluster implements AsyncDisposable {
     const found = this.#storage.get(`${Pod.prefix}${namespace ?? ""}/${podName ?? ""}`)?.object as Pod | undefined
     const container = name ?? found?.spec.containers[0]?.name
     return found === undefined || container === undefined ? undefined : this.#nodes.simulated.get(found.spec.nodeName ?? "")?.runtime.containers.find(found.metadata.uid ?? "", container)
+  }
+
+  /** The simulated machine of a node: its files, images and containers. */
+  machine(node: string): SimulatedRuntime {
+    this.#alive()
+    const found = this.#nodes.simulated.get(node)
+    if (found === undefined) throw at(callerOf(this.machine), noSuchNode(node, this.#nodes.simulated))
+    return found.runtime
+  }
+
+  /** The way to what runs on a node that the API server takes: logs, exec, port forwarding, the kubelet's own paths. Undefined while no kubelet runs there. */
+  connector(node: string): NodeConnector | undefined {
+    this.#alive()
+    return this.#parts.connectors.get(node)
   }
 
   /** What the container has written so far. */

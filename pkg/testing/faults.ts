@@ -30,6 +30,9 @@ export interface FaultsContext {
   alive(): void
 }
 
+export const noSuchNode = (name: string, nodes: ReadonlyMap<string, SimulatedNode>): TestClusterError =>
+  new TestClusterError(`There is no node ${JSON.stringify(name)}: the simulated nodes are ${[...nodes.keys()].join(", ") || "none"}`)
+
 /**
  * What can go wrong in a cluster. Each method returns what ends the fault. While any is there, heartbeats and all that watches for them run at their very
  * instants (otherwise the clock skips over them where nothing else is due).
@@ -141,7 +144,7 @@ export class Faults {
   #node(name: string, method: (...args: never[]) => unknown): SimulatedNode {
     this.#context.alive()
     const node = this.#context.nodes.get(name)
-    if (node === undefined) throw at(callerOf(method), new TestClusterError(`There is no node ${JSON.stringify(name)}: the simulated nodes are ${[...this.#context.nodes.keys()].join(", ") || "none"}`))
+    if (node === undefined) throw at(callerOf(method), noSuchNode(name, this.#context.nodes))
     return node
   }
 

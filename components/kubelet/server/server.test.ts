@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { simulatedKubelet } from "../testing/simulated-kubelet.ts"
+import { simulatedKubelet } from "../testing/simulated-kubelet.fixtures.ts"
 
 const MiB = 2 ** 20
 
@@ -9,13 +9,13 @@ beforeEach(async () => {
   await node.create("web", {
     containers: [{ name: "web", image: "web", resources: { limits: { cpu: "500m", memory: "64Mi" } }, livenessProbe: { exec: { command: ["true"] }, periodSeconds: 10 } }, { name: "side", image: "side" }],
   })
-  await node.clock.advance(30_000)
+  await node.cluster.advance(30_000)
 })
 afterEach(() => node[Symbol.asyncDispose]())
 
 const ask = async (path: string, init?: RequestInit) => {
-  const asked = node.nodes.get("node-0")!.proxy!(new Request(`http://node${path}`, init))
-  await node.clock.settle()
+  const asked = node.cluster.connector("node-0")!.proxy!(new Request(`http://node${path}`, init))
+  await node.cluster.settle()
   const response = await asked
   return { status: response.status, type: response.headers.get("content-type"), text: await response.text() }
 }
