@@ -8,6 +8,7 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { createLogger } from "../../../pkg/log/log.ts"
 import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
 import { boolean, value } from "../cli/flags.ts"
+import { featureGates } from "../cli/values.ts"
 import { defineCommand } from "../cli/command.ts"
 
 const MOST_NODES = 1000
@@ -26,6 +27,7 @@ export default defineCommand({
   ].join("\n"),
   flags: {
     nodes: value(nodeCount.default(1), "How many simulated nodes", { placeholder: "N" }),
+    "feature-gates": value(featureGates.prefault(""), "Features to switch on or off", { placeholder: "NAME=BOOL,…", defaultText: "all on" }),
     debug: boolean("Show what the cluster does"),
   },
   positionals: { name: "COMMAND…", min: 0, max: Infinity },
@@ -35,7 +37,7 @@ export default defineCommand({
     let cluster: Cluster | undefined
     try {
       const stopped = untilSignal()
-      cluster = await startCluster({ clock: "real", nodes: flags.nodes, log, history: "10m", seed: Math.floor(systemRandom.next() * 2 ** 31) })
+      cluster = await startCluster({ clock: "real", nodes: flags.nodes, features: flags["feature-gates"], log, history: "10m", seed: Math.floor(systemRandom.next() * 2 ** 31) })
       const kubeconfig = join(folder, "kubeconfig.yaml")
       writeFileSync(kubeconfig, (await cluster.listen()).kubeconfig, { mode: 0o600 })
       if (args.length > 0) return await runCommand(args, kubeconfig, stopped)
