@@ -22,8 +22,9 @@ export class ProbeManager implements ProbeResults {
     this.#onChange = onChange
   }
 
-  /** Starts probes of containers that have begun to run, and ends those of containers that have ended. */
+  /** Starts probes of containers that have begun to run, and ends those of containers that have ended. Most pods have none. */
   sync(pod: Pod, runtime: RuntimePod): void {
+    if (!hasProbes(pod)) return
     const uid = runtime.identity.uid
     const known = this.#probed.get(uid) ?? new Map<string, Probed>()
     this.#probed.set(uid, known)
@@ -107,3 +108,6 @@ export class ProbeManager implements ProbeResults {
     return probed
   }
 }
+
+const hasProbes = ({ spec: { containers, initContainers = [] } }: Pod): boolean =>
+  [...containers, ...initContainers].some(({ startupProbe, livenessProbe, readinessProbe }) => (startupProbe ?? livenessProbe ?? readinessProbe) !== undefined)

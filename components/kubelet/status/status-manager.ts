@@ -111,8 +111,11 @@ export class StatusManager {
       if (body === undefined) return
       try {
         entry.known = await client.patch(Pod, entry.known.metadata, { type: "strategic", body: { metadata: { uid: entry.known.metadata.uid }, status: body } }, { subresource: "status" })
+        const left = statusPatch(entry.known.status, entry.wanted)
+        // Of two equal ones the API's is kept, which others hold too.
+        if (left === undefined) entry.wanted = entry.known.status
         // What the server made of it may differ for ever; only another status is written next.
-        if (statusPatch(entry.known.status, entry.wanted) !== undefined && deepEqual(body, statusPatch(entry.known.status, entry.wanted))) return
+        else if (deepEqual(body, left)) return
       } catch (err) {
         if (isNotFound(err) || isConflict(err)) return // it is gone, or another one has its name
         log.warn("Cannot write the status of a pod", { pod: `${entry.known.metadata.namespace}/${entry.known.metadata.name}`, err })
@@ -128,6 +131,7 @@ const isUnmirrored = (pod: Pod): boolean => isStaticPod(pod) && !isMirrorPod(pod
 
 /** What a strategic merge patch has to say to turn one status into the other, or nothing. Conditions of others are left alone. */
 export function statusPatch(from: PodStatus, to: PodStatus): Record<string, unknown> | undefined {
+  if (from === to) return undefined
   const patch: Record<string, unknown> = {}
   const left: Readonly<Record<string, unknown>> = { ...from }
   const right: Readonly<Record<string, unknown>> = { ...to }

@@ -12,7 +12,7 @@ import { SimulatedContainer } from "./container.ts"
 import type { NodeFaults } from "./faults.ts"
 import type { SimulatedImages } from "./images.ts"
 import type { MemoryFiles } from "./memory-files.ts"
-import { withTimeout, type SimulatedNetwork } from "./network.ts"
+import { withTimeout, type Endpoint, type SimulatedNetwork } from "./network.ts"
 import type { SimulatedStreams } from "./streams.ts"
 
 export interface SimulatedContainersOptions {
@@ -38,7 +38,23 @@ interface Sandbox {
   readonly createdAt: number
   readonly handler: string
   ready: boolean
-  readonly containers: Set<SimulatedContainer>
+  /** A list: each has a few, and there are very many. */
+  containers: readonly SimulatedContainer[]
+}
+
+/** An address of this node, or of one of its pods. */
+class Address implements Endpoint {
+  readonly #faults: NodeFaults
+  readonly listener: Endpoint["listener"]
+
+  constructor(faults: NodeFaults, listener: Endpoint["listener"]) {
+    this.#faults = faults
+    this.listener = listener
+  }
+
+  get reachable(): boolean {
+    return !this.#faults.off && !this.#faults.partitioned
+  }
 }
 
 const PORTS = "io.kubernetes.container.ports"
@@ -54,12 +70,7 @@ export class SimulatedContainers implements RuntimeService {
   constructor(options: SimulatedContainersOptions) {
     this.#options = options
     const { network, nodeIp, faults } = options
-    network.join(nodeIp, {
-      listener: (port) => this.#listener([...this.#hostNetwork].flatMap(({ containers }) => [...containers]), port, true),
-      get reachable() {
-        return !faults.off && !faults.partitioned
-      },
-    })
+    network.join(nodeIp, new Address(faults, (port) => this.#listener([...this.#hostNetwork].flatMap(({ containers }) => containers), port, true)))
   }
 
   /** Bytes of memory that its containers use. */
@@ -103,19 +114,12 @@ export class SimulatedContainers implements RuntimeService {
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ""): Promise<string> {
     await this.#work("RunPodSandbox")
-    const { clock, network, nodeIp, allotIp, faults } = this.#options
+    const { clock, network, nodeIp, allotIp } = this.#options
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === "NODE"
-    const sandbox: Sandbox = { id: this.#id(), config, hostNetwork, ip: hostNetwork ? nodeIp : allotIp(), createdAt: clock.now(), handler: runtimeHandler, ready: true, containers: new Set() }
+    const sandbox: Sandbox = { id: this.#id(), config, hostNetwork, ip: hostNetwork ? nodeIp : allotIp(), createdAt: clock.now(), handler: runtimeHandler, ready: true, containers: [] }
     this.#sandboxes.set(sandbox.id, sandbox)
     if (hostNetwork) this.#hostNetwork.add(sandbox)
-    else {
-      network.join(sandbox.ip, {
-        listener: (port) => this.#listener(sandbox.containers, port, false),
-        get reachable() {
-          return !faults.off && !faults.partitioned
-        },
-      })
-    }
+    else network.join(sandbox.ip, this.#addressOf(sandbox))
     return sandbox.id
   }
 
@@ -168,13 +172,10 @@ export class SimulatedContainers implements RuntimeService {
       id: this.#id(), sandboxId: podSandboxId, node, image, imageId: config.image?.image ?? "", config, clock, files, behaviour: behaviours.of(image),
       logPath: `${logDirectory}/${config.logPath ?? ""}`,
       pod: { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "", ip: sandbox.ip },
-      ended: ({ id, reason }) => {
-        if (reason === "OOMKilled") this.#tell({ type: "OutOfMemory", containerId: id, podSandboxId })
-        this.#tell({ type: "Stopped", containerId: id, podSandboxId })
-      },
+      ended: this.#ended,
     })
     this.#containers.set(container.id, container)
-    sandbox.containers.add(container)
+    sandbox.containers = [...sandbox.containers, container]
     files.append(container.logPath, "")
     return container.id
   }
@@ -199,7 +200,8 @@ export class SimulatedContainers implements RuntimeService {
     if (container === undefined) return
     container.kill()
     this.#containers.delete(id)
-    this.#sandboxes.get(container.sandboxId)?.containers.delete(container)
+    const sandbox = this.#sandboxes.get(container.sandboxId)
+    if (sandbox !== undefined) sandbox.containers = sandbox.containers.filter((other) => other !== container)
   }
 
   async listContainers(): Promise<readonly Container[]> {
@@ -276,6 +278,15 @@ export class SimulatedContainers implements RuntimeService {
     }
   }
 
+  readonly #ended = ({ id, sandboxId, reason }: SimulatedContainer): void => {
+    if (reason === "OOMKilled") this.#tell({ type: "OutOfMemory", containerId: id, podSandboxId: sandboxId })
+    this.#tell({ type: "Stopped", containerId: id, podSandboxId: sandboxId })
+  }
+
+  #addressOf(sandbox: Sandbox): Address {
+    return new Address(this.#options.faults, (port) => this.#listener(sandbox.containers, port, false))
+  }
+
   #tell(event: ContainerEvent): void {
     for (const subscriber of this.#subscribers) subscriber.push(event)
   }
@@ -295,8 +306,8 @@ export class SimulatedContainers implements RuntimeService {
   }
 
   /** A container that declares the port has it; else, on an address of the pod's own, the first that listens at all. */
-  #listener(containers: Iterable<SimulatedContainer>, port: number, declaredOnly: boolean): SimulatedContainer | undefined {
-    const listening = [...containers].filter(({ listens }) => listens)
+  #listener(containers: readonly SimulatedContainer[], port: number, declaredOnly: boolean): SimulatedContainer | undefined {
+    const listening = containers.filter(({ listens }) => listens)
     const declares = ({ config }: SimulatedContainer) => {
       const ports = config.annotations?.[PORTS]
       return ports !== undefined && (JSON.parse(ports) as { containerPort: number }[]).some(({ containerPort }) => containerPort === port)
@@ -325,7 +336,7 @@ export class SimulatedContainers implements RuntimeService {
 
   #podStats(sandbox: Sandbox): PodSandboxStats {
     const { id, metadata, labels, annotations } = this.#listed(sandbox)
-    const containers = [...sandbox.containers].filter(({ running }) => running).map((container) => this.#stats(container))
+    const containers = sandbox.containers.filter(({ running }) => running).map((container) => this.#stats(container))
     return { attributes: { id, metadata, labels, annotations }, linux: { cpu: undefined, memory: undefined, network: undefined, process: undefined, containers, io: undefined } }
   }
 
