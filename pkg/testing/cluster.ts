@@ -17,6 +17,7 @@ import { startController } from "../controller/start.ts"
 import { silent } from "../log/log.ts"
 import { kubeconfigYaml } from "../pki/kubeconfig.ts"
 import { MemoryStorage } from "../storage/memory.ts"
+import { boundMemory } from "./bounded-memory.ts"
 import { at, callerOf, from, TestClusterError } from "./caller.ts"
 import { instant, milliseconds, type Duration } from "./duration.ts"
 import { orphans, watchRevisions } from "./end-checks.ts"
@@ -104,7 +105,7 @@ export class Cluster implements AsyncDisposable {
     const random = (this.#random = seededRandom(this.seed))
     this.#storage = new MemoryStorage({ clock: this.#clock, frozen })
     this.#endRevisions = watchRevisions(this.#storage)
-    if (history === "none") forgetOld(this.#storage)
+    if (history === "none") boundMemory(this.#storage)
     this.#rules = new RequestRules(this.#clock)
     this.#controllers = options.components?.controllers !== false
     this.#parts = new Parts({
@@ -423,14 +424,4 @@ function features(given: ClusterOptions["features"]): Features {
   } catch (err) {
     throw new TestClusterError(`Cannot start a cluster with features: ${err instanceof Error ? err.message : String(err)}`)
   }
-}
-
-/** So many revisions are kept for watches that are taken up again. */
-const KEPT_REVISIONS = 5000
-
-/** Forgets history by its length: where time stands still, none of it grows old. */
-function forgetOld(storage: MemoryStorage): void {
-  storage.subscribe(() => {
-    if (storage.revision - storage.compactedRevision > 4 * KEPT_REVISIONS) storage.compact(storage.revision - KEPT_REVISIONS)
-  })
 }
