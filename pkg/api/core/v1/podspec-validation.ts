@@ -1,10 +1,11 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, eachWithin, forbiddenField, invalidValue, NO_CAUSES, notSupported, required, within } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, eachWithin, forbiddenField, invalidValue, NO_CAUSES, notSupported, required, tooLong, within } from "../../../apimachinery/field-errors.ts"
 import { inRange, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isQualifiedName, patternMessage } from "../../../apimachinery/names.ts"
 import { validateLabels } from "../../../apimachinery/objectmeta.ts"
 import { validateContainers } from "./container-validation.ts"
 import { checked } from "./path-validation.ts"
 import type { HostAlias, PodDNSConfig, PodReadinessGate, PodResourceClaim, PodSchedulingGate, PodSpec } from "./podspec.ts"
+import { validateResources } from "./resources-validation.ts"
 import { validateAffinity, validateToleration, validateTopologySpread } from "./scheduling-validation.ts"
 import { validatePodSecurityContext } from "./securitycontext-validation.ts"
 import { validateVolumes } from "./volume-validation.ts"
@@ -31,17 +32,32 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined): rea
   if (spec.hostUsers === false)
     for (const [field, shown] of [["hostNetwork", "hostNetwork"], ["hostPID", "HostPID"], ["hostIPC", "HostIPC"]] as const)
       if (spec[field] === true) causes.push(forbiddenField(shown, "when `pod.Spec.HostUsers` is false"))
+  causes.push(...validateHostnameOverride(spec))
   for (const field of SUBDOMAINS) within(causes, checked(field, spec[field] || undefined, isDNS1123Subdomain), "")
   const wrongDeadline = deadline === undefined ? undefined : inRange(deadline, 1, 2 ** 31 - 1)
   if (wrongDeadline !== undefined) causes.push(invalidValue("activeDeadlineSeconds", deadline, wrongDeadline))
   for (const field of LABELS) within(causes, checked(field, spec[field] || undefined, isDNS1123Label), "")
   eachWithin(causes, spec.tolerations, "tolerations", validateToleration)
   eachWithin(causes, hostAliases, "hostAliases", validateHostAlias)
+  if (spec.overhead !== undefined) within(causes, validateResources({ limits: spec.overhead }, NO_NAMES), "overhead")
   if (spec.os !== undefined) causes.push(...validateOS(spec, spec.os.name))
   return causes
 }
 const SUBDOMAINS = ["serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"] as const
 const LABELS = ["hostname", "subdomain"] as const
+const NO_NAMES: ReadonlySet<string> = new Set()
+
+/** The longest host name that Linux takes. */
+const LONGEST_HOSTNAME = 64
+
+function validateHostnameOverride({ hostnameOverride: name, setHostnameAsFQDN, hostNetwork }: PodSpec): readonly Cause[] {
+  if (name === undefined) return NO_CAUSES
+  const causes: Cause[] = []
+  if (setHostnameAsFQDN === true) causes.push(forbiddenField("hostnameOverride", "may not be specified when setHostnameAsFQDN is true"))
+  if (hostNetwork === true) causes.push(forbiddenField("hostnameOverride", "may not be specified when hostNetwork is true"))
+  if (name.length > LONGEST_HOSTNAME) causes.push(tooLong("hostnameOverride", LONGEST_HOSTNAME))
+  return [...causes, ...checked("hostnameOverride", name, isDNS1123Subdomain)]
+}
 
 const validateReadinessGate = ({ conditionType }: PodReadinessGate): readonly Cause[] => checked("conditionType", conditionType, isQualifiedName)
 
