@@ -66,8 +66,17 @@ export interface ResourceSums {
   readonly memoryRequest: number
 }
 
+/** Each pod that is admitted is held against all others of its node; specs are immutable values. */
+const known = new WeakMap<Pod["spec"], ResourceSums>()
+
 /** What a pod as a whole asks for (milli cpu, bytes): its containers and sidecars, or the largest init container. Source: component-helpers resource/helpers.go. */
 export function podSums(pod: Pod): ResourceSums {
+  let sums = known.get(pod.spec)
+  if (sums === undefined) known.set(pod.spec, (sums = sumsOf(pod)))
+  return sums
+}
+
+function sumsOf(pod: Pod): ResourceSums {
   const amount = (container: AnyContainer, kind: "requests" | "limits", name: string): number => {
     const text = container.resources[kind]?.[name] ?? (kind === "requests" ? container.resources.limits?.[name] : undefined)
     return text === undefined ? 0 : name === "cpu" ? milliOf(text) : unitsOf(text)

@@ -28,7 +28,7 @@ export function owned(resource: Resource, owner: Resource, orphans?: (object: Ku
       const keys = ownerKey(object)
       const before = ownerKey(old)
       const all = before.length > 0 && before[0] !== keys[0] ? [...keys, ...before] : keys
-      return all.length === 0 && !deleted && orphans !== undefined ? orphans(object, context) : all
+      return all.length === 0 && !deleted && orphans !== undefined && controllerOf(object) === undefined ? orphans(object, context) : all
     },
   }
 }
