@@ -93,7 +93,7 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
 
   on(handlers: InformerHandlers<T>): () => void {
     this.#handlers.add(handlers)
-    for (const object of this.#cache.list(undefined)) this.#call(() => handlers.added?.(object))
+    for (const object of this.#cache.list(undefined)) this.#call(handlers, "added", object)
     return () => void this.#handlers.delete(handlers)
   }
 
@@ -142,14 +142,14 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
 
   #taken(object: T): void {
     const old = this.#cache.set(object)
-    if (old === undefined) this.#tell((handlers) => handlers.added?.(object))
+    if (old === undefined) this.#tell("added", object)
     // A list finds most objects as they were.
-    else if (old !== object && old.metadata.resourceVersion !== object.metadata.resourceVersion) this.#tell((handlers) => handlers.updated?.(object, old))
+    else if (old !== object && old.metadata.resourceVersion !== object.metadata.resourceVersion) this.#tell("updated", object, old)
   }
 
   #lost(key: Key, last?: T): void {
     const old = this.#cache.delete(key)
-    if (old !== undefined) this.#tell((handlers) => handlers.deleted?.(last ?? old))
+    if (old !== undefined) this.#tell("deleted", last ?? old)
   }
 
   #ended(error: ApiError | undefined): void {
@@ -173,14 +173,15 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     this.#retry = clock.setTimeout(() => (relist ? this.start() : this.#follow()), wait)
   }
 
-  #tell(call: (handlers: InformerHandlers<T>) => void): void {
-    for (const handlers of this.#handlers) this.#call(() => call(handlers))
+  #tell(what: keyof InformerHandlers<T>, object: T, old = object): void {
+    for (const handlers of this.#handlers) this.#call(handlers, what, object, old)
   }
 
   /** One handler's failure is its own: the others and the writer who caused the event go on. */
-  #call(run: () => void): void {
+  #call(handlers: InformerHandlers<T>, what: keyof InformerHandlers<T>, object: T, old = object): void {
     try {
-      run()
+      if (what === "updated") handlers.updated?.(object, old)
+      else handlers[what]?.(object)
     } catch (err) {
       this.#options.log.error("An informer's handler failed", { resource: this.resource.plural, error: err })
     }

@@ -18,13 +18,8 @@ export function notingClient(client: Client, note: (write: PendingWrite) => void
     if (revision > 0) note({ resource, seenBy: (informer) => informer.revision >= revision })
     return written
   }
-  return {
-    get: client.get.bind(client),
-    list: client.list.bind(client),
-    watch: client.watch.bind(client),
-    deleteCollection: client.deleteCollection.bind(client),
-    createSubresource: client.createSubresource.bind(client),
-    updateSubresource: client.updateSubresource.bind(client),
+  // One is made for each reconcile, so what it does not note it has from `client` itself.
+  return Object.assign(Object.create(client) as Client, {
     create: async <T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options = {}) => wrote(resource, await client.create(resource, object, options)),
     update: async <T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options = {}) => wrote(resource, await client.update(resource, object, options)),
     updateStatus: async <T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options = {}) => wrote(resource, await client.updateStatus(resource, object, options)),
@@ -42,5 +37,5 @@ export function notingClient(client: Client, note: (write: PendingWrite) => void
       })
       return answer
     },
-  }
+  } satisfies Partial<Client>)
 }
