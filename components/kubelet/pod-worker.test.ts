@@ -92,6 +92,20 @@ describe("a pod's worker", () => {
     expect(node.status("good").conditions?.find(({ type }) => type === "Ready")).toMatchObject({ status: "False", reason: "PodCompleted" })
   })
 
+  test("lets go of the volumes of a pod that has run to its end, though the pod stays", async () => {
+    // given a pod with a volume, of which the node keeps a file
+    await using node = await simulatedKubelet({ work: { runsMs: 1000 } })
+    const spec = { restartPolicy: "Never" as const, containers: [{ name: "c", image: "work", volumeMounts: [{ name: "about", mountPath: "/about" }] }], volumes: [{ name: "about", downwardAPI: { items: [{ path: "name", fieldRef: { fieldPath: "metadata.name" } }] } }] }
+    await node.create("work", spec)
+    const kept = () => node.runtime.files.below("/var/lib/kubelet/memory")
+    expect(kept()).toHaveLength(1)
+    // when it has ended
+    await node.cluster.advance(2000)
+    // then nothing of the volume is kept
+    expect(node.status("work").phase).toBe("Succeeded")
+    expect(kept()).toEqual([])
+  })
+
   test("ends sidecars after the containers, in the reverse order of their start, and then the pod", async () => {
     // given containers that note when they are told to end
     const ended: string[] = []

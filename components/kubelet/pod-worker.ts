@@ -210,7 +210,7 @@ export class PodWorker implements Waker {
     }
     await this.#resize(signal)
     probes.sync(this.#pod, this.#runtime)
-    const { phase, startTime } = this.#report()
+    const { startTime } = this.#report()
     if (this.#pastDeadline(startTime)) return
     const plan = planOf(this.#pod, this.#runtime, probes)
     if (!this.#adopted && isRunning(this.#runtime)) await this.#adopt(signal)
@@ -218,9 +218,9 @@ export class PodWorker implements Waker {
     await this.#runner.apply(this.#pod, plan, signal)
     probes.sync(this.#pod, this.#runtime)
     this.#parts.logs.sync(this.#runtime.containers)
-    const after = this.#report()
+    this.#report()
     if (hasRemains(this.#runtime)) await this.#parts.clearing.run(() => clearRemains(context, this.#parts.cache, this.#runtime))
-    if (after.phase !== phase && this.#mustEnd()) this.#again = true
+    if (this.#mustEnd()) this.#again = true
   }
 
   /** Gives running containers what the pod asks for now, if the node has it. */
