@@ -1,0 +1,140 @@
+/**
+ * What clusters in memory (`k3ts/testing`) cost to start, to keep and to run; each measured in a process of its own: `bun cluster-runs.ts NAME` prints the figures of
+ * one as JSON. Time is the machine's, whatever the clusters' clocks say.
+ */
+import { CronJob, Deployment, Job, Namespace, Pod, startCluster, type Cluster } from "../../pkg/testing/testing.ts"
+import { median } from "./figure.ts"
+
+const STARTS = 200
+export const ALIVE = 100
+export const IN_A_ROW = 1000
+export const CRON_JOBS = 20
+export const NODES = 1000
+export const PODS = 30_000
+/** As in SchedulingBasic of the peer's test/integration/scheduler_perf. */
+export const SCHEDULING_NODES = 5000
+const SCHEDULED_BEFORE = 1000
+const SCHEDULED = 10_000
+const MB = 2 ** 20
+
+const deployment = (name: string, replicas: number) => ({
+  apiVersion: "apps/v1", kind: "Deployment", metadata: { name },
+  spec: { replicas, selector: { matchLabels: { app: name } }, template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "web", image: "web" }] } } },
+})
+
+const now = () => performance.now()
+const memory = () => {
+  Bun.gc(true)
+  return process.memoryUsage().rss / MB
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = now()
+  await work()
+  return now() - began
+}
+
+/** From nothing to the first answer. */
+async function starts(nodes: number): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < STARTS; i++) {
+    let cluster: Cluster | undefined
+    times.push(await timed(async () => {
+      cluster = await startCluster({ nodes, seed: i })
+      await cluster.list(Namespace)
+    }))
+    await cluster!.stop()
+  }
+  return median(times)
+}
+
+async function memoryOfOne(): Promise<number> {
+  const before = memory()
+  const clusters: Cluster[] = []
+  for (let i = 0; i < ALIVE; i++) clusters.push(await startCluster({ seed: i }))
+  const after = memory()
+  for (const cluster of clusters) await cluster.stop()
+  return (after - before) / ALIVE
+}
+
+/** Growth from the first quarter, by when everything is warm, to the end. */
+async function growth(): Promise<number> {
+  let early = 0
+  for (let i = 0; i < IN_A_ROW; i++) {
+    await (await startCluster({ nodes: 1, seed: i })).stop()
+    if (i === IN_A_ROW / 4) early = memory()
+  }
+  return memory() - early
+}
+
+async function hundredReplicas(): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < 20; i++) {
+    await using cluster = await startCluster({ nodes: 10, seed: i })
+    times.push(await timed(async () => {
+      await cluster.apply(deployment("web", 100))
+      await cluster.eventually(Deployment, {}, ([web]) => web?.status.readyReplicas === 100)
+    }))
+  }
+  return median(times)
+}
+
+async function monthOfCronJobs(): Promise<number> {
+  await using cluster = await startCluster({ nodes: 3, seed: 1 })
+  await cluster.apply(Array.from({ length: CRON_JOBS }, (_, i) => ({
+    apiVersion: "batch/v1", kind: "CronJob", metadata: { name: `nightly-${i}` },
+    spec: { schedule: `${i} 0 * * *`, jobTemplate: { spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "work", image: "busybox", command: ["sleep", "60"] }] } } } } },
+  })))
+  const ms = await timed(() => cluster.advance("30d"))
+  const ended = (await cluster.list(Job)).filter(({ status }) => status.succeeded === 1).length
+  if (ended < CRON_JOBS || (await cluster.list(CronJob)).some(({ status }) => status.lastScheduleTime === undefined)) throw new Error(`the jobs did not run: ${ended} ended`)
+  return ms
+}
+
+/** In seconds, pods a second and MB. */
+export interface LargeRun { readonly seconds: number; readonly scheduled: number; readonly peak: number }
+
+async function large(): Promise<LargeRun> {
+  const began = now()
+  await using cluster = await startCluster({ nodes: NODES, seed: 1, frozen: false, history: "none" })
+  const names = Array.from({ length: 10 }, (_, i) => `web-${i}`)
+  await cluster.apply(names.map((name) => deployment(name, PODS / names.length)))
+  await cluster.eventually(Deployment, {}, (all) => all.every(({ status }) => status.readyReplicas === PODS / names.length), { within: "1h" })
+  const seconds = (now() - began) / 1000
+  return { seconds, scheduled: PODS / seconds, peak: (process.resourceUsage().maxRSS * 1024) / MB }
+}
+
+/** Pods that the scheduler places a second. As in the peer's benchmark there are nodes without kubelets, no controllers, and some pods before those that count. */
+async function scheduling(): Promise<number> {
+  await using cluster = await startCluster({
+    nodes: SCHEDULING_NODES, seed: 1, frozen: false, history: "none", components: { kubelet: false, controllers: false }, admission: { disabled: ["ServiceAccount", "TaintNodesByCondition"] },
+  })
+  await placed(cluster, "before", SCHEDULED_BEFORE)
+  return SCHEDULED / ((await timed(() => placed(cluster, "counted", SCHEDULED))) / 1000)
+}
+
+/** Creates pods, a hundred at a time, and waits until all have a node. */
+async function placed(cluster: Cluster, name: string, count: number): Promise<void> {
+  let next = 0
+  await Promise.all(Array.from({ length: 100 }, async () => {
+    while (next < count) {
+      await cluster.client.create(Pod, {
+        metadata: { name: `${name}-${next++}`, namespace: "default" },
+        spec: { containers: [{ name: "pause", image: "pause", resources: { requests: { cpu: "100m", memory: "500Mi" } } }] },
+      })
+    }
+  }))
+  await cluster.settle()
+  const left = (await cluster.list(Pod)).filter(({ spec }) => spec.nodeName === undefined).length
+  if (left > 0) throw new Error(`${left} pods have no node`)
+}
+
+export const RUNS = {
+  start: () => starts(0), startWithNodes: () => starts(3), memoryOfOne, growth, hundredReplicas, monthOfCronJobs, scheduling, large,
+} satisfies Readonly<Record<string, () => Promise<number | LargeRun>>>
+
+if (import.meta.main) {
+  const run = RUNS[process.argv[2] as keyof typeof RUNS]
+  process.stdout.write(JSON.stringify(await run()))
+  process.exit(0)
+}
