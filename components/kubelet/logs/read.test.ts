@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { MemoryFiles } from "../runtime/simulated/memory-files.ts"
 import { readLog, type LogReadRequest } from "./read.ts"
 import { parseLogLine } from "./line.ts"
@@ -11,7 +12,7 @@ const LOG = [
 describe("a container's log", () => {
   const files = new MemoryFiles()
   const request = (options: Partial<LogReadRequest["options"]>, more: Partial<LogReadRequest> = {}): LogReadRequest => ({
-    files, path: "/log", options: { follow: false, timestamps: false, ...options }, now: Date.parse("2026-01-01T00:00:10Z"), isLive: () => false, onChange: () => () => {}, signal: new AbortController().signal, ...more,
+    files, path: "/log", options: { follow: false, timestamps: false, ...options }, clock: new VirtualClock(Date.parse("2026-01-01T00:00:10Z")), isLive: () => false, onChange: () => () => {}, signal: new AbortController().signal, ...more,
   })
   const read = async (of: LogReadRequest) => {
     let text = ""
@@ -61,5 +62,21 @@ describe("a container's log", () => {
   test("takes what is no line of a log for nothing", () => {
     expect(["", "x", "time stdin F x", "cut in two"].map(parseLogLine)).toEqual([undefined, undefined, undefined, undefined])
     expect(parseLogLine("t stdout P:x a b")).toEqual({ time: "t", stream: "stdout", partial: true, content: "a b" })
+  })
+
+  test("is followed though nobody tells that it grew", async () => {
+    // given a log that is followed, on files whose watchers are never called
+    const clock = new VirtualClock(0)
+    files.put("/log", "")
+    const reading = readLog(request({ follow: true }, { clock, isLive: () => true, files: { open: (path) => files.open(path), watch: () => () => {} } }))
+    const first = reading.next()
+    await clock.settle()
+    // when it grows and a second goes by
+    await files.append("/log", "2026-01-01T00:00:02Z stdout F two\n")
+    await clock.advance(1000)
+    // then what is new was read
+    expect(Buffer.from((await first).value ?? []).toString("utf8")).toBe("two\n")
+    await reading.return()
+    expect(clock.pending).toBe(0)
   })
 })

@@ -1,3 +1,4 @@
+import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { LogOptions } from "../../../pkg/component/node-connector.ts"
 import type { OpenFile, PodFiles } from "../runtime/runtime.ts"
 import { parseLogLine, type LogLine } from "./line.ts"
@@ -6,11 +7,10 @@ const CHUNK = 64 * 1024
 const NEWLINE = 10
 
 export interface LogReadRequest {
-  readonly files: PodFiles
+  readonly files: Pick<PodFiles, "open" | "watch">
   readonly path: string
   readonly options: Omit<LogOptions, "container" | "previous">
-  /** Milliseconds since the epoch. */
-  readonly now: number
+  readonly clock: Clock
   /** Whether more may still be written. */
   isLive(): boolean
   /** Calls when `isLive` may have changed. Returns what ends that. */
@@ -18,17 +18,20 @@ export interface LogReadRequest {
   readonly signal: AbortSignal
 }
 
+/** A followed log is looked at this often without being woken: notices of the kernel's have been seen to get lost on their way. Source: cri-client logForceCheckPeriod. */
+const LOOK_ANYWAY_MS = 1000
+
 /**
  * A container's log as users see it, from the file the runtime writes; with `follow`, further parts as they are written, also after the file was
- * rotated. Woken by the kernel, never by a timer. Source: cri-client pkg/logs/logs.go.
+ * rotated. Source: cri-client pkg/logs/logs.go.
  */
-export async function* readLog({ files, path, options, now, isLive, onChange, signal }: LogReadRequest): AsyncGenerator<Uint8Array, void> {
+export async function* readLog({ files, path, options, clock, isLive, onChange, signal }: LogReadRequest): AsyncGenerator<Uint8Array, void> {
   let file = await files.open(path)
   const wakeUp = new Wake()
   const off = options.follow ? [files.watch(path, () => wakeUp.ring()), onChange(() => wakeUp.ring())] : []
   const onAbort = () => wakeUp.ring()
   signal.addEventListener("abort", onAbort, { once: true })
-  const print = printer(options, now)
+  const print = printer(options, clock.now())
   let left = options.limitBytes ?? Infinity
   try {
     let offset = file === undefined ? 0 : await tailOffset(file, options.tailLines)
@@ -60,7 +63,8 @@ export async function* readLog({ files, path, options, now, isLive, onChange, si
         }
       }
       if (!options.follow || !live) break
-      await wakeUp.wait()
+      const anyway = clock.setTimeout(() => wakeUp.ring(), LOOK_ANYWAY_MS, "watchdog")
+      await wakeUp.wait().finally(() => anyway.cancel())
       file ??= await files.open(path)
     }
   } finally {

@@ -75,7 +75,7 @@ export function nodeConnector({ context, cache, workers, status, problem }: Conn
     const pod = podOf(target)
     const run = runForLogs(pod, options, runsOf(pod, options.container), status.status(pod))
     return readLog({
-      files: runtime.files, path: run.logPath, options, now: clock.now(), signal,
+      files: runtime.files, path: run.logPath, options, clock, signal,
       isLive: () => cache.container(run.id)?.state === "running",
       onChange: (listener) => cache.on((uid) => {
         if (uid === pod.metadata.uid) listener()
