@@ -110,7 +110,8 @@ export function createServer(options: ServerOptions): Server {
     const error = ApiError.from(thrown)
     const cause = error.cause ?? error
     // That the disk is full is told once, when the store begins to refuse writes, and not for each of them.
-    if (error.code >= 500 && error.reason === "InternalError" && !(cause instanceof StorageError && cause.code !== "damaged")) {
+    const isTold = cause instanceof StorageError && cause.code !== "damaged"
+    if (error.code >= 500 && error.reason === "InternalError" && !isTold) {
       log.error("Request failed", { method: exchange.req.method, url: exchange.req.url, auditID: exchange.auditId, error: error.message, stack: cause instanceof Error ? cause.stack : undefined })
     }
     // Too late for an answer: the client sees the stream break off.

@@ -7,6 +7,15 @@ const service = (name: string, clusterIP?: string) => ({ metadata: { name, names
 const cidr = (name: string, range: string) => ({ metadata: { name }, spec: { cidrs: [range] } })
 const ready = ({ status }: ServiceCIDR) => status.conditions?.map(({ type, status, reason }) => `${type}=${status} ${reason}`.trim())
 
+/** A cluster with a range `more`, and a Service `a` that has an address of it. */
+async function withServiceInRange() {
+  const cluster = await startCluster()
+  await cluster.client.create(ServiceCIDR, cidr("more", "10.99.0.0/24"))
+  await cluster.settle()
+  await cluster.client.create(Service, service("a", "10.99.0.7"))
+  return cluster
+}
+
 test("a range of addresses becomes ready, and is used from then on", async () => {
   // given
   await using cluster = await startCluster()
@@ -23,18 +32,15 @@ test("a range of addresses becomes ready, and is used from then on", async () =>
 
 test("a range that is deleted stays until the last Service with an address of it has gone", async () => {
   // given a Service in a range of its own
-  await using cluster = await startCluster()
+  await using cluster = await withServiceInRange()
   const { client } = cluster
-  await client.create(ServiceCIDR, cidr("more", "10.99.0.0/24"))
-  await cluster.settle()
-  await client.create(Service, service("a", "10.99.0.7"))
   // when the range is deleted
-  await client.delete(ServiceCIDR as never, { name: "more" })
+  await client.delete(ServiceCIDR, { name: "more" })
   await cluster.advance("1m")
   // then it says what it waits for
   expect(ready(await client.get(ServiceCIDR, { name: "more" }))).toEqual(["Ready=False Terminating"])
   // and when the Service goes
-  await client.delete(Service as never, { namespace: "default", name: "a" })
+  await client.delete(Service, { namespace: "default", name: "a" })
   await cluster.settle()
   // then so does the range
   expect((await client.list(ServiceCIDR)).items.map(({ metadata }) => metadata.name)).toEqual(["kubernetes"])
@@ -42,12 +48,9 @@ test("a range that is deleted stays until the last Service with an address of it
 
 test("a range goes with Services in it once a wider one holds their addresses", async () => {
   // given
-  await using cluster = await startCluster()
+  await using cluster = await withServiceInRange()
   const { client } = cluster
-  await client.create(ServiceCIDR, cidr("more", "10.99.0.0/24"))
-  await cluster.settle()
-  await client.create(Service, service("a", "10.99.0.7"))
-  await client.delete(ServiceCIDR as never, { name: "more" })
+  await client.delete(ServiceCIDR, { name: "more" })
   await cluster.advance("1m")
   // when
   await client.create(ServiceCIDR, cidr("wider", "10.99.0.0/16"))
@@ -58,7 +61,7 @@ test("a range goes with Services in it once a wider one holds their addresses", 
 
 test("the first range cannot be taken away from under the API server", async () => {
   await using cluster = await startCluster()
-  await cluster.client.delete(ServiceCIDR as never, { name: "kubernetes" })
+  await cluster.client.delete(ServiceCIDR, { name: "kubernetes" })
   await cluster.advance("1m")
   expect(ready(await cluster.client.get(ServiceCIDR, { name: "kubernetes" }))).toEqual(["Ready=False Terminating"])
 })

@@ -9,7 +9,6 @@ import type { Clock } from "../clock/clock.ts"
 import { seededRandom, type Random } from "../clock/random.ts"
 import { realClock } from "../clock/real.ts"
 import { VirtualClock } from "../clock/virtual.ts"
-import { featuresOf, type Features } from "../component/features.ts"
 import type { NodeConnector } from "../component/node-connector.ts"
 import type { ComponentContext } from "../component/component.ts"
 import type { Controller } from "../controller/controller.ts"
@@ -19,17 +18,19 @@ import { kubeconfigYaml } from "../pki/kubeconfig.ts"
 import { MemoryStorage } from "../storage/memory.ts"
 import { boundMemory } from "./bounded-memory.ts"
 import { at, callerOf, from, TestClusterError } from "./caller.ts"
+import { driven } from "./driven.ts"
 import { instant, milliseconds, type Duration } from "./duration.ts"
 import { orphans, watchRevisions } from "./end-checks.ts"
 import { explainPod, type Explanation } from "./explain.ts"
 import { eventually, type Check, type EventuallyOptions } from "./eventually.ts"
 import { Faults, noSuchNode } from "./faults.ts"
+import { guarded } from "./guarded-client.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
 import { addressOf } from "./service-names.ts"
 import { listOptions, refOf, type Reference, type Selection } from "./selection.ts"
 import { readManifests, type ManifestSource } from "./manifests.ts"
 import { Nodes } from "./nodes.ts"
-import { nodeSpecs, type ClusterOptions, type NodeOptions, type NodeSpec } from "./options.ts"
+import { featuresFrom, nodeSpecs, type ClusterOptions, type NodeOptions, type NodeSpec } from "./options.ts"
 import { Parts } from "./parts.ts"
 import { RequestRules } from "./request-rules.ts"
 import { defaultSeed, parseSeed, replay } from "./seed.ts"
@@ -109,11 +110,11 @@ export class Cluster implements AsyncDisposable {
     this.#rules = new RequestRules(this.#clock)
     this.#controllers = options.components?.controllers !== false
     this.#parts = new Parts({
-      clock: this.#clock, random, log, storage: this.#storage, rules: this.#rules, frozen, options, features: features(options.features), signal: this.#ending.signal,
+      clock: this.#clock, random, log, storage: this.#storage, rules: this.#rules, frozen, options, features: featuresFrom(options.features), signal: this.#ending.signal,
       historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history), clusterCidr: specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR,
     })
     const client = this.#parts.clientFor(ADMIN.name, ADMIN.groups)
-    this.client = this.#guarded(client)
+    this.client = guarded(client, () => this.#alive())
     this.images = new ImageBehaviours(images)
     this.#nodes = new Nodes({ parts: this.#parts, clock: this.#clock, images: this.images, kubelets: options.components?.kubelet !== false, client, signal: this.#ending.signal })
     this.faults = new Faults({ nodes: this.#nodes.simulated, rules: this.#rules, clock: this.#virtual, components: this.#parts.components, signal: this.#ending.signal, alive: () => this.#alive(), forgetHistory: () => this.#storage.compact(this.#storage.revision) })
@@ -125,7 +126,7 @@ export class Cluster implements AsyncDisposable {
     const { components } = this.#parts
     await components.apiserver.start()
     const nodes = this.#specs.map((spec) => this.#nodes.add(spec))
-    await this.#driven([components["controller-manager"].start(), components.scheduler.start(), ...nodes.map((start) => start())])
+    await driven(this.#virtual, [components["controller-manager"].start(), components.scheduler.start(), ...nodes.map((start) => start())])
     await this.#virtual?.settle()
     if (preload !== undefined) await this.apply(preload)
   }
@@ -142,7 +143,7 @@ export class Cluster implements AsyncDisposable {
   addNode(node: NodeOptions = {}): Promise<string> {
     return this.#from(this.addNode, async () => {
       const spec = this.#nodes.specOf(node)
-      await this.#driven([this.#nodes.add(spec)()])
+      await driven(this.#virtual, [this.#nodes.add(spec)()])
       await this.#virtual?.settle()
       return spec.name
     })
@@ -151,7 +152,7 @@ export class Cluster implements AsyncDisposable {
   /** A client that acts as somebody else, under their rights. */
   as(user: string, groups: readonly string[] = []): Client {
     this.#alive()
-    return this.#guarded(this.#parts.clientFor(user, groups))
+    return guarded(this.#parts.clientFor(user, groups), () => this.#alive())
   }
 
   /** The kind served under this name; for custom resources. */
@@ -375,19 +376,6 @@ export class Cluster implements AsyncDisposable {
     if (problems.length > 0) throw new TestClusterError(`The cluster did not end well (${replay(this.seed)}):\n  ${problems.join("\n  ")}`, { cause: this.#parts.failures[0] })
   }
 
-  /** Waits for work that may itself wait for virtual time. */
-  async #driven(work: readonly Promise<unknown>[]): Promise<void> {
-    let done = false
-    const all = Promise.all(work).finally(() => (done = true))
-    all.catch(() => undefined)
-    for (await this.#virtual?.settle(); this.#virtual !== undefined && !done; ) {
-      const due = this.#virtual.nextDue
-      if (due === undefined) break
-      await this.#virtual.advanceTo(due)
-    }
-    await all
-  }
-
   #clockOf(method: string): VirtualClock {
     if (this.#virtual === undefined) throw new TestClusterError(`Cannot ${method}: the cluster runs on the real clock, which nobody can move. Use \`eventually\`, or clock: "virtual"`)
     return this.#virtual
@@ -404,24 +392,5 @@ export class Cluster implements AsyncDisposable {
       this.#alive()
       return work()
     })
-  }
-
-  /** A client that says so when it is used after the end. */
-  #guarded(client: Client): Client {
-    return new Proxy(client, {
-      get: (target, name: keyof Client) => (...args: unknown[]) => {
-        this.#alive()
-        return (target[name] as (...given: unknown[]) => unknown)(...args)
-      },
-    })
-  }
-}
-
-/** @throws TestClusterError for a gate that there is not */
-function features(given: ClusterOptions["features"]): Features {
-  try {
-    return featuresOf(given ?? {})
-  } catch (err) {
-    throw new TestClusterError(`Cannot start a cluster with features: ${err instanceof Error ? err.message : String(err)}`)
   }
 }

@@ -1,5 +1,5 @@
 import type { Taint } from "../api/core/v1/node.ts"
-import type { FeatureName } from "../component/features.ts"
+import { featuresOf, type FeatureName, type Features } from "../component/features.ts"
 import { parseQuantity, unitsOf } from "../apimachinery/quantity.ts"
 import type { Logger } from "../log/log.ts"
 import type { ImageBehaviour } from "../../components/kubelet/runtime/simulated/behaviour.ts"
@@ -88,4 +88,13 @@ function amount(value: string | number, resource: string, node: string): number 
   const parsed = parseQuantity(String(value))
   if (parsed === undefined || parsed.nano < 0n) throw new TestClusterError(`Cannot give node ${JSON.stringify(node)} ${resource} ${JSON.stringify(value)}: expected a quantity such as "4" or "16Gi"`)
   return unitsOf(String(value))
+}
+
+/** The feature gates as they are set. @throws TestClusterError for a gate that there is not */
+export function featuresFrom(given: ClusterOptions["features"]): Features {
+  try {
+    return featuresOf(given ?? {})
+  } catch (err) {
+    throw new TestClusterError(`Cannot start a cluster with features: ${err instanceof Error ? err.message : String(err)}`)
+  }
 }
