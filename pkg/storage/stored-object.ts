@@ -1,3 +1,4 @@
+import { deepFreeze } from "../apimachinery/deep-freeze.ts"
 import { objectJson } from "../apimachinery/object-json.ts"
 import type { KubeObject } from "../apimachinery/resource.ts"
 import { StorageError, type Stored } from "./storage.ts"
@@ -42,11 +43,4 @@ function parse(key: string, revision: number, json: Uint8Array): KubeObject {
   } catch (cause) {
     throw new StorageError("damaged", `Cannot read ${key} at revision ${revision}: its stored JSON is damaged`, undefined, { cause })
   }
-}
-
-/** Freezes a value and all in it, so that a change in place throws where it is made. */
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value
-  for (const inner of Object.values(value)) deepFreeze(inner)
-  return Object.freeze(value)
 }

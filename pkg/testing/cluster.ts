@@ -2,6 +2,7 @@ import { ImageBehaviours, type ImageBehaviour } from "../../components/kubelet/r
 import type { SimulatedRuntime } from "../../components/kubelet/runtime/simulated/simulated-runtime.ts"
 import type { SimulatedContainer } from "../../components/kubelet/runtime/simulated/container.ts"
 import { Pod } from "../api/core/v1/pod.ts"
+import { deepFreeze } from "../apimachinery/deep-freeze.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { formatTime } from "../apimachinery/time.ts"
 import type { Client } from "../client/client.ts"
@@ -31,6 +32,7 @@ import { listOptions, refOf, type Reference, type Selection } from "./selection.
 import { readManifests, type ManifestSource } from "./manifests.ts"
 import { Nodes } from "./nodes.ts"
 import { featuresFrom, nodeSpecs, type ClusterOptions, type NodeOptions, type NodeSpec } from "./options.ts"
+import { frozenFrom, type Frozen } from "./own-objects.ts"
 import { Parts } from "./parts.ts"
 import { RequestRules } from "./request-rules.ts"
 import { defaultSeed, parseSeed, replay } from "./seed.ts"
@@ -85,6 +87,7 @@ export class Cluster implements AsyncDisposable {
   readonly #random: Random
   readonly #virtual: VirtualClock | undefined
   readonly #storage: MemoryStorage
+  readonly #frozen: Frozen
   readonly #parts: Parts
   readonly #rules: RequestRules
   readonly #nodes: Nodes
@@ -97,26 +100,26 @@ export class Cluster implements AsyncDisposable {
   #kubeconfig: string | undefined
 
   constructor(options: ClusterOptions) {
-    const { clock = "virtual", startTime = DEFAULT_START, history = "all", frozen = true, log = silent, images = {} } = options
+    const { clock = "virtual", startTime = DEFAULT_START, history = "all", log = silent, images = {} } = options
     const specs = nodeSpecs(options.nodes)
     if (clock !== "virtual" && clock !== "real") throw new TestClusterError(`Cannot use clock: ${JSON.stringify(clock)}: expected "virtual" or "real"`)
     this.seed = options.seed === undefined ? defaultSeed() : parseSeed(options.seed)
     this.#virtual = clock === "virtual" ? new VirtualClock(instant(startTime)) : undefined
     this.#clock = this.#virtual ?? realClock
     const random = (this.#random = seededRandom(this.seed))
-    this.#storage = new MemoryStorage({ clock: this.#clock, frozen })
+    this.#frozen = frozenFrom(options.frozen)
+    this.#storage = new MemoryStorage({ clock: this.#clock, frozen: this.#frozen === "all" })
     this.#endRevisions = watchRevisions(this.#storage)
     if (history === "none") boundMemory(this.#storage)
     this.#rules = new RequestRules(this.#clock)
     this.#controllers = options.components?.controllers !== false
     this.#parts = new Parts({
-      clock: this.#clock, random, log, storage: this.#storage, rules: this.#rules, frozen, options, features: featuresFrom(options.features), signal: this.#ending.signal,
+      clock: this.#clock, random, log, storage: this.#storage, rules: this.#rules, frozen: this.#frozen, options, features: featuresFrom(options.features), signal: this.#ending.signal,
       historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history), clusterCidr: specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR,
     })
-    const client = this.#parts.clientFor(ADMIN.name, ADMIN.groups)
-    this.client = guarded(client, () => this.#alive())
+    this.client = guarded(this.#parts.givenClientFor(ADMIN.name, ADMIN.groups), () => this.#alive())
     this.images = new ImageBehaviours(images)
-    this.#nodes = new Nodes({ parts: this.#parts, clock: this.#clock, images: this.images, kubelets: options.components?.kubelet !== false, client, signal: this.#ending.signal })
+    this.#nodes = new Nodes({ parts: this.#parts, clock: this.#clock, images: this.images, kubelets: options.components?.kubelet !== false, client: this.#parts.clientFor(ADMIN.name, ADMIN.groups), signal: this.#ending.signal })
     this.faults = new Faults({ nodes: this.#nodes.simulated, rules: this.#rules, clock: this.#virtual, components: this.#parts.components, signal: this.#ending.signal, alive: () => this.#alive(), forgetHistory: () => this.#storage.compact(this.#storage.revision) })
     this.#specs = specs
   }
@@ -152,7 +155,7 @@ export class Cluster implements AsyncDisposable {
   /** A client that acts as somebody else, under their rights. */
   as(user: string, groups: readonly string[] = []): Client {
     this.#alive()
-    return guarded(this.#parts.clientFor(user, groups), () => this.#alive())
+    return guarded(this.#parts.givenClientFor(user, groups), () => this.#alive())
   }
 
   /** The kind served under this name; for custom resources. */
@@ -244,7 +247,8 @@ export class Cluster implements AsyncDisposable {
 
   /** Every revision of every object, oldest first, with who wrote it and when. */
   history(filter: HistoryFilter = {}): readonly HistoryEntry[] {
-    return historyOf(this.#storage, filter)
+    const entries = historyOf(this.#storage, filter)
+    return this.#frozen === "none" ? entries : deepFreeze(entries)
   }
 
   /** Why a pod is not running: per node and plugin while it is not placed, then image, crash and probe. */
@@ -299,7 +303,7 @@ export class Cluster implements AsyncDisposable {
   /** Runs a controller of the test's own, as `user`, until the cluster ends. */
   async run<T extends KubeObject>(controller: Controller<T>, { user = ADMIN.name, groups = ADMIN.groups }: { readonly user?: string; readonly groups?: readonly string[] } = {}): Promise<void> {
     await this.#from(this.run, async () => {
-      const context = this.#parts.contextFor(user, groups)
+      const context = this.#parts.contextFor(this.#parts.givenClientFor(user, groups))
       const informers = this.#parts.informersFor(context.client)
       const running = await startController(controller, { ...context, informers })
       this.#stops.push(async () => {
@@ -313,7 +317,7 @@ export class Cluster implements AsyncDisposable {
   /** What a component of the test's own is made of, acting as `user`. Its informers end with the cluster; the component is the test's to stop. */
   contextFor(user: string = ADMIN.name, groups: readonly string[] = user === ADMIN.name ? ADMIN.groups : []): ComponentContext {
     this.#alive()
-    const context = this.#parts.contextFor(user, groups)
+    const context = this.#parts.contextFor(this.#parts.givenClientFor(user, groups))
     const informers = this.#parts.informersFor(context.client)
     this.#stops.push(() => informers.stop())
     return { ...context, informers }

@@ -59,7 +59,7 @@ export class Nodes {
     const { informers, pods } = this.#shared
     const node = new SimulatedNode({
       spec, index: this.simulated.size, informers, pods: pods.of(spec.name), behaviours: images, network: this.network, connectors: parts.connectors,
-      context: parts.contextFor(`system:node:${spec.name}`, ["system:nodes"]),
+      context: parts.contextFor(parts.clientFor(`system:node:${spec.name}`, ["system:nodes"])),
     })
     this.simulated.set(spec.name, node)
     return () => node.start(signal)

@@ -43,7 +43,7 @@ export interface ClusterOptions {
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
   /** How far back `history()` reaches: all of it unless given. Long runs with many objects want a limit, very large ones `none`. */
   readonly history?: "all" | "none" | Duration
-  /** Objects are frozen, so that changing a shared one throws where it is done; true unless given. Benchmarks turn it off. */
+  /** What the test is given is frozen, since it is the store's own: changing it throws where it is done. True unless given. */
   readonly frozen?: boolean
   readonly log?: Logger
 }

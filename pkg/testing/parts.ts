@@ -1,7 +1,7 @@
 import { createApiServer, type ApiServer } from "../../components/apiserver/apiserver.ts"
 import { createControllerManager } from "../../components/controller-manager/controller-manager.ts"
 import { createScheduler, type Scheduler } from "../../components/scheduler/scheduler.ts"
-import type { Client } from "../client/client.ts"
+import type { Client, Transport } from "../client/client.ts"
 import type { Informers } from "../client/informer.ts"
 import { createInformers } from "../client/informers.ts"
 import { newClient } from "../client/new-client.ts"
@@ -15,6 +15,7 @@ import type { MemoryStorage } from "../storage/memory.ts"
 import { OpenWatches } from "./end-checks.ts"
 import type { ComponentName, Restartable } from "./faults.ts"
 import type { ClusterOptions } from "./options.ts"
+import { keepingApart, type Frozen } from "./own-objects.ts"
 import type { RequestRules } from "./request-rules.ts"
 import { sharedCaPem, testServingFiles } from "./serving-files.ts"
 
@@ -25,7 +26,7 @@ export interface PartsOptions {
   readonly storage: MemoryStorage
   readonly rules: RequestRules
   readonly historyMs: number
-  readonly frozen: boolean
+  readonly frozen: Frozen
   readonly options: Pick<ClusterOptions, "components" | "admission">
   readonly features: Features
   /** Addresses of pods. */
@@ -49,10 +50,10 @@ export class Parts {
 
   constructor(options: PartsOptions) {
     this.#options = options
-    const { clock, random, log, storage, rules, historyMs, frozen, features, options: { components = {}, admission = {} } } = options
+    const { clock, random, log, storage, rules, historyMs, features, options: { components = {}, admission = {} } } = options
     this.apiServer = createApiServer({ clock, random, log }, {
       serviceCidr: SERVICE_CIDR, nodePorts: { first: 30_000, last: 32_767 }, clusterDomain: "cluster.local", advertiseAddress: "127.0.0.1", nodes: this.connectors,
-      storage, files: testServingFiles(), historyMs, frozen, disabledAdmission: new Set(admission.disabled), features, intercept: rules.around,
+      storage, files: testServingFiles(), historyMs, disabledAdmission: new Set(admission.disabled), features, intercept: rules.around,
     })
     const { scheduler = true, controllers = true } = components
     this.components = {
@@ -70,14 +71,24 @@ export class Parts {
     return this.#scheduler
   }
 
+  /** For a component of the cluster's own. */
   clientFor(name: string, groups: readonly string[] = []): Client {
-    return newClient(this.watches.counted(this.apiServer.transportFor({ name, groups: [...groups, "system:authenticated"] }), name))
+    return newClient(this.#transportFor(name, groups))
   }
 
-  /** A context without informers of its own. */
-  contextFor(name: string, groups: readonly string[] = []): Omit<ComponentContext, "informers"> {
+  /** For the test. */
+  givenClientFor(name: string, groups: readonly string[]): Client {
+    return newClient(keepingApart(this.#transportFor(name, groups), { freeze: this.#options.frozen === "given" }))
+  }
+
+  #transportFor(name: string, groups: readonly string[]): Transport {
+    return this.watches.counted(this.apiServer.transportFor({ name, groups: [...groups, "system:authenticated"] }), name)
+  }
+
+  /** A context without informers of its own, that acts through `client`. */
+  contextFor(client: Client): Omit<ComponentContext, "informers"> {
     const { clock, random, log } = this.#options
-    return { client: this.clientFor(name, groups), clock, random, log, spawn: this.spawn }
+    return { client, clock, random, log, spawn: this.spawn }
   }
 
   informersFor(client: Client): Informers {
@@ -94,7 +105,7 @@ export class Parts {
     let stop: (() => Promise<void>) | undefined
     return {
       start: async () => {
-        const context = this.contextFor(user)
+        const context = this.contextFor(this.clientFor(user))
         const informers = this.informersFor(context.client)
         const component = create({ ...context, informers })
         const forget = this.apiServer.health.add(component.name, () => component.problem?.(), ["readyz"])

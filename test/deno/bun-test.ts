@@ -55,6 +55,16 @@ const holds = (check: () => void): boolean => {
   }
 }
 
+/** What a function throws, or undefined. */
+const thrown = (run: () => unknown): unknown => {
+  try {
+    run()
+    return undefined
+  } catch (err) {
+    return err
+  }
+}
+
 const contains = (is: unknown, part: unknown): boolean => holds(() => partialDeepStrictEqual(defined(is), defined(part)))
 
 function equal(is: unknown, wanted: unknown): boolean {
@@ -77,6 +87,7 @@ function matchers(is: unknown, negated: boolean) {
     toStartWith: (wanted: string) => check("toStartWith", String(is).startsWith(wanted), wanted),
     toBeDefined: () => check("toBeDefined", is !== undefined, "a value"),
     toBeUndefined: () => check("toBeUndefined", is === undefined, undefined),
+    toThrow: (wanted: abstract new (...args: never[]) => unknown = Error) => check("toThrow", thrown(is as () => unknown) instanceof wanted, wanted.name),
     toBeInstanceOf: (wanted: abstract new (...args: never[]) => unknown) => check("toBeInstanceOf", is instanceof wanted, wanted.name),
     toBeGreaterThan: (wanted: number) => check("toBeGreaterThan", number > wanted, wanted),
     toBeGreaterThanOrEqual: (wanted: number) => check("toBeGreaterThanOrEqual", number >= wanted, wanted),
