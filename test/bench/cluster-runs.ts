@@ -134,7 +134,12 @@ export const RUNS = {
 } satisfies Readonly<Record<string, () => Promise<number | LargeRun>>>
 
 if (import.meta.main) {
-  const run = RUNS[process.argv[2] as keyof typeof RUNS]
+  const name = process.argv[2] ?? ""
+  if (!Object.hasOwn(RUNS, name)) {
+    process.stderr.write(`No figure is called ${JSON.stringify(name)}: expected one of ${Object.keys(RUNS).join(", ")}\n`)
+    process.exit(2)
+  }
+  const run = RUNS[name as keyof typeof RUNS]
   process.stdout.write(JSON.stringify(await run()))
   process.exit(0)
 }
