@@ -61,6 +61,8 @@ export interface ApiRequest {
   /** Adds an annotation to the audit event of the request; absent where none is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
   readonly signal?: AbortSignal
+  /** Asked by a component of this process. */
+  readonly inProcess?: true
 }
 
 /** The answer as a value. `stored` and `items` carry the JSON bytes that the store made once; a codec sends these where it can. */

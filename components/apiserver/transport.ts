@@ -16,7 +16,7 @@ export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transpor
     watch(resource, options, handlers) {
       const { namespace, ...rest } = options
       try {
-        return pipeline.watch({ user, verb: "watch", resource, namespace, options: rest, warn }, {
+        return pipeline.watch({ user, verb: "watch", resource, namespace, options: rest, warn, inProcess: true }, {
           send({ frames }) {
             for (const frame of frames) handlers.onEvent(eventOf(frame))
             return true

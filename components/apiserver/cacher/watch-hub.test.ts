@@ -8,7 +8,7 @@ import { silent } from "../../../pkg/log/log.ts"
 import { MemoryStorage } from "../../../pkg/storage/memory.ts"
 import type { RegistryContext } from "../registry/context.ts"
 import { watch } from "../registry/watch.ts"
-import type { RequestOptions } from "../request.ts"
+import type { ApiRequest, RequestOptions } from "../request.ts"
 import type { WatchBatch, WatchFrame } from "./frame.ts"
 import { startUpkeep } from "./upkeep.ts"
 import { WatchHub } from "./watch-hub.ts"
@@ -45,11 +45,11 @@ function stage() {
   const hub = new WatchHub({ storage, clock })
   const put = (name: string, labels: Record<string, string> = {}) =>
     storage.write({ key: `/registry/core/configmaps/default/${name}`, object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default", labels } }, expected: undefined, time: clock.now(), author: "x" })
-  const open = (options: RequestOptions, accept: (batch: WatchBatch) => boolean = () => true, namespace?: string) => {
+  const open = (options: RequestOptions, accept: (batch: WatchBatch) => boolean = () => true, namespace?: string, more: Partial<ApiRequest> = {}) => {
     const seen: string[] = []
     const frames: WatchFrame[] = []
     let end: { error: ApiError | undefined } | undefined
-    const handle = watch({ storage, hub } as unknown as RegistryContext, { user: { name: "x", groups: [] }, verb: "watch", resource, namespace, options, warn: () => undefined }, {
+    const handle = watch({ storage, hub } as unknown as RegistryContext, { user: { name: "x", groups: [] }, verb: "watch", resource, namespace, options, warn: () => undefined, ...more }, {
       send(sent) {
         for (const frame of sent.frames) {
           frames.push(frame)
@@ -103,6 +103,20 @@ describe("a watch", () => {
     expect(watch.seen).toEqual(["BOOKMARK @2"])
     pass(30_000)
     expect(watch.ended()).toEqual({ error: undefined })
+    expect(timers.size).toBe(0)
+  })
+
+  test("of this process hears them seldom, but often enough to resume within the history that is kept", async () => {
+    const { open, storage, pass, timers } = stage()
+    const near = open({ resourceVersion: "0", allowWatchBookmarks: true }, () => true, undefined, { inProcess: true })
+    await storage.write({ key: "/registry/core/secrets/default/s", object: { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } }, expected: 0, time: 0, author: "x" })
+    // when
+    pass(14 * 60_000)
+    const early = near.seen.length
+    pass(60_000)
+    // then
+    expect([early, near.seen]).toEqual([0, ["BOOKMARK @1"]])
+    near.handle.close()
     expect(timers.size).toBe(0)
   })
 

@@ -12,6 +12,7 @@ import type { Watch } from "../../../pkg/client/client.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import { StorageError, type Storage, type StorageEvent, type Stored } from "../../../pkg/storage/storage.ts"
 import type { WatchSink } from "../request.ts"
+import { BookmarkRounds } from "./bookmark-rounds.ts"
 import { WatchBatch, WatchFrame } from "./frame.ts"
 import type { Selection } from "./selection.ts"
 import { ShownObject, storagePrefix, viewOf, type View } from "./view.ts"
@@ -27,12 +28,11 @@ export interface WatchRequest {
   readonly initialEvents: boolean
   /** Mark the end of the initial events with an annotated bookmark. */
   readonly markInitialEnd: boolean
-  readonly bookmarks: boolean
+  /** How often to tell it how far the log is, in milliseconds; undefined: never. */
+  readonly bookmarkEveryMs: number | undefined
   readonly timeoutSeconds: number | undefined
 }
 
-/** How often idle watches hear how far the log is. Source: cacher.go defaultBookmarkFrequency. */
-const BOOKMARK_INTERVAL_MS = 60_000
 const INITIAL_END = "k8s.io/initial-events-end"
 
 interface Watcher {
@@ -51,12 +51,12 @@ export class WatchHub {
   readonly #clock: Clock
   readonly #watchers = new WatchGroups<Watcher>()
   readonly #unsubscribe: () => void
-  #bookmarkTimer: Timer | undefined
-  #bookmarked = 0
+  readonly #bookmarks: BookmarkRounds<Watcher>
 
   constructor({ storage, clock }: { readonly storage: Storage; readonly clock: Clock }) {
     this.#storage = storage
     this.#clock = clock
+    this.#bookmarks = new BookmarkRounds(clock, (watchers) => this.#sendBookmarks(watchers))
     this.#unsubscribe = storage.subscribe((events) => this.#dispatch(events))
   }
 
@@ -76,8 +76,7 @@ export class WatchHub {
       return { close: () => undefined }
     }
     watcher.group = this.#watchers.add(view, prefix, watcher)
-    if (request.bookmarks) this.#bookmarked++
-    this.#armBookmarks()
+    if (request.bookmarkEveryMs !== undefined) this.#bookmarks.add(watcher, request.bookmarkEveryMs)
     if (request.timeoutSeconds !== undefined) watcher.timer = this.#clock.setTimeout(() => this.#end(watcher, undefined), request.timeoutSeconds * 1000)
     if (missed.length > 0 && !sink.send(new WatchBatch(missed))) this.#end(watcher, undefined)
     return { close: () => void this.#remove(watcher) }
@@ -87,7 +86,6 @@ export class WatchHub {
   close(): void {
     this.#unsubscribe()
     for (const watcher of this.#watchers.all()) this.#end(watcher, undefined)
-    this.#bookmarkTimer?.cancel()
   }
 
   /** What a new watch begins with: the present objects, or the events since its revision. */
@@ -147,29 +145,17 @@ export class WatchHub {
   #remove(watcher: Watcher): boolean {
     if (watcher.group === undefined || !this.#watchers.remove(watcher.group, watcher)) return false
     watcher.timer?.cancel()
-    if (watcher.request.bookmarks && --this.#bookmarked === 0) {
-      this.#bookmarkTimer?.cancel()
-      this.#bookmarkTimer = undefined
-    }
+    const { bookmarkEveryMs } = watcher.request
+    if (bookmarkEveryMs !== undefined) this.#bookmarks.remove(watcher, bookmarkEveryMs)
     return true
   }
 
-  /** One timer serves all watchers that want bookmarks, and none runs when there are none. */
-  #armBookmarks(): void {
-    if (this.#bookmarked === 0 || this.#bookmarkTimer !== undefined) return
-    this.#bookmarkTimer = this.#clock.setTimeout(() => {
-      this.#bookmarkTimer = undefined
-      this.#sendBookmarks()
-      this.#armBookmarks()
-    }, BOOKMARK_INTERVAL_MS, "upkeep")
-  }
-
-  #sendBookmarks(): void {
+  #sendBookmarks(watchers: Iterable<Watcher>): void {
     const { revision } = this.#storage
     const frames = new Map<Resource, WatchFrame>()
-    for (const watcher of this.#watchers.all()) {
-      const { resource, bookmarks } = watcher.request
-      if (!bookmarks || watcher.sentRevision === revision) continue
+    for (const watcher of watchers) {
+      const { resource } = watcher.request
+      if (watcher.sentRevision === revision) continue
       let shared = frames.get(resource)
       if (shared === undefined) frames.set(resource, (shared = bookmark(resource, revision, false)))
       watcher.sentRevision = revision

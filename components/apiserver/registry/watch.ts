@@ -5,6 +5,11 @@ import { selectionOf } from "../cacher/selection.ts"
 import type { ApiRequest, WatchSink } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 
+/** How often watches hear how far the log is. Source: cacher.go defaultBookmarkFrequency. */
+const BOOKMARKS_MS = 60_000
+/** No connection of theirs breaks. Should such a watch be ended all the same, its last bookmark is well within the hour for which the log is kept. */
+const IN_PROCESS_BOOKMARKS_MS = 15 * 60_000
+
 /**
  * Follows a collection, or one object of it. Without a resourceVersion, or from "0", it begins with what there is; from another one with what came after.
  * Source: apiserver pkg/storage/cacher, KEP-3157 (sendInitialEvents).
@@ -23,7 +28,7 @@ export function watch({ storage, hub, features }: RegistryContext, request: ApiR
     after: fromPresent ? undefined : version,
     initialEvents: options.sendInitialEvents ?? fromPresent,
     markInitialEnd: options.sendInitialEvents === true && options.allowWatchBookmarks === true,
-    bookmarks: options.allowWatchBookmarks === true,
+    bookmarkEveryMs: options.allowWatchBookmarks !== true ? undefined : request.inProcess === true ? IN_PROCESS_BOOKMARKS_MS : BOOKMARKS_MS,
     timeoutSeconds: options.timeoutSeconds,
   }, sink)
 }
