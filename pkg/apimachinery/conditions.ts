@@ -1,5 +1,5 @@
 import type { Cause } from "./errors.ts"
-import { at, invalidValue, required, tooLong } from "./field-errors.ts"
+import { at, invalidValue, invalidValues, required, tooLong } from "./field-errors.ts"
 import type { Condition } from "./meta.ts"
 import { isQualifiedName, patternMessage } from "./names.ts"
 
@@ -13,9 +13,7 @@ const LONGEST_MESSAGE = 32 * 1024
 export const conditionFaults = (path: string, conditions: readonly Condition[] = []): readonly Cause[] => conditions.flatMap((condition, i) => faultsOf(at(path, i), condition))
 
 function faultsOf(path: string, { type, observedGeneration, reason, message }: Condition): readonly Cause[] {
-  const causes: Cause[] = []
-  const wrongType = isQualifiedName(type)
-  if (wrongType !== undefined) causes.push(invalidValue(at(path, "type"), type, wrongType))
+  const causes: Cause[] = [...invalidValues(at(path, "type"), type, isQualifiedName(type))]
   if ((observedGeneration ?? 0) < 0) causes.push(invalidValue(at(path, "observedGeneration"), observedGeneration, "must be greater than or equal to zero"))
   if (reason === "") causes.push(required(at(path, "reason")))
   else if (!reasonPattern.test(reason)) causes.push(invalidValue(at(path, "reason"), reason, patternMessage(REASON_RULE, REASON, "my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB")))

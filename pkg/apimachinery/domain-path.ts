@@ -1,5 +1,5 @@
 import type { Cause } from "./errors.ts"
-import { invalidValue, required } from "./field-errors.ts"
+import { invalidValue, invalidValues, required } from "./field-errors.ts"
 import { isDNS1123Subdomain, patternMessage } from "./names.ts"
 
 const PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
@@ -11,6 +11,5 @@ export function domainPathFaults(field: string, value: string): readonly Cause[]
   const slash = value.indexOf("/")
   const [domain, path] = [value.slice(0, slash), value.slice(slash + 1)]
   if (slash <= 0 || path === "") return [invalidValue(field, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-  const wrong = isDNS1123Subdomain(domain)
-  return [...(wrong === undefined ? [] : [invalidValue(field, domain, wrong)]), ...(pathPattern.test(path) ? [] : [invalidValue(field, path, patternMessage("Invalid path", PATH))])]
+  return [...invalidValues(field, domain, isDNS1123Subdomain(domain)), ...(pathPattern.test(path) ? [] : [invalidValue(field, path, patternMessage("Invalid path", PATH))])]
 }

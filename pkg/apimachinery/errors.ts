@@ -101,9 +101,9 @@ export const forbidden = (resource: GroupResource, name: string, why: string): A
 export const methodNotSupported = (resource: GroupResource, verb: string): ApiError =>
   new ApiError("MethodNotAllowed", `${verb} is not supported on resources of kind "${qualified(resource)}"`, { ...(resource.group === "" ? {} : { group: resource.group }), kind: resource.plural })
 
-/** 422 with every cause. `kind` is the Kind (not the plural), as upstream's NewInvalid has it. */
+/** 422 with every cause; the message says the same thing once. `kind` is the Kind (not the plural), as upstream's NewInvalid has it. */
 export function invalid({ group, kind }: { readonly group: string; readonly kind: string }, name: string, causes: readonly Cause[]): ApiError {
-  const messages = causes.map(({ field, message }) => (field ? `${field}: ${message}` : message))
+  const messages = [...new Set(causes.map(({ field, message }) => (field ? `${field}: ${message}` : message)))]
   const text = messages.length === 1 ? messages[0]! : `[${messages.join(", ")}]`
   return new ApiError("Invalid", `${group === "" ? kind : `${kind}.${group}`} "${name}" is invalid: ${text}`, {
     ...(name === "" ? {} : { name }), ...(group === "" ? {} : { group }), kind, causes,

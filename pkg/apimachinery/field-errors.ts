@@ -1,4 +1,5 @@
 import type { Cause } from "./errors.ts"
+import type { Problem } from "./names.ts"
 
 /**
  * The words in which a bad field is reported; clients and the conformance tests match them.
@@ -6,6 +7,9 @@ import type { Cause } from "./errors.ts"
  */
 export const required = (field: string, detail = ""): Cause => ({ reason: "FieldValueRequired", field, message: detail === "" ? "Required value" : `Required value: ${detail}` })
 export const invalidValue = (field: string, value: unknown, detail: string): Cause => ({ reason: "FieldValueInvalid", field, message: `Invalid value: ${shown(value)}${detail === "" ? "" : `: ${detail}`}` })
+/** A cause for each thing that a check of names found wrong with a value, if anything. */
+export const invalidValues = (field: string, value: unknown, problem: Problem | undefined): readonly Cause[] =>
+  problem === undefined ? NO_CAUSES : typeof problem === "string" ? [invalidValue(field, value, problem)] : problem.map((each) => invalidValue(field, value, each))
 /** Where upstream does not show what was given. */
 export const invalidWithoutValue = (field: string, detail: string): Cause => ({ reason: "FieldValueInvalid", field, message: `Invalid value: ${detail}` })
 export const duplicate = (field: string, value: unknown): Cause => ({ reason: "FieldValueDuplicate", field, message: `Duplicate value: ${shown(value)}` })

@@ -1,3 +1,5 @@
+import type { Check } from "./names.ts"
+
 /**
  * How the fields of a kind are declared: once, with all that any part of the program needs to know about them.
  *
@@ -47,7 +49,7 @@ export interface FieldSpec {
   readonly maxLength?: number
   readonly format?: string
   /** A name check, for instance `isDNS1123Label`: gives what is wrong with a value, or nothing. */
-  readonly check?: (value: string) => string | undefined
+  readonly check?: Check
   /** List type of server-side apply; a list without one is atomic, as are upstream's. */
   readonly listType?: ListType
   readonly listMapKeys?: readonly string[]
@@ -127,7 +129,7 @@ export class Field<Out, In, P extends Presence> {
   min(min: number): Field<Out, In, P> { return this.with({ min }) }
   max(max: number): Field<Out, In, P> { return this.with({ max }) }
   maxLength(maxLength: number): Field<Out, In, P> { return this.with({ maxLength }) }
-  check(check: (value: string) => string | undefined): Field<Out, In, P> { return this.with({ check }) }
+  check(check: Check): Field<Out, In, P> { return this.with({ check }) }
   /** Server-side apply merges the list's items by these keys. */
   listMap(...keys: string[]): Field<Out, In, P> { return this.with({ listType: "map", listMapKeys: keys }) }
   listSet(): Field<Out, In, P> { return this.with({ listType: "set" }) }

@@ -1,5 +1,5 @@
 import { badRequest } from "./errors.ts"
-import { isLabelValue, isQualifiedName } from "./names.ts"
+import { isLabelValue, isQualifiedName, oneProblem } from "./names.ts"
 import type { LabelSelector } from "./meta.ts"
 
 export type Labels = Readonly<Record<string, string>>
@@ -148,7 +148,7 @@ class SelectorParser {
     const name = this.next()
     if (name.kind !== "id") throw unparsable(`found '${name.text}', expected: identifier`)
     const problem = isQualifiedName(name.text)
-    if (problem !== undefined) throw unparsable(`<nil>: Invalid value: ${JSON.stringify(name.text)}: ${problem}`)
+    if (problem !== undefined) throw unparsable(`<nil>: Invalid value: ${JSON.stringify(name.text)}: ${oneProblem(problem, "; ")}`)
     const key = name.text
     if (absent) return { key, operator: "!", values: [] }
     const { kind } = this.peek()
@@ -159,7 +159,7 @@ class SelectorParser {
       throw unparsable(`values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer`)
     values.forEach((value, i) => {
       const wrong = isLabelValue(value)
-      if (wrong !== undefined) throw unparsable(`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${wrong}`)
+      if (wrong !== undefined) throw unparsable(`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${oneProblem(wrong, "; ")}`)
     })
     return { key, operator, values }
   }

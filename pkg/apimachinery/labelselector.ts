@@ -1,5 +1,5 @@
 import type { Cause } from "./errors.ts"
-import { at, forbiddenField, invalidValue, required } from "./field-errors.ts"
+import { at, forbiddenField, invalidValue, invalidValues, required } from "./field-errors.ts"
 import type { LabelSelector } from "./meta.ts"
 import { isLabelValue, isQualifiedName } from "./names.ts"
 import { validateLabels } from "./objectmeta.ts"
@@ -14,12 +14,8 @@ export function labelSelectorFaults(path: string, { matchLabels, matchExpression
     } else if (operator === "Exists" || operator === "DoesNotExist") {
       if (values.length > 0) causes.push(forbiddenField(at(here, "values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
     } else causes.push(invalidValue(at(here, "operator"), operator, "not a valid selector operator"))
-    const wrongKey = isQualifiedName(key)
-    if (wrongKey !== undefined) causes.push(invalidValue(at(here, "key"), key, wrongKey))
-    for (const [j, value] of values.entries()) {
-      const wrong = isLabelValue(value)
-      if (wrong !== undefined) causes.push(invalidValue(at(here, "values", j), value, wrong))
-    }
+    causes.push(...invalidValues(at(here, "key"), key, isQualifiedName(key)))
+    for (const [j, value] of values.entries()) causes.push(...invalidValues(at(here, "values", j), value, isLabelValue(value)))
   }
   return causes
 }

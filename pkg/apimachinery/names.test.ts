@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test"
-import { asPrefix, isCIDR, isConfigMapKey, isDNS1035Label, isDNS1123Label, isDNS1123Subdomain, isEnvVarName, isHTTPHeaderName, isIPAddress, isLabelValue, isPathSegmentName, isPercent, isPortName, isPortNumber, isQualifiedName, type Check } from "./names.ts"
+import { asPrefix, isCIDR, isConfigMapKey, isDNS1035Label, isDNS1123Label, isDNS1123Subdomain, isEnvVarName, isHTTPHeaderName, isIPAddress, isLabelValue, isPathSegmentName, isPercent, isPortName, isPortNumber, isQualifiedName, oneProblem, type Check } from "./names.ts"
 
 const cases: readonly (readonly [name: string, check: Check, good: readonly string[], bad: readonly (readonly [value: string, part: string])[]])[] = [
   ["DNS-1123 label", isDNS1123Label, ["a", "0", "my-name", "a".repeat(63)], [["", "a lowercase RFC 1123 label must consist of"], ["A", "regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?'"], ["a.b", "must not contain dots"], ["a".repeat(64), "must be no more than 63 characters"], ["-a", "(e.g. 'my-name',  or '123-abc', regex used"]]],
   ["DNS-1123 subdomain", isDNS1123Subdomain, ["a.b.c", "example.com"], [["a..b", "(e.g. 'example.com', regex used for validation is"], ["a_b", "a lowercase RFC 1123 subdomain"], ["a".repeat(254), "must be no more than 253 characters"]]],
   ["DNS-1035 label", isDNS1035Label, ["web", "a1"], [["1a", "a DNS-1035 label must consist of"], ["a.b", "DNS-1035"]]],
-  ["qualified name", isQualifiedName, ["app", "app.kubernetes.io/name", "A_b.c"], [["", "name part must be non-empty; name part must consist of"], ["/a", "prefix part must be non-empty"], ["a/b/c", "a valid label key must consist of"], ["Foo.com/a", "prefix part a lowercase RFC 1123 subdomain"], ["a".repeat(64), "name part must be no more than 63 bytes"]]],
+  ["qualified name", isQualifiedName, ["app", "app.kubernetes.io/name", "A_b.c"], [["", "name part must be non-empty"], ["/a", "prefix part must be non-empty"], ["a/b/c", "a valid label key must consist of"], ["Foo.com/a", "prefix part a lowercase RFC 1123 subdomain"], ["a".repeat(64), "name part must be no more than 63 bytes"]]],
   ["label value", isLabelValue, ["", "a", "1_2.3-4"], [["a b", "a valid label must be an empty string or consist of"], ["-", "regex used for validation is '(([A-Za-z0-9]"]]],
   ["variable name", isEnvVarName, ["PATH", "my.env-name", "1A", "a b"], [["", "environment variable name must be non-empty"], ["a=b", "must consist only of printable ASCII characters other than '='"], ["ä", "printable ASCII"]]],
   ["config map key", isConfigMapKey, ["a.txt", "_", "..a".slice(1)], [["..", "must not be '..'"], [".", "must not be '.'"], ["..a", "must not start with '..'"], ["a/b", "a valid config key must consist of"]]],
@@ -20,7 +20,23 @@ const cases: readonly (readonly [name: string, check: Check, good: readonly stri
 describe("names", () => {
   test.each(cases)("%s: good ones pass and bad ones are told why", (_name, check, good, bad) => {
     for (const value of good) expect([value, check(value)]).toEqual([value, undefined])
-    for (const [value, part] of bad) expect(check(value)).toContain(part)
+    for (const [value, part] of bad) expect(oneProblem(check(value)!, "; ")).toContain(part)
+  })
+
+  test("each broken rule is told by itself", () => {
+    // given names that break one rule, two, and four
+    const [one, two, four] = ["a.b", `${"A".repeat(64)}`, "-80--aaaaaaaaaaaa_"]
+
+    // when
+    const found = [isDNS1123Label(one), isDNS1123Label(two), isPortName(four), isQualifiedName("")]
+
+    // then
+    expect(found).toEqual([
+      "must not contain dots",
+      ["must be no more than 63 characters", expect.stringContaining("a lowercase RFC 1123 label must consist of")],
+      ["must be no more than 15 characters", expect.stringContaining("must contain only alpha-numeric"), "must not contain consecutive hyphens", "must not begin or end with a hyphen"],
+      ["name part must be non-empty", expect.stringContaining("name part must consist of")],
+    ])
   })
 
   test("a prefix may end in a hyphen", () => {

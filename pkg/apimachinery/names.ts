@@ -2,10 +2,14 @@ import { isIP } from "node:net"
 import { addressNumber } from "./cidr.ts"
 
 /**
- * Checks of names and other short texts. Each gives what is wrong in upstream's words, or nothing; where several things are wrong they are
- * joined by "; ". Source: apimachinery pkg/util/validation/validation.go and pkg/api/validate/content.
+ * Checks of names and other short texts. Each gives what is wrong in upstream's words, or nothing: a text for one thing, a list for several.
+ * Source: apimachinery pkg/util/validation/validation.go and pkg/api/validate/content.
  */
-export type Check = (value: string) => string | undefined
+export type Check = (value: string) => Problem | undefined
+export type Problem = string | readonly string[]
+
+/** All that a check found as one text, for where upstream does not tell the things apart. */
+export const oneProblem = (problem: Problem, separator: string): string => (typeof problem === "string" ? problem : problem.join(separator))
 
 const LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`
@@ -26,9 +30,9 @@ export const patternMessage = (rule: string, pattern: string, ...examples: strin
     : `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")}regex used for validation is '${pattern}')`
 
 const byteLength = (value: string) => Buffer.byteLength(value)
-function joined(...problems: readonly (string | undefined | false)[]): string | undefined {
-  let found: string | undefined
-  for (const problem of problems) if (typeof problem === "string") found = found === undefined ? problem : `${found}; ${problem}`
+function all(...problems: readonly (string | undefined | false)[]): Problem | undefined {
+  let found: Problem | undefined
+  for (const problem of problems) if (typeof problem === "string") found = found === undefined ? problem : typeof found === "string" ? [found, problem] : [...found, problem]
   return found
 }
 const longerThan = (value: string, max: number) => value.length > max / 4 && byteLength(value) > max && `must be no more than ${max} characters`
@@ -36,7 +40,7 @@ const longerThanBytes = (value: string, max: number) => value.length > max / 4 &
 
 /** A DNS label as RFC 1123 has it, at most 63 characters. */
 export const isDNS1123Label: Check = (value) =>
-  joined(
+  all(
     longerThan(value, 63),
     !labelPattern.test(value) && (subdomainPattern.test(value)
       ? "must not contain dots"
@@ -45,21 +49,21 @@ export const isDNS1123Label: Check = (value) =>
 
 /** A DNS name as RFC 1123 has it, at most 253 characters. */
 export const isDNS1123Subdomain: Check = (value) =>
-  joined(
+  all(
     longerThan(value, 253),
     !subdomainPattern.test(value) && patternMessage("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", SUBDOMAIN, "example.com"),
   )
 
 /** A DNS label that starts with a letter (RFC 1035), as Services are named. */
 export const isDNS1035Label: Check = (value) =>
-  joined(
+  all(
     longerThan(value, 63),
     !label1035Pattern.test(value) && patternMessage("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character", LABEL_1035, "my-name", "abc-123"),
   )
 
 /** `*.` and a DNS name, as ingress hosts may be. */
 export const isWildcardDNS1123Subdomain: Check = (value) =>
-  joined(
+  all(
     longerThan(value, 253),
     !wildcardPattern.test(value) && patternMessage("a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character", `\\*\\.${SUBDOMAIN}`, "*.example.com"),
   )
@@ -68,10 +72,11 @@ export const isWildcardDNS1123Subdomain: Check = (value) =>
 export const isFullyQualifiedDomainName: Check = (value) => {
   const name = value.endsWith(".") ? value.slice(0, -1) : value
   const problem = isDNS1123Subdomain(name)
-  if (problem !== undefined) return problem
+  if (problem !== undefined) return oneProblem(problem, ",")
   const labels = name.split(".")
   if (labels.length < 2) return "should be a domain with at least two segments separated by dots"
-  return labels.map(isDNS1123Label).find((found) => found !== undefined)
+  const wrong = labels.map(isDNS1123Label).find((found) => found !== undefined)
+  return wrong === undefined ? undefined : oneProblem(wrong, ",")
 }
 
 /** The same few keys come with every object, so those found good are remembered. Emptied when full. */
@@ -99,9 +104,10 @@ export const isQualifiedName: Check = remembered((value) => {
   const name = parts[parts.length - 1]!
   const prefix = parts.length === 2 ? parts[0]! : undefined
   const prefixProblem = prefix === undefined ? undefined : prefix === "" ? "must be non-empty" : isDNS1123Subdomain(prefix)
+  const prefixProblems = prefixProblem === undefined ? [] : typeof prefixProblem === "string" ? [prefixProblem] : prefixProblem
   const nameProblem = name === "" ? "must be non-empty" : longerThanBytes(name, 63)
-  return joined(
-    prefixProblem !== undefined && `prefix part ${prefixProblem}`,
+  return all(
+    ...prefixProblems.map((problem) => `prefix part ${problem}`),
     typeof nameProblem === "string" && `name part ${nameProblem}`,
     !qualifiedPattern.test(name) && `name part ${patternMessage(PREFIX_RULE, QUALIFIED, "MyName", "my.name", "123-abc")}`,
   )
@@ -109,7 +115,7 @@ export const isQualifiedName: Check = remembered((value) => {
 
 /** The value of a label: empty, or at most 63 bytes of letters, digits, `-`, `_` and `.`. */
 export const isLabelValue: Check = (value) =>
-  joined(
+  all(
     longerThanBytes(value, 63),
     value !== "" && !qualifiedPattern.test(value) && patternMessage(`a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character`, `(${QUALIFIED})?`, "MyValue", "my_value", "12345"),
   )
@@ -125,7 +131,7 @@ const leavesFolder = (value: string) =>
 
 /** A key in a ConfigMap or Secret, fit to be a file name. */
 export const isConfigMapKey: Check = (value) =>
-  joined(
+  all(
     longerThan(value, 253),
     !/^[-._a-zA-Z0-9]+$/.test(value) && patternMessage("a valid config key must consist of alphanumeric characters, '-', '_' or '.'", "[-._a-zA-Z0-9]+", "key.name", "KEY_NAME", "key-name"),
     leavesFolder(value),
@@ -134,7 +140,7 @@ export const isConfigMapKey: Check = (value) =>
 /** A name that can stand in a URL path as it is; what kinds with free names (RBAC) ask for. Source: apimachinery pkg/api/validation/path. */
 export const isPathSegmentName: Check = (value) => {
   if (value === "." || value === "..") return `may not be '${value}'`
-  return joined(...["/", "%"].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`))
+  return all(...["/", "%"].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`))
 }
 
 export const isHTTPHeaderName: Check = (value) =>
@@ -142,7 +148,7 @@ export const isHTTPHeaderName: Check = (value) =>
 
 /** The name of a port, an IANA service name (RFC 6335) in lower case. */
 export const isPortName: Check = (value) =>
-  joined(
+  all(
     longerThan(value, 15),
     !/^[-a-z0-9]+$/.test(value) && "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
     !/[a-z]/.test(value) && "must contain at least one letter (a-z)",

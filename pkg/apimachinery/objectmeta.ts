@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer"
 import { deepEqual } from "./equal.ts"
 import type { Cause } from "./errors.ts"
-import { eachWithin, forbiddenField, invalidValue, NO_CAUSES, required, tooLong, within } from "./field-errors.ts"
+import { eachWithin, forbiddenField, invalidValue, invalidValues, NO_CAUSES, required, tooLong, within } from "./field-errors.ts"
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./meta.ts"
-import { asPrefix, isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName, type Check } from "./names.ts"
+import { asPrefix, isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName, type Check, type Problem } from "./names.ts"
 
 /** Source of this file: apimachinery pkg/api/validation/objectmeta.go and pkg/apis/meta/v1/validation/validation.go. */
 
@@ -15,7 +15,7 @@ const LONGEST_SUBRESOURCE = 256
 /** What of a Resource these rules need. */
 interface Named {
   readonly scope: "Namespaced" | "Cluster"
-  validateName?(name: string): string | undefined
+  validateName?(name: string): Problem | undefined
 }
 
 /** The metadata of an object that is to be created, its name made from generateName already. */
@@ -30,11 +30,7 @@ export function validateObjectMeta(resource: Named, metadata: ObjectMeta): reado
     if (namespace !== "") causes.push(forbiddenField("namespace", "not allowed on this type"))
   } else if (namespace === "") causes.push(required("namespace"))
   else put(causes, "namespace", namespace, isDNS1123Label(namespace))
-  putCommon(causes, metadata)
-  if (finalizers !== undefined) {
-    for (const finalizer of finalizers) put(causes, "finalizers", finalizer, isQualifiedName(finalizer))
-    if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) causes.push(invalidValue("finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set"))
-  }
+  putCommon(causes, metadata, finalizers)
   return ofMetadata(causes)
 }
 
@@ -94,17 +90,23 @@ function validateFieldManager(manager: string, path: string): readonly Cause[] {
 }
 const PLAIN = /^[\x20-\x7e]*$/
 
-/** What holds for metadata whether it is new or not. */
-function putCommon(causes: Cause[], { generation = 0, labels, annotations, ownerReferences, managedFields }: ObjectMeta): void {
+/** What holds for metadata whether it is new or not; finalizers are looked at when they are new. */
+function putCommon(causes: Cause[], { generation = 0, labels, annotations, ownerReferences, managedFields }: ObjectMeta, finalizers?: readonly string[]): void {
   if (generation < 0) causes.push(invalidValue("generation", generation, "must be greater than or equal to 0"))
   putLabels(causes, labels, "labels")
   putAnnotations(causes, annotations, "annotations")
   if (ownerReferences !== undefined) putOwners(causes, ownerReferences, "ownerReferences")
+  if (finalizers !== undefined) putFinalizers(causes, finalizers, "finalizers")
   eachWithin(causes, managedFields, "managedFields", validateManagedFields)
 }
 
-function put(causes: Cause[], path: string, value: string, problem: string | undefined): void {
-  if (problem !== undefined) causes.push(invalidValue(path, value, problem))
+function putFinalizers(causes: Cause[], finalizers: readonly string[], path: string): void {
+  for (const finalizer of finalizers) put(causes, path, finalizer, isQualifiedName(finalizer))
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) causes.push(invalidValue(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"))
+}
+
+function put(causes: Cause[], path: string, value: string, problem: Problem | undefined): void {
+  if (problem !== undefined) causes.push(...invalidValues(path, value, problem))
 }
 
 function putLabels(causes: Cause[], labels: Readonly<Record<string, string>> | undefined, path: string): void {
@@ -129,23 +131,21 @@ function putAnnotations(causes: Cause[], annotations: Readonly<Record<string, st
 
 function putOwners(causes: Cause[], owners: readonly OwnerReference[], path: string): void {
   let controller: string | undefined
-  owners.forEach((owner, i) => {
-    within(causes, validateOwner(owner), path, i)
-    if (owner.controller !== true) return
+  for (const owner of owners) {
+    // upstream names the list and not the item
+    within(causes, validateOwner(owner), path)
+    if (owner.controller !== true) continue
     const name = `${owner.kind}/${owner.name}`
     if (controller === undefined) controller = name
     else causes.push(invalidValue(path, owners, `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`))
-  })
+  }
 }
 
 function validateOwner(owner: OwnerReference): readonly Cause[] {
   const { apiVersion, kind, name, uid } = owner
   const causes: Cause[] = []
-  if (apiVersion === "") causes.push(required("apiVersion", "must not be empty"))
-  else if (!/^([^/]*\/)?[^/]+$/.test(apiVersion)) causes.push(invalidValue("apiVersion", apiVersion, "must be <group>/<version> or <version>"))
-  if (kind === "") causes.push(required("kind", "must not be empty"))
-  if (name === "") causes.push(required("name", "must not be empty"))
-  if (uid === "") causes.push(required("uid", "must not be empty"))
+  if (!/^([^/]*\/)?[^/]+$/.test(apiVersion)) causes.push(invalidValue("apiVersion", apiVersion, "version must not be empty"))
+  for (const [field, value] of [["kind", kind], ["name", name], ["uid", uid]] as const) if (value === "") causes.push(invalidValue(field, value, "must not be empty"))
   if (apiVersion === "v1" && kind === "Event") causes.push(invalidValue("", owner, "/v1, Kind=Event is disallowed from being an owner"))
   return causes
 }

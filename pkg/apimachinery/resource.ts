@@ -1,6 +1,7 @@
 import type { Cause } from "./errors.ts"
 import { f, message, type Fields, type Input, type Message, type Output } from "./fields.ts"
 import { ObjectMeta as ObjectMetaMessage, type ObjectMeta, type ObjectMetaInput } from "./meta.ts"
+import type { Problem } from "./names.ts"
 
 /** Any object of any kind, as shared code sees it. */
 export interface KubeObject {
@@ -57,7 +58,7 @@ export interface ResourceDeclaration<T extends KubeObject> {
   /** Field selectors beside metadata.name and metadata.namespace: path → value as text. */
   readonly fieldSelectors?: { readonly [path: string]: { of(obj: T): string }["of"] }
   /** How the name is checked; DNS-1123 subdomain unless given. Gives what is wrong, or nothing. */
-  validateName?(name: string): string | undefined
+  validateName?(name: string): Problem | undefined
   /** May an update create the object? (Lease, Endpoints, Event … upstream's AllowCreateOnUpdate.) */
   readonly allowCreateOnUpdate?: boolean
   /** May an update without resourceVersion overwrite whatever is there? True for nearly all; false for Service-like kinds upstream. */

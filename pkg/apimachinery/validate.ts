@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import { deepEqual } from "./equal.ts"
 import type { Cause } from "./errors.ts"
-import { invalidValue, NO_CAUSES, notSupported, required, tooLong } from "./field-errors.ts"
+import { invalidValue, invalidValues, NO_CAUSES, notSupported, required, tooLong } from "./field-errors.ts"
 import type { FieldSpec, Message, Type } from "./fields.ts"
 import { validateObjectMeta, validateObjectMetaUpdate } from "./objectmeta.ts"
 import type { KubeObject, Resource, SubresourceStrategy } from "./resource.ts"
@@ -161,7 +161,7 @@ function compileScalar({ enum: allowed, min, max, maxLength, check }: FieldSpec)
     if (typeof value !== "string") return undefined
     if (maxLength !== undefined && value.length > maxLength / 4 && Buffer.byteLength(value) > maxLength) return [tooLong("", maxLength)]
     const problem = check?.(value)
-    return problem === undefined ? undefined : [invalidValue("", value, problem)]
+    return problem === undefined ? undefined : [...invalidValues("", value, problem)]
   }
 }
 

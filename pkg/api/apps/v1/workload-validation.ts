@@ -1,6 +1,6 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { at, forbiddenField, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { isDNS1123Label } from "../../../apimachinery/names.ts"
 import { claimSpecFaults } from "../../core/v1/persistentvolumeclaim.ts"
@@ -67,8 +67,7 @@ export function validateStatefulSetSpec(spec: StatefulSetSpec, old?: StatefulSet
   }
   if (old === undefined) {
     for (const [i, claim] of volumeClaimTemplates.entries()) causes.push(...claimSpecFaults(claim.spec, at("spec.volumeClaimTemplates", i, "spec")))
-    const wrongName = serviceName === "" ? undefined : isDNS1123Label(serviceName)
-    if (wrongName !== undefined) causes.push(invalidValue("spec.serviceName", serviceName, wrongName))
+    if (serviceName !== "") causes.push(...invalidValues("spec.serviceName", serviceName, isDNS1123Label(serviceName)))
   }
   causes.push(...validateSelector(selector, "statefulset", "spec.selector"), ...validateMatches(matcherFor(selector), template, "spec.template"))
   if (old === undefined || statefulSetTemplateFaults(old).length === 0) causes.push(...statefulSetTemplateFaults(spec))

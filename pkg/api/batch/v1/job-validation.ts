@@ -1,7 +1,7 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { domainPathFaults } from "../../../apimachinery/domain-path.ts"
-import { at, atKey, duplicate, invalidValue, invalidWithoutValue, notSupported, required, tooLong, tooMany } from "../../../apimachinery/field-errors.ts"
+import { at, atKey, duplicate, invalidValue, invalidValues, invalidWithoutValue, notSupported, required, tooLong, tooMany } from "../../../apimachinery/field-errors.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { isDNS1123Label, isQualifiedName } from "../../../apimachinery/names.ts"
@@ -100,8 +100,7 @@ function validateFailurePolicy({ podFailurePolicy, template, backoffLimitPerInde
     if (onExitCodes !== undefined) causes.push(...validateExitCodes(onExitCodes, at(here, "onExitCodes"), containers))
     if (onPodConditions.length > MOST_CONDITIONS) causes.push(tooMany(at(here, "onPodConditions"), onPodConditions.length, MOST_CONDITIONS))
     for (const [j, { type, status }] of onPodConditions.entries()) {
-      const wrong = isQualifiedName(type)
-      if (wrong !== undefined) causes.push(invalidValue(at(here, "onPodConditions", j, "type"), type, wrong))
+      causes.push(...invalidValues(at(here, "onPodConditions", j, "type"), type, isQualifiedName(type)))
       if (!CONDITION_STATUSES.includes(status)) causes.push(notSupported(at(here, "onPodConditions", j, "status"), status, CONDITION_STATUSES))
     }
     if (onExitCodes !== undefined && onPodConditions.length > 0) causes.push(invalidWithoutValue(here, "specifying both OnExitCodes and OnPodConditions is not supported"))

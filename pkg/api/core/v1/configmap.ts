@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { atKey, forbiddenField, invalidValue, tooLong } from "../../../apimachinery/field-errors.ts"
+import { atKey, forbiddenField, invalidValue, invalidValues, tooLong } from "../../../apimachinery/field-errors.ts"
 import { e, f } from "../../../apimachinery/fields.ts"
 import { isConfigMapKey } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
@@ -35,10 +35,7 @@ export const ConfigMap = defineResource({
 
 /** Faults of the keys of a ConfigMap or a Secret: they become names of files and variables. */
 export const keyFaults = (path: string, data: Readonly<Record<string, string>>): readonly Cause[] =>
-  Object.keys(data).flatMap((key) => {
-    const wrong = isConfigMapKey(key)
-    return wrong === undefined ? [] : [invalidValue(atKey(path, key), key, wrong)]
-  })
+  Object.keys(data).flatMap((key) => invalidValues(atKey(path, key), key, isConfigMapKey(key)))
 
 /** Bytes that a base64 text stands for. */
 export const decodedSize = (base64: string): number => Buffer.byteLength(base64, "base64")

@@ -1,7 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { inRange, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isQualifiedName } from "../../../apimachinery/names.ts"
+import { inRange, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isQualifiedName, type Problem } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { specialAddress } from "./endpointaddress.ts"
 import { ObjectReference } from "./reference.ts"
@@ -57,9 +57,7 @@ function subsetFaults(subset: EndpointSubset, here: string): readonly Cause[] {
 
 function addressFaults(address: EndpointAddress, here: string): readonly Cause[] {
   const causes: Cause[] = []
-  const fault = (field: string, value: string | undefined, wrong: string | undefined) => {
-    if (wrong !== undefined) causes.push(invalidValue(at(here, field), value, wrong))
-  }
+  const fault = (field: string, value: string | undefined, wrong: Problem | undefined) => void causes.push(...invalidValues(at(here, field), value, wrong))
   fault("ip", address.ip, isIPAddress(address.ip) ?? specialAddress(address.ip))
   if (address.hostname) fault("hostname", address.hostname, isDNS1123Label(address.hostname))
   if (address.nodeName !== undefined) fault("nodeName", address.nodeName, isDNS1123Subdomain(address.nodeName))
@@ -70,12 +68,9 @@ function portFaults(port: EndpointPort, here: string, named: boolean): readonly 
   const causes: Cause[] = []
   const name = port.name ?? ""
   if (named && name === "") causes.push(required(at(here, "name")))
-  const wrongName = name === "" ? undefined : isDNS1123Label(name)
-  if (wrongName !== undefined) causes.push(invalidValue(at(here, "name"), name, wrongName))
-  const wrongPort = inRange(port.port, 1, 65535)
-  if (wrongPort !== undefined) causes.push(invalidValue(at(here, "port"), port.port, wrongPort))
-  const wrongProtocol = port.appProtocol === undefined ? undefined : isQualifiedName(port.appProtocol)
-  if (wrongProtocol !== undefined) causes.push(invalidValue(at(here, "appProtocol"), port.appProtocol, wrongProtocol))
+  else if (name !== "") causes.push(...invalidValues(at(here, "name"), name, isDNS1123Label(name)))
+  causes.push(...invalidValues(at(here, "port"), port.port, inRange(port.port, 1, 65535)))
+  if (port.appProtocol !== undefined) causes.push(...invalidValues(at(here, "appProtocol"), port.appProtocol, isQualifiedName(port.appProtocol)))
   return causes
 }
 

@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { isDNS1123Subdomain, isQualifiedName } from "../../../apimachinery/names.ts"
 
@@ -26,17 +26,15 @@ export function eventFaults(event: EventLike): readonly Cause[] {
   const about = event.involvedObject.namespace ?? ""
   if (about === "" ? namespace !== "default" && namespace !== "kube-system" && namespace !== "" : about !== namespace)
     causes.push(invalidValue("involvedObject.namespace", about, "does not match event.namespace"))
-  const wrong = namespace === "" ? undefined : isDNS1123Subdomain(namespace)
-  if (wrong !== undefined) causes.push(invalidValue("namespace", namespace, wrong))
+  if (namespace !== "") causes.push(...invalidValues("namespace", namespace, isDNS1123Subdomain(namespace)))
   if (event.eventTime !== undefined) causes.push(...newFormFaults(event))
   return causes
 }
 
 function newFormFaults({ reportingComponent, reportingInstance, action = "", reason = "", message = "", type = "" }: EventLike): readonly Cause[] {
   const causes: Cause[] = []
-  const wrong = reportingComponent === "" ? undefined : isQualifiedName(reportingComponent)
   if (reportingComponent === "") causes.push(required("reportingController"))
-  if (wrong !== undefined) causes.push(invalidValue("reportingController", reportingComponent, wrong))
+  causes.push(...invalidValues("reportingController", reportingComponent, isQualifiedName(reportingComponent)))
   if (reportingInstance === "") causes.push(required("reportingInstance"))
   if (reportingInstance.length > 128) causes.push(invalidValue("reportingInstance", "", "can have at most 128 characters"))
   if (action === "") causes.push(required("action"))

@@ -1,7 +1,7 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
-import { at, invalidValue } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
 import { isDNS1123Label, isQualifiedName } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
@@ -74,7 +74,7 @@ const named = (metadata: ObjectMeta): ObjectMeta =>
 /** A finalizer is a qualified name; without a `/` only the ones Kubernetes knows are allowed. */
 function finalizerFaults(field: string, finalizer: string): readonly Cause[] {
   const wrong = isQualifiedName(finalizer)
-  if (wrong !== undefined) return [invalidValue(field, finalizer, wrong)]
+  if (wrong !== undefined) return invalidValues(field, finalizer, wrong)
   if (!finalizer.includes("/") && ![FINALIZER_KUBERNETES, "orphan", "foregroundDeletion"].includes(finalizer))
     return [invalidValue(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified")]
   return []

@@ -1,8 +1,8 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { at, duplicate, forbiddenField, invalidValue } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, forbiddenField, invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { isLabelValue, isQualifiedName } from "../../../apimachinery/names.ts"
+import { isLabelValue, isQualifiedName, oneProblem } from "../../../apimachinery/names.ts"
 import { ageOf } from "../../../apimachinery/time.ts"
 
 /** Source: k8s.io/api core/v1/types.go, pkg/registry/core/node/strategy.go, ValidateNode in pkg/apis/core/validation. */
@@ -193,10 +193,9 @@ function taintFaults(path: string, taints: readonly Taint[]): readonly Cause[] {
   return taints.flatMap((taint, i) => {
     const here = at(path, i)
     const causes: Cause[] = []
-    const key = isQualifiedName(taint.key)
-    if (key !== undefined) causes.push(invalidValue(at(here, "key"), taint.key, key))
+    causes.push(...invalidValues(at(here, "key"), taint.key, isQualifiedName(taint.key)))
     const value = isLabelValue(taint.value ?? "")
-    if (value !== undefined) causes.push(invalidValue(at(here, "value"), taint.value, value))
+    if (value !== undefined) causes.push(invalidValue(at(here, "value"), taint.value, oneProblem(value, ";")))
     const pair = `${taint.key}:${taint.effect}`
     if (seen.has(pair)) causes.push(duplicate(here, taint))
     seen.add(pair)

@@ -1,14 +1,17 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { invalidValue, NO_CAUSES } from "../../../apimachinery/field-errors.ts"
-import type { Check } from "../../../apimachinery/names.ts"
+import { invalidValue, invalidValues, NO_CAUSES, tooLong } from "../../../apimachinery/field-errors.ts"
+import { isDNS1123Subdomain, type Check } from "../../../apimachinery/names.ts"
 
 /** Small rules that many fields of a pod share. Source: pkg/apis/core/validation/validation.go. */
 
-/** The cause if a check finds fault with a value. */
-export function checked(field: string, value: string | undefined, check: Check): readonly Cause[] {
-  const problem = value === undefined ? undefined : check(value)
-  return problem === undefined ? NO_CAUSES : [invalidValue(field, value, problem)]
-}
+/** What a check finds wrong with a value, if there is one. */
+export const checked = (field: string, value: string | undefined, check: Check): readonly Cause[] => (value === undefined ? NO_CAUSES : invalidValues(field, value, check(value)))
+
+const LONGEST_DRIVER = 63
+
+/** The name of a CSI driver, which may be written in capitals. Source: ValidateCSIDriverName. */
+export const driverName = (field: string, name: string): readonly Cause[] =>
+  [...(name.length > LONGEST_DRIVER ? [tooLong(field, LONGEST_DRIVER)] : []), ...invalidValues(field, name, isDNS1123Subdomain(name.toLowerCase()))]
 
 /** A path that stays inside the folder it is relative to. */
 export const localPath = (field: string, path: string): readonly Cause[] =>

@@ -1,6 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import { at, atKey, forbiddenField, invalidValue, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import { at, atKey, forbiddenField, invalidValue, invalidValues, notSupported, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { quantity } from "../../../apimachinery/quantity.ts"
@@ -124,8 +124,7 @@ function specFaults(spec: PersistentVolumeSpec): readonly Cause[] {
     if (spec.nodeAffinity === undefined) causes.push(required("spec.nodeAffinity", "Local volume requires node affinity"))
   }
   if (spec.hostPath?.path === "/" && spec.persistentVolumeReclaimPolicy === "Recycle") causes.push(forbiddenField("spec.persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'"))
-  const wrongClass = spec.storageClassName ? isDNS1123Subdomain(spec.storageClassName) : undefined
-  if (wrongClass !== undefined) causes.push(invalidValue("spec.storageClassName", spec.storageClassName, wrongClass))
+  if (spec.storageClassName) causes.push(...invalidValues("spec.storageClassName", spec.storageClassName, isDNS1123Subdomain(spec.storageClassName)))
   if (spec.nodeAffinity !== undefined && spec.nodeAffinity.required === undefined) causes.push(required("spec.nodeAffinity.required", "must specify required node constraints"))
   return causes
 }

@@ -1,6 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import { forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { forbiddenField, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
@@ -74,8 +74,7 @@ export function claimSpecFaults(spec: PersistentVolumeClaimSpec, path: string): 
   if (size === undefined) causes.push(required(`${path}.resources[storage]`))
   else if (quantity(size).nano <= 0n) causes.push(invalidValue(`${path}.resources[storage]`, size, "must be greater than zero"))
   const checkClass = (field: "storageClassName" | "volumeAttributesClassName") => {
-    const wrong = spec[field] ? isDNS1123Subdomain(spec[field]) : undefined
-    if (wrong !== undefined) causes.push(invalidValue(`${path}.${field}`, spec[field], wrong))
+    if (spec[field]) causes.push(...invalidValues(`${path}.${field}`, spec[field], isDNS1123Subdomain(spec[field])))
   }
   checkClass("storageClassName")
   if (dataSource !== undefined) causes.push(...sourceFaults(dataSource, `${path}.dataSource`))
@@ -91,8 +90,7 @@ export function claimSpecFaults(spec: PersistentVolumeClaimSpec, path: string): 
 
 function sourceFaults({ apiGroup = "", kind }: { readonly apiGroup?: string | undefined; readonly kind: string }, path: string): readonly Cause[] {
   if (apiGroup === "") return kind === "PersistentVolumeClaim" ? [] : [invalidValue(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")]
-  const wrong = isDNS1123Subdomain(apiGroup)
-  return wrong === undefined ? [] : [invalidValue(`${path}.apiGroup`, apiGroup, wrong)]
+  return invalidValues(`${path}.apiGroup`, apiGroup, isDNS1123Subdomain(apiGroup))
 }
 
 /**

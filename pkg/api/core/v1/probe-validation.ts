@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { forbiddenField, invalidValue, NO_CAUSES, required, within } from "../../../apimachinery/field-errors.ts"
+import { forbiddenField, invalidValue, invalidValues, NO_CAUSES, required, within } from "../../../apimachinery/field-errors.ts"
 import { isHTTPHeaderName, isPortName, isPortNumber } from "../../../apimachinery/names.ts"
 import type { ExecAction, GRPCAction, HTTPGetAction, Lifecycle, Probe, SleepAction, TCPSocketAction } from "./probe.ts"
 import { checked } from "./path-validation.ts"
@@ -62,7 +62,4 @@ function validateAction(handler: Handler, name: keyof Handler, gracePeriod: numb
 }
 
 /** A port by number or by name. */
-function validatePort(port: number | string): readonly Cause[] {
-  const problem = typeof port === "number" ? isPortNumber(port) : isPortName(port)
-  return problem === undefined ? NO_CAUSES : [invalidValue("port", port, problem)]
-}
+const validatePort = (port: number | string): readonly Cause[] => invalidValues("port", port, typeof port === "number" ? isPortNumber(port) : isPortName(port))

@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, atKey, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { at, atKey, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isQualifiedName } from "../../../apimachinery/names.ts"
 import { quantity } from "../../../apimachinery/quantity.ts"
@@ -62,7 +62,7 @@ const amountFaults = (path: string, amounts: Readonly<Record<string, string>>): 
   Object.entries(amounts).flatMap(([name, amount]) => {
     const field = atKey(path, name)
     const wrong = isQualifiedName(name)
-    if (wrong !== undefined) return [invalidValue(field, name, wrong)]
+    if (wrong !== undefined) return invalidValues(field, name, wrong)
     return quantity(amount).nano < 0n ? [invalidValue(field, amount, "must be greater than or equal to 0")] : []
   })
 

@@ -1,7 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, forbiddenField, invalidValue, required, within } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
-import { isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName } from "../../../apimachinery/names.ts"
+import { isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName, oneProblem } from "../../../apimachinery/names.ts"
 import type { LabelSelector } from "../../../apimachinery/meta.ts"
 import type { Affinity, NodeSelector, NodeSelectorTerm, PodAffinityTerm } from "./affinity.ts"
 import { checked } from "./path-validation.ts"
@@ -78,7 +78,8 @@ export function validateToleration({ key = "", operator = "Equal", value = "", e
   const causes: Cause[] = key === "" ? [] : [...checked("key", key, isQualifiedName)]
   if (key === "" && operator !== "Exists") causes.push(invalidValue("operator", operator === "Equal" ? "" : operator, 'operator must be Exists when `key` is empty, which means "match all values and all keys"'))
   if (tolerationSeconds !== undefined && effect !== "NoExecute") causes.push(invalidValue("effect", effect ?? "", "effect must be 'NoExecute' when `tolerationSeconds` is set"))
-  if (operator === "Equal") within(causes, checked("operator", value, isLabelValue), "")
+  const wrongValue = operator === "Equal" ? isLabelValue(value) : undefined
+  if (wrongValue !== undefined) causes.push(invalidValue("operator", value, oneProblem(wrongValue, ";")))
   if (operator === "Exists" && value !== "") causes.push(invalidValue("operator", value, "value must be empty when `operator` is 'Exists'"))
   if ((operator === "Lt" || operator === "Gt") && !/^(0|-?[1-9][0-9]*)$/.test(value)) causes.push(invalidValue("value", value, "must be a valid decimal integer in canonical form"))
   return causes

@@ -2,8 +2,8 @@
 import { isIP } from "node:net"
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, atKey, duplicate, forbiddenField, invalidValue, notSupported, required } from "../../../apimachinery/field-errors.ts"
-import { inRange, isCIDR, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isPortName, isQualifiedName } from "../../../apimachinery/names.ts"
+import { at, atKey, duplicate, forbiddenField, invalidValue, invalidValues, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import { inRange, isCIDR, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isPortName, isQualifiedName, type Problem } from "../../../apimachinery/names.ts"
 import { validateLabels } from "../../../apimachinery/objectmeta.ts"
 import type { KubeObject } from "../../../apimachinery/resource.ts"
 import { specialAddress } from "./endpointaddress.ts"
@@ -35,8 +35,7 @@ export function serviceFaults({ metadata: { annotations = {} }, spec }: KubeObje
   for (const [i, port] of ports.entries()) causes.push(...portFaults(port, at("spec.ports", i), names, ports.length > 1))
   causes.push(...validateLabels(spec.selector, "spec.selector"), ...affinityFaults(spec), ...clusterIPFaults(spec))
   for (const [i, ip] of (spec.externalIPs ?? []).entries()) {
-    const wrong = isIPAddress(ip) ?? specialAddress(ip)
-    if (wrong !== undefined) causes.push(invalidValue(at("spec.externalIPs", i), ip, wrong))
+    causes.push(...invalidValues(at("spec.externalIPs", i), ip, isIPAddress(ip) ?? specialAddress(ip)))
   }
   causes.push(...repeatedPorts(spec), ...loadBalancerFaults(spec, annotations), ...trafficFaults(spec))
   return causes
@@ -45,18 +44,15 @@ export function serviceFaults({ metadata: { annotations = {} }, spec }: KubeObje
 function aliasFaults({ clusterIPs = [], ipFamilies = [], ipFamilyPolicy, externalName = "" }: ServiceSpec): readonly Cause[] {
   const misplaced = [...(clusterIPs.length > 0 ? ["clusterIPs"] : []), ...(ipFamilies.length > 0 ? ["ipFamilies"] : []), ...(ipFamilyPolicy === undefined ? [] : ["ipFamilyPolicy"])]
   const name = externalName.replace(/\.$/, "")
-  const wrong = name === "" ? undefined : isDNS1123Subdomain(name)
   return [
     ...misplaced.map((field) => forbiddenField(at("spec", field), "may not be set for ExternalName services")),
-    ...(name === "" ? [required("spec.externalName")] : []), ...(wrong === undefined ? [] : [invalidValue("spec.externalName", name, wrong)]),
+    ...(name === "" ? [required("spec.externalName")] : invalidValues("spec.externalName", name, isDNS1123Subdomain(name))),
   ]
 }
 
 function portFaults({ name = "", port, targetPort, appProtocol }: ServicePort, here: string, names: Set<string>, mustBeNamed: boolean): readonly Cause[] {
   const causes: Cause[] = []
-  const check = (field: string, value: unknown, wrong: string | undefined) => {
-    if (wrong !== undefined) causes.push(invalidValue(at(here, field), value, wrong))
-  }
+  const check = (field: string, value: unknown, wrong: Problem | undefined) => void causes.push(...invalidValues(at(here, field), value, wrong))
   if (name === "") {
     if (mustBeNamed) causes.push(required(at(here, "name")))
   } else {
@@ -94,8 +90,7 @@ export function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
   const headless = clusterIPs[0] === "None"
   if (headless && clusterIPs.length > 1) wrong("'None' must be the first and only value")
   const malformed = clusterIPs.flatMap((ip, i) => {
-    const fault = headless && i === 0 ? undefined : isIPAddress(ip)
-    return fault === undefined ? [] : [invalidValue(at("spec.clusterIPs", i), ip, fault)]
+    return headless && i === 0 ? [] : invalidValues(at("spec.clusterIPs", i), ip, isIPAddress(ip))
   })
   causes.push(...malformed)
   if (clusterIPs.length > 2) wrong("may only hold up to 2 values")
@@ -127,10 +122,7 @@ function repeatedPorts({ ports = [], type }: ServiceSpec): readonly Cause[] {
 function loadBalancerFaults({ type, loadBalancerSourceRanges: ranges = [], loadBalancerClass, allocateLoadBalancerNodePorts }: ServiceSpec, annotations: Readonly<Record<string, string>>): readonly Cause[] {
   const causes: Cause[] = []
   const isOne = type === "LoadBalancer"
-  const check = (field: string, range: string) => {
-    const wrong = isCIDR(range)
-    if (wrong !== undefined) causes.push(invalidValue(field, range, wrong))
-  }
+  const check = (field: string, range: string) => void causes.push(...invalidValues(field, range, isCIDR(range)))
   const older = annotations[SOURCE_RANGES]
   if (ranges.length > 0) {
     const field = "spec.LoadBalancerSourceRanges" // as upstream has it
@@ -142,8 +134,7 @@ function loadBalancerFaults({ type, loadBalancerSourceRanges: ranges = [], loadB
     if (older.trim() !== "") for (const range of older.split(",")) check(field, range.trim())
   }
   if (allocateLoadBalancerNodePorts !== undefined && !isOne) causes.push(forbiddenField("spec.allocateLoadBalancerNodePorts", NO_LOAD_BALANCER))
-  const wrongClass = loadBalancerClass === undefined || !isOne ? undefined : isQualifiedName(loadBalancerClass)
-  if (wrongClass !== undefined) causes.push(invalidValue("spec.loadBalancerClass", loadBalancerClass, wrongClass))
+  if (loadBalancerClass !== undefined && isOne) causes.push(...invalidValues("spec.loadBalancerClass", loadBalancerClass, isQualifiedName(loadBalancerClass)))
   if (loadBalancerClass !== undefined && !isOne) causes.push(forbiddenField("spec.loadBalancerClass", NO_LOAD_BALANCER))
   return causes
 }
@@ -204,12 +195,11 @@ export function loadBalancerStatusFaults({ ingress = [] }: LoadBalancerStatus, {
   if (deepEqual(ingress, old.ingress ?? [])) return []
   return ingress.flatMap(({ ip = "", ipMode, hostname = "" }, i) => {
     const here = at(field, i)
-    const [wrongIp, wrongName] = [ip === "" ? undefined : isIPAddress(ip), hostname === "" ? undefined : isDNS1123Subdomain(hostname)]
     return [
-      ...(wrongIp === undefined ? [] : [invalidValue(at(here, "ip"), ip, wrongIp)]),
+      ...(ip === "" ? [] : invalidValues(at(here, "ip"), ip, isIPAddress(ip))),
       ...(ipMode !== undefined && ip === "" ? [forbiddenField(at(here, "ipMode"), "may not be specified when `ip` is not set")] : []),
       ...(ipMode !== undefined && ip !== "" && ipMode !== "VIP" && ipMode !== "Proxy" ? [notSupported(at(here, "ipMode"), ipMode, ["Proxy", "VIP"])] : []),
-      ...(wrongName === undefined ? [] : [invalidValue(at(here, "hostname"), hostname, wrongName)]),
+      ...(hostname === "" ? [] : invalidValues(at(here, "hostname"), hostname, isDNS1123Subdomain(hostname))),
       ...(isIP(hostname) === 0 ? [] : [invalidValue(at(here, "hostname"), hostname, "must be a DNS name, not an IP address")]),
     ]
   })

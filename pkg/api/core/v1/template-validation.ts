@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, notSupported, required, within } from "../../../apimachinery/field-errors.ts"
+import { at, forbiddenField, invalidValue, invalidValues, notSupported, required, within } from "../../../apimachinery/field-errors.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { fromLabelSelector, type LabelMatcher } from "../../../apimachinery/labels.ts"
 import type { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -47,7 +47,7 @@ export function validateEndless({ spec }: PodTemplateSpec, kind: string, path: s
 export function validateCount(value: number | string | undefined, path: string): readonly Cause[] {
   if (value === undefined) return []
   const problem = typeof value === "string" ? isPercent(value) : value < 0 ? "must be greater than or equal to 0" : undefined
-  return problem === undefined ? [] : [invalidValue(path, value, problem)]
+  return invalidValues(path, value, problem)
 }
 
 /** A count or a percentage of something that there is no more of. */

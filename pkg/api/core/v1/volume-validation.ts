@@ -4,7 +4,7 @@ import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { quantity } from "../../../apimachinery/quantity.ts"
 import { VOLUME_FIELDS, validateFieldRef, validateResourceFieldRef } from "./env-validation.ts"
-import { checked, fileMode, localFile, localPath, withoutBacksteps } from "./path-validation.ts"
+import { driverName, fileMode, localFile, localPath, withoutBacksteps } from "./path-validation.ts"
 import type { ClusterTrustBundleProjection, ConfigMapProjection, DownwardAPIVolumeFile, KeyToPath, ProjectedVolumeSource, SecretProjection } from "./volume-projected.ts"
 import { Volume } from "./volume.ts"
 
@@ -49,12 +49,14 @@ function validateSource(volume: Volume, podName: string | undefined): readonly C
   return causes
 }
 
+const claimNameProblems = (claim: string): readonly string[] => [isDNS1123Subdomain(claim) ?? []].flat()
+
 /** The claim is named after the pod and the volume. */
 function validateEphemeral({ name, ephemeral }: Volume, podName: string | undefined): readonly Cause[] {
   if (ephemeral!.volumeClaimTemplate === undefined) return [required("ephemeral.volumeClaimTemplate")]
-  const claim = podName === undefined ? undefined : `${podName}-${name}`
-  const problem = claim === undefined ? undefined : isDNS1123Subdomain(claim)
-  return problem === undefined ? NO_CAUSES : [invalidValue("name", name, `PVC name ${JSON.stringify(claim)}: ${problem}`)]
+  if (podName === undefined) return NO_CAUSES
+  const claim = `${podName}-${name}`
+  return claimNameProblems(claim).map((problem) => invalidValue("name", name, `PVC name ${JSON.stringify(claim)}: ${problem}`))
 }
 
 function validateOne(volume: Volume, source: Exclude<SourceName, "ephemeral">): readonly Cause[] {
@@ -86,7 +88,7 @@ function validateOne(volume: Volume, source: Exclude<SourceName, "ephemeral">): 
       if (targetWWNs.length > 0 && wwids.length > 0) return [invalidValue("targetWWNs", targetWWNs, "targetWWNs and wwids can not be specified simultaneously")]
       return targetWWNs.length > 0 && lun === undefined ? [required("lun", "lun is required if targetWWNs is specified")] : NO_CAUSES
     }
-    case "csi": return checked("driver", volume.csi!.driver, isDNS1123Subdomain)
+    case "csi": return driverName("driver", volume.csi!.driver)
     case "image": return named("reference", volume.image!.reference ?? "")
     default: return NO_CAUSES
   }

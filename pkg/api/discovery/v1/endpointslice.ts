@@ -1,7 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, invalidValue, required, tooLong, tooMany } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, invalidValues, required, tooLong, tooMany } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { inRange, isDNS1123Label, isDNS1123Subdomain, isFullyQualifiedDomainName, isIPAddress, isLabelValue, isQualifiedName } from "../../../apimachinery/names.ts"
+import { inRange, isDNS1123Label, isDNS1123Subdomain, isFullyQualifiedDomainName, isIPAddress, isLabelValue, isQualifiedName, type Check, type Problem } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { specialAddress } from "../../core/v1/endpointaddress.ts"
 import { ObjectReference } from "../../core/v1/reference.ts"
@@ -81,9 +81,7 @@ export const EndpointSlice = defineResource({
 
 function endpointFaults(endpoint: Endpoint, here: string, addressType: EndpointSlice["addressType"]): readonly Cause[] {
   const causes: Cause[] = []
-  const fault = (field: string, value: unknown, wrong: string | undefined) => {
-    if (wrong !== undefined) causes.push(invalidValue(field, value, wrong))
-  }
+  const fault = (field: string, value: unknown, wrong: Problem | undefined) => void causes.push(...invalidValues(field, value, wrong))
   const { addresses, hostname, nodeName, hints } = endpoint
   if (addresses.length === 0) causes.push(required(at(here, "addresses"), "must contain at least 1 address"))
   if (addresses.length > MAX_ADDRESSES) causes.push(tooMany(at(here, "addresses"), addresses.length, MAX_ADDRESSES))
@@ -100,7 +98,7 @@ function endpointFaults(endpoint: Endpoint, here: string, addressType: EndpointS
   return causes
 }
 
-function addressFault(address: string, addressType: EndpointSlice["addressType"]): string | undefined {
+function addressFault(address: string, addressType: EndpointSlice["addressType"]): Problem | undefined {
   if (addressType === "FQDN") return isFullyQualifiedDomainName(address)
   const wrong = isIPAddress(address)
   if (wrong !== undefined) return wrong
@@ -108,13 +106,12 @@ function addressFault(address: string, addressType: EndpointSlice["addressType"]
   return specialAddress(address)
 }
 
-function hintFaults(hints: readonly { readonly name: string }[], here: string, check: (name: string) => string | undefined): readonly Cause[] {
+function hintFaults(hints: readonly { readonly name: string }[], here: string, check: Check): readonly Cause[] {
   if (hints.length > MAX_HINTS) return [tooMany(here, hints.length, MAX_HINTS)]
   return hints.flatMap(({ name }, i) => {
     if (name === "") return [required(at(here, i, "name"))]
     if (hints.findIndex((other) => other.name === name) !== i) return [duplicate(at(here, i, "name"), name)]
-    const wrong = check(name)
-    return wrong === undefined ? [] : [invalidValue(at(here, i, "name"), name, wrong)]
+    return invalidValues(at(here, i, "name"), name, check(name))
   })
 }
 
@@ -124,14 +121,11 @@ function portFaults(ports: readonly EndpointPort[]): readonly Cause[] {
     const here = at("ports", i)
     const causes: Cause[] = []
     if (name.length > 63) causes.push(tooLong(at(here, "name"), 63))
-    const wrongName = name === "" ? undefined : isDNS1123Label(name)
-    if (wrongName !== undefined) causes.push(invalidValue(at(here, "name"), name, wrongName))
+    if (name !== "") causes.push(...invalidValues(at(here, "name"), name, isDNS1123Label(name)))
     if (names.has(name)) causes.push(duplicate(at(here, "name"), name))
     names.add(name)
-    const wrongPort = port === undefined ? undefined : inRange(port, 1, 65535)
-    if (wrongPort !== undefined) causes.push(invalidValue(at(here, "port"), port, wrongPort))
-    const wrongProtocol = appProtocol === undefined ? undefined : isQualifiedName(appProtocol)
-    if (wrongProtocol !== undefined) causes.push(invalidValue(at(here, "appProtocol"), appProtocol, wrongProtocol))
+    if (port !== undefined) causes.push(...invalidValues(at(here, "port"), port, inRange(port, 1, 65535)))
+    if (appProtocol !== undefined) causes.push(...invalidValues(at(here, "appProtocol"), appProtocol, isQualifiedName(appProtocol)))
     return causes
   })
 }

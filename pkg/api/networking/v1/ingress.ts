@@ -1,6 +1,6 @@
 import { isIP } from "node:net"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { inRange, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isPathSegmentName, isPortName, isWildcardDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
@@ -125,11 +125,9 @@ function specFaults(spec: IngressSpec): readonly Cause[] {
   }
   for (const [i, { hosts = [], secretName = "" }] of tls.entries()) {
     for (const [j, host] of hosts.entries()) causes.push(...hostFaults(at("spec.tls", i, "hosts", j), host))
-    const wrongSecret = secretName === "" ? undefined : isDNS1123Subdomain(secretName)
-    if (wrongSecret !== undefined) causes.push(invalidValue(at("spec.tls", i, "secretName"), secretName, wrongSecret))
+    if (secretName !== "") causes.push(...invalidValues(at("spec.tls", i, "secretName"), secretName, isDNS1123Subdomain(secretName)))
   }
-  const wrongClass = ingressClassName === undefined ? undefined : isDNS1123Subdomain(ingressClassName)
-  if (wrongClass !== undefined) causes.push(invalidValue("spec.ingressClassName", ingressClassName, wrongClass))
+  if (ingressClassName !== undefined) causes.push(...invalidValues("spec.ingressClassName", ingressClassName, isDNS1123Subdomain(ingressClassName)))
   return causes
 }
 
@@ -139,10 +137,8 @@ function classFaults({ metadata, spec: { ingressClassName } }: Ingress): readonl
   return older === undefined || ingressClassName === undefined || older === ingressClassName ? [] : [invalidValue(`annotations.${CLASS_ANNOTATION}`, older, "must match `ingressClassName` when both are specified")]
 }
 
-function hostFaults(field: string, host: string): readonly Cause[] {
-  const wrong = host.includes("*") ? isWildcardDNS1123Subdomain(host) : isDNS1123Subdomain(host)
-  return wrong === undefined ? [] : [invalidValue(field, host, wrong)]
-}
+const hostFaults = (field: string, host: string): readonly Cause[] =>
+  invalidValues(field, host, host.includes("*") ? isWildcardDNS1123Subdomain(host) : isDNS1123Subdomain(host))
 
 /** Sequences that would leave a path or hide a slash. */
 const BAD_SEQUENCES = ["//", "/./", "/../", "%2f", "%2F"]
@@ -163,34 +159,26 @@ function backendFaults({ service, resource }: IngressBackend, here: string): rea
   if (service !== undefined && resource !== undefined) return [invalidValue(here, "", "cannot set both resource and service backends")]
   if (resource !== undefined) return referenceFaults(resource, at(here, "resource"))
   if (service === undefined) return [invalidValue(here, "", "resource or service backend is required")]
-  const causes: Cause[] = []
-  const wrongName = isDNS1123Label(service.name)
-  if (wrongName !== undefined) causes.push(invalidValue(at(here, "service", "name"), service.name, wrongName))
+  const causes: Cause[] = [...invalidValues(at(here, "service", "name"), service.name, isDNS1123Label(service.name))]
   const { name = "", number = 0 } = service.port
   if (name !== "" && number !== 0) return [...causes, invalidValue(here, "", "cannot set both port name & port number")]
   if (name === "" && number === 0) return [...causes, required(here, "port name or number is required")]
-  const wrongPort = name === "" ? inRange(number, 1, 65535) : isPortName(name)
-  if (wrongPort !== undefined) causes.push(invalidValue(at(here, "service", "port", name === "" ? "number" : "name"), name === "" ? number : name, wrongPort))
-  return causes
+  const port = at(here, "service", "port")
+  return [...causes, ...(name === "" ? invalidValues(at(port, "number"), number, inRange(number, 1, 65535)) : invalidValues(at(port, "name"), name, isPortName(name)))]
 }
 
 function referenceFaults({ apiGroup, kind, name }: TypedLocalObjectReference, here: string): readonly Cause[] {
-  const wrongGroup = apiGroup === undefined ? undefined : isDNS1123Subdomain(apiGroup)
   return [
-    ...(wrongGroup === undefined ? [] : [invalidValue(at(here, "apiGroup"), apiGroup, wrongGroup)]),
-    ...([["kind", kind], ["name", name]] as const).flatMap(([field, value]) => {
-      const wrong = isPathSegmentName(value)
-      return wrong === undefined ? [] : [invalidValue(at(here, field), value, wrong)]
-    }),
+    ...(apiGroup === undefined ? [] : invalidValues(at(here, "apiGroup"), apiGroup, isDNS1123Subdomain(apiGroup))),
+    ...invalidValues(at(here, "kind"), kind, isPathSegmentName(kind)), ...invalidValues(at(here, "name"), name, isPathSegmentName(name)),
   ]
 }
 
 /** Source: ValidateIngressLoadBalancerStatus. */
 const statusFaults = ({ loadBalancer }: Ingress["status"]): readonly Cause[] => (loadBalancer.ingress ?? []).flatMap(({ ip = "", hostname = "" }, i) => {
   const here = at("status.loadBalancer.ingress", i)
-  const [wrongIp, wrongName] = [ip === "" ? undefined : isIPAddress(ip), hostname === "" ? undefined : isDNS1123Subdomain(hostname)]
   return [
-    ...(wrongIp === undefined ? [] : [invalidValue(at(here, "ip"), ip, wrongIp)]), ...(wrongName === undefined ? [] : [invalidValue(at(here, "hostname"), hostname, wrongName)]),
+    ...(ip === "" ? [] : invalidValues(at(here, "ip"), ip, isIPAddress(ip))), ...(hostname === "" ? [] : invalidValues(at(here, "hostname"), hostname, isDNS1123Subdomain(hostname))),
     ...(isIP(hostname) === 0 ? [] : [invalidValue(at(here, "hostname"), hostname, "must be a DNS name, not an IP address")]),
   ]
 })

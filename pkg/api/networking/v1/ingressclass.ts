@@ -1,8 +1,8 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { domainPathFaults } from "../../../apimachinery/domain-path.ts"
-import { forbiddenField, invalidValue, required, tooLong } from "../../../apimachinery/field-errors.ts"
+import { forbiddenField, invalidValues, required, tooLong } from "../../../apimachinery/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isDNS1123Label, isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/names.ts"
+import { isDNS1123Label, isDNS1123Subdomain, isPathSegmentName, type Check } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api networking/v1/types.go, ValidateIngressClass in pkg/apis/networking/validation. */
@@ -45,13 +45,10 @@ function specFaults({ controller = "", parameters }: IngressClassSpec): readonly
 }
 
 function parametersFaults({ apiGroup, kind, name, scope, namespace }: IngressClassParametersReference): readonly Cause[] {
-  const check = (field: string, value: string | undefined, check: (value: string) => string | undefined): readonly Cause[] => {
-    const wrong = value === undefined ? undefined : check(value)
-    return wrong === undefined ? [] : [invalidValue(`spec.parameters.${field}`, value, wrong)]
-  }
+  const checked = (field: string, value: string | undefined, check: Check) => (value === undefined ? [] : invalidValues(`spec.parameters.${field}`, value, check(value)))
   return [
-    ...check("apiGroup", apiGroup, isDNS1123Subdomain), ...check("kind", kind, isPathSegmentName), ...check("name", name, isPathSegmentName),
-    ...(scope === "Namespace" ? (namespace === undefined ? [required("spec.parameters.namespace", "`parameters.scope` is set to 'Namespace'")] : check("namespace", namespace, isDNS1123Label)) : []),
+    ...checked("apiGroup", apiGroup, isDNS1123Subdomain), ...checked("kind", kind, isPathSegmentName), ...checked("name", name, isPathSegmentName),
+    ...(scope === "Namespace" ? (namespace === undefined ? [required("spec.parameters.namespace", "`parameters.scope` is set to 'Namespace'")] : checked("namespace", namespace, isDNS1123Label)) : []),
     ...(scope === "Cluster" && namespace !== undefined ? [forbiddenField("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'")] : []),
   ]
 }

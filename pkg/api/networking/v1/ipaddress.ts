@@ -1,9 +1,9 @@
 import { isIPv6 } from "node:net"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import { invalidValue } from "../../../apimachinery/field-errors.ts"
+import { invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isDNS1123Subdomain, isIPAddress, isPathSegmentName } from "../../../apimachinery/names.ts"
+import { isDNS1123Subdomain, isIPAddress, isPathSegmentName, type Check } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api networking/v1/types.go, ValidateIPAddress in pkg/apis/networking/validation. */
@@ -40,6 +40,6 @@ export const IPAddress = defineResource({
 const canonical = (address: string): string => (isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address)
 
 function parentFaults({ group = "", resource, namespace = "", name }: ParentReference): readonly Cause[] {
-  const check = (field: string, value: string, wrong: string | undefined) => (value === "" || wrong === undefined ? [] : [invalidValue(`spec.parentRef.${field}`, value, wrong)])
-  return [...check("group", group, isDNS1123Subdomain(group)), ...check("resource", resource, isPathSegmentName(resource)), ...check("name", name, isPathSegmentName(name)), ...check("namespace", namespace, isPathSegmentName(namespace))]
+  const checked = (field: string, value: string, check: Check) => (value === "" ? [] : invalidValues(`spec.parentRef.${field}`, value, check(value)))
+  return [...checked("group", group, isDNS1123Subdomain), ...checked("resource", resource, isPathSegmentName), ...checked("name", name, isPathSegmentName), ...checked("namespace", namespace, isPathSegmentName)]
 }

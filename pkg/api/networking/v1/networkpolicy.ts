@@ -1,6 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { covers, parseNetwork } from "../../../apimachinery/cidr.ts"
-import { at, forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { at, forbiddenField, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -91,8 +91,7 @@ function portFaults({ port, endPort }: NetworkPolicyPort, here: string): readonl
     return causes
   }
   if (endPort !== undefined) causes.push(invalidValue(at(here, "endPort"), endPort, `may not be specified when \`port\` is ${port === undefined ? "not specified" : "non-numeric"}`))
-  const wrong = port === undefined ? undefined : isPortName(port)
-  if (wrong !== undefined) causes.push(invalidValue(at(here, "port"), port, wrong))
+  if (port !== undefined) causes.push(...invalidValues(at(here, "port"), port, isPortName(port)))
   return causes
 }
 
@@ -107,15 +106,14 @@ function peerFaults({ podSelector, namespaceSelector, ipBlock }: NetworkPolicyPe
 }
 
 function blockFaults({ cidr, except = [] }: IPBlock, here: string): readonly Cause[] {
-  const wrong = isCIDR(cidr)
   const outer = parseNetwork(cidr)
   return [
-    ...(wrong === undefined ? [] : [invalidValue(at(here, "cidr"), cidr, wrong)]),
+    ...invalidValues(at(here, "cidr"), cidr, isCIDR(cidr)),
     ...(outer === undefined ? [] : except.flatMap((text, i) => {
       const field = at(here, "except", i)
-      const [wrongInner, inner] = [isCIDR(text), parseNetwork(text)]
+      const inner = parseNetwork(text)
       const inside = inner === undefined || (covers(outer, inner) && !covers(inner, outer))
-      return [...(wrongInner === undefined ? [] : [invalidValue(field, text, wrongInner)]), ...(inside ? [] : [invalidValue(field, text, "must be a strict subset of `cidr`")])]
+      return [...invalidValues(field, text, isCIDR(text)), ...(inside ? [] : [invalidValue(field, text, "must be a strict subset of `cidr`")])]
     })),
   ]
 }

@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { Condition } from "../../../apimachinery/meta.ts"
 import { isCIDR } from "../../../apimachinery/names.ts"
@@ -40,10 +40,7 @@ export const ServiceCIDR = defineResource({
 function cidrFaults(cidrs: readonly string[]): readonly Cause[] {
   if (cidrs.length === 0) return [required("spec.cidrs", "at least one CIDR required")]
   if (cidrs.length > 2) return [invalidValue("spec.cidrs", cidrs, "may only hold up to 2 values")]
-  const causes = cidrs.flatMap((cidr, i) => {
-    const wrong = isCIDR(cidr)
-    return wrong === undefined ? [] : [invalidValue(at("spec.cidrs", i), cidr, wrong)]
-  })
+  const causes = cidrs.flatMap((cidr, i) => invalidValues(at("spec.cidrs", i), cidr, isCIDR(cidr)))
   if (cidrs.length === 2 && cidrs[0]!.includes(":") === cidrs[1]!.includes(":")) causes.push(invalidValue("spec.cidrs", cidrs, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"))
   return causes
 }

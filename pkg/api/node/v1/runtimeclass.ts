@@ -1,7 +1,8 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, atKey, duplicate, invalidValue } from "../../../apimachinery/field-errors.ts"
+import { at, atKey, duplicate, invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isDNS1123Label, isLabelValue, isQualifiedName } from "../../../apimachinery/names.ts"
+import { isDNS1123Label } from "../../../apimachinery/names.ts"
+import { validateLabels } from "../../../apimachinery/objectmeta.ts"
 import { quantity } from "../../../apimachinery/quantity.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { Toleration } from "../../core/v1/tolerations.ts"
@@ -31,23 +32,16 @@ export const RuntimeClass = defineResource({
   doc: "A way of running containers that the container runtime offers.",
   columns: [{ name: "Handler", type: "string", doc: "Name of the configuration.", value: ({ handler }) => handler }],
   allowCreateOnUpdate: false,
-  validate: ({ handler, overhead, scheduling }) => {
-    const wrong = isDNS1123Label(handler)
-    return [...(wrong === undefined ? [] : [invalidValue("handler", handler, wrong)]), ...overheadFaults(overhead?.podFixed ?? {}), ...schedulingFaults(scheduling ?? {})]
-  },
+  validate: ({ handler, overhead, scheduling }) => [
+    ...invalidValues("handler", handler, isDNS1123Label(handler)), ...overheadFaults(overhead?.podFixed ?? {}), ...schedulingFaults(scheduling ?? {}),
+  ],
 }, fields)
 
 const overheadFaults = (amounts: Readonly<Record<string, string>>): readonly Cause[] =>
   Object.entries(amounts).flatMap(([name, amount]) => (quantity(amount).nano < 0n ? [invalidValue(atKey("overhead.podFixed", name), amount, "must be greater than or equal to 0")] : []))
 
 function schedulingFaults({ nodeSelector = {}, tolerations = [] }: Scheduling): readonly Cause[] {
-  const causes: Cause[] = []
-  for (const [key, value] of Object.entries(nodeSelector)) {
-    const wrongKey = isQualifiedName(key)
-    const wrongValue = isLabelValue(value)
-    if (wrongKey !== undefined) causes.push(invalidValue("scheduling.nodeSelector", key, wrongKey))
-    if (wrongValue !== undefined) causes.push(invalidValue("scheduling.nodeSelector", value, wrongValue))
-  }
+  const causes: Cause[] = [...validateLabels(nodeSelector, "scheduling.nodeSelector")]
   const seen = new Set<string>()
   for (const [i, toleration] of tolerations.entries()) {
     const text = JSON.stringify(toleration)

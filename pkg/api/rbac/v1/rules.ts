@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValue, invalidValues, notSupported, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/names.ts"
 
@@ -56,7 +56,7 @@ export const ruleFaults = (path: string, rules: readonly PolicyRule[], namespace
 export const bindingFaults = (roleRef: RoleRef, subjects: readonly Subject[], kinds: readonly string[]): readonly Cause[] => [
   ...(roleRef.apiGroup === RBAC_GROUP ? [] : [notSupported("roleRef.apiGroup", roleRef.apiGroup, [RBAC_GROUP])]),
   ...(kinds.includes(roleRef.kind) ? [] : [notSupported("roleRef.kind", roleRef.kind, kinds)]),
-  ...(roleRef.name === "" ? [required("roleRef.name")] : pathFault("roleRef.name", roleRef.name)),
+  ...(roleRef.name === "" ? [required("roleRef.name")] : invalidValues("roleRef.name", roleRef.name, isPathSegmentName(roleRef.name))),
   ...subjects.flatMap((subject, i) => subjectFaults(at("subjects", i), subject, kinds.length > 1)),
 ]
 
@@ -64,17 +64,11 @@ export const bindingFaults = (roleRef: RoleRef, subjects: readonly Subject[], ki
 export const roleRefChange = (roleRef: RoleRef, old: RoleRef): readonly Cause[] =>
   roleRef.apiGroup === old.apiGroup && roleRef.kind === old.kind && roleRef.name === old.name ? [] : [invalidValue("roleRef", { APIGroup: roleRef.apiGroup, Kind: roleRef.kind, Name: roleRef.name }, "cannot change roleRef")]
 
-const pathFault = (field: string, name: string): readonly Cause[] => {
-  const wrong = isPathSegmentName(name)
-  return wrong === undefined ? [] : [invalidValue(field, name, wrong)]
-}
-
 function subjectFaults(here: string, { kind, apiGroup = "", name, namespace = "" }: Subject, namespaced: boolean): readonly Cause[] {
   const causes: Cause[] = []
   if (name === "") causes.push(required(at(here, "name")))
   if (kind === "ServiceAccount") {
-    const wrong = name === "" ? undefined : isDNS1123Subdomain(name)
-    if (wrong !== undefined) causes.push(invalidValue(at(here, "name"), name, wrong))
+    if (name !== "") causes.push(...invalidValues(at(here, "name"), name, isDNS1123Subdomain(name)))
     if (apiGroup !== "") causes.push(notSupported(at(here, "apiGroup"), apiGroup, [""]))
     if (namespace === "" && !namespaced) causes.push(required(at(here, "namespace")))
   } else if (kind === "User" || kind === "Group") {

@@ -1,8 +1,8 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, duplicate, invalidValue } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { driverName } from "../../core/v1/path-validation.ts"
 
 /** Source: k8s.io/api storage/v1/types.go, pkg/apis/storage/v1/defaults.go, ValidateCSIDriver in pkg/apis/storage/validation. */
 
@@ -45,17 +45,12 @@ export const CSIDriver = defineResource({
     { name: "Modes", type: "string", doc: "Kinds of volumes.", value: ({ spec }) => spec.volumeLifecycleModes.join(",") },
   ],
   allowCreateOnUpdate: false,
-  validate: ({ metadata: { name = "" }, spec }) => [...nameFaults(name), ...tokenFaults(spec.tokenRequests ?? [])],
+  validate: ({ metadata: { name = "" }, spec }) => [...driverName("metadata.name", name), ...tokenFaults(spec.tokenRequests ?? [])],
   validateUpdate: ({ spec }, old) => [
     ...(spec.attachRequired === old.spec.attachRequired ? [] : [invalidValue("spec.attachedRequired", spec.attachRequired, "field is immutable")]),
     ...([...spec.volumeLifecycleModes].sort().join() === [...old.spec.volumeLifecycleModes].sort().join() ? [] : [invalidValue("spec.volumeLifecycleModes", spec.volumeLifecycleModes, "field is immutable")]),
   ],
 }, fields)
-
-const nameFaults = (name: string): readonly Cause[] => {
-  const wrong = name.length > 63 ? "must be no more than 63 characters" : isDNS1123Subdomain(name.toLowerCase())
-  return wrong === undefined ? [] : [invalidValue("metadata.name", name, wrong)]
-}
 
 const tokenFaults = (requests: readonly TokenRequest[]): readonly Cause[] =>
   requests.flatMap(({ audience, expirationSeconds }, i) => {

@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, invalidValue } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isQualifiedName } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
@@ -42,8 +42,7 @@ function driverFaults({ nodeID, topologyKeys = [] }: CSINodeDriver, here: string
   const causes: Cause[] = []
   if (nodeID.length > 192) causes.push(invalidValue(at(here, "nodeID"), nodeID, "must be 192 characters or less"))
   for (const [i, key] of topologyKeys.entries()) {
-    const wrong = isQualifiedName(key)
-    if (wrong !== undefined) causes.push(invalidValue(at(here, "topologyKeys"), key, wrong))
+    causes.push(...invalidValues(at(here, "topologyKeys"), key, isQualifiedName(key)))
     if (topologyKeys.indexOf(key) !== i) causes.push(duplicate(at(here, "topologyKeys"), key))
   }
   return causes

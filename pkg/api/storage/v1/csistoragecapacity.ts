@@ -1,5 +1,5 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import { invalidValue } from "../../../apimachinery/field-errors.ts"
+import { invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -25,14 +25,11 @@ export const CSIStorageCapacity = defineResource({
     { name: "Capacity", type: "string", doc: "How much is free.", value: ({ capacity }) => capacity ?? "" },
   ],
   allowCreateOnUpdate: false,
-  validate: ({ storageClassName, nodeTopology, capacity, maximumVolumeSize }) => {
-    const wrong = isDNS1123Subdomain(storageClassName)
-    return [
-      ...(nodeTopology === undefined ? [] : labelSelectorFaults("nodeTopology", nodeTopology)),
-      ...(wrong === undefined ? [] : [invalidValue("storageClassName", storageClassName, wrong)]),
-      ...(capacity !== undefined && quantity(capacity).nano < 0n ? [invalidValue("capacity", capacity, "must be greater than or equal to 0")] : []),
-      ...(maximumVolumeSize !== undefined && quantity(maximumVolumeSize).nano < 0n ? [invalidValue("maximumVolumeSize", maximumVolumeSize, "must be greater than or equal to 0")] : []),
-    ]
-  },
+  validate: ({ storageClassName, nodeTopology, capacity, maximumVolumeSize }) => [
+    ...(nodeTopology === undefined ? [] : labelSelectorFaults("nodeTopology", nodeTopology)),
+    ...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)),
+    ...(capacity !== undefined && quantity(capacity).nano < 0n ? [invalidValue("capacity", capacity, "must be greater than or equal to 0")] : []),
+    ...(maximumVolumeSize !== undefined && quantity(maximumVolumeSize).nano < 0n ? [invalidValue("maximumVolumeSize", maximumVolumeSize, "must be greater than or equal to 0")] : []),
+  ],
   validateUpdate: ({ nodeTopology }, old) => (deepEqual(nodeTopology, old.nodeTopology) ? [] : [invalidValue("nodeTopology", nodeTopology, "field is immutable")]),
 }, fields)

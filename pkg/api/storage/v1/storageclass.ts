@@ -1,6 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import { at, duplicate, invalidValue, notSupported, tooLong } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, invalidValue, invalidValues, notSupported, tooLong } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isQualifiedName } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
@@ -51,16 +51,13 @@ export const StorageClass = defineResource({
 }, fields)
 
 function classFaults({ provisioner, parameters = {}, reclaimPolicy, allowedTopologies = [] }: StorageClass): readonly Cause[] {
-  const causes: Cause[] = []
-  const wrong = isQualifiedName(provisioner.toLowerCase())
-  if (wrong !== undefined) causes.push(invalidValue("provisioner", provisioner.toLowerCase(), wrong))
-  causes.push(...parameterFaults(parameters))
+  const named = provisioner.toLowerCase()
+  const causes: Cause[] = [...invalidValues("provisioner", named, isQualifiedName(named)), ...parameterFaults(parameters)]
   if (reclaimPolicy === "Recycle") causes.push(notSupported("reclaimPolicy", reclaimPolicy, ["Delete", "Retain"]))
   for (const [i, { matchLabelExpressions = [] }] of allowedTopologies.entries())
     for (const [j, { key, values }] of matchLabelExpressions.entries()) {
       const here = at("allowedTopologies", i, "matchLabelExpressions", j)
-      const wrongKey = isQualifiedName(key)
-      if (wrongKey !== undefined) causes.push(invalidValue(at(here, "key"), key, wrongKey))
+      causes.push(...invalidValues(at(here, "key"), key, isQualifiedName(key)))
       if (matchLabelExpressions.findIndex((other) => other.key === key) !== j) causes.push(duplicate(at(here, "key"), key))
       for (const [k, value] of values.entries()) if (values.indexOf(value) !== k) causes.push(duplicate(at(here, "values", k), value))
     }

@@ -1,6 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import { forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { forbiddenField, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import { e, f } from "../../../apimachinery/fields.ts"
 import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
@@ -20,9 +20,7 @@ export const VolumeAttributesClass = defineResource({
   columns: [{ name: "DriverName", type: "string", doc: "The driver.", value: ({ driverName }) => driverName }],
   allowCreateOnUpdate: false,
   validate: ({ driverName, parameters = {} }) => {
-    const causes: Cause[] = []
-    const wrong = isDNS1123Subdomain(driverName.toLowerCase())
-    if (wrong !== undefined) causes.push(invalidValue("driverName", driverName, wrong))
+    const causes: Cause[] = [...invalidValues("driverName", driverName, isDNS1123Subdomain(driverName.toLowerCase()))]
     if (Object.keys(parameters).length === 0) causes.push(required("parameters", "must contain at least one key/value pair"))
     return [...causes, ...parameterFaults(parameters)]
   },
