@@ -1,5 +1,5 @@
 import type { KubeObject, KubeObjectInput, Resource } from "../apimachinery/resource.ts"
-import type { Client, ObjectRef } from "../client/client.ts"
+import type { Client, DeleteCallOptions, ListOptions, ObjectRef, Patch, PatchOptions, Watch, WatchHandlers, WatchOptions, WriteOptions } from "../client/client.ts"
 import { keyFrom, type Informer } from "../client/informer.ts"
 
 /** Something written during a reconcile that the informer of its kind has yet to show. */
@@ -10,32 +10,64 @@ export interface PendingWrite {
 
 /**
  * A client that notes what it writes. There is one store with one rising revision, so a write is visible in an informer exactly when the
- * informer has reached its revision; a deletion when the object is gone from it or marked for deletion.
+ * informer has reached its revision; a deletion when the object is gone from it or marked for deletion. One is made for each reconcile.
  */
-export function notingClient(client: Client, note: (write: PendingWrite) => void): Client {
-  const wrote = <T extends KubeObject>(resource: Resource<T>, written: T): T => {
+export class NotingClient implements Client {
+  readonly written: PendingWrite[] = []
+  readonly #client: Client
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  async create<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options?: WriteOptions): Promise<T> {
+    return this.#wrote(resource, await this.#client.create(resource, object, options))
+  }
+  async update<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options?: WriteOptions): Promise<T> {
+    return this.#wrote(resource, await this.#client.update(resource, object, options))
+  }
+  async updateStatus<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options?: WriteOptions): Promise<T> {
+    return this.#wrote(resource, await this.#client.updateStatus(resource, object, options))
+  }
+  async patch<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, patch: Patch, options?: PatchOptions & { readonly subresource?: string }): Promise<T> {
+    return this.#wrote(resource, await this.#client.patch(resource, ref, patch, options))
+  }
+  async delete(resource: Resource, ref: ObjectRef, options?: DeleteCallOptions): Promise<unknown> {
+    const answer = await this.#client.delete(resource, ref, options)
+    const key = keyFrom(ref)
+    const uid = options?.preconditions?.uid
+    this.written.push({
+      resource,
+      seenBy(informer) {
+        const left = informer.get(key)
+        return left === undefined || left.metadata.deletionTimestamp !== undefined || (uid !== undefined && left.metadata.uid !== uid)
+      },
+    })
+    return answer
+  }
+
+  get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options?: { readonly resourceVersion?: string }) {
+    return this.#client.get(resource, ref, options)
+  }
+  list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions) {
+    return this.#client.list(resource, options)
+  }
+  deleteCollection(resource: Resource, list: ListOptions, options?: DeleteCallOptions) {
+    return this.#client.deleteCollection(resource, list, options)
+  }
+  createSubresource<A = unknown>(resource: Resource, ref: ObjectRef, subresource: string, object: object) {
+    return this.#client.createSubresource<A>(resource, ref, subresource, object)
+  }
+  updateSubresource<A = unknown>(resource: Resource, ref: ObjectRef, subresource: string, object: object) {
+    return this.#client.updateSubresource<A>(resource, ref, subresource, object)
+  }
+  watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions, handlers: WatchHandlers<T>): Watch {
+    return this.#client.watch(resource, options, handlers)
+  }
+
+  #wrote<T extends KubeObject>(resource: Resource<T>, written: T): T {
     const revision = Number(written.metadata.resourceVersion ?? 0)
-    if (revision > 0) note({ resource, seenBy: (informer) => informer.revision >= revision })
+    if (revision > 0) this.written.push({ resource, seenBy: (informer) => informer.revision >= revision })
     return written
   }
-  // One is made for each reconcile, so what it does not note it has from `client` itself.
-  return Object.assign(Object.create(client) as Client, {
-    create: async <T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options = {}) => wrote(resource, await client.create(resource, object, options)),
-    update: async <T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options = {}) => wrote(resource, await client.update(resource, object, options)),
-    updateStatus: async <T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options = {}) => wrote(resource, await client.updateStatus(resource, object, options)),
-    patch: async (resource, ref, patch, options = {}) => wrote(resource, await client.patch(resource, ref, patch, options)),
-    delete: async (resource: Resource, ref: ObjectRef, options = {}) => {
-      const answer = await client.delete(resource, ref, options)
-      const key = keyFrom(ref)
-      const uid = options.preconditions?.uid
-      note({
-        resource,
-        seenBy: (informer) => {
-          const left = informer.get(key)
-          return left === undefined || left.metadata.deletionTimestamp !== undefined || (uid !== undefined && left.metadata.uid !== uid)
-        },
-      })
-      return answer
-    },
-  } satisfies Partial<Client>)
 }

@@ -4,7 +4,7 @@ import { keyFrom, type Informer, type Key } from "../client/informer.ts"
 import type { ComponentContext } from "../component/component.ts"
 import type { Controller, ReconcileContext } from "./controller.ts"
 import { createEventRecorder } from "./event-recorder.ts"
-import { notingClient, type PendingWrite } from "./own-writes.ts"
+import { NotingClient, type PendingWrite } from "./own-writes.ts"
 import { WorkQueue, type QueueObserver } from "./workqueue.ts"
 
 /** An error that trying again cannot mend: `throw terminal(err)`. The key waits for its next event. */
@@ -31,6 +31,15 @@ export interface RunningController {
   stop(): Promise<void>
 }
 
+/** Queues the keys that an event concerns; `old` is given for updates only. */
+type Enqueue = (object: KubeObject, old: KubeObject | undefined, deleted: boolean) => void
+
+/** A kind whose events wake the controller, in all the ways that it asked for. */
+interface WatchedKind {
+  readonly informer: Informer<KubeObject>
+  readonly enqueues: Enqueue[]
+}
+
 /** A little over what a busy write burst needs; upstream's defaults are 5 for most controllers. */
 const DEFAULT_WORKERS = 5
 
@@ -44,9 +53,21 @@ export async function startController<T extends KubeObject>(controller: Controll
   const events = createEventRecorder({ ...context, log }, controller.name)
   const shared: ReconcileContext = { client: context.client, informers, clock, random: context.random, log, events }
 
-  const own = informers.of(controller.reconciles)
-  const watched = new Map<string, Informer<KubeObject>>([[controller.reconciles.prefix, own as Informer<KubeObject>]])
-  for (const { resource } of controller.watches ?? []) watched.set(resource.prefix, informers.of(resource) as Informer<KubeObject>)
+  const watched = new Map<string, WatchedKind>()
+  const watch = (resource: Resource, enqueue: Enqueue) => {
+    const kind = watched.get(resource.prefix)
+    if (kind === undefined) watched.set(resource.prefix, { informer: informers.of(resource), enqueues: [enqueue] })
+    else kind.enqueues.push(enqueue)
+  }
+  watch(controller.reconciles as unknown as Resource, (object, _old, deleted) => {
+    // What the informer of the reconciled kind shows is of it.
+    if (deleted || controller.concerns?.(object as T, shared) !== false) queue.add(keyFrom(object.metadata))
+  })
+  for (const { resource, keys } of controller.watches ?? []) {
+    watch(resource, (object, old, deleted) => {
+      for (const key of keys(object, shared, old, deleted)) queue.add(key)
+    })
+  }
 
   const queue = new WorkQueue(clock, () => {
     observer?.queued(controller.name, queue.length)
@@ -75,9 +96,8 @@ export async function startController<T extends KubeObject>(controller: Controll
   /** Works on one key, and never rejects. */
   async function reconcile(key: Key): Promise<void> {
     const started = clock.monotonic()
-    const pending: PendingWrite[] = []
     const child = log.child({ key, reconcileID: ++reconciles })
-    const client = notingClient(context.client, (write) => pending.push(write))
+    const client = new NotingClient(context.client)
     let outcome: "success" | "error" | "requeue" = "success"
     try {
       const result = await controller.reconcile(key, { ...shared, client, log: child })
@@ -97,15 +117,15 @@ export async function startController<T extends KubeObject>(controller: Controll
       }
     } finally {
       observer?.reconciled(controller.name, outcome, clock.monotonic() - started)
-      hold(key, pending)
+      hold(key, client.written)
     }
   }
 
   /** Hands the key back to the queue once the informers show all that was written. */
   function hold(key: Key, pending: readonly PendingWrite[]): void {
     const unseen = pending.filter(({ resource, seenBy }) => {
-      const informer = watched.get(resource.prefix)
-      return informer !== undefined && !seenBy(informer)
+      const kind = watched.get(resource.prefix)
+      return kind !== undefined && !seenBy(kind.informer)
     })
     if (unseen.length > 0 && !stopped) {
       held.set(key, unseen)
@@ -119,36 +139,23 @@ export async function startController<T extends KubeObject>(controller: Controll
     for (const [key, pending] of held) if (pending.some((write) => write.resource.prefix === resource.prefix)) hold(key, pending)
   }
 
-  function enqueueOwn(object: T): void {
-    if (controller.concerns?.(object, shared) !== false) queue.add(keyFrom(object.metadata))
-  }
-
-  const unsubscribe = [
-    own.on({
-      added: enqueueOwn,
-      updated: enqueueOwn,
-      deleted: (object) => queue.add(keyFrom(object.metadata)),
-    }),
-    ...(controller.watches ?? []).map(({ resource, keys }) => {
-      const enqueue = (object: KubeObject, old: KubeObject | undefined, deleted: boolean) => {
-        for (const key of keys(object, shared, old, deleted)) queue.add(key)
-      }
-      return informers.of(resource).on({
-        added: (object) => enqueue(object, undefined, false),
-        updated: (object, old) => enqueue(object, old, false),
-        deleted: (object) => enqueue(object, undefined, true),
-      })
-    }),
-    ...[...watched.values()].map((informer) => {
-      const recheck = () => {
+  const unsubscribe = [...watched.values()].map(({ informer, enqueues }) => {
+    const tell = (object: KubeObject, old: KubeObject | undefined, deleted: boolean) => {
+      try {
+        for (const enqueue of enqueues) enqueue(object, old, deleted)
+      } finally {
         if (held.size > 0) recheckHeld(informer.resource)
       }
-      return informer.on({ added: recheck, updated: recheck, deleted: recheck })
-    }),
-  ]
+    }
+    return informer.on({
+      added: (object) => tell(object, undefined, false),
+      updated: (object, old) => tell(object, old, false),
+      deleted: (object) => tell(object, undefined, true),
+    })
+  })
 
   const enqueue = (key: Key, afterMs = 0) => queue.addAfter(key, afterMs)
-  await Promise.all([...watched.values()].map((informer) => informer.whenSynced()))
+  await Promise.all([...watched.values()].map(({ informer }) => informer.whenSynced()))
   controller.start?.(shared, enqueue)
   ready = true
   pump()
