@@ -1,6 +1,7 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import type { ContainerStatus, PodCondition } from "../../../pkg/api/core/v1/podstatus.ts"
 import { isSidecar } from "../containers.ts"
+import { statusOf } from "./container-status.ts"
 import type { Phase } from "./phase.ts"
 
 /** A condition without its times, which depend on what was reported before. */
@@ -32,11 +33,10 @@ export function findings(request: ConditionsRequest): readonly Finding[] {
 
 function initialized({ pod, phase, initStatuses, statuses }: ConditionsRequest): Finding {
   const type = "Initialized"
-  const of = byName(initStatuses)
   const unknown: string[] = []
   const incomplete: string[] = []
   for (const container of pod.spec.initContainers ?? []) {
-    const status = of.get(container.name)
+    const status = statusOf(initStatuses, container.name)
     if (status === undefined) unknown.push(container.name)
     else if (isSidecar(container) ? status.started !== true : !status.ready) incomplete.push(container.name)
   }
@@ -49,14 +49,14 @@ function initialized({ pod, phase, initStatuses, statuses }: ConditionsRequest):
 
 function containersReadyOf({ pod, phase, initStatuses, statuses }: ConditionsRequest): Finding {
   const type = "ContainersReady"
-  const of = byName([...initStatuses, ...statuses])
   const unknown: string[] = []
   const unready: string[] = []
-  for (const { name } of [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers]) {
-    const status = of.get(name)
+  const look = (status: ContainerStatus | undefined, name: string) => {
     if (status === undefined) unknown.push(name)
     else if (!status.ready) unready.push(name)
   }
+  for (const container of pod.spec.initContainers ?? []) if (isSidecar(container)) look(statusOf(initStatuses, container.name), container.name)
+  for (const { name } of pod.spec.containers) look(statusOf(statuses, name), name)
   if (phase === "Succeeded" && unknown.length === 0) return { type, status: "False", reason: "PodCompleted" }
   if (phase === "Failed") return { type, status: "False", reason: "PodFailed" }
   const message = sentences(["containers with unknown status", unknown], ["containers with unready status", unready])
@@ -77,5 +77,3 @@ function readyOf({ pod }: ConditionsRequest, containersReady: Finding): Finding 
 /** As Go prints a list: `[a b]`. */
 const sentences = (...parts: readonly (readonly [string, readonly string[]])[]): string =>
   parts.filter(([, names]) => names.length > 0).map(([what, names]) => `${what}: [${names.join(" ")}]`).join(", ")
-
-const byName = (statuses: readonly ContainerStatus[]): ReadonlyMap<string, ContainerStatus> => new Map(statuses.map((status) => [status.name, status]))

@@ -28,6 +28,9 @@ export interface ContainerStatusRequest {
   readonly initialized: boolean
 }
 
+/** The status of the container of that name. */
+export const statusOf = (statuses: readonly ContainerStatus[] | undefined, name: string): ContainerStatus | undefined => statuses?.find((status) => status.name === name)
+
 /** Source: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses. */
 export function containerStatus(request: ContainerStatusRequest): ContainerStatus {
   const { pod, of: { container, type }, runs, before, failure, terminal } = request

@@ -3,6 +3,7 @@ import type { ContainerStatus } from "../../../pkg/api/core/v1/podstatus.ts"
 import { isSidecar } from "../containers.ts"
 import { isStaticPod } from "../labels.ts"
 import { initRestarts, restarts } from "../restart-policy.ts"
+import { statusOf } from "./container-status.ts"
 
 export type Phase = "Pending" | "Running" | "Succeeded" | "Failed"
 
@@ -13,13 +14,12 @@ export type Phase = "Pending" | "Running" | "Succeeded" | "Failed"
 export function phaseOf(pod: Pod, initStatuses: readonly ContainerStatus[], statuses: readonly ContainerStatus[], terminal: boolean): Phase {
   let pendingInit = 0
   let failedInit = 0
-  const initOf = byName(initStatuses)
   const started = pod.spec.containers.some(({ name }) => {
-    const status = byName(statuses).get(name)
+    const status = statusOf(statuses, name)
     return status?.state.running !== undefined || status?.state.terminated !== undefined || status?.lastState.terminated !== undefined
   })
   for (const container of pod.spec.initContainers ?? []) {
-    const status = initOf.get(container.name)
+    const status = statusOf(initStatuses, container.name)
     if (isSidecar(container)) {
       if (!started && status?.started !== true) pendingInit++
       continue
@@ -38,9 +38,8 @@ export function phaseOf(pod: Pod, initStatuses: readonly ContainerStatus[], stat
   let stopped = 0
   let succeeded = 0
   let again = 0
-  const of = byName(statuses)
   for (const container of pod.spec.containers) {
-    const status = of.get(container.name)
+    const status = statusOf(statuses, container.name)
     const ended = status?.state.terminated ?? (status?.state.running === undefined ? status?.lastState.terminated : undefined)
     if (status?.state.running !== undefined) running++
     else if (ended === undefined) waiting++
@@ -50,7 +49,7 @@ export function phaseOf(pod: Pod, initStatuses: readonly ContainerStatus[], stat
       if (restarts(pod, container, ended.exitCode)) again++
     }
   }
-  const sidecarsRun = (pod.spec.initContainers ?? []).some((container) => isSidecar(container) && initOf.get(container.name)?.state.running !== undefined)
+  const sidecarsRun = (pod.spec.initContainers ?? []).some((container) => isSidecar(container) && statusOf(initStatuses, container.name)?.state.running !== undefined)
 
   if (failedInit > 0) return "Failed"
   if (terminal && !isStaticPod(pod) && running === 0 && !sidecarsRun) {
@@ -63,5 +62,3 @@ export function phaseOf(pod: Pod, initStatuses: readonly ContainerStatus[], stat
   if (again > 0 || sidecarsRun) return "Running"
   return stopped === succeeded ? "Succeeded" : "Failed"
 }
-
-const byName = (statuses: readonly ContainerStatus[]): ReadonlyMap<string, ContainerStatus> => new Map(statuses.map((status) => [status.name, status]))

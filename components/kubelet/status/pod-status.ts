@@ -6,7 +6,7 @@ import { sandboxState, type ProbeResults } from "../plan.ts"
 import { qosClass } from "../qos.ts"
 import type { RuntimePod } from "../runtime-pod.ts"
 import { findings, OWN_CONDITIONS, type Finding } from "./conditions.ts"
-import { containerStatus, type StartFailure } from "./container-status.ts"
+import { containerStatus, statusOf, type StartFailure } from "./container-status.ts"
 import { phaseOf, type Phase } from "./phase.ts"
 
 /** All terminated messages of a pod together have this many bytes. Source: kubecontainer.MaxPodTerminationMessageLogLength. */
@@ -43,16 +43,15 @@ export interface Verdict {
 export function podStatus(request: PodStatusRequest): PodStatus {
   const { pod, before, runtime, verdict, nodeIps, now, terminal } = request
   const all = containersOf(pod)
-  const initialized = all.filter(({ type }) => type === "init").every(({ container }) => runtime.containers.some(({ name, state, exitCode }) => name === container.name && state === "exited" && exitCode === 0))
-  const statuses = (wanted: (of: ContainerOfPod) => boolean, old: readonly ContainerStatus[] | undefined) => all.filter(wanted).map((of) => containerStatus({
-    pod, of, runs: runtime.containers.filter(({ name }) => name === of.container.name), before: old?.find(({ name }) => name === of.container.name),
-    failure: request.failures.get(of.container.name), probes: request.probes, terminal, initialized,
-  }))
-  const isInit = ({ type }: ContainerOfPod) => type === "init" || type === "sidecar"
+  const initialized = all.every(({ type, container }) => type !== "init" || runtime.containers.some(({ name, state, exitCode }) => name === container.name && state === "exited" && exitCode === 0))
   const limit = Math.floor(MAX_MESSAGES_BYTES / all.length)
-  const init = statuses(isInit, before.initContainerStatuses).map((status) => shortened(status, limit))
-  const regular = statuses(({ type }) => type === "regular", before.containerStatuses).map((status) => shortened(status, limit))
-  const ephemeral = statuses(({ type }) => type === "ephemeral", before.ephemeralContainerStatuses).map((status) => shortened(status, limit))
+  const statuses = (of: readonly ContainerOfPod[], old: readonly ContainerStatus[] | undefined) => of.map((each) => shortened(containerStatus({
+    pod, of: each, runs: runtime.containers.filter(({ name }) => name === each.container.name), before: statusOf(old, each.container.name),
+    failure: request.failures.get(each.container.name), probes: request.probes, terminal, initialized,
+  }), limit))
+  const init = statuses(all.filter(({ type }) => type === "init" || type === "sidecar"), before.initContainerStatuses)
+  const regular = statuses(all.filter(({ type }) => type === "regular"), before.containerStatuses)
+  const ephemeral = statuses(all.filter(({ type }) => type === "ephemeral"), before.ephemeralContainerStatuses)
 
   const phase = finalPhase(before, verdict, phaseOf(pod, init, regular, terminal))
   const { sandbox } = sandboxState(pod, runtime)
@@ -87,7 +86,7 @@ const keptReason = ({ reason, message }: PodStatus, phase: Phase): Pick<PodStatu
 
 /** The kubelet's own conditions anew, with their times where the status is the same; those of others as they are. */
 function mergedConditions(pod: Pod, before: readonly PodCondition[], found: readonly Finding[], now: number, observedGeneration: number | undefined): readonly PodCondition[] {
-  const own = found.map(({ type, status, reason, message }): PodCondition => {
+  const merged = found.map(({ type, status, reason, message }): PodCondition => {
     const old = before.find((condition) => condition.type === type)
     return {
       type, status, ...(observedGeneration === undefined ? {} : { observedGeneration }),
@@ -95,13 +94,18 @@ function mergedConditions(pod: Pod, before: readonly PodCondition[], found: read
       ...(reason === undefined || reason === "" ? {} : { reason }), ...(message === undefined || message === "" ? {} : { message }),
     }
   })
-  const others = [...(pod.status.conditions ?? []), ...before].filter(({ type }, i, list) => !OWN_CONDITIONS.has(type) && !own.some((condition) => condition.type === type) && list.findIndex((other) => other.type === type) === i)
-  return [...own, ...others]
+  const addOthers = (conditions: readonly PodCondition[]) => {
+    for (const other of conditions) if (!OWN_CONDITIONS.has(other.type) && !merged.some(({ type }) => type === other.type)) merged.push(other)
+  }
+  addOthers(pod.status.conditions ?? [])
+  addOthers(before)
+  return merged
 }
 
 function shortened(status: ContainerStatus, limit: number): ContainerStatus {
   const cut = (state: ContainerState): ContainerState =>
     state.terminated?.message === undefined || Buffer.byteLength(state.terminated.message) <= limit ? state
       : { terminated: { ...state.terminated, message: Buffer.from(state.terminated.message).subarray(0, limit).toString("utf8") } }
-  return { ...status, state: cut(status.state), lastState: cut(status.lastState) }
+  const [state, lastState] = [cut(status.state), cut(status.lastState)]
+  return state === status.state && lastState === status.lastState ? status : { ...status, state, lastState }
 }

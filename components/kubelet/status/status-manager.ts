@@ -1,7 +1,7 @@
 import { isConflict, isNotFound, isReason } from "../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import type { PodCondition, PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
 import { sleep } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
@@ -133,29 +133,34 @@ const isUnmirrored = (pod: Pod): boolean => isStaticPod(pod) && !isMirrorPod(pod
 export function statusPatch(from: PodStatus, to: PodStatus): Record<string, unknown> | undefined {
   if (from === to) return undefined
   const patch: Record<string, unknown> = {}
-  const left: Readonly<Record<string, unknown>> = { ...from }
-  const right: Readonly<Record<string, unknown>> = { ...to }
   for (const key of OWNED) {
-    if (key === "conditions" || deepEqual(left[key], right[key])) continue
-    if (right[key] === undefined) patch[key] = null
+    const [before, after] = [from[key], to[key]]
+    if (before === after || deepEqual(before, after)) continue
+    if (after === undefined) patch[key] = null
     // These lists are merged by key, so that an old address would stay.
-    else patch[key] = key === "podIPs" || key === "hostIPs" ? [{ $patch: "replace" }, ...(right[key] as readonly unknown[])] : right[key]
+    else patch[key] = (key === "podIPs" || key === "hostIPs") && Array.isArray(after) ? [{ $patch: "replace" }, ...after] : after
   }
-  const changed = (to.conditions ?? []).flatMap((condition) => {
-    const old = from.conditions?.find(({ type }) => type === condition.type)
-    if (!(OWN_CONDITIONS.has(condition.type) || condition.type === "DisruptionTarget") || deepEqual(condition, old)) return []
-    // Items are merged field by field, so that an old reason would stay.
-    const gone = (["reason", "message", "lastProbeTime"] as const).filter((key) => old?.[key] !== undefined && condition[key] === undefined)
-    return [{ ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) }]
-  })
-  const removed = (from.conditions ?? []).filter(({ type }) => OWN_CONDITIONS.has(type) && to.conditions?.some((condition) => condition.type === type) === false)
-  const conditions = [...changed, ...removed.map(({ type }) => ({ type, $patch: "delete" }))]
+  const conditions = conditionsPatch(from.conditions ?? [], to.conditions)
   if (conditions.length > 0) patch["conditions"] = conditions
   return Object.keys(patch).length === 0 ? undefined : patch
 }
 
-/** Fields that the kubelet writes; the others belong to the scheduler and to controllers. */
+function conditionsPatch(from: readonly PodCondition[], to: readonly PodCondition[] | undefined): readonly object[] {
+  const patch: object[] = []
+  for (const condition of to ?? []) {
+    if (!OWN_CONDITIONS.has(condition.type) && condition.type !== "DisruptionTarget") continue
+    const old = from.find(({ type }) => type === condition.type)
+    if (deepEqual(condition, old)) continue
+    // Items are merged field by field, so that an old reason would stay.
+    const gone = (["reason", "message", "lastProbeTime"] as const).filter((key) => old?.[key] !== undefined && condition[key] === undefined)
+    patch.push(gone.length === 0 ? condition : { ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) })
+  }
+  for (const { type } of from) if (OWN_CONDITIONS.has(type) && to?.some((condition) => condition.type === type) === false) patch.push({ type, $patch: "delete" })
+  return patch
+}
+
+/** Fields that the kubelet writes, without the conditions; the others belong to the scheduler and to controllers. */
 const OWNED = [
   "observedGeneration", "phase", "reason", "message", "hostIP", "hostIPs", "podIP", "podIPs", "startTime", "qosClass",
-  "initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses", "conditions",
+  "initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses",
 ] as const
