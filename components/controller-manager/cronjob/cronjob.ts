@@ -81,10 +81,10 @@ interface Round {
 
 /** The status by the Jobs that are there: without those that have ended or gone. */
 function takeStock(cron: CronJob, jobs: readonly Job[], { events }: ReconcileContext): CronJobStatus {
-  const byUid = new Map(jobs.map((job) => [job.metadata.uid, job]))
+  const before = cron.status.active ?? []
   let { lastSuccessfulTime } = cron.status
-  const active = (cron.status.active ?? []).filter(({ uid, name }) => {
-    const job = byUid.get(uid)
+  const active = before.filter(({ uid, name }) => {
+    const job = jobs.find(({ metadata }) => metadata.uid === uid)
     const end = job === undefined ? undefined : endOf(job)
     if (job === undefined) events.event(cron, "Normal", "MissingJob", `Active job went missing: ${name}`)
     if (end !== undefined) events.event(cron, "Normal", "SawCompletedJob", `Saw completed job: ${name}, condition: ${end}`)
@@ -92,11 +92,13 @@ function takeStock(cron: CronJob, jobs: readonly Job[], { events }: ReconcileCon
   })
   for (const job of jobs) {
     const { completionTime } = job.status
-    if (endOf(job) === "Complete" && completionTime !== undefined && completionTime > (lastSuccessfulTime ?? "")) lastSuccessfulTime = completionTime
-    if (endOf(job) === undefined && !active.some(({ uid }) => uid === job.metadata.uid)) {
+    const end = endOf(job)
+    if (end === "Complete" && completionTime !== undefined && completionTime > (lastSuccessfulTime ?? "")) lastSuccessfulTime = completionTime
+    if (end === undefined && !active.some(({ uid }) => uid === job.metadata.uid)) {
       events.event(cron, "Warning", "UnexpectedJob", `Saw a job that the controller did not create or forgot: ${job.metadata.name}`)
     }
   }
+  if (active.length === before.length && lastSuccessfulTime === cron.status.lastSuccessfulTime) return cron.status
   const { active: _, ...others } = cron.status
   return { ...others, ...(active.length === 0 ? {} : { active }), ...(lastSuccessfulTime === undefined ? {} : { lastSuccessfulTime }) }
 }

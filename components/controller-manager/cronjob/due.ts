@@ -30,7 +30,7 @@ export function dueOf({ metadata, spec, status }: CronJob, { schedule, zone }: T
   const after = "every" in schedule ? (time: number): number => served + schedule.every * (Math.floor((time - served) / schedule.every) + 1)
     : (time: number): number | undefined => nextRun(schedule, time, zone)
   const first = after(startingDeadlineSeconds === undefined ? served : Math.max(served, now - startingDeadlineSeconds * 1000))
-  if (first === undefined || first > now) return { at: undefined, tooManyMissed: false, next: after(Math.max(served, now)) }
+  if (first === undefined || first > now) return { at: undefined, tooManyMissed: false, next: first ?? after(Math.max(served, now)) }
   const second = after(first)
   if (second === undefined || second > now) return { at: first, tooManyMissed: false, next: second }
   const interval = second - first
