@@ -65,6 +65,7 @@ async function write(job: Job, status: JobStatus, { client }: ReconcileContext):
 /** Moves pods that wait for nothing more from the list of UIDs to the counters. */
 function counted(status: JobStatus, waiting: ReadonlySet<string>): JobStatus {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {}
+  if (status.uncountedTerminatedPods !== undefined && succeeded.length + failed.length === 0) return status
   const left = { succeeded: succeeded.filter((uid) => waiting.has(uid)), failed: failed.filter((uid) => waiting.has(uid)) }
   const gone = { succeeded: succeeded.length - left.succeeded.length, failed: failed.length - left.failed.length }
   return {
@@ -105,6 +106,7 @@ function select(job: Job, status: JobStatus, seen: Survey, verdict: Verdict | un
       if (hasValidIndex(pod, job) && judgeFailure(job.spec.podFailurePolicy, pod).counted) addOnce(uncounted.failed, uid)
     }
   }
+  if (pods.length === 0 && !isIndexed(job)) return { pods, more, status }
   const uncountedTerminatedPods = { ...(uncounted.succeeded.length === 0 ? {} : { succeeded: uncounted.succeeded }), ...(uncounted.failed.length === 0 ? {} : { failed: uncounted.failed }) }
   if (!isIndexed(job)) return { pods, more, status: { ...status, uncountedTerminatedPods } }
   const completed = withIndexes(seen.succeededBefore, newIndexes)

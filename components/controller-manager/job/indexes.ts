@@ -33,7 +33,8 @@ export const countOf = (indexes: Indexes): number => indexes.reduce((sum, { firs
 
 export const hasIndex = (indexes: Indexes, index: number): boolean => indexes.some(({ first, last }) => first <= index && index <= last)
 
-export const withIndexes = (indexes: Indexes, more: Iterable<number>): Indexes => joined([...indexes, ...Array.from(more, (index) => ({ first: index, last: index }))])
+export const withIndexes = (indexes: Indexes, more: readonly number[]): Indexes =>
+  more.length === 0 ? indexes : joined([...indexes, ...more.map((index) => ({ first: index, last: index }))])
 
 export const union = (...sets: readonly Indexes[]): Indexes => joined(sets.flat())
 
