@@ -22,3 +22,12 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   for (const key in right) if (right[key] !== undefined) defined--
   return defined === 0
 }
+
+/** The same of two objects, but for the properties of these names. */
+export function equalBeside(a: object, b: object, except: readonly string[]): boolean {
+  const left = a as Record<string, unknown>
+  const right = b as Record<string, unknown>
+  for (const key in left) if (!except.includes(key) && !deepEqual(left[key], right[key])) return false
+  for (const key in right) if (left[key] === undefined && right[key] !== undefined && !except.includes(key)) return false
+  return true
+}

@@ -106,8 +106,12 @@ function shared(object: KubeObject): KubeObject {
   return { ...object, metadata }
 }
 
-const withSharedSet = (entry: ManagedFieldsEntry): ManagedFieldsEntry =>
-  typeof entry.fieldsV1 === "object" && entry.fieldsV1 !== null ? { ...entry, fieldsV1: fieldSets.of(entry.fieldsV1) } : entry
+function withSharedSet(entry: ManagedFieldsEntry): ManagedFieldsEntry {
+  const { fieldsV1 } = entry
+  if (typeof fieldsV1 !== "object" || fieldsV1 === null) return entry
+  const set = fieldSets.of(fieldsV1)
+  return set === fieldsV1 ? entry : { ...entry, fieldsV1: set }
+}
 
 /** Identity and time of birth, which only the server gives. Source: registry/rest/meta.go FillObjectMetaSystemFields, create.go BeforeCreate. */
 function withSystemFields({ clock, random }: RegistryContext, object: KubeObject, generated: boolean): KubeObject {

@@ -10,6 +10,7 @@ const MOST_KEPT = 2000
  */
 export class SharedValues<T extends object> {
   readonly #values = new Map<string, T>()
+  readonly #given = new WeakSet<T>()
   readonly #onNew: ((value: T, text: string) => void) | undefined
   #last: T | undefined
 
@@ -19,6 +20,7 @@ export class SharedValues<T extends object> {
   }
 
   of(value: T): T {
+    if (this.#given.has(value)) return value
     if (this.#last !== undefined && deepEqual(value, this.#last)) return this.#last
     return (this.#last = this.#known(value))
   }
@@ -29,6 +31,7 @@ export class SharedValues<T extends object> {
     if (known !== undefined) return known
     if (this.#values.size >= MOST_KEPT) this.#values.clear()
     this.#values.set(text, value)
+    this.#given.add(value)
     this.#onNew?.(value, text)
     return value
   }

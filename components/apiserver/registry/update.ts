@@ -1,5 +1,5 @@
 import { badRequest, conflict, invalid, isAlreadyExists, MODIFIED, notFound } from "../../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual, equalBeside } from "../../../pkg/apimachinery/equal.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
 import { withoutIdleTimestamps } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import type { KubeObject, Resource, SubresourceStrategy } from "../../../pkg/apimachinery/resource.ts"
@@ -135,11 +135,8 @@ function withOldSystemFields({ metadata }: KubeObject, { metadata: old }: KubeOb
 }
 
 /** What metadata.generation counts: everything but metadata and status. */
-function specChanged(object: KubeObject, old: KubeObject): boolean {
-  const { metadata: _m, status: _s, ...spec } = object as WithStatus
-  const { metadata: _om, status: _os, ...oldSpec } = old as WithStatus
-  return !deepEqual(spec, oldSpec)
-}
+const specChanged = (object: KubeObject, old: KubeObject): boolean => !equalBeside(object, old, METADATA_AND_STATUS)
+const METADATA_AND_STATUS: readonly string[] = ["metadata", "status"]
 
 /** An object that waits for its deletion goes when the last one agrees. Source: store.go shouldDeleteDuringUpdate. */
 function removesLastFinalizer(context: RegistryContext, resource: Resource, object: KubeObject, old: KubeObject): boolean {

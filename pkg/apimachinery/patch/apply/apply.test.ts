@@ -10,6 +10,7 @@ import { applyConfiguration } from "./apply.ts"
 import { compare, fieldSetOf } from "./compare.ts"
 import { difference, intersection, isFieldSet, pathsOf, union, type FieldSet } from "./fieldset.ts"
 import { mergeInto } from "./merge.ts"
+import { fieldsOfNew } from "./new-fields.ts"
 import { shapeOf } from "./shape.ts"
 import { managerOf, trackUpdate, withoutIdleTimestamps } from "./track.ts"
 
@@ -303,6 +304,7 @@ test("applies random configurations so that twice is once, and the sets stay law
     template: { spec: { groups: maybe(some("x", "y", "z")), containers: some("a", "b", "c").map((name) => ({ name, image: maybe(`i${pick(3)}`), env: maybe(some("A", "B").map((key) => ({ name: key, value: `${pick(2)}` }))), ports: maybe([{ containerPort: 1 + pick(3) }]), limits: maybe({ cpu: "1" }) })) } },
   })) as object
   let live = apply(undefined, "m0", {})
+  let before: FieldSet | undefined
   for (let i = 0; i < 400; i++) {
     const [manager, spec] = [`m${pick(3)}`, randomSpec()]
     // when one is applied by force, and again
@@ -314,6 +316,11 @@ test("applies random configurations so that twice is once, and the sets stay law
     const { changed } = compare(shape, once, decodeObject(Deployment, mergeInto(shape, once, config(spec))).object)
     expect(pathsOf(changed)).toEqual([])
     const all = compare(shape, {}, once).changed
+    // and a new object has what differs from nothing, in the very set of one with the same fields
+    const anew = fieldsOfNew(shape, once, before)
+    expect(anew).toEqual(all)
+    expect(fieldsOfNew(shape, JSON.parse(JSON.stringify(once)) as object, anew)).toBe(anew)
+    before = anew
     for (const entry of once.metadata.managedFields ?? []) {
       const paths = pathsOf(difference(entry.fieldsV1 as FieldSet, union(all, fieldSetOf(shape, once))))
       expect(paths).toEqual([])

@@ -1,6 +1,7 @@
 import { deepEqual } from "../../equal.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
-import { ANY, elementOf, type Shape } from "./shape.ts"
+import { allOf, emptyLike, isObject, isThere, type Values } from "./new-fields.ts"
+import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
 /**
  * What of an object changed, as a set of field paths. Both objects are immutable and share what did not change, which is skipped by reference, so a small
@@ -12,94 +13,109 @@ export interface Comparison {
   readonly removed: FieldSet
 }
 
-export const compare = (shape: Shape, before: unknown, after: unknown): Comparison => ({
-  changed: (walk(shape, before, after, true) ?? NOTHING),
-  // What was removed is what would be added on the way back.
-  removed: (walk(shape, after, before, false) ?? NOTHING),
-})
+/** Both ways in one walk: what was removed is what would be added on the way back. */
+export function compare(shape: Shape, before: unknown, after: unknown): Comparison {
+  const { changed = NOTHING, removed = NOTHING } = differ(shape, before, after) ?? SAME
+  return { changed, removed }
+}
 
-type Values = Readonly<Record<string, unknown>>
-const isObject = (value: unknown): value is Values => typeof value === "object" && value !== null && !Array.isArray(value)
+interface Difference {
+  readonly changed: FieldSet | undefined
+  readonly removed: FieldSet | undefined
+}
+const SAME: Difference = { changed: undefined, removed: undefined }
+const CHANGED: Difference = { changed: LEAF, removed: undefined }
 
-/** What is in `after` and not in `before`; with `modified` also what is in both and differs. `after` is there. */
-function walk(shape: Shape, before: unknown, after: unknown, modified: boolean): FieldSet | undefined {
+/** Undefined where nothing differs. */
+function differ(shape: Shape, before: unknown, after: unknown): Difference | undefined {
   if (before === after) return undefined
-  const added = before === undefined || before === null
+  if (!isThere(before)) return isThere(after) ? { changed: allOf(shape, after), removed: undefined } : undefined
+  if (!isThere(after)) return { changed: undefined, removed: allOf(shape, before) }
   switch (shape.kind) {
-    case "leaf": return leaf(before, after, added, modified)
+    case "leaf": break
     case "set":
     case "list":
-      return Array.isArray(after) && (added || Array.isArray(before)) ? walkList(shape, (before ?? []) as readonly unknown[], after, added, modified) : leaf(before, after, added, modified)
-    default: {
-      if (!isObject(after) || !(added || isObject(before))) return leaf(before, after, added, modified)
-      const out: Record<string, FieldSet> = {}
-      if (added) out[SELF] = LEAF
-      // An empty object is owned as one, else nothing would tell that it is there.
-      walkObject(shape, (before ?? NO_FIELDS) as Values, after, { modified, added }, out)
-      return nodeOf(out)
-    }
+      if (Array.isArray(before) && Array.isArray(after)) return differInItems(shape, before, after)
+      break
+    default:
+      if (isObject(before) && isObject(after)) return differInFields(shape, before, after)
   }
+  return deepEqual(before, after) ? undefined : CHANGED
 }
 
-const leaf = (before: unknown, after: unknown, added: boolean, modified: boolean): FieldSet | undefined =>
-  added || (modified && !deepEqual(before, after)) ? LEAF : undefined
-
-function walkObject(shape: Shape, before: Values, after: Values, { modified, added }: { readonly modified: boolean; readonly added: boolean }, out: Record<string, FieldSet>): void {
-  const fields = shape.kind === "struct" ? shape.fields() : undefined
-  const other = shape.kind === "struct" ? (shape.rest ?? ANY) : shape.kind === "map" ? shape.of() : ANY
-  for (const name in after) {
-    const value = after[name]
-    if (value === undefined || value === null) continue
+function differInFields(shape: Shape, before: Values, after: Values): Difference {
+  const fields = fieldsOf(shape)
+  const other = otherOf(shape)
+  const changed: Record<string, FieldSet> = {}
+  const removed: Record<string, FieldSet> = {}
+  for (const name of differentNames(before, after)) {
+    const [old, value] = [before[name], after[name]]
     const field = fields?.get(name)
-    let old = before[name]
-    if (old === value) continue
-    if (field === undefined) {
-      const found = walk(other, old, value, modified)
-      if (found !== undefined) out[`f:${name}`] = found
-      continue
-    }
-    // What Go holds by value is there in an object that is, however empty; not in one that is new itself.
-    if (field.always && old === undefined && !added) old = Array.isArray(value) ? NO_ITEMS : NO_FIELDS
-    const found = walk(field.shape, old, value, modified)
-    if (found !== undefined) out[field.element] = found
+    const found = field?.always === true ? differ(field.shape, old === undefined ? emptyLike(value) : old, value === undefined ? emptyLike(old) : value) : differ(field?.shape ?? other, old, value)
+    if (found === undefined) continue
+    const element = field?.element ?? `f:${name}`
+    if (found.changed !== undefined) changed[element] = found.changed
+    if (found.removed !== undefined) removed[element] = found.removed
   }
+  return { changed: nodeOf(changed), removed: nodeOf(removed) }
 }
+
+function differentNames(before: Values, after: Values): readonly string[] {
+  const names: string[] = []
+  for (const name in after) if (after[name] !== before[name] && isThere(after[name])) names.push(name)
+  for (const name in before) if (isThere(before[name]) && !isThere(after[name])) names.push(name)
+  return names
+}
+
+function differInItems(shape: ListShape, before: readonly unknown[], after: readonly unknown[]): Difference {
+  const changed: Record<string, FieldSet> = {}
+  const removed: Record<string, FieldSet> = {}
+  const note = (element: string, found: Difference | undefined): void => {
+    if (found?.changed !== undefined) changed[element] = found.changed
+    if (found?.removed !== undefined) removed[element] = found.removed
+  }
+  const item = itemOf(shape)
+  const common = alignedElements(shape, before, after)
+  if (common !== undefined) for (let i = 0; i < common.length; i++) note(common[i]!, differ(item, before[i], after[i]))
+  else {
+    const old = indexed(shape, before)
+    const now = indexed(shape, after)
+    for (const [element, items] of now) note(element, differInSame(item, old.get(element) ?? NO_ITEMS, items))
+    for (const [element, items] of old) if (!now.has(element)) note(element, differInSame(item, items, NO_ITEMS))
+  }
+  return { changed: nodeOf(changed), removed: nodeOf(removed) }
+}
+
 const NO_ITEMS: readonly unknown[] = []
-const NO_FIELDS: Values = {}
 
-function walkList(shape: Shape & { kind: "list" | "set" }, before: readonly unknown[], after: readonly unknown[], added: boolean, modified: boolean): FieldSet | undefined {
-  const out: Record<string, FieldSet> = {}
-  if (added) out[SELF] = LEAF
-  if (before.length === 0) return addItems(shape, after, modified, out)
-  const old = indexed(shape, before)
-  for (const [element, items] of indexed(shape, after)) {
-    const previous = old.get(element) ?? NO_ITEMS
-    // Items that occur twice are owned as one.
-    const found = items.length > 1
-      ? previous.length > 1 ? (modified && !deepEqual(previous, items) ? LEAF : undefined) : LEAF
-      : walk(shape.kind === "list" ? shape.of() : LEAF_SHAPE, previous.length === 1 ? previous[0] : undefined, items[0], modified)
-    if (found !== undefined) out[element] = found
-  }
-  return nodeOf(out)
+/** Items with the same path element in both lists. Those that occur twice are owned as one. */
+function differInSame(item: Shape, before: readonly unknown[], after: readonly unknown[]): Difference | undefined {
+  if (before.length < 2 && after.length < 2) return differ(item, before[0], after[0])
+  if (before.length > 1 && after.length > 1) return deepEqual(before, after) ? undefined : CHANGED
+  if (after.length > 1) return { changed: LEAF, removed: before.length === 0 ? undefined : allOf(item, before[0]) }
+  return { changed: after.length === 0 ? undefined : allOf(item, after[0]), removed: LEAF }
 }
-const LEAF_SHAPE: Shape = { kind: "leaf" }
 
-/** The items of a list in which there were none: nothing has to be looked for. */
-function addItems(shape: Shape & { kind: "list" | "set" }, items: readonly unknown[], modified: boolean, out: Record<string, FieldSet>): FieldSet | undefined {
-  const item = shape.kind === "list" ? shape.of() : LEAF_SHAPE
-  for (let i = 0; i < items.length; i++) {
-    const element = elementOf(shape, items[i]) ?? `i:${i}`
-    const found = out[element] === undefined ? walk(item, undefined, items[i], modified) : LEAF
-    if (found !== undefined) out[element] = found
+/** Longer lists are compared by way of an index. */
+const MOST_ALIGNED = 16
+
+/** The path elements, where both lists have the same ones in the same order and none twice: as nearly always, since most changes are inside of an item. */
+function alignedElements(shape: ListShape, before: readonly unknown[], after: readonly unknown[]): readonly string[] | undefined {
+  if (before.length !== after.length || after.length > MOST_ALIGNED) return undefined
+  const elements: string[] = []
+  for (let i = 0; i < after.length; i++) {
+    const element = elementAt(shape, after, i)
+    if ((before[i] !== after[i] && elementAt(shape, before, i) !== element) || elements.includes(element)) return undefined
+    elements.push(element)
   }
-  return nodeOf(out)
+  return elements
 }
 
 /** Items by their path element; those without keys by index. */
-function indexed(shape: Shape & { kind: "list" | "set" }, items: readonly unknown[]): Map<string, unknown[]> {
+function indexed(shape: ListShape, items: readonly unknown[]): Map<string, unknown[]> {
   const found = new Map<string, unknown[]>()
   for (let i = 0; i < items.length; i++) {
-    const element = elementOf(shape, items[i]) ?? `i:${i}`
+    const element = elementAt(shape, items, i)
     const same = found.get(element)
     if (same === undefined) found.set(element, [items[i]])
     else same.push(items[i])
@@ -123,8 +139,8 @@ function collect(shape: Shape, value: unknown): FieldSet | undefined {
     return nodeOf(out)
   }
   if (!isObject(value)) return LEAF
-  const fields = shape.kind === "struct" ? shape.fields() : undefined
-  const other = shape.kind === "struct" ? (shape.rest ?? ANY) : shape.kind === "map" ? shape.of() : ANY
+  const fields = fieldsOf(shape)
+  const other = otherOf(shape)
   const out: Record<string, FieldSet> = {}
   for (const name in value) {
     const given = value[name]

@@ -20,19 +20,23 @@ export function isEmpty(set: FieldSet): boolean {
 /** Whether the path that leads to this node is itself in the set. Not for the root. */
 export const isMember = (node: FieldSet): boolean => node[SELF] !== undefined || isEmpty(node)
 
-/** What is in either set. */
+/** What is in either set; `a` itself where `b` adds nothing. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   return isEmpty(a) ? b : isEmpty(b) ? a : unionOf(a, b)
 }
 
 function unionOf(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b) return a
-  const member = isMember(a) || isMember(b)
-  const out: Record<string, FieldSet> = {}
-  if (member) out[SELF] = LEAF
-  for (const element in a) if (element !== SELF) out[element] = b[element] === undefined ? a[element]! : unionOf(a[element]!, b[element])
-  for (const element in b) if (element !== SELF && a[element] === undefined) out[element] = b[element]!
-  return tidy(out)
+  const becomesMember = isMember(b) && !isMember(a)
+  const start = (): Record<string, FieldSet> => (becomesMember || isMember(a) ? { [SELF]: LEAF, ...a } : { ...a })
+  let out: Record<string, FieldSet> | undefined
+  for (const element in b) {
+    if (element === SELF) continue
+    const mine = a[element]
+    const both = mine === undefined ? b[element]! : unionOf(mine, b[element]!)
+    if (both !== mine) (out ??= start())[element] = both
+  }
+  return out ?? (becomesMember ? start() : a)
 }
 
 /** What is in `a` and not in `b`; members below a removed one stay. */
@@ -91,7 +95,6 @@ export function nodeOf(parts: Readonly<Record<string, FieldSet>>): FieldSet | un
   for (const element in parts) if (element !== SELF) return parts
   return parts[SELF] === undefined ? undefined : LEAF
 }
-const tidy = (parts: Readonly<Record<string, FieldSet>>): FieldSet => nodeOf(parts) ?? NOTHING
 
 /** Every path in the set as people read it: `.spec.containers[name="a"].image`. */
 export function pathsOf(set: FieldSet): string[] {

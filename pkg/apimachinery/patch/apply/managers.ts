@@ -60,7 +60,8 @@ const compareText = (a: string | undefined, b: string | undefined): number => ((
 const byOrder = (a: Entry, b: Entry): number =>
   compareText(a.operation, b.operation) || compareText(a.time, b.time) || compareText(a.manager, b.manager) || compareText(a.apiVersion, b.apiVersion) || compareText(a.subresource, b.subresource)
 
-export const sorted = (entries: readonly Entry[]): readonly Entry[] => (entries.length < 2 ? entries : [...entries].sort(byOrder))
+export const sorted = (entries: readonly Entry[]): readonly Entry[] =>
+  entries.every((entry, i) => i === 0 || byOrder(entries[i - 1]!, entry) <= 0) ? entries : [...entries].sort(byOrder)
 
 /** More updaters than this are not told apart; appliers are never merged. */
 const MOST_UPDATERS = 10
@@ -68,6 +69,7 @@ const ANCIENT = "ancient-changes"
 
 /** The oldest updaters as one entry for each version, until there are few enough. */
 export function capped(entries: readonly Entry[]): readonly Entry[] {
+  if (entries.length <= MOST_UPDATERS) return entries
   const updaters = entries.filter(({ operation }) => operation === "Update")
   let surplus = updaters.length - MOST_UPDATERS
   if (surplus <= 0) return entries

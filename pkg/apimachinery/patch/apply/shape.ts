@@ -98,3 +98,14 @@ export function elementOf(shape: Shape & { kind: "list" | "set" }, item: unknown
   }
   return text === "" ? undefined : `k:{${text}}`
 }
+
+export type ListShape = Shape & { kind: "list" | "set" }
+
+/** The declared fields; none where the names are anything. */
+export const fieldsOf = (shape: Shape): ReadonlyMap<string, FieldShape> | undefined => (shape.kind === "struct" ? shape.fields() : undefined)
+/** What a value is whose name no field has. */
+export const otherOf = (shape: Shape): Shape => (shape.kind === "struct" ? (shape.rest ?? ANY) : shape.kind === "map" ? shape.of() : ANY)
+/** What the items are. */
+export const itemOf = (shape: ListShape): Shape => (shape.kind === "list" ? shape.of() : LEAF_SHAPE)
+/** The path element of an item; those without keys are known by their index. */
+export const elementAt = (shape: ListShape, items: readonly unknown[], i: number): string => elementOf(shape, items[i]) ?? `i:${i}`

@@ -1,9 +1,10 @@
-import { deepEqual } from "../../equal.ts"
+import { deepEqual, equalBeside } from "../../equal.ts"
 import type { ManagedFieldsEntry } from "../../meta.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
 import { compare } from "./compare.ts"
 import { difference, isEmpty, nodeOf, NOTHING, SELF, union, without, type FieldSet } from "./fieldset.ts"
 import { capped, entriesFrom, entryOf, isBy, sorted, withSet, type Entry, type ManagedBy } from "./managers.ts"
+import { fieldsOfNew } from "./new-fields.ts"
 import { shapeOf } from "./shape.ts"
 
 export interface ChangedBy {
@@ -27,23 +28,64 @@ export function trackUpdate<T extends KubeObject>(resource: Resource<T>, old: T 
 
 /** The entries after a change by `by`. */
 export function recorded<T extends KubeObject>(resource: Resource<T>, old: T | undefined, object: T, entries: readonly Entry[], by: ManagedBy, now: string): readonly Entry[] {
-  const comparison = compare(shapeOf(resource.schema), old ?? EMPTY_OBJECT, object)
-  const changed = withoutReset(resource, comparison.changed, by.subresource)
-  const removed = withoutReset(resource, comparison.removed, by.subresource)
-  const mine = withoutIdentity(changed)
+  const { changed, removed, mine } = old === undefined ? fieldsOfCreated(resource, object, by) : fieldsOfChange(resource, old, object, by)
   if (isEmpty(changed) && isEmpty(removed)) return entries
+  const kept: Entry[] = []
   let own: Entry | undefined
-  const kept = entries.flatMap((entry): Entry[] => {
+  for (const entry of entries) {
+    if (isBy(entry, by)) {
+      own = entry
+      continue
+    }
     const left = withSet(entry, difference(difference(entry.fieldsV1, changed), removed))
-    if (!isBy(entry, by)) return left === undefined ? [] : [left]
-    own = left
-    return []
-  })
-  if (!isEmpty(mine)) kept.push(entryOf(by, union(own?.fieldsV1 ?? NOTHING, mine), now))
-  else if (own !== undefined) kept.push(own)
+    if (left !== undefined) kept.push(left)
+  }
+  if (own === undefined) {
+    if (!isEmpty(mine)) kept.push(entryOf(by, mine, now))
+  } else {
+    // What was changed is owned again at once, so it is taken away only where that is not so.
+    const left = difference(mine === changed ? own.fieldsV1 : difference(own.fieldsV1, changed), removed)
+    const next = isEmpty(mine) ? withSet(own, left) : withTime(own, by, union(left, mine), now)
+    if (next !== undefined) kept.push(next)
+  }
   return sorted(capped(kept))
 }
-const EMPTY_OBJECT = {}
+
+const withTime = (own: Entry, by: ManagedBy, set: FieldSet, now: string): Entry => (set === own.fieldsV1 && own.time === now ? own : entryOf(by, set, now))
+
+/** What a write did to fields; `mine` are those that now belong to who wrote. */
+interface Fields {
+  readonly changed: FieldSet
+  readonly removed: FieldSet
+  readonly mine: FieldSet
+}
+
+function fieldsOfChange<T extends KubeObject>(resource: Resource<T>, old: T, object: T, { subresource }: ManagedBy): Fields {
+  const comparison = compare(shapeOf(resource.schema), old, object)
+  const changed = withoutReset(resource, comparison.changed, subresource)
+  return { changed, removed: withoutReset(resource, comparison.removed, subresource), mine: withoutIdentity(changed) }
+}
+
+interface Created extends Fields {
+  readonly all: FieldSet
+}
+/** The last ones by kind and manager: the next object mostly has the same fields. */
+const created = new WeakMap<object, Map<string, Created>>()
+const MOST_MANAGERS = 50
+
+function fieldsOfCreated<T extends KubeObject>(resource: Resource<T>, object: T, { manager, subresource }: ManagedBy): Fields {
+  let known = created.get(resource)
+  if (known === undefined) created.set(resource, (known = new Map<string, Created>()))
+  const last = known.get(manager)
+  const all = fieldsOfNew(shapeOf(resource.schema), object, last?.all)
+  if (last?.all === all && (subresource ?? "") === "") return last
+  const changed = withoutReset(resource, all, subresource)
+  const fields: Created = { all, changed, removed: NOTHING, mine: withoutIdentity(changed) }
+  if ((subresource ?? "") !== "") return fields
+  if (known.size >= MOST_MANAGERS) known.clear()
+  known.set(manager, fields)
+  return fields
+}
 
 /**
  * The entries to go on from: those the client sent, if it sent any that are well-formed; else the stored ones, so that a client that knows nothing of
@@ -74,23 +116,36 @@ const IDENTITY = new Set(["f:name", "f:namespace", "f:creationTimestamp", "f:sel
 const TYPE_AND_METADATA = new Set(["f:apiVersion", "f:kind", "f:metadata"])
 
 export function withoutIdentity(set: FieldSet): FieldSet {
-  const kept: Record<string, FieldSet> = {}
   const metadata = set["f:metadata"]
-  for (const element in metadata) if (!IDENTITY.has(element)) kept[element] = metadata[element]!
-  const node = nodeOf(kept)
+  const left = metadata === undefined ? undefined : withoutElements(metadata, IDENTITY)
+  if (left === metadata && set["f:apiVersion"] === undefined && set["f:kind"] === undefined) return set
+  const node = left === undefined ? undefined : nodeOf(left)
   const out: Record<string, FieldSet> = node === undefined ? {} : { "f:metadata": node }
   for (const element in set) if (!TYPE_AND_METADATA.has(element)) out[element] = set[element]!
   return out
+}
+
+function withoutElements(set: FieldSet, names: ReadonlySet<string>): FieldSet {
+  let some = false
+  const kept: Record<string, FieldSet> = {}
+  for (const element in set) {
+    if (names.has(element)) some = true
+    else kept[element] = set[element]!
+  }
+  return some ? kept : set
 }
 
 /** Without the fields that a write to this endpoint does not change: status in the main resource, everything but status in `/status`. Source: GetResetFields of the strategies. */
 export function withoutReset(resource: { readonly subresources?: { readonly status?: unknown } }, set: FieldSet, subresource: string | undefined): FieldSet {
   if (resource.subresources?.status === undefined) return set
   if ((subresource ?? "") === "") return set["f:status"] === undefined ? set : without(set, STATUS)
-  return subresource === "status" ? without(set, ALL_BUT_STATUS) : set
+  if (subresource !== "status" || (set["f:spec"] === undefined && set["f:metadata"]?.["f:labels"] === undefined)) return set
+  return without(set, ALL_BUT_STATUS)
 }
 const STATUS = [["f:status"]]
 const ALL_BUT_STATUS = [["f:spec"], ["f:metadata", "f:labels"]]
+
+const METADATA: readonly string[] = ["metadata"]
 
 /** `old` when nothing but the times of managedFields differ: a write without effect must not make a revision. Source: endpoints/handlers/fieldmanager/equality.go. */
 export function withoutIdleTimestamps<T extends KubeObject>(old: T, object: T): T {
@@ -98,7 +153,7 @@ export function withoutIdleTimestamps<T extends KubeObject>(old: T, object: T): 
   const [before, after] = [old.metadata.managedFields, object.metadata.managedFields]
   if (before === undefined || after === undefined || before.length !== after.length) return object
   // Most writes change something here, so it is looked at first.
-  if (!deepEqual({ ...object, metadata: undefined }, { ...old, metadata: undefined })) return object
+  if (!equalBeside(object, old, METADATA)) return object
   const { managedFields: _after, ...metadata } = object.metadata
   const { managedFields: _before, ...oldMetadata } = old.metadata
   if (!deepEqual(metadata, oldMetadata)) return object
@@ -111,7 +166,8 @@ export function withoutIdleTimestamps<T extends KubeObject>(old: T, object: T): 
 /** Under which name a request's changes are recorded: its fieldManager, else the first part of the user agent. Source: endpoints/handlers/create.go managerOrUserAgent. */
 export function managerOf(fieldManager: string | undefined, userAgent: string | undefined): string {
   if (fieldManager !== undefined && fieldManager !== "") return fieldManager
-  const name = (userAgent ?? "").split("/", 1)[0]!
+  const slash = userAgent?.indexOf("/") ?? -1
+  const name = slash < 0 ? (userAgent ?? "") : userAgent!.slice(0, slash)
   return (PLAIN.test(name) ? name : name.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, "")).slice(0, 128)
 }
 const PLAIN = /^[\x20-\x7e]*$/

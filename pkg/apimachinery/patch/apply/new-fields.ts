@@ -1,0 +1,97 @@
+/** What is owned of an object that is new, and of parts that are: everything in them. */
+import { deepEqual } from "../../equal.ts"
+import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
+import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
+
+export type Values = Readonly<Record<string, unknown>>
+export const isObject = (value: unknown): value is Values => typeof value === "object" && value !== null && !Array.isArray(value)
+export const isThere = (value: unknown): boolean => value !== undefined && value !== null
+
+/** What Go holds by value is there in an object that is, however empty: where one lacks it, it is as good as an empty one. */
+export const emptyLike = (value: unknown): unknown => (Array.isArray(value) ? NO_ITEMS : NO_FIELDS)
+const NO_ITEMS: readonly unknown[] = []
+const NO_FIELDS: Values = {}
+
+/**
+ * Every field of an object that is new. Where the outcome is the same as `like`, the set of another object, or a part of it as that part, it is that very one:
+ * most objects of a kind that one manager makes have the same fields.
+ */
+export const fieldsOfNew = (shape: Shape, object: object, like: FieldSet = NOTHING): FieldSet => inside(shape, object, like) ?? NOTHING
+
+/** What is in a value that is there however empty, and so is no news itself. */
+function inside(shape: Shape, value: unknown, like: FieldSet): FieldSet | undefined {
+  const out: Record<string, FieldSet> = {}
+  if ((shape.kind === "list" || shape.kind === "set") && Array.isArray(value)) addItems(shape, value, like, out)
+  else if (shape.kind !== "leaf" && isObject(value)) addFields(shape, value, like, out, inside)
+  else return deepEqual(value, emptyLike(value)) ? undefined : LEAF
+  const made = nodeOf(out)
+  return made !== undefined && sameParts(made, like) ? like : made
+}
+
+/** What came with a value where there was none: itself, and all in it. */
+export function allOf(shape: Shape, value: unknown, like: FieldSet = LEAF): FieldSet {
+  if (isAllOf(shape, value, like)) return like
+  const out: Record<string, FieldSet> = { [SELF]: LEAF }
+  if (shape.kind === "list" || shape.kind === "set") {
+    if (Array.isArray(value)) addItems(shape, value, like, out)
+  } else if (shape.kind !== "leaf" && isObject(value)) addFields(shape, value, like, out, allOf)
+  return nodeOf(out) ?? LEAF
+}
+
+function addFields(shape: Shape, value: Values, like: FieldSet, out: Record<string, FieldSet>, always: typeof inside): void {
+  const fields = fieldsOf(shape)
+  const other = otherOf(shape)
+  for (const name in value) {
+    const given = value[name]
+    if (!isThere(given)) continue
+    const field = fields?.get(name)
+    const element = field?.element ?? `f:${name}`
+    const found = (field?.always === true ? always : allOf)(field?.shape ?? other, given, like[element] ?? LEAF)
+    if (found !== undefined) out[element] = found
+  }
+}
+
+function addItems(shape: ListShape, items: readonly unknown[], like: FieldSet, out: Record<string, FieldSet>): void {
+  const item = itemOf(shape)
+  for (let i = 0; i < items.length; i++) {
+    const element = elementAt(shape, items, i)
+    out[element] = out[element] === undefined ? allOf(item, items[i], like[element]) : LEAF
+  }
+}
+
+/** Whether `allOf` would give the same as `set`; makes nothing. */
+function isAllOf(shape: Shape, value: unknown, set: FieldSet): boolean {
+  let parts = 0
+  if (shape.kind === "list" || shape.kind === "set") {
+    if (!Array.isArray(value)) return isEmpty(set)
+    const item = itemOf(shape)
+    for (let i = 0; i < value.length; i++, parts++) {
+      const inner = set[elementAt(shape, value, i)]
+      if (inner === undefined || !isAllOf(item, value[i], inner)) return false
+    }
+  } else {
+    if (shape.kind === "leaf" || !isObject(value)) return isEmpty(set)
+    const fields = fieldsOf(shape)
+    const other = otherOf(shape)
+    for (const name in value) {
+      const given = value[name]
+      if (!isThere(given)) continue
+      const field = fields?.get(name)
+      const inner = set[field?.element ?? `f:${name}`]
+      if (inner === undefined || !isAllOf(field?.shape ?? other, given, inner)) return false
+      parts++
+    }
+  }
+  return parts === 0 ? isEmpty(set) : set[SELF] !== undefined && sizeOf(set) === parts + 1
+}
+
+function sizeOf(set: FieldSet): number {
+  let size = 0
+  for (const _element in set) size++
+  return size
+}
+
+function sameParts(a: FieldSet, b: FieldSet): boolean {
+  for (const element in a) if (a[element] !== b[element]) return false
+  return sizeOf(a) === sizeOf(b)
+}
