@@ -139,14 +139,15 @@ interface Fill {
   value(): unknown
 }
 
-/** What is put in where nothing was sent: the default, decoded once and shared; for printed zero values, zero. */
+/** What is put in where nothing was sent: the default, decoded once and shared; for printed zero values, and numbers and structs that Go holds by value, zero. */
 function fillOf(name: string, { presence, type, pointer, printZero, default: fallback }: FieldSpec): Fill[] {
-  if (presence === "defaulted" && fallback !== undefined) {
+  const held = presence === "required" && pointer !== true
+  if ((presence === "defaulted" && fallback !== undefined) || (held && type.kind === "message")) {
     let made: unknown
     const empty = pointer === true ? undefined : ZERO[type.kind as Scalar]
-    return [{ name, empty, value: () => (made ??= decodeType(type)(fallback, new Cursor(), 0)) }]
+    return [{ name, empty, value: () => (made ??= decodeType(type)(fallback ?? {}, new Cursor(), 0)) }]
   }
-  const zero = printZero === true ? ZERO[type.kind as Scalar] : undefined
+  const zero = printZero === true || (held && type.kind !== "string") ? ZERO[type.kind as Scalar] : undefined
   return zero === undefined ? [] : [{ name, empty: undefined, value: () => zero }]
 }
 

@@ -44,6 +44,9 @@ export interface FieldSpec {
   /** For the message of who left a required field out. */
   readonly requiredDetail?: string
   readonly enum?: readonly string[]
+  /** How another value than these is refused: with the list as declared and not as the alphabet has it, or in words of its own. */
+  readonly enumInOrder?: boolean
+  readonly enumProblem?: string
   readonly min?: number
   readonly max?: number
   readonly maxLength?: number
@@ -120,12 +123,16 @@ export class Field<Out, In, P extends Presence> {
   private with<O = Out, I = In, Q extends Presence = P>(more: Partial<FieldSpec>): Field<O, I, Q> {
     return new Field<O, I, Q>({ ...this.spec, ...more })
   }
-  /** `detail` ends the message of who left it out. */
+  /** `detail` ends the message of who left it out. What Go holds by value (a struct, a number) is there even then, as a zero: what is wrong is in it, or is its value. */
   required(detail?: string): Field<Out, In, "required"> { return this.with({ presence: "required", ...(detail === undefined ? {} : { requiredDetail: detail }) }) }
   default(value: In): Field<Out, In, "defaulted"> { return this.with({ presence: "defaulted", default: value }) }
   /** For a struct that Go holds by value: it is there even when nothing was sent, with its inner defaults. */
   always(): Field<Out, In, "defaulted"> { return this.with({ presence: "defaulted", default: {} }) }
   enum<const V extends string>(...values: V[]): Field<Out extends readonly string[] ? readonly V[] : V, In extends readonly string[] ? readonly V[] : V, P> { return this.with({ enum: values }) }
+  /** Of an enum: who is refused is told the values in the order of their declaration. */
+  inOrder(): Field<Out, In, P> { return this.with({ enumInOrder: true }) }
+  /** Of an enum: who is refused is told this, and not the values. */
+  refusedAs(enumProblem: string): Field<Out, In, P> { return this.with({ enumProblem }) }
   min(min: number): Field<Out, In, P> { return this.with({ min }) }
   max(max: number): Field<Out, In, P> { return this.with({ max }) }
   maxLength(maxLength: number): Field<Out, In, P> { return this.with({ maxLength }) }

@@ -21,10 +21,15 @@ const WidgetSpec = message("test.v1.WidgetSpec", "", {
   note: f.string(9, "").required().printZero(),
   inner: f.recursive<object>(10, (): Message => WidgetSpec, ""),
   items: f.list(11, e.string, "").required(),
+  level: f.string(12, "").enum("low", "high").inOrder(),
+  shape: f.string(13, "").enum("square").refusedAs("not a shape"),
 })
 const Widget = defineResource({
   group: "test", version: "v1", kind: "Widget", plural: "widgets", scope: "Namespaced", doc: "",
-  validate: (widget) => (widget.spec.name === "odd" ? [{ field: "spec", message: "odd" }] : []),
+  validate: ({ spec: { name } }) => [
+    ...(name === "odd" ? [{ field: "spec", message: "odd" }] : []),
+    ...(name.length === 0 ? [{ field: "spec.name", message: "too short" }] : []),
+  ],
 }, { spec: f.message(2, WidgetSpec, "").always() })
 
 const meta = { name: "a", namespace: "default" }
@@ -38,7 +43,7 @@ describe("validateObject", () => {
     ["what is required", {}, ["spec.name: Required value (FieldValueRequired)", "spec.items: Required value (FieldValueRequired)"]],
     ["empty text and lists count as absent", { name: "", items: [] }, ["spec.name: Required value (FieldValueRequired)", "spec.items: Required value (FieldValueRequired)"]],
     ["the range of a number in a list", { ...good, ports: [{ number: 1 }, { number: 0 }] }, ["spec.ports[1].number: Invalid value: 0: must be between 1 and 65535, inclusive (FieldValueInvalid)"]],
-    ["a value in a map", { ...good, byName: { x: {} } }, ["spec.byName[x].number: Required value (FieldValueRequired)"]],
+    ["a number in a map, zero where nothing was sent", { ...good, byName: { x: {} } }, ["spec.byName[x].number: Invalid value: 0: must be between 1 and 65535, inclusive (FieldValueInvalid)"]],
     ["an enum", { ...good, ports: [{ number: 1, protocol: "SCTP" }] }, ['spec.ports[0].protocol: Unsupported value: "SCTP": supported values: "TCP", "UDP" (FieldValueNotSupported)']],
     ["an enum of items", { ...good, modes: ["a", "c"] }, ['spec.modes[1]: Unsupported value: "c": supported values: "a", "b" (FieldValueNotSupported)']],
     ["a minimum", { ...good, count: -1 }, ["spec.count: Invalid value: -1: must be greater than or equal to 0 (FieldValueInvalid)"]],
@@ -46,7 +51,10 @@ describe("validateObject", () => {
     ["a check", { ...good, host: "a b" }, ['spec.host: Invalid value: "a b": must not contain spaces (FieldValueInvalid)']],
     ["nested ones of the same message", { ...good, inner: { items: ["y"] } }, ["spec.inner.name: Required value (FieldValueRequired)"]],
     ["the kind's own rules, after the declared ones", { ...good, name: "odd", host: "a b" }, ['spec.host: Invalid value: "a b": must not contain spaces (FieldValueInvalid)', "spec: odd (undefined)"]],
-    ["no rules of the kind's own where something required is missing", { name: "odd", items: [] }, ["spec.items: Required value (FieldValueRequired)"]],
+    ["the kind's own rules where something required is missing", { name: "odd", items: [] }, ["spec.items: Required value (FieldValueRequired)", "spec: odd (undefined)"]],
+    ["nothing of the kind's own about what is missing", {}, ["spec.name: Required value (FieldValueRequired)", "spec.items: Required value (FieldValueRequired)"]],
+    ["an enum in the order of its declaration", { ...good, level: "mid" }, ['spec.level: Unsupported value: "mid": supported values: "low", "high" (FieldValueNotSupported)']],
+    ["an enum in words of its own", { ...good, shape: "round" }, ['spec.shape: Invalid value: "round": not a shape (FieldValueInvalid)']],
   ])("reports %s", (_title, spec, wanted) => {
     expect(lines(validateObject(Widget, make(spec)))).toEqual(wanted)
   })

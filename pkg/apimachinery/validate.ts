@@ -5,6 +5,7 @@ import { invalidValue, invalidValues, NO_CAUSES, notSupported, required, tooLong
 import type { FieldSpec, Message, Type } from "./fields.ts"
 import { validateObjectMeta, validateObjectMetaUpdate } from "./objectmeta.ts"
 import type { KubeObject, Resource, SubresourceStrategy } from "./resource.ts"
+import { withZeros } from "./zeros.ts"
 
 /**
  * What is wrong with an object that is to be created: metadata first, then the declared rules of single fields in the order of declaration,
@@ -15,13 +16,19 @@ export function validateObject<T extends KubeObject>(resource: Resource<T>, obj:
 }
 
 /**
- * A kind's own rules trust its type, so they are asked only once nothing required is missing. What a change shares with the object it replaces was
- * checked when that was written, and is not looked at again: most writes change only a status.
+ * What a change shares with the object it replaces was checked when that was written, and is not looked at again: most writes change only a status.
+ * A kind's own rules trust its type: where something required is missing they see zeros, and what they say of these is left out.
  */
 function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
   const causes = validateFields(resource.schema, obj, change === undefined ? METADATA : [...METADATA, ...shared(obj, change.old)])
-  if (causes.some(({ reason }) => reason === "FieldValueRequired")) return causes
-  const own = both(causes, resource.validate?.(obj, change?.old) ?? NO_CAUSES)
+  const missing = causes.filter(({ reason }) => reason === "FieldValueRequired").map(({ field = "" }) => field)
+  if (missing.length === 0) return both(causes, ownRules(resource, obj, change))
+  const own = ownRules(resource, withZeros(resource.schema, obj) as T, change)
+  return [...causes, ...own.filter(({ field = "" }) => !missing.some((path) => field === path || field.startsWith(`${path}.`)))]
+}
+
+function ownRules<T extends KubeObject>(resource: Resource<T>, obj: T, change: Change<T> | undefined): readonly Cause[] {
+  const own = resource.validate?.(obj, change?.old) ?? NO_CAUSES
   if (change === undefined) return both(own, resource.validateCreate?.(obj) ?? NO_CAUSES)
   return both(both(own, validateImmutable(resource.schema, obj, change.old)), change.strategy?.validateUpdate?.(obj, change.old) ?? NO_CAUSES)
 }
@@ -151,12 +158,12 @@ function mayFail(message: Message, seen: Set<Message>): boolean {
   })
 }
 
-function compileScalar({ enum: allowed, min, max, maxLength, check }: FieldSpec): Validate | undefined {
+function compileScalar({ enum: allowed, enumInOrder, enumProblem, min, max, maxLength, check }: FieldSpec): Validate | undefined {
   if (allowed === undefined && min === undefined && max === undefined && maxLength === undefined && check === undefined) return undefined
   const values = allowed === undefined ? undefined : new Set<unknown>(allowed)
   const range = min === undefined && max === undefined ? undefined : rangeProblem(min, max)
   return (value) => {
-    if (values !== undefined && !values.has(value)) return [notSupported("", value, [...allowed!].sort())]
+    if (values !== undefined && !values.has(value)) return [enumProblem === undefined ? notSupported("", value, enumInOrder === true ? allowed! : [...allowed!].sort()) : invalidValue("", value, enumProblem)]
     if (range !== undefined && typeof value === "number" && ((min !== undefined && value < min) || (max !== undefined && value > max))) return [invalidValue("", value, range)]
     if (typeof value !== "string") return undefined
     if (maxLength !== undefined && value.length > maxLength / 4 && Buffer.byteLength(value) > maxLength) return [tooLong("", maxLength)]

@@ -20,7 +20,7 @@ export const DaemonSetUpdateStrategy = message("apps.v1.DaemonSetUpdateStrategy"
 export interface DaemonSetUpdateStrategy extends ObjectOf<typeof DaemonSetUpdateStrategy> {}
 
 export const DaemonSetSpec = message("apps.v1.DaemonSetSpec", "Which pod is wanted on every node.", {
-  selector: f.message(1, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.").required(),
+  selector: f.message(1, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.").required().pointer(),
   template: f.message(2, PodTemplateSpec, "What the pods look like.").required(),
   updateStrategy: f.message(3, DaemonSetUpdateStrategy, "How old pods are replaced.").always(),
   minReadySeconds: f.int32(4, "Seconds a pod must be ready to count as available.").min(0),

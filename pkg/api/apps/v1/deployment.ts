@@ -22,7 +22,7 @@ export interface DeploymentStrategy extends ObjectOf<typeof DeploymentStrategy> 
 
 export const DeploymentSpec = message("apps.v1.DeploymentSpec", "Which pods are wanted, and how to get from one version to the next.", {
   replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
-  selector: f.message(2, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.").required(),
+  selector: f.message(2, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.").required().pointer(),
   template: f.message(3, PodTemplateSpec, "What the pods look like; restartPolicy must be Always.").required(),
   strategy: f.message(4, DeploymentStrategy, "How old pods are replaced.").retainKeys().always(),
   minReadySeconds: f.int32(5, "Seconds a pod must be ready to count as available.").min(0),

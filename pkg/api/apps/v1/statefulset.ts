@@ -34,7 +34,7 @@ export interface StatefulSetOrdinals extends ObjectOf<typeof StatefulSetOrdinals
 
 export const StatefulSetSpec = message("apps.v1.StatefulSetSpec", "Which pods are wanted, each with a name and volumes of its own.", {
   replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
-  selector: f.message(2, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.").required(),
+  selector: f.message(2, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.").required().pointer(),
   template: f.message(3, PodTemplateSpec, "What the pods look like.").required(),
   volumeClaimTemplates: f.list(4, VolumeClaimTemplate, "Claims made for each pod.").atomic(),
   serviceName: f.string(5, "Headless Service that gives the pods their DNS names."),

@@ -60,7 +60,7 @@ const cron = (spec: Json) => created(CronJob, made(CronJob, { schedule: "*/5 * *
 describe("rules", () => {
   test.each<[string, () => string[], string[]]>([
     ["a deployment", () => deployment({}), []],
-    ["nothing at all", () => created(Deployment, made(Deployment, {})), ["spec.selector: Required value", "spec.template: Required value"]],
+    ["nothing at all", () => created(Deployment, made(Deployment, {})), ["spec.selector: Required value", "spec.template.spec.containers: Required value"]],
     ["another selector", () => deployment({ selector: { matchLabels: { app: "x" } } }), ['spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`']],
     ["an empty selector", () => deployment({ selector: {} }), ["spec.selector: Invalid value: {}: empty selector is invalid for deployment"]],
     ["pods that end", () => deployment({ template: template({ restartPolicy: "Never" }) }), ['spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"']],

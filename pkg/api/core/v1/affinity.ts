@@ -3,7 +3,7 @@ import { LabelSelector } from "../../../apimachinery/meta.ts"
 
 export const NodeSelectorRequirement = message("core.v1.NodeSelectorRequirement", "One condition on a node's label or field.", {
   key: f.string(1, "Label key or field that the condition is about.").required(),
-  operator: f.string(2, "How the key relates to the values.").required().enum("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
+  operator: f.string(2, "How the key relates to the values.").required().enum("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt").refusedAs("not a valid selector operator"),
   values: f.list(3, e.string, "Values for In and NotIn, one number for Gt and Lt, none for the others.").atomic(),
 })
 export interface NodeSelectorRequirement extends ObjectOf<typeof NodeSelectorRequirement> {}
@@ -15,7 +15,7 @@ export const NodeSelectorTerm = message("core.v1.NodeSelectorTerm", "Conditions 
 export interface NodeSelectorTerm extends ObjectOf<typeof NodeSelectorTerm> {}
 
 export const NodeSelector = message("core.v1.NodeSelector", "Terms of which one must match.", {
-  nodeSelectorTerms: f.list(1, NodeSelectorTerm, "The terms.").required().atomic(),
+  nodeSelectorTerms: f.list(1, NodeSelectorTerm, "The terms.").required("must have at least one node selector term").atomic(),
 }, { mapType: "atomic" })
 export interface NodeSelector extends ObjectOf<typeof NodeSelector> {}
 
@@ -34,7 +34,7 @@ export interface NodeAffinity extends ObjectOf<typeof NodeAffinity> {}
 export const PodAffinityTerm = message("core.v1.PodAffinityTerm", "A set of pods, and the topology in which to be near them or away from them.", {
   labelSelector: f.message(1, LabelSelector, "Which pods are meant; absent means none."),
   namespaces: f.list(2, e.string, "Namespaces of those pods; the own one when this and namespaceSelector are absent.").atomic(),
-  topologyKey: f.string(3, "Node label whose equal value makes nodes one place.").required(),
+  topologyKey: f.string(3, "Node label whose equal value makes nodes one place.").required("can not be empty"),
   namespaceSelector: f.message(4, LabelSelector, "Namespaces of those pods by their labels; empty means all."),
   matchLabelKeys: f.list(5, e.string, "Label keys whose values are taken from the new pod and must be equal.").atomic(),
   mismatchLabelKeys: f.list(6, e.string, "Label keys whose values are taken from the new pod and must differ.").atomic(),

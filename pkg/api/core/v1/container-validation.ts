@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, forbiddenField, invalidValue, NO_CAUSES, notFoundField, required, within } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, forbiddenField, invalidValue, invalidValues, NO_CAUSES, notFoundField, required, within } from "../../../apimachinery/field-errors.ts"
 import { isDNS1123Label, isPortName, isPortNumber } from "../../../apimachinery/names.ts"
 import type { Container, ContainerPort, EphemeralContainer, VolumeDevice, VolumeMount } from "./container.ts"
 import { validateEnv, validateEnvFrom } from "./env-validation.ts"
@@ -129,15 +129,16 @@ function validatePorts(ports: readonly ContainerPort[]): readonly Cause[] {
   const names = new Set<string>()
   const causes: Cause[] = []
   for (let i = 0; i < ports.length; i++) {
-    const { name = "", containerPort } = ports[i]!
+    const { name = "", containerPort, hostPort = 0 } = ports[i]!
     if (name !== "") {
       const problem = checked("name", name, isPortName)
       within(causes, problem, i)
       if (problem.length === 0 && names.has(name)) causes.push(duplicate(at("", i, "name"), name))
       names.add(name)
     }
-    const wrongNumber = isPortNumber(containerPort)
-    if (wrongNumber !== undefined) causes.push(containerPort === 0 ? required(at("", i, "containerPort")) : invalidValue(at("", i, "containerPort"), containerPort, wrongNumber))
+    if (containerPort === 0) causes.push(required(at("", i, "containerPort")))
+    else within(causes, invalidValues("containerPort", containerPort, isPortNumber(containerPort)), i)
+    if (hostPort !== 0) within(causes, invalidValues("hostPort", hostPort, isPortNumber(hostPort)), i)
   }
   return causes
 }

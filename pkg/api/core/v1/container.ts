@@ -7,7 +7,7 @@ import { containerDefaults } from "./container-defaults.ts"
 
 export const ContainerPort = message("core.v1.ContainerPort", "A port on which a container listens.", {
   name: f.string(1, "Name by which Services refer to the port; unique in the pod."),
-  hostPort: f.int32(2, "Port of the node that is forwarded here.").min(0).max(65535),
+  hostPort: f.int32(2, "Port of the node that is forwarded here."),
   containerPort: f.int32(3, "Number of the port inside the pod.").required(),
   protocol: f.string(4, "Transport protocol.").enum("UDP", "TCP", "SCTP").default("TCP"),
   hostIP: f.string(5, "Address of the node on which the host port is bound."),
@@ -63,7 +63,7 @@ export const Container = message("core.v1.Container", "A container of a pod.", {
   startupProbe: f.message(22, Probe, "The other probes wait until this has succeeded."),
   lifecycle: f.message(12, Lifecycle, "What to do after the start and before the end."),
   terminationMessagePath: f.string(13, "File from which the last words of the container are read.").default("/dev/termination-log"),
-  terminationMessagePolicy: f.string(20, "File reads the file only; FallbackToLogsOnError takes the end of the log when it is empty and the container failed.").enum("File", "FallbackToLogsOnError").default("File"),
+  terminationMessagePolicy: f.string(20, "File reads the file only; FallbackToLogsOnError takes the end of the log when it is empty and the container failed.").enum("File", "FallbackToLogsOnError").inOrder().default("File"),
   imagePullPolicy: f.string(14, "When to pull the image; Always for the tag `latest`, otherwise IfNotPresent, unless given.").enum("Always", "Never", "IfNotPresent"),
   securityContext: f.message(15, SecurityContext, "What the container may do."),
   stdin: f.bool(16, "Whether to keep standard input open for attach."),
@@ -92,7 +92,7 @@ export const EphemeralContainer = message("core.v1.EphemeralContainer", "A conta
   startupProbe: f.message(22, Probe, "Not allowed here.").embeddedIn(1),
   lifecycle: f.message(12, Lifecycle, "Not allowed here.").embeddedIn(1),
   terminationMessagePath: f.string(13, "File from which the last words of the container are read.").default("/dev/termination-log").embeddedIn(1),
-  terminationMessagePolicy: f.string(20, "Where the last words come from.").enum("File", "FallbackToLogsOnError").default("File").embeddedIn(1),
+  terminationMessagePolicy: f.string(20, "Where the last words come from.").enum("File", "FallbackToLogsOnError").inOrder().default("File").embeddedIn(1),
   imagePullPolicy: f.string(14, "When to pull the image.").enum("Always", "Never", "IfNotPresent").embeddedIn(1),
   securityContext: f.message(15, SecurityContext, "What the container may do.").embeddedIn(1),
   stdin: f.bool(16, "Whether to keep standard input open for attach.").embeddedIn(1),

@@ -56,7 +56,7 @@ export interface RBDPersistentVolumeSource extends ObjectOf<typeof RBDPersistent
 export const ScaleIOPersistentVolumeSource = message("core.v1.ScaleIOPersistentVolumeSource", "A ScaleIO volume; no longer served by Kubernetes itself.", {
   gateway: f.string(1, "Address of the gateway.").required(),
   system: f.string(2, "Name of the storage system.").required(),
-  secretRef: f.message(3, SecretReference, "Secret with the credentials.").required(),
+  secretRef: f.message(3, SecretReference, "Secret with the credentials.").required().pointer(),
   sslEnabled: f.bool(4, "Whether the gateway is reached over TLS."),
   protectionDomain: f.string(5, "Name of the protection domain."),
   storagePool: f.string(6, "Name of the storage pool."),

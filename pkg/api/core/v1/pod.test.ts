@@ -45,16 +45,18 @@ describe("defaults", () => {
   })
 })
 
+const LABEL_RULE = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+
 describe("rules of new pods", () => {
   test.each<[string, Json, string[]]>([
     ["a bare pod is fine", {}, []],
     ["no containers", { containers: [] }, ["spec.containers: Required value"]],
     ["a container without image", { containers: [{ name: "a" }] }, ["spec.containers[0].image: Required value"]],
-    ["a bad container name", { containers: [{ ...container, name: "A" }] }, ["spec.containers[0].name: Invalid value: \"A\": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"]],
+    ["a bad container name", { containers: [{ ...container, name: "A" }] }, [`spec.containers[0].name: Invalid value: "A": ${LABEL_RULE}`]],
     ["two containers of one name", { containers: [container, container] }, ['spec.containers[1].name: Duplicate value: "web"']],
     ["an init container of the same name", { initContainers: [container] }, ['spec.initContainers[0].name: Duplicate value: "web"']],
     ["an image with spaces", withContainer({ image: " nginx" }), ['spec.containers[0].image: Invalid value: " nginx": must not have leading or trailing whitespace']],
-    ["an unknown restart policy", { restartPolicy: "Sometimes" }, ['spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"']],
+    ["an unknown restart policy", { restartPolicy: "Sometimes" }, ['spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"']],
     ["a port out of range", withContainer({ ports: [{ containerPort: 70000 }] }), ["spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive"]],
     ["two ports of one name", withContainer({ ports: [{ name: "http", containerPort: 80 }, { name: "http", containerPort: 81 }] }), ['spec.containers[0].ports[1].name: Duplicate value: "http"']],
     ["a host port taken twice", withContainer({ ports: [{ hostPort: 80, containerPort: 80 }, { hostPort: 80, containerPort: 81 }] }), ['spec.containers[0].ports[1].hostPort: Duplicate value: "TCP//80"']],
@@ -74,6 +76,17 @@ describe("rules of new pods", () => {
     ["requests above limits", withContainer({ resources: { requests: { cpu: "2" }, limits: { cpu: "1" } } }), ['spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1']],
     ["a negative request", withContainer({ resources: { requests: { memory: "-1" } } }), ['spec.containers[0].resources.requests[memory]: Invalid value: "-1": must be greater than or equal to 0']],
     ["an unknown resource", withContainer({ resources: { requests: { foo: "1" } } }), ['spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource for containers']],
+    ["a host port out of range", withContainer({ ports: [{ containerPort: 80, hostPort: 70000 }] }), ["spec.containers[0].ports[0].hostPort: Invalid value: 70000: must be between 1 and 65535, inclusive"]],
+    ["all that is wrong, though something is missing too", { hostname: "a_", containers: [{ name: "a", image: "a", env: [{ value: "b" }], ports: [{ protocol: "UDP" }] }] }, [
+      "spec.containers[0].env[0].name: Required value", "spec.containers[0].ports[0].containerPort: Required value", `spec.hostname: Invalid value: "a_": ${LABEL_RULE}`,
+    ]],
+    ["a pod that asks for less than its containers", { resources: { requests: { cpu: "1", pods: "1" }, limits: { cpu: "2" } }, containers: [{ ...container, resources: { requests: { cpu: "1500m" }, limits: { cpu: "3" } } }] }, [
+      'spec.resources.requests[pods]: Unsupported value: "pods": supported values: "cpu", "memory"',
+      'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 1500m',
+      'spec.resources.containers[0][cpu].limits: Invalid value: "3": must be less than or equal to pod limits of 2',
+    ]],
+    ["no topology", { topologySpreadConstraints: [{ maxSkew: 1, whenUnsatisfiable: "DoNotSchedule" }] }, ["spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty"]],
+    ["an operator of node selectors that there is not", { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: "a", operator: "Is" }] }] } } } }, ['spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator']],
     ["a probe with two handlers", withContainer({ livenessProbe: { exec: { command: ["a"] }, tcpSocket: { port: 80 } } }), ["spec.containers[0].livenessProbe.tcpSocket: Forbidden: may not specify more than 1 handler type"]],
     ["a probe without handler", withContainer({ readinessProbe: {} }), ["spec.containers[0].readinessProbe: Required value: must specify a handler type"]],
     ["a liveness probe that must succeed twice", withContainer({ livenessProbe: { tcpSocket: { port: 80 }, successThreshold: 2 } }), ["spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1"]],

@@ -4,6 +4,7 @@ import { inRange, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isQualifiedNa
 import { validateLabels } from "../../../apimachinery/objectmeta.ts"
 import { validateContainers } from "./container-validation.ts"
 import { checked } from "./path-validation.ts"
+import { validatePodResources } from "./pod-resources-validation.ts"
 import type { HostAlias, PodDNSConfig, PodReadinessGate, PodResourceClaim, PodSchedulingGate, PodSpec } from "./podspec.ts"
 import { validateResources } from "./resources-validation.ts"
 import { validateAffinity, validateToleration, validateTopologySpread } from "./scheduling-validation.ts"
@@ -20,7 +21,7 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined): rea
   if (volumes !== undefined) within(causes, validateVolumes(volumes, podName), "volumes")
   if (resourceClaims !== undefined) within(causes, validateResourceClaims(resourceClaims), "resourceClaims")
   within(causes, validateContainers(spec), "")
-  if (spec.resources?.claims !== undefined) causes.push(forbiddenField("resources.claims", "claims cannot be set for Resources at pod-level"))
+  within(causes, validatePodResources(spec), "resources")
   if (spec.hostNetwork === true) causes.push(...validateHostPorts(spec, podName !== undefined))
   within(causes, validateLabels(spec.nodeSelector, "nodeSelector"), "")
   within(causes, validatePodSecurityContext(spec.securityContext, spec), "securityContext")

@@ -136,7 +136,7 @@ export interface RBDVolumeSource extends ObjectOf<typeof RBDVolumeSource> {}
 export const ScaleIOVolumeSource = message("core.v1.ScaleIOVolumeSource", "A ScaleIO volume; no longer served by Kubernetes itself.", {
   gateway: f.string(1, "Address of the gateway.").required(),
   system: f.string(2, "Name of the storage system.").required(),
-  secretRef: f.message(3, LocalObjectReference, "Secret with the credentials.").required(),
+  secretRef: f.message(3, LocalObjectReference, "Secret with the credentials.").required().pointer(),
   sslEnabled: f.bool(4, "Whether to speak TLS to the gateway."),
   protectionDomain: f.string(5, "Protection domain of the volume."),
   storagePool: f.string(6, "Pool of the volume."),

@@ -23,7 +23,7 @@ export const NetworkPolicyPeer = message("networking.v1.NetworkPolicyPeer", "Pod
 export interface NetworkPolicyPeer extends ObjectOf<typeof NetworkPolicyPeer> {}
 
 export const NetworkPolicyPort = message("networking.v1.NetworkPolicyPort", "Ports.", {
-  protocol: f.string(1, "Transport protocol.").default("TCP").enum("TCP", "UDP", "SCTP").pointer(),
+  protocol: f.string(1, "Transport protocol.").default("TCP").enum("TCP", "UDP", "SCTP").inOrder().pointer(),
   port: f.intOrString(2, "Number or name of the port; absent means all."),
   endPort: f.int32(3, "Last port of a range that starts with port.").pointer(),
 })
@@ -45,7 +45,7 @@ export const NetworkPolicySpec = message("networking.v1.NetworkPolicySpec", "Whi
   podSelector: f.message(1, LabelSelector, "Labels of the pods; empty means all in the namespace.").always(),
   ingress: f.list(2, NetworkPolicyIngressRule, "Traffic that may come in.").atomic(),
   egress: f.list(3, NetworkPolicyEgressRule, "Traffic that may go out.").atomic(),
-  policyTypes: f.list(4, e.string, "Which directions are restricted.").atomic().enum("Ingress", "Egress"),
+  policyTypes: f.list(4, e.string, "Which directions are restricted.").atomic().enum("Ingress", "Egress").inOrder(),
 }, { defaults: (spec: never): object => withPolicyTypes(spec) })
 export interface NetworkPolicySpec extends ObjectOf<typeof NetworkPolicySpec> {}
 

@@ -1,0 +1,50 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { atKey, forbiddenField, invalidValue, NO_CAUSES, notSupported, within } from "../../../apimachinery/field-errors.ts"
+import { addQuantities, compareQuantities, formatQuantity, quantity, type Quantity } from "../../../apimachinery/quantity.ts"
+import type { PodSpec } from "./podspec.ts"
+import { validateResources } from "./resources-validation.ts"
+
+/** Rules of what a pod asks for as a whole. Source: validatePodResources in pkg/apis/core/validation/validation.go. */
+export function validatePodResources(spec: PodSpec): readonly Cause[] {
+  const { resources } = spec
+  if (resources === undefined) return NO_CAUSES
+  const causes: Cause[] = []
+  if (resources.claims !== undefined) causes.push(forbiddenField("claims", "claims cannot be set for Resources at pod-level"))
+  for (const list of ["limits", "requests"] as const)
+    for (const name in resources[list]) if (!isOfPods(name)) causes.push(notSupported(atKey(list, name), name, ["cpu", "memory"]))
+  within(causes, validateResources(resources, NO_CLAIMS).filter(({ message }) => !message.endsWith(NOT_OF_CONTAINERS)), "")
+  return [...causes, ...consistencyFaults(spec, resources)]
+}
+const NO_CLAIMS: ReadonlySet<string> = new Set()
+const NOT_OF_CONTAINERS = "must be a standard resource for containers"
+const isOfPods = (name: string): boolean => name === "cpu" || name === "memory" || name.startsWith("hugepages-")
+
+/** The containers together may not ask for more than the pod, and none of them may have a higher limit. */
+function consistencyFaults(spec: PodSpec, { limits = {}, requests = {} }: NonNullable<PodSpec["resources"]>): readonly Cause[] {
+  const causes: Cause[] = []
+  for (const name in requests) {
+    const together = togetherRequested(spec, name)
+    if (compareQuantities(together, quantity(requests[name]!)) > 0)
+      causes.push(invalidValue(atKey("requests", name), requests[name], `must be greater than or equal to aggregate container requests of ${formatQuantity(together)}`))
+  }
+  for (const [i, { resources }] of spec.containers.entries())
+    for (const name in resources.limits) {
+      const [own, ofPod] = [resources.limits[name]!, limits[name]]
+      if (ofPod !== undefined && compareQuantities(quantity(own), quantity(ofPod)) > 0)
+        causes.push(invalidValue(`${atKey(`containers[${i}]`, name)}.limits`, own, `must be less than or equal to pod limits of ${ofPod}`))
+    }
+  return causes
+}
+
+/** Containers and sidecars add up; each other init container runs beside the sidecars that were started before it. */
+function togetherRequested({ containers, initContainers = [] }: PodSpec, name: string): Quantity {
+  const of = ({ resources }: PodSpec["containers"][number]): Quantity => quantity(resources.requests?.[name] ?? "0")
+  let [sidecars, peak] = [NOTHING, NOTHING]
+  for (const container of initContainers) {
+    if (container.restartPolicy === "Always") sidecars = addQuantities(sidecars, of(container))
+    else peak = larger(peak, addQuantities(sidecars, of(container)))
+  }
+  return larger(containers.map(of).reduce(addQuantities, sidecars), peak)
+}
+const NOTHING = quantity("0")
+const larger = (a: Quantity, b: Quantity): Quantity => (compareQuantities(a, b) < 0 ? b : a)
