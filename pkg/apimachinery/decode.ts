@@ -52,8 +52,8 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(re
 
 /** Any JSON as the value of a message (DeleteOptions, a part of an object); `known` as in `DecodeOptions`. @throws DecodeError */
 export function decodeMessage(message: Message, json: unknown, known?: object): Decoded<unknown> {
-  const cursor = new Cursor(known)
-  const object = decoderOf(message)(json, cursor, 0)
+  const cursor = new Cursor()
+  const object = decoderOf(message)(json, cursor, 0, known)
   return { object, faults: cursor.unknown.length === 0 ? NO_FAULTS : cursor.unknown.map((path) => `unknown field "${path}"`) }
 }
 const NO_FAULTS: readonly string[] = []

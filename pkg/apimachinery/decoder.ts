@@ -9,8 +9,9 @@ import { canonicalMicroTime, canonicalTime } from "./time.ts"
  *
  * Invariant: what needs no change is given back as the same reference, down to each nested value, so an object that was decoded before costs a
  * walk and no copy. The input is never changed.
+ * `known` is a value of the same type that was decoded before: what is the very same at the same place in it is canonical already, and not looked at again.
  */
-export type Decode = (value: unknown, cursor: Cursor, depth: number) => unknown
+export type Decode = (value: unknown, cursor: Cursor, depth: number, known?: unknown) => unknown
 
 /** Where the walk stands, kept as plain arrays so that a path costs nothing until it is needed. */
 export class Cursor {
@@ -20,12 +21,6 @@ export class Cursor {
   readonly structs: (Message | undefined)[] = []
   /** Paths of the fields that no message knows. */
   readonly unknown: string[] = []
-  /** A value of the same message that was decoded before: top fields that are the very same in it are canonical already. */
-  readonly known: Readonly<Record<string, unknown>> | undefined
-
-  constructor(known?: object) {
-    this.known = known as Readonly<Record<string, unknown>> | undefined
-  }
 
   /** `spec.containers[0].name` */
   path(depth: number): string {
@@ -89,15 +84,16 @@ function compileMessage(message: Message): Decode {
   }
   const goType = goTypeOf(message)
 
-  return (value, cursor, depth) => {
+  return (value, cursor, depth, known) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) throw cursor.mismatch(value, goType, depth - 1)
-    const known = fields ?? compile()
+    const declared = fields ?? compile()
     const input = value as Record<string, unknown>
+    const before = known as Readonly<Record<string, unknown>> | undefined
     let out: Record<string, unknown> | undefined
     cursor.structs[depth] = message
     for (const key in input) {
       const given = input[key]
-      const field = known.get(key)
+      const field = declared.get(key)
       if (field === undefined) {
         if (keepUnknown || given === undefined) continue
         cursor.steps[depth] = key
@@ -111,10 +107,11 @@ function compileMessage(message: Message): Decode {
         delete out[key]
         continue
       }
-      if (depth === 0 && typeof given === "object" && cursor.known?.[key] === given) continue
+      const old = before?.[key]
+      if (old === given) continue
       cursor.steps[depth] = key
       cursor.structs[depth] = message
-      const taken = field.decode(given, cursor, depth + 1)
+      const taken = field.decode(given, cursor, depth + 1, old)
       if (field.isNothing?.(taken) === true) {
         out ??= copy(input)
         delete out[key]
@@ -125,7 +122,7 @@ function compileMessage(message: Message): Decode {
       const given = present[name]
       if (given === undefined || given === empty) (out ??= copy(input))[name] = fill()
     }
-    return applyDefaults === undefined ? (out ?? input) : applyDefaults(out ?? input, depth === 0 ? cursor.known : undefined)
+    return applyDefaults === undefined ? (out ?? input) : applyDefaults(out ?? input, depth === 0 ? before : undefined)
   }
 }
 
@@ -179,7 +176,7 @@ function decodeType(type: Type): Decode {
     case "message": {
       // Resolved late, since the message may be declared after its user.
       let decode: Decode | undefined
-      return (value, cursor, depth) => (decode ??= decoderOf(type.message()))(value, cursor, depth)
+      return (value, cursor, depth, known) => (decode ??= decoderOf(type.message()))(value, cursor, depth, known)
     }
     case "list": return decodeList(type)
     case "map": return decodeMap(type)
@@ -190,14 +187,17 @@ function decodeType(type: Type): Decode {
 function decodeList(type: Type & { kind: "list" }): Decode {
   const item = decodeType(type.of)
   const nothing = zeroOf(type.of)
-  return (value, cursor, depth) => {
+  return (value, cursor, depth, known) => {
     if (!Array.isArray(value)) throw cursor.mismatch(value, goName(type), depth - 1)
+    const before = known as readonly unknown[] | undefined
     let out: unknown[] | undefined
     for (let i = 0; i < value.length; i++) {
+      const given: unknown = value[i]
+      const old = before?.[i]
+      if (old === given && given !== undefined) continue
       cursor.steps[depth] = i
       cursor.structs[depth] = undefined
-      const given: unknown = value[i]
-      const taken = item(given ?? nothing, cursor, depth + 1)
+      const taken = item(given ?? nothing, cursor, depth + 1, old)
       if (taken !== given) (out ??= [...value])[i] = taken
     }
     return out ?? value
@@ -207,15 +207,18 @@ function decodeList(type: Type & { kind: "list" }): Decode {
 function decodeMap(type: Type & { kind: "map" }): Decode {
   const item = decodeType(type.of)
   const nothing = zeroOf(type.of)
-  return (value, cursor, depth) => {
+  return (value, cursor, depth, known) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) throw cursor.mismatch(value, goName(type), depth - 1)
     const input = value as Record<string, unknown>
+    const before = known as Readonly<Record<string, unknown>> | undefined
     let out: Record<string, unknown> | undefined
     for (const key in input) {
+      const given = input[key]
+      const old = before?.[key]
+      if (old === given && given !== undefined) continue
       cursor.steps[depth] = key
       cursor.structs[depth] = undefined
-      const given = input[key]
-      const taken = item(given ?? nothing, cursor, depth + 1)
+      const taken = item(given ?? nothing, cursor, depth + 1, old)
       // defineProperty, since assigning the key "__proto__" would set the prototype instead.
       if (taken !== given) Object.defineProperty((out ??= copy(input)), key, { value: taken, enumerable: true, writable: true, configurable: true })
     }

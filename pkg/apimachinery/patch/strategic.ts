@@ -24,48 +24,82 @@ const badRetainKeys = () => badRequest("invalid patch format of retainKeys")
 const badPrimitiveList = () => badRequest("invalid patch format of primitive list")
 const badElementOrder = () => badRequest("invalid patch format of setElementOrder list")
 
+/** Where nothing comes out differently the original is given back, so that a patch without effect makes no new object. */
 function mergeMap(original: Values, patch: Values, schema: Message | undefined): Values {
   const directive = patch[PATCH]
-  if (directive !== undefined) return replaced(directive, patch)
-  const out: Record<string, unknown> = { ...retained(original, patch) }
-  const set = (key: string, value: unknown): void => {
-    Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true })
+  if (directive !== undefined) {
+    const made = replaced(directive, patch)
+    return deepEqual(made, original) ? original : made
   }
+  const out = new Changing(retained(original, patch))
+  const done = mergeOrdered(out, patch, schema)
 
-  const done = new Set<string>([RETAIN_KEYS])
-  for (const [key, order] of Object.entries(patch)) {
-    if (!key.startsWith(ORDER)) continue
-    const field = key.slice(ORDER.length)
-    done.add(key).add(field)
-    const merged = orderedList(out[field], patch[field], order, schema?.fields[field]?.spec)
-    if (merged !== undefined) set(field, merged)
-  }
-
-  for (const [key, value] of Object.entries(patch)) {
-    if (done.has(key)) continue
+  for (const key in patch) {
+    if (key === RETAIN_KEYS || done?.has(key) === true) continue
+    const value = patch[key]
     if (key.startsWith(DELETE_FROM)) {
       const field = key.slice(DELETE_FROM.length)
-      const current = out[field]
+      const current = out.get(field)
       if (!Array.isArray(value)) throw badPrimitiveList()
-      if (Array.isArray(current)) set(field, current.filter((item) => !value.includes(item)))
+      if (Array.isArray(current)) out.set(field, current.filter((item) => !value.includes(item)))
       continue
     }
     if (value === null) {
-      delete out[key]
+      out.delete(key)
       continue
     }
-    const current = Object.hasOwn(out, key) ? out[key] : undefined
-    const spec = schema?.fields[key]?.spec
-    if (isObject(current) && isObject(value)) set(key, hasStrategy(spec, "replace") ? value : mergeMap(current, value, messageOf(spec?.type)))
-    else if (Array.isArray(current) && Array.isArray(value)) set(key, mergeList(current, value, spec))
+    const current = out.get(key)
+    if (isObject(current) && isObject(value)) {
+      const spec = schema?.fields[key]?.spec
+      out.set(key, hasStrategy(spec, "replace") ? value : mergeMap(current, value, messageOf(spec?.type)))
+    } else if (Array.isArray(current) && Array.isArray(value)) out.set(key, mergeList(current, value, schema?.fields[key]?.spec))
     else {
       const plain = withoutDirectives(value)
-      if (plain === undefined) delete out[key]
-      else set(key, plain)
+      if (plain === undefined) out.delete(key)
+      else out.set(key, plain)
     }
   }
-  // Where nothing came out differently the original is kept, so that a patch without effect gives the same object back.
-  return deepEqual(out, original) ? original : out
+  return out.values
+}
+
+/** An object as a patch changes it; a copy of it is made with the first change. */
+class Changing {
+  readonly #original: Values
+  #copy: Record<string, unknown> | undefined
+
+  constructor(original: Values) {
+    this.#original = original
+  }
+
+  get values(): Values {
+    return this.#copy ?? this.#original
+  }
+  get(key: string): unknown {
+    return Object.hasOwn(this.values, key) ? this.values[key] : undefined
+  }
+  set(key: string, value: unknown): void {
+    if (deepEqual(value, this.get(key))) return
+    this.#copy ??= { ...this.#original }
+    // Assigning `__proto__` would set the prototype instead.
+    if (key === "__proto__") Object.defineProperty(this.#copy, key, { value, enumerable: true, writable: true, configurable: true })
+    else this.#copy[key] = value
+  }
+  delete(key: string): void {
+    if (this.get(key) !== undefined) delete (this.#copy ??= { ...this.#original })[key]
+  }
+}
+
+/** Merges the lists that have a `$setElementOrder`; gives the keys that are done with, if any. */
+function mergeOrdered(out: Changing, patch: Values, schema: Message | undefined): ReadonlySet<string> | undefined {
+  let done: Set<string> | undefined
+  for (const key in patch) {
+    if (!key.startsWith(ORDER)) continue
+    const field = key.slice(ORDER.length)
+    done = (done ?? new Set<string>()).add(key).add(field)
+    const merged = orderedList(out.get(field), patch[field], patch[key], schema?.fields[field]?.spec)
+    if (merged !== undefined) out.set(field, merged)
+  }
+  return done
 }
 
 function replaced(directive: unknown, patch: Values): Values {
@@ -85,7 +119,9 @@ function retained(original: Values, patch: Values): Values {
   const kept = new Set<unknown>(keys)
   for (const [key, value] of Object.entries(patch))
     if (key !== RETAIN_KEYS && value !== null && !key.startsWith(DELETE_FROM) && !key.startsWith(ORDER) && !kept.has(key)) throw badRetainKeys()
-  return Object.fromEntries(Object.entries(original).filter(([key]) => kept.has(key)))
+  const entries = Object.entries(original)
+  const left = entries.filter(([key]) => kept.has(key))
+  return left.length === entries.length ? original : Object.fromEntries(left)
 }
 
 /** The list of a field with a `$setElementOrder`; undefined when there is none to order. */
@@ -134,15 +170,23 @@ function mergeList(current: readonly unknown[], patch: readonly unknown[], spec:
     else throw badRequest(`unknown patch type found: ${String(directive)} in ${JSON.stringify(item)}`)
   }
   if (replace) return added
+  let last = -1
+  let inPlace = hasDistinct(current, key)
   for (const item of added) {
     const value = keyValue(item, key)
     const i = merged.findIndex((other) => isObject(other) && deepEqual(other[key], value))
     // Differs from upstream: an item that is new loses its directives and nulls too, which there only happens by way of $setElementOrder.
     if (i === -1) merged.push(withoutDirectives(item))
     else merged[i] = mergeMap(merged[i] as Values, item, schema)
+    inPlace &&= i > last
+    last = i
   }
-  return arranged(merged, added, current, key)
+  // Nearly always the patch has some of the items there are, in their order.
+  return inPlace || current.length === 0 ? merged : arranged(merged, added, current, key)
 }
+
+/** Whether no two items have the same key. */
+const hasDistinct = (items: readonly unknown[], key: string): boolean => new Set(items.map((item) => (isObject(item) ? item[key] : item))).size === items.length
 
 function keyValue(item: Values, key: string): unknown {
   if (item[key] === undefined) throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`)
