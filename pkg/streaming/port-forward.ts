@@ -33,8 +33,8 @@ const CHANNEL_PROTOCOLS = ["v4.channel.k8s.io", "v4.base64.channel.k8s.io"]
 /** A client is cut off after this long without a byte in either direction, as the kubelet's default streaming idle timeout. */
 const IDLE_MS = 4 * 3600 * 1000
 
-/** Upgrades a request for port forwarding. Resolves to undefined when it was refused and answered. */
-export async function acceptPortForward(req: UpgradeRequest, socket: Duplex, head: Buffer): Promise<PortForwardSession | undefined> {
+/** Upgrades a request for port forwarding. Resolves to undefined when it was refused and answered. `parameter` names the ports where WebSocket channels carry them. */
+export async function acceptPortForward(req: UpgradeRequest, socket: Duplex, head: Buffer, parameter: "ports" | "port" = "ports"): Promise<PortForwardSession | undefined> {
   if (!isWebSocket(req)) {
     const protocol = agreeToSpdy(req, socket, [PORT_FORWARD_PROTOCOL])
     if (protocol === undefined) return undefined
@@ -45,7 +45,7 @@ export async function acceptPortForward(req: UpgradeRequest, socket: Duplex, hea
     const accepted = await acceptWebSocket(req, socket, head, [TUNNEL_PROTOCOL])
     return accepted && overSpdy(new WebSocketTunnel(accepted.ws), Buffer.alloc(0), TUNNEL_PROTOCOL)
   }
-  return overChannels(req, socket, head)
+  return overChannels(req, socket, head, parameter)
 }
 
 function overSpdy(socket: Duplex, head: Buffer, protocol: string): PortForwardSession {
@@ -77,11 +77,11 @@ function overSpdy(socket: Duplex, head: Buffer, protocol: string): PortForwardSe
   return { protocol, closed: connection.closed, close: () => connection.close(), [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator]() }
 }
 
-async function overChannels(req: UpgradeRequest, socket: Duplex, head: Buffer): Promise<PortForwardSession | undefined> {
-  const ports = headerList(new URL(req.url ?? "/", "http://host").searchParams.getAll("ports"))
+async function overChannels(req: UpgradeRequest, socket: Duplex, head: Buffer, parameter: "ports" | "port"): Promise<PortForwardSession | undefined> {
+  const ports = headerList(new URL(req.url ?? "/", "http://host").searchParams.getAll(parameter))
   const bad = ports.find((port) => !/^\d+$/.test(port) || Number(port) < 1 || Number(port) > 65535)
   if (ports.length === 0 || bad !== undefined) {
-    refuseUpgrade(socket, 400, bad === undefined ? 'query parameter "ports" is required' : `unable to parse "${bad}" as a port`)
+    refuseUpgrade(socket, 400, bad === undefined ? `query parameter "${parameter}" is required` : `unable to parse "${bad}" as a port`)
     return undefined
   }
   const accepted = await acceptWebSocket(req, socket, head, CHANNEL_PROTOCOLS)

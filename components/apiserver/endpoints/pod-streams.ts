@@ -1,13 +1,13 @@
-import type { Duplex } from "node:stream"
 import { badRequest, ApiError, notFound } from "../../../pkg/apimachinery/errors.ts"
 import type { NodeConnector, NodeConnectors, LogOptions, PodTarget } from "../../../pkg/component/node-connector.ts"
 import type { Pod as PodKind } from "../../../pkg/api/core/v1/pod.ts"
 import { acceptPortForward } from "../../../pkg/streaming/port-forward.ts"
 import { acceptRemoteCommand, type CommandStreams, type RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
-import type { Exchange, Upgrade } from "../http/exchange.ts"
+import type { Exchange } from "../http/exchange.ts"
 import type { Query } from "../http/query.ts"
 import { drained } from "../http/send-parts.ts"
 import { isTrue, type RequestInfo } from "../http/request-info.ts"
+import { accepted, upgradeOf } from "./accept-upgrade.ts"
 import type { ConnectionEntry, Live } from "./connect.ts"
 
 /**
@@ -37,7 +37,7 @@ export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<s
       const connector = nodeOf(pod)
       const streams = streamsOf(query)
       const upgrade = upgradeOf(exchange)
-      await run(connector, targetOf(pod), container, query, streams, () => upgraded(exchange, upgrade, (req, socket, head) => acceptRemoteCommand(req, socket, head, streams)))
+      await run(connector, targetOf(pod), container, query, streams, () => accepted(exchange, upgrade, (req, socket, head) => acceptRemoteCommand(req, socket, head, streams)))
     },
   })
 
@@ -62,25 +62,13 @@ export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<s
         const pod = podOf(info)
         const connector = nodeOf(pod)
         const upgrade = upgradeOf(exchange)
-        await connector.portForward(targetOf(pod), () => upgraded(exchange, upgrade, acceptPortForward))
+        await connector.portForward(targetOf(pod), () => accepted(exchange, upgrade, (req, socket, head) => acceptPortForward(req, socket, head)))
       },
     },
   }
 }
 
 const targetOf = ({ metadata: { namespace = "", name = "", uid = "" } }: PodKind): PodTarget => ({ namespace, name, uid })
-
-/** Throws BadRequest when the client did not ask to leave HTTP. */
-function upgradeOf({ upgrade }: Exchange): Upgrade {
-  if (upgrade === undefined) throw badRequest("Upgrade request required")
-  return upgrade
-}
-
-/** Hands the raw connection over. */
-function upgraded<T>({ req }: Exchange, { answer, socket, head }: Upgrade, accept: (req: Exchange["req"], socket: Duplex, head: Buffer) => Promise<T>): Promise<T> {
-  answer.upgraded()
-  return accept(req, socket, head)
-}
 
 /** The container that is meant: the one named, the one annotated as default, the only one. Source: pkg/registry/core/pod/strategy.go. */
 function containerOf({ metadata, spec }: PodKind, asked: string | undefined, { attach }: { attach: boolean }): string {

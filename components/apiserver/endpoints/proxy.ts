@@ -12,6 +12,7 @@ import type { RequestInfo } from "../http/request-info.ts"
 import { noSuchMethod } from "../http/resource-request.ts"
 import { drained } from "../http/send-parts.ts"
 import type { ConnectionEntry, Live } from "./connect.ts"
+import { serveKubeletStream, streamTargetOf } from "./kubelet-streams.ts"
 import { nodeTarget, podTarget, serviceTarget, type ProxyTarget } from "./proxy-target.ts"
 import { rewriteHtml } from "./rewrite-html.ts"
 
@@ -30,17 +31,22 @@ export function proxies({ live, nodes, random }: { readonly live: Live; readonly
       verbs: VERBS,
       async connect(exchange, info) {
         const target = nodeTarget(info, live)
-        return target.kubelet === undefined ? pass(exchange, info, target.address, nodes) : askKubelet(exchange, info, target.kubelet, nodes)
+        if (target.kubelet === undefined) return pass(exchange, info, target.address, nodes)
+        const connector = nodes.get(target.kubelet)
+        if (connector === undefined) throw unreachable(target.kubelet)
+        const stream = STREAMED.includes(exchange.req.method ?? "") ? streamTargetOf(info) : undefined
+        return stream === undefined ? askKubelet(exchange, info, target.kubelet, connector) : serveKubeletStream(exchange, info, stream, { node: target.kubelet, connector, live })
       },
     },
   }
 }
 
+const unreachable = (node: string): ApiError => new ApiError("ServiceUnavailable", `Cannot reach node ${JSON.stringify(node)}: its kubelet is not connected to this server`)
+
 /** The kubelet's own paths. An answer that takes its time, as a log that is followed does, is handed on as it comes. */
-async function askKubelet(exchange: Exchange, info: RequestInfo, node: string, nodes: NodeConnectors): Promise<void> {
+async function askKubelet(exchange: Exchange, info: RequestInfo, node: string, { proxy }: NodeConnector): Promise<void> {
   const { req: { method = "GET" }, res } = exchange
-  const proxy = nodes.get(node)?.proxy
-  if (proxy === undefined) throw new ApiError("ServiceUnavailable", `Cannot reach node ${JSON.stringify(node)}: its kubelet is not connected to this server`)
+  if (proxy === undefined) throw unreachable(node)
   if (!ASKABLE.includes(method)) throw noSuchMethod()
   const gone = new AbortController()
   res.once("close", () => gone.abort())
@@ -60,6 +66,8 @@ async function askKubelet(exchange: Exchange, info: RequestInfo, node: string, n
   res.end()
 }
 
+/** Of the kubelet's streams. */
+const STREAMED: readonly string[] = ["GET", "POST"]
 const ASKABLE: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 const pathAndQuery = ({ rest, query }: RequestInfo): string => (query.raw === "" ? rest || "/" : `${rest || "/"}?${query.raw}`)

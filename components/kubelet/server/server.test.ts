@@ -84,9 +84,24 @@ describe("the kubelet's own paths", () => {
     expect(await json("/configz")).toMatchObject({ kubeletconfig: { kind: "KubeletConfiguration", maxPods: 110, clusterDomain: "cluster.local", nodeStatusUpdateFrequency: "10s", evictionHard: { "memory.available": "100Mi" } } })
   })
 
+  test("run a command to its end", async () => {
+    // given
+    const run = (path: string) => ask(`/run/${path}`, { method: "POST" })
+    const uid = node.pod("web")!.metadata.uid!
+
+    // then what it printed is the answer, and its failure is one
+    expect(await run("default/web/web?cmd=echo%20hello%20you")).toMatchObject({ status: 200, type: "application/json", text: "hello you\n" })
+    expect(await run(`default/web/${uid}/side?cmd=hostname`)).toMatchObject({ status: 200, text: "web\n" })
+    expect(await run("default/web/web?cmd=ls%20/none")).toMatchObject({ status: 500, text: "command 'ls /none' exited with 1: ls: /none: No such file or directory\n\n" })
+    expect(await run("default/web/none?cmd=true")).toMatchObject({ status: 500, text: 'container not found ("none")\n' })
+    expect(await run("default/web/another/web?cmd=true")).toMatchObject({ status: 500 })
+    expect(await run("default/none/web?cmd=true")).toMatchObject({ status: 404, text: "pod does not exist\n" })
+  })
+
   test("are read, and are no others", async () => {
     expect(await ask("/pods", { method: "POST" })).toMatchObject({ status: 405, text: "Method Not Allowed" })
-    expect(await ask("/exec/default/web/web")).toMatchObject({ status: 404 })
+    expect(await ask("/run/default/web/web")).toMatchObject({ status: 405 })
+    expect(await ask("/none")).toMatchObject({ status: 404 })
     expect(await ask("/")).toMatchObject({ status: 404 })
   })
 })

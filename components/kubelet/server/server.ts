@@ -13,6 +13,7 @@ import { kubeletConfiguration } from "./configz.ts"
 import { containerLogs } from "./container-logs.ts"
 import { hostLogs } from "./host-logs.ts"
 import { knownPods, runningPods } from "./pods.ts"
+import { runCommand } from "./run-command.ts"
 
 export interface KubeletServerParts extends StatsParts {
   readonly status: StatusManager
@@ -25,8 +26,8 @@ type Handler = (request: Request, url: URL) => Response | Promise<Response>
 
 /**
  * What the kubelet answers under /api/v1/nodes/NAME/proxy/: the paths of upstream's port 10250. Nobody else can ask, so there is no port; who may has been
- * settled by the API server (nodes/proxy). Streams for exec and the like are not among them: those come by the pods' own subresources.
- * Source: pkg/kubelet/server/server.go.
+ * settled by the API server (nodes/proxy). Streams (`/exec`, `/attach`, `/portForward`) are not among them: the API server hands those to the connector as it does
+ * those of the pods' own subresources. Source: pkg/kubelet/server/server.go.
  */
 export function kubeletServer(parts: KubeletServerParts): (request: Request) => Promise<Response> {
   const { context } = parts
@@ -56,13 +57,16 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
     "/healthz": (_, url) => health(url, parts.problem),
     "/containerLogs": (request, url) => containerLogs(parts.logs, url, request.signal),
     "/logs": (_, url) => hostLogs(runtime.files, config.podLogs, url),
+    "/run": (_, url) => runCommand(parts, url),
   }
   return async (request) => {
     const url = new URL(request.url)
     const path = url.pathname.replace(/(.)\/$/, "$1")
-    const handler = exact[path] ?? below[/^\/[^/]*/.exec(path)?.[0] ?? ""]
+    const root = /^\/[^/]*/.exec(path)?.[0] ?? ""
+    const handler = exact[path] ?? below[root]
     if (handler === undefined) return text(404, "404 page not found\n")
-    if (request.method !== "GET" && !(path === "/stats/summary" && request.method === "POST")) return text(405, "Method Not Allowed", { Allow: "GET" })
+    const methods = METHODS[path] ?? METHODS[root] ?? ["GET"]
+    if (!methods.includes(request.method)) return text(405, "Method Not Allowed", { Allow: methods.join(", ") })
     try {
       return await handler(request, url)
     } catch (err) {
@@ -81,6 +85,9 @@ function health({ pathname, searchParams }: URL, problem: () => string | undefin
   const report = check !== undefined ? reportOne(check) : reportAll("healthz", checks, { excluded: searchParams.getAll("exclude"), verbose: searchParams.has("verbose"), mayKnow: () => true })
   return text(report.status, report.text)
 }
+
+/** Of what does more than be read. */
+const METHODS: Readonly<Record<string, readonly string[]>> = { "/stats/summary": ["GET", "POST"], "/run": ["POST"] }
 
 const isTrue = (value: string | null): boolean => value === "true" || value === "1"
 const text = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Response => new Response(body, { status, headers: { "Content-Type": "text/plain; charset=utf-8", ...headers } })
