@@ -134,17 +134,24 @@ export class MemoryFiles implements PodFiles {
   }
 
   #remove(path: string): void {
-    for (const name of [...(this.#folders.get(path) ?? [])]) this.#remove(`${path}/${name}`)
-    this.#folders.delete(path)
-    this.#files.delete(path)
+    if (!this.has(path)) return
+    this.#empty(path)
     const at = path.lastIndexOf("/")
     const names = this.#folders.get(path.slice(0, at))
     const index = names?.indexOf(path.slice(at + 1)) ?? -1
     if (index >= 0) names!.splice(index, 1)
+  }
+
+  /** Takes away what has this path and all that is below it, but not its name from the folder above. */
+  #empty(path: string): void {
+    const names = this.#folders.get(path) ?? []
+    this.#folders.delete(path)
+    this.#files.delete(path)
+    for (const name of names) this.#empty(`${path}/${name}`)
     this.#changed(path)
   }
 
   #changed(path: string): void {
-    for (const changed of this.#watchers.get(path) ?? []) changed()
+    if (this.#watchers.size > 0) for (const changed of this.#watchers.get(path) ?? []) changed()
   }
 }
