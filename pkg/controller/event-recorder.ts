@@ -43,26 +43,31 @@ export function createEventRecorder({ client, clock, log }: EventRecorderContext
   let sequence = 0
   let stopped = false
 
+  /** Never rejects. */
   async function write(told: Told, event: Waiting): Promise<void> {
-    const { about: { metadata: { namespace = "default" } }, message, last, times } = event
     try {
-      if (told.name !== undefined) {
-        const count = told.count + times
-        await client.patch(Event, { name: told.name, namespace }, { type: "merge", body: { count, message, lastTimestamp: last } })
-        told.count = count
-        return
-      }
+      if (told.name === undefined || !(await raised(told, told.name, event))) await create(told, event)
     } catch (err) {
-      if (!isNotFound(err)) throw err // it has ended; begin anew
+      log.debug("Event was not written", { err })
     }
-    told.name = await create(event, namespace)
-    told.count = times
   }
 
-  /** Gives the name. */
-  async function create(event: Waiting, namespace: string): Promise<string> {
+  /** Raises the count of the Event that was written before; false if that has ended. */
+  async function raised(told: Told, name: string, { about: { metadata: { namespace = "default" } }, message, last, times }: Waiting): Promise<boolean> {
+    const count = told.count + times
+    try {
+      await client.patch(Event, { name, namespace }, { type: "merge", body: { count, message, lastTimestamp: last } })
+    } catch (err) {
+      if (!isNotFound(err)) throw err
+      return false
+    }
+    told.count = count
+    return true
+  }
+
+  async function create(told: Told, event: Waiting): Promise<void> {
     const { about, type, reason, message, fieldPath, first, last, times } = event
-    const { name = "", uid, resourceVersion } = about.metadata
+    const { name = "", namespace = "default", uid, resourceVersion } = about.metadata
     const eventName = `${name}.${(BigInt(clock.now()) * 1_000_000n + BigInt(sequence++ % 1_000_000)).toString(16)}`
     try {
       await client.create(Event, {
@@ -71,19 +76,23 @@ export function createEventRecorder({ client, clock, log }: EventRecorderContext
         type, reason, message, count: times, firstTimestamp: first, lastTimestamp: last,
         source: { component, host }, reportingComponent: component, reportingInstance: host ?? "",
       })
-      return eventName
     } catch (err) {
       // Another reporter told of the object in the same millisecond, and counts as we do.
-      if (isAlreadyExists(err)) return create(event, namespace)
+      if (isAlreadyExists(err)) return create(told, event)
       throw err
     }
+    told.name = eventName
+    told.count = times
   }
 
   async function writeWaiting(): Promise<void> {
     while (waiting.size > 0) {
-      const together = [...waiting].slice(0, TOGETHER)
-      for (const [told] of together) waiting.delete(told)
-      await Promise.all(together.map(([told, event]) => write(told, event).catch((err: unknown) => log.debug("Event was not written", { err }))))
+      const together: Promise<void>[] = []
+      for (const [told, event] of waiting) {
+        waiting.delete(told)
+        if (together.push(write(told, event)) === TOGETHER) break
+      }
+      await Promise.all(together)
     }
     writing = undefined
   }
