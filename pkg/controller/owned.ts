@@ -26,7 +26,7 @@ export function owned(resource: Resource, owner: Resource, orphans?: (object: Ku
     resource,
     keys(object, context, old, deleted) {
       const keys = ownerKey(object)
-      const before = ownerKey(old)
+      const before = old === undefined || old.metadata.ownerReferences === object.metadata.ownerReferences ? keys : ownerKey(old)
       const all = before.length > 0 && before[0] !== keys[0] ? [...keys, ...before] : keys
       return all.length === 0 && !deleted && orphans !== undefined && controllerOf(object) === undefined ? orphans(object, context) : all
     },

@@ -49,7 +49,8 @@ export function jobController(): Controller<Job> {
       const job = context.informers.of(Job).get(key)
       if (job !== undefined && isForeign(job)) return
       const finished = job === undefined || isFinished(job)
-      await release(context.informers.of(Pod).by(tracked, key).filter((pod) => finished || !isOf(pod, job)), context)
+      const strays = context.informers.of(Pod).by(tracked, key).filter((pod) => finished || !isOf(pod, job))
+      if (strays.length > 0) await release(strays, context)
       if (finished) {
         backoffs.delete(key)
         return
