@@ -39,7 +39,12 @@ export class PodWorkers {
   }
   /** The pods that are wanted here. */
   pods(): readonly Pod[] {
-    return this.all().map(({ pod }) => pod)
+    return this.podsWhere(() => true)
+  }
+  podsWhere(matches: (pod: Pod) => boolean): readonly Pod[] {
+    const pods: Pod[] = []
+    for (const { pod } of this.#workers.values()) if (matches(pod)) pods.push(pod)
+    return pods
   }
 
   async start(): Promise<void> {

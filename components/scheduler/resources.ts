@@ -1,4 +1,5 @@
 import { milliOf, unitsOf } from "../../pkg/apimachinery/quantity.ts"
+import type { Container } from "../../pkg/api/core/v1/container.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 
 /** Amounts as plain numbers: milli-cores, bytes, and units of anything else. */
@@ -39,27 +40,31 @@ function compute(spec: Pod["spec"]): PodRequests {
   const total = (fill: boolean): Amounts => {
     const sum = noAmounts()
     for (const { resources } of spec.containers) add(sum, amounts(resources.requests, fill))
-    const sidecars = noAmounts()
-    let peak = noAmounts()
-    for (const { resources, restartPolicy } of spec.initContainers ?? []) {
-      const own = amounts(resources.requests, fill)
-      if (restartPolicy === "Always") {
-        add(sidecars, own)
-        peak = larger(peak, sidecars)
-      } else {
-        add(own, sidecars)
-        peak = larger(peak, own)
-      }
-    }
-    add(sum, sidecars)
-    const all = larger(sum, peak)
+    const all = spec.initContainers === undefined ? sum : withInitContainers(sum, spec.initContainers, fill)
     const podLevel = spec.resources?.requests
     if (podLevel !== undefined) override(all, podLevel)
-    add(all, amounts(spec.overhead, false))
+    if (spec.overhead !== undefined) add(all, amounts(spec.overhead, false))
     return all
   }
   const scored = total(true)
   return { exact: total(false), scored: { cpu: scored.cpu, memory: scored.memory } }
+}
+
+function withInitContainers(sum: Amounts, containers: readonly Container[], fill: boolean): Amounts {
+  const sidecars = noAmounts()
+  let peak = noAmounts()
+  for (const { resources, restartPolicy } of containers) {
+    const own = amounts(resources.requests, fill)
+    if (restartPolicy === "Always") {
+      add(sidecars, own)
+      peak = larger(peak, sidecars)
+    } else {
+      add(own, sidecars)
+      peak = larger(peak, own)
+    }
+  }
+  add(sum, sidecars)
+  return larger(sum, peak)
 }
 
 export function amounts(quantities: Quantities, fill: boolean): Amounts {

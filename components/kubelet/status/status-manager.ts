@@ -87,7 +87,7 @@ export class StatusManager {
   }
 
   #pump(uid: string, entry: Entry): void {
-    if (entry.writing !== undefined || this.#stopping.signal.aborted || isUnmirrored(entry.known) || statusPatch(entry.known.status, entry.wanted) === undefined) return
+    if (entry.writing !== undefined || entry.known.status === entry.wanted || this.#stopping.signal.aborted || isUnmirrored(entry.known)) return
     entry.writing = this.#write(uid, entry)
   }
 
