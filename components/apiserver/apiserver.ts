@@ -236,7 +236,13 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         return transport.transport
       }
       return {
-        call: async (call, signal) => current().call(call, signal),
+        call(call, signal) {
+          try {
+            return current().call(call, signal)
+          } catch (err) {
+            return Promise.reject(ApiError.from(err))
+          }
+        },
         watch(resource, options, handlers) {
           try {
             return current().watch(resource, options, handlers)

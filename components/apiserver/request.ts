@@ -60,7 +60,7 @@ export interface ApiRequest {
   readonly warn: (text: string) => void
   /** Adds an annotation to the audit event of the request; absent where none is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Asked by a component of this process. */
   readonly inProcess?: true
 }

@@ -32,13 +32,14 @@ export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transpor
 
   function requestOf({ verb, resource, subresource, namespace, name, object, patch, options }: ApiCall, user: UserInfo, signal: AbortSignal | undefined): ApiRequest {
     return {
-      user, verb, resource, subresource, namespace, name, body: object, patch, warn, userAgent, ...(signal === undefined ? {} : { signal }),
-      options: withoutNamespace(options) ?? {},
+      user, verb, resource, subresource, namespace, name, options: withoutNamespace(options) ?? NO_OPTIONS, body: object, patch, userAgent, warn, signal,
     }
   }
 }
 
 const eventOf = ({ type, stored }: WatchFrame): WatchEvent => ({ type, object: stored.object })
+
+const NO_OPTIONS: RequestOptions = {}
 
 const withoutNamespace = (options: ApiCall["options"]): RequestOptions | undefined => {
   if (options?.namespace === undefined) return options

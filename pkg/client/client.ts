@@ -76,12 +76,12 @@ export interface Watch {
 export interface ApiCall {
   readonly verb: "get" | "list" | "create" | "update" | "patch" | "delete" | "deletecollection"
   readonly resource: Resource
-  readonly subresource?: string
+  readonly subresource?: string | undefined
   readonly namespace?: string | undefined
   readonly name?: string | undefined
   readonly object?: KubeObjectInput | undefined
-  readonly patch?: Patch
-  readonly options?: WriteOptions & PatchOptions & DeleteCallOptions & ListOptions
+  readonly patch?: Patch | undefined
+  readonly options?: (WriteOptions & PatchOptions & DeleteCallOptions & ListOptions) | undefined
 }
 
 /** How a client reaches an API server: in the same process, or over HTTPS. Each transport acts as one user. */

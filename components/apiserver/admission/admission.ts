@@ -1,3 +1,4 @@
+import { qualified } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { RequestOptions, UserInfo } from "../request.ts"
 
@@ -29,41 +30,68 @@ export interface AdmissionAttributes {
 export interface AdmissionPlugin {
   readonly name: string
   readonly operations: readonly Operation[]
+  /** The kinds it is for (`pods`, `leases.coordination.k8s.io`), with their subresources; it is asked about no other. All unless given. */
+  readonly kinds?: readonly string[]
   admit?(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined>
   validate?(attributes: AdmissionAttributes): void | Promise<void>
   /** The write that `validate` let through happened, or did not: for plugins that hold something in between, such as quota. */
   settled?(attributes: AdmissionAttributes, written: boolean): void
 }
 
-/** The plugins as one. */
+/** The plugins as one. It answers at once unless one of them does not. */
 export interface Admission {
   /** Runs the mutating part of every plugin in order; gives the object as the last one left it. */
-  admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined>
-  validate(attributes: AdmissionAttributes): Promise<void>
+  admit(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined>
+  validate(attributes: AdmissionAttributes): void | Promise<void>
   settled(attributes: AdmissionAttributes, written: boolean): void
 }
 
+/** The plugins that are asked about an operation on a kind. */
+interface Chain {
+  readonly admitting: readonly Required<Pick<AdmissionPlugin, "admit">>[]
+  readonly validating: readonly Required<Pick<AdmissionPlugin, "validate">>[]
+  readonly settling: readonly Required<Pick<AdmissionPlugin, "settled">>[]
+}
+
 export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
-  const by = (operation: Operation) => plugins.filter(({ operations }) => operations.includes(operation))
-  const chains = { CREATE: by("CREATE"), UPDATE: by("UPDATE"), DELETE: by("DELETE"), CONNECT: by("CONNECT") }
+  const chains: Readonly<Record<Operation, WeakMap<Resource, Chain>>> = { CREATE: new WeakMap(), UPDATE: new WeakMap(), DELETE: new WeakMap(), CONNECT: new WeakMap() }
+  const chainFor = ({ operation, resource }: AdmissionAttributes): Chain => {
+    let chain = chains[operation].get(resource)
+    if (chain === undefined) {
+      const asked = plugins.filter(({ operations, kinds }) => operations.includes(operation) && kinds?.includes(qualified(resource)) !== false)
+      chain = {
+        admitting: asked.filter((plugin): plugin is AdmissionPlugin & Chain["admitting"][number] => plugin.admit !== undefined),
+        validating: asked.filter((plugin): plugin is AdmissionPlugin & Chain["validating"][number] => plugin.validate !== undefined),
+        settling: asked.filter((plugin): plugin is AdmissionPlugin & Chain["settling"][number] => plugin.settled !== undefined),
+      }
+      chains[operation].set(resource, chain)
+    }
+    return chain
+  }
   return {
-    async admit(attributes) {
-      let current = attributes
-      for (const plugin of chains[attributes.operation]) {
-        const answer = plugin.admit?.(current)
-        const admitted = answer instanceof Promise ? await answer : answer
-        if (admitted !== undefined) current = { ...attributes, object: admitted }
-      }
-      return current.object
-    },
-    async validate(attributes) {
-      for (const plugin of chains[attributes.operation]) {
-        const checked = plugin.validate?.(attributes)
-        if (checked instanceof Promise) await checked
-      }
-    },
+    admit: (attributes) => admitFrom(0, chainFor(attributes).admitting, attributes),
+    validate: (attributes) => validateFrom(0, chainFor(attributes).validating, attributes),
     settled(attributes, written) {
-      for (const plugin of chains[attributes.operation]) plugin.settled?.(attributes, written)
+      for (const plugin of chainFor(attributes).settling) plugin.settled(attributes, written)
     },
+  }
+}
+
+function admitFrom(first: number, plugins: Chain["admitting"], attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined> {
+  let current = attributes
+  for (let i = first; i < plugins.length; i++) {
+    const admitted = plugins[i]!.admit(current)
+    if (admitted instanceof Promise) return admitted.then((object) => admitFrom(i + 1, plugins, withObject(current, object)))
+    current = withObject(current, admitted)
+  }
+  return current.object
+}
+
+const withObject = (attributes: AdmissionAttributes, object: KubeObject | undefined): AdmissionAttributes => (object === undefined ? attributes : { ...attributes, object })
+
+function validateFrom(first: number, plugins: Chain["validating"], attributes: AdmissionAttributes): void | Promise<void> {
+  for (let i = first; i < plugins.length; i++) {
+    const checked = plugins[i]!.validate(attributes)
+    if (checked instanceof Promise) return checked.then(() => validateFrom(i + 1, plugins, attributes))
   }
 }

@@ -9,7 +9,7 @@ import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { AdmissionAttributes } from "../admission/admission.ts"
 import { storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
-import { admissionAttributes } from "./admission-attributes.ts"
+import { aboutWhole, admissionAttributes } from "./admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "./context.ts"
 import { decodeBody, emptyStatus } from "./decode.ts"
 import { apiErrorFrom } from "./errors.ts"
@@ -32,13 +32,15 @@ export async function create(context: RegistryContext, request: ApiRequest): Pro
 }
 
 /** Creates a decoded object: for POST, and for an update or apply of something that is not there. */
-export async function createObject(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
-  const generated = (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
+export const createObject = (context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> =>
+  (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== "" ? createGenerated(context, request, sent) : createOnce(context, request, sent, false)
+
+async function createGenerated(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await createOnce(context, request, sent, generated)
+      return await createOnce(context, request, sent, true)
     } catch (err) {
-      if (!generated || !isAlreadyExists(err)) throw err
+      if (!isAlreadyExists(err)) throw err
       if (attempt < NAME_ATTEMPTS) continue
       throw new ApiError("AlreadyExists", `${err.message}, the server was not able to generate a unique name for the object`, { ...err.details, retryAfterSeconds: 1 })
     }
@@ -50,8 +52,9 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   const { admission, storage, clock } = context
   const hooks = context.hooks(resource)
   let object = withSystemFields(context, recordUpdate(context, request, sent, undefined), generated)
-  const attributes = admissionAttributes({ ...request, subresource: undefined }, "CREATE", object, undefined, object.metadata.name ?? "")
-  object = (await admission.admit(attributes)) ?? object
+  const attributes = admissionAttributes(aboutWhole(request), "CREATE", object, undefined, object.metadata.name ?? "")
+  const admitted = admission.admit(attributes)
+  object = (admitted instanceof Promise ? await admitted : admitted) ?? object
   object = prepare(context, resource, object)
   const reservation = hooks?.allocateForCreate?.(object) // for a dry run too: it shows what would be given, or why not
   let settledAttributes: AdmissionAttributes | undefined
@@ -63,7 +66,8 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
     for (const text of resource.warnings?.(object, undefined) ?? []) request.warn(text)
     hooks?.checkWrite?.(request, object, undefined)
     settledAttributes = { ...attributes, name: object.metadata.name!, object }
-    await admission.validate(settledAttributes)
+    const checked = admission.validate(settledAttributes)
+    if (checked instanceof Promise) await checked
     const stored = await store(object)
     written = options.dryRun !== true
     return stored

@@ -3,7 +3,7 @@ import { invalidValue, notSupported } from "../../../pkg/apimachinery/field-erro
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { ApiRequest, ApiResult, RequestOptions } from "../request.ts"
-import { admissionAttributes } from "./admission-attributes.ts"
+import { aboutWhole, admissionAttributes } from "./admission-attributes.ts"
 import type { RegistryContext } from "./context.ts"
 import { unstored } from "./create.ts"
 import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
@@ -28,9 +28,11 @@ export async function deleteObject(context: RegistryContext, request: ApiRequest
     if (current === undefined) throw notFound(resource, name)
     const old = current.object
     checkPreconditions(resource, name, old, options)
-    const attributes = admissionAttributes({ ...request, subresource: undefined }, "DELETE", undefined, old)
-    await context.admission.admit(attributes)
-    await context.admission.validate(attributes)
+    const attributes = admissionAttributes(aboutWhole(request), "DELETE", undefined, old)
+    const admitted = context.admission.admit(attributes)
+    if (admitted instanceof Promise) await admitted
+    const checked = context.admission.validate(attributes)
+    if (checked instanceof Promise) await checked
     const next = afterDeletion(context, resource, old, options)
     if (options.dryRun === true) {
       pretendedRemoval = next === "removed"

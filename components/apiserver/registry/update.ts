@@ -29,23 +29,27 @@ export async function update(context: RegistryContext, request: ApiRequest): Pro
  * was faster. A change that names no resourceVersion goes over whatever is there, where the kind allows it.
  */
 export async function changeObject(
-  context: RegistryContext, request: ApiRequest, change: (old: Stored | undefined) => Promise<KubeObject> | KubeObject, mayCreate: boolean,
+  context: RegistryContext, request: ApiRequest, change: (old: Stored | undefined) => KubeObject, mayCreate: boolean,
 ): Promise<ApiResult> {
   const { resource, name = "" } = request
   let created: Stored | undefined
-  const attempt = async (current: Stored | undefined): Promise<Attempt> => {
-    const wanted = await change(current)
+  const attempt = (current: Stored | undefined): Promise<Attempt> => {
+    const wanted = change(current)
     if (current !== undefined) return attemptUpdate(context, request, wanted, current)
     if (!mayCreate) throw notFound(resource, name)
+    return attemptCreate(wanted)
+  }
+  const attemptCreate = async (wanted: KubeObject): Promise<Attempt> => {
     checkUid(resource, name, wanted.metadata.uid, undefined)
     created = await createObject(context, { ...request, verb: "create" }, wanted)
     return { keep: created }
   }
+  const outcome = guaranteedUpdate(context, request, attempt)
   // Where two make the same object at once, the second finds it there and changes it.
-  const { stored } = await guaranteedUpdate(context, request, attempt).catch((err: unknown) => {
-    if (mayCreate && isAlreadyExists(err)) return guaranteedUpdate(context, request, attempt)
+  const { stored } = await (mayCreate ? outcome.catch((err: unknown) => {
+    if (isAlreadyExists(err)) return guaranteedUpdate(context, request, attempt)
     throw err
-  })
+  }) : outcome)
   return { kind: "object", code: created === undefined ? 200 : 201, object: stored.object, stored }
 }
 
@@ -56,7 +60,8 @@ async function attemptUpdate(context: RegistryContext, request: ApiRequest, want
   const old = current.object
   checkUid(resource, name, wanted.metadata.uid, old.metadata.uid)
   const attributes = admissionAttributes(request, "UPDATE", wanted, old)
-  let object = (await admission.admit(attributes)) ?? wanted
+  const admitted = admission.admit(attributes)
+  let object = (admitted instanceof Promise ? await admitted : admitted) ?? wanted
   object = atVersion(resource, name, object, old)
   object = prepare(context, request, object, old)
   const reservation = subresource !== undefined ? undefined : hooks?.allocateForUpdate?.(object, old)
@@ -67,7 +72,8 @@ async function attemptUpdate(context: RegistryContext, request: ApiRequest, want
     for (const text of resource.warnings?.(object, old) ?? []) request.warn(text)
     hooks?.checkWrite?.(request, object, old)
     const last = { ...attributes, object }
-    await admission.validate(last)
+    const checked = admission.validate(last)
+    if (checked instanceof Promise) await checked
     if (options.dryRun === true) {
       reservation?.settle(false)
       return { pretend: unstored(current.key, object) }

@@ -19,9 +19,12 @@ class Api implements Transport {
   object: ConfigMap | undefined
   revision = 10
   failure: ApiError | undefined
+  /** What a list waits for before it answers. */
+  held: Promise<void> | undefined
 
   async call() {
     this.calls.push("list")
+    await this.held
     if (this.failure !== undefined) throw this.failure
     return { metadata: { resourceVersion: String(this.revision) }, items: this.object === undefined ? [] : [this.object] }
   }
@@ -90,8 +93,11 @@ describe("watched objects", () => {
     // when it is too old
     api.object = configMap(99, { a: "2" })
     api.revision = 100
+    const { promise, resolve } = Promise.withResolvers<void>()
+    api.held = promise
     api.last.onEnd(new ApiError("Expired", "too old resource version"))
     expect((await one.read())?.data).toEqual({ a: "1" })
+    resolve()
     await clock.settle()
     // then
     expect(api.calls).toEqual(["list", "watch 10", "watch 42", "list", "watch 100"])

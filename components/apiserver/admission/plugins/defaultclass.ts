@@ -1,5 +1,5 @@
 import type { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolumeclaim.ts"
-import { Ingress } from "../../../../pkg/api/networking/v1/ingress.ts"
+import type { Ingress } from "../../../../pkg/api/networking/v1/ingress.ts"
 import { IngressClass } from "../../../../pkg/api/networking/v1/ingressclass.ts"
 import { StorageClass } from "../../../../pkg/api/storage/v1/storageclass.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
@@ -18,8 +18,9 @@ const marked = <T extends KubeObject>(classes: readonly T[], annotation: string)
 export const defaultStorageClass = ({ objects }: AdmissionContext): AdmissionPlugin => ({
   name: "DefaultStorageClass",
   operations: ["CREATE"],
-  admit({ resource, subresource, object }) {
-    if (resource.group !== "" || resource.plural !== "persistentvolumeclaims" || subresource !== undefined) return undefined
+  kinds: ["persistentvolumeclaims"],
+  admit({ subresource, object }) {
+    if (subresource !== undefined) return undefined
     const claim = object as PersistentVolumeClaim
     if (claim.spec.storageClassName !== undefined || claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] !== undefined) return undefined
     const [newest] = [...marked(objects.list(StorageClass), DEFAULT_STORAGE_CLASS)].sort((a, b) => byAge(b, a))
@@ -31,8 +32,9 @@ export const defaultStorageClass = ({ objects }: AdmissionContext): AdmissionPlu
 export const defaultIngressClass = ({ objects }: AdmissionContext): AdmissionPlugin => ({
   name: "DefaultIngressClass",
   operations: ["CREATE"],
+  kinds: ["ingresses.networking.k8s.io"],
   admit({ resource, subresource, object, name }) {
-    if (resource.group !== Ingress.group || resource.plural !== Ingress.plural || subresource !== undefined) return undefined
+    if (subresource !== undefined) return undefined
     const ingress = object as Ingress
     if (ingress.spec.ingressClassName !== undefined || ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined) return undefined
     const classes = [...marked(objects.list(IngressClass), DEFAULT_INGRESS_CLASS)].sort((a, b) => byAge(b, a))

@@ -9,6 +9,7 @@ const SECONDS = 300
 export const defaultTolerationSeconds: AdmissionPlugin = {
   name: "DefaultTolerationSeconds",
   operations: ["CREATE"],
+  kinds: ["pods"],
   admit(attributes) {
     const pod = podOf(attributes)
     if (pod === undefined) return undefined

@@ -14,6 +14,7 @@ type Container = Pod["spec"]["containers"][number]
 export const limitRanger = ({ objects }: AdmissionContext): AdmissionPlugin => ({
   name: "LimitRanger",
   operations: ["CREATE", "UPDATE"],
+  kinds: ["pods", "persistentvolumeclaims"],
   admit(attributes) {
     const pod = podOf(attributes)
     if (pod === undefined || attributes.operation === "UPDATE") return undefined
@@ -22,7 +23,6 @@ export const limitRanger = ({ objects }: AdmissionContext): AdmissionPlugin => (
   },
   validate(attributes) {
     const { operation, resource, subresource, namespace, name } = attributes
-    if (resource.group !== "" || (resource.plural !== "pods" && resource.plural !== "persistentvolumeclaims")) return
     // What a pod asks for is changed in one way only.
     const resize = resource.plural === "pods" && operation === "UPDATE" ? "resize" : undefined
     if (subresource !== resize) return

@@ -6,8 +6,9 @@ import type { AdmissionPlugin } from "../admission.ts"
 export const taintNodesByCondition: AdmissionPlugin = {
   name: "TaintNodesByCondition",
   operations: ["CREATE"],
-  admit({ resource, subresource, object }) {
-    if (resource.group !== "" || resource.plural !== "nodes" || subresource !== undefined) return undefined
+  kinds: ["nodes"],
+  admit({ subresource, object }) {
+    if (subresource !== undefined) return undefined
     const node = object as Node
     const taints = node.spec.taints ?? []
     if (taints.some(({ key, effect }) => key === TAINT.notReady && effect === "NoSchedule")) return undefined

@@ -10,6 +10,7 @@ export function priority({ objects }: AdmissionContext): AdmissionPlugin {
   return {
     name: "Priority",
     operations: ["CREATE", "UPDATE"],
+    kinds: ["pods", "priorityclasses.scheduling.k8s.io"],
     admit(attributes) {
       const pod = podOf(attributes)
       if (pod === undefined) return undefined

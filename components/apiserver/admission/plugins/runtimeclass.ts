@@ -10,6 +10,7 @@ import { podOf } from "./pods.ts"
 export const runtimeClass = ({ objects }: AdmissionContext): AdmissionPlugin => ({
   name: "RuntimeClass",
   operations: ["CREATE"],
+  kinds: ["pods"],
   admit(attributes) {
     const pod = podOf(attributes)
     const name = pod?.spec.runtimeClassName

@@ -22,6 +22,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
   return {
     name: "ServiceAccount",
     operations: ["CREATE"],
+    kinds: ["pods"],
     admit(attributes) {
       const pod = podOf(attributes)
       if (pod === undefined || isMirror(pod)) return undefined

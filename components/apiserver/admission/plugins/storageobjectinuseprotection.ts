@@ -1,18 +1,20 @@
+import { qualified } from "../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionPlugin } from "../admission.ts"
 
 /** Of which kind what is in use stays, and by which finalizer. */
 const FINALIZERS: Readonly<Record<string, string>> = {
-  "/persistentvolumes": "kubernetes.io/pv-protection",
-  "/persistentvolumeclaims": "kubernetes.io/pvc-protection",
-  "storage.k8s.io/volumeattributesclasses": "kubernetes.io/vac-protection",
+  "persistentvolumes": "kubernetes.io/pv-protection",
+  "persistentvolumeclaims": "kubernetes.io/pvc-protection",
+  "volumeattributesclasses.storage.k8s.io": "kubernetes.io/vac-protection",
 }
 
 /** What volumes are made of is protected from the moment it is there; controllers take the finalizers away. Source: plugin/pkg/admission/storage/storageobjectinuseprotection. */
 export const storageObjectInUseProtection: AdmissionPlugin = {
   name: "StorageObjectInUseProtection",
   operations: ["CREATE"],
-  admit({ resource: { group, plural }, subresource, object }) {
-    const finalizer = FINALIZERS[`${group}/${plural}`]
+  kinds: Object.keys(FINALIZERS),
+  admit({ resource, subresource, object }) {
+    const finalizer = FINALIZERS[qualified(resource)]
     if (finalizer === undefined || subresource !== undefined || object === undefined) return undefined
     const { finalizers = [] } = object.metadata
     return finalizers.includes(finalizer) ? undefined : { ...object, metadata: { ...object.metadata, finalizers: [...finalizers, finalizer] } }

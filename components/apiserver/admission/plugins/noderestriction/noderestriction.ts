@@ -1,7 +1,7 @@
 /** A kubelet writes its own node and the pods on it, and nothing else. Source: plugin/pkg/admission/noderestriction. */
 import type { PersistentVolumeClaim } from "../../../../../pkg/api/core/v1/persistentvolumeclaim.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
-import { forbidden } from "../../../../../pkg/apimachinery/errors.ts"
+import { forbidden, qualified } from "../../../../../pkg/apimachinery/errors.ts"
 import { nodeOf } from "../../../authorization/node.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../../admission.ts"
 import type { AdmissionContext } from "../../chain.ts"
@@ -14,11 +14,12 @@ const LEASE_NAMESPACE = "kube-node-lease"
 export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => ({
   name: "NodeRestriction",
   operations: ["CREATE", "UPDATE", "DELETE"],
+  kinds: ["pods", "nodes", "persistentvolumeclaims", "serviceaccounts", "leases.coordination.k8s.io", "csinodes.storage.k8s.io"],
   validate(attributes) {
     const node = nodeOf(attributes.user)
     if (node === undefined) return
     const { resource, operation, subresource, namespace } = attributes
-    switch (resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`) {
+    switch (qualified(resource)) {
       case "pods": return checkPod(attributes, node, context)
       case "nodes": return checkNode(attributes, node)
       case "persistentvolumeclaims": return checkClaim(attributes, node)

@@ -2,14 +2,14 @@
 import { Namespace } from "../../../../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
-import { forbidden, invalid } from "../../../../../pkg/apimachinery/errors.ts"
+import { forbidden, invalid, qualified } from "../../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../../admission.ts"
 import type { AdmissionContext } from "../../chain.ts"
 import { isPrivileged, isStricter, LABEL_PREFIX, policyOf, sameStandard, standardText, type Policy, type Standard } from "./policy.ts"
 import { detailsOf, reasonsOf, violations } from "./standards.ts"
 
 /** Templates are judged too, but only with a warning: it is the pods that are refused. */
-const TEMPLATED = new Set(["replicationcontrollers", "podtemplates", "replicasets.apps", "deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch"])
+const TEMPLATED = ["replicationcontrollers", "podtemplates", "replicasets.apps", "deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch"]
 /** Writes to pods that may change what they are allowed. */
 const SUBRESOURCES: readonly (string | undefined)[] = [undefined, "ephemeralcontainers", "resize"]
 /** Pods of a namespace that are looked at when its level rises. */
@@ -20,14 +20,15 @@ export const podSecurity = ({ objects }: AdmissionContext): AdmissionPlugin => {
   return {
     name: "PodSecurity",
     operations: ["CREATE", "UPDATE"],
+    kinds: ["namespaces", "pods", ...TEMPLATED],
     validate(attributes) {
       const { resource, subresource, namespace } = attributes
-      const kind = resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`
+      const kind = qualified(resource)
       if (kind === "namespaces") {
         if (subresource === undefined) checkNamespace(attributes, (name) => objects.list(Pod, name))
       } else if (kind === "pods") {
         if (SUBRESOURCES.includes(subresource)) checkPod(attributes, policyFor(namespace))
-      } else if (TEMPLATED.has(kind) && subresource === undefined) checkTemplate(attributes, policyFor(namespace))
+      } else if (subresource === undefined) checkTemplate(attributes, policyFor(namespace))
     },
   }
 }
