@@ -4,7 +4,7 @@ import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from "./bootstrap-cluster-roles.ts"
 import { CONTROLLER_ROLES } from "./bootstrap-controller-roles.ts"
 import { ROLE_BINDINGS, ROLES } from "./bootstrap-namespace-roles.ts"
-import { notCovered, ruleAllows } from "./rules.ts"
+import { notCovered, ruleAllowsKind } from "./rules.ts"
 
 const AGGREGATED = ["view", "edit", "admin"] as const
 const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"]
@@ -17,7 +17,7 @@ function rulesOf(name: string): readonly PolicyRule[] {
 }
 /** Namespaced kinds on which a role gives a verb. */
 const kindsFor = (role: string, verb: string): readonly string[] =>
-  RESOURCES.filter(({ scope, group, plural }) => scope === "Namespaced" && rulesOf(role).some((rule) => ruleAllows(rule, { verb, group, resource: plural }))).map(({ plural }) => plural)
+  RESOURCES.filter(({ scope, group, plural }) => scope === "Namespaced" && rulesOf(role).some((rule) => ruleAllowsKind(rule, { verb, group, resource: plural }))).map(({ plural }) => plural)
 const namespaced = RESOURCES.filter(({ scope }) => scope === "Namespaced").map(({ plural }) => plural)
 const without = (...left: readonly string[]): readonly string[] => namespaced.filter((plural) => !left.includes(plural))
 
@@ -43,7 +43,7 @@ describe("the roles for people", () => {
   test("of one namespace reach nothing of the whole cluster, its own namespace apart", () => {
     const clusterWide = RESOURCES.filter(({ scope }) => scope === "Cluster")
     for (const role of AGGREGATED)
-      expect(clusterWide.filter(({ group, plural }) => VERBS.some((verb) => rulesOf(role).some((rule) => ruleAllows(rule, { verb, group, resource: plural })))).map(({ plural }) => plural)).toEqual(["namespaces"])
+      expect(clusterWide.filter(({ group, plural }) => VERBS.some((verb) => rulesOf(role).some((rule) => ruleAllowsKind(rule, { verb, group, resource: plural })))).map(({ plural }) => plural)).toEqual(["namespaces"])
   })
 })
 

@@ -12,7 +12,8 @@ import { storagePrefix } from "../cacher/view.ts"
 import type { AuthorizationDecision, NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
 import type { Authorizer } from "./authorizer.ts"
 import { nodeRules } from "./bootstrap-cluster-roles.ts"
-import { ruleAllows } from "./rules.ts"
+import { RulesByKind } from "./rules-by-kind.ts"
+import { allowsName } from "./rules.ts"
 
 const USER_PREFIX = "system:node:"
 const NO_OPINION: AuthorizationDecision = { allowed: false, reason: "" }
@@ -24,13 +25,12 @@ export const nodeOf = ({ name, groups }: UserInfo): string | undefined =>
 
 export class NodeAuthorizer implements Authorizer {
   readonly #objects: Objects
-  readonly #storage: Storage
-  readonly #pods = new Map<string, Set<string>>()
-  readonly #rules = nodeRules()
+  /** By node and by their keys. */
+  readonly #pods = new Map<string, Map<string, Pod>>()
+  readonly #rules = new RulesByKind(nodeRules().map((rule) => ({ rule })))
 
   constructor({ storage, objects }: { readonly storage: Storage; readonly objects: Objects }) {
     this.#objects = objects
-    this.#storage = storage
     const prefix = storagePrefix(Pod as unknown as Resource, undefined)
     for (const stored of storage.list(prefix)) this.#place(stored.key, stored.object as Pod)
     storage.subscribe((events) => {
@@ -46,7 +46,7 @@ export class NodeAuthorizer implements Authorizer {
   authorize(request: ResourceAttributes | NonResourceRequest): AuthorizationDecision {
     if ("path" in request) return NO_OPINION
     const node = nodeOf(request.user)
-    if (node === undefined || !this.#rules.some((rule) => ruleAllows(rule, request))) return NO_OPINION
+    if (node === undefined || !this.#rules.for(request).some(({ rule }) => allowsName(rule, request.name))) return NO_OPINION
     const { group, resource, subresource, verb, namespace, name } = request
     if (group !== "") return ALLOWED
     const only = (used: boolean): AuthorizationDecision => (used ? ALLOWED : { allowed: false, reason: `no relationship found between node '${node}' and this object` })
@@ -54,26 +54,28 @@ export class NodeAuthorizer implements Authorizer {
       case "secrets": return only(name !== undefined && this.#some(node, namespace, (pod) => usesSecret(pod, name)))
       case "configmaps": return only(name !== undefined && this.#some(node, namespace, (pod) => usesConfigMap(pod, name)))
       case "persistentvolumeclaims": case "persistentvolumeclaims/status": return only(name !== undefined && this.#some(node, namespace, (pod) => usesClaim(pod, name)))
-      case "persistentvolumes": return only(this.#podsOn(node).some((pod) => claimsOf(pod).some((claim) => this.#objects.get(PersistentVolumeClaim, { namespace: pod.metadata.namespace, name: claim })?.spec.volumeName === name)))
+      case "persistentvolumes": return only(this.#someOn(node, (pod) => claimsOf(pod).some((claim) => this.#objects.get(PersistentVolumeClaim, { namespace: pod.metadata.namespace, name: claim })?.spec.volumeName === name)))
       case "serviceaccounts": case "serviceaccounts/token": return only(this.#some(node, namespace, (pod) => pod.spec.serviceAccountName === name))
       case "nodes": case "nodes/status": return verb === "create" || verb === "list" || verb === "watch" || verb === "get" || name === node ? ALLOWED : only(false)
       default: return ALLOWED
     }
   }
 
-  #place(key: string, { spec: { nodeName } }: Pod): void {
+  #place(key: string, pod: Pod): void {
+    const { nodeName } = pod.spec
     if (nodeName === undefined || nodeName === "") return
-    const keys = this.#pods.get(nodeName)
-    if (keys === undefined) this.#pods.set(nodeName, new Set([key]))
-    else keys.add(key)
+    const pods = this.#pods.get(nodeName)
+    if (pods === undefined) this.#pods.set(nodeName, new Map([[key, pod]]))
+    else pods.set(key, pod)
   }
 
-  #podsOn(node: string): readonly Pod[] {
-    return [...(this.#pods.get(node) ?? [])].flatMap((key) => (this.#storage.get(key)?.object as Pod | undefined) ?? [])
+  #someOn(node: string, uses: (pod: Pod) => boolean): boolean {
+    for (const pod of this.#pods.get(node)?.values() ?? []) if (uses(pod)) return true
+    return false
   }
 
   #some(node: string, namespace: string | undefined, uses: (pod: Pod) => boolean): boolean {
-    return this.#podsOn(node).some((pod) => pod.metadata.namespace === namespace && uses(pod))
+    return this.#someOn(node, (pod) => pod.metadata.namespace === namespace && uses(pod))
   }
 }
 

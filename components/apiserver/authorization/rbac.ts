@@ -14,19 +14,18 @@ import { storagePrefix } from "../cacher/view.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { AuthorizationDecision, NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
 import type { Authorizer } from "./authorizer.ts"
-import { allowsName, ruleAllowsKind, ruleAllowsPath } from "./rules.ts"
+import { RulesByKind } from "./rules-by-kind.ts"
+import { allowsName, ruleAllowsPath } from "./rules.ts"
 
 /** A rule, and through which binding it is held. */
 export interface HeldRule {
   readonly rule: PolicyRule
-  /** `ClusterRoleBinding "x" of ClusterRole "y" to User "z"` */
-  readonly source: () => string
+  /** What is answered where the rule allows it; the reason names the binding. */
+  readonly allowed: AuthorizationDecision
 }
 
 interface Held {
-  readonly rules: readonly HeldRule[]
-  /** Those that allow a verb on some object of a kind, whatever its name, by verb and kind: most users ask the same few things over and over. */
-  readonly byKind: Map<string, readonly HeldRule[]>
+  readonly rules: RulesByKind<HeldRule>
   /** Roles that bindings name but that are not there. */
   readonly missing: readonly string[]
 }
@@ -41,7 +40,7 @@ interface Grant {
 
 const RBAC_PREFIX = "/registry/rbac.authorization.k8s.io/"
 const NO_GRANTS: readonly Grant[] = []
-/** Users and namespaces whose rules are kept, and kinds that each asked for; emptied when full. */
+/** Users and namespaces whose rules are kept; emptied when full. */
 const MOST_KEPT = 10_000
 
 export class RbacAuthorizer implements Authorizer {
@@ -49,6 +48,8 @@ export class RbacAuthorizer implements Authorizer {
   /** Grants by subject: those of cluster role bindings under `subject`, those of role bindings under `namespace subject`. Made anew after a change. */
   #grants: Map<string, Grant[]> | undefined
   readonly #held = new Map<string, Held>()
+  /** The same by the user's value and the namespace: components are one value for as long as they run. */
+  #heldBySame = new WeakMap<UserInfo, Map<string, Held>>()
 
   constructor({ storage, objects }: { readonly storage: Storage; readonly objects: Objects }) {
     this.#objects = objects
@@ -56,23 +57,22 @@ export class RbacAuthorizer implements Authorizer {
     storage.subscribe((events) => {
       for (const { key } of events) {
         if (!key.startsWith(RBAC_PREFIX)) continue
-        this.#held.clear()
+        this.#forget()
         if (bindings.some((prefix) => key.startsWith(prefix))) this.#grants = undefined
       }
     })
   }
 
   authorize(request: ResourceAttributes | NonResourceRequest): AuthorizationDecision {
-    const held = this.#heldBy(request.user, "path" in request ? undefined : request.namespace)
-    const { rules, missing } = held
-    const found = "path" in request ? rules.find(({ rule }) => ruleAllowsPath(rule, request.verb, request.path)) : forKind(held, request).find(({ rule }) => allowsName(rule, request.name))
-    if (found !== undefined) return { allowed: true, get reason() { return `RBAC: allowed by ${found.source()}` } }
+    const { rules, missing } = this.#heldBy(request.user, "path" in request ? undefined : request.namespace)
+    const found = "path" in request ? rules.all.find(({ rule }) => ruleAllowsPath(rule, request.verb, request.path)) : rules.for(request).find(({ rule }) => allowsName(rule, request.name))
+    if (found !== undefined) return found.allowed
     return { allowed: false, reason: missing.length === 0 ? "" : `RBAC: ${missing.length === 1 ? missing[0]! : `[${missing.join(", ")}]`}` }
   }
 
   /** All rules a user has in a namespace, cluster-wide ones among them. */
   rulesOf(user: UserInfo, namespace: string | undefined): readonly PolicyRule[] {
-    return this.#heldBy(user, namespace).rules.map(({ rule }) => rule)
+    return this.#heldBy(user, namespace).rules.all.map(({ rule }) => rule)
   }
 
   /** The rules of the role a binding refers to; nothing when it is not there. */
@@ -81,28 +81,42 @@ export class RbacAuthorizer implements Authorizer {
     return kind === "ClusterRole" ? this.#objects.get(ClusterRole, { name })?.rules : this.#objects.get(Role, { namespace, name })?.rules
   }
 
-  #heldBy(user: UserInfo, namespace: string | undefined): Held {
-    const id = `${namespace ?? ""}\n${user.name}\n${user.groups.join("\n")}`
+  #forget(): void {
+    this.#held.clear()
+    this.#heldBySame = new WeakMap()
+  }
+
+  #heldBy(user: UserInfo, namespace = ""): Held {
+    let known = this.#heldBySame.get(user)
+    if (known === undefined) this.#heldBySame.set(user, (known = new Map<string, Held>()))
+    let held = known.get(namespace)
+    if (held === undefined) known.set(namespace, (held = this.#heldByEqual(user, namespace)))
+    return held
+  }
+
+  #heldByEqual(user: UserInfo, namespace: string): Held {
+    const id = `${namespace}\n${user.name}\n${user.groups.join("\n")}`
     let held = this.#held.get(id)
     if (held === undefined) {
-      if (this.#held.size >= MOST_KEPT) this.#held.clear()
+      if (this.#held.size >= MOST_KEPT) this.#forget()
       this.#held.set(id, (held = this.#collect(user, namespace)))
     }
     return held
   }
 
-  #collect(user: UserInfo, namespace: string | undefined): Held {
+  #collect(user: UserInfo, namespace: string): Held {
     const grants = (this.#grants ??= this.#index())
     const subjects = [`User ${user.name}`, ...user.groups.map((group) => `Group ${group}`)]
     const own = subjects.flatMap((subject) => grants.get(subject) ?? NO_GRANTS)
-    const local = namespace === undefined || namespace === "" ? [] : subjects.flatMap((subject) => grants.get(`${namespace} ${subject}`) ?? NO_GRANTS)
+    const local = namespace === "" ? [] : subjects.flatMap((subject) => grants.get(`${namespace} ${subject}`) ?? NO_GRANTS)
     const missing: string[] = []
     const rules = [...own, ...local].flatMap((grant): HeldRule[] => {
       const granted = this.rulesOfRole(grant.roleRef, grant.namespace)
       if (granted === undefined) missing.push(`${grant.roleRef.kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(grant.roleRef.name)} not found`)
-      return granted?.map((rule) => ({ rule, source: () => sourceOf(grant) })) ?? []
+      const allowed: AuthorizationDecision = { allowed: true, get reason() { return `RBAC: allowed by ${sourceOf(grant)}` } }
+      return granted?.map((rule) => ({ rule, allowed })) ?? []
     })
-    return { rules, byKind: new Map(), missing }
+    return { rules: new RulesByKind(rules), missing }
   }
 
   #index(): Map<string, Grant[]> {
@@ -122,20 +136,11 @@ export class RbacAuthorizer implements Authorizer {
   }
 }
 
-function forKind({ rules, byKind }: Held, asked: ResourceAttributes): readonly HeldRule[] {
-  const id = `${asked.verb} ${asked.group} ${asked.resource}/${asked.subresource ?? ""}`
-  let known = byKind.get(id)
-  if (known === undefined) {
-    if (byKind.size >= MOST_KEPT) byKind.clear()
-    byKind.set(id, (known = rules.filter(({ rule }) => ruleAllowsKind(rule, asked))))
-  }
-  return known
-}
-
 /** A service account is the user of its long name. */
 const subjectId = ({ kind, name, namespace = "" }: Subject, bindingNamespace: string): string =>
   kind === "ServiceAccount" ? `User system:serviceaccount:${namespace === "" ? bindingNamespace : namespace}:${name}` : `${kind} ${name}`
 
+/** `ClusterRoleBinding "x" of ClusterRole "y" to User "z"` */
 function sourceOf({ kind, name, namespace, roleRef, subject }: Grant): string {
   const binding = namespace === undefined ? name : `${name}/${namespace}`
   const to = subject.kind === "ServiceAccount" ? `ServiceAccount "${subject.name}/${subject.namespace ?? namespace ?? ""}"` : `${subject.kind} ${JSON.stringify(subject.name)}`

@@ -6,18 +6,14 @@ export interface Asked {
   readonly group: string
   readonly resource: string
   readonly subresource?: string | undefined
-  readonly name?: string | undefined
 }
 
 const has = (list: readonly string[] | undefined, value: string): boolean => list !== undefined && (list.includes(value) || list.includes("*"))
 
-/** Source: pkg/apis/rbac/v1/evaluation_helpers.go. */
-export const ruleAllows = (rule: PolicyRule, asked: Asked): boolean => allowsName(rule, asked.name) && ruleAllowsKind(rule, asked)
-
 /** Whether the rule is about objects of this name; most are about all. */
 export const allowsName = ({ resourceNames }: PolicyRule, name = ""): boolean => resourceNames === undefined || resourceNames.length === 0 || resourceNames.includes(name)
 
-/** Whether the rule gives the verb on the kind, whatever the object's name. */
+/** Whether the rule gives the verb on the kind, whatever the object's name. Source: pkg/apis/rbac/v1/evaluation_helpers.go. */
 export function ruleAllowsKind({ verbs, apiGroups, resources }: PolicyRule, { verb, group, resource, subresource }: Asked): boolean {
   if (!has(verbs, verb) || !has(apiGroups, group)) return false
   if (resources === undefined) return false
