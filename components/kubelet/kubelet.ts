@@ -142,7 +142,7 @@ function assemble(context: KubeletContext) {
   const lease = new NodeLease(context, () => node.node)
   const logs = new LogRotation(context, cache)
   let resolver: Promise<Resolver> | undefined
-  const othersThan = (pod: Pod) => workers.podsWhere((other) => other.metadata.uid !== pod.metadata.uid && !isPodTerminal(other) && status.status(other).phase !== "Failed")
+  const othersThan = (pod: Pod) => workers.alive().filter((other) => other.metadata.uid !== pod.metadata.uid && !isPodTerminal(other) && status.status(other).phase !== "Failed")
   const workers: PodWorkers = new PodWorkers({
     context, cache, status, images, volumes, environment, probes, logs,
     crashes: new Backoff(clock), starting: new Slots(STARTING), clearing: new Slots(CLEARING),

@@ -88,6 +88,10 @@ export class PodWorker implements Waker {
   get stage(): string {
     return this.#stage
   }
+  /** Nothing of it runs any more, nor will. */
+  get hasEnded(): boolean {
+    return this.#stage === "terminated" || this.#stage === "finished"
+  }
   get #runtime(): RuntimePod {
     return this.#parts.cache.of(this.identity)
   }

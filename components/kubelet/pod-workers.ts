@@ -39,11 +39,12 @@ export class PodWorkers {
   }
   /** The pods that are wanted here. */
   pods(): readonly Pod[] {
-    return this.podsWhere(() => true)
+    return this.all().map(({ pod }) => pod)
   }
-  podsWhere(matches: (pod: Pod) => boolean): readonly Pod[] {
+  /** Those of which something runs or may yet run. */
+  alive(): readonly Pod[] {
     const pods: Pod[] = []
-    for (const { pod } of this.#workers.values()) if (matches(pod)) pods.push(pod)
+    for (const worker of this.#workers.values()) if (!worker.hasEnded) pods.push(worker.pod)
     return pods
   }
 
