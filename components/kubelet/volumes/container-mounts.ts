@@ -26,11 +26,11 @@ export async function containerMounts(context: KubeletContext, { pod, container,
     const volume = mounted.get(mount.name)
     if (volume === undefined) throw configError(`cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container.name)}`)
     const subPath = subPathOf(mount, environment)
-    const target = join(subPathsFolder(context.config, pod.metadata.uid!), mount.name, container.name, String(index))
+    const target = () => join(subPathsFolder(context.config, pod.metadata.uid!), mount.name, container.name, String(index))
     mounts.push({
       containerPath: mount.mountPath.startsWith("/") ? mount.mountPath : `/${mount.mountPath}`,
       ...(volume.image !== undefined ? { image: { image: volume.image }, imageSubPath: subPath }
-        : { hostPath: subPath === "" ? volume.hostPath : await bound(context, { volume, subPath, target, container: container.name }) }),
+        : { hostPath: subPath === "" ? volume.hostPath : await bound(context, { volume, subPath, target: target(), container: container.name }) }),
       readonly: mount.readOnly === true || volume.readOnly,
       propagation: PROPAGATION[mount.mountPropagation ?? "None"],
       ...(recursiveReadOnly(mount, supportsRecursive) ? { recursiveReadOnly: true } : {}),

@@ -119,18 +119,18 @@ export class MemoryFiles implements PodFiles {
 
   #makeFolder(path: string): void {
     if (this.#folders.has(path) || path === "" || path === "/") return
-    this.#folders.set(path, [])
     this.#enter(path)
+    this.#folders.set(path, [])
   }
 
+  /** Puts the name of what is to be there into the folder above. */
   #enter(path: string): void {
+    if (this.has(path)) return
     const at = path.lastIndexOf("/")
     const parent = path.slice(0, at)
     if (parent === "") return
     this.#makeFolder(parent)
-    const names = this.#folders.get(parent)!
-    const name = path.slice(at + 1)
-    if (!names.includes(name)) names.push(name)
+    this.#folders.get(parent)!.push(path.slice(at + 1))
   }
 
   #remove(path: string): void {
