@@ -104,7 +104,9 @@ export class WorkQueue {
   }
 
   private undelay(key: string): void {
-    this.delayed.get(key)?.timer.cancel()
+    const delayed = this.delayed.get(key)
+    if (delayed === undefined) return
+    delayed.timer.cancel()
     this.delayed.delete(key)
   }
 }

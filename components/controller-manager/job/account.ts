@@ -36,9 +36,7 @@ export async function account({ job, status, seen, verdict }: Accounting, contex
   let stored = await write(job, { ...selected.status, ...(conditions === undefined ? {} : { conditions }) }, context)
   noted()
 
-  const results = await Promise.allSettled(selected.pods.map((pod) => untrack(pod, context)))
-  for (const [i, pod] of selected.pods.entries()) if (results[i]!.status === "fulfilled") waiting.delete(uidOf(pod))
-  const failure = results.find((result) => result.status === "rejected")?.reason as unknown
+  const failure = selected.pods.length === 0 ? undefined : await letGo(selected.pods, waiting, context)
   const after = counted(stored.status, waiting)
   const { succeeded = [], failed = [] } = after.uncountedTerminatedPods ?? {}
   const ended = verdict !== undefined && failure === undefined && !selected.more && succeeded.length + failed.length === 0 && (after.terminating ?? 0) === 0
@@ -54,6 +52,13 @@ export async function account({ job, status, seen, verdict }: Accounting, contex
     context.events.event(stored, "Warning", "TooManySucceededPods", "Too many succeeded pods running after completion count reached")
   }
   context.events.event(stored, "Normal", "Completed", "Job completed")
+}
+
+/** Takes the finalizers off, and the UIDs of pods that have lost theirs out of `waiting`. Gives what went wrong first. */
+async function letGo(pods: readonly Pod[], waiting: Set<string>, context: ReconcileContext): Promise<unknown> {
+  const results = await Promise.allSettled(pods.map((pod) => untrack(pod, context)))
+  for (const [i, pod] of pods.entries()) if (results[i]!.status === "fulfilled") waiting.delete(uidOf(pod))
+  return results.find((result) => result.status === "rejected")?.reason as unknown
 }
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ""
