@@ -9,6 +9,8 @@ export interface MountedVolume {
   readonly hostPath: string
   /** Whether the volume itself, whatever a mount says, may only be read. */
   readonly readOnly: boolean
+  /** What tells how full it is: its files, or the file system that it has to itself. Absent for what is not the pod's own: paths of the node, images. */
+  readonly measured?: "files" | "filesystem"
   /** Whether the runtime should relabel it for SELinux. */
   readonly selinuxRelabel?: boolean
   /** An image volume: the runtime mounts this image instead of `hostPath`. */
@@ -39,6 +41,8 @@ export interface VolumeManager {
   mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes>
   /** The container's volumeMounts with subPath and subPathExpr, in their order. @throws StartError CreateContainerConfigError */
   containerMounts(pod: Pod, container: AnyContainer, mounted: MountedVolumes, environment: readonly EnvironmentVariable[]): Promise<readonly Mount[]>
+  /** The volumes of a pod that are there now. */
+  mounted(podUid: string): readonly MountedVolume[]
   /** Takes everything away once the containers have ended. Idempotent; also for a pod that was mounted before a restart. */
   unmount(pod: PodIdentity): Promise<void>
   /** Uids of all pods that have volumes on disk, from before a restart too. */

@@ -11,9 +11,10 @@ describeOnNode("a node's own paths", () => {
     const name = (await cluster.kubectl.ok("get nodes -o jsonpath={.items[0].metadata.name}")).trim()
     proxy = `/api/v1/nodes/${name}/proxy`
     await cluster.runPod("busy", {
+      volumes: [{ name: "disk", emptyDir: {} }, { name: "memory", emptyDir: { medium: "Memory", sizeLimit: "8Mi" } }],
       containers: [
         { name: "burns", image: BUSYBOX, command: ["sh", "-c", "trap exit TERM; echo began; while :; do :; done"], resources: { limits: { cpu: "200m", memory: "64Mi" } } },
-        { name: "rests", image: BUSYBOX, command: stay() },
+        { name: "rests", image: BUSYBOX, command: stay(), volumeMounts: [{ name: "disk", mountPath: "/disk" }, { name: "memory", mountPath: "/memory" }] },
       ],
     })
   })
@@ -22,7 +23,7 @@ describeOnNode("a node's own paths", () => {
 
   test("tell what its pods use: processor, memory, disk and network", async () => {
     // given a pod that has some traffic and a file of its own
-    await cluster.kubectl.run(["exec", "busy", "-c", "rests", "--", "sh", "-c", "dd if=/dev/zero of=/big bs=1M count=5 2>/dev/null; nc -w 1 $KUBERNETES_SERVICE_HOST 443 </dev/null"])
+    await cluster.kubectl.run(["exec", "busy", "-c", "rests", "--", "sh", "-c", "for file in /big /disk/big /memory/big; do dd if=/dev/zero of=$file bs=1M count=5 2>/dev/null; done; nc -w 1 $KUBERNETES_SERVICE_HOST 443 </dev/null"])
 
     // when it has run long enough to tell how much it uses
     let summary: Summary
@@ -49,7 +50,19 @@ describeOnNode("a node's own paths", () => {
     expect(pod.network).toMatchObject({ name: "eth0", rxBytes: expect.any(Number) })
     expect(pod.network!.txBytes).toBeGreaterThan(0)
     expect(pod.process_stats!.process_count).toBeGreaterThanOrEqual(3)
+
+    // and the volumes what was written into them
+    const volume = (name: string) => pod.volume!.find((one) => one.name === name)!
+    expect(volume("disk")).toMatchObject({ capacityBytes: node.fs!.capacityBytes, inodesUsed: 2 })
+    expect(volume("memory")).toMatchObject({ capacityBytes: 8 * 2 ** 20, availableBytes: 3 * 2 ** 20, inodesUsed: 2 })
+    for (const name of ["disk", "memory"]) expect(volume(name).usedBytes).toBeGreaterThanOrEqual(5 * 2 ** 20)
+    expect(pod.volume!.find(({ name }) => name.startsWith("kube-api-access-"))!.usedBytes).toBeGreaterThan(1000)
+    expect(pod["ephemeral-storage"]!.usedBytes).toBeGreaterThanOrEqual(5 * 2 ** 20)
   }, 60_000)
+
+  test("run a command and give what it printed", async () => {
+    expect(await cluster.kubectl.ok(["create", "--raw", `${proxy}/run/default/busy/rests?cmd=echo%20hello`, "-f", "/dev/null"])).toBe("hello\n")
+  })
 
   test("give the metrics of its containers as cAdvisor does", async () => {
     const lines = (await raw("/metrics/cadvisor")).split("\n")

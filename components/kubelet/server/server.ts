@@ -8,6 +8,7 @@ import { cgroupFolder } from "../runtime/cri/cgroups.ts"
 import { measureDisks, takeSample, type Sample, type StatsParts } from "../stats/sample.ts"
 import { CpuRates } from "../stats/cpu-rates.ts"
 import { summaryOf } from "../stats/summary.ts"
+import { VolumeUsages } from "../stats/volume-usage.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 import { kubeletConfiguration } from "./configz.ts"
 import { containerLogs } from "./container-logs.ts"
@@ -33,10 +34,15 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
   const { context } = parts
   const { config, runtime, metrics } = context
   const rates = new CpuRates()
+  const volumes = new VolumeUsages(context, parts.volumes)
   const summary = async (sample: Sample, onlyCpuAndMemory: boolean) => summaryOf({
     nodeName: config.nodeName, memoryBytes: runtime.machine.memoryBytes, sample, rate: rates.begin(),
-    ...(onlyCpuAndMemory ? {} : { rest: { disks: await measureDisks(context), processes: await runtime.machine.processes() } }),
+    ...(onlyCpuAndMemory ? {} : { rest: await restOf(sample) }),
   })
+  const restOf = async (sample: Sample) => {
+    const [disks, processes, usages] = await Promise.all([measureDisks(context), runtime.machine.processes(), volumes.measure(sample.each)])
+    return { disks, processes, volumes: usages }
+  }
   const exact: Readonly<Record<string, Handler>> = {
     "/pods": () => Response.json(knownPods(parts.workers, parts.status)),
     "/runningpods": () => Response.json(runningPods(parts.cache)),

@@ -1,6 +1,7 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import type { ContainerStats as CriContainerStats, FilesystemUsage } from "../../../pkg/cri/stats.ts"
 import type { KubeletContext } from "../context.ts"
+import type { VolumeManager } from "../volumes.ts"
 import type { PodWorkers } from "../pod-workers.ts"
 import type { RuntimeCache } from "../runtime-cache.ts"
 import type { RuntimeContainer, RuntimeSandbox } from "../runtime-pod.ts"
@@ -47,6 +48,7 @@ export interface StatsParts {
   readonly context: KubeletContext
   readonly cache: RuntimeCache
   readonly workers: PodWorkers
+  readonly volumes: Pick<VolumeManager, "mounted">
 }
 
 /** Asks kernel and runtime for everything at once. Nothing is asked unless somebody wants to know. */

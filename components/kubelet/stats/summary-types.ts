@@ -23,6 +23,7 @@ export interface PodStats extends Measured {
   readonly startTime: string
   readonly containers: readonly ContainerStats[]
   readonly network?: NetworkStats
+  readonly volume?: readonly VolumeStats[]
   readonly "ephemeral-storage"?: FsStats
   readonly process_stats?: { readonly process_count: number }
 }
@@ -74,6 +75,11 @@ export interface InterfaceStats {
 export interface NetworkStats extends Partial<InterfaceStats> {
   readonly time: string
   readonly interfaces: readonly InterfaceStats[]
+}
+
+export interface VolumeStats extends FsStats {
+  readonly name: string
+  readonly pvcRef?: { readonly name: string; readonly namespace: string }
 }
 
 export interface FsStats {

@@ -1,16 +1,23 @@
 import { formatTime } from "../../../pkg/apimachinery/time.ts"
+import type { Volume } from "../../../pkg/api/core/v1/volume.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
 import type { InterfaceUsage, Usage } from "../runtime/usage.ts"
 import type { CpuRateAsking } from "./cpu-rates.ts"
 import type { ContainerSample, Disks, PodSample, Sample } from "./sample.ts"
-import type { ContainerStats, CpuStats, FsStats, InterfaceStats, MemoryStats, NetworkStats, PodStats, Summary, SwapStats } from "./summary-types.ts"
+import type { ContainerStats, CpuStats, FsStats, InterfaceStats, MemoryStats, NetworkStats, PodStats, Summary, SwapStats, VolumeStats } from "./summary-types.ts"
+import type { VolumeUsage } from "./volume-usage.ts"
 
 export interface SummaryOptions {
   readonly nodeName: string
   readonly memoryBytes: number
   readonly sample: Sample
   /** Left out where only cpu and memory are asked for, with all that is not of these. */
-  readonly rest?: { readonly disks: Disks; readonly processes: { readonly used: number; readonly max: number } }
+  readonly rest?: {
+    readonly disks: Disks
+    readonly processes: { readonly used: number; readonly max: number }
+    /** By the uid of the pod. */
+    readonly volumes: ReadonlyMap<string, readonly VolumeUsage[]>
+  }
   readonly rate: CpuRateAsking
 }
 
@@ -35,11 +42,14 @@ export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: Summary
         rlimit: { time, maxpid: rest.processes.max, curproc: rest.processes.used },
       }),
     },
-    pods: sample.each.map((pod) => shown.pod(pod, rest?.disks)),
+    pods: sample.each.map((pod) => shown.pod(pod, rest)),
   }
 }
 
 const writableBytes = (containers: readonly ContainerSample[]): number => containers.reduce((sum, { writableLayer }) => sum + (writableLayer?.usedBytes?.value ?? 0), 0)
+
+/** Whether a volume takes of the node's own disk, and goes with the pod. What comes from the API is kept in memory here. */
+const isOnDisk = ({ emptyDir, gitRepo }: Volume): boolean => (emptyDir !== undefined && emptyDir.medium !== "Memory") || gitRepo !== undefined
 
 /** Puts what was measured at one moment into upstream's words. */
 class Presenter {
@@ -53,15 +63,18 @@ class Presenter {
     this.#rate = rate
   }
 
-  pod({ pod: { metadata: { name = "", namespace = "", uid = "" } }, sandbox, usage, interfaces, containers }: PodSample, disks: Disks | undefined): PodStats {
+  pod({ pod: { metadata: { name = "", namespace = "", uid = "" } }, sandbox, usage, interfaces, containers }: PodSample, rest: SummaryOptions["rest"]): PodStats {
     const stats = {
-      podRef: { name, namespace, uid }, startTime: formatTime(sandbox.createdAt), containers: containers.map((container) => this.#container(container, disks)),
+      podRef: { name, namespace, uid }, startTime: formatTime(sandbox.createdAt), containers: containers.map((container) => this.#container(container, rest?.disks)),
       ...this.usage(uid, sandbox.createdAt, usage),
     }
-    if (disks === undefined) return stats
-    const used = writableBytes(containers) + containers.reduce((sum, { logBytes = 0 }) => sum + logBytes, 0)
+    if (rest === undefined) return stats
+    const volumes = rest.volumes.get(uid) ?? []
+    const local = volumes.reduce((sum, { volume, measured }) => sum + (isOnDisk(volume) ? measured.usedBytes : 0), 0)
+    const used = writableBytes(containers) + containers.reduce((sum, { logBytes = 0 }) => sum + logBytes, 0) + local
     return {
-      ...stats, "ephemeral-storage": this.disk(disks.root, used),
+      ...stats, "ephemeral-storage": this.disk(rest.disks.root, used),
+      ...(volumes.length === 0 ? {} : { volume: volumes.map((usage) => this.#volume(usage, name, namespace)) }),
       ...(interfaces.length === 0 ? {} : { network: this.network(interfaces, interfaces[0]?.name) }),
       ...(usage?.processes === undefined ? {} : { process_stats: { process_count: usage.processes } }),
     }
@@ -74,6 +87,12 @@ class Presenter {
       ...stats, ...(disks.images === undefined ? {} : { rootfs: this.disk(disks.images.space, writableLayer?.usedBytes?.value, writableLayer?.inodesUsed?.value) }),
       logs: this.disk(disks.logs, logBytes),
     }
+  }
+
+  #volume({ volume, measured: { at, space, usedBytes, inodesUsed } }: VolumeUsage, pod: string, namespace: string): VolumeStats {
+    const { name, persistentVolumeClaim, ephemeral } = volume
+    const claim = persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : `${pod}-${name}`)
+    return { name, ...(claim === undefined ? {} : { pvcRef: { name: claim, namespace } }), ...this.disk(space, usedBytes, inodesUsed), time: formatTime(at) }
   }
 
   /** `most`: the memory that what is measured may use, if no limit of its own is lower. */

@@ -15,18 +15,20 @@ import type { RuntimeContainer } from "../runtime-pod.ts"
 import { attached } from "./attached.ts"
 import { kubeletServer } from "../server/server.ts"
 import type { StatusManager } from "../status/status-manager.ts"
+import type { VolumeManager } from "../volumes.ts"
 
 export interface ConnectorParts {
   readonly context: KubeletContext
   readonly cache: RuntimeCache
   readonly workers: PodWorkers
   readonly status: StatusManager
+  readonly volumes: Pick<VolumeManager, "mounted">
   /** Why the kubelet does not do its work, or nothing. */
   problem(): string | undefined
 }
 
 /** Logs, exec, attach and port forwarding of the pods of this node, and the kubelet's own paths. Source: pkg/kubelet/server/server.go, pkg/kubelet/kubelet_pods.go. */
-export function nodeConnector({ context, cache, workers, status, problem }: ConnectorParts): NodeConnector {
+export function nodeConnector({ context, cache, workers, status, volumes, problem }: ConnectorParts): NodeConnector {
   const { runtime, clock } = context
 
   /** A static pod is known to the API by the uid of its mirror. */
@@ -87,7 +89,7 @@ export function nodeConnector({ context, cache, workers, status, problem }: Conn
   return {
     logs,
     ...(fetch === undefined ? {} : { fetch }),
-    proxy: kubeletServer({ context, cache, workers, status, logs, problem }),
+    proxy: kubeletServer({ context, cache, workers, status, volumes, logs, problem }),
     async exec(target, { container, command, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams
       const url = await orApiError(runtime.containers.exec({ containerId: runningOf(podOf(target), container).id, cmd: command, stdin, stdout, stderr: stderr && !tty, tty }))

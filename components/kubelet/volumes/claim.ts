@@ -51,7 +51,7 @@ async function mountPersistent({ context, pod, volume: { name }, ...rest }: Volu
     await context.runtime.volumes.checkHostPath(local.path, "Directory")
     const ownership = ownershipFor(pod, false, pod.spec.securityContext.fsGroupChangePolicy)
     if (ownership !== undefined) await context.runtime.volumes.setOwnership(local.path, ownership)
-    return { name, hostPath: local.path, readOnly: false }
+    return { name, hostPath: local.path, readOnly: false, measured: "filesystem" }
   }
   throw new Error(`volume ${metadata.name ?? ""} is of a kind that is not supported (${driverOf(spec)}): use hostPath, local or nfs`)
 }

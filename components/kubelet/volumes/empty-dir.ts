@@ -14,7 +14,7 @@ export const mountEmptyDir: VolumeMounter<EmptyDirVolumeSource> = async ({ conte
     memoryBytes: medium === "Memory" ? memoryBytes(pod, sizeLimit, runtime.machine.memoryBytes) : undefined,
     ownership: ownershipFor(pod, false),
   })
-  return { name: volume.name, hostPath, readOnly: false, selinuxRelabel: true }
+  return { name: volume.name, hostPath, readOnly: false, selinuxRelabel: true, measured: "files" }
 }
 
 /** The least of what the node has, what the pod may use, and what the volume asks for. Source: pkg/volume/emptydir/empty_dir.go calculateEmptyDirMemorySize. */

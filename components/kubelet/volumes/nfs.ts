@@ -7,5 +7,5 @@ export const mountNfs: VolumeMounter<NFSVolumeSource & { readonly mountOptions?:
   const { server, path, readOnly = false, mountOptions = [] } = source
   const folder = volumeFolder(config, pod, "nfs", volume.name)
   await runtime.volumes.mountNfs({ folder, server, path, options: [...(readOnly ? ["ro"] : []), ...mountOptions] })
-  return { name: volume.name, hostPath: folder, readOnly }
+  return { name: volume.name, hostPath: folder, readOnly, measured: "filesystem" }
 }

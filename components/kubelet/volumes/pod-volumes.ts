@@ -79,6 +79,11 @@ export class PodVolumes {
     return this.#mounted.some(({ name }) => name === volume)
   }
 
+  /** What is there now. */
+  get mounted(): readonly MountedVolume[] {
+    return this.#mounted
+  }
+
   #noteMounted(mounted: MountedVolume): void {
     const index = this.#mounted.findIndex(({ name }) => name === mounted.name)
     if (index < 0) this.#mounted.push(mounted)
@@ -195,7 +200,7 @@ export class PodVolumes {
       this.#atFiles = runtime.volumes.writePayload({ folder, payload, ownership: ownershipFor(pod, true), stamp })
       await this.#atFiles
     }
-    return { name: volume.name, hostPath: folder, readOnly: true, selinuxRelabel: true }
+    return { name: volume.name, hostPath: folder, readOnly: true, selinuxRelabel: true, measured: "files" }
   }
 
   async #folder({ name, secret, configMap, projected }: Volume): Promise<string> {

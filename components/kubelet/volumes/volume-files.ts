@@ -29,6 +29,12 @@ export interface SubPathRequest {
   readonly target: string
 }
 
+export interface FolderUsage {
+  readonly bytes: number
+  /** Files and folders, itself included. */
+  readonly inodes: number
+}
+
 export interface NfsRequest {
   readonly folder: string
   readonly server: string
@@ -56,6 +62,8 @@ export interface VolumeFiles {
   bindSubPath(request: SubPathRequest): Promise<string>
   /** The text of a file of a volume that a pod may have written; undefined when there is none. @throws Error when it leads out of the volume */
   readInside(volume: string, path: string): Promise<string | undefined>
+  /** What a folder takes of the disk with all that is in it, but for what is mounted there; undefined when there is none. */
+  usage(folder: string): Promise<FolderUsage | undefined>
   /** Names in a folder; none when it does not exist. */
   list(folder: string): Promise<readonly string[]>
   /** Unmounts all that lies below the folders and removes them. What is not there is no error; nothing that is mounted is ever looked into. */

@@ -27,6 +27,7 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
       return found.mount(pod, signal)
     },
     containerMounts: (pod, container, mounted, environment) => containerMounts(context, { pod, container, mounted, environment }),
+    mounted: (uid) => pods.get(uid)?.mounted ?? [],
     async unmount({ uid }) {
       await pods.get(uid)?.stop()
       pods.delete(uid)

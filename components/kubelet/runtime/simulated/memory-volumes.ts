@@ -42,6 +42,12 @@ export const memoryVolumes = (files: MemoryFiles): VolumeFiles => ({
     return path
   },
   readInside: async (volume, path) => files.get(`${volume}/${path}`),
+  async usage(folder) {
+    if (!files.has(folder)) return undefined
+    const paths = files.below(folder)
+    const folders = new Set(paths.flatMap((path) => path.split("/").map((_, i, parts) => parts.slice(0, i).join("/"))))
+    return { bytes: paths.reduce((sum, path) => sum + Buffer.byteLength(files.get(`${folder}/${path}`) ?? ""), 0), inodes: paths.length + Math.max(1, folders.size) }
+  },
   list: (folder) => files.list(folder),
   async discard(folders) {
     for (const folder of folders) await files.remove(folder)

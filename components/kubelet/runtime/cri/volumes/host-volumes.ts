@@ -3,6 +3,7 @@ import { join } from "node:path"
 import type { VolumeFiles } from "../../../volumes/volume-files.ts"
 import { run } from "../../../containerd/run.ts"
 import { writePayload } from "./atomic-writer.ts"
+import { folderUsage } from "./folder-usage.ts"
 import { checkHostPath } from "./host-path.ts"
 import { unlessMissing } from "./missing.ts"
 import { mountPoints, mountTmpfs, unmountBelow } from "./mounts.ts"
@@ -16,7 +17,7 @@ export function hostVolumes(): VolumeFiles {
   /** By the kubelet's folder. */
   const memory = new Map<string, Promise<string>>()
   return {
-    writePayload, setOwnership, checkHostPath, bindSubPath, readInside,
+    writePayload, setOwnership, checkHostPath, bindSubPath, readInside, usage: folderUsage,
     memoryFolder(root) {
       let made = memory.get(root)
       if (made === undefined) {

@@ -1,0 +1,31 @@
+import { afterEach, beforeEach, expect, test } from "bun:test"
+import { link, lstat, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { folderUsage } from "./folder-usage.ts"
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "k3ts-usage-"))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+test("a folder takes what all in it takes, and a file of two names counts once", async () => {
+  // given
+  await mkdir(join(folder, "deep/deeper"), { recursive: true })
+  await writeFile(join(folder, "deep/deeper/file"), Buffer.alloc(100_000))
+  await link(join(folder, "deep/deeper/file"), join(folder, "deep/again"))
+  await symlink("/nowhere", join(folder, "link"))
+
+  // when
+  const usage = await folderUsage(folder)
+
+  // then
+  const parts = await Promise.all(["", "deep", "deep/deeper", "deep/deeper/file", "link"].map((path) => lstat(join(folder, path))))
+  expect(usage).toEqual({ bytes: parts.reduce((sum, { blocks }) => sum + blocks * 512, 0), inodes: 5 })
+  expect(usage!.bytes).toBeGreaterThanOrEqual(100_000)
+})
+
+test("there is nothing to say of a folder that is not there", async () => {
+  expect(await folderUsage(join(folder, "none"))).toBeUndefined()
+})

@@ -1,0 +1,97 @@
+import type { Volume } from "../../../pkg/api/core/v1/volume.ts"
+import type { KubeletContext } from "../context.ts"
+import type { FilesystemSpace } from "../runtime/runtime.ts"
+import type { MountedVolume, VolumeManager } from "../volumes.ts"
+import type { PodSample } from "./sample.ts"
+
+/** How full a volume of a pod is. */
+export interface VolumeUsage {
+  readonly volume: Volume
+  readonly measured: Measurement
+}
+
+interface Measurement {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** The file system that the volume is on. */
+  readonly space: FilesystemSpace
+  readonly usedBytes: number
+  readonly inodesUsed: number
+}
+
+/** How long a measurement is told again: counting the files of a large volume takes its time. Source: --volume-stats-agg-period. */
+const FRESH_MS = 60_000
+/** Who asks is not kept waiting for longer; the answer then lacks the volume, until it has been measured: a server of files may not answer. */
+const PATIENCE_MS = 1000
+
+/**
+ * Measures volumes when somebody asks, and not before. What is not a pod's own (paths of the node, images) is not measured, as upstream has it.
+ * Source: pkg/kubelet/server/stats/volume_stat_calculator.go, pkg/volume/metrics_du.go and metrics_statfs.go.
+ */
+export class VolumeUsages {
+  readonly #context: KubeletContext
+  readonly #volumes: Pick<VolumeManager, "mounted">
+  /** By the place on the node; those that nobody asks for any more are dropped. */
+  #known = new Map<string, { latest?: Measurement; pending?: Promise<void> | undefined }>()
+
+  constructor(context: KubeletContext, volumes: Pick<VolumeManager, "mounted">) {
+    this.#context = context
+    this.#volumes = volumes
+  }
+
+  /** By the uid of the pod. */
+  async measure(pods: readonly PodSample[]): Promise<ReadonlyMap<string, readonly VolumeUsage[]>> {
+    const before = this.#known
+    this.#known = new Map()
+    const asked = pods.flatMap(({ pod }) => {
+      const uid = pod.metadata.uid!
+      return this.#volumes.mounted(uid).flatMap((mounted) => {
+        const volume = pod.spec.volumes?.find(({ name }) => name === mounted.name)
+        if (volume === undefined || mounted.measured === undefined) return []
+        const known = before.get(mounted.hostPath) ?? {}
+        this.#known.set(mounted.hostPath, known)
+        if (known.pending === undefined && !this.#isFresh(known.latest)) this.#begin(mounted, known)
+        return [{ uid, volume, known }]
+      })
+    })
+    await this.#patiently(Promise.all(asked.flatMap(({ known: { pending } }) => pending ?? [])))
+    const byPod = new Map<string, VolumeUsage[]>()
+    for (const { uid, volume, known: { latest } } of asked) {
+      if (latest === undefined) continue
+      const usages = byPod.get(uid) ?? []
+      usages.push({ volume, measured: latest })
+      byPod.set(uid, usages)
+    }
+    return byPod
+  }
+
+  #isFresh(latest: Measurement | undefined): boolean {
+    return latest !== undefined && this.#context.clock.now() - latest.at < FRESH_MS
+  }
+
+  #begin(mounted: MountedVolume, known: { latest?: Measurement; pending?: Promise<void> | undefined }): void {
+    known.pending = this.#look(mounted).then((measured) => {
+      if (measured !== undefined) known.latest = measured
+    }, (err: unknown) => this.#context.log.debug("Cannot measure a volume", { volume: mounted.name, err })).finally(() => {
+      known.pending = undefined
+    })
+  }
+
+  async #look({ hostPath, measured }: MountedVolume): Promise<Measurement | undefined> {
+    const { runtime, clock } = this.#context
+    const [space, files] = await Promise.all([runtime.machine.space(hostPath), measured === "files" ? runtime.volumes.usage(hostPath) : undefined])
+    const at = clock.now()
+    if (measured === "filesystem") return { at, space, usedBytes: space.usedBytes, inodesUsed: space.inodes - space.inodesFree }
+    return files === undefined ? undefined : { at, space, usedBytes: files.bytes, inodesUsed: files.inodes }
+  }
+
+  #patiently(work: Promise<unknown>): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#context.clock.setTimeout(resolve, PATIENCE_MS)
+      void work.then(() => {
+        timer.cancel()
+        resolve()
+      })
+    })
+  }
+}
