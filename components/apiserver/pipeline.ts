@@ -11,8 +11,9 @@ import type { ApiRequest, Pipeline, ResourceAttributes } from "./request.ts"
 export function createPipeline({ authorizer, registry }: { readonly authorizer: Authorizer; readonly registry: RegistryContext }): Pipeline {
   const authorized = (request: ApiRequest) => {
     const attributes = attributesOf(request)
-    const { allowed, reason } = authorizer.authorize(attributes)
-    if (!allowed) throw forbidden(request.resource, request.name ?? "", forbiddenMessage(attributes, reason))
+    // The reason is put into words when it is asked for, and of what is allowed nobody does.
+    const decision = authorizer.authorize(attributes)
+    if (!decision.allowed) throw forbidden(request.resource, request.name ?? "", forbiddenMessage(attributes, decision.reason))
   }
   return {
     handle(request) {

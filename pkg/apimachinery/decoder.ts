@@ -66,6 +66,8 @@ export function decoderOf(message: Message): Decode {
 interface FieldDecoder {
   readonly name: string
   readonly decode: Decode
+  /** The type whose values, but for the empty one, are canonical as they are: most fields are text. */
+  readonly plain: "string" | "boolean" | undefined
   /** Says whether a value is the zero that Go, which cannot tell it from absent in this field, would leave out; see `droppedZero`. */
   readonly isNothing: ((value: unknown) => boolean) | undefined
 }
@@ -80,7 +82,7 @@ function compileMessage(message: Message): Decode {
   const compile = (): Map<string, FieldDecoder> => {
     const specs = Object.entries(message.fields).map(([name, { spec }]) => ({ name, spec }))
     filled = specs.flatMap(({ name, spec }) => fillOf(name, spec))
-    return (fields = new Map(specs.map(({ name, spec }) => [name, { name, decode: decodeType(spec.type), isNothing: droppedZero(spec) }])))
+    return (fields = new Map(specs.map(({ name, spec }) => [name, { name, decode: decodeType(spec.type), plain: spec.type.kind === "string" ? "string" : spec.type.kind === "bool" ? "boolean" : undefined, isNothing: droppedZero(spec) }])))
   }
   const goType = goTypeOf(message)
 
@@ -107,6 +109,7 @@ function compileMessage(message: Message): Decode {
         delete out[key]
         continue
       }
+      if (typeof given === field.plain && given !== "" && given !== false) continue
       const old = before?.[key]
       if (old === given) continue
       cursor.steps[depth] = key

@@ -11,6 +11,7 @@ export const isThere = (value: unknown): boolean => value !== undefined && value
 export const emptyLike = (value: unknown): unknown => (Array.isArray(value) ? NO_ITEMS : NO_FIELDS)
 const NO_ITEMS: readonly unknown[] = []
 const NO_FIELDS: Values = {}
+const isNothing = (value: unknown): boolean => deepEqual(value, emptyLike(value))
 
 /**
  * Every field of an object that is new. Where the outcome is the same as `like`, the set of another object, or a part of it as that part, it is that very one:
@@ -20,12 +21,12 @@ export const fieldsOfNew = (shape: Shape, object: object, like: FieldSet = NOTHI
 
 /** What is in a value that is there however empty, and so is no news itself. */
 function inside(shape: Shape, value: unknown, like: FieldSet): FieldSet | undefined {
+  if (isAllOf(shape, value, like, true)) return like
   const out: Record<string, FieldSet> = {}
   if ((shape.kind === "list" || shape.kind === "set") && Array.isArray(value)) addItems(shape, value, like, out)
   else if (shape.kind !== "leaf" && isObject(value)) addFields(shape, value, like, out, inside)
-  else return deepEqual(value, emptyLike(value)) ? undefined : LEAF
-  const made = nodeOf(out)
-  return made !== undefined && sameParts(made, like) ? like : made
+  else return isNothing(value) ? undefined : LEAF
+  return nodeOf(out)
 }
 
 /** What came with a value where there was none: itself, and all in it. */
@@ -59,8 +60,8 @@ function addItems(shape: ListShape, items: readonly unknown[], like: FieldSet, o
   }
 }
 
-/** Whether `allOf` would give the same as `set`; makes nothing. */
-function isAllOf(shape: Shape, value: unknown, set: FieldSet): boolean {
+/** Whether `allOf`, or `inside`, would give the same as `set`; makes nothing. */
+function isAllOf(shape: Shape, value: unknown, set: FieldSet, isInside = false): boolean {
   let parts = 0
   if (shape.kind === "list" || shape.kind === "set") {
     if (!Array.isArray(value)) return isEmpty(set)
@@ -70,7 +71,7 @@ function isAllOf(shape: Shape, value: unknown, set: FieldSet): boolean {
       if (inner === undefined || !isAllOf(item, value[i], inner)) return false
     }
   } else {
-    if (shape.kind === "leaf" || !isObject(value)) return isEmpty(set)
+    if (shape.kind === "leaf" || !isObject(value)) return isEmpty(set) && !(isInside && isNothing(value))
     const fields = fieldsOf(shape)
     const other = otherOf(shape)
     for (const name in value) {
@@ -78,10 +79,16 @@ function isAllOf(shape: Shape, value: unknown, set: FieldSet): boolean {
       if (!isThere(given)) continue
       const field = fields?.get(name)
       const inner = set[field?.element ?? `f:${name}`]
-      if (inner === undefined || !isAllOf(field?.shape ?? other, given, inner)) return false
+      const always = isInside && field?.always === true
+      if (inner === undefined) {
+        if (always && isNothing(given)) continue
+        return false
+      }
+      if (!isAllOf(field?.shape ?? other, given, inner, always)) return false
       parts++
     }
   }
+  if (isInside) return parts > 0 && sizeOf(set) === parts
   return parts === 0 ? isEmpty(set) : set[SELF] !== undefined && sizeOf(set) === parts + 1
 }
 
@@ -89,9 +96,4 @@ function sizeOf(set: FieldSet): number {
   let size = 0
   for (const _element in set) size++
   return size
-}
-
-function sameParts(a: FieldSet, b: FieldSet): boolean {
-  for (const element in a) if (a[element] !== b[element]) return false
-  return sizeOf(a) === sizeOf(b)
 }
