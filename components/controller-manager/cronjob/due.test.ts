@@ -25,3 +25,14 @@ test.each([
   const due = dueOf(cron, { schedule: parsed.schedule, zone: "UTC" }, Date.parse(now))
   expect([iso(due.at), iso(due.next), due.tooManyMissed]).toEqual([at, next, tooManyMissed])
 })
+
+test("is told the same of a time within an interval that was asked for, and otherwise of another one", () => {
+  const parsed = parseZonedCron("0 * * * *")
+  if (typeof parsed === "string") throw new Error(parsed)
+  const nextAt = (now: string, zone = "UTC") => iso(dueOf({ metadata: { creationTimestamp: now }, spec: {}, status: {} } as unknown as CronJob, { schedule: parsed.schedule, zone }, Date.parse(now)).next)
+  expect(nextAt("2026-01-01T00:10:00Z")).toBe("2026-01-01T01:00")
+  expect(nextAt("2026-01-01T00:50:00Z")).toBe("2026-01-01T01:00")
+  expect(nextAt("2026-01-01T01:00:00Z")).toBe("2026-01-01T02:00")
+  expect(nextAt("2026-01-01T00:30:00Z")).toBe("2026-01-01T01:00")
+  expect(nextAt("2026-01-01T00:10:00Z", "Asia/Kolkata")).toBe("2026-01-01T00:30")
+})

@@ -28,7 +28,7 @@ export function dueOf({ metadata, spec, status }: CronJob, { schedule, zone }: T
   const { startingDeadlineSeconds } = spec
   const served = Math.max(floor, Date.parse(status.lastScheduleTime ?? metadata.creationTimestamp ?? ""))
   const after = "every" in schedule ? (time: number): number => served + schedule.every * (Math.floor((time - served) / schedule.every) + 1)
-    : (time: number): number | undefined => nextRun(schedule, time, zone)
+    : (time: number): number | undefined => runAfter(schedule, zone, time)
   const first = after(startingDeadlineSeconds === undefined ? served : Math.max(served, now - startingDeadlineSeconds * 1000))
   if (first === undefined || first > now) return { at: undefined, tooManyMissed: false, next: first ?? after(Math.max(served, now)) }
   const second = after(first)
@@ -37,6 +37,18 @@ export function dueOf({ metadata, spec, status }: CronJob, { schedule, zone }: T
   const missed = Math.floor((now - first) / interval) + 1
   const at = newestUpTo(now, first, interval, after)
   return { at, tooManyMissed: missed > MANY, next: after(at) }
+}
+
+/** Of each schedule the run that was worked out last: between two runs a CronJob is looked at several times. Schedules are values. */
+const worked = new WeakMap<CronSchedule, { readonly zone: string; readonly after: number; readonly run: number }>()
+
+function runAfter(schedule: CronSchedule, zone: string, time: number): number | undefined {
+  const last = worked.get(schedule)
+  // No other run lies between a time and the first one after it.
+  if (last !== undefined && last.zone === zone && last.after <= time && time < last.run) return last.run
+  const run = nextRun(schedule, time, zone)
+  if (run !== undefined) worked.set(schedule, { zone, after: time, run })
+  return run
 }
 
 /** The last time up to `now`. Looks near the end first, and further back each time nothing is found there, for intervals need not be equal. */
