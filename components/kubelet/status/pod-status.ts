@@ -88,9 +88,11 @@ const keptReason = ({ reason, message }: PodStatus, phase: Phase): Pick<PodStatu
 function mergedConditions(pod: Pod, before: readonly PodCondition[], found: readonly Finding[], now: number, observedGeneration: number | undefined): readonly PodCondition[] {
   const merged = found.map(({ type, status, reason, message }): PodCondition => {
     const old = before.find((condition) => condition.type === type)
+    const isSame = old?.status === status && old.lastTransitionTime !== undefined
+    if (isSame && old.reason === reason && old.message === message && old.observedGeneration === observedGeneration && old.lastProbeTime === undefined) return old
     return {
       type, status, ...(observedGeneration === undefined ? {} : { observedGeneration }),
-      lastTransitionTime: old?.status === status && old.lastTransitionTime !== undefined ? old.lastTransitionTime : formatTime(now),
+      lastTransitionTime: isSame ? old.lastTransitionTime : formatTime(now),
       ...(reason === undefined || reason === "" ? {} : { reason }), ...(message === undefined || message === "" ? {} : { message }),
     }
   })
