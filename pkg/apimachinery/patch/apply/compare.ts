@@ -46,46 +46,54 @@ function differ(shape: Shape, before: unknown, after: unknown): Difference | und
 function differInFields(shape: Shape, before: Values, after: Values): Difference {
   const fields = fieldsOf(shape)
   const other = otherOf(shape)
-  const changed: Record<string, FieldSet> = {}
-  const removed: Record<string, FieldSet> = {}
-  for (const name of differentNames(before, after)) {
+  const out = new Differences()
+  for (const name in after) {
     const [old, value] = [before[name], after[name]]
+    if (old === value || !isThere(value)) continue
     const field = fields?.get(name)
-    const found = field?.always === true ? differ(field.shape, old === undefined ? emptyLike(value) : old, value === undefined ? emptyLike(old) : value) : differ(field?.shape ?? other, old, value)
-    if (found === undefined) continue
-    const element = field?.element ?? `f:${name}`
-    if (found.changed !== undefined) changed[element] = found.changed
-    if (found.removed !== undefined) removed[element] = found.removed
+    if (field === undefined) out.add(`f:${name}`, differ(other, old, value))
+    else out.add(field.element, differ(field.shape, field.always && old === undefined ? emptyLike(value) : old, value))
   }
-  return { changed: nodeOf(changed), removed: nodeOf(removed) }
+  for (const name in before) {
+    const [old, value] = [before[name], after[name]]
+    if (!isThere(old) || isThere(value)) continue
+    const field = fields?.get(name)
+    if (field === undefined) out.add(`f:${name}`, differ(other, old, value))
+    else out.add(field.element, differ(field.shape, old, field.always && value === undefined ? emptyLike(old) : value))
+  }
+  return out
 }
 
-function differentNames(before: Values, after: Values): readonly string[] {
-  const names: string[] = []
-  for (const name in after) if (after[name] !== before[name] && isThere(after[name])) names.push(name)
-  for (const name in before) if (isThere(before[name]) && !isThere(after[name])) names.push(name)
-  return names
+/** The differences of parts as one. */
+class Differences implements Difference {
+  #changed: Record<string, FieldSet> | undefined
+  #removed: Record<string, FieldSet> | undefined
+
+  add(element: string, found: Difference | undefined): void {
+    if (found?.changed !== undefined) (this.#changed ??= {})[element] = found.changed
+    if (found?.removed !== undefined) (this.#removed ??= {})[element] = found.removed
+  }
+  get changed(): FieldSet | undefined {
+    return this.#changed
+  }
+  get removed(): FieldSet | undefined {
+    return this.#removed
+  }
 }
 
 function differInItems(shape: ListShape, before: readonly unknown[], after: readonly unknown[]): Difference {
-  const changed: Record<string, FieldSet> = {}
-  const removed: Record<string, FieldSet> = {}
-  const note = (element: string, found: Difference | undefined): void => {
-    if (found?.changed !== undefined) changed[element] = found.changed
-    if (found?.removed !== undefined) removed[element] = found.removed
-  }
+  const out = new Differences()
   const item = itemOf(shape)
   const common = alignedElements(shape, before, after)
-  if (common !== undefined) for (let i = 0; i < common.length; i++) note(common[i]!, differ(item, before[i], after[i]))
+  if (common !== undefined) for (let i = 0; i < common.length; i++) out.add(common[i]!, differ(item, before[i], after[i]))
   else {
     const old = indexed(shape, before)
     const now = indexed(shape, after)
-    for (const [element, items] of now) note(element, differInSame(item, old.get(element) ?? NO_ITEMS, items))
-    for (const [element, items] of old) if (!now.has(element)) note(element, differInSame(item, items, NO_ITEMS))
+    for (const [element, items] of now) out.add(element, differInSame(item, old.get(element) ?? NO_ITEMS, items))
+    for (const [element, items] of old) if (!now.has(element)) out.add(element, differInSame(item, items, NO_ITEMS))
   }
-  return { changed: nodeOf(changed), removed: nodeOf(removed) }
+  return out
 }
-
 const NO_ITEMS: readonly unknown[] = []
 
 /** Items with the same path element in both lists. Those that occur twice are owned as one. */
