@@ -4,7 +4,10 @@ import { keyFrom, type Index, type Key } from "./informer.ts"
 /** Groups objects by the uid of the owner that controls them. */
 const BY_CONTROLLER: Index<KubeObject> = {
   name: "controller",
-  of: ({ metadata }) => metadata.ownerReferences?.filter(({ controller }) => controller === true).map(({ uid }) => uid) ?? [],
+  of({ metadata }) {
+    const controller = metadata.ownerReferences?.find((owner) => owner.controller === true)
+    return controller === undefined ? NO_VALUES : [controller.uid]
+  },
 }
 const BY_NAMESPACE: Index<KubeObject> = { name: "namespace", of: ({ metadata }) => (metadata.namespace === undefined ? [] : [metadata.namespace]) }
 
@@ -31,7 +34,7 @@ export class ObjectCache<T extends KubeObject> {
     let groups = this.#indexes.get(index)
     if (groups === undefined) {
       this.#indexes.set(index, (groups = new Map<string, Group<T>>()))
-      for (const [key, object] of this.#objects) put(groups, index, key, object)
+      for (const [key, object] of this.#objects) for (const at of index.of(object)) put(groups, at, key, object)
     }
     return groups.get(value)?.list() ?? []
   }
@@ -43,8 +46,11 @@ export class ObjectCache<T extends KubeObject> {
     this.#objects.set(key, object)
     this.#all = undefined
     for (const [index, groups] of this.#indexes) {
-      if (old !== undefined) take(groups, index, key, old)
-      put(groups, index, key, object)
+      const values = index.of(object)
+      const before = old === undefined ? NO_VALUES : index.of(old)
+      // An object seldom leaves its groups; in them it keeps its place.
+      for (const value of before) if (!values.includes(value)) take(groups, value, key)
+      for (const value of values) put(groups, value, key, object)
     }
     return old
   }
@@ -54,7 +60,7 @@ export class ObjectCache<T extends KubeObject> {
     if (old === undefined) return undefined
     this.#objects.delete(key)
     this.#all = undefined
-    for (const [index, groups] of this.#indexes) take(groups, index, key, old)
+    for (const [index, groups] of this.#indexes) for (const value of index.of(old)) take(groups, value, key)
     return old
   }
 }
@@ -70,21 +76,19 @@ class Group<T> {
   }
 }
 
-function put<T>(groups: Map<string, Group<T>>, index: Index<T>, key: Key, object: T): void {
-  for (const value of index.of(object)) {
-    let group = groups.get(value)
-    if (group === undefined) groups.set(value, (group = new Group<T>()))
-    group.objects.set(key, object)
-    group.changed()
-  }
+const NO_VALUES: readonly string[] = []
+
+function put<T>(groups: Map<string, Group<T>>, value: string, key: Key, object: T): void {
+  let group = groups.get(value)
+  if (group === undefined) groups.set(value, (group = new Group<T>()))
+  group.objects.set(key, object)
+  group.changed()
 }
 
-function take<T>(groups: Map<string, Group<T>>, index: Index<T>, key: Key, object: T): void {
-  for (const value of index.of(object)) {
-    const group = groups.get(value)
-    if (group === undefined) continue
-    group.objects.delete(key)
-    if (group.objects.size === 0) groups.delete(value)
-    else group.changed()
-  }
+function take<T>(groups: Map<string, Group<T>>, value: string, key: Key): void {
+  const group = groups.get(value)
+  if (group === undefined) return
+  group.objects.delete(key)
+  if (group.objects.size === 0) groups.delete(value)
+  else group.changed()
 }

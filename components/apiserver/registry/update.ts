@@ -108,9 +108,13 @@ function atVersion(resource: Resource, name: string, object: KubeObject, old: Ku
 
 /** Puts back what this request may not change, counts generations, and lets the kind have its say. */
 function prepare(context: RegistryContext, { resource, subresource }: ApiRequest, wanted: KubeObject, old: KubeObject): KubeObject {
-  let object = { ...wanted, metadata: withOldSystemFields(wanted, old) }
-  if (subresource === "status") object = { ...old, metadata: object.metadata, status: (wanted as WithStatus).status } as KubeObject
-  else if (resource.subresources?.status !== undefined) object = { ...object, status: (old as WithStatus).status } as KubeObject
+  const metadata = withOldSystemFields(wanted, old)
+  let object: KubeObject
+  if (subresource === "status") object = { ...old, metadata, status: (wanted as WithStatus).status } as KubeObject
+  else {
+    object = metadata === wanted.metadata ? wanted : { ...wanted, metadata }
+    if (resource.subresources?.status !== undefined && (wanted as WithStatus).status !== (old as WithStatus).status) object = { ...object, status: (old as WithStatus).status } as KubeObject
+  }
   object = strategyOf(resource, subresource)?.prepareForUpdate?.(object, old, strategyContext(context)) ?? object
   if (subresource === "status") return object
   if (resource.generation === true && specChanged(object, old)) object = { ...object, metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 } }
@@ -130,6 +134,7 @@ interface WithStatus extends KubeObject {
 }
 
 function withOldSystemFields({ metadata }: KubeObject, { metadata: old }: KubeObject): KubeObject["metadata"] {
+  if (metadata.selfLink === undefined && SYSTEM_FIELDS.every((name) => metadata[name] === old[name])) return metadata
   const { selfLink: _link, ...kept } = metadata
   return {
     ...kept,
@@ -139,6 +144,8 @@ function withOldSystemFields({ metadata }: KubeObject, { metadata: old }: KubeOb
     deletionTimestamp: old.deletionTimestamp, deletionGracePeriodSeconds: old.deletionGracePeriodSeconds,
   }
 }
+
+const SYSTEM_FIELDS = ["uid", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const
 
 /** What metadata.generation counts: everything but metadata and status. */
 const specChanged = (object: KubeObject, old: KubeObject): boolean => !equalBeside(object, old, METADATA_AND_STATUS)
