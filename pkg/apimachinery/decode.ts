@@ -38,7 +38,7 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(re
 
   let decoded: Decoded<unknown>
   try {
-    decoded = decodeMessage(typed(resource.schema), sent["apiVersion"] === undefined || sent["kind"] === undefined ? { kind, apiVersion, ...withoutType(sent) } : sent, options.known)
+    decoded = decodeMessage(typed(resource.schema), sent["apiVersion"] === undefined || sent["kind"] === undefined ? withType(sent, kind, apiVersion) : sent, options.known)
   } catch (err) {
     if (err instanceof DecodeError) throw refuse(err.message)
     // Nested so deep that the stack ends: Go's decoder has a limit too.
@@ -72,17 +72,19 @@ function inOrder(faults: readonly string[], sent: Record<string, unknown>): read
   return faults.toSorted((a, b) => place(a) - place(b))
 }
 
-function withoutType({ kind: _kind, apiVersion: _apiVersion, ...rest }: Record<string, unknown>): Record<string, unknown> {
-  return rest
+function withType(sent: Record<string, unknown>, kind: string, apiVersion: string): Record<string, unknown> {
+  if (!("kind" in sent) && !("apiVersion" in sent)) return { kind, apiVersion, ...sent }
+  const { kind: _kind, apiVersion: _apiVersion, ...rest } = sent
+  return { kind, apiVersion, ...rest }
 }
 
-const withType = new WeakMap<Message, Message>()
+const typedSchemas = new WeakMap<Message, Message>()
 
 /** The schema of a whole object with `apiVersion` and `kind`, which declarations leave to shared code. */
 export function typed(schema: Message): Message {
-  const known = withType.get(schema)
+  const known = typedSchemas.get(schema)
   if (known !== undefined) return known
   const made: Message = { ...schema, fields: { apiVersion: f.string(0, "Version of the schema of this object."), kind: f.string(0, "Kind of this object."), ...schema.fields } }
-  withType.set(schema, made)
+  typedSchemas.set(schema, made)
   return made
 }

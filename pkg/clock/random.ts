@@ -23,7 +23,12 @@ export function seededRandom(seed: number): Random {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
-  return { next, bytes: (count) => Uint8Array.from({ length: count }, () => Math.floor(next() * 256)) }
+  const bytes = (count: number) => {
+    const made = new Uint8Array(count)
+    for (let i = 0; i < count; i++) made[i] = Math.floor(next() * 256)
+    return made
+  }
+  return { next, bytes }
 }
 
 /** A version 4 UUID, as metadata.uid wants one. */
