@@ -108,6 +108,12 @@ describe("a request that is wrong", () => {
     expect((await send("Ignore")).headers.warning).toBeUndefined()
   })
 
+  test("whoever asks for a kind that is to be used no more is warned", async () => {
+    expect((await call("GET", "/api/v1/namespaces/default/endpoints")).headers.warning).toBe('299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"')
+    expect((await call("GET", "/api/v1/componentstatuses")).headers.warning).toBe('299 - "v1 ComponentStatus is deprecated in v1.19+"')
+    expect((await call("GET", CONFIGMAPS)).headers.warning).toBeUndefined()
+  })
+
   test("(noise on the wire) does not end the server", async () => {
     const noise = ["\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", `GET / HTTP/1.1\r\nX: ${"y".repeat(200_000)}\r\n\r\n`, "\x00\xff\x16\x03", "POST /api/v1/namespaces/a/pods HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\ngarbage"]
     await Promise.all(noise.map((text) => new Promise<void>((done) => {

@@ -2,6 +2,7 @@ import { forbidden } from "../../pkg/apimachinery/errors.ts"
 import { parseFieldSelector } from "../../pkg/apimachinery/fieldselector.ts"
 import type { Authorizer } from "./authorization/authorizer.ts"
 import { forbiddenMessage } from "./authorization/forbidden.ts"
+import { noteDecision } from "./authorization/note-decision.ts"
 import type { RegistryContext } from "./registry/context.ts"
 import { perform } from "./registry/registry.ts"
 import { watch } from "./registry/watch.ts"
@@ -11,8 +12,9 @@ import type { ApiRequest, Pipeline, ResourceAttributes } from "./request.ts"
 export function createPipeline({ authorizer, registry }: { readonly authorizer: Authorizer; readonly registry: RegistryContext }): Pipeline {
   const authorized = (request: ApiRequest) => {
     const attributes = attributesOf(request)
-    // The reason is put into words when it is asked for, and of what is allowed nobody does.
+    // The reason is put into words when it is asked for: of what is allowed only the audit event tells it.
     const decision = authorizer.authorize(attributes)
+    noteDecision(request.annotate, decision)
     if (!decision.allowed) throw forbidden(request.resource, request.name ?? "", forbiddenMessage(attributes, decision.reason))
   }
   return {

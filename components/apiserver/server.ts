@@ -16,6 +16,7 @@ import type { AuditSink } from "./audit/audit-log.ts"
 import type { Authenticator, Credentials } from "./authentication/authenticator.ts"
 import { impersonate } from "./authentication/impersonation.ts"
 import { forbiddenMessage } from "./authorization/forbidden.ts"
+import { noteDecision } from "./authorization/note-decision.ts"
 import type { Connections } from "./endpoints/connect.ts"
 import { DEFAULT_LIMITS, MaxInFlight, RETRY_AFTER_SECONDS, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
 import { encodeStatus } from "./http/encode.ts"
@@ -61,10 +62,10 @@ export function createServer(options: ServerOptions): Server {
   function serve(exchange: Exchange): void | Promise<void> {
     const { req } = exchange
     const info = (exchange.info = requestInfo(req.method ?? "GET", req.url ?? "/"))
+    audit?.began(exchange)
     const credentials = credentialsOf(req, info)
-    const sender = authenticator.authenticate(credentials)
+    const sender = (exchange.sender = authenticator.authenticate(credentials))
     const user = (exchange.user = isImpersonating(req) ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes)) : sender)
-    audit?.began(exchange, info, user, sender)
 
     if (isLongRunning(info)) {
       const ended = metrics.longRunning(info)
@@ -79,30 +80,31 @@ export function createServer(options: ServerOptions): Server {
     if (!info.isResource) return options.paths(exchange, info, user)
     const connection = connections.find(info)
     if (connection !== undefined) {
-      allow(info, user)
+      allow(exchange, info, user)
       return connection(exchange, info, user)
     }
-    return serveResource(exchange, info, user, existing(info, user), resourceOptions)
+    return serveResource(exchange, info, user, existing(exchange, info, user), resourceOptions)
   }
 
   /** The resource a path is about. That it is not there, or does not take the verb, is told only to those who may ask. */
-  function existing(info: RequestInfo, user: UserInfo) {
+  function existing(exchange: Exchange, info: RequestInfo, user: UserInfo) {
     try {
       return resourceOf(info, scheme)
     } catch (err) {
-      allow(info, user)
+      allow(exchange, info, user)
       throw err
     }
   }
 
   /** Throws Forbidden unless the user may. Plain resource requests are authorized by the pipeline. */
-  function allow(info: RequestInfo, user: UserInfo): void {
+  function allow(exchange: Exchange, info: RequestInfo, user: UserInfo): void {
     const attributes: ResourceAttributes = {
       user, verb: info.verb, group: info.group, version: info.version, resource: info.resource,
       subresource: info.subresource || undefined, namespace: info.namespace || undefined, name: info.name || undefined,
     }
-    const { allowed, reason } = pipeline.authorize(attributes)
-    if (!allowed) throw forbidden({ group: info.group, plural: info.resource }, info.name, forbiddenMessage(attributes, reason))
+    const decision = pipeline.authorize(attributes)
+    noteDecision(exchange.annotator, decision)
+    if (!decision.allowed) throw forbidden({ group: info.group, plural: info.resource }, info.name, forbiddenMessage(attributes, decision.reason))
   }
 
   /** The one place where an error becomes an answer. */
@@ -124,7 +126,7 @@ export function createServer(options: ServerOptions): Server {
     if (info === undefined) return
     const seconds = (clock.monotonic() - began) / 1000
     metrics.answered(info, res.statusCode, seconds)
-    audit?.ended(exchange, info, res.statusCode)
+    audit?.ended(exchange, info, { code: res.statusCode, seconds: isLongRunning(info) ? 0 : seconds })
   }
 
   function run(exchange: Exchange): void {
@@ -150,7 +152,7 @@ export function createServer(options: ServerOptions): Server {
 
 /** A failure in the encoding that the client reads; in JSON where it asked for none of ours. Source: responsewriters ErrorNegotiated. */
 function sendFailure(exchange: Exchange, error: ApiError): void {
-  const status = error.toStatus()
+  const status = (exchange.failure = error.toStatus())
   const { encoding } = exchange.info?.isResource === true ? acceptedOr(exchange.header("accept")) : JSON_ONLY
   if (encoding === "json") return exchange.sendStatus(status)
   const { contentType, body } = encodeStatus(status, encoding, false)

@@ -88,6 +88,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
   validateCreate?(obj: T): readonly Cause[]
   /** Rules about a change; `validate` runs as well. */
   validateUpdate?(obj: T, old: T): readonly Cause[]
+  /** Of a kind that is to be used no more: what everybody who asks for it is warned with. */
+  readonly deprecated?: string
   /** Warning headers for what is accepted but discouraged. */
   warnings?(obj: T, old: T | undefined): readonly string[]
   /** How long a deletion waits when the request does not say, e.g. a Pod's terminationGracePeriodSeconds; absent means deletion is not graceful. */

@@ -43,8 +43,55 @@ test("an audit log has a line for each request: who, as whom, what, and how it w
   expect(await server.end()).toMatchObject([{
     kind: "Event", apiVersion: "audit.k8s.io/v1", level: "Metadata", stage: "ResponseComplete", auditID: auditId, verb: "get", requestURI: "/api/v1/namespaces/default/secrets/s", userAgent: "tester",
     user: { username: "system:admin" }, impersonatedUser: { username: "jane", groups: ["system:authenticated"] }, sourceIPs: ["127.0.0.1"],
-    objectRef: { resource: "secrets", namespace: "default", name: "s", apiVersion: "v1" }, responseStatus: { code: 403 },
+    objectRef: { resource: "secrets", namespace: "default", name: "s", apiVersion: "v1" },
+    responseStatus: { status: "Failure", code: 403, reason: "Forbidden", message: 'secrets "s" is forbidden: User "jane" cannot get resource "secrets" in API group "" in the namespace "default"', details: { name: "s", kind: "secrets" } },
+    annotations: { "authorization.k8s.io/decision": "forbid", "authorization.k8s.io/reason": "" },
   }])
+})
+
+test("an audit log tells why somebody was allowed, and what an object was called that was sent", async () => {
+  // given a user who holds a role
+  const server = await start()
+  const post = (path: string, object: object, headers: Readonly<Record<string, string>> = {}) => server.ask("POST", path, { "content-type": "application/json", ...headers }, JSON.stringify(object))
+  await post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", { metadata: { name: "editors" }, roleRef: { kind: "ClusterRole", name: "edit" }, subjects: [{ kind: "User", name: "jane" }] })
+  const jane = { "impersonate-user": "jane" }
+
+  // when
+  await post("/api/v1/namespaces/default/configmaps", { metadata: { name: "a" } }, jane)
+  await server.ask("GET", "/version", jane)
+  await server.ask("GET", "/api/v1/namespaces/default/pods/none/log", jane)
+  await server.ask("GET", "/api/v1/namespaces/default/endpoints", jane)
+
+  // then
+  const allowed = { "authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": 'RBAC: allowed by ClusterRoleBinding "editors" of ClusterRole "edit" to User "jane"' }
+  const [binding, made, version, log, endpoints] = await server.end()
+  expect(binding).toMatchObject({ objectRef: { name: "editors", apiGroup: "rbac.authorization.k8s.io" }, annotations: { "authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": "" } })
+  expect(made).toMatchObject({ objectRef: { resource: "configmaps", namespace: "default", name: "a" }, responseStatus: { code: 201 }, annotations: allowed })
+  expect(version!["annotations"]).toEqual({ ...allowed, "authorization.k8s.io/reason": expect.stringMatching(/^RBAC: allowed by ClusterRoleBinding "system:[-a-z]+" of ClusterRole "system:[-a-z]+" to Group "system:authenticated"$/) })
+  expect(log!["annotations"]).toEqual(allowed)
+  expect(endpoints!["annotations"]).toEqual({ ...allowed, "k8s.io/deprecated": "true" })
+})
+
+test("an audit log names tokens that were issued, by their id", async () => {
+  const server = await start()
+  const post = (path: string, object: object) => server.ask("POST", path, { "content-type": "application/json" }, JSON.stringify(object))
+  await post("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "robot" } })
+  await post("/api/v1/namespaces/default/serviceaccounts/robot/token", { spec: {} })
+  const [, issued] = await server.end()
+  expect(issued!["annotations"]).toMatchObject({ "authentication.kubernetes.io/issued-credential-id": expect.stringMatching(/^JTI=[0-9a-f-]{36}$/) })
+})
+
+test("an audit log has those, too, who could not say who they are, or may not be whom they want to be", async () => {
+  // given
+  const server = await start()
+  await server.ask("GET", "/api/v1/pods", { authorization: "Bearer wrong" })
+  await server.ask("GET", "/api/v1/pods", { "impersonate-uid": "nobody" })
+
+  // then
+  expect(await server.end()).toMatchObject([
+    { stage: "ResponseStarted", user: {}, responseStatus: { code: 401, message: "Authentication failed, attempted: bearer" } },
+    { stage: "ResponseComplete", user: { username: "system:admin" }, responseStatus: { status: "Failure", code: expect.any(Number) } },
+  ])
 })
 
 test("what admission noted about a request stands in its line", async () => {
@@ -56,5 +103,5 @@ test("what admission noted about a request stands in its line", async () => {
   // when a workload of such is made
   await post("/apis/apps/v1/namespaces/team/deployments", { metadata: { name: "d" }, spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec } } })
   // then
-  expect((await server.end()).map(({ annotations }) => annotations)).toEqual([undefined, { "pod-security.kubernetes.io/audit-violations": 'would violate PodSecurity "baseline:latest": host namespaces (hostNetwork=true)' }])
+  expect((await server.end()).map(({ annotations }) => annotations)).toMatchObject([{}, { "authorization.k8s.io/decision": "allow", "pod-security.kubernetes.io/audit-violations": 'would violate PodSecurity "baseline:latest": host namespaces (hostNetwork=true)' }])
 })

@@ -1,5 +1,7 @@
 import { appendFileSync } from "node:fs"
 import { type Clock, microTimestamp } from "../../../pkg/clock/clock.ts"
+import type { Status } from "../../../pkg/apimachinery/errors.ts"
+import { formatDuration } from "../../../pkg/apimachinery/time.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { remoteAddress } from "../../../pkg/runtime/listen.ts"
 import type { Exchange } from "../http/exchange.ts"
@@ -8,11 +10,20 @@ import type { UserInfo } from "../request.ts"
 
 /** Where requests are written down: who asked for what, and how it went. */
 export interface AuditSink {
-  began(exchange: Exchange, info: RequestInfo, user: UserInfo, sender: UserInfo): void
-  ended(exchange: Exchange, info: RequestInfo, code: number): void
+  began(exchange: Exchange): void
+  ended(exchange: Exchange, info: RequestInfo, outcome: Outcome): void
   /** Writes what is still held back. */
   close(): void
 }
+
+export interface Outcome {
+  readonly code: number
+  /** How long the answer took; 0 for what goes on until somebody has enough of it. */
+  readonly seconds: number
+}
+
+/** What took longer is noted. Source: apiserver pkg/audit/request.go writeLatencyToAnnotation. */
+const SLOW_SECONDS = 0.5
 
 /** Lines are written together, at most this much later. */
 const FLUSH_MS = 100
@@ -22,7 +33,7 @@ const FLUSH_MS = 100
  * Source: apiserver pkg/apis/audit/v1/types.go.
  */
 export function createAuditLog(path: string, { clock, log }: { readonly clock: Clock; readonly log: Logger }): AuditSink {
-  const open = new WeakMap<Exchange, { readonly received: string; readonly user: UserInfo; readonly sender: UserInfo }>()
+  const open = new WeakMap<Exchange, string>()
   let lines: string[] = []
   const flush = () => {
     if (lines.length === 0) return
@@ -36,27 +47,49 @@ export function createAuditLog(path: string, { clock, log }: { readonly clock: C
     }
   }
   return {
-    began(exchange, _info, user, sender) {
+    began(exchange) {
       exchange.annotations = {}
-      open.set(exchange, { received: microTimestamp(clock), user, sender })
+      open.set(exchange, microTimestamp(clock))
     },
-    ended(exchange, info, code) {
-      const began = open.get(exchange)
-      if (began === undefined) return
-      const { req, auditId, annotations = {} } = exchange
-      const { received, user, sender } = began
+    ended(exchange, info, { code, seconds }) {
+      const received = open.get(exchange)
+      if (received === undefined) return
+      const { req, auditId, sender, user } = exchange
+      if (seconds > SLOW_SECONDS) exchange.annotate("apiserver.latency.k8s.io/total", formatDuration(seconds * 1000))
+      const annotations = Object.entries(exchange.annotations ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
       if (lines.length === 0) clock.setTimeout(flush, FLUSH_MS)
-      const { group, version, resource, subresource, namespace, name } = info
       lines.push(JSON.stringify({
-        kind: "Event", apiVersion: "audit.k8s.io/v1", level: "Metadata", auditID: auditId, stage: "ResponseComplete", requestURI: req.url, verb: info.verb,
-        user: plain(sender), ...(user === sender ? {} : { impersonatedUser: plain(user) }), sourceIPs: [remoteAddress(req) ?? ""], userAgent: exchange.header("user-agent"),
-        ...(info.isResource ? { objectRef: { resource, namespace: namespace || undefined, name: name || undefined, apiGroup: group || undefined, apiVersion: version, subresource: subresource || undefined } } : {}),
-        responseStatus: { metadata: {}, code }, requestReceivedTimestamp: received, stageTimestamp: microTimestamp(clock),
-        ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+        kind: "Event", apiVersion: "audit.k8s.io/v1", level: "Metadata", auditID: auditId, stage: sender === undefined ? "ResponseStarted" : "ResponseComplete", requestURI: req.url, verb: info.verb,
+        user: sender === undefined ? {} : plain(sender), ...(user === undefined || user === sender ? {} : { impersonatedUser: plain(user) }), sourceIPs: [remoteAddress(req) ?? ""], userAgent: bounded(exchange.header("user-agent")),
+        ...(info.isResource ? { objectRef: objectRefOf(info, exchange.sent) } : {}),
+        responseStatus: sender === undefined ? { metadata: {}, message: `Authentication failed, ${attempted(exchange)}`, code } : { metadata: {}, ...toldOf(exchange.failure), code }, requestReceivedTimestamp: received, stageTimestamp: microTimestamp(clock),
+        ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
       }) + "\n")
     },
     close: flush,
   }
 }
+
+/** What is asked for; what the path does not say, the object that was sent does. Source: apiserver pkg/audit/request.go LogRequestObject. */
+function objectRefOf({ group, version, resource, subresource, namespace, name }: RequestInfo, sent: unknown) {
+  const metadata = (sent as { readonly metadata?: Partial<Record<"name" | "namespace" | "uid" | "resourceVersion", unknown>> } | undefined)?.metadata
+  const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined)
+  return {
+    resource, namespace: text(namespace) ?? text(metadata?.namespace), name: text(name) ?? text(metadata?.name), uid: text(metadata?.uid), apiGroup: text(group), apiVersion: version,
+    resourceVersion: text(metadata?.resourceVersion), subresource: text(subresource),
+  }
+}
+
+const LONGEST_USER_AGENT = 1024
+const bounded = (agent: string | undefined): string | undefined => (agent === undefined || agent.length <= LONGEST_USER_AGENT ? agent : `${agent.slice(0, LONGEST_USER_AGENT)}...TRUNCATED`)
+
+/** Source: apiserver pkg/endpoints/filters/authn_audit.go getAuthMethods. */
+function attempted({ req: { headers } }: Exchange): string {
+  const scheme = /^(basic|bearer) ./i.exec(headers.authorization?.trim() ?? "")?.[1]
+  return scheme === undefined ? "no credentials provided" : `attempted: ${scheme.toLowerCase()}`
+}
+
+/** What is bounded of a failure. Source: apiserver pkg/audit/request.go LogResponseObject. */
+const toldOf = (failure: Status | undefined) => failure && { status: failure.status, message: failure.message, reason: failure.reason, details: failure.details }
 
 const plain = ({ name, uid, groups, extra }: UserInfo) => ({ username: name, uid, groups, extra })

@@ -27,9 +27,14 @@ export class Exchange {
   /** Milliseconds of the monotonic clock. */
   readonly began: number
   readonly upgrade: Upgrade | undefined
-  /** Filled in by the stages, in this order. */
+  /** Filled in by the stages, in this order. The user is another than the sender where that one impersonates. */
   info: RequestInfo | undefined
+  sender: UserInfo | undefined
   user: UserInfo | undefined
+  /** The object that the client sent. */
+  sent: unknown
+  /** What the client is told that went wrong. */
+  failure: Status | undefined
   /** Of the audit event; absent where none is written. */
   annotations: Record<string, string> | undefined
   /** Texts of Warning headers. */
@@ -51,6 +56,11 @@ export class Exchange {
   /** Notes something in the audit event. Whoever comes first with a key is right, as upstream has it. */
   readonly annotate = (key: string, value: string): void => {
     if (this.annotations !== undefined) this.annotations[key] ??= value
+  }
+
+  /** Notes something in the audit event; absent where none is written. */
+  get annotator(): ((key: string, value: string) => void) | undefined {
+    return this.annotations === undefined ? undefined : this.annotate
   }
 
   header(name: string): string | undefined {

@@ -82,6 +82,10 @@ const offerOf = ({ verbs }: Resource): Offer => (verbs.includes("list") ? OBJECT
 
 function request(exchange: Exchange, info: RequestInfo, user: UserInfo, resource: Resource): ApiRequest {
   const { verb, query, namespace, name, subresource } = info
+  if (resource.deprecated !== undefined) {
+    exchange.warn(resource.deprecated)
+    exchange.annotate("k8s.io/deprecated", "true")
+  }
   return {
     user,
     verb: verb as Verb,
@@ -91,7 +95,7 @@ function request(exchange: Exchange, info: RequestInfo, user: UserInfo, resource
     name: name === "" ? undefined : name,
     options: optionsOf(query, verb),
     warn: exchange.warn,
-    annotate: exchange.annotations === undefined ? undefined : exchange.annotate,
+    annotate: exchange.annotator,
     ...userAgentOf(exchange),
   }
 }
@@ -106,6 +110,7 @@ async function withObject(exchange: Exchange, request: ApiRequest, options: Reso
   const bytes = await readBody(exchange.req)
   // POST without a body asks a subresource of old for its defaults; the registry says what is missing.
   const { value, faults } = bytes.length === 0 ? { value: {}, faults: [] } : await decodeBody(bytes, encoding, options.scheme)
+  exchange.sent = value
   return answer(exchange, { ...request, body: value, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
 }
 

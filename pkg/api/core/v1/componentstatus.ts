@@ -26,7 +26,7 @@ export const ComponentStatus = defineResource({
     { name: "Message", type: "string", doc: "What the component says.", value: ({ conditions }) => healthy(conditions)?.message ?? "" },
     { name: "Error", type: "string", doc: "What went wrong when it was asked.", value: ({ conditions }) => healthy(conditions)?.error ?? "" },
   ],
-  warnings: () => ["v1 ComponentStatus is deprecated in v1.19+"],
+  deprecated: "v1 ComponentStatus is deprecated in v1.19+",
 }, fields)
 
 const healthy = (conditions: readonly ComponentCondition[] = []): ComponentCondition | undefined => conditions.find(({ type }) => type === "Healthy")

@@ -42,7 +42,7 @@ export const Endpoints = defineResource({
   columns: [{ name: "Endpoints", type: "string", doc: "Addresses and ports that are ready.", value: ({ subsets = [] }) => endpointsText(subsets) }],
   allowCreateOnUpdate: true,
   validate: ({ subsets = [] }) => subsets.flatMap((subset, i) => subsetFaults(subset, at("subsets", i))),
-  warnings: () => ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"],
+  deprecated: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 }, fields)
 
 function subsetFaults(subset: EndpointSubset, here: string): readonly Cause[] {

@@ -54,7 +54,8 @@ async function issue(context: RegistryContext, request: ApiRequest, { issuer, au
     ...bindings(),
   }
   if (request.options.dryRun === true) return { kind: "object", code: 201, object: { ...object, metadata: { name, namespace, creationTimestamp: timestamp(clock) } } as KubeObject }
-  const { token, expiresAt } = issuer.issue(claims)
+  const { token, expiresAt, id } = issuer.issue(claims)
+  request.annotate?.("authentication.kubernetes.io/issued-credential-id", `JTI=${id}`)
   // The answer tells the time that was asked for, so that clients refresh in time.
   const expirationTimestamp = formatTime(extended ? clock.now() + expirationSeconds * 1000 : expiresAt)
   return {
