@@ -60,8 +60,9 @@ const ready = (node: Node): NodeCondition | undefined => node.status.conditions?
 
 /** When the node was last heard of, in milliseconds: by its lease or by a heartbeat in its status. */
 function lastSign(node: Node, lease: Lease | undefined): number {
-  const times = [lease?.spec.renewTime, ready(node)?.status === "Unknown" ? undefined : ready(node)?.lastHeartbeatTime, node.metadata.creationTimestamp]
-  return Math.max(...times.filter((time) => time !== undefined).map((time) => Date.parse(time)))
+  const reported = ready(node)
+  const at = (time: string | undefined): number => (time === undefined ? -Infinity : Date.parse(time))
+  return Math.max(at(lease?.spec.renewTime), reported?.status === "Unknown" ? -Infinity : at(reported?.lastHeartbeatTime), at(node.metadata.creationTimestamp))
 }
 
 async function markLost(node: Node, { client, clock, events, log }: ReconcileContext): Promise<Node> {

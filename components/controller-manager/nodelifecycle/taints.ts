@@ -19,13 +19,15 @@ const BY_CONDITION: readonly [type: string, status: string, key: string, effects
  */
 export function wantedTaints(node: Node, now: string): readonly Taint[] | undefined {
   const present = node.spec.taints ?? []
-  const conditions = new Map((node.status.conditions ?? []).map(({ type, status }) => [type, status]))
-  const wanted: { key: string; effect: Taint["effect"] }[] = BY_CONDITION
-    .filter(([type, status]) => conditions.get(type) === status)
-    .flatMap(([, , key, effects]) => effects.map((effect) => ({ key, effect })))
+  const conditions = node.status.conditions ?? []
+  const wanted: { key: string; effect: Taint["effect"] }[] = []
+  for (const [type, status, key, effects] of BY_CONDITION) {
+    if (conditions.some((condition) => condition.type === type && condition.status === status)) wanted.push(...effects.map((effect) => ({ key, effect })))
+  }
   if (node.spec.unschedulable === true) wanted.push({ key: TAINT.unschedulable, effect: "NoSchedule" })
   // A node that has not reported yet was registered with not-ready:NoSchedule and keeps it until it does.
-  if (!conditions.has("Ready")) wanted.push(...present.filter(({ key }) => key === TAINT.notReady))
+  if (!conditions.some(({ type }) => type === "Ready")) wanted.push(...present.filter(({ key }) => key === TAINT.notReady))
+  if (wanted.length === 0 && present.length === 0) return undefined
 
   const same = (a: { readonly key: string; readonly effect: string }, b: { readonly key: string; readonly effect: string }) => a.key === b.key && a.effect === b.effect
   const keep = present.filter((taint) => !MANAGED.has(taint.key) || wanted.some((each) => same(each, taint)))
