@@ -183,8 +183,12 @@ export class PodWorker implements Waker {
   }
 
   #mustEnd(): boolean {
+    return this.#removed || this.#pod.metadata.deletionTimestamp !== undefined || this.#verdict !== undefined || this.#isReportedEnded()
+  }
+
+  #isReportedEnded(): boolean {
     const { phase } = this.#parts.status.status(this.#pod)
-    return this.#removed || this.#pod.metadata.deletionTimestamp !== undefined || this.#verdict !== undefined || phase === "Succeeded" || phase === "Failed"
+    return phase === "Succeeded" || phase === "Failed"
   }
 
   /** Reports how the pod is. */
@@ -269,7 +273,7 @@ export class PodWorker implements Waker {
   async #terminate(signal: AbortSignal): Promise<void> {
     const { context, cache, probes } = this.#parts
     probes.stopKilling(this.identity.uid)
-    this.#report()
+    if (!this.#isReportedEnded()) this.#report()
     while (isRunning(this.#runtime)) {
       try {
         await killPod(context, cache, { pod: this.#pod, runtime: this.#runtime, graceSeconds: this.#graceSeconds(), signal })

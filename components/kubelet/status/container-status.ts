@@ -82,7 +82,18 @@ function statusWithoutRun({ pod, of: { container, type }, before, failure, termi
   }
 }
 
+/** Runs are values, and are reported many times. */
+const states = new WeakMap<RuntimeContainer, ContainerState>()
+
 function stateOf(run: RuntimeContainer): ContainerState {
+  const known = states.get(run)
+  if (known !== undefined) return known
+  const state = computeState(run)
+  states.set(run, state)
+  return state
+}
+
+function computeState(run: RuntimeContainer): ContainerState {
   switch (run.state) {
     case "running": return { running: { startedAt: formatTime(run.startedAt) } }
     case "exited": return { terminated: terminated(run) }
