@@ -72,14 +72,7 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
   return [...namespaces, ...rbacObjects(), ...priorityClasses(), ...kubernetesService(options), ...authenticationConfig(options)]
 }
 
-/** A kind with types of its own, where only its being a kind matters. */
-interface AnyKind {
-  readonly group: string
-  readonly plural: string
-}
-
-function want(kind: AnyKind, object: object, reconcile?: Wanted["reconcile"]): Wanted {
-  const resource = kind as unknown as Resource
+function want(resource: Resource, object: object, reconcile?: Wanted["reconcile"]): Wanted {
   const decoded = decodeObject(resource, object).object
   return { key: storageKey(resource, decoded.metadata), resource, object: decoded, ...(reconcile === undefined ? {} : { reconcile }) }
 }

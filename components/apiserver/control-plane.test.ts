@@ -15,6 +15,7 @@ import { ClusterRole } from "../../pkg/api/rbac/v1/clusterrole.ts"
 import { Role } from "../../pkg/api/rbac/v1/role.ts"
 import { RoleBinding } from "../../pkg/api/rbac/v1/rolebinding.ts"
 import type { ApiError } from "../../pkg/apimachinery/errors.ts"
+import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { startCluster } from "../../pkg/testing/testing.ts"
 
 const start = () => startCluster({ components: { controllers: false, scheduler: false } })
@@ -79,15 +80,15 @@ describe("the control plane", () => {
     await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
     const made = await admin.create(Pod, pod("a"))
     expect(made.status.phase).toBe("Pending")
-    await admin.createSubresource(Pod as never, made.metadata, "binding", { metadata: { name: "a" }, target: { kind: "Node", name: "n1" } })
+    await admin.createSubresource(Pod, made.metadata, "binding", { metadata: { name: "a" }, target: { kind: "Node", name: "n1" } })
     const bound = await admin.get(Pod, made.metadata)
     expect(bound.spec.nodeName).toBe("n1")
     expect(bound.status.conditions?.find(({ type }) => type === "PodScheduled")?.status).toBe("True")
-    expect((await failure(admin.createSubresource(Pod as never, made.metadata, "binding", { metadata: { name: "a" }, target: { kind: "Node", name: "n2" } }))).message).toContain(`pod a is already assigned to node "n1"`)
-    await admin.delete(Pod as never, made.metadata)
+    expect((await failure(admin.createSubresource(Pod, made.metadata, "binding", { metadata: { name: "a" }, target: { kind: "Node", name: "n2" } }))).message).toContain(`pod a is already assigned to node "n1"`)
+    await admin.delete(Pod, made.metadata)
     const leaving = await admin.get(Pod, made.metadata)
     expect(leaving.metadata.deletionGracePeriodSeconds).toBe(30)
-    await admin.delete(Pod as never, made.metadata, { gracePeriodSeconds: 0 })
+    await admin.delete(Pod, made.metadata, { gracePeriodSeconds: 0 })
     expect((await failure(admin.get(Pod, made.metadata))).reason).toBe("NotFound")
   })
 
@@ -95,12 +96,12 @@ describe("the control plane", () => {
     await using cluster = await start()
     const { client: admin } = cluster
     const made = await admin.create(Namespace, { metadata: { name: "x" } })
-    await admin.delete(Namespace as never, made.metadata)
+    await admin.delete(Namespace, made.metadata)
     const leaving = await admin.get(Namespace, made.metadata)
     expect(leaving.status.phase).toBe("Terminating")
     expect((await failure(admin.create(ConfigMap, { metadata: { name: "a", namespace: "x" } }))).message).toContain("because it is being terminated")
     expect((await failure(admin.create(ConfigMap, { metadata: { name: "a", namespace: "y" } }))).message).toBe(`namespaces "y" not found`)
-    await admin.updateSubresource(Namespace as never, made.metadata, "finalize", { ...leaving, spec: { finalizers: [] } })
+    await admin.updateSubresource(Namespace, made.metadata, "finalize", { ...leaving, spec: { finalizers: [] } })
     expect((await failure(admin.get(Namespace, made.metadata))).reason).toBe("NotFound")
   })
 
@@ -110,7 +111,7 @@ describe("the control plane", () => {
     const labels = { app: "web" }
     const made = await admin.create(Deployment, { metadata: { name: "web", namespace: "default" }, spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } } } })
     expect(made.metadata.generation).toBe(1)
-    await admin.updateSubresource(Deployment as never, made.metadata, "scale", { metadata: { name: "web", namespace: "default" }, spec: { replicas: 3 } })
+    await admin.updateSubresource(Deployment, made.metadata, "scale", { metadata: { name: "web", namespace: "default" }, spec: { replicas: 3 } })
     const scaled = await admin.get(Deployment, made.metadata)
     expect([scaled.spec.replicas, scaled.metadata.generation]).toEqual([3, 2])
     const patched = await admin.patch(Deployment, made.metadata, { type: "strategic", body: { spec: { template: { spec: { containers: [{ name: "c", image: "j" }] } } } } })
@@ -183,13 +184,13 @@ describe("a kubelet", () => {
     expect((await kubelet.list(Secret, { namespace: "default", fieldSelector: "metadata.name=used" })).items.length).toBe(1)
     expect((await failure(kubelet.get(Secret, { namespace: "default", name: "other" }))).message).toContain("no relationship found between node 'n1' and this object")
     expect((await failure(kubelet.list(Secret, { namespace: "default" }))).reason).toBe("Forbidden")
-    const node = await kubelet.create(Node, { metadata: { name: "n1" }, status: { nodeInfo: { kubeletVersion: "v1" } } } as never)
+    const node = await kubelet.create(Node, { metadata: { name: "n1" }, status: { nodeInfo: { kubeletVersion: "v1" } } })
     expect(node.spec.taints?.map(({ key }) => key)).toEqual(["node.kubernetes.io/not-ready"])
     expect(node.status.nodeInfo?.kubeletVersion).toBe("v1")
     expect((await failure(kubelet.create(Node, { metadata: { name: "n2" } }))).message).toContain(`node "n1" is not allowed to modify node "n2"`)
-    expect((await failure(cluster.as("system:node:n2", ["system:nodes"]).delete(Pod as never, { namespace: "default", name: "a" }))).message).toContain("can only delete pods with spec.nodeName set to itself")
+    expect((await failure(cluster.as("system:node:n2", ["system:nodes"]).delete(Pod, { namespace: "default", name: "a" }))).message).toContain("can only delete pods with spec.nodeName set to itself")
     const { uid } = (await admin.get(Pod, { namespace: "default", name: "a" })).metadata
-    const tokenFor = (spec: object) => kubelet.createSubresource<{ status: { token: string } }>(ServiceAccount as never, { namespace: "default", name: "default" }, "token", { spec })
+    const tokenFor = (spec: object) => kubelet.createSubresource<{ status: { token: string } }>(ServiceAccount, { namespace: "default", name: "default" }, "token", { spec })
     const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "a", uid }
     const token = await tokenFor({ boundObjectRef })
     expect(token.status.token.split(".")).toHaveLength(3)
@@ -203,7 +204,7 @@ describe("a kubelet", () => {
     const { client: admin } = cluster
     await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
     for (const [name, nodeName] of [["here", "n1"], ["there", "n2"]] as const) await admin.create(Pod, pod(name, { nodeName }))
-    const evict = (name: string) => cluster.as("system:node:n1", ["system:nodes"]).createSubresource(Pod as never, { namespace: "default", name }, "eviction", { metadata: { name } })
+    const evict = (name: string) => cluster.as("system:node:n1", ["system:nodes"]).createSubresource(Pod, { namespace: "default", name }, "eviction", { metadata: { name } })
     await evict("here")
     expect((await failure(evict("there"))).message).toBe('pods "there" is forbidden: node n1 can only evict pods with spec.nodeName set to itself')
     expect((await admin.get(Pod, { namespace: "default", name: "here" })).metadata.deletionTimestamp).toBeDefined()
@@ -217,8 +218,8 @@ describe("a namespace that ends", () => {
     await admin.create(Namespace, { metadata: { name: "x" } })
     await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "x" } })
     await admin.create(Pod, { ...pod("a"), metadata: { name: "a", namespace: "x" } })
-    await admin.delete(Namespace as never, { name: "x" })
-    const post = (resource: unknown, name: string, subresource: string, body: object) => failure(admin.createSubresource(resource as never, { namespace: "x", name }, subresource, body))
+    await admin.delete(Namespace, { name: "x" })
+    const post = (resource: Resource, name: string, subresource: string, body: object) => failure(admin.createSubresource(resource, { namespace: "x", name }, subresource, body))
     const refused = await Promise.all([
       post(Pod, "a", "binding", { metadata: { name: "a" }, target: { kind: "Node", name: "n1" } }), post(Pod, "a", "eviction", { metadata: { name: "a" } }), post(ServiceAccount, "default", "token", { spec: {} }),
     ])
@@ -231,9 +232,9 @@ describe("deletion", () => {
     await using cluster = await start()
     const { client: admin } = cluster
     const made = await admin.create(ConfigMap, { metadata: { name: "a", namespace: "default", finalizers: ["example.com/hold"] } })
-    const wrong = await failure(admin.delete(ConfigMap as never, made.metadata, { preconditions: { uid: "other" } }))
+    const wrong = await failure(admin.delete(ConfigMap, made.metadata, { preconditions: { uid: "other" } }))
     expect(wrong.message).toContain("the UID in the precondition (other) does not match the UID in record")
-    await admin.delete(ConfigMap as never, made.metadata, { propagationPolicy: "Foreground" })
+    await admin.delete(ConfigMap, made.metadata, { propagationPolicy: "Foreground" })
     const held = await admin.get(ConfigMap, made.metadata)
     expect(held.metadata.finalizers).toEqual(["example.com/hold", "foregroundDeletion"])
     expect(held.metadata.deletionTimestamp).toBeDefined()
@@ -257,14 +258,14 @@ describe("deletion", () => {
     await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
     const labels = { app: "x" }
     const made = await admin.create(Pod, { ...pod("a", { nodeName: "n1" }), metadata: { name: "a", namespace: "default", labels } })
-    await admin.updateStatus(Pod, { ...made, status: { ...made.status, phase: "Running", conditions: [{ type: "Ready", status: "True" }] } } as never)
+    await admin.updateStatus(Pod, { ...made, status: { ...made.status, phase: "Running", conditions: [{ type: "Ready", status: "True" }] } })
     const budget = await admin.create(PodDisruptionBudget, { metadata: { name: "b", namespace: "default" }, spec: { minAvailable: 1, selector: { matchLabels: labels } } })
     await admin.updateStatus(PodDisruptionBudget, { ...budget, status: { ...budget.status, observedGeneration: 1, currentHealthy: 1, desiredHealthy: 1 } })
-    const refused = await failure(admin.createSubresource(Pod as never, made.metadata, "eviction", { metadata: { name: "a" } }))
+    const refused = await failure(admin.createSubresource(Pod, made.metadata, "eviction", { metadata: { name: "a" } }))
     expect([refused.code, refused.message, refused.details?.causes?.[0]?.reason]).toEqual([429, "Cannot evict pod as it would violate the pod's disruption budget.", "DisruptionBudget"])
     const now = await admin.get(PodDisruptionBudget, budget.metadata)
     await admin.updateStatus(PodDisruptionBudget, { ...now, status: { ...now.status, disruptionsAllowed: 1 } })
-    await admin.createSubresource(Pod as never, made.metadata, "eviction", { metadata: { name: "a" } })
+    await admin.createSubresource(Pod, made.metadata, "eviction", { metadata: { name: "a" } })
     const { metadata, status } = await admin.get(Pod, made.metadata)
     expect(metadata.deletionTimestamp).toBeDefined()
     expect(status.conditions).toContainEqual(expect.objectContaining({ type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" }))

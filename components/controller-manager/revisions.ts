@@ -42,7 +42,7 @@ export async function syncHistory<T extends Revisioned>(owner: T, resource: Reso
   const { informers, client } = context
   const selector = fromLabelSelector(owner.spec.selector)
   const candidates = [...informers.of(ControllerRevision).controlledBy(owner), ...informers.of(ControllerRevision).by(orphans, owner.metadata.namespace ?? "")]
-  const claimed = await claim({ owner, ownerResource: resource as unknown as Resource, resource: ControllerRevision, matches: ({ metadata }) => selector.matches(metadata.labels), candidates }, context)
+  const claimed = await claim({ owner, ownerResource: resource, resource: ControllerRevision, matches: ({ metadata }) => selector.matches(metadata.labels), candidates }, context)
   const revisions = [...claimed].sort(byRevision)
   const wanted = dataOf(owner)
   const equal = revisions.findLast(({ data }) => deepEqual(data, wanted))

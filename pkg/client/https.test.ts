@@ -44,13 +44,13 @@ describe("the HTTPS transport", () => {
     expect(seen.at(-1)).toEqual({ method: "GET", url: "/api/v1/namespaces/default/configmaps/a", type: undefined, authorization: "Bearer secret", body: "" })
     await client.patch(ConfigMap, { name: "a", namespace: "default" }, { type: "apply", body: { data: {} } }, { fieldManager: "m", force: true })
     expect(seen.at(-1)).toMatchObject({ method: "PATCH", url: "/api/v1/namespaces/default/configmaps/a?fieldManager=m&force=true", type: "application/apply-patch+yaml", body: '{"data":{}}' })
-    await client.delete(ConfigMap as never, { name: "a", namespace: "default" }, { propagationPolicy: "Orphan" })
+    await client.delete(ConfigMap, { name: "a", namespace: "default" }, { propagationPolicy: "Orphan" })
     expect(JSON.parse(seen.at(-1)!.body)).toEqual({ apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Orphan" })
   })
 
   test("gives lists whose items know their kind, and errors as the server meant them", async () => {
     const list = await client.list(ConfigMap, { namespace: "default", limit: 1 })
-    expect(list.items).toEqual([{ metadata: { name: "a" }, apiVersion: "v1", kind: "ConfigMap" }] as never)
+    expect(list.items).toEqual([{ metadata: { name: "a" }, apiVersion: "v1", kind: "ConfigMap" }])
     const err = await client.get(ConfigMap, { name: "missing", namespace: "default" }).catch((err: unknown) => err as ApiError)
     expect(err).toMatchObject({ reason: "NotFound", message: 'configmaps "missing" not found' })
   })

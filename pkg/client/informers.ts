@@ -31,10 +31,9 @@ export function createInformers(options: InformersOptions): Informers {
   const informers = new Map<Resource, RunningInformer<KubeObject>>()
   return {
     of<T extends KubeObject>(resource: Resource<T>): Informer<T> {
-      const key = resource as unknown as Resource
-      let informer = informers.get(key)
+      let informer = informers.get(resource)
       if (informer === undefined) {
-        informers.set(key, (informer = new RunningInformer<KubeObject>(key, options)))
+        informers.set(resource, (informer = new RunningInformer<KubeObject>(resource, options)))
         informer.start()
       }
       return informer as unknown as Informer<T>

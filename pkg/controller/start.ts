@@ -59,7 +59,7 @@ export async function startController<T extends KubeObject>(controller: Controll
     if (kind === undefined) watched.set(resource.prefix, { informer: informers.of(resource), enqueues: [enqueue] })
     else kind.enqueues.push(enqueue)
   }
-  watch(controller.reconciles as unknown as Resource, (object, _old, deleted) => {
+  watch(controller.reconciles, (object, _old, deleted) => {
     // What the informer of the reconciled kind shows is of it.
     if (deleted || controller.concerns?.(object as T, shared) !== false) queue.add(keyFrom(object.metadata))
   })

@@ -78,7 +78,7 @@ for (let i = 0; i < 20; i++) await client.list(Pod)
 figures["full LIST of 20,000 pods, values"] = `${Math.round(20_000 / (performance.now() - listBegin))}/s`
 
 let delivered = 0
-const watchers = Array.from({ length: 2000 }, () => plane.pipeline.watch({ user: { name: "admin", groups: ["system:masters"] }, verb: "watch", resource: ConfigMap as never, options: { resourceVersion: String(storage.revision) }, warn: () => undefined }, {
+const watchers = Array.from({ length: 2000 }, () => plane.pipeline.watch({ user: { name: "admin", groups: ["system:masters"] }, verb: "watch", resource: ConfigMap, options: { resourceVersion: String(storage.revision) }, warn: () => undefined }, {
   send: ({ frames }) => { delivered += frames[0]!.line.length > 0 ? 1 : 0; return true }, end: () => undefined,
 }))
 const fanBegin = performance.now()

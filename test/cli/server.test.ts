@@ -223,9 +223,9 @@ describe("commands without a server", () => {
 
   test("check-config names each requirement and ends with 1 where one is missing", async () => {
     const { code, stdout } = await k3ts(["check-config", "--output", "json", "--https-listen-port", String(await freePort())], { PATH: "/nonexistent" })
-    const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: { name: string; status: string; mend?: string }[] }
+    const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: { name: string; status: string; detail: string; mend?: string }[] }
     expect([code, ok]).toEqual([1, false])
-    expect(findings).toContainEqual({ name: "runc", status: "missing", detail: "not on the PATH", mend: "apt-get install runc" } as never)
+    expect(findings).toContainEqual({ name: "runc", status: "missing", detail: "not on the PATH", mend: "apt-get install runc" })
     for (const { status, mend } of findings) expect(status === "found" || mend !== undefined).toBe(true)
   })
 

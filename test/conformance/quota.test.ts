@@ -125,7 +125,7 @@ test("a quota is updated, patched, found and deleted", async () => {
   await cluster.post(`${ns}/resourcequotas`, { metadata: { name: "e2e-quota", labels: { "e2e-rq-label": "x" } }, spec: { hard: { cpu: "1", memory: "500Mi" } } })
   const now = await cluster.get(`${ns}/resourcequotas/e2e-quota`)
   const updated = await cluster.put(`${ns}/resourcequotas/e2e-quota`, { ...now, metadata: { ...now.metadata, resourceVersion: undefined }, spec: { hard: { cpu: "2", memory: "1Gi" } } })
-  expect(updated.spec).toEqual({ hard: { cpu: "2", memory: "1Gi" } } as never)
+  expect(updated.spec).toEqual({ hard: { cpu: "2", memory: "1Gi" } })
   await cluster.patch(`${ns}/resourcequotas/e2e-quota`, "strategic", { metadata: { labels: { "e2e-quota": "patched" } }, spec: { hard: { memory: "750Mi" } } })
   expect((await cluster.get("/api/v1/resourcequotas?labelSelector=e2e-quota%3Dpatched")).items.map(({ spec }) => spec["hard"])).toEqual([{ cpu: "2", memory: "750Mi" }])
   await cluster.delete(`${ns}/resourcequotas?labelSelector=e2e-quota%3Dpatched`)

@@ -124,7 +124,7 @@ describe("Deployments", () => {
     await cluster.patch(`${path}/rolling`, "strategic", { spec: { template: { spec: { containers: [{ name: "web", image: "registry.example/agnhost:3" }] } } } })
     await cluster.until(`${path}/rolling`, available(1))
     const pods = await cluster.untilList(podsOf("rolling"), running(1))
-    expect(pods[0]!.spec).toMatchObject({ containers: [{ image: "registry.example/agnhost:3" }] } as never)
+    expect(pods[0]!.spec).toMatchObject({ containers: [{ image: "registry.example/agnhost:3" }] })
   })
 })
 
@@ -396,7 +396,7 @@ describe("endpoints", () => {
     for (const n of [1, 2]) {
       const ip = pods.find(({ metadata }) => metadata.name === `ep-${n}`)!.status["podIP"] as string
       const [slice] = await cluster.untilList(slices(`ep-${n}`), (found) => JSON.stringify(found).includes(ip))
-      expect(slice).toMatchObject({ addressType: "IPv4", ports: [{ name: "example", port: 3000 + n, protocol: "TCP" }], endpoints: [{ addresses: [ip], conditions: { ready: true }, targetRef: { kind: "Pod", name: `ep-${n}` } }], metadata: { labels: { "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io" } } } as never)
+      expect(slice).toMatchObject({ addressType: "IPv4", ports: [{ name: "example", port: 3000 + n, protocol: "TCP" }], endpoints: [{ addresses: [ip], conditions: { ready: true }, targetRef: { kind: "Pod", name: `ep-${n}` } }], metadata: { labels: { "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io" } } })
       await cluster.until(`${NS}/endpoints/ep-${n}`, (found) => JSON.stringify(found?.["subsets"] ?? []).includes(ip))
     }
   })
@@ -408,7 +408,7 @@ describe("endpoints", () => {
     await cluster.untilList(slices("custom"), (found) => found.length === 1 && JSON.stringify(found).includes('"10.1.2.3"'))
     await cluster.put(`${NS}/endpoints/custom`, endpoints("10.2.3.4"))
     const [slice] = await cluster.untilList(slices("custom"), (found) => found.length === 1 && JSON.stringify(found).includes('"10.2.3.4"'))
-    expect(slice).toMatchObject({ ports: [{ port: 80 }], endpoints: [{ addresses: ["10.2.3.4"] }] } as never)
+    expect(slice).toMatchObject({ ports: [{ port: 80 }], endpoints: [{ addresses: ["10.2.3.4"] }] })
     await cluster.delete(`${NS}/endpoints/custom`)
     await cluster.untilList(slices("custom"), (found) => found.length === 0)
   })

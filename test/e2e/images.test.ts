@@ -52,7 +52,7 @@ describeOnNode("images", () => {
     expect(await images("import", archive)).toEqual({ code: 0, out: "k3ts.local/mine:7\n", err: "" })
     expect((await images("list")).out).toMatch(/^IMAGE +ID +SIZE\n[\s\S]*k3ts\.local\/mine:7 +[0-9a-f]{12} /)
     await cluster.runPod("mine", { terminationGracePeriodSeconds: 1, containers: [container("k3ts.local/mine:7", { imagePullPolicy: "Never" })] })
-    await cluster.client.delete(Pod as never, { name: "mine", namespace: "default" })
+    await cluster.client.delete(Pod, { name: "mine", namespace: "default" })
     await cluster.gone(Pod, "mine")
     expect(await images("remove", "k3ts.local/mine:7")).toMatchObject({ code: 0 })
     expect((await images("list")).out).not.toContain("mine")

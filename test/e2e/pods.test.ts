@@ -14,7 +14,7 @@ describeOnNode("pods", () => {
   let cluster: Cluster
   beforeAll(async () => void (cluster = await startCluster()))
   afterAll(() => cluster?.[Symbol.asyncDispose]())
-  const remove = (name: string, gracePeriodSeconds?: number) => cluster.client.delete(Pod as never, { name, namespace: "default" }, gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds })
+  const remove = (name: string, gracePeriodSeconds?: number) => cluster.client.delete(Pod, { name, namespace: "default" }, gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds })
   const reasons = async (name: string) => (await cluster.client.list(Event, { namespace: "default", fieldSelector: `involvedObject.name=${name}` })).items.map(({ reason }) => reason)
 
   describe("environment", () => {

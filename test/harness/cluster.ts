@@ -107,8 +107,7 @@ function connect(server: TestServer): Cluster {
       }
       const timer = setTimeout(() => finish(() => reject(new Error(`${resource.kind} ${name} is not as wanted after ${LIMIT_MS / 1000} s: ${JSON.stringify(last === undefined ? "absent" : "status" in last ? last.status : last, undefined, 1)}\n${server.output().slice(-3000)}`))), LIMIT_MS)
       const scope = resource.scope === "Namespaced" ? { namespace } : {}
-      const kind = resource as unknown as Resource<T>
-      const watch = client.watch(kind, { ...scope, fieldSelector: `metadata.name=${name}` }, {
+      const watch = client.watch(resource, { ...scope, fieldSelector: `metadata.name=${name}` }, {
         onEvent: (event) => {
           if (event.type === "DELETED") look(undefined)
           else if (event.type === "ADDED" || event.type === "MODIFIED") look(event.object)

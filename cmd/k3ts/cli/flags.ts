@@ -57,7 +57,7 @@ export function list<T extends z.ZodType>(item: T, summary: string, note: Note =
 }
 
 export function oneOf<const T extends readonly [string, ...string[]]>(choices: T, initial: NoInfer<T[number]>, summary: string, note: Note = {}) {
-  const schema = z.enum([...choices] as [T[number], ...T[number][]], { error: `must be ${choices.join(" or ")}` }).default(initial as never)
+  const schema = z.enum([...choices] as [T[number], ...T[number][]], { error: `must be ${choices.join(" or ")}` }).default(initial)
   notes.add(schema, { ...note, kind: "value", summary, choices })
   return schema
 }

@@ -1,7 +1,6 @@
 import { z } from "zod"
 import type { TokenRequest } from "../../../pkg/api/authentication/v1/tokenrequest.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
-import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { createHttpsTransport } from "../../../pkg/client/https.ts"
 import { newClient } from "../../../pkg/client/new-client.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -38,7 +37,7 @@ const create = defineCommand({
     const server = localServer(dataDir, { host: flags["bind-address"], port: flags["https-listen-port"] })
     const transport = createHttpsTransport({ config: { server, ca: pki.authorities["server-ca"].certPem, token: adminToken(dataDir) }, userAgent: "k3ts" })
     try {
-      const { status } = await newClient(transport).createSubresource<TokenRequest>(ServiceAccount as unknown as Resource, { namespace, name }, "token", {
+      const { status } = await newClient(transport).createSubresource<TokenRequest>(ServiceAccount, { namespace, name }, "token", {
         apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { audiences: flags.audience, expirationSeconds: flags.ttl },
       })
       print(`${status.token}\n`)

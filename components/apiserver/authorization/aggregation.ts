@@ -2,7 +2,6 @@ import { ClusterRole } from "../../../pkg/api/rbac/v1/clusterrole.ts"
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
-import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
@@ -28,15 +27,14 @@ export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]):
  * Source: pkg/controller/clusterroleaggregation. Differs from upstream: done in the API server, so that it needs no right to escalate.
  */
 export function keepAggregated({ storage, objects, clock, log }: { readonly storage: Storage; readonly objects: Objects; readonly clock: Clock; readonly log: Logger }): () => void {
-  const resource = ClusterRole as unknown as Resource
-  const prefix = storagePrefix(resource, undefined)
+  const prefix = storagePrefix(ClusterRole, undefined)
   const settle = () => {
     const all = objects.list(ClusterRole)
     for (const role of all) {
       const rules = aggregatedRules(role, all)
       if (rules === undefined || deepEqual(rules, role.rules)) continue
       const expected = Number(role.metadata.resourceVersion)
-      storage.write({ key: storageKey(resource, role.metadata), object: { ...role, rules } as ClusterRole, expected, time: clock.now(), author: "system:controller:clusterrole-aggregation-controller" }).catch((error: unknown) => {
+      storage.write({ key: storageKey(ClusterRole, role.metadata), object: { ...role, rules } as ClusterRole, expected, time: clock.now(), author: "system:controller:clusterrole-aggregation-controller" }).catch((error: unknown) => {
         // Somebody changed it meanwhile: that change's event comes here again.
         if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing"))) log.error("Cannot aggregate a cluster role", { role: role.metadata.name, error })
       })

@@ -5,7 +5,6 @@
  */
 import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolumeclaim.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { storagePrefix } from "../cacher/view.ts"
@@ -31,7 +30,7 @@ export class NodeAuthorizer implements Authorizer {
 
   constructor({ storage, objects }: { readonly storage: Storage; readonly objects: Objects }) {
     this.#objects = objects
-    const prefix = storagePrefix(Pod as unknown as Resource, undefined)
+    const prefix = storagePrefix(Pod, undefined)
     for (const stored of storage.list(prefix)) this.#place(stored.key, stored.object as Pod)
     storage.subscribe((events) => {
       for (const { key, type, stored } of events) {

@@ -11,7 +11,6 @@ import type { PolicyRule, RoleRef, Subject } from "../../../pkg/api/rbac/v1/rule
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { storagePrefix } from "../cacher/view.ts"
-import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { AuthorizationDecision, NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
 import type { Authorizer } from "./authorizer.ts"
 import { RulesByKind } from "./rules-by-kind.ts"
@@ -53,7 +52,7 @@ export class RbacAuthorizer implements Authorizer {
 
   constructor({ storage, objects }: { readonly storage: Storage; readonly objects: Objects }) {
     this.#objects = objects
-    const bindings = [RoleBinding, ClusterRoleBinding].map((resource) => storagePrefix(resource as unknown as Resource, undefined))
+    const bindings = [RoleBinding, ClusterRoleBinding].map((resource) => storagePrefix(resource, undefined))
     storage.subscribe((events) => {
       for (const { key } of events) {
         if (!key.startsWith(RBAC_PREFIX)) continue

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"
@@ -13,7 +12,6 @@ import type { WatchBatch, WatchFrame } from "./frame.ts"
 import { startUpkeep } from "./upkeep.ts"
 import { WatchHub } from "./watch-hub.ts"
 
-const resource = ConfigMap as unknown as Resource
 
 /** Real turns of the event loop, but time that the test moves. */
 function handClock() {
@@ -49,7 +47,7 @@ function stage() {
     const seen: string[] = []
     const frames: WatchFrame[] = []
     let end: { error: ApiError | undefined } | undefined
-    const handle = watch({ storage, hub } as unknown as RegistryContext, { user: { name: "x", groups: [] }, verb: "watch", resource, namespace, options, warn: () => undefined, ...more }, {
+    const handle = watch({ storage, hub } as unknown as RegistryContext, { user: { name: "x", groups: [] }, verb: "watch", resource: ConfigMap, namespace, options, warn: () => undefined, ...more }, {
       send(sent) {
         for (const frame of sent.frames) {
           frames.push(frame)
@@ -160,7 +158,7 @@ describe("a watch", () => {
 describe("upkeep", () => {
   test("compacts what is older than the window, and ends objects whose time is up", async () => {
     const { storage, put, clock, pass, timers } = stage()
-    const stop = startUpkeep({ storage, clock, log: silent, resources: [{ ...resource, ttlSeconds: 3600 }], historyMs: 4000 })
+    const stop = startUpkeep({ storage, clock, log: silent, resources: [{ ...ConfigMap, ttlSeconds: 3600 }], historyMs: 4000 })
     await storage.write({ key: "/registry/core/configmaps/default/old", object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "old", creationTimestamp: "1970-01-01T00:00:00Z" } }, expected: 0, time: 0, author: "x" })
     await put("a")
     pass(3000)

@@ -1,15 +1,13 @@
 import { expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { StoredObject } from "../../../pkg/storage/stored-object.ts"
 import { WatchBatch, WatchFrame } from "../cacher/frame.ts"
 import type { Accepted } from "./negotiate.ts"
 import { frameEncoder } from "./watch.ts"
 
-const resource = ConfigMap as unknown as Resource
 const encoderOf = (accepted: Partial<Accepted> = {}) =>
-  frameEncoder({ accepted: { encoding: "json", as: undefined, asVersion: "v1", pretty: false, ...accepted }, resource, includeObject: "None", now: () => 0 })
+  frameEncoder({ accepted: { encoding: "json", as: undefined, asVersion: "v1", pretty: false, ...accepted }, resource: ConfigMap, includeObject: "None", now: () => 0 })
 const added = (name: string, revision: number) =>
   new WatchFrame("ADDED", new StoredObject(`/registry/core/configmaps/default/${name}`, revision, revision, { object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, resourceVersion: String(revision) } } }, true))
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes)

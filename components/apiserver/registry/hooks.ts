@@ -52,7 +52,7 @@ export function createHooks({ storage, clock, random, authorizer, rbac, nodePort
   }
   add(Pod, podHooks)
   // The old way to the same end: the pod's name stands in the body.
-  add(Binding, { create: (context, request) => bind(context, { ...request, resource: Pod as unknown as Resource, subresource: "binding" }) })
+  add(Binding, { create: (context, request) => bind(context, { ...request, resource: Pod, subresource: "binding" }) })
   add(Namespace, namespaceHooks)
   add(Service, serviceHooks({ storage, clock, random, nodePorts }))
   add(ServiceAccount, serviceAccountHooks(tokens))

@@ -40,7 +40,7 @@ export function replicasController<T extends Replicas>({ name, resource, selecto
   return defineController<T>({
     name,
     reconciles: resource,
-    watches: [owned(Pod, resource as unknown as Resource, (pod, { informers }) =>
+    watches: [owned(Pod, resource, (pod, { informers }) =>
       informers.of(resource).list(pod.metadata.namespace)
         .filter((owner) => selectorOf(owner).matches(pod.metadata.labels))
         .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))],
@@ -50,7 +50,7 @@ export function replicasController<T extends Replicas>({ name, resource, selecto
       if (owner === undefined) return
       const selector = selectorOf(owner)
       const candidates = [...informers.of(Pod).controlledBy(owner), ...informers.of(Pod).by(orphans, owner.metadata.namespace ?? "")].filter(isPodActive)
-      const pods = await claim({ owner, ownerResource: resource as unknown as Resource, resource: Pod, matches: (pod) => selector.matches(pod.metadata.labels), candidates }, context)
+      const pods = await claim({ owner, ownerResource: resource, resource: Pod, matches: (pod) => selector.matches(pod.metadata.labels), candidates }, context)
       const failure = owner.metadata.deletionTimestamp === undefined ? await scale(owner, pods, context, features) : undefined
       const status = statusOf(owner, pods, failure, clock)
       if (!sameStatus(owner.status, status)) {

@@ -19,7 +19,7 @@ const Widget = defineResource({
 }, { spec: f.message(2, Spec, "What is wanted.").required() })
 const Node = defineResource({ group: "", version: "v1", kind: "Gear", plural: "gears", scope: "Cluster", doc: "A gear.", verbs: ["get", "list", "create"] }, {})
 
-const all: readonly Resource[] = [Widget as unknown as Resource, Node as unknown as Resource]
+const all: readonly Resource[] = [Widget, Node]
 const served = { resources: all, version: "v1.36.0", find: ({ group, kind }: GroupVersionKind) => all.find((resource) => resource.group === group && resource.kind === kind) }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>

@@ -13,7 +13,7 @@ test("an object on its way into the store counts, and once only when it has just
   const objects = { list: (resource: Resource) => (resource.kind === ResourceQuota.kind ? [quota] : stored) }
   const plugin = resourceQuota({ objects } as unknown as AdmissionContext)
   const coming = (name: string): AdmissionAttributes => ({
-    operation: "CREATE", resource: ConfigMap as unknown as Resource, subresource: undefined, namespace: "default", name, user: { name: "u", groups: [] }, options: {}, old: undefined, warn() {},
+    operation: "CREATE", resource: ConfigMap, subresource: undefined, namespace: "default", name, user: { name: "u", groups: [] }, options: {}, old: undefined, warn() {},
     object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default", uid: name } },
   })
   const admitted = async (attributes: AdmissionAttributes) => plugin.validate!(attributes)

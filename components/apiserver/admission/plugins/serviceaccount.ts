@@ -1,7 +1,6 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
 import { ServiceAccount } from "../../../../pkg/api/core/v1/serviceaccount.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
-import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { nameSuffix } from "../../../../pkg/clock/random.ts"
 import { storageKey } from "../../cacher/view.ts"
 import type { AdmissionPlugin } from "../admission.ts"
@@ -41,7 +40,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
 
 /** Resolves when the account appears, or when that has taken too long. */
 function whenThere({ storage, clock }: AdmissionContext, namespace: string, name: string): Promise<void> {
-  const key = storageKey(ServiceAccount as unknown as Resource, { namespace, name })
+  const key = storageKey(ServiceAccount, { namespace, name })
   return new Promise((resolve) => {
     const done = () => {
       timer.cancel()

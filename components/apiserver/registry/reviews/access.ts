@@ -34,16 +34,16 @@ export function accessReviews(authorizer: Authorizer, rulesOf: (user: UserInfo, 
   }
   const subject = ({ spec: { user = "", groups = [] } }: Question): UserInfo => ({ name: user, groups })
   return [
-    [SelfSubjectAccessReview as unknown as Resource, { createVirtual: (request, object) => judge(checked(request, object), request.user) }],
-    [SubjectAccessReview as unknown as Resource, { createVirtual: (request, object) => { const question = checked(request, object); return judge(question, subject(question)) } }],
-    [LocalSubjectAccessReview as unknown as Resource, {
+    [SelfSubjectAccessReview, { createVirtual: (request, object) => judge(checked(request, object), request.user) }],
+    [SubjectAccessReview, { createVirtual: (request, object) => { const question = checked(request, object); return judge(question, subject(question)) } }],
+    [LocalSubjectAccessReview, {
       createVirtual: (request, object) => {
         const question = checked(request, object)
         if (question.spec.resourceAttributes?.namespace !== request.namespace) throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${request.namespace ?? ""}`)
         return judge(question, subject(question))
       },
     }],
-    [SelfSubjectRulesReview as unknown as Resource, {
+    [SelfSubjectRulesReview, {
       createVirtual(request, object) {
         const { namespace = "" } = (object as unknown as SelfSubjectRulesReview).spec
         if (namespace === "") throw badRequest("no namespace on request")

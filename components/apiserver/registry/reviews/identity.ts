@@ -10,8 +10,8 @@ import type { KindHooks } from "../context.ts"
 export type ReviewToken = (token: string, audiences: readonly string[] | undefined) => { readonly user: UserInfo; readonly audiences?: readonly string[] } | { readonly error: string } | undefined
 
 export const identityReviews = (reviewToken: ReviewToken): readonly (readonly [Resource, KindHooks])[] => [
-  [SelfSubjectReview as unknown as Resource, { createVirtual: ({ user }, object) => ({ ...object, status: { userInfo: shown(user) } }) as KubeObject }],
-  [TokenReview as unknown as Resource, {
+  [SelfSubjectReview, { createVirtual: ({ user }, object) => ({ ...object, status: { userInfo: shown(user) } }) as KubeObject }],
+  [TokenReview, {
     createVirtual(request, object) {
       const causes = request.resource.validate?.(object) ?? []
       if (causes.length > 0) throw invalid(request.resource, "", causes)

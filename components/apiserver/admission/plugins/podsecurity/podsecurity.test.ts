@@ -11,8 +11,8 @@ import { podSecurity } from "./podsecurity.ts"
 const PREFIX = "pod-security.kubernetes.io/"
 type Labels = Readonly<Record<string, string>>
 const labelled = (labels: Labels): KubeObject => ({ apiVersion: "v1", kind: "Namespace", metadata: { name: "team", labels: Object.fromEntries(Object.entries(labels).map(([key, value]) => [PREFIX + key, value])) } })
-const pod = (spec: object = {}, metadata: object = {}): KubeObject => decodeObject(Pod as unknown as Resource, { metadata: { name: "a", namespace: "team", ...metadata }, spec: { containers: [{ name: "c", image: "i" }], ...spec } }).object
-const deployment = (spec: object): KubeObject => decodeObject(Deployment as unknown as Resource, { metadata: { name: "d" }, spec: { selector: {}, template: pod(spec) } }).object
+const pod = (spec: object = {}, metadata: object = {}): KubeObject => decodeObject(Pod, { metadata: { name: "a", namespace: "team", ...metadata }, spec: { containers: [{ name: "c", image: "i" }], ...spec } }).object
+const deployment = (spec: object): KubeObject => decodeObject(Deployment, { metadata: { name: "d" }, spec: { selector: {}, template: pod(spec) } }).object
 
 /** What the plugin says of a request in a namespace with these labels. */
 function asked(labels: Labels, resource: unknown, object: KubeObject, more: Partial<AdmissionAttributes> & { readonly pods?: readonly KubeObject[] } = {}) {

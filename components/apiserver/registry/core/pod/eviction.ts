@@ -4,7 +4,6 @@ import { PodDisruptionBudget } from "../../../../../pkg/api/policy/v1/poddisrupt
 import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
 import { ApiError, badRequest, notFound, type Status } from "../../../../../pkg/apimachinery/errors.ts"
 import { fromLabelSelector } from "../../../../../pkg/apimachinery/labels.ts"
-import type { Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ApiRequest, ApiResult, RequestOptions } from "../../../request.ts"
 import { admitBody } from "../../admission-attributes.ts"
@@ -74,7 +73,7 @@ async function chargeBudget(context: RegistryContext, request: ApiRequest, pod: 
   const [budget] = budgets
   if (budget === undefined) return
   if (!isReady(pod) && mayGoUnready(budget)) return
-  const target: ApiRequest = { ...request, resource: PodDisruptionBudget as unknown as Resource, subresource: undefined, name: budget.metadata.name, options }
+  const target: ApiRequest = { ...request, resource: PodDisruptionBudget, subresource: undefined, name: budget.metadata.name, options }
   await updateBySubresource(context, target, { change: (old) => charged(context, old as PodDisruptionBudget, pod) })
 }
 

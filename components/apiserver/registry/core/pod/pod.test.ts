@@ -22,7 +22,7 @@ describe("pods/ephemeralcontainers", () => {
     const { admin, pod } = started
     // when
     const patched = await admin.patch(Pod, pod.metadata, { type: "strategic", body: { spec: { ephemeralContainers: [DEBUGGER] } } }, { subresource: "ephemeralcontainers" })
-    const put = await admin.updateSubresource<Pod>(Pod as never, pod.metadata, "ephemeralcontainers", { ...patched, spec: { ...patched.spec, ephemeralContainers: [...patched.spec.ephemeralContainers!, { ...DEBUGGER, name: "second" }] } })
+    const put = await admin.updateSubresource<Pod>(Pod, pod.metadata, "ephemeralcontainers", { ...patched, spec: { ...patched.spec, ephemeralContainers: [...patched.spec.ephemeralContainers!, { ...DEBUGGER, name: "second" }] } })
     // then
     expect(put.spec.ephemeralContainers).toMatchObject([{ ...DEBUGGER, terminationMessagePolicy: "File" }, { name: "second" }])
     expect(put.metadata.generation).toBe(3)
@@ -32,7 +32,7 @@ describe("pods/ephemeralcontainers", () => {
   test("changes nothing else, and refuses to change or take away what is there", async () => {
     await using started = await start()
     const { admin, pod } = started
-    const write = (spec: object, metadata: object = {}) => admin.updateSubresource<Pod>(Pod as never, pod.metadata, "ephemeralcontainers", { ...pod, metadata: { ...pod.metadata, resourceVersion: undefined, ...metadata }, spec: { ...pod.spec, ...spec } })
+    const write = (spec: object, metadata: object = {}) => admin.updateSubresource<Pod>(Pod, pod.metadata, "ephemeralcontainers", { ...pod, metadata: { ...pod.metadata, resourceVersion: undefined, ...metadata }, spec: { ...pod.spec, ...spec } })
     const made = await write({ ephemeralContainers: [DEBUGGER], hostname: "other" }, { labels: { a: "b" } })
     expect([made.spec.hostname, made.metadata.labels]).toEqual([undefined, undefined])
     expect((await failure(write({ ephemeralContainers: [] }))).message).toContain('existing ephemeral containers "debugger" may not be removed')

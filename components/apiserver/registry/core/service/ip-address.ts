@@ -5,7 +5,7 @@
 import { Service } from "../../../../../pkg/api/core/v1/service.ts"
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
-import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
+import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../../../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../../../../pkg/clock/random.ts"
 import type { Logger } from "../../../../../pkg/log/log.ts"
@@ -57,8 +57,8 @@ const isManaged = ({ metadata }: IPAddress): boolean => metadata.labels?.[MANAGE
 const isOf = ({ spec: { parentRef } }: IPAddress, { metadata }: Service): boolean =>
   (parentRef.group ?? "") === "" && parentRef.resource === "services" && parentRef.namespace === metadata.namespace && parentRef.name === metadata.name
 
-const SERVICES = storagePrefix(Service as unknown as Resource, undefined)
-const ADDRESSES = storagePrefix(IPAddress as unknown as Resource, undefined)
+const SERVICES = storagePrefix(Service, undefined)
+const ADDRESSES = storagePrefix(IPAddress, undefined)
 
 /** Gives every cluster IP its IPAddress again where it was taken away or changed, and removes those whose Service has gone. */
 export function keepAddresses({ storage, clock, random, log }: Making & { readonly storage: Storage; readonly log: Logger }): () => void {
@@ -77,7 +77,7 @@ export function keepAddresses({ storage, clock, random, log }: Making & { readon
     if (!isOf(stored.object as IPAddress, service) || deepEqual(labels, metadata.labels)) return undefined
     return { key: stored.key, object: { ...stored.object, metadata: { ...metadata, labels } }, expected: stored.revision, time: clock.now(), author: AUTHOR }
   }
-  const parentOf = ({ spec: { parentRef } }: IPAddress): Service | undefined => storage.get(storageKey(Service as unknown as Resource, parentRef))?.object as Service | undefined
+  const parentOf = ({ spec: { parentRef } }: IPAddress): Service | undefined => storage.get(storageKey(Service, parentRef))?.object as Service | undefined
 
   const all = storage.list(SERVICES).flatMap(({ object }) => addressesOf(object as Service).flatMap((ip) => lacking(object as Service, ip) ?? []))
   const mended = all.filter(({ key }, i) => all.findIndex((other) => other.key === key) === i) // two may claim one address: the first keeps it

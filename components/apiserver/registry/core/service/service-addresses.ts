@@ -7,7 +7,6 @@
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../../../../pkg/api/networking/v1/servicecidr.ts"
 import { holds, parseAddress, parseNetwork, type Network } from "../../../../../pkg/apimachinery/cidr.ts"
-import type { Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import type { Random } from "../../../../../pkg/clock/random.ts"
 import type { Storage } from "../../../../../pkg/storage/storage.ts"
 import { storageKey, storagePrefix } from "../../../cacher/view.ts"
@@ -15,8 +14,8 @@ import { ipText } from "./ip-range.ts"
 
 export type AddressRefusal = "provided IP is already allocated" | "the provided network does not match the current range"
 
-const CIDRS = storagePrefix(ServiceCIDR as unknown as Resource, undefined)
-export const addressKey = (ip: string): string => storageKey(IPAddress as unknown as Resource, { name: ip })
+const CIDRS = storagePrefix(ServiceCIDR, undefined)
+export const addressKey = (ip: string): string => storageKey(IPAddress, { name: ip })
 
 export class ServiceAddresses {
   readonly #storage: Storage

@@ -41,7 +41,7 @@ describe("a cluster IP", () => {
       spec: { parentRef: { resource: "services", namespace: "default", name: "a" } },
     })
     // and when
-    await admin.delete(Service as never, made.metadata)
+    await admin.delete(Service, made.metadata)
     // then
     expect((await failure(admin.get(IPAddress, { name: made.spec.clusterIP! }))).reason).toBe("NotFound")
   })
@@ -63,7 +63,7 @@ describe("a cluster IP", () => {
     await admin.create(IPAddress, { metadata: { name: "10.43.0.2" }, spec: { parentRef: { resource: "gateways", group: "example.com", name: "g" } } })
     expect((await failure(admin.create(Service, service("a", { clusterIP: "10.43.0.2" })))).message).toBe('Service "a" is invalid: spec.clusterIPs: Invalid value: ["10.43.0.2"]: failed to allocate IP 10.43.0.2: provided IP is already allocated')
     expect(await failure(admin.create(Service, service("a")))).toMatchObject({ code: 500, message: 'Internal error occurred: failed to allocate a serviceIP for Service "a": range is full' })
-    await admin.delete(IPAddress as never, { name: "10.43.0.2" })
+    await admin.delete(IPAddress, { name: "10.43.0.2" })
     expect((await admin.create(Service, service("a"))).spec.clusterIP).toBe("10.43.0.2")
   })
 
@@ -78,7 +78,7 @@ describe("a cluster IP", () => {
   test("gets its IPAddress back when somebody takes it away or changes its labels", async () => {
     const { admin } = await start()
     const name = (await admin.create(Service, service("a"))).spec.clusterIP!
-    await admin.delete(IPAddress as never, { name })
+    await admin.delete(IPAddress, { name })
     await committed(admin)
     const again = await admin.get(IPAddress, { name })
     await admin.update(IPAddress, { ...again, metadata: { ...again.metadata, labels: { mine: "yes" } } })
@@ -117,8 +117,8 @@ describe("ServiceCIDRs", () => {
     const drawn = await Promise.all(["b", "c", "d", "e", "f"].map(async (name) => (await admin.create(Service, service(name))).spec.clusterIP!))
     // then
     expect([wished.spec.clusterIP!, ...drawn].sort()).toEqual(["10.44.0.1", "10.44.0.2", "10.44.0.3", "10.44.0.4", "10.44.0.5", "10.44.0.6"])
-    await admin.delete(Service as never, { namespace: "default", name: "b" })
-    await admin.delete(ServiceCIDR as never, more.metadata)
+    await admin.delete(Service, { namespace: "default", name: "b" })
+    await admin.delete(ServiceCIDR, more.metadata)
     expect((await failure(admin.create(Service, service("b")))).message).toContain("range is full")
   })
 

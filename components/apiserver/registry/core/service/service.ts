@@ -6,7 +6,7 @@
 import { Service, type ServiceSpec } from "../../../../../pkg/api/core/v1/service.ts"
 import { ApiError, invalid, type Cause } from "../../../../../pkg/apimachinery/errors.ts"
 import { at, invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"
-import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
+import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../../pkg/clock/random.ts"
 import type { Storage } from "../../../../../pkg/storage/storage.ts"
@@ -24,8 +24,7 @@ export interface ServiceHookOptions {
   readonly nodePorts: { readonly first: number; readonly last: number }
 }
 
-const RESOURCE = Service as unknown as Resource
-const keyOfService = ({ metadata }: KubeObject): string => storageKey(RESOURCE, metadata)
+const keyOfService = ({ metadata }: KubeObject): string => storageKey(Service, metadata)
 const portsOf = ({ spec }: Service): readonly number[] => [...(spec.ports ?? []).flatMap(({ nodePort }) => nodePort || []), ...(spec.healthCheckNodePort ? [spec.healthCheckNodePort] : [])]
 
 export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookOptions): KindHooks {
@@ -33,7 +32,7 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
   const portCount = nodePorts.last - nodePorts.first + 1
   const ports = new Allotment({ ...nodePorts, band: portCount < 32 ? 0 : Math.min(Math.max(16, Math.floor(portCount / 32)), 128), random })
 
-  const prefix = storagePrefix(RESOURCE, undefined)
+  const prefix = storagePrefix(Service, undefined)
   for (const { key, object } of storage.list(prefix)) for (const port of portsOf(object as Service)) ports.restore(port, key)
   storage.subscribe((events) => {
     for (const { key, type, stored, previous } of events) {
@@ -66,9 +65,9 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
     }
     try {
       const families = withFamilies(service.spec, old?.spec)
-      if (!("type" in families)) throw invalid(RESOURCE, name, families)
+      if (!("type" in families)) throw invalid(Service, name, families)
       const spec = withNodePorts(withAddress(families))
-      if (causes.length > 0) throw invalid(RESOURCE, name, causes)
+      if (causes.length > 0) throw invalid(Service, name, causes)
       return { object: spec === service.spec ? service : ({ ...service, spec } as Service), settle }
     } catch (err) {
       settle(false)
@@ -84,7 +83,7 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
       const ip = wish ?? addresses.draw()
       if (ip === undefined) throw new ApiError("InternalError", `Internal error occurred: failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`)
       const refusal = wish === undefined ? undefined : addresses.take(wish)
-      if (refusal !== undefined) throw invalid(RESOURCE, name, [invalidValue("spec.clusterIPs", [ip], `failed to allocate IP ${ip}: ${refusal}`)])
+      if (refusal !== undefined) throw invalid(Service, name, [invalidValue("spec.clusterIPs", [ip], `failed to allocate IP ${ip}: ${refusal}`)])
       settled.push(() => addresses.release(ip))
       return { ...spec, clusterIP: ip, clusterIPs: [ip] }
     }
