@@ -115,7 +115,7 @@ function connect(server: TestServer): Cluster {
         onEnd: (error) => finish(() => reject(new Error(`The watch of ${resource.kind} ${name} ended: ${error?.message ?? "no reason given"}`))),
       })
       // A watch tells nothing of what is not there.
-      client.get(kind, { name, ...scope }).catch((err: unknown) => {
+      client.get(resource, { name, ...scope }).catch((err: unknown) => {
         if (String(err).includes("not found") && last === undefined && wanted(undefined)) finish(() => resolve(undefined))
       })
     })
