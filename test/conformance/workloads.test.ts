@@ -1,32 +1,13 @@
-/** Controllers and scheduler with pods that run at once: the tests of test/e2e that need no real container. */
+/** Controllers that run pods, with pods that run at once. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { startConformanceCluster, type ConformanceCluster, type Loose } from "./cluster.ts"
+import type { ConformanceCluster, Loose } from "./cluster.ts"
+import { APPS, condition, makeNamespace, NS, podsOf, podSpec, running, selected, startWorkloadCluster, template } from "./workload-cluster.ts"
 
 let cluster: ConformanceCluster
-const NS = "/api/v1/namespaces/w"
-const APPS = "/apis/apps/v1/namespaces/w"
 beforeAll(async () => {
-  cluster = await startConformanceCluster({ controllers: true, nodes: 2 })
-  await namespace("w")
+  cluster = await startWorkloadCluster()
 })
 afterAll(() => cluster.stop())
-
-async function namespace(name: string): Promise<string> {
-  await cluster.post("/api/v1/namespaces", { metadata: { name } })
-  await cluster.until(`/api/v1/namespaces/${name}/serviceaccounts/default`, (account) => account !== undefined)
-  return `/api/v1/namespaces/${name}`
-}
-const podSpec = (image = "registry.example/web:1") => ({ containers: [{ name: "web", image }] })
-const template = (app: string, image?: string) => ({ metadata: { labels: { app } }, spec: podSpec(image) })
-const selected = (app: string) => ({ selector: { matchLabels: { app } }, template: template(app) })
-const running = (count: number) => (pods: readonly Loose[]) => pods.length === count && pods.every(({ status, metadata }) => status.phase === "Running" && metadata.deletionTimestamp === undefined)
-const podsOf = (app: string, ns = NS) => `${ns}/pods?labelSelector=app%3D${app}`
-const condition = (object: Loose | undefined, type: string) => object?.status.conditions?.find((c) => c.type === type)
-
-test("at least two nodes take pods", async () => {
-  const nodes = await cluster.untilList("/api/v1/nodes", (all) => all.filter((node) => condition(node, "Ready")?.status === "True" && ((node.spec["taints"] as object[] | undefined) ?? []).length === 0).length >= 2)
-  expect(nodes).toHaveLength(2)
-})
 
 describe("ReplicationControllers", () => {
   const path = `${NS}/replicationcontrollers`
@@ -57,7 +38,7 @@ describe("ReplicationControllers", () => {
   })
 
   test("say so when a quota holds them back, and take it back", async () => {
-    const ns = await namespace("rc-quota")
+    const ns = await makeNamespace(cluster, "rc-quota")
     await cluster.post(`${ns}/resourcequotas`, { metadata: { name: "condition-test" }, spec: { hard: { pods: "2" } } })
     await cluster.until(`${ns}/resourcequotas/condition-test`, (quota) => quota?.status.hard?.["pods"] === "2")
     await cluster.post(`${ns}/replicationcontrollers`, { metadata: { name: "condition-test" }, spec: { replicas: 3, selector: { app: "q" }, template: template("q") } })
@@ -299,193 +280,5 @@ describe("Jobs", () => {
     await cluster.patch(`${NS}/pods/${pod!.metadata.name}`, "merge", { metadata: { labels: { "batch.kubernetes.io/job-name": null, "job-name": null, "controller-uid": null, "batch.kubernetes.io/controller-uid": null } } })
     await cluster.until(`${NS}/pods/${pod!.metadata.name}`, (found) => found !== undefined && found.metadata.ownerReferences === undefined)
     await cluster.delete(`${path}/adopt`, { propagationPolicy: "Background" })
-  })
-})
-
-describe("the garbage collector", () => {
-  const rc = (name: string, replicas = 2) => ({ metadata: { name }, spec: { replicas, selector: { app: name }, template: template(name) } })
-  const path = `${NS}/replicationcontrollers`
-
-  test("deletes, orphans, or lets the owner wait, as asked", async () => {
-    for (const name of ["gc-bg", "gc-orphan", "gc-fg"]) await cluster.post(path, rc(name))
-    for (const name of ["gc-bg", "gc-orphan", "gc-fg"]) await cluster.untilList(podsOf(name), running(2))
-    await cluster.delete(`${path}/gc-bg`, { propagationPolicy: "Background" })
-    await cluster.untilList(podsOf("gc-bg"), (pods) => pods.length === 0)
-    await cluster.delete(`${path}/gc-orphan`, { propagationPolicy: "Orphan" })
-    await cluster.until(`${path}/gc-orphan`, (found) => found === undefined)
-    const orphans = await cluster.untilList(podsOf("gc-orphan"), (pods) => pods.every(({ metadata }) => metadata.ownerReferences === undefined))
-    expect(orphans).toHaveLength(2)
-    const waiting = await cluster.delete(`${path}/gc-fg`, { propagationPolicy: "Foreground" })
-    expect(waiting.metadata.finalizers ?? ["foregroundDeletion"]).toContain("foregroundDeletion")
-    await cluster.until(`${path}/gc-fg`, (found) => found === undefined)
-    expect((await cluster.get(podsOf("gc-fg"))).items).toEqual([])
-  })
-
-  test("deletes or orphans the ReplicaSet of a Deployment", async () => {
-    for (const [name, propagationPolicy, left] of [["gc-dep", "Background", 0], ["gc-dep-orphan", "Orphan", 1]] as const) {
-      await cluster.post(`${APPS}/deployments`, { metadata: { name }, spec: { replicas: 2, ...selected(name) } })
-      const sets = `${APPS}/replicasets?labelSelector=app%3D${name}`
-      await cluster.untilList(sets, (found) => found.length === 1)
-      await cluster.delete(`${APPS}/deployments/${name}`, { propagationPolicy })
-      await cluster.until(`${APPS}/deployments/${name}`, (found) => found === undefined)
-      await cluster.untilList(sets, (found) => found.length === left && found.every(({ metadata }) => metadata.ownerReferences === undefined))
-    }
-  })
-
-  test("keeps what has another owner, and goes through circles", async () => {
-    await cluster.post(path, rc("gc-going"))
-    const stays = await cluster.post(path, rc("gc-stays", 0))
-    const [shared] = await cluster.untilList(podsOf("gc-going"), running(2))
-    await cluster.patch(`${NS}/pods/${shared!.metadata.name}`, "strategic", { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ReplicationController", name: "gc-stays", uid: stays.metadata.uid }] } })
-    await cluster.delete(`${path}/gc-going`, { propagationPolicy: "Foreground" })
-    await cluster.until(`${path}/gc-going`, (found) => found === undefined)
-    expect((await cluster.get(`${NS}/pods/${shared!.metadata.name}`)).metadata.ownerReferences?.map(({ name }) => name)).toEqual(["gc-stays"])
-
-    const pods: Loose[] = []
-    for (const name of ["circle1", "circle2", "circle3"]) pods.push(await cluster.post(`${NS}/pods`, { metadata: { name, labels: { app: "circle" } }, spec: podSpec() }))
-    const ownedBy = (i: number) => ({ metadata: { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: pods[i]!.metadata.name, uid: pods[i]!.metadata.uid, controller: true, blockOwnerDeletion: true }] } })
-    for (const [i, pod] of pods.entries()) await cluster.patch(`${NS}/pods/${pod.metadata.name}`, "merge", ownedBy((i + 2) % 3))
-    await cluster.delete(`${NS}/pods/circle1`, { propagationPolicy: "Foreground" })
-    await cluster.untilList(podsOf("circle"), (left) => left.length === 0)
-  })
-})
-
-describe("a namespace that is deleted", () => {
-  test("takes its pods and Services with it, and can be made anew", async () => {
-    const ns = await namespace("nsdelete")
-    await cluster.post(`${ns}/pods`, { metadata: { name: "p", labels: { app: "ns" } }, spec: podSpec() })
-    await cluster.post(`${ns}/services`, { metadata: { name: "s" }, spec: { ports: [{ port: 80 }] } })
-    await cluster.untilList(podsOf("ns", ns), running(1))
-    await cluster.delete("/api/v1/namespaces/nsdelete")
-    await cluster.until("/api/v1/namespaces/nsdelete", (found) => found === undefined)
-    await namespace("nsdelete")
-    expect([(await cluster.get(`${ns}/pods`)).items, (await cluster.get(`${ns}/services`)).items]).toEqual([[], []])
-  })
-
-  test("deletes pods first, and waits for them", async () => {
-    const ns = await namespace("ordered")
-    await cluster.post(`${ns}/configmaps`, { metadata: { name: "cm" } })
-    await cluster.post(`${ns}/pods`, { metadata: { name: "p", finalizers: ["e2e.example.com/finalizer"] }, spec: podSpec() })
-    await cluster.delete("/api/v1/namespaces/ordered")
-    const waiting = await cluster.until("/api/v1/namespaces/ordered", (found) => condition(found, "NamespaceContentRemaining")?.status === "True" && condition(found, "NamespaceFinalizersRemaining")?.status === "True")
-    expect(condition(waiting, "NamespaceDeletionContentFailure")?.status).not.toBe("True")
-    expect((await cluster.get(`${ns}/pods/p`)).metadata.deletionTimestamp).toBeTruthy()
-    expect((await cluster.get(`${ns}/configmaps/cm`)).metadata.deletionTimestamp).toBeUndefined()
-    await cluster.patch(`${ns}/pods/p`, "merge", { metadata: { finalizers: null } })
-    await cluster.until("/api/v1/namespaces/ordered", (found) => found === undefined)
-  })
-})
-
-describe("endpoints", () => {
-  const SLICES = "/apis/discovery.k8s.io/v1/namespaces/w/endpointslices"
-  const slices = (service: string) => `${SLICES}?labelSelector=kubernetes.io/service-name%3D${service}`
-
-  test("come and go with a Service that no pod matches", async () => {
-    await cluster.post(`${NS}/services`, { metadata: { name: "empty" }, spec: { selector: { app: "nobody" }, ports: [{ name: "example", port: 80 }] } })
-    await cluster.until(`${NS}/endpoints/empty`, (found) => found !== undefined)
-    await cluster.untilList(slices("empty"), (found) => found.length === 1)
-    await cluster.delete(`${NS}/services/empty`)
-    await cluster.until(`${NS}/endpoints/empty`, (found) => found === undefined)
-    await cluster.untilList(slices("empty"), (found) => found.length === 0)
-  })
-
-  test("have the pods that a Service selects, port names resolved", async () => {
-    for (const n of [1, 2]) await cluster.post(`${NS}/pods`, { metadata: { name: `ep-${n}`, labels: { [`foo${n}`]: "bar", app: "ep" } }, spec: { containers: [{ name: "c", image: "i", ports: [{ name: "example-name", containerPort: 3000 + n }] }] } })
-    const pods = await cluster.untilList(podsOf("ep"), running(2))
-    for (const n of [1, 2]) await cluster.post(`${NS}/services`, { metadata: { name: `ep-${n}` }, spec: { selector: { [`foo${n}`]: "bar" }, publishNotReadyAddresses: true, ports: [{ name: "example", port: 80, targetPort: n === 1 ? 3001 : "example-name" }] } })
-    for (const n of [1, 2]) {
-      const ip = pods.find(({ metadata }) => metadata.name === `ep-${n}`)!.status["podIP"] as string
-      const [slice] = await cluster.untilList(slices(`ep-${n}`), (found) => JSON.stringify(found).includes(ip))
-      expect(slice).toMatchObject({ addressType: "IPv4", ports: [{ name: "example", port: 3000 + n, protocol: "TCP" }], endpoints: [{ addresses: [ip], conditions: { ready: true }, targetRef: { kind: "Pod", name: `ep-${n}` } }], metadata: { labels: { "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io" } } })
-      await cluster.until(`${NS}/endpoints/ep-${n}`, (found) => JSON.stringify(found?.["subsets"] ?? []).includes(ip))
-    }
-  })
-
-  test("made by hand are mirrored", async () => {
-    await cluster.post(`${NS}/services`, { metadata: { name: "custom" }, spec: { ports: [{ name: "example", port: 80 }] } })
-    const endpoints = (ip: string) => ({ metadata: { name: "custom" }, subsets: [{ ports: [{ port: 80 }], addresses: [{ ip }] }] })
-    await cluster.post(`${NS}/endpoints`, endpoints("10.1.2.3"))
-    await cluster.untilList(slices("custom"), (found) => found.length === 1 && JSON.stringify(found).includes('"10.1.2.3"'))
-    await cluster.put(`${NS}/endpoints/custom`, endpoints("10.2.3.4"))
-    const [slice] = await cluster.untilList(slices("custom"), (found) => found.length === 1 && JSON.stringify(found).includes('"10.2.3.4"'))
-    expect(slice).toMatchObject({ ports: [{ port: 80 }], endpoints: [{ addresses: ["10.2.3.4"] }] })
-    await cluster.delete(`${NS}/endpoints/custom`)
-    await cluster.untilList(slices("custom"), (found) => found.length === 0)
-  })
-})
-
-test("volumes and claims that nobody uses go when they are deleted", async () => {
-  const [claims, volumes, classes] = [`${NS}/persistentvolumeclaims`, "/api/v1/persistentvolumes", "/apis/storage.k8s.io/v1/volumeattributesclasses"]
-  await cluster.post(volumes, { metadata: { name: "pv" }, spec: { storageClassName: "none", capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], hostPath: { path: "/tmp/pv" } } })
-  await cluster.post(claims, { metadata: { name: "pvc" }, spec: { storageClassName: "none", accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } } })
-  await cluster.post(classes, { metadata: { name: "vac" }, driverName: "d.example.com", parameters: { a: "b" } })
-  for (const path of [`${claims}/pvc`, `${volumes}/pv`, `${classes}/vac`]) {
-    expect((await cluster.get(path)).metadata.finalizers).toHaveLength(1)
-    await cluster.delete(path)
-    await cluster.until(path, (found) => found === undefined)
-  }
-})
-
-describe("disruption budgets", () => {
-  const path = "/apis/policy/v1/namespaces/w/poddisruptionbudgets"
-  test("count, block evictions, and let them through once they may", async () => {
-    await cluster.post(`${APPS}/replicasets`, { metadata: { name: "pdb" }, spec: { replicas: 3, ...selected("pdb") } })
-    const [pod] = await cluster.untilList(podsOf("pdb"), running(3))
-    await cluster.post(path, { metadata: { name: "pdb" }, spec: { minAvailable: 3, selector: { matchLabels: { app: "pdb" } } } })
-    const counted = await cluster.until(`${path}/pdb`, (found) => found?.status["currentHealthy"] === 3 && found.status.observedGeneration === found.metadata.generation)
-    expect(counted.status).toMatchObject({ desiredHealthy: 3, expectedPods: 3, disruptionsAllowed: 0 })
-    const evict = () => cluster.send("POST", `${NS}/pods/${pod!.metadata.name}/eviction`, { body: { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: pod!.metadata.name } } })
-    const blocked = await evict()
-    expect([blocked.code, blocked.body.reason, blocked.body.message]).toEqual([429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget."])
-    expect(blocked.body["details"]).toMatchObject({ causes: [{ reason: "DisruptionBudget", message: "The disruption budget pdb needs 3 healthy pods and has 3 currently" }] })
-    await cluster.patch(`${path}/pdb`, "merge", { spec: { minAvailable: 2 } })
-    await cluster.until(`${path}/pdb`, (found) => found?.status["disruptionsAllowed"] === 1)
-    expect((await evict()).code).toBe(201)
-    await cluster.until(`${NS}/pods/${pod!.metadata.name}`, (found) => found === undefined)
-  })
-
-  test("are listed in all namespaces and deleted together", async () => {
-    for (const n of [1, 2]) await cluster.post(path, { metadata: { name: `list-${n}`, labels: { list: "yes" } }, spec: { maxUnavailable: "1%", selector: { matchLabels: { app: "none" } } } })
-    expect((await cluster.get("/apis/policy/v1/poddisruptionbudgets?labelSelector=list%3Dyes")).items).toHaveLength(2)
-    await cluster.delete(`${path}?labelSelector=list%3Dyes`)
-    expect((await cluster.get(`${path}?labelSelector=list%3Dyes`)).items).toEqual([])
-  })
-})
-
-describe("the scheduler", () => {
-  const unschedulable = (pod: Loose | undefined) => condition(pod, "PodScheduled")?.reason === "Unschedulable"
-  test("respects resources, node selectors and host ports", async () => {
-    const pod = (name: string, spec: object) => ({ metadata: { name }, spec: { ...podSpec(), ...spec } })
-    const big = (cpu: string) => ({ containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }] })
-    await cluster.post(`${NS}/pods`, pod("too-big", big("100")))
-    expect(condition(await cluster.until(`${NS}/pods/too-big`, unschedulable), "PodScheduled")?.message).toStartWith("0/2 nodes are available: 2 Insufficient cpu.")
-    await cluster.post(`${NS}/pods`, pod("nowhere", { nodeSelector: { label: "nonempty" } }))
-    expect(condition(await cluster.until(`${NS}/pods/nowhere`, unschedulable), "PodScheduled")?.message).toStartWith("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.")
-    await cluster.patch("/api/v1/nodes/node-0", "merge", { metadata: { labels: { label: "nonempty" } } })
-    expect((await cluster.until(`${NS}/pods/nowhere`, (found) => found?.status.phase === "Running")).spec.nodeName).toBe("node-0")
-    const port = (name: string, hostIP: string) => pod(name, { nodeSelector: { "kubernetes.io/hostname": "node-0" }, containers: [{ name: "c", image: "i", ports: [{ containerPort: 80, hostPort: 54322, protocol: "TCP", hostIP }] }] })
-    await cluster.post(`${NS}/pods`, port("port4", "0.0.0.0"))
-    await cluster.until(`${NS}/pods/port4`, (found) => found?.status.phase === "Running")
-    await cluster.post(`${NS}/pods`, port("port5", "127.0.0.1"))
-    expect(condition(await cluster.until(`${NS}/pods/port5`, unschedulable), "PodScheduled")?.message).toContain("node(s) didn't have free ports for the requested pod ports")
-    for (const name of ["too-big", "nowhere", "port4", "port5"]) await cluster.delete(`${NS}/pods/${name}`, { gracePeriodSeconds: 0 })
-  })
-
-  test("makes room for pods that matter more, and says so on those that go", async () => {
-    for (const n of [0, 1]) await cluster.patch(`/api/v1/nodes/node-${n}/status`, "merge", { status: { capacity: { "example.com/fake": "5" }, allocatable: { "example.com/fake": "5" } } })
-    for (const [name, value] of [["low", 1], ["medium", 100], ["high", 1000]] as const) await cluster.post("/apis/scheduling.k8s.io/v1/priorityclasses", { metadata: { name }, value })
-    const pod = (name: string, priorityClassName: string, more: object = {}) => ({ metadata: { name, ...more }, spec: { priorityClassName, containers: [{ name: "c", image: "i", resources: { requests: { "example.com/fake": "4" }, limits: { "example.com/fake": "4" } } }] } })
-    await cluster.post(`${NS}/pods`, pod("victim", "low", { finalizers: ["example.com/test-finalizer"] }))
-    await cluster.post(`${NS}/pods`, pod("other", "medium"))
-    for (const name of ["victim", "other"]) await cluster.until(`${NS}/pods/${name}`, (found) => found?.status.phase === "Running")
-    await cluster.post(`${NS}/pods`, pod("preemptor", "high"))
-    const victim = await cluster.until(`${NS}/pods/victim`, (found) => condition(found, "DisruptionTarget") !== undefined && found?.metadata.deletionTimestamp !== undefined)
-    expect(condition(victim, "DisruptionTarget")).toMatchObject({ status: "True", reason: "PreemptionByScheduler" })
-    await cluster.patch(`${NS}/pods/victim`, "merge", { metadata: { finalizers: null } })
-    await cluster.until(`${NS}/pods/preemptor`, (found) => found?.status.phase === "Running")
-    expect((await cluster.get(`${NS}/pods/other`)).metadata.deletionTimestamp).toBeUndefined()
-    await cluster.post("/api/v1/namespaces/kube-system/pods", pod("critical", "system-cluster-critical"))
-    await cluster.until("/api/v1/namespaces/kube-system/pods/critical", (found) => found?.status.phase === "Running")
-    await cluster.until(`${NS}/pods/other`, (found) => found === undefined)
   })
 })
