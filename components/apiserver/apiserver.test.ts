@@ -5,59 +5,20 @@ import { connect } from "node:tls"
 import { WebSocket } from "ws"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
-import { NodeConnectors, type NodeConnector } from "../../pkg/component/node-connector.ts"
 import { systemRandom } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import { createTokenIssuer } from "../../pkg/jwt/service-account.ts"
-import { silent } from "../../pkg/log/log.ts"
-import { createApiServer, type ApiServer } from "./apiserver.ts"
+import { cm, CONFIGMAPS, json, startHttpServer, type Call } from "./http-server.fixtures.ts"
 
-let server: ApiServer
-const nodes = new NodeConnectors()
-
+let host: Awaited<ReturnType<typeof startHttpServer>>
+let server: typeof host.server
 beforeAll(async () => {
-  server = createApiServer({ clock: realClock, random: systemRandom, log: silent }, {
-    listen: { host: "127.0.0.1", port: 0 }, serviceCidr: "10.43.0.0/16", nodePorts: { first: 30000, last: 32767 }, clusterDomain: "cluster.local", nodes, frozen: true,
-  })
-  await server.start(new AbortController().signal)
-  await call("POST", "/api/v1/namespaces/default/serviceaccounts", { headers: { "content-type": "application/json" }, body: '{"metadata":{"name":"default"}}' })
+  host = await startHttpServer()
+  server = host.server
 })
-afterAll(() => server.stop())
+afterAll(() => host.stop())
 
-interface Answer {
-  readonly code: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly text: string
-}
-interface Call {
-  readonly headers?: Readonly<Record<string, string | string[]>>
-  readonly body?: string | Uint8Array
-  /** A token, or none. */
-  readonly token?: string | undefined
-  readonly certificate?: { readonly certPem: string; readonly keyPem: string }
-}
-
-/** One real request over loopback; as the administrator unless said otherwise. */
-function call(method: string, path: string, { headers = {}, body, certificate, ...rest }: Call = {}): Promise<Answer> {
-  const token = "token" in rest ? rest.token : server.files!.adminToken
-  return new Promise((resolve, reject) => {
-    const req = request({
-      host: "127.0.0.1", port: server.port!, method, path, ca: server.files!.pki.authorities["server-ca"].certPem, agent: false,
-      ...(certificate === undefined ? {} : { cert: certificate.certPem, key: certificate.keyPem }),
-      headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }), ...headers },
-    }, (res) => {
-      const parts: Buffer[] = []
-      res.on("data", (part: Buffer) => parts.push(part))
-      res.on("end", () => resolve({ code: res.statusCode!, headers: res.headers, text: Buffer.concat(parts).toString() }))
-      res.on("error", reject)
-    })
-    req.on("error", reject)
-    req.end(body)
-  })
-}
-const json = (value: unknown): Call => ({ headers: { "content-type": "application/json" }, body: JSON.stringify(value) })
-const cm = (name: string, more: object = {}) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, ...more })
-const CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+const call = (method: string, path: string, options?: Call) => host.call(method, path, options)
 
 describe("a request that is wrong", () => {
   const rows: [what: string, method: string, path: string, options: Call, code: number, reason: string][] = [
@@ -323,108 +284,4 @@ describe("a watch", () => {
   test("cannot be YAML", async () => {
     expect((await call("GET", `${CONFIGMAPS}?watch=1`, { headers: { accept: "application/yaml" } })).code).toBe(406)
   })
-})
-
-describe("the paths beside resources", () => {
-  test("tell what is served, in one document or in many, and not again what has not changed", async () => {
-    const plain = JSON.parse((await call("GET", "/apis")).text) as { groups: { name: string }[] }
-    expect(plain.groups.map(({ name }) => name)).toContain("apps")
-    const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
-    const all = await call("GET", "/apis", { headers: { accept } })
-    expect(all.headers["content-type"]).toBe("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
-    expect(JSON.parse(all.text)).toMatchObject({ kind: "APIGroupDiscoveryList", items: expect.arrayContaining([expect.objectContaining({ metadata: { name: "apps", creationTimestamp: null } })]) })
-    const again = await call("GET", "/apis", { headers: { accept, "if-none-match": String(all.headers.etag) } })
-    expect([again.code, again.text, again.headers["content-type"]]).toEqual([304, "", undefined])
-    expect(JSON.parse((await call("GET", "/api/v1")).text)).toMatchObject({ kind: "APIResourceList", groupVersion: "v1", resources: expect.arrayContaining([expect.objectContaining({ name: "configmaps", storageVersionHash: "qFsyl6wFWjQ=" })]) })
-    expect((await call("GET", "/apis/nowhere")).code).toBe(404)
-  })
-
-  test("tell health by named checks, upstream's among them", async () => {
-    // given all well
-    const names = (text: string) => [...text.matchAll(/^\[\+\](\S+) ok$/gm)].map(([, name]) => name!)
-    const live = await call("GET", "/livez?verbose")
-    const ready = await call("GET", "/readyz?verbose", { token: undefined })
-    const hooks = names(live.text).filter((name) => name.startsWith("poststarthook/"))
-    expect(hooks).toContain("poststarthook/rbac/bootstrap-roles")
-    expect(names(live.text)).toEqual(["ping", "log", "etcd", ...hooks])
-    expect(live.text).toEndWith("[+]poststarthook/start-kubernetes-service-cidr-controller ok\nlivez check passed\n")
-    expect((await call("GET", "/healthz?verbose")).text).toBe(live.text.replace("livez", "healthz"))
-    expect(names(ready.text)).toEqual(["ping", "log", "etcd", "etcd-readiness", ...hooks, "shutdown"])
-    // then each is there by itself
-    for (const name of names(ready.text)) expect([name, (await call("GET", `/readyz/${name}`)).text]).toEqual([name, "ok"])
-    expect((await call("GET", "/livez/shutdown")).code).toBe(404)
-    expect((await call("GET", "/readyz?verbose&exclude=etcd&exclude=none&exclude=nothing")).text).toMatch(/^\[\+\]ping ok\n\[\+\]log ok\n\[\+\]etcd excluded: ok\n[^]*warn: some health checks cannot be excluded: no matches for "none","nothing"\nreadyz check passed\n$/)
-  })
-
-  test("tell what a component is not well for to those who may ask for it", async () => {
-    // given a component that is not well
-    const forget = server.health.add("dns", () => "not yet", ["readyz"])
-
-    // then the server is not ready, but alive
-    expect((await call("GET", "/readyz")).text).toEndWith("[-]dns failed: not yet\n[+]shutdown ok\nreadyz check failed\n")
-    expect(await call("GET", "/readyz/dns")).toMatchObject({ code: 500, text: "internal server error: not yet\n" })
-    expect((await call("GET", "/livez")).text).toBe("ok")
-    // and everybody learns that, but not why
-    expect((await call("GET", "/readyz", { token: undefined })).text).toContain("[-]dns failed: reason withheld\n")
-    expect((await call("GET", "/readyz/dns", { token: undefined })).code).toBe(403)
-    // and whoever does not mind can say so
-    expect((await call("GET", "/readyz?exclude=dns")).text).toBe("ok")
-    forget()
-    expect((await call("GET", "/readyz")).text).toBe("ok")
-
-    // and one that ends is not ready
-    server.health.shuttingDown = true
-    expect((await call("GET", "/readyz")).text).toEndWith("[-]shutdown failed: process is shutting down\nreadyz check failed\n")
-    server.health.shuttingDown = false
-  })
-
-  test("tell the health of components as objects too", async () => {
-    const statuses = async () => (JSON.parse((await call("GET", "/api/v1/componentstatuses")).text) as { items: unknown[] }).items
-    const healthy = (name: string, status: string, message: string) => ({ metadata: { name }, conditions: [{ type: "Healthy", status, message }] })
-
-    // given a scheduler, and nothing else that told of itself
-    let problem: string | undefined
-    const forget = server.health.add("scheduler", () => problem, ["readyz"])
-    expect(await statuses()).toMatchObject([healthy("controller-manager", "False", "it is not running"), healthy("etcd-0", "True", "ok"), healthy("scheduler", "True", "ok")])
-
-    // when it is not well
-    problem = "it has lost its way"
-
-    // then that is what its status says
-    expect(JSON.parse((await call("GET", "/api/v1/componentstatuses/scheduler")).text)).toMatchObject({ kind: "ComponentStatus", apiVersion: "v1", ...healthy("scheduler", "False", "it has lost its way") })
-    expect((await call("GET", "/api/v1/componentstatuses/kubelet")).code).toBe(404)
-    problem = undefined
-    expect((await statuses())[2]).toMatchObject(healthy("scheduler", "True", "ok"))
-    forget()
-  })
-
-  test("count requests", async () => {
-    await call("GET", `${CONFIGMAPS}/none`)
-    expect((await call("GET", "/metrics")).text).toMatch(/apiserver_request_total\{code="404",component="apiserver",dry_run="",group="",resource="configmaps",scope="resource",subresource="",verb="GET",version="v1"\} \d+/)
-  })
-
-  test("publish the keys of service account tokens", async () => {
-    expect(JSON.parse((await call("GET", "/.well-known/openid-configuration")).text)).toMatchObject({ issuer: "https://kubernetes.default.svc.cluster.local" })
-    expect((await call("GET", "/openid/v1/jwks")).headers["content-type"]).toBe("application/jwk-set+json")
-  })
-})
-
-test("a pod's log comes from its node", async () => {
-  // given a pod on a node
-  const connector: NodeConnector = {
-    logs: async (pod, options) => (async function* () {
-      yield Buffer.from(`${pod.name} ${options.container} ${options.tailLines}\n`)
-    })(),
-    exec: () => Promise.reject(new Error("not here")), attach: () => Promise.reject(new Error("not here")), portForward: () => Promise.reject(new Error("not here")),
-  }
-  nodes.register("n1", connector)
-  const made = await call("POST", "/api/v1/namespaces/default/pods", json({ metadata: { name: "web" }, spec: { nodeName: "n1", containers: [{ name: "c", image: "i" }] } }))
-  expect(made.code).toBe(201)
-
-  // then
-  expect(await call("GET", "/api/v1/namespaces/default/pods/web/log?tailLines=3")).toMatchObject({ code: 200, text: "web c 3\n", headers: { "content-type": "text/plain" } })
-  expect((await call("GET", "/api/v1/namespaces/default/pods/web/log?container=other")).code).toBe(400)
-  expect((await call("GET", "/api/v1/namespaces/default/pods/web/log?tailLines=-1")).code).toBe(422)
-  expect((await call("POST", "/api/v1/namespaces/default/pods/web/exec?command=ls&stdout=1")).code).toBe(400)
-  expect((await call("GET", "/api/v1/namespaces/default/pods/none/log")).code).toBe(404)
 })

@@ -1,11 +1,7 @@
 import { createServer as createHttp, type Server as HttpServer } from "node:http"
-import { request } from "node:https"
 import type { AddressInfo } from "node:net"
-import { systemRandom } from "../../pkg/clock/random.ts"
-import { realClock } from "../../pkg/clock/real.ts"
-import { NodeConnectors, type NodeConnector } from "../../pkg/component/node-connector.ts"
-import { silent } from "../../pkg/log/log.ts"
-import { createApiServer } from "./apiserver.ts"
+import type { NodeConnector } from "../../pkg/component/node-connector.ts"
+import { startHttpServer, type Answer } from "./http-server.fixtures.ts"
 
 export const POD = "/api/v1/namespaces/default/pods/web"
 
@@ -13,39 +9,15 @@ const notHere = () => Promise.reject(new Error("not here"))
 /** A node that refuses every stream: tests say what it does instead. */
 export const NO_STREAMS: NodeConnector = { logs: notHere, exec: notHere, attach: notHere, portForward: notHere }
 
-export interface Answer {
-  readonly code: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly text: string
-}
-
 /** An API server with a pod `web` on a node `n1`, whose port is that of a web server. What the node does is registered by the tests. */
 export async function streamServer() {
-  const nodes = new NodeConnectors()
-  const server = createApiServer({ clock: realClock, random: systemRandom, log: silent }, {
-    listen: { host: "127.0.0.1", port: 0 }, serviceCidr: "10.43.0.0/16", nodePorts: { first: 30000, last: 32767 }, clusterDomain: "cluster.local", nodes, frozen: true,
-  })
-  await server.start(new AbortController().signal)
-  const authorization = `Bearer ${server.files!.adminToken}`
-  const port = server.port!
+  const host = await startHttpServer()
+  const { nodes, port, ca, adminToken } = host
   const target = await webServer()
   const targetPort = (target.address() as AddressInfo).port
+  const send = (method: string, path: string, body?: object): Promise<Answer> =>
+    host.call(method, path, body === undefined ? {} : { headers: { "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json" }, body: JSON.stringify(body) })
 
-  const send = (method: string, path: string, body?: object): Promise<Answer> => new Promise((resolve, reject) => {
-    const text = body === undefined ? undefined : JSON.stringify(body)
-    const req = request({
-      host: "127.0.0.1", port, method, path, rejectUnauthorized: false, agent: false,
-      headers: { authorization, ...(text === undefined ? {} : { "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json", "content-length": String(Buffer.byteLength(text)) }) },
-    }, (res) => {
-      let answer = ""
-      res.on("data", (part: Buffer) => (answer += part.toString()))
-      res.on("end", () => resolve({ code: res.statusCode!, headers: res.headers, text: answer }))
-    })
-    req.on("error", reject)
-    req.end(text)
-  })
-
-  await send("POST", "/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "default" } })
   await send("POST", "/api/v1/namespaces/default/pods", { metadata: { name: "web" }, spec: { nodeName: "n1", containers: [{ name: "c", image: "i", ports: [{ name: "http", containerPort: targetPort }] }] } })
   await send("PATCH", `${POD}/status`, { status: { podIP: "127.0.0.1", podIPs: [{ ip: "127.0.0.1" }] } })
   await send("POST", "/api/v1/nodes", { metadata: { name: "n1" } })
@@ -53,14 +25,14 @@ export async function streamServer() {
   await send("POST", "/api/v1/namespaces/default/services", { metadata: { name: "empty" }, spec: { ports: [{ port: 80 }] } })
 
   return {
-    nodes, send, authorization, port, targetPort,
+    nodes, send, port, targetPort, authorization: `Bearer ${adminToken}`,
     /** How to dial a stream of the server. */
-    dial: () => ({ tls: { ca: server.files!.pki.authorities["server-ca"].certPem }, headers: { authorization } }),
+    dial: () => ({ tls: { ca }, headers: { authorization: `Bearer ${adminToken}` } }),
     url: (path: string) => `https://127.0.0.1:${port}${path}`,
     async [Symbol.asyncDispose]() {
       target.closeAllConnections()
       target.close()
-      await server.stop()
+      await host.stop()
     },
   }
 }

@@ -14,6 +14,24 @@ afterAll(() => server[Symbol.asyncDispose]())
 const send = (...args: Parameters<typeof server.send>) => server.send(...args)
 
 describe("streams of a pod", () => {
+  test("log comes from its node", async () => {
+    // given
+    const unregister = server.nodes.register("n1", {
+      ...NO_STREAMS,
+      logs: async (pod, options) => (async function* () {
+        yield Buffer.from(`${pod.name} ${options.container} ${options.tailLines}\n`)
+      })(),
+    })
+
+    // then
+    expect(await send("GET", `${POD}/log?tailLines=3`)).toMatchObject({ code: 200, text: "web c 3\n", headers: { "content-type": "text/plain" } })
+    expect((await send("GET", `${POD}/log?container=other`)).code).toBe(400)
+    expect((await send("GET", `${POD}/log?tailLines=-1`)).code).toBe(422)
+    expect((await send("POST", `${POD}/exec?command=ls&stdout=1`)).code).toBe(400)
+    expect((await send("GET", "/api/v1/namespaces/default/pods/none/log")).code).toBe(404)
+    unregister()
+  })
+
   test("exec carries streams and exit code between the client and the node", async () => {
     // given a node whose commands repeat their input and end with 3
     const asked: unknown[] = []
