@@ -1,0 +1,138 @@
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { Event } from "../../../pkg/api/core/v1/event.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import type { Component, ComponentContext } from "../../../pkg/component/component.ts"
+import { NodeConnectors, type NodeConnector } from "../../../pkg/component/node-connector.ts"
+import { createLogger, silent } from "../../../pkg/log/log.ts"
+import { buildImageArchive } from "../../../pkg/oci/archive.ts"
+import { startCluster, type Cluster } from "../../../pkg/testing/testing.ts"
+import { writeCniConfig } from "../containerd/cni.ts"
+import { Containerd } from "../containerd/containerd.ts"
+import { findCniBinDir } from "../containerd/host.ts"
+import { importImages } from "../containerd/images.ts"
+import { containerdPaths, type ContainerdPaths } from "../containerd/paths.ts"
+import { tearDown } from "../containerd/tear-down.ts"
+import { createKubelet } from "../kubelet.ts"
+import { criRuntime } from "../runtime/cri/cri-runtime.ts"
+import type { PodSpecInput } from "./simulated-kubelet.fixtures.ts"
+
+const busybox = ["/bin/busybox", "/usr/bin/busybox"].find((path) => existsSync(path))
+/** What this machine lacks for a kubelet on a real containerd. */
+export const MISSING: readonly string[] = [
+  process.getuid?.() === 0 ? undefined : "root",
+  spawnSync("containerd", ["--version"]).status === 0 ? undefined : "containerd",
+  spawnSync("runc", ["--version"]).status === 0 ? undefined : "runc",
+  findCniBinDir() === undefined ? "containernetworking-plugins" : undefined,
+  busybox === undefined ? "busybox-static" : undefined,
+].filter((name) => name !== undefined)
+if (MISSING.length > 0) console.warn(`SKIPPED: the tests of the kubelet on containerd need ${MISSING.join(", ")}`)
+
+/** busybox, with a page in /www. */
+export const IMAGE = "k3ts.local/kubelet-test:1"
+export const sh = (script: string): string[] => ["sh", "-c", script]
+
+const NODE = "node-0"
+
+export interface KubeletOnContainerd {
+  readonly cluster: Cluster
+  readonly containerd: Containerd
+  readonly paths: ContainerdPaths
+  /** All that is written lies below it. */
+  readonly folder: string
+  /** The third part of the pods' addresses. */
+  readonly unique: number
+  readonly connector: NodeConnector
+  create(name: string, spec: PodSpecInput): Promise<Pod>
+  /** The pod, once it is as wanted. */
+  pod(name: string, wanted: (pod: Pod) => boolean): Promise<Pod>
+  gone(name: string): Promise<unknown>
+  /** Reasons of its events. */
+  events(name: string): Promise<readonly string[]>
+  stopKubelet(): Promise<void>
+  startKubelet(): Promise<void>
+  /** Ends all, and gives what it left mounted and what failed meanwhile. */
+  stop(): Promise<{ readonly mounts: readonly string[]; readonly failures: readonly unknown[] }>
+}
+
+/** The whole kubelet on a real containerd, with an API in memory. Each has folders, a bridge and a range of its own. */
+export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
+  const folder = mkdtempSync("/tmp/k3ts-kubelet-")
+  const paths = containerdPaths(join(folder, "data"), join(folder, "run"))
+  const unique = process.pid % 200
+  const bridge = `k3ts-k${unique}`
+  const containerd = new Containerd({ paths, clock: realClock, log: silent, cgroupDriver: "cgroupfs" })
+  const log = process.env.VERBOSE ? createLogger({ clock: realClock, format: "text", level: "debug", write: (line) => console.error(line) }) : silent
+  const nodes = new NodeConnectors()
+  const failures: unknown[] = []
+
+  mkdirSync(paths.cniConfig, { recursive: true })
+  mkdirSync(paths.images, { recursive: true })
+  writeCniConfig(paths, { podCidr: `10.198.${unique}.0/24`, mtu: 1400, bridge })
+  await containerd.start(AbortSignal.timeout(30_000))
+  await importImages([testImage()], paths)
+  const cluster = await startCluster({ clock: "real", components: { controllers: false, scheduler: false }, admission: { disabled: ["ServiceAccount"] } })
+  let kubelet: Component
+
+  const startKubelet = async () => {
+    const context: ComponentContext = {
+      ...cluster.contextFor(`system:node:${NODE}`, ["system:nodes"]), log,
+      spawn: (name, run) => void run().catch((err: unknown) => {
+        failures.push(err)
+        console.error(`${name} failed`, err)
+      }),
+    }
+    kubelet = createKubelet(context, {
+      nodeName: NODE, nodeIps: ["10.0.0.1"], root: join(folder, "data/agent/kubelet"), podLogs: join(folder, "pods"), staticPods: join(folder, "data/agent/pod-manifests"),
+      clusterDns: ["10.43.0.10"], clusterDomain: "cluster.local", resolvConf: "/etc/resolv.conf", maxPods: 110, cgroupDriver: "cgroupfs", labels: {}, taints: [], port: 10250,
+      nodes, runtime: criRuntime(containerd.cri, "cgroupfs", realClock),
+    })
+    await kubelet.start(AbortSignal.timeout(10_000))
+  }
+  await startKubelet()
+
+  return {
+    cluster, containerd, paths, folder, unique, startKubelet,
+    get connector() { return nodes.get(NODE)! },
+    stopKubelet: () => kubelet.stop(),
+    create: (name, spec) => cluster.client.create(Pod, { metadata: { name, namespace: "default" }, spec: { nodeName: NODE, ...spec } }),
+    pod: (name, wanted) => cluster.eventually(async () => {
+      const found = await cluster.get(Pod, name)
+      if (!wanted(found)) throw new Error(`pod ${name} is ${JSON.stringify(found.status)}`)
+      return found
+    }),
+    gone: (name) => cluster.eventually(async () => (await cluster.find(Pod, name)) === undefined),
+    events: async (name) => (await cluster.list(Event)).filter(({ involvedObject }) => involvedObject.name === name).map(({ reason = "" }) => reason),
+    async stop() {
+      await kubelet.stop()
+      await cluster.stop()
+      await containerd.stop()
+      containerd.cri.close()
+      // Pods that are still being ended go with their runtime: to end one through it as well would be to take its network down twice at once.
+      await tearDown(paths, realClock, { bridge, egress: false })
+      const mounts = () => readFileSync("/proc/self/mountinfo", "utf8").split("\n").map((line) => line.split(" ")[4] ?? "").filter((path) => path.startsWith(`${folder}/`))
+      // The folder for secrets is one in memory.
+      for (const path of mounts()) spawnSync("umount", ["-l", path])
+      rmSync(folder, { recursive: true, force: true })
+      return { mounts: mounts(), failures }
+    },
+  }
+}
+
+function testImage(): ReturnType<typeof buildImageArchive> {
+  const programs = ["sh", "sleep", "echo", "cat", "true", "false", "httpd", "nc", "id", "hostname", "touch", "rm"]
+  return buildImageArchive({
+    name: IMAGE,
+    layers: [{
+      files: [
+        { type: "directory", path: "bin" }, { type: "directory", path: "tmp", mode: 0o1777 }, { type: "directory", path: "www" },
+        { type: "file", path: "www/index.html", mode: 0o644, data: Buffer.from("hello\n") },
+        { type: "file", path: "bin/busybox", mode: 0o755, data: readFileSync(busybox!) },
+        ...programs.map((name) => ({ type: "symlink" as const, path: `bin/${name}`, target: "busybox" })),
+      ],
+    }],
+    config: { Env: ["PATH=/bin"], Cmd: ["sh"] },
+  })
+}
