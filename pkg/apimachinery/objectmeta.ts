@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import { deepEqual } from "./equal.ts"
 import type { Cause } from "./errors.ts"
-import { eachWithin, forbiddenField, invalidValue, invalidValues, NO_CAUSES, required, tooLong, within } from "./field-errors.ts"
+import { at, eachWithin, forbiddenField, invalidValue, invalidValues, NO_CAUSES, required, tooLong, within } from "./field-errors.ts"
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./meta.ts"
 import { asPrefix, isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName, type Check, type Problem } from "./names.ts"
 
@@ -48,6 +48,7 @@ export function validateObjectMetaUpdate(metadata: ObjectMeta, old: ObjectMeta):
   if ((metadata.generation ?? 0) < (old.generation ?? 0)) causes.push(invalidValue("generation", metadata.generation ?? 0, "must not be decremented"))
   for (const field of IMMUTABLE) if (!deepEqual(metadata[field], old[field])) causes.push(invalidValue(field, metadata[field], "field is immutable"))
   putCommon(causes, metadata)
+  if (metadata.finalizers !== undefined && metadata.finalizers !== old.finalizers) putUnqualified(causes, metadata.finalizers)
   return ofMetadata(causes)
 }
 const IMMUTABLE = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const
@@ -98,7 +99,15 @@ function putCommon(causes: Cause[], { generation = 0, labels, annotations, owner
   if (ownerReferences !== undefined) putOwners(causes, ownerReferences, "ownerReferences")
   if (finalizers !== undefined) putFinalizers(causes, finalizers, "finalizers")
   eachWithin(causes, managedFields, "managedFields", validateManagedFields)
+  if (finalizers !== undefined) putUnqualified(causes, finalizers)
 }
+
+/** Names without a `/` are Kubernetes' own. Source: validateKubeFinalizerName in pkg/apis/core/validation/validation.go. */
+function putUnqualified(causes: Cause[], finalizers: readonly string[]): void {
+  for (const [i, finalizer] of finalizers.entries())
+    if (!finalizer.includes("/") && !STANDARD_FINALIZERS.includes(finalizer)) causes.push(invalidValue(at("finalizers", i), finalizer, "name is neither a standard finalizer name nor is it fully qualified"))
+}
+const STANDARD_FINALIZERS: readonly string[] = ["kubernetes", "orphan", "foregroundDeletion"]
 
 function putFinalizers(causes: Cause[], finalizers: readonly string[], path: string): void {
   for (const finalizer of finalizers) put(causes, path, finalizer, isQualifiedName(finalizer))

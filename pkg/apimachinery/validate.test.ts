@@ -73,7 +73,8 @@ describe("validateObject", () => {
     ["an owner of no version", { ...meta, ownerReferences: [{ apiVersion: "a/b/c", kind: "Pod", name: "x", uid: "u" }] }, [/^metadata.ownerReferences.apiVersion: Invalid value: "a\/b\/c": version must not be empty/]],
     ["a label key that breaks two rules", { ...meta, labels: { "": "x" } }, [/^metadata.labels: Invalid value: "": name part must be non-empty \(/, /^metadata.labels: Invalid value: "": name part must consist of/]],
     ["a name that breaks two rules", { ...meta, name: "A".repeat(254) }, [/^metadata.name: Invalid value: "A+": must be no more than 253 characters/, /^metadata.name: Invalid value: "A+": a lowercase RFC 1123 subdomain/]],
-    ["a finalizer", { ...meta, finalizers: ["a b"] }, [/^metadata.finalizers: Invalid value: "a b"/]],
+    ["a finalizer", { ...meta, finalizers: ["a b"] }, [/^metadata.finalizers: Invalid value: "a b"/, /^metadata.finalizers\[0\]: Invalid value: "a b": name is neither a standard finalizer name nor is it fully qualified/]],
+    ["a finalizer of nobody's", { ...meta, finalizers: ["example.com/a", "mine"] }, [/^metadata.finalizers\[1\]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified/]],
     ["both deletion finalizers", { ...meta, finalizers: ["orphan", "foregroundDeletion"] }, [/cannot be both set/]],
     ["a managed fields entry", { ...meta, managedFields: [{ manager: "a\u0000" }] }, [/managedFields\[0\].operation: Invalid value: "": must be `Apply` or `Update`/, /managedFields\[0\].manager: Invalid value: .*invalid character U\+0000 \(at position 1\)/]],
   ])("looks at metadata: %s", (_title, metadata, wanted) => {

@@ -2,7 +2,7 @@ import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
 
 export const NodeSelectorRequirement = message("core.v1.NodeSelectorRequirement", "One condition on a node's label or field.", {
-  key: f.string(1, "Label key or field that the condition is about.").required(),
+  key: f.string(1, "Label key or field that the condition is about.").required().printZero(),
   operator: f.string(2, "How the key relates to the values.").required().enum("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt").refusedAs("not a valid selector operator"),
   values: f.list(3, e.string, "Values for In and NotIn, one number for Gt and Lt, none for the others.").atomic(),
 })

@@ -5,6 +5,7 @@ import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { inRange, isDNS1123Subdomain, isIPAddress } from "../../../apimachinery/names.ts"
 import type { Container } from "./container.ts"
 import { trimmedImage } from "./container-validation.ts"
+import { MIRROR_ANNOTATION, validatePodAnnotations } from "./pod-annotations-validation.ts"
 import { isSidecar } from "./pod-columns.ts"
 import { qosClassOf } from "./pod-qos.ts"
 import { checked } from "./path-validation.ts"
@@ -22,8 +23,9 @@ export interface PodView {
 }
 
 /** Rules that hold at creation and at every change. */
-export function validatePod({ metadata, spec }: PodView): readonly Cause[] {
-  const causes: Cause[] = []
+export function validatePod(pod: PodView, old?: PodView): readonly Cause[] {
+  const { metadata, spec } = pod
+  const causes: Cause[] = [...validatePodAnnotations(pod, old)]
   within(causes, validatePodSpec(spec, metadata.name ?? ""), "spec")
   if ((spec.serviceAccountName ?? "") === "") {
     for (const [i, { projected }] of (spec.volumes ?? []).entries())
@@ -143,9 +145,6 @@ function validateIPs(ips: readonly { readonly ip: string }[], single?: string): 
   if (ips.length > 1 && ips.length > new Set(ips.map(({ ip }) => ip.includes(":"))).size) causes.push(invalidValue("", ips, "may specify no more than one IP for each IP family"))
   return causes
 }
-
-/** Name of the annotation that marks a static pod's image in the API. */
-export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 
 /** A write to `ephemeralcontainers`: everything else is as it was, and none that is there may go or change. */
 export function validateEphemeralContainersChange({ spec }: PodView, old: PodView): readonly Cause[] {

@@ -85,6 +85,7 @@ describe("rules of new pods", () => {
       'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 1500m',
       'spec.resources.containers[0][cpu].limits: Invalid value: "3": must be less than or equal to pod limits of 2',
     ]],
+    ["a readiness gate of no type", { readinessGates: [{}] }, ['spec.readinessGates[0].conditionType: Invalid value: "": name part must be non-empty', expect.stringContaining('spec.readinessGates[0].conditionType: Invalid value: "": name part must consist of')]],
     ["no topology", { topologySpreadConstraints: [{ maxSkew: 1, whenUnsatisfiable: "DoNotSchedule" }] }, ["spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty"]],
     ["an operator of node selectors that there is not", { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: "a", operator: "Is" }] }] } } } }, ['spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator']],
     ["a probe with two handlers", withContainer({ livenessProbe: { exec: { command: ["a"] }, tcpSocket: { port: 80 } } }), ["spec.containers[0].livenessProbe.tcpSocket: Forbidden: may not specify more than 1 handler type"]],
@@ -108,6 +109,21 @@ describe("rules of new pods", () => {
   ])("%s", (_title, spec, wanted) => {
     expect(causesOf(made(spec))).toEqual(wanted)
   })
+})
+
+const MIRROR = "metadata.annotations[kubernetes.io/config.mirror]"
+
+test.each<[annotations: Record<string, string>, wanted: string[], ofChange?: string[]]>([
+  [{ "controller.kubernetes.io/pod-deletion-cost": "-5" }, []],
+  [{ "controller.kubernetes.io/pod-deletion-cost": "+5" }, ['metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "+5": must be a 32bit integer']],
+  [{ "controller.kubernetes.io/pod-deletion-cost": "2147483648" }, ['metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "2147483648": must be a 32bit integer']],
+  [{ "kubernetes.io/config.mirror": "x" }, [`${MIRROR}: Invalid value: "x": must set spec.nodeName if mirror pod annotation is set`], [`${MIRROR}: Forbidden: may not add mirror pod annotation`]],
+])("annotations that mean something are checked, in a change too: %p", (annotations, wanted, ofChange = []) => {
+  const pod = made({})
+  const annotated = { ...pod, metadata: { ...pod.metadata, annotations } }
+  expect(causesOf(annotated)).toEqual(wanted)
+  const lines = validateObjectUpdate(Pod, { ...annotated, metadata: { ...annotated.metadata, resourceVersion: "1" } }, pod).map(({ field, message }) => `${field}: ${message}`)
+  expect(lines).toEqual([...ofChange, ...wanted])
 })
 
 describe("changes of a pod", () => {

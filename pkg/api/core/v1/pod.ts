@@ -5,6 +5,7 @@ import { defaultPodSpec } from "./pod-defaults.ts"
 import { podGracePeriod, prepareEphemeralContainers, prepareNewPod, preparePodStatus, prepareResize } from "./pod-strategy.ts"
 import { PodSpec } from "./podspec.ts"
 import { PodStatus } from "./podstatus.ts"
+import { validatePodAnnotations } from "./pod-annotations-validation.ts"
 import { validateEphemeralContainersChange, validateNewPod, validatePod, validatePodChange, validatePodStatusChange, validateResize } from "./pod-validation.ts"
 
 export const Pod = defineResource({
@@ -56,7 +57,7 @@ export const Pod = defineResource({
     return spec === pod.spec ? pod : { ...pod, spec }
   },
   prepareForCreate: (pod) => prepareNewPod(pod),
-  validate: (pod, old) => (pod.spec === old?.spec ? [] : validatePod(pod)),
+  validate: (pod, old) => (pod.spec === old?.spec ? (pod.metadata.annotations === old.metadata.annotations ? [] : validatePodAnnotations(pod, old)) : validatePod(pod, old)),
   validateCreate: (pod) => validateNewPod(pod),
   validateUpdate: (pod, old) => (pod.spec === old.spec ? [] : validatePodChange(pod, old)),
   gracefulDeletion: podGracePeriod,

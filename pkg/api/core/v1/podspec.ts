@@ -28,7 +28,7 @@ export const PodDNSConfig = message("core.v1.PodDNSConfig", "Additions to what d
 export interface PodDNSConfig extends ObjectOf<typeof PodDNSConfig> {}
 
 export const PodReadinessGate = message("core.v1.PodReadinessGate", "A further condition without which a pod is not ready.", {
-  conditionType: f.string(1, "Type of the condition in the pod's status.").required(),
+  conditionType: f.string(1, "Type of the condition in the pod's status.").required().printZero(),
 })
 export interface PodReadinessGate extends ObjectOf<typeof PodReadinessGate> {}
 

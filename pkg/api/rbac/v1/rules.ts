@@ -17,7 +17,7 @@ export const PolicyRule = message("rbac.v1.PolicyRule", "What is allowed on what
 export interface PolicyRule extends ObjectOf<typeof PolicyRule> {}
 
 export const Subject = message("rbac.v1.Subject", "A user, a group or a service account.", {
-  kind: f.string(1, "User, Group or ServiceAccount.").required(),
+  kind: f.string(1, "User, Group or ServiceAccount.").required().printZero(),
   apiGroup: f.string(2, "Group of the kind: empty for service accounts, rbac.authorization.k8s.io for users and groups."),
   name: f.string(3, "Name of the subject.").required(),
   namespace: f.string(4, "Namespace of a service account."),
@@ -30,7 +30,7 @@ const withGroup = (subject: Subject): Subject =>
 
 export const RoleRef = message("rbac.v1.RoleRef", "Names the role that a binding grants.", {
   apiGroup: f.string(1, "Group of the role.").default("rbac.authorization.k8s.io").printZero(),
-  kind: f.string(2, "Role or ClusterRole.").required(),
+  kind: f.string(2, "Role or ClusterRole.").required().printZero(),
   name: f.string(3, "Name of the role.").required(),
 }, { mapType: "atomic" })
 export interface RoleRef extends ObjectOf<typeof RoleRef> {}
