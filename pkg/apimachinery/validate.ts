@@ -21,6 +21,7 @@ export function validateObject<T extends KubeObject>(resource: Resource<T>, obj:
  */
 function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
   const causes = validateFields(resource.schema, obj, change === undefined ? METADATA : [...METADATA, ...shared(obj, change.old)])
+  if (causes.length === 0) return ownRules(resource, obj, change)
   const missing = causes.filter(({ reason }) => reason === "FieldValueRequired").map(({ field = "" }) => field)
   if (missing.length === 0) return both(causes, ownRules(resource, obj, change))
   const own = ownRules(resource, withZeros(resource.schema, obj) as T, change)

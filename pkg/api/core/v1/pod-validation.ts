@@ -25,7 +25,8 @@ export interface PodView {
 /** Rules that hold at creation and at every change. */
 export function validatePod(pod: PodView, old?: PodView): readonly Cause[] {
   const { metadata, spec } = pod
-  const causes: Cause[] = [...validatePodAnnotations(pod, old)]
+  const causes: Cause[] = []
+  within(causes, validatePodAnnotations(pod, old), "")
   within(causes, validatePodSpec(spec, metadata.name ?? ""), "spec")
   if ((spec.serviceAccountName ?? "") === "") {
     for (const [i, { projected }] of (spec.volumes ?? []).entries())
