@@ -35,7 +35,7 @@ describe("creating", () => {
     ["ConfigMap", "a key that is text and bytes", { data: { a: "" }, binaryData: { a: "" } }, [`data[a]: Invalid value: "a": duplicate of key present in binaryData`]],
     ["ConfigMap", "more than a mebibyte", { data: { a: "x".repeat(1024 * 1024 + 1) } }, [": Too long: may not be more than 1048576 bytes"]],
     ["Secret", "a TLS secret without key", { type: "kubernetes.io/tls", stringData: { "tls.crt": "x" } }, ["data[tls.key]: Required value"]],
-    ["Secret", "a Docker config that is no JSON", { type: "kubernetes.io/dockercfg", data: { ".dockercfg": "eA==" } }, [`data[.dockercfg]: Invalid value: "<secret contents redacted>": JSON Parse error: Unexpected identifier "x"`]],
+    ["Secret", "a Docker config that is no JSON", { type: "kubernetes.io/dockercfg", data: { ".dockercfg": "eA==" } }, [`data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character 'x' looking for beginning of value`]],
     ["Secret", "a token of no account", { type: "kubernetes.io/service-account-token" }, ["metadata.annotations[kubernetes.io/service-account.name]: Required value"]],
     ["Namespace", "a finalizer of nobody", { spec: { finalizers: ["mine"] } }, [`spec.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified`]],
     ["Node", "a taint twice", { spec: { taints: [{ key: "a", effect: "NoSchedule" }, { key: "a", effect: "NoSchedule", value: "b" }] } }, [`spec.taints[1]: Duplicate value: {"key":"a","effect":"NoSchedule","value":"b"}`]],

@@ -1,4 +1,5 @@
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
+import { jsonFault } from "../../../pkg/apimachinery/json-fault.ts"
 
 /** A parsed body and what was doubtful about its text. */
 export interface Parsed {
@@ -22,8 +23,8 @@ export function parseJson(text: string): Parsed {
   let value: unknown
   try {
     value = JSON.parse(text)
-  } catch (err) {
-    throw badRequest(`couldn't get version/kind; json parse error: ${(err as Error).message}`)
+  } catch {
+    throw badRequest(`couldn't get version/kind; json parse error: ${jsonFault(text)}`)
   }
   // A field written twice leaves fewer keys in the value than there are colons in the text: cheap to see, and seldom true.
   const colons = countColons(text)

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { atKey, invalidValue, required, tooLong } from "../../../apimachinery/field-errors.ts"
 import { e, f } from "../../../apimachinery/fields.ts"
+import { jsonFault } from "../../../apimachinery/json-fault.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { immutableDataFaults, keyFaults, MAX_DATA_SIZE, decodedSize } from "./configmap.ts"
 
@@ -68,10 +69,11 @@ function typeFaults({ type, data = {}, metadata }: Secret): readonly Cause[] {
 
 /** The value itself is never shown: it is secret. */
 function jsonFaults(field: string, base64: string): readonly Cause[] {
+  const text = Buffer.from(base64, "base64").toString("utf8")
   try {
-    JSON.parse(Buffer.from(base64, "base64").toString("utf8"))
+    JSON.parse(text)
     return []
-  } catch (err) {
-    return [invalidValue(field, "<secret contents redacted>", err instanceof Error ? err.message : String(err))]
+  } catch {
+    return [invalidValue(field, "<secret contents redacted>", jsonFault(text))]
   }
 }
