@@ -1,21 +1,28 @@
 import type { Container } from "./container.ts"
+import { completedPodResources } from "./pod-resources.ts"
 import type { PodSpec } from "./podspec.ts"
 
 /**
  * Defaults of pods alone, which templates do not get: requests follow limits, host ports follow container ports on the host network,
- * service links are on. Gives back the very spec when nothing is to be added. Source: SetDefaults_Pod in pkg/apis/core/v1/defaults.go.
+ * service links are on, what is asked for the pod as a whole is completed. Gives back the very spec when nothing is to be added. Source: SetDefaults_Pod in pkg/apis/core/v1/defaults.go.
  */
 export function defaultPodSpec(spec: PodSpec): PodSpec {
   const adjust = (container: Container) => hostPorts(requestsFromLimits(container), spec.hostNetwork === true)
   const containers = mapped(spec.containers, adjust)
   const initContainers = mapped(spec.initContainers, adjust)
-  if (containers === spec.containers && initContainers === spec.initContainers && spec.enableServiceLinks !== undefined) return spec
-  return {
+  if (containers === spec.containers && initContainers === spec.initContainers && spec.enableServiceLinks !== undefined) return withPodResources(spec)
+  return withPodResources({
     ...spec,
     ...(containers === undefined ? {} : { containers }),
     ...(initContainers === undefined ? {} : { initContainers }),
     enableServiceLinks: spec.enableServiceLinks ?? true,
-  }
+  })
+}
+
+/** After the containers, whose own defaults count. */
+function withPodResources(spec: PodSpec): PodSpec {
+  const resources = completedPodResources(spec)
+  return resources === undefined || resources === spec.resources ? spec : { ...spec, resources }
 }
 
 /** The list with each item changed, or the very list when none is. */

@@ -1,6 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { atKey, forbiddenField, invalidValue, NO_CAUSES, notSupported, within } from "../../../apimachinery/field-errors.ts"
-import { addQuantities, compareQuantities, formatQuantity, quantity, type Quantity } from "../../../apimachinery/quantity.ts"
+import { compareQuantities, formatQuantity, quantity } from "../../../apimachinery/quantity.ts"
+import { isOfPods, together } from "./pod-resources.ts"
 import type { PodSpec } from "./podspec.ts"
 import { validateResources } from "./resources-validation.ts"
 
@@ -17,15 +18,14 @@ export function validatePodResources(spec: PodSpec): readonly Cause[] {
 }
 const NO_CLAIMS: ReadonlySet<string> = new Set()
 const NOT_OF_CONTAINERS = "must be a standard resource for containers"
-const isOfPods = (name: string): boolean => name === "cpu" || name === "memory" || name.startsWith("hugepages-")
 
 /** The containers together may not ask for more than the pod, and none of them may have a higher limit. */
 function consistencyFaults(spec: PodSpec, { limits = {}, requests = {} }: NonNullable<PodSpec["resources"]>): readonly Cause[] {
   const causes: Cause[] = []
   for (const name in requests) {
-    const together = togetherRequested(spec, name)
-    if (compareQuantities(together, quantity(requests[name]!)) > 0)
-      causes.push(invalidValue(atKey("requests", name), requests[name], `must be greater than or equal to aggregate container requests of ${formatQuantity(together)}`))
+    const asked = together(spec, "requests", name)
+    if (compareQuantities(asked, quantity(requests[name]!)) > 0)
+      causes.push(invalidValue(atKey("requests", name), requests[name], `must be greater than or equal to aggregate container requests of ${formatQuantity(asked)}`))
   }
   for (const [i, { resources }] of spec.containers.entries())
     for (const name in resources.limits) {
@@ -35,16 +35,3 @@ function consistencyFaults(spec: PodSpec, { limits = {}, requests = {} }: NonNul
     }
   return causes
 }
-
-/** Containers and sidecars add up; each other init container runs beside the sidecars that were started before it. */
-function togetherRequested({ containers, initContainers = [] }: PodSpec, name: string): Quantity {
-  const of = ({ resources }: PodSpec["containers"][number]): Quantity => quantity(resources.requests?.[name] ?? "0")
-  let [sidecars, peak] = [NOTHING, NOTHING]
-  for (const container of initContainers) {
-    if (container.restartPolicy === "Always") sidecars = addQuantities(sidecars, of(container))
-    else peak = larger(peak, addQuantities(sidecars, of(container)))
-  }
-  return larger(containers.map(of).reduce(addQuantities, sidecars), peak)
-}
-const NOTHING = quantity("0")
-const larger = (a: Quantity, b: Quantity): Quantity => (compareQuantities(a, b) < 0 ? b : a)

@@ -39,6 +39,17 @@ describe("defaults", () => {
     expect([spec.serviceAccountName, spec.serviceAccount]).toEqual(["builder", "builder"])
   })
 
+  const asking = (resources: Json, ...containers: readonly Json[]): Json => ({ resources, containers: containers.map((own, i) => ({ name: `c${i}`, image: "x:1", resources: own })) })
+  test.each<readonly [string, Json, Json]>([
+    ["nothing is asked for it", asking({}, { requests: { cpu: "1" } }), {}],
+    ["only requests are given", asking({ requests: { cpu: "1" } }, { requests: { memory: "1Gi" } }), { requests: { cpu: "1" } }],
+    ["no container asks: requests are the limits", asking({ limits: { cpu: "2", memory: "1Gi" } }, {}, {}), { limits: { cpu: "2", memory: "1Gi" }, requests: { cpu: "2", memory: "1Gi" } }],
+    ["containers ask: requests are theirs together", asking({ limits: { cpu: "2", memory: "1Gi" } }, { requests: { cpu: "300m" } }, { limits: { cpu: "500m" } }), { limits: { cpu: "2", memory: "1Gi" }, requests: { cpu: "800m", memory: "1Gi" } }],
+    ["huge pages of containers are its limit", asking({ limits: { cpu: "2" } }, { limits: { "hugepages-2Mi": "4Mi" } }, { limits: { "hugepages-2Mi": "2Mi" } }), { limits: { cpu: "2", "hugepages-2Mi": "6Mi" }, requests: { cpu: "2", "hugepages-2Mi": "6Mi" } }],
+  ])("what is asked for a pod as a whole, where %s", (_case, spec, resources) => {
+    expect(made(spec).spec.resources).toEqual(resources)
+  })
+
   test("decoding what was decoded changes nothing", () => {
     const pod = made({ volumes, serviceAccountName: "a" })
     expect(decodeObject(Pod, pod).object).toBe(pod)
