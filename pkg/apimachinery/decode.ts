@@ -23,7 +23,7 @@ export interface Decoded<T> {
 
 /**
  * Plain JSON as an object of the kind: nulls dropped, types checked, quantities and times canonical, unknown fields dropped, defaults set.
- * Required-ness and values are not checked here but after admission, by `validateFields`. `apiVersion` and `kind` may be left out.
+ * Required-ness and values are not checked here but after admission, by `validateObject`. `apiVersion` and `kind` may be left out.
  * @throws ApiError BadRequest, in the words of the API server. Source: endpoints/handlers/create.go and rest.go transformDecodeError.
  */
 export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, json: unknown, options: DecodeOptions = {}): Decoded<T> {

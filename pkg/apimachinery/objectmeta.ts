@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer"
-import { deepEqual } from "./equal.ts"
 import type { Cause } from "./errors.ts"
 import { at, eachWithin, forbiddenField, invalidValue, invalidValues, NO_CAUSES, required, tooLong, within } from "./field-errors.ts"
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./meta.ts"
@@ -20,7 +19,7 @@ interface Named {
 
 /** The metadata of an object that is to be created, its name made from generateName already. */
 export function validateObjectMeta(resource: Named, metadata: ObjectMeta): readonly Cause[] {
-  const { name = "", generateName = "", namespace = "", finalizers } = metadata
+  const { name = "", generateName = "", namespace = "" } = metadata
   const check: Check = resource.validateName?.bind(resource) ?? isDNS1123Subdomain
   const causes: Cause[] = []
   if (generateName !== "") put(causes, "generateName", generateName, asPrefix(check)(generateName))
@@ -30,7 +29,7 @@ export function validateObjectMeta(resource: Named, metadata: ObjectMeta): reado
     if (namespace !== "") causes.push(forbiddenField("namespace", "not allowed on this type"))
   } else if (namespace === "") causes.push(required("namespace"))
   else put(causes, "namespace", namespace, isDNS1123Label(namespace))
-  putCommon(causes, metadata, finalizers)
+  putCommon(causes, metadata, undefined)
   return ofMetadata(causes)
 }
 
@@ -46,9 +45,8 @@ export function validateObjectMetaUpdate(metadata: ObjectMeta, old: ObjectMeta):
   }
   if ((metadata.resourceVersion ?? "") === "") causes.push(invalidValue("resourceVersion", "", "must be specified for an update"))
   if ((metadata.generation ?? 0) < (old.generation ?? 0)) causes.push(invalidValue("generation", metadata.generation ?? 0, "must not be decremented"))
-  for (const field of IMMUTABLE) if (!deepEqual(metadata[field], old[field])) causes.push(invalidValue(field, metadata[field], "field is immutable"))
-  putCommon(causes, metadata)
-  if (metadata.finalizers !== undefined && metadata.finalizers !== old.finalizers) putUnqualified(causes, metadata.finalizers)
+  for (const field of IMMUTABLE) if (metadata[field] !== old[field]) causes.push(invalidValue(field, metadata[field], "field is immutable"))
+  putCommon(causes, metadata, old)
   return ofMetadata(causes)
 }
 const IMMUTABLE = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const
@@ -91,15 +89,15 @@ function validateFieldManager(manager: string, path: string): readonly Cause[] {
 }
 const PLAIN = /^[\x20-\x7e]*$/
 
-/** What holds for metadata whether it is new or not; finalizers are looked at when they are new. */
-function putCommon(causes: Cause[], { generation = 0, labels, annotations, ownerReferences, managedFields }: ObjectMeta, finalizers?: readonly string[]): void {
+/** What holds for metadata whether it is new or not. What is the very same in `old` was looked at when that was written. */
+function putCommon(causes: Cause[], { generation = 0, labels, annotations, ownerReferences, finalizers, managedFields }: ObjectMeta, old: ObjectMeta | undefined): void {
   if (generation < 0) causes.push(invalidValue("generation", generation, "must be greater than or equal to 0"))
-  putLabels(causes, labels, "labels")
-  putAnnotations(causes, annotations, "annotations")
-  if (ownerReferences !== undefined) putOwners(causes, ownerReferences, "ownerReferences")
-  if (finalizers !== undefined) putFinalizers(causes, finalizers, "finalizers")
-  eachWithin(causes, managedFields, "managedFields", validateManagedFields)
-  if (finalizers !== undefined) putUnqualified(causes, finalizers)
+  if (labels !== old?.labels) putLabels(causes, labels, "labels")
+  if (annotations !== old?.annotations) putAnnotations(causes, annotations, "annotations")
+  if (ownerReferences !== undefined && ownerReferences !== old?.ownerReferences) putOwners(causes, ownerReferences, "ownerReferences")
+  if (old === undefined && finalizers !== undefined) putFinalizers(causes, finalizers, "finalizers")
+  if (managedFields !== old?.managedFields) eachWithin(causes, managedFields, "managedFields", (entry) => (old?.managedFields?.includes(entry) === true ? NO_CAUSES : validateManagedFields(entry)))
+  if (finalizers !== undefined && finalizers !== old?.finalizers) putUnqualified(causes, finalizers)
 }
 
 /** Names without a `/` are Kubernetes' own. Source: validateKubeFinalizerName in pkg/apis/core/validation/validation.go. */

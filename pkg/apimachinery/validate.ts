@@ -20,7 +20,7 @@ export function validateObject<T extends KubeObject>(resource: Resource<T>, obj:
  * A kind's own rules trust its type: where something required is missing they see zeros, and what they say of these is left out.
  */
 function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
-  const causes = validateFields(resource.schema, obj, change === undefined ? METADATA : [...METADATA, ...shared(obj, change.old)])
+  const causes = validateFields(resource.schema, obj, change?.old)
   if (causes.length === 0) return ownRules(resource, obj, change)
   const missing = causes.filter(({ reason }) => reason === "FieldValueRequired").map(({ field = "" }) => field)
   if (missing.length === 0) return both(causes, ownRules(resource, obj, change))
@@ -34,12 +34,6 @@ function ownRules<T extends KubeObject>(resource: Resource<T>, obj: T, change: C
   return both(both(own, validateImmutable(resource.schema, obj, change.old)), change.strategy?.validateUpdate?.(obj, change.old) ?? NO_CAUSES)
 }
 
-const METADATA: readonly string[] = ["metadata"]
-
-/** The top fields whose values are the very same. */
-const shared = (obj: object, old: object): readonly string[] =>
-  Object.keys(obj).filter((name) => typeof (obj as Values)[name] === "object" && (obj as Values)[name] === (old as Values)[name])
-
 interface Change<T> {
   readonly old: T
   readonly strategy: SubresourceStrategy<T> | undefined
@@ -51,9 +45,9 @@ export function validateObjectUpdate<T extends KubeObject>(resource: Resource<T>
 }
 const both = (first: readonly Cause[], second: readonly Cause[]): readonly Cause[] => (first.length === 0 ? second : second.length === 0 ? first : [...first, ...second])
 
-/** The declared rules of a message's fields (required, enum, min, max, maxLength, check), all the way down, but for the top fields in `except`. */
-export function validateFields(message: Message, value: object, except: readonly string[] = []): readonly Cause[] {
-  const found = validatorOf(message)(value, except)
+/** The declared rules of an object's fields (required, enum, min, max, maxLength, check), all the way down, but for those of its metadata. */
+function validateFields(schema: Message, value: object, old: object | undefined): readonly Cause[] {
+  const found = wholeValidatorOf(schema)(value, old)
   return found === undefined ? NO_CAUSES : found.map((cause) => ({ ...cause, field: trimmed(cause.field ?? "") }))
 }
 const trimmed = (path: string): string => (path.startsWith(".") ? path.slice(1) : path)
@@ -67,35 +61,46 @@ function validateImmutable(message: Message, value: object, old: object): readon
 type Values = Readonly<Record<string, unknown>>
 /**
  * Gives what is wrong, or undefined. Paths grow from the inside out (`.name`, then `[0].name`, then `.containers[0].name`), so that a value
- * with nothing wrong costs no path.
+ * with nothing wrong costs no path. What is the very same in `old`, the value that is replaced, is not looked at.
  */
-type Validate = (value: unknown) => Cause[] | undefined
-type ValidateMessage = (value: unknown, except?: readonly string[]) => Cause[] | undefined
+type Validate = (value: unknown, old: unknown) => Cause[] | undefined
 
-const compiled = new WeakMap<Message, ValidateMessage>()
+const compiled = new WeakMap<Message, Validate>()
+const compiledWholes = new WeakMap<Message, Validate>()
 
-function validatorOf(message: Message): ValidateMessage {
-  const known = compiled.get(message)
-  if (known !== undefined) return known
-  let fields: readonly { readonly name: string; readonly mustBeThere: boolean; readonly detail: string | undefined; readonly emptyIsAbsent: boolean; readonly check: Validate | undefined }[] | undefined
-  const validate: ValidateMessage = (value, except) => {
-    fields ??= compileFields(message)
-    let causes: Cause[] | undefined
+function validatorOf(message: Message): Validate {
+  let known = compiled.get(message)
+  if (known === undefined) compiled.set(message, (known = compileMessage(message)))
+  return known
+}
+
+/** Of a whole object, whose metadata has rules of its own. */
+function wholeValidatorOf(schema: Message): Validate {
+  let known = compiledWholes.get(schema)
+  if (known === undefined) compiledWholes.set(schema, (known = compileMessage(schema, "metadata")))
+  return known
+}
+
+function compileMessage(message: Message, except?: string): Validate {
+  // Compiled at the first value: a message may contain itself.
+  let fields: readonly FieldRules[] | undefined
+  return (value, old) => {
+    fields ??= compileFields(message).filter(({ name }) => name !== except)
     const values = value as Values
+    const before = old as Values | undefined
+    let causes: Cause[] | undefined
     for (const { name, mustBeThere, detail, emptyIsAbsent, check } of fields) {
       const given = values[name]
+      if (typeof given === "object" && given === before?.[name]) continue
       if (given === undefined || (emptyIsAbsent && isEmpty(given))) {
-        if (mustBeThere && !except?.includes(name)) (causes ??= []).push(required(`.${name}`, detail))
+        if (mustBeThere) (causes ??= []).push(required(`.${name}`, detail))
         continue
       }
-      if (check === undefined || except?.includes(name) === true) continue
-      const found = check(given)
+      const found = check?.(given, before?.[name])
       if (found !== undefined) causes = add(causes, found, `.${name}`)
     }
     return causes
   }
-  compiled.set(message, validate)
-  return validate
 }
 
 const isEmpty = (value: unknown): boolean => value === "" || (Array.isArray(value) && value.length === 0)
@@ -106,7 +111,15 @@ function add(causes: Cause[] | undefined, found: readonly Cause[], step: string)
   return made
 }
 
-function compileFields(message: Message) {
+interface FieldRules {
+  readonly name: string
+  readonly mustBeThere: boolean
+  readonly detail: string | undefined
+  readonly emptyIsAbsent: boolean
+  readonly check: Validate | undefined
+}
+
+function compileFields(message: Message): readonly FieldRules[] {
   return Object.entries(message.fields).flatMap(([name, { spec }]) => {
     const mustBeThere = spec.presence === "required"
     const check = compileType(spec.type, spec)
@@ -121,11 +134,13 @@ function compileType(type: Type, spec: FieldSpec): Validate | undefined {
     case "message": return mayFail(type.message(), new Set()) ? validatorOf(type.message()) : undefined
     case "list": {
       const item = compileType(type.of, spec)
-      return item && ((value) => {
+      return item && ((value, old) => {
         let causes: Cause[] | undefined
         const items = value as readonly unknown[]
+        const before = old as readonly unknown[] | undefined
         for (let i = 0; i < items.length; i++) {
-          const found = item(items[i])
+          if (typeof items[i] === "object" && items[i] === before?.[i]) continue
+          const found = item(items[i], before?.[i])
           if (found !== undefined) causes = add(causes, found, `[${i}]`)
         }
         return causes
@@ -133,11 +148,13 @@ function compileType(type: Type, spec: FieldSpec): Validate | undefined {
     }
     case "map": {
       const item = type.of.kind === "message" ? compileType(type.of, spec) : undefined
-      return item && ((value) => {
+      return item && ((value, old) => {
         let causes: Cause[] | undefined
         const entries = value as Values
+        const before = old as Values | undefined
         for (const key in entries) {
-          const found = item(entries[key])
+          if (entries[key] === before?.[key]) continue
+          const found = item(entries[key], before?.[key])
           if (found !== undefined) causes = add(causes, found, `[${key}]`)
         }
         return causes
@@ -201,11 +218,14 @@ function immutablesOf(message: Message): readonly Immutable[] {
 }
 
 function changed(watched: readonly Immutable[], value: Values, old: Values, path: string): Cause[] {
-  return watched.flatMap(({ name, inner }): Cause[] => {
-    const [now, before] = [value[name], old[name]]
+  const causes: Cause[] = []
+  for (const { name, inner } of watched) {
+    const now = value[name]
+    const before = old[name]
+    if (now === before) continue
     const field = path === "" ? name : `${path}.${name}`
-    if (now === before) return []
-    if (inner !== undefined) return changed(inner, (now ?? {}) as Values, (before ?? {}) as Values, field)
-    return deepEqual(now, before) ? [] : [invalidValue(field, now, "field is immutable")]
-  })
+    if (inner !== undefined) causes.push(...changed(inner, (now ?? {}) as Values, (before ?? {}) as Values, field))
+    else if (!deepEqual(now, before)) causes.push(invalidValue(field, now, "field is immutable"))
+  }
+  return causes
 }
