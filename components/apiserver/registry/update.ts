@@ -1,7 +1,7 @@
 import { badRequest, conflict, invalid, isAlreadyExists, MODIFIED, notFound } from "../../../pkg/apimachinery/errors.ts"
-import { deepEqual, equalBeside } from "../../../pkg/apimachinery/equal.ts"
+import { equalBeside } from "../../../pkg/apimachinery/equal.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
-import { withoutIdleTimestamps } from "../../../pkg/apimachinery/patch/apply/track.ts"
+import { isWithoutEffect } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import type { KubeObject, Resource, SubresourceStrategy } from "../../../pkg/apimachinery/resource.ts"
 import { validateObjectUpdate } from "../../../pkg/apimachinery/validate.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
@@ -84,7 +84,7 @@ async function attemptUpdate(context: RegistryContext, request: ApiRequest, want
     }
     if (removesLastFinalizer(context, resource, object, old)) return { remove: true, settle }
     // Times of managedFields alone are no change.
-    if (deepEqual(withoutIdleTimestamps(old, object), old)) {
+    if (isWithoutEffect(old, object)) {
       settle(false)
       return { keep: current }
     }

@@ -221,12 +221,13 @@ function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined)
   if (!isObject(value)) return value
   if (value[PATCH] !== undefined) return undefined
-  const kept = Object.entries(value).flatMap(([key, inner]): [string, unknown][] => {
-    if (inner === null || key === RETAIN_KEYS || key.startsWith(ORDER) || key.startsWith(DELETE_FROM)) return []
-    const plain = withoutDirectives(inner)
-    return plain === undefined ? [] : [[key, plain]]
-  })
-  return Object.fromEntries(kept)
+  const out = new Changing(value)
+  for (const key in value) {
+    const plain = value[key] === null || key === RETAIN_KEYS || key.startsWith(ORDER) || key.startsWith(DELETE_FROM) ? undefined : withoutDirectives(value[key])
+    if (plain === undefined) out.delete(key)
+    else out.set(key, plain)
+  }
+  return out.values
 }
 
 const hasStrategy = (spec: FieldSpec | undefined, strategy: "merge" | "replace"): boolean => spec?.patchStrategy?.includes(strategy) === true

@@ -47,15 +47,22 @@ function differInFields(shape: Shape, before: Values, after: Values): Difference
   const fields = fieldsOf(shape)
   const other = otherOf(shape)
   const out = new Differences()
+  let kept = 0
   for (const name in after) {
-    const [old, value] = [before[name], after[name]]
-    if (old === value || !isThere(value)) continue
+    const old = before[name]
+    const value = after[name]
+    if (!isThere(value)) continue
+    if (old !== undefined) kept++
+    if (old === value) continue
     const field = fields?.get(name)
     if (field === undefined) out.add(`f:${name}`, differ(other, old, value))
     else out.add(field.element, differ(field.shape, field.always && old === undefined ? emptyLike(value) : old, value))
   }
+  // Mostly nothing is gone.
+  if (kept === Object.keys(before).length) return out
   for (const name in before) {
-    const [old, value] = [before[name], after[name]]
+    const old = before[name]
+    const value = after[name]
     if (!isThere(old) || isThere(value)) continue
     const field = fields?.get(name)
     if (field === undefined) out.add(`f:${name}`, differ(other, old, value))
@@ -66,18 +73,12 @@ function differInFields(shape: Shape, before: Values, after: Values): Difference
 
 /** The differences of parts as one. */
 class Differences implements Difference {
-  #changed: Record<string, FieldSet> | undefined
-  #removed: Record<string, FieldSet> | undefined
+  changed: Record<string, FieldSet> | undefined
+  removed: Record<string, FieldSet> | undefined
 
   add(element: string, found: Difference | undefined): void {
-    if (found?.changed !== undefined) (this.#changed ??= {})[element] = found.changed
-    if (found?.removed !== undefined) (this.#removed ??= {})[element] = found.removed
-  }
-  get changed(): FieldSet | undefined {
-    return this.#changed
-  }
-  get removed(): FieldSet | undefined {
-    return this.#removed
+    if (found?.changed !== undefined) (this.changed ??= {})[element] = found.changed
+    if (found?.removed !== undefined) (this.removed ??= {})[element] = found.removed
   }
 }
 

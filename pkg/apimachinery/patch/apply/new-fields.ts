@@ -92,8 +92,4 @@ function isAllOf(shape: Shape, value: unknown, set: FieldSet, isInside = false):
   return parts === 0 ? isEmpty(set) : set[SELF] !== undefined && sizeOf(set) === parts + 1
 }
 
-function sizeOf(set: FieldSet): number {
-  let size = 0
-  for (const _element in set) size++
-  return size
-}
+const sizeOf = (set: FieldSet): number => Object.keys(set).length

@@ -1,4 +1,4 @@
-import { deepEqual, equalBeside } from "../../equal.ts"
+import { equalBeside } from "../../equal.ts"
 import type { ManagedFieldsEntry } from "../../meta.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
 import { compare } from "./compare.ts"
@@ -146,21 +146,19 @@ const STATUS = [["f:status"]]
 const ALL_BUT_STATUS = [["f:spec"], ["f:metadata", "f:labels"]]
 
 const METADATA: readonly string[] = ["metadata"]
+const MANAGED_FIELDS: readonly string[] = ["managedFields"]
+const TIME: readonly string[] = ["time"]
 
-/** `old` when nothing but the times of managedFields differ: a write without effect must not make a revision. Source: endpoints/handlers/fieldmanager/equality.go. */
-export function withoutIdleTimestamps<T extends KubeObject>(old: T, object: T): T {
-  if (object === old) return old
-  const [before, after] = [old.metadata.managedFields, object.metadata.managedFields]
-  if (before === undefined || after === undefined || before.length !== after.length) return object
-  // Most writes change something here, so it is looked at first.
-  if (!equalBeside(object, old, METADATA)) return object
-  const { managedFields: _after, ...metadata } = object.metadata
-  const { managedFields: _before, ...oldMetadata } = old.metadata
-  if (!deepEqual(metadata, oldMetadata)) return object
-  const timeless = (entries: readonly ManagedFieldsEntry[]) => entries.map(({ time: _time, ...entry }) => entry)
+/** Whether nothing but the times of managedFields differ: a write without effect must not make a revision. Source: endpoints/handlers/fieldmanager/equality.go. */
+export function isWithoutEffect(old: KubeObject, object: KubeObject): boolean {
+  if (object === old) return true
+  // Most writes change something beside the metadata, so that is looked at first.
+  if (!equalBeside(object, old, METADATA) || !equalBeside(object.metadata, old.metadata, MANAGED_FIELDS)) return false
+  const { managedFields: before } = old.metadata
+  const { managedFields: after } = object.metadata
+  if (before === undefined || after === undefined || before === after) return before === after
   // Entries are sorted by time too, so each is looked for anywhere.
-  const wanted = timeless(before)
-  return timeless(after).every((entry) => wanted.some((other) => deepEqual(entry, other))) ? old : object
+  return before.length === after.length && after.every((entry) => before.some((other) => equalBeside(entry, other, TIME)))
 }
 
 /** Under which name a request's changes are recorded: its fieldManager, else the first part of the user agent. Source: endpoints/handlers/create.go managerOrUserAgent. */
