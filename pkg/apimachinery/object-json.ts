@@ -4,8 +4,10 @@ import type { KubeObject } from "./resource.ts"
 /** Field sets that many objects share, and their JSON. */
 const known = new WeakMap<object, string>()
 
-/** Tells the JSON of a field set that many objects share, so that it is not made again with each of them. */
-export const rememberFieldSet = (set: object, text: string): void => void known.set(set, text)
+/** Keeps the JSON of a field set that many objects share, so that it is not made again with each of them. */
+export function rememberFieldSet(set: object): void {
+  if (!known.has(set)) known.set(set, JSON.stringify(set))
+}
 
 /**
  * The JSON of an object: exactly what JSON.stringify gives. Field sets are made apart and put in, for two reasons: the same ones come with every object of a

@@ -85,7 +85,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
         return unstored(key, object)
       }
       const highChurn = resource.highChurn === true
-      const write = { key, object: view.toStored(shared(object)), expected: 0, time: clock.now(), author: user.name, highChurn }
+      const write = { key, object: view.toStored(shared(resource, object)), expected: 0, time: clock.now(), author: user.name, highChurn }
       return view.shown(await writeAlong(storage, write, hooks?.alongside?.(object, undefined)))
     } catch (err) {
       const error = apiErrorFrom(err, resource, object.metadata.name!)
@@ -101,19 +101,20 @@ const labelSets = new SharedValues<Readonly<Record<string, string>>>()
 const owners = new SharedValues<OwnerReference>()
 
 /** An object whose field sets, owners and labels are those of objects made from the same template: of 20,000 pods that is 20 MB. */
-function shared(object: KubeObject): KubeObject {
+function shared(resource: Resource, object: KubeObject): KubeObject {
   const { labels, ownerReferences, managedFields } = object.metadata
   if (managedFields === undefined) return object
-  const metadata = { ...object.metadata, managedFields: managedFields.map(withSharedSet) }
-  if (labels !== undefined) metadata.labels = labelSets.of(labels)
-  if (ownerReferences !== undefined) metadata.ownerReferences = ownerReferences.map((owner) => owners.of(owner))
+  const kin = ownerReferences?.[0]?.uid ?? resource.prefix
+  const metadata = { ...object.metadata, managedFields: managedFields.map((entry) => withSharedSet(entry, kin)) }
+  if (labels !== undefined) metadata.labels = labelSets.of(labels, kin)
+  if (ownerReferences !== undefined) metadata.ownerReferences = ownerReferences.map((owner) => owners.of(owner, owner.uid))
   return { ...object, metadata }
 }
 
-function withSharedSet(entry: ManagedFieldsEntry): ManagedFieldsEntry {
+function withSharedSet(entry: ManagedFieldsEntry, kin: string): ManagedFieldsEntry {
   const { fieldsV1 } = entry
   if (typeof fieldsV1 !== "object" || fieldsV1 === null) return entry
-  const set = fieldSets.of(fieldsV1)
+  const set = fieldSets.of(fieldsV1, kin)
   return set === fieldsV1 ? entry : { ...entry, fieldsV1: set }
 }
 

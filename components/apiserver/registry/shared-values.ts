@@ -1,38 +1,29 @@
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 
-/** Values kept to be shared, at most; emptied when full, which costs sharing and nothing else. */
+/** Kins whose last value is kept, at most; emptied when full, which costs sharing and nothing else. */
 const MOST_KEPT = 2000
 
 /**
  * Gives one value for all that are equal. Objects made from one template are the same in most of their parts, and immutable: so thousands of pods can
- * share one field set, one list of tolerations. Equality is that of the JSON text; but the value asked for last is mostly the one wanted, and is seen to be
- * so without making any text.
+ * share one field set, one list of labels. A value is compared with the last one of its kin only, which are the objects that are likely to be the same.
  */
 export class SharedValues<T extends object> {
-  readonly #values = new Map<string, T>()
-  readonly #given = new WeakSet<T>()
-  readonly #onNew: ((value: T, text: string) => void) | undefined
-  #last: T | undefined
+  readonly #lastOf = new Map<string, T>()
+  readonly #onShared: ((value: T) => void) | undefined
 
-  /** `onNew` is told of each value that will be shared, and its JSON. */
-  constructor(onNew?: (value: T, text: string) => void) {
-    this.#onNew = onNew
+  /** `onShared` is told of a value each time it takes the place of another. */
+  constructor(onShared?: (value: T) => void) {
+    this.#onShared = onShared
   }
 
-  of(value: T): T {
-    if (this.#given.has(value)) return value
-    if (this.#last !== undefined && deepEqual(value, this.#last)) return this.#last
-    return (this.#last = this.#known(value))
-  }
-
-  #known(value: T): T {
-    const text = JSON.stringify(value)
-    const known = this.#values.get(text)
-    if (known !== undefined) return known
-    if (this.#values.size >= MOST_KEPT) this.#values.clear()
-    this.#values.set(text, value)
-    this.#given.add(value)
-    this.#onNew?.(value, text)
+  of(value: T, kin: string): T {
+    const last = this.#lastOf.get(kin)
+    if (last !== undefined && deepEqual(value, last)) {
+      this.#onShared?.(last)
+      return last
+    }
+    if (this.#lastOf.size >= MOST_KEPT) this.#lastOf.clear()
+    this.#lastOf.set(kin, value)
     return value
   }
 }
