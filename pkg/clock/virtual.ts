@@ -99,10 +99,19 @@ export class VirtualClock implements Clock {
   }
 
   private next(): Pending | undefined {
-    const [work, upkeep, watchdog] = [this.work.peek(), this.upkeep.peek(), this.watchdogs.peek()]
+    const work = this.work.peek()
+    const upkeep = this.upkeep.peek()
+    const watchdog = this.watchdogs.peek()
     // After a skip all that was skipped is late, and only its sense says what must come first.
-    if (!this.exact) for (const late of [upkeep, watchdog]) if (late !== undefined && late.due <= this.time) return late
+    if (!this.exact) {
+      if (this.isLate(upkeep)) return upkeep
+      if (this.isLate(watchdog)) return watchdog
+    }
     return earlier(earlier(work, upkeep), watchdog)
+  }
+
+  private isLate(timer: Pending | undefined): boolean {
+    return timer !== undefined && timer.due <= this.time
   }
 
   /** Waits until no promise and no end of turn is left to run; timers that are due stay. */
@@ -159,7 +168,8 @@ class Heap {
     if (this.items.length === 0) return top
     this.items[0] = last
     for (let at = 0; ;) {
-      const [left, right] = [2 * at + 1, 2 * at + 2]
+      const left = 2 * at + 1
+      const right = left + 1
       let least = at
       if (left < this.items.length && before(this.items[left]!, this.items[least]!)) least = left
       if (right < this.items.length && before(this.items[right]!, this.items[least]!)) least = right
@@ -170,7 +180,9 @@ class Heap {
   }
 
   private swap(a: number, b: number): void {
-    [this.items[a], this.items[b]] = [this.items[b]!, this.items[a]!]
+    const item = this.items[a]!
+    this.items[a] = this.items[b]!
+    this.items[b] = item
   }
 }
 

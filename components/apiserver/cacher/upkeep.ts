@@ -76,6 +76,10 @@ function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource)
 /** An Event that is repeated lives on from its last time. */
 function ageOf({ object }: Stored, now: number): number {
   const { lastTimestamp, eventTime, series } = object as { lastTimestamp?: string; eventTime?: string; series?: { lastObservedTime?: string } } & Stored["object"]
-  const times = [object.metadata.creationTimestamp, lastTimestamp, eventTime, series?.lastObservedTime].map((time) => (time === undefined ? Number.NaN : Date.parse(time))).filter((time) => !Number.isNaN(time))
-  return times.length === 0 ? 0 : now - Math.max(...times)
+  let last: number | undefined
+  for (const time of [object.metadata.creationTimestamp, lastTimestamp, eventTime, series?.lastObservedTime]) {
+    const at = time === undefined ? Number.NaN : Date.parse(time)
+    if (!Number.isNaN(at)) last = Math.max(last ?? at, at)
+  }
+  return last === undefined ? 0 : now - last
 }

@@ -13,7 +13,7 @@ import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import { StorageError, type Storage, type StorageEvent, type Stored } from "../../../pkg/storage/storage.ts"
 import type { WatchSink } from "../request.ts"
 import { BookmarkRounds } from "./bookmark-rounds.ts"
-import { WatchBatch, WatchFrame } from "./frame.ts"
+import { WatchBatch, WatchFrame, type FrameType } from "./frame.ts"
 import type { Selection } from "./selection.ts"
 import { ShownObject, storagePrefix, viewOf, type View } from "./view.ts"
 import { WatchGroups, type WatchGroup } from "./watch-groups.ts"
@@ -110,24 +110,32 @@ export class WatchHub {
   }
 
   #dispatch(events: readonly StorageEvent[]): void {
-    const single = events.length === 1
+    if (events.length === 1) {
+      this.#tell(resourcePrefix(events[0]!.key), events)
+      return
+    }
     const byPrefix = new Map<string, StorageEvent[]>()
     for (const event of events) {
       const prefix = resourcePrefix(event.key)
-      if (this.#watchers.of(prefix) === undefined) continue
       const group = byPrefix.get(prefix)
       if (group === undefined) byPrefix.set(prefix, [event])
       else group.push(event)
     }
-    for (const [prefix, group] of byPrefix) {
-      const { revision } = group.at(-1)!
-      for (const watching of this.#watchers.of(prefix) ?? []) this.#send(single ? events : group, watching, revision)
+    for (const [prefix, group] of byPrefix) this.#tell(prefix, group)
+  }
+
+  /** Events of one resource, whose keys all start with `resourcePrefix`. */
+  #tell(resourcePrefix: string, events: readonly StorageEvent[]): void {
+    const groups = this.#watchers.of(resourcePrefix)
+    if (groups === undefined) return
+    const { revision } = events.at(-1)!
+    for (const group of groups) {
+      const seen = group.prefix === resourcePrefix ? events : events.filter(({ key }) => key.startsWith(group.prefix))
+      if (seen.length > 0) this.#send(seen, group, revision)
     }
   }
 
-  #send(events: readonly StorageEvent[], { view, prefix, watchers }: WatchGroup<Watcher>, revision: number): void {
-    const seen = events.filter(({ key }) => key.startsWith(prefix))
-    if (seen.length === 0) return
+  #send(seen: readonly StorageEvent[], { view, watchers }: WatchGroup<Watcher>, revision: number): void {
     const shared = new SharedFrames(seen, view)
     for (const watcher of watchers) {
       const { selection } = watcher
@@ -169,7 +177,8 @@ class SharedFrames {
   readonly #events: readonly StorageEvent[]
   readonly #view: View
   #all: WatchBatch | undefined
-  readonly #frames = new Map<string, WatchFrame>()
+  /** By the place of the event, then by what it is to a watcher. */
+  readonly #frames: Partial<Record<FrameType, WatchFrame>>[] = []
   constructor(events: readonly StorageEvent[], view: View) {
     this.#events = events
     this.#view = view
@@ -177,24 +186,21 @@ class SharedFrames {
 
   /** One batch for all watchers without selectors. */
   all(): WatchBatch {
-    return (this.#all ??= batchOf(this.#events.map((event) => this.#shared(event, frameTypeOf(event)))))
+    return (this.#all ??= batchOf(this.#events.map((event, i) => this.#shared(i, frameTypeOf(event)))))
   }
 
   /** Undefined when the selection has nothing to do with the events. */
   selected(selection: Selection): WatchBatch | undefined {
     const frames: WatchFrame[] = []
-    for (const event of this.#events) {
-      const type = transition(event, this.#view, selection)
-      if (type !== undefined) frames.push(this.#shared(event, type))
+    for (let i = 0; i < this.#events.length; i++) {
+      const type = transition(this.#events[i]!, this.#view, selection)
+      if (type !== undefined) frames.push(this.#shared(i, type))
     }
     return frames.length === 0 ? undefined : batchOf(frames)
   }
 
-  #shared(event: StorageEvent, type: WatchFrame["type"]): WatchFrame {
-    const id = `${type} ${event.revision}`
-    let frame = this.#frames.get(id)
-    if (frame === undefined) this.#frames.set(id, (frame = makeFrame(event, this.#view, type)))
-    return frame
+  #shared(i: number, type: FrameType): WatchFrame {
+    return ((this.#frames[i] ??= {})[type] ??= makeFrame(this.#events[i]!, this.#view, type))
   }
 }
 
@@ -207,10 +213,10 @@ function frameFor(event: StorageEvent, view: View, selection: Selection): WatchF
 }
 
 const FRAME_TYPES = { create: "ADDED", update: "MODIFIED", delete: "DELETED" } as const
-const frameTypeOf = (event: StorageEvent): WatchFrame["type"] => FRAME_TYPES[event.type]
+const frameTypeOf = (event: StorageEvent): FrameType => FRAME_TYPES[event.type]
 
 /** What an event is to a watcher with selectors: an object that begins to match is ADDED to its view, one that ceases to is DELETED. */
-function transition(event: StorageEvent, view: View, selection: Selection): WatchFrame["type"] | undefined {
+function transition(event: StorageEvent, view: View, selection: Selection): FrameType | undefined {
   if (selection.everything) return frameTypeOf(event)
   const before = event.previous !== undefined && selection.matches(view.shown(event.previous).object)
   const after = event.type !== "delete" && selection.matches(view.shown(event.stored).object)
@@ -218,7 +224,7 @@ function transition(event: StorageEvent, view: View, selection: Selection): Watc
 }
 
 /** A watcher that sees an object leave gets its last matching state, at the revision at which it left. */
-function makeFrame(event: StorageEvent, view: View, type: WatchFrame["type"]): WatchFrame {
+function makeFrame(event: StorageEvent, view: View, type: FrameType): WatchFrame {
   if (type !== "DELETED" || event.type === "delete") return new WatchFrame(type, view.shown(event.stored))
   const left = view.shown(event.previous!)
   return new WatchFrame(type, atRevision(left, event.revision))
