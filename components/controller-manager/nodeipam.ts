@@ -13,6 +13,7 @@ export const nodeIpamController = (clusterCidr: string): Controller<Node> => {
   return defineController<Node>({
     name: "node-ipam-controller",
     reconciles: Node,
+    concerns: ({ spec }) => (spec.podCIDRs ?? []).length === 0,
     workers: 1, // what one allots the next must see
     async reconcile(key, { informers, client, events }) {
       const node = informers.of(Node).get(key)

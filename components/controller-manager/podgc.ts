@@ -4,6 +4,7 @@ import { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
 import { podsByNode } from "../../pkg/api/core/v1/pods-by-node.ts"
 import { TAINT } from "../../pkg/api/core/v1/taints.ts"
+import type { Informers } from "../../pkg/client/informer.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 
@@ -22,7 +23,7 @@ export const podGarbageCollector = (): Controller<Pod> => {
   return defineController<Pod>({
     name: "pod-garbage-collector-controller",
     reconciles: Pod,
-    concerns: (pod, { informers }) => pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)
+    concerns: (pod, { informers }) => pod.metadata.deletionTimestamp !== undefined || (isPodTerminal(pod) && tooManyEnded(informers))
       || (pod.spec.nodeName !== undefined && pod.spec.nodeName !== "" && informers.of(Node).get(pod.spec.nodeName) === undefined),
     watches: [{
       resource: Node,
@@ -56,7 +57,7 @@ export const podGarbageCollector = (): Controller<Pod> => {
       const outOfService = (node.spec.taints ?? []).some(({ key: taint }) => taint === TAINT.outOfService)
       const ready = node.status.conditions?.find(({ type }) => type === "Ready")?.status === "True"
       if (terminating && outOfService && !ready) return remove(pod, "PodGC: node is out of service", context)
-      if (isPodTerminal(pod)) await trimTerminated(context)
+      if (isPodTerminal(pod) && tooManyEnded(informers)) await trimTerminated(context)
     },
   })
 }
@@ -73,9 +74,10 @@ async function remove(pod: Pod, why: string | undefined, { client, clock }: Reco
   }
 }
 
+const tooManyEnded = (informers: Informers): boolean => informers.of(Pod).by(terminated, "").length > KEPT_TERMINATED
+
 async function trimTerminated(context: ReconcileContext): Promise<void> {
   const ended = context.informers.of(Pod).by(terminated, "")
-  if (ended.length <= KEPT_TERMINATED) return
   const oldest = [...ended].sort((a, b) => ((a.metadata.creationTimestamp ?? "") < (b.metadata.creationTimestamp ?? "") ? -1 : 1)).slice(0, ended.length - KEPT_TERMINATED)
   for (const pod of oldest) await remove(pod, undefined, context)
 }

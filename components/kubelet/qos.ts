@@ -1,33 +1,10 @@
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
-import { milliOf, quantity, unitsOf } from "../../pkg/apimachinery/quantity.ts"
+import { qosClassOf, type QOSClass } from "../../pkg/api/core/v1/pod-qos.ts"
+import { milliOf, unitsOf } from "../../pkg/apimachinery/quantity.ts"
 import type { AnyContainer } from "./containers.ts"
 
-export type QosClass = "Guaranteed" | "Burstable" | "BestEffort"
-type Resources = Readonly<Record<string, string>>
-
-/** Class of service by cpu and memory. Source: pkg/apis/core/v1/helper/qos/qos.go ComputePodQOS. */
-export function qosClass(pod: Pod): QosClass {
-  const requests = new Map<string, bigint>()
-  const limits = new Map<string, bigint>()
-  const add = (to: Map<string, bigint>, resources: Resources | undefined) => {
-    for (const name of ["cpu", "memory"]) {
-      const amount = resources?.[name] === undefined ? 0n : quantity(resources[name]).nano
-      if (amount > 0n) to.set(name, (to.get(name) ?? 0n) + amount)
-    }
-  }
-  let allLimited = true
-  const of = pod.spec.resources === undefined || (pod.spec.resources.requests === undefined && pod.spec.resources.limits === undefined)
-    ? [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].map(({ resources }) => resources)
-    : [pod.spec.resources]
-  for (const { requests: wanted, limits: most } of of) {
-    add(requests, wanted ?? most)
-    add(limits, most)
-    if (["cpu", "memory"].some((name) => most?.[name] === undefined || quantity(most[name]).nano === 0n)) allLimited = false
-  }
-  if (requests.size === 0 && limits.size === 0) return "BestEffort"
-  const equal = requests.size === 2 && [...requests].every(([name, amount]) => limits.get(name) === amount)
-  return allLimited && equal ? "Guaranteed" : "Burstable"
-}
+/** Class of service by cpu and memory: as the API has worked it out, or for a pod from a file by what it asks for. Source: pkg/apis/core/v1/helper/qos/qos.go GetPodQOS. */
+export const qosClass = ({ spec, status }: Pod): QOSClass => status.qosClass ?? qosClassOf(spec)
 
 /** Priority from which a pod is needed by the node itself. Source: pkg/apis/scheduling SystemCriticalPriority. */
 const SYSTEM_CRITICAL = 2_000_000_000

@@ -33,7 +33,7 @@ export interface Controller<T extends KubeObject = KubeObject> {
   readonly name: string
   readonly reconciles: Resource<T>
   readonly watches?: readonly Watched[]
-  /** Does an event on the reconciled kind matter? All do unless given; a deletion always does. For kinds of which there are very many, such as pods. */
+  /** Does an event on the reconciled kind matter? All do unless given; so does the deletion of one that is being worked on, or is to be looked at again. For kinds of which there are very many, such as pods. */
   concerns?(object: T, context: ReconcileContext): boolean
   /** Parallel keys; 5 unless given. */
   readonly workers?: number

@@ -33,6 +33,31 @@ describe("the loop that runs a controller", () => {
     await controller.stop()
   })
 
+  test("hears of the end of what does not concern it only where it meant to look again", async () => {
+    await using cluster = await quiet()
+    // given a controller that looks again at one of two objects, neither of which concerns it any more
+    const looks: string[] = []
+    const controller = await start(cluster, {
+      concerns: ({ data }) => data?.["matters"] === "yes",
+      async reconcile(key) {
+        looks.push(key)
+        return { requeueAfter: 60_000 }
+      },
+    })
+    await create(cluster, "a", { matters: "yes" })
+    await create(cluster, "b", { matters: "no" })
+    await cluster.settle()
+    for (const name of ["a", "b"]) await cluster.client.patch(ConfigMap, { name, namespace: "default" }, { type: "merge", body: { data: { matters: "no" } } })
+    await cluster.settle()
+    expect(looks).toEqual(["default/a"])
+    // when both go
+    for (const name of ["a", "b"]) await cluster.client.delete(ConfigMap, { name, namespace: "default" })
+    await cluster.settle()
+    // then
+    expect(looks).toEqual(["default/a", "default/a"])
+    await controller.stop()
+  })
+
   test("never works on one key twice at the same time", async () => {
     await using cluster = await quiet()
     let running = 0

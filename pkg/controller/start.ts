@@ -60,8 +60,9 @@ export async function startController<T extends KubeObject>(controller: Controll
     else kind.enqueues.push(enqueue)
   }
   watch(controller.reconciles, (object, _old, deleted) => {
+    const key = keyFrom(object.metadata)
     // What the informer of the reconciled kind shows is of it.
-    if (deleted || controller.concerns?.(object as T, shared) !== false) queue.add(keyFrom(object.metadata))
+    if (controller.concerns?.(object as T, shared) !== false || (deleted && queue.expects(key))) queue.add(key)
   })
   for (const { resource, keys } of controller.watches ?? []) {
     watch(resource, (object, old, deleted) => {

@@ -69,12 +69,18 @@ function folded(similar: Similar, message: string, now: number): { readonly told
     similar.told = similar.told.slice(-MAX_SIMILAR)
   }
   const { told, window } = similar
-  const known = told.find((each) => each.message === message)
-  if (known !== undefined) known.window = window
-  const before = told.filter((each) => each.window === window).length
-  const mine = known ?? { message, name: undefined, count: 0, window }
-  if (known === undefined && before < MAX_SIMILAR) told.push(mine)
-  if (before + (known === undefined ? 1 : 0) < MAX_SIMILAR) return { told: mine, message }
+  let mine: Told | undefined
+  let others = 0
+  for (const each of told) {
+    if (each.message === message) mine = each
+    else if (each.window === window) others++
+  }
+  if (mine !== undefined) mine.window = window
+  else {
+    mine = { message, name: undefined, count: 0, window }
+    if (others < MAX_SIMILAR) told.push(mine)
+  }
+  if (others + 1 < MAX_SIMILAR) return { told: mine, message }
   const combined = `(combined from similar events): ${message}`
   return { told: (similar.combined ??= { message: combined, name: undefined, count: 0, window }), message: combined }
 }

@@ -78,6 +78,11 @@ export class WorkQueue {
     this.failures.delete(key)
   }
 
+  /** Whether the key is waiting, being worked on or delayed. */
+  expects(key: string): boolean {
+    return this.order.has(key) || this.working.has(key) || this.delayed.has(key)
+  }
+
   /** The next key, which is then being worked on until `done`. */
   take(): string | undefined {
     for (const [key, since] of this.order) {

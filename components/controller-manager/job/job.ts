@@ -1,3 +1,4 @@
+import { equalBeside } from "../../../pkg/apimachinery/equal.ts"
 import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { Job, type JobCondition } from "../../../pkg/api/batch/v1/job.ts"
@@ -28,11 +29,16 @@ const owners = owned(Pod, Job, adopters)
 const jobPods: Watched = {
   resource: Pod,
   keys(pod, context, old, deleted) {
+    if (old !== undefined && isStillPending(pod as Pod, old as Pod)) return []
     const keys = owners.keys(pod, context, old, deleted)
     const isStray = !deleted && controllerOf(pod) === undefined && adopters(pod, context).length === 0
     return isStray ? [...keys, ...tracked.of(pod as Pod)] : keys
   },
 }
+
+/** Where a pod is to run and what it waits for are no concern of its Job's. */
+const isStillPending = (pod: Pod, old: Pod): boolean =>
+  pod.status.phase === "Pending" && old.status.phase === "Pending" && equalBeside(pod.metadata, old.metadata, ["resourceVersion", "generation", "managedFields"])
 
 /**
  * Runs the pods of Jobs to their end and counts them. Source: pkg/controller/job/job_controller.go.

@@ -53,9 +53,9 @@ export class NodeLease {
   async #write(): Promise<Lease> {
     const { client, config, clock } = this.#context
     const name = config.nodeName
-    const node = this.#node()
+    const uid = this.#node()?.metadata.uid
     const spec = { holderIdentity: name, leaseDurationSeconds: DURATION_SECONDS, renewTime: microTimestamp(clock) }
-    const ownerReferences = node?.metadata.uid === undefined ? [] : [{ apiVersion: "v1", kind: "Node", name, uid: node.metadata.uid }]
+    const ownerReferences = uid === undefined ? [] : [{ apiVersion: "v1", kind: "Node", name, uid }]
     const known = this.#lease
     if (known === undefined) {
       try {
@@ -65,8 +65,9 @@ export class NodeLease {
       }
     }
     const current = known ?? (await client.get(Lease, { name, namespace: NAMESPACE }))
+    const isOwned = uid === undefined || current.metadata.ownerReferences?.[0]?.uid === uid
     try {
-      return await client.update(Lease, { ...current, metadata: { ...current.metadata, ownerReferences: ownerReferences.length > 0 ? ownerReferences : current.metadata.ownerReferences }, spec: { ...current.spec, ...spec } })
+      return await client.update(Lease, { ...current, metadata: isOwned ? current.metadata : { ...current.metadata, ownerReferences }, spec: { ...current.spec, ...spec } })
     } catch (err) {
       if (!isConflict(err)) throw err
       return client.update(Lease, { ...(await client.get(Lease, { name, namespace: NAMESPACE })), spec })
