@@ -103,7 +103,7 @@ function choose(pod: Pod, state: CycleState, nodes: readonly NodeInfo[], { plugi
     if (plugin.score === undefined || plugin.preScore?.(state, pod, nodes, cache.nodes.values()).code === "Skip") continue
     const scores = nodes.map((node) => plugin.score!(state, pod, node, totalNodes))
     plugin.normalize?.(scores)
-    for (const [i, score] of scores.entries()) totals[i]! += weight * score
+    for (let i = 0; i < scores.length; i++) totals[i]! += weight * scores[i]!
   }
   let best = 0
   let equals = 1

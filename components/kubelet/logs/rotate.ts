@@ -29,7 +29,15 @@ export class LogRotation {
 
   /** Looks after the logs of a pod's running containers. Call when they may have changed. */
   sync(containers: readonly RuntimeContainer[]): void {
-    for (const { id, state } of containers) if (state === "running" && !this.#watched.has(id)) this.#look(id, 0, SHORTEST_MS)
+    for (const { id, state } of containers) {
+      const watched = this.#watched.get(id)
+      if (state === "running") {
+        if (watched === undefined) this.#look(id, 0, SHORTEST_MS)
+      } else if (watched !== undefined) {
+        watched.timer.cancel()
+        this.#watched.delete(id)
+      }
+    }
   }
 
   stop(): void {

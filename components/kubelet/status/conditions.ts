@@ -20,7 +20,7 @@ export interface ConditionsRequest {
 }
 
 /** Source: pkg/kubelet/status/generate.go. */
-export function findings(request: ConditionsRequest): readonly Finding[] {
+export function findings(request: ConditionsRequest): Finding[] {
   const containersReady = containersReadyOf(request)
   return [
     { type: "PodReadyToStartContainers", status: request.hasSandbox ? "True" : "False" },

@@ -58,20 +58,22 @@ export function podStatus(request: PodStatusRequest): PodStatus {
   const ips = pod.spec.hostNetwork === true ? (sandbox === undefined ? [] : nodeIps.slice(0, 2)) : (sandbox?.ips ?? runtime.sandboxes[0]?.ips ?? [])
   const keepsIps = ips.length === 0 && phase !== "Pending" && before.podIPs !== undefined
   const podIps = keepsIps ? before.podIPs!.map(({ ip }) => ip) : ips
-  const found = [...findings({ pod, phase, initStatuses: init, statuses: regular, hasSandbox: sandbox !== undefined }), ...(verdict?.condition === undefined ? [] : [verdict.condition]), ...(request.pending === undefined ? [] : [request.pending])]
-  const observed = pod.metadata.generation
+  const found = findings({ pod, phase, initStatuses: init, statuses: regular, hasSandbox: sandbox !== undefined })
+  if (verdict?.condition !== undefined) found.push(verdict.condition)
+  if (request.pending !== undefined) found.push(request.pending)
+  const why: Pick<PodStatus, "reason" | "message"> = verdict ?? (phase === "Failed" ? before : {})
   return {
-    ...(observed === undefined ? {} : { observedGeneration: observed }),
+    observedGeneration: pod.metadata.generation,
     phase,
-    conditions: mergedConditions(pod, before.conditions ?? [], found, now, observed),
-    ...(verdict === undefined ? keptReason(before, phase) : { reason: verdict.reason, message: verdict.message }),
+    conditions: mergedConditions(pod, before.conditions ?? [], found, now),
+    reason: why.reason, message: why.message,
     hostIP: nodeIps[0], hostIPs: nodeIps.slice(0, 2).map((ip) => ({ ip })),
-    ...(podIps.length === 0 ? {} : { podIP: podIps[0], podIPs: podIps.map((ip) => ({ ip })) }),
+    podIP: podIps[0], podIPs: podIps.length === 0 ? undefined : podIps.map((ip) => ({ ip })),
     startTime: before.startTime ?? formatTime(now),
     qosClass: before.qosClass ?? qosClass(pod),
-    ...(init.length === 0 ? {} : { initContainerStatuses: init }),
+    initContainerStatuses: init.length === 0 ? undefined : init,
     containerStatuses: regular,
-    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
+    ephemeralContainerStatuses: ephemeral.length === 0 ? undefined : ephemeral,
   }
 }
 
@@ -81,11 +83,9 @@ function finalPhase(before: PodStatus, verdict: Verdict | undefined, computed: P
   return verdict?.phase ?? computed
 }
 
-const keptReason = ({ reason, message }: PodStatus, phase: Phase): Pick<PodStatus, "reason" | "message"> =>
-  phase === "Failed" && reason !== undefined ? { reason, ...(message === undefined ? {} : { message }) } : {}
-
 /** The kubelet's own conditions anew, with their times where the status is the same; those of others as they are. */
-function mergedConditions(pod: Pod, before: readonly PodCondition[], found: readonly Finding[], now: number, observedGeneration: number | undefined): readonly PodCondition[] {
+function mergedConditions(pod: Pod, before: readonly PodCondition[], found: readonly Finding[], now: number): readonly PodCondition[] {
+  const observedGeneration = pod.metadata.generation
   const merged = found.map(({ type, status, reason, message }): PodCondition => {
     const old = before.find((condition) => condition.type === type)
     const isSame = old?.status === status && old.lastTransitionTime !== undefined
@@ -105,9 +105,12 @@ function mergedConditions(pod: Pod, before: readonly PodCondition[], found: read
 }
 
 function shortened(status: ContainerStatus, limit: number): ContainerStatus {
-  const cut = (state: ContainerState): ContainerState =>
-    state.terminated?.message === undefined || Buffer.byteLength(state.terminated.message) <= limit ? state
-      : { terminated: { ...state.terminated, message: Buffer.from(state.terminated.message).subarray(0, limit).toString("utf8") } }
-  const [state, lastState] = [cut(status.state), cut(status.lastState)]
+  const [state, lastState] = [cut(status.state, limit), cut(status.lastState, limit)]
   return state === status.state && lastState === status.lastState ? status : { ...status, state, lastState }
+}
+
+function cut(state: ContainerState, limit: number): ContainerState {
+  const message = state.terminated?.message
+  if (message === undefined || Buffer.byteLength(message) <= limit) return state
+  return { terminated: { ...state.terminated!, message: Buffer.from(message).subarray(0, limit).toString("utf8") } }
 }
