@@ -19,6 +19,7 @@ export function deepEqual(a: unknown, b: unknown): boolean {
     if (!deepEqual(left[key], right[key])) return false
     defined++
   }
+  if (defined === Object.keys(right).length) return true
   for (const key in right) if (right[key] !== undefined) defined--
   return defined === 0
 }

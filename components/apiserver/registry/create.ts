@@ -105,7 +105,10 @@ function shared(resource: Resource, object: KubeObject): KubeObject {
   const { labels, ownerReferences, managedFields } = object.metadata
   if (managedFields === undefined) return object
   const kin = ownerReferences?.[0]?.uid ?? resource.prefix
-  const metadata = { ...object.metadata, managedFields: managedFields.map((entry) => withSharedSet(entry, kin)) }
+  const entries = managedFields.map((entry) => withSharedSet(entry, kin))
+  // Events have neither of them, and mostly share their field sets already.
+  if (labels === undefined && ownerReferences === undefined && entries.every((entry, i) => entry === managedFields[i])) return object
+  const metadata = { ...object.metadata, managedFields: entries }
   if (labels !== undefined) metadata.labels = labelSets.of(labels, kin)
   if (ownerReferences !== undefined) metadata.ownerReferences = ownerReferences.map((owner) => owners.of(owner, owner.uid))
   return { ...object, metadata }

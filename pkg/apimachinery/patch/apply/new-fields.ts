@@ -84,7 +84,7 @@ function isAllOf(shape: Shape, value: unknown, set: FieldSet, isInside = false):
         if (always && isNothing(given)) continue
         return false
       }
-      if (!isAllOf(field?.shape ?? other, given, inner, always)) return false
+      if (typeof given === "object" ? !isAllOf(field?.shape ?? other, given, inner, always) : !isEmpty(inner)) return false
       parts++
     }
   }
