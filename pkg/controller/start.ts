@@ -86,7 +86,7 @@ export async function startController<T extends KubeObject>(controller: Controll
       const key = queue.take()
       if (key === undefined) return
       observer?.queued(controller.name, queue.length)
-      const work: Promise<void> = reconcile(key).finally(() => {
+      const work: Promise<void> = reconcile(key).then(() => {
         running.delete(work)
         pump()
       })

@@ -4,7 +4,7 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { RunningController } from "../../../pkg/controller/start.ts"
 import { WorkQueue } from "../../../pkg/controller/workqueue.ts"
-import { FOREGROUND, Graph, ORPHAN, orphansDependents, sameLife, waitsForDependents, type Node } from "./graph.ts"
+import { FOREGROUND, Graph, ORPHAN, orphansDependents, sameLife, sameOwners, waitsForDependents, type Node } from "./graph.ts"
 
 /** Objects worked on at once. Source: ConcurrentGCSyncs. */
 const WORKERS = 20
@@ -34,7 +34,7 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
     while (!stopped && running.size < WORKERS) {
       const uid = queue.take()
       if (uid === undefined) return
-      const work: Promise<void> = process(uid).finally(() => {
+      const work: Promise<void> = process(uid).then(() => {
         queue.done(uid)
         running.delete(work)
         pump()
@@ -43,6 +43,7 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
     }
   }
 
+  /** Works on one object, and never rejects. */
   async function process(uid: string): Promise<void> {
     const node = graph.get(uid)
     if (node === undefined) return queue.forget(uid)
@@ -142,10 +143,10 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
     if (absent.size > ABSENT_CACHE) absent.delete(absent.values().next().value!)
   }
 
-  function changed(resource: Resource, object: KubeObject): void {
+  function changed(resource: Resource, object: KubeObject, old: KubeObject | undefined): void {
     const node = graph.put(resource, object)
     absent.delete(node.uid)
-    if (node.owners.length > 0 || waitsForDependents(node) || orphansDependents(node)) queue.add(node.uid)
+    if ((node.owners.length > 0 && (old === undefined || !sameOwners(object, old))) || waitsForDependents(node) || orphansDependents(node)) queue.add(node.uid)
   }
 
   function gone(object: KubeObject): void {
@@ -164,10 +165,10 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
 
   await Promise.all(resources.map((resource) => informers.of(resource).whenSynced()))
   const unsubscribe = resources.map((resource) => informers.of(resource).on({
-    added: (object) => changed(resource, object),
+    added: (object) => changed(resource, object, undefined),
     updated: (object, old) => {
       if (sameLife(object, old)) return
-      changed(resource, object)
+      changed(resource, object, old)
       // An owner that this object let go of may have been waiting for it.
       for (const owner of old.metadata.ownerReferences ?? []) if (waiting(owner.uid)) queue.add(owner.uid)
     },

@@ -17,8 +17,12 @@ export const FOREGROUND = "foregroundDeletion"
 export const ORPHAN = "orphan"
 
 /** Whether a change left all that the graph knows of an object as it was; most changes are of a status. */
-export const sameLife = ({ metadata }: KubeObject, { metadata: old }: KubeObject): boolean =>
-  metadata.uid === old.uid && metadata.deletionTimestamp === old.deletionTimestamp && deepEqual(metadata.ownerReferences, old.ownerReferences) && deepEqual(metadata.finalizers, old.finalizers)
+export const sameLife = (object: KubeObject, old: KubeObject): boolean =>
+  sameOwners(object, old) && object.metadata.deletionTimestamp === old.metadata.deletionTimestamp && deepEqual(object.metadata.finalizers, old.metadata.finalizers)
+
+/** Whether it is still the same object, of the same owners. */
+export const sameOwners = ({ metadata }: KubeObject, { metadata: old }: KubeObject): boolean =>
+  metadata.uid === old.uid && deepEqual(metadata.ownerReferences, old.ownerReferences)
 
 /** Being deleted, and waiting for its dependents to go first. */
 export const waitsForDependents = (node: Node): boolean => node.deleting && node.finalizers.includes(FOREGROUND)
