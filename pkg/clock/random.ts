@@ -16,16 +16,17 @@ export const systemRandom: Random = {
 /** A repeatable source: the same seed gives the same sequence. (mulberry32; not fit for secrets.) */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
-  const next = () => {
+  const next32 = () => {
     state = (state + 0x6d2b79f5) >>> 0
     let t = state
     t = Math.imul(t ^ (t >>> 15), t | 1)
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+    return (t ^ (t >>> 14)) >>> 0
   }
+  const next = () => next32() / 2 ** 32
   const bytes = (count: number) => {
     const made = new Uint8Array(count)
-    for (let i = 0; i < count; i++) made[i] = Math.floor(next() * 256)
+    for (let i = 0; i < count; i++) made[i] = next32() >>> 24
     return made
   }
   return { next, bytes }

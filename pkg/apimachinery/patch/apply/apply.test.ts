@@ -110,6 +110,24 @@ describe("trackUpdate", () => {
     expect(trackUpdate(Deployment, created, { ...created, metadata: { ...metadata, managedFields: broken } }, { manager: "one", now: LATER }).metadata.managedFields).toEqual(created.metadata.managedFields)
   })
 
+  test.each<readonly [string, object, object]>([
+    ["the same fields", { replicas: 1, selector: { matchLabels: { a: "1" } } }, { replicas: 2, selector: { matchLabels: { a: "2" } } }],
+    ["a field more", { replicas: 1 }, { replicas: 1, paused: true }],
+    ["a field less", { replicas: 1, paused: true }, { replicas: 1 }],
+    ["another field in its place", { replicas: 1 }, { paused: true }],
+    ["a field that has become undefined", { replicas: 1, paused: true }, { replicas: 1, paused: undefined }],
+    ["other names in a map", { selector: { matchLabels: { a: "1" } } }, { selector: { matchLabels: { b: "1" } } }],
+    ["other items in a list", template({ name: "a" }), template({ name: "b" })],
+  ])("records the same of a new object whatever was created before it: %s", (title, before, after) => {
+    // given
+    const created = (spec: object, manager: string) => trackUpdate(Deployment, undefined, { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" }, spec } as unknown as Deployment, { manager, now: NOW })
+    // when
+    created(before, title)
+    const second = created(after, title)
+    // then
+    expect(second.metadata.managedFields![0]!.fieldsV1).toEqual(created(after, `only ${title}`).metadata.managedFields![0]!.fieldsV1!)
+  })
+
   test("does not begin tracking at an update", () => {
     const untracked = decode(template({ name: "a" }))
     expect(trackUpdate(Deployment, untracked, { ...untracked, spec: { ...untracked.spec, replicas: 9 } }, { manager: "x", now: NOW }).metadata.managedFields).toBeUndefined()

@@ -19,6 +19,22 @@ const isNothing = (value: unknown): boolean => deepEqual(value, emptyLike(value)
  */
 export const fieldsOfNew = (shape: Shape, object: object, like: FieldSet = NOTHING): FieldSet => inside(shape, object, like) ?? NOTHING
 
+/**
+ * Whether `fieldsOfNew` gives the same of two objects. It looks at their names alone, which of nearly all Events is enough; what has lists, whose items are
+ * known by what is in them, counts as different.
+ */
+export function haveSameFields(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== "object" || typeof b !== "object") return typeof a === typeof b
+  if (!isObject(a) || !isObject(b)) return false
+  let fields = 0
+  for (const name in b) {
+    if (!isThere(a[name]) || !isThere(b[name]) || !haveSameFields(a[name], b[name])) return false
+    fields++
+  }
+  return fields === Object.keys(a).length
+}
+
 /** What is in a value that is there however empty, and so is no news itself. */
 function inside(shape: Shape, value: unknown, like: FieldSet): FieldSet | undefined {
   if (isAllOf(shape, value, like, true)) return like

@@ -4,7 +4,7 @@ import type { KubeObject, Resource } from "../../resource.ts"
 import { compare } from "./compare.ts"
 import { difference, isEmpty, nodeOf, NOTHING, SELF, union, without, type FieldSet } from "./fieldset.ts"
 import { capped, entriesFrom, entryOf, isBy, sorted, withSet, type Entry, type ManagedBy } from "./managers.ts"
-import { fieldsOfNew } from "./new-fields.ts"
+import { fieldsOfNew, haveSameFields } from "./new-fields.ts"
 import { shapeOf } from "./shape.ts"
 
 export interface ChangedBy {
@@ -67,6 +67,7 @@ function fieldsOfChange<T extends KubeObject>(resource: Resource<T>, old: T, obj
 }
 
 interface Created extends Fields {
+  readonly object: KubeObject
   readonly all: FieldSet
 }
 /** The last ones by kind and manager: the next object mostly has the same fields. */
@@ -76,12 +77,14 @@ const MOST_MANAGERS = 50
 function fieldsOfCreated<T extends KubeObject>(resource: Resource<T>, object: T, { manager, subresource }: ManagedBy): Fields {
   let known = created.get(resource)
   if (known === undefined) created.set(resource, (known = new Map<string, Created>()))
+  const isWhole = (subresource ?? "") === ""
   const last = known.get(manager)
+  if (isWhole && last !== undefined && haveSameFields(last.object, object)) return last
   const all = fieldsOfNew(shapeOf(resource.schema), object, last?.all)
-  if (last?.all === all && (subresource ?? "") === "") return last
+  if (isWhole && last?.all === all) return last
   const changed = withoutReset(resource, all, subresource)
-  const fields: Created = { all, changed, removed: NOTHING, mine: withoutIdentity(changed) }
-  if ((subresource ?? "") !== "") return fields
+  const fields: Created = { object, all, changed, removed: NOTHING, mine: withoutIdentity(changed) }
+  if (!isWhole) return fields
   if (known.size >= MOST_MANAGERS) known.clear()
   known.set(manager, fields)
   return fields
