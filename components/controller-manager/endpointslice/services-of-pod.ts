@@ -15,10 +15,9 @@ const selecting: Index<Service> = {
 /** An event on a pod enqueues the Services that select it, or selected it before. */
 export const servicesOfPod: Watched = {
   resource: PodResource,
-  keys(object, { informers }, before) {
-    const [pod, old] = [object as Pod, before as Pod | undefined]
+  keys(pod, { informers }, old) {
     const services = informers.of(Service).by(selecting, pod.metadata.namespace ?? "")
-    if (services.length === 0 || (old !== undefined && !endpointChanged(pod, old))) return []
+    if (services.length === 0 || (old !== undefined && !endpointChanged(pod as Pod, old as Pod))) return []
     return services.filter(({ spec }) => {
       const selector = fromLabels(spec.selector ?? {})
       return selector.matches(pod.metadata.labels) || (old !== undefined && selector.matches(old.metadata.labels))

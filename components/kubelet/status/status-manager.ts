@@ -134,8 +134,8 @@ export function statusPatch(from: PodStatus, to: PodStatus): Record<string, unkn
   if (from === to) return undefined
   const patch: Record<string, unknown> = {}
   for (const key of OWNED) {
-    const [before, after] = [from[key], to[key]]
-    if (before === after || deepEqual(before, after)) continue
+    const after = to[key]
+    if (deepEqual(from[key], after)) continue
     if (after === undefined) patch[key] = null
     // These lists are merged by key, so that an old address would stay.
     else patch[key] = (key === "podIPs" || key === "hostIPs") && Array.isArray(after) ? [{ $patch: "replace" }, ...after] : after
