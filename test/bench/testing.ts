@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { ALIVE, CRON_JOBS, IN_A_ROW, NODES, PODS, SCHEDULING_NODES, type RUNS } from "./cluster-runs.ts"
+import { ALIVE, CRON_JOBS, IN_A_ROW, MONTHS, NODES, PODS, SCHEDULING_NODES, type RUNS } from "./cluster-runs.ts"
 import type { Benchmark, Figure } from "./figure.ts"
 
 /** Clusters in memory (`k3ts/testing`). Each figure comes from a process of its own, so that none pays for what another left behind. */
@@ -12,7 +12,9 @@ export const testing: Benchmark = {
     yield { name: `test cluster: memory of one, ${ALIVE} alive`, unit: "MB", value: measured("memoryOfOne"), goal: 3, better: "less" }
     yield { name: `test cluster: growth over ${IN_A_ROW} in a row`, unit: "MB", value: measured("growth"), goal: 20, better: "less" }
     yield { name: "test cluster: 100 replicas on 10 nodes Ready", unit: "ms", value: measured("hundredReplicas"), goal: 100, better: "less" }
-    yield { name: `test cluster: 30 days of ${CRON_JOBS} CronJobs`, unit: "s", value: measured("monthOfCronJobs") / 1000, goal: 2, better: "less" }
+    const { first, median } = measured("monthsOfCronJobs")
+    yield { name: `test cluster: 30 days of ${CRON_JOBS} CronJobs, median of ${MONTHS}`, unit: "s", value: median / 1000, goal: 2, better: "less" }
+    yield { name: "test cluster: the first of these, in a process just begun", unit: "s", value: first / 1000, better: "less" }
     yield { name: `scheduler: pods placed on ${SCHEDULING_NODES} nodes`, unit: "/s", value: measured("scheduling"), goal: 680, better: "more" }
     const { seconds, scheduled, peak } = measured("large")
     yield { name: `test cluster: ${NODES} nodes, ${PODS} pods Running`, unit: "s", value: seconds, goal: 60, better: "less" }
