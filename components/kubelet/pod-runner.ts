@@ -5,6 +5,7 @@ import type { Backoff } from "./backoff.ts"
 import { killContainer, killPod } from "./kill.ts"
 import { containerHash } from "./labels.ts"
 import type { ContainerStart, PodPlan } from "./plan.ts"
+import { podFolder } from "./pod-paths.ts"
 import { isRunning, latest, latestExited, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
 import { podCgroup, podResources } from "./sandbox-config.ts"
 import { SandboxMaker, type SandboxParts } from "./sandbox-maker.ts"
@@ -110,8 +111,10 @@ export class PodRunner {
   /** Volumes, cgroup and sandbox: what containers need. Undefined when they are not there yet. */
   async #prepare(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<Prepared | undefined> {
     const { context, volumes } = this.#parts
-    const { cgroups } = context.runtime
+    const { cgroups, files } = context.runtime
     try {
+      // First of all, since what a pod left is found by it. Source: kubelet_pods.go makePodDataDirs.
+      if (plan.createSandbox) await files.makeFolder(podFolder(context.config, this.#identity.uid))
       const [mounted] = await Promise.all([volumes.mount(pod, signal), plan.createSandbox ? cgroups.ensure(podCgroup(pod), podResources(pod)) : undefined])
       signal.throwIfAborted()
       const config = await this.#sandboxes.config(pod, plan.attempt)

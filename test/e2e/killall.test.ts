@@ -26,14 +26,14 @@ async function look() {
       return ""
     }
   })
-  const pods = (folder: string) => (existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith("kubepods")) : [])
   return {
     links: (await lines("ip", "-o", "link")).map((line) => line.split(": ")[1] ?? "").sort(),
     namespaces: (await lines("ip", "netns")).sort(),
     rules: (await lines("iptables-save")).filter((line) => line.startsWith("-A") || (line.startsWith(":") && !/^:[A-Z]+ (ACCEPT|DROP)/.test(line))).sort(),
     mounts: readFileSync("/proc/self/mountinfo", "utf8").split("\n").map((line) => line.split(" ")[4] ?? "").sort(),
     containers: commands.filter((command) => /containerd|httpd/.test(command)).sort(),
-    cgroups: [...pods("/sys/fs/cgroup"), ...pods("/sys/fs/cgroup/cpu"), ...pods("/sys/fs/cgroup/memory"), ...pods("/sys/fs/cgroup/pids")],
+    // Those of pods, whichever hierarchy they are in.
+    cgroups: (await lines("find", "/sys/fs/cgroup", "-type", "d", "-path", "*/kubepods*")).sort(),
   }
 }
 
@@ -71,6 +71,9 @@ describeOnNode("k3ts killall", () => {
       await Promise.all([
         cluster.runPod("killall-web", { containers: [{ name: "c", image: WEB, ports: [{ containerPort: 80, hostPort: 31_998 }] }] }, { labels: { app: "web" } }),
         cluster.runPod("killall-volumes", { volumes: [{ name: "m", emptyDir: { medium: "Memory" } }, { name: "h", hostPath: { path: folder } }], containers: [{ name: "c", image: BUSYBOX, command: stay(), volumeMounts: [{ name: "m", mountPath: "/m" }, { name: "h", mountPath: "/h" }], resources: { limits: { memory: "32Mi" } } }] }),
+        // which has a sandbox, but never a container
+        cluster.createPod("killall-waiting", { containers: [{ name: "c", image: "nosuch.invalid/image:1" }] }),
+        cluster.pod("killall-waiting", ({ status }) => status.podIP !== undefined),
       ])
       expect(await machine()).not.toEqual(before)
       const ofPods = (await run("ip", ["-o", "link", "show", "master", "cni0"])).out.split("\n").flatMap((line) => /: (veth\w+)/.exec(line)?.[1] ?? [])

@@ -6,8 +6,11 @@ import type { CgroupDriver } from "../../containerd/host.ts"
 import type { PodCgroups } from "../runtime.ts"
 
 const ROOT = "/sys/fs/cgroup"
-/** v1 hierarchies in which pods get cgroups; those that a host lacks are passed over. */
-const V1_CONTROLLERS = ["cpu,cpuacct", "cpu", "cpuacct", "memory", "cpuset", "pids", "hugetlb", "freezer", "blkio", "devices", "net_cls,net_prio", "perf_event", "systemd"]
+/**
+ * v1 hierarchies in which pods get cgroups; those that a host lacks are passed over. Beside them a host may have a v2 one without controllers, in which runc makes
+ * every container a cgroup too: `unified`.
+ */
+const V1_CONTROLLERS = ["cpu,cpuacct", "cpu", "cpuacct", "memory", "cpuset", "pids", "hugetlb", "freezer", "blkio", "devices", "net_cls,net_prio", "perf_event", "systemd", "unified"]
 const V2_CONTROLLERS = ["cpu", "cpuset", "memory", "pids", "io", "hugetlb"]
 
 /** v2 counts cpu by a weight from 1 to 10000. Source: runc libcontainer/cgroups ConvertCPUSharesToCgroupV2Value. */
