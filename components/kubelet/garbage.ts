@@ -2,6 +2,7 @@ import type { KubeletContext } from "./context.ts"
 import { podFolder, podLogFolder } from "./pod-paths.ts"
 import type { RuntimeCache } from "./runtime-cache.ts"
 import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "./runtime-pod.ts"
+import type { ContainerRuntime } from "./runtime/runtime.ts"
 import type { VolumeManager } from "./volumes.ts"
 import { join } from "node:path"
 
@@ -51,23 +52,30 @@ export async function clearAll({ runtime, config }: KubeletContext, cache: Runti
     await runtime.containers.removeContainer(id)
     cache.forget(id)
   }
+  // When the pod ended a process of it may have been on its way out still, which keeps a cgroup.
+  await removeCgroups(runtime, identity.uid)
   await Promise.all([runtime.files.remove(podFolder(config, identity.uid)), runtime.files.remove(podLogFolder(config, identity))])
 }
 
 /** Clears away what pods left that were deleted while no kubelet ran. `isKnown`: the pod is wanted, or something of it runs. Source: kubelet_volumes.go cleanupOrphanedPodDirs. */
 export async function clearOrphans({ runtime, config, log }: KubeletContext, volumes: VolumeManager, isKnown: (uid: string) => boolean): Promise<void> {
-  const { files, cgroups } = runtime
+  const { files } = runtime
   const found = await Promise.allSettled([volumes.podsOnDisk(), files.list(join(config.root, "pods"))])
   const onDisk = new Set(found.flatMap((result) => (result.status === "fulfilled" ? result.value : [])))
   for (const uid of onDisk) {
     if (isKnown(uid)) continue
     try {
       await volumes.unmount({ uid, namespace: "", name: "" })
-      for (const parent of [["kubepods"], ["kubepods", "burstable"], ["kubepods", "besteffort"]]) await cgroups.remove([...parent, `pod${uid}`])
+      await removeCgroups(runtime, uid)
       for (const name of await files.list(config.podLogs)) if (name.endsWith(`_${uid}`)) await files.remove(join(config.podLogs, name))
       await files.remove(podFolder(config, uid))
     } catch (err) {
       log.warn("Cannot clear away what a pod left", { uid, err })
     }
   }
+}
+
+/** In each of the places where a pod's can be, whatever class it was. */
+async function removeCgroups({ cgroups }: ContainerRuntime, uid: string): Promise<void> {
+  for (const parent of [["kubepods"], ["kubepods", "burstable"], ["kubepods", "besteffort"]]) await cgroups.remove([...parent, `pod${uid}`])
 }

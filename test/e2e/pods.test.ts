@@ -1,5 +1,6 @@
 /** The life of pods: order, restarts, ends, and what their processes see. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Event } from "../../pkg/api/core/v1/event.ts"
@@ -118,7 +119,7 @@ describeOnNode("pods", () => {
     }, 60_000)
 
     test("a graceful deletion waits for the container, up to the grace period; a forced one does not", async () => {
-      await Promise.all([
+      const pods = await Promise.all([
         cluster.runPod("graceful", { containers: [{ name: "c", image, command: sh("trap 'sleep 0.5; exit 0' TERM; while :; do sleep 3600 & wait $!; done") }] }),
         cluster.runPod("stubborn", { terminationGracePeriodSeconds: 1, containers: [{ name: "c", image, command: sh("trap '' TERM; while :; do sleep 1; done") }] }),
         cluster.runPod("forced", { containers: [{ name: "c", image, command: sh("trap '' TERM; while :; do sleep 1; done") }] }),
@@ -135,8 +136,9 @@ describeOnNode("pods", () => {
       expect(graceful).toBeGreaterThan(450)
       expect(stubborn).toBeGreaterThan(950)
       expect(forced).toBeLessThan(graceful)
-      // its processes end nonetheless
-      while ((await cluster.kubectl.ok("get pods -o name")).includes("forced")) await Bun.sleep(20)
+      // its processes end nonetheless, and nothing of the three is left
+      const cgroups = () => pods.flatMap(({ metadata }) => spawnSync("find", ["/sys/fs/cgroup", "-type", "d", "-name", `*pod${metadata.uid}*`], { encoding: "utf8" }).stdout.split("\n").filter((line) => line !== ""))
+      while (cgroups().length > 0) await Bun.sleep(20)
     })
 
     test("a pod over its deadline fails", async () => {
