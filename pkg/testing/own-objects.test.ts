@@ -26,7 +26,7 @@ const WAYS: Readonly<Record<string, (cluster: Cluster) => Promise<ConfigMap | un
 
 for (const [way, take] of Object.entries(WAYS)) {
   test(`an object given by ${way} cannot be changed in place`, async () => {
-    await using cluster = await startCluster({ seed: 1, preload: settings })
+    await using cluster = await startCluster({ seed: 1, preload: settings, frozen: true })
     expect(spoil(await take(cluster))).toThrow(TypeError)
     expect((await cluster.get(ConfigMap, "settings")).data).toEqual({ mode: "fast" })
   })

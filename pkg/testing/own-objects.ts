@@ -7,8 +7,11 @@ import type { ApiCall, Transport } from "../client/client.ts"
  */
 export type Frozen = "given" | "all" | "none"
 
-/** As the option says, or for all objects where `K3TS_FROZEN` is `all`: k3ts's own tests find so what changes a shared object in its components. */
-export const frozenFrom = (option: boolean | undefined): Frozen => (option === false ? "none" : process.env["K3TS_FROZEN"] === "all" ? "all" : "given")
+/** As the option says; without one all objects are frozen where `K3TS_FROZEN` is `all`: k3ts's own tests find so what changes a shared object in its components. */
+export function frozenFrom(option: boolean | undefined): Frozen {
+  if (option === undefined) return process.env["K3TS_FROZEN"] === "all" ? "all" : "given"
+  return option ? "given" : "none"
+}
 
 /** The same transport for a test: what it gives is frozen if asked, and what it takes is copied, so that the test's own objects stay the test's to change. */
 export function keepingApart(transport: Transport, { freeze }: { readonly freeze: boolean }): Transport {
