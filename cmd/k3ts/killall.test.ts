@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { cniConfig } from "../../components/kubelet/containerd/cni.ts"
 import { mountsBelow } from "../../components/kubelet/containerd/tear-down.ts"
-import { ownsBridge, podCgroups } from "./killall.ts"
+import { ownsBridge } from "./killall.ts"
 
 describe("what killall takes for its own", () => {
   const config = cniConfig({ podCidr: "10.42.0.0/24", mtu: 1500 }, "/run/k3ts/cni/networks")
@@ -24,9 +24,5 @@ describe("what killall takes for its own", () => {
     expect(mountsBelow(mountinfo, ["/var/lib/k3ts/agent/kubelet"])).toEqual([
       "/var/lib/k3ts/agent/kubelet/pods/a/volumes/with blank", "/var/lib/k3ts/agent/kubelet/pods/a/volumes/x",
     ])
-  })
-
-  test("the cgroups of our pods, in each class", () => {
-    expect(podCgroups(["u1"])).toEqual([["kubepods", "podu1"], ["kubepods", "burstable", "podu1"], ["kubepods", "besteffort", "podu1"]])
   })
 })

@@ -10,6 +10,7 @@ import { detectCgroupDriver } from "../../components/kubelet/containerd/host.ts"
 import { containerdPaths } from "../../components/kubelet/containerd/paths.ts"
 import { tearDown, unmountBelow } from "../../components/kubelet/containerd/tear-down.ts"
 import { kubeletFolders } from "../../components/kubelet/kubelet.ts"
+import { removePodCgroups } from "../../components/kubelet/pod-cgroups.ts"
 import { hostCgroups } from "../../components/kubelet/runtime/cri/cgroups.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import { contains, parseCidr } from "./cidr.ts"
@@ -78,13 +79,9 @@ export function ownsBridge(config: string | undefined, addresses: readonly strin
   return range !== undefined && addresses.some((address) => contains(range, address))
 }
 
-/** The cgroup of each pod in each of the places where one can be. Source: pkg/kubelet/cm/pod_container_manager_linux.go. */
-export const podCgroups = (uids: readonly string[]): string[][] =>
-  uids.flatMap((uid) => [["kubepods", `pod${uid}`], ["kubepods", "burstable", `pod${uid}`], ["kubepods", "besteffort", `pod${uid}`]])
-
 async function removeCgroups(uids: readonly string[]): Promise<void> {
   const cgroups = hostCgroups(detectCgroupDriver())
-  for (const path of podCgroups(uids)) await cgroups.remove(path)
+  for (const uid of uids) await removePodCgroups({ cgroups }, uid)
   // Those above are shared with whatever other kubelet runs here: they go when no pod is left in them.
   for (const path of [["kubepods", "burstable"], ["kubepods", "besteffort"], ["kubepods"]]) {
     if ((await cgroups.children(path)).length === 0) await cgroups.remove(path)

@@ -1,6 +1,8 @@
 import { createServer as createHttp, type Server as HttpServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { NodeConnector } from "../../pkg/component/node-connector.ts"
+import type { PortForwardClient } from "../../pkg/streaming/port-forward-client.ts"
+import { exitCodeStatus } from "../../pkg/streaming/status.ts"
 import { startHttpServer, type Answer } from "./http-server.fixtures.ts"
 
 export const POD = "/api/v1/namespaces/default/pods/web"
@@ -8,6 +10,31 @@ export const POD = "/api/v1/namespaces/default/pods/web"
 const notHere = () => Promise.reject(new Error("not here"))
 /** A node that refuses every stream: tests say what it does instead. */
 export const NO_STREAMS: NodeConnector = { logs: notHere, exec: notHere, attach: notHere, portForward: notHere }
+
+/** What a node's port says: its number, then what it hears. */
+export const TALKING_PORTS: NodeConnector["portForward"] = async (_pod, accept) => {
+  for await (const { port, data } of (await accept())!) {
+    data.write(`port ${port} says `)
+    data.pipe(data)
+  }
+}
+
+/** What is heard over a forwarded port when it is told something. */
+export async function heardFrom(forward: PortForwardClient, port: number, told: string): Promise<string> {
+  const { data } = forward.open(port)
+  data.end(told)
+  let text = ""
+  for await (const part of data as AsyncIterable<Buffer>) text += part.toString()
+  return text
+}
+
+/** A command that repeats its input and ends with 3; `asked` notes what it was asked. */
+export const repeating = (asked: unknown[]): NodeConnector["exec"] => async (pod, options, accept) => {
+  asked.push(pod.name, options)
+  const session = (await accept())!
+  for await (const part of session.stdin!) session.stdout!.write(part)
+  await session.exit(exitCodeStatus(3))
+}
 
 /** An API server with a pod `web` on a node `n1`, whose port is that of a web server. What the node does is registered by the tests. */
 export async function streamServer() {

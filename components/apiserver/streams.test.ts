@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { connect } from "node:tls"
 import { connectPortForward } from "../../pkg/streaming/port-forward-client.ts"
 import { connectRemoteCommand } from "../../pkg/streaming/remote-command-client.ts"
-import { exitCodeStatus } from "../../pkg/streaming/status.ts"
-import { NO_STREAMS, POD, streamServer } from "./stream-server.fixtures.ts"
+import { heardFrom, NO_STREAMS, POD, repeating, streamServer, TALKING_PORTS } from "./stream-server.fixtures.ts"
 
 let server: Awaited<ReturnType<typeof streamServer>>
 beforeAll(async () => {
@@ -35,16 +34,7 @@ describe("streams of a pod", () => {
   test("exec carries streams and exit code between the client and the node", async () => {
     // given a node whose commands repeat their input and end with 3
     const asked: unknown[] = []
-    const unregister = server.nodes.register("n1", {
-      ...NO_STREAMS,
-      async exec(pod, options, accept) {
-        asked.push(pod.name, options)
-        const session = (await accept())!
-        for await (const part of session.stdin!) session.stdout!.write(part)
-        await session.exit(exitCodeStatus(3))
-        await session.closed
-      },
-    })
+    const unregister = server.nodes.register("n1", { ...NO_STREAMS, exec: repeating(asked) })
 
     // when a client runs one
     const streams = { stdin: true, stdout: true, stderr: false, tty: false }
@@ -72,21 +62,9 @@ describe("streams of a pod", () => {
   })
 
   test("port-forward carries connections to the node", async () => {
-    const unregister = server.nodes.register("n1", {
-      ...NO_STREAMS,
-      async portForward(_pod, accept) {
-        for await (const { port, data } of (await accept())!) {
-          data.write(`port ${port} says `)
-          data.pipe(data)
-        }
-      },
-    })
+    const unregister = server.nodes.register("n1", { ...NO_STREAMS, portForward: TALKING_PORTS })
     const forward = await connectPortForward({ ...server.dial(), url: server.url(`${POD}/portforward`) })
-    const { data } = forward.open(8080)
-    data.end("hello")
-    let text = ""
-    for await (const part of data as AsyncIterable<Buffer>) text += part.toString()
-    expect(text).toBe("port 8080 says hello")
+    expect(await heardFrom(forward, 8080, "hello")).toBe("port 8080 says hello")
     forward.close()
     unregister()
   })

@@ -1,8 +1,8 @@
 import type { KubeletContext } from "./context.ts"
+import { removePodCgroups } from "./pod-cgroups.ts"
 import { podFolder, podLogFolder } from "./pod-paths.ts"
 import type { RuntimeCache } from "./runtime-cache.ts"
 import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "./runtime-pod.ts"
-import type { ContainerRuntime } from "./runtime/runtime.ts"
 import type { VolumeManager } from "./volumes.ts"
 import { join } from "node:path"
 
@@ -53,7 +53,7 @@ export async function clearAll({ runtime, config }: KubeletContext, cache: Runti
     cache.forget(id)
   }
   // When the pod ended a process of it may have been on its way out still, which keeps a cgroup.
-  await removeCgroups(runtime, identity.uid)
+  await removePodCgroups(runtime, identity.uid)
   await Promise.all([runtime.files.remove(podFolder(config, identity.uid)), runtime.files.remove(podLogFolder(config, identity))])
 }
 
@@ -66,16 +66,11 @@ export async function clearOrphans({ runtime, config, log }: KubeletContext, vol
     if (isKnown(uid)) continue
     try {
       await volumes.unmount({ uid, namespace: "", name: "" })
-      await removeCgroups(runtime, uid)
+      await removePodCgroups(runtime, uid)
       for (const name of await files.list(config.podLogs)) if (name.endsWith(`_${uid}`)) await files.remove(join(config.podLogs, name))
       await files.remove(podFolder(config, uid))
     } catch (err) {
       log.warn("Cannot clear away what a pod left", { uid, err })
     }
   }
-}
-
-/** In each of the places where a pod's can be, whatever class it was. */
-async function removeCgroups({ cgroups }: ContainerRuntime, uid: string): Promise<void> {
-  for (const parent of [["kubepods"], ["kubepods", "burstable"], ["kubepods", "besteffort"]]) await cgroups.remove([...parent, `pod${uid}`])
 }

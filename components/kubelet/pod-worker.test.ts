@@ -106,6 +106,22 @@ describe("a pod's worker", () => {
     expect(kept()).toEqual([])
   })
 
+  test("removes a pod's cgroup once more when its sandbox is gone, should something have kept it", async () => {
+    // given a node on which a process is on its way out still when its pod ends
+    await using node = await simulatedKubelet({ web: {} })
+    const { cgroups } = node.runtime
+    const remove = cgroups.remove
+    let refused = 0
+    cgroups.remove = (path) => (refused++ === 0 ? Promise.resolve() : remove(path))
+    await node.create("web", { containers: [{ name: "c", image: "web" }] })
+    expect(await cgroups.children(["kubepods", "besteffort"])).toHaveLength(1)
+    // when the pod is deleted
+    await node.cluster.delete(Pod, "web")
+    await node.cluster.advance("1m")
+    // then no cgroup of it is left
+    expect(await cgroups.children(["kubepods", "besteffort"])).toEqual([])
+  })
+
   test("ends sidecars after the containers, in the reverse order of their start, and then the pod", async () => {
     // given containers that note when they are told to end
     const ended: string[] = []

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { connectPortForward } from "../../../pkg/streaming/port-forward-client.ts"
 import { connectRemoteCommand } from "../../../pkg/streaming/remote-command-client.ts"
 import type { CommandStreams } from "../../../pkg/streaming/remote-command.ts"
-import { exitCodeStatus, SUCCESS } from "../../../pkg/streaming/status.ts"
-import { NO_STREAMS, streamServer } from "../stream-server.fixtures.ts"
+import { SUCCESS } from "../../../pkg/streaming/status.ts"
+import { heardFrom, NO_STREAMS, repeating, streamServer, TALKING_PORTS } from "../stream-server.fixtures.ts"
 
 const KUBELET = "/api/v1/nodes/n1/proxy"
 
@@ -21,12 +21,7 @@ describe("a kubelet's own streams", () => {
     const asked: unknown[] = []
     const unregister = server.nodes.register("n1", {
       ...NO_STREAMS,
-      async exec(pod, options, accept) {
-        asked.push(pod.name, options)
-        const session = (await accept())!
-        for await (const part of session.stdin!) session.stdout!.write(part)
-        await session.exit(exitCodeStatus(3))
-      },
+      exec: repeating(asked),
       async attach(pod, options, accept) {
         asked.push(pod.name, options)
         const session = (await accept())!
@@ -56,21 +51,9 @@ describe("a kubelet's own streams", () => {
   })
 
   test("carry connections to ports of a pod", async () => {
-    const unregister = server.nodes.register("n1", {
-      ...NO_STREAMS,
-      async portForward(_pod, accept) {
-        for await (const { port, data } of (await accept())!) {
-          data.write(`port ${port} says `)
-          data.pipe(data)
-        }
-      },
-    })
+    const unregister = server.nodes.register("n1", { ...NO_STREAMS, portForward: TALKING_PORTS })
     const forward = await connectPortForward({ ...server.dial(), url: server.url(`${KUBELET}/portForward/default/web`) })
-    const { data } = forward.open(8080)
-    data.end("hello")
-    let text = ""
-    for await (const part of data as AsyncIterable<Buffer>) text += part.toString()
-    expect(text).toBe("port 8080 says hello")
+    expect(await heardFrom(forward, 8080, "hello")).toBe("port 8080 says hello")
     forward.close()
     unregister()
   })

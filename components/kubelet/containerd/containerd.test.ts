@@ -15,22 +15,15 @@ import { silent } from "../../../pkg/log/log.ts"
 import { buildImageArchive } from "../../../pkg/oci/archive.ts"
 import { writeCniConfig } from "./cni.ts"
 import { Containerd } from "./containerd.ts"
-import { findCniBinDir } from "./host.ts"
 import { importImages } from "./images.ts"
+import { busybox, missingHere } from "../testing/needs.fixtures.ts"
 import { presentImage } from "../images/arriving.ts"
 import { PAUSE_IMAGE } from "./pause-image.ts"
 import { containerdPaths } from "./paths.ts"
 import { commandLine, launchContainerd } from "./process.ts"
 import { tearDown } from "./tear-down.ts"
 
-const busybox = ["/bin/busybox", "/usr/bin/busybox"].find((path) => existsSync(path))
-const missing = [
-  process.getuid?.() === 0 ? undefined : "root",
-  spawnSync("containerd", ["--version"]).status === 0 ? undefined : "containerd",
-  spawnSync("runc", ["--version"]).status === 0 ? undefined : "runc",
-  findCniBinDir() === undefined ? "containernetworking-plugins" : undefined,
-  busybox === undefined ? "busybox-static" : undefined,
-].filter((name) => name !== undefined)
+const missing = missingHere()
 if (missing.length > 0) console.warn(`SKIPPED: the tests of the kubelet's containerd need ${missing.join(", ")}`)
 
 const IMAGE = "k3ts.local/containerd-test:1"

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { Event } from "../../../pkg/api/core/v1/event.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
@@ -11,23 +11,18 @@ import { buildImageArchive } from "../../../pkg/oci/archive.ts"
 import { startCluster, type Cluster } from "../../../pkg/testing/testing.ts"
 import { writeCniConfig } from "../containerd/cni.ts"
 import { Containerd } from "../containerd/containerd.ts"
-import { findCniBinDir } from "../containerd/host.ts"
 import { importImages } from "../containerd/images.ts"
 import { containerdPaths, type ContainerdPaths } from "../containerd/paths.ts"
 import { tearDown } from "../containerd/tear-down.ts"
 import { createKubelet } from "../kubelet.ts"
+import { removePodCgroups } from "../pod-cgroups.ts"
+import { hostCgroups } from "../runtime/cri/cgroups.ts"
 import { criRuntime } from "../runtime/cri/cri-runtime.ts"
+import { busybox, missingHere } from "./needs.fixtures.ts"
 import type { PodSpecInput } from "./simulated-kubelet.fixtures.ts"
 
-const busybox = ["/bin/busybox", "/usr/bin/busybox"].find((path) => existsSync(path))
 /** What this machine lacks for a kubelet on a real containerd. */
-export const MISSING: readonly string[] = [
-  process.getuid?.() === 0 ? undefined : "root",
-  spawnSync("containerd", ["--version"]).status === 0 ? undefined : "containerd",
-  spawnSync("runc", ["--version"]).status === 0 ? undefined : "runc",
-  findCniBinDir() === undefined ? "containernetworking-plugins" : undefined,
-  busybox === undefined ? "busybox-static" : undefined,
-].filter((name) => name !== undefined)
+export const MISSING = missingHere()
 if (MISSING.length > 0) console.warn(`SKIPPED: the tests of the kubelet on containerd need ${MISSING.join(", ")}`)
 
 /** busybox, with a page in /www. */
@@ -61,6 +56,7 @@ export interface KubeletOnContainerd {
 export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
   const folder = mkdtempSync("/tmp/k3ts-kubelet-")
   const paths = containerdPaths(join(folder, "data"), join(folder, "run"))
+  const root = join(folder, "data/agent/kubelet")
   const unique = process.pid % 200
   const bridge = `k3ts-k${unique}`
   const containerd = new Containerd({ paths, clock: realClock, log: silent, cgroupDriver: "cgroupfs" })
@@ -85,7 +81,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       }),
     }
     kubelet = createKubelet(context, {
-      nodeName: NODE, nodeIps: ["10.0.0.1"], root: join(folder, "data/agent/kubelet"), podLogs: join(folder, "pods"), staticPods: join(folder, "data/agent/pod-manifests"),
+      nodeName: NODE, nodeIps: ["10.0.0.1"], root, podLogs: join(folder, "pods"), staticPods: join(folder, "data/agent/pod-manifests"),
       clusterDns: ["10.43.0.10"], clusterDomain: "cluster.local", resolvConf: "/etc/resolv.conf", maxPods: 110, cgroupDriver: "cgroupfs", labels: {}, taints: [], port: 10250,
       nodes, runtime: criRuntime(containerd.cri, "cgroupfs", realClock),
     })
@@ -112,6 +108,8 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       containerd.cri.close()
       // Pods that are still being ended go with their runtime: to end one through it as well would be to take its network down twice at once.
       await tearDown(paths, realClock, { bridge, egress: false })
+      const cgroups = hostCgroups("cgroupfs")
+      for (const uid of readdirSync(join(root, "pods"))) await removePodCgroups({ cgroups }, uid)
       const mounts = () => readFileSync("/proc/self/mountinfo", "utf8").split("\n").map((line) => line.split(" ")[4] ?? "").filter((path) => path.startsWith(`${folder}/`))
       // The folder for secrets is one in memory.
       for (const path of mounts()) spawnSync("umount", ["-l", path])
