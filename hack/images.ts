@@ -50,13 +50,32 @@ export function webImage(version = "1", name = `k3ts.local/web:${version}`): Ima
 
 function busyboxLayer(): LayerSource {
   const commands = execFileSync(BUSYBOX, ["--list-full"], { encoding: "utf8" }).trim().split("\n").sort()
-  const folders = new Set(["bin", "sbin", "usr", "usr/bin", "usr/sbin", "etc", "root", "home", "var", "var/log", "var/run", "proc", "sys", "dev", "mnt"])
+  const folders = new Set([
+    "bin",
+    "sbin",
+    "usr",
+    "usr/bin",
+    "usr/sbin",
+    "etc",
+    "root",
+    "home",
+    "var",
+    "var/log",
+    "var/run",
+    "proc",
+    "sys",
+    "dev",
+    "mnt",
+  ])
   const links = commands.filter((path) => path !== "bin/busybox" && /^(usr\/)?s?bin\/[^/]+$/.test(path))
   return {
     files: [
       ...[...folders].map((path): TarEntry => ({ type: "directory", path })),
       { type: "directory", path: "tmp", mode: 0o1777 },
-      file("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\nuser:x:1000:1000:user:/home:/bin/sh\n"),
+      file(
+        "etc/passwd",
+        "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\nuser:x:1000:1000:user:/home:/bin/sh\n",
+      ),
       file("etc/group", "root:x:0:\nnogroup:x:65534:\nuser:x:1000:\n"),
       { type: "file", path: "bin/busybox", data: readFileSync(BUSYBOX), mode: 0o755 },
       ...links.map((path): TarEntry => ({ type: "symlink", path, target: "/bin/busybox" })),

@@ -20,9 +20,11 @@ export function parseCidr(text: string): Cidr | undefined {
 }
 
 const addressNumber = (address: string): number => address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0)
-export const addressText = (number: number): string => [24, 16, 8, 0].map((shift) => (number / 2 ** shift) & 255).join(".")
+export const addressText = (number: number): string =>
+  [24, 16, 8, 0].map((shift) => (number / 2 ** shift) & 255).join(".")
 
-export const contains = ({ base, size }: Cidr, address: string): boolean => addressNumber(address) >= base && addressNumber(address) < base + size
+export const contains = ({ base, size }: Cidr, address: string): boolean =>
+  addressNumber(address) >= base && addressNumber(address) < base + size
 export const overlap = (a: Cidr, b: Cidr): boolean => a.base < b.base + b.size && b.base < a.base + a.size
 
 /** The `index`th address of the range: 10 of 10.43.0.0/16 is 10.43.0.10. */

@@ -24,7 +24,10 @@ export function createContext(log: Logger): Context {
   const { promise: failed, reject } = Promise.withResolvers<never>()
   failed.catch(() => undefined) // whoever runs the components sees it
   return {
-    clock: realClock, random: systemRandom, log, failed,
+    clock: realClock,
+    random: systemRandom,
+    log,
+    failed,
     spawn(name, run) {
       run().catch((err: unknown) => {
         log.error("Background work failed", { work: name, err, stack: err instanceof Error ? err.stack : undefined })
@@ -51,9 +54,13 @@ export interface Clients {
   stop(): void
 }
 
-export function createClients({ clock, random, log, spawn }: Context, apiServer: Pick<ApiServer, "transportFor">): Clients {
+export function createClients(
+  { clock, random, log, spawn }: Context,
+  apiServer: Pick<ApiServer, "transportFor">,
+): Clients {
   const all: Informers[] = []
-  const clientFor = ({ name, groups = [] }: Identity): Client => newClient(apiServer.transportFor({ name, groups: [...groups, "system:authenticated"] }))
+  const clientFor = ({ name, groups = [] }: Identity): Client =>
+    newClient(apiServer.transportFor({ name, groups: [...groups, "system:authenticated"] }))
   return {
     clientFor,
     accountClient: (account) => clientFor(serviceAccount(account)),
@@ -70,7 +77,14 @@ export function createClients({ clock, random, log, spawn }: Context, apiServer:
   }
 }
 
-const serviceAccount = (name: string): Identity => ({ name: `system:serviceaccount:kube-system:${name}`, groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system"] })
+const serviceAccount = (name: string): Identity => ({
+  name: `system:serviceaccount:kube-system:${name}`,
+  groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system"],
+})
 
 /** Stops the informers when all who use them have stopped. */
-export const informersOf = (clients: Clients): Component => ({ name: "informers", start: () => Promise.resolve(), stop: async () => clients.stop() })
+export const informersOf = (clients: Clients): Component => ({
+  name: "informers",
+  start: () => Promise.resolve(),
+  stop: async () => clients.stop(),
+})

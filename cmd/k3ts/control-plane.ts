@@ -29,27 +29,46 @@ export interface ControlPlaneParts {
 export function controlPlaneParts({ context, flags, nodes, clusterDns }: ControlPlaneOptions): ControlPlaneParts {
   const { clock, random, log } = context
   const { disable, "feature-gates": features } = flags
-  const apiServer = createApiServer({ clock, random, log }, {
-    dataDir: flags["data-dir"],
-    listen: { host: flags["bind-address"], port: flags["https-listen-port"] },
-    advertiseAddress: flags["advertise-address"] ?? flags["node-ip"][0] ?? defaultNodeIp(),
-    tlsSans: flags["tls-san"],
-    serviceCidr: flags["service-cidr"], nodePorts: flags["service-node-port-range"], clusterDomain: flags["cluster-domain"],
-    kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },
-    ...(flags["audit-log-path"] === undefined ? {} : { auditLogPath: flags["audit-log-path"] }),
-    nodes, features,
-  })
+  const apiServer = createApiServer(
+    { clock, random, log },
+    {
+      dataDir: flags["data-dir"],
+      listen: { host: flags["bind-address"], port: flags["https-listen-port"] },
+      advertiseAddress: flags["advertise-address"] ?? flags["node-ip"][0] ?? defaultNodeIp(),
+      tlsSans: flags["tls-san"],
+      serviceCidr: flags["service-cidr"],
+      nodePorts: flags["service-node-port-range"],
+      clusterDomain: flags["cluster-domain"],
+      kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },
+      ...(flags["audit-log-path"] === undefined ? {} : { auditLogPath: flags["audit-log-path"] }),
+      nodes,
+      features,
+    },
+  )
   const clients = createClients(context, apiServer)
-  const parts: Part[] = [{ component: apiServer, after: [] }, { component: informersOf(clients), after: ["apiserver"] }]
+  const parts: Part[] = [
+    { component: apiServer, after: [] },
+    { component: informersOf(clients), after: ["apiserver"] },
+  ]
   if (!disable.includes("controller-manager")) {
     const component = createControllerManager(clients.contextFor({ name: "system:kube-controller-manager" }), {
-      resources: () => apiServer.scheme.resources, resourceOf: (apiVersion, kind) => apiServer.scheme.of(apiVersion, kind),
-      caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem, clusterCidr: flags["cluster-cidr"], features,
-      clientFor: (account) => clients.accountClient(account), observer: controllerMetrics(apiServer.metrics),
+      resources: () => apiServer.scheme.resources,
+      resourceOf: (apiVersion, kind) => apiServer.scheme.of(apiVersion, kind),
+      caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem,
+      clusterCidr: flags["cluster-cidr"],
+      features,
+      clientFor: (account) => clients.accountClient(account),
+      observer: controllerMetrics(apiServer.metrics),
     })
     parts.push({ component, after: ["informers"] })
   }
-  if (!disable.includes("scheduler")) parts.push({ component: createScheduler(clients.contextFor({ name: "system:kube-scheduler" }), { observer: schedulerMetrics(apiServer.metrics) }), after: ["informers"] })
+  if (!disable.includes("scheduler"))
+    parts.push({
+      component: createScheduler(clients.contextFor({ name: "system:kube-scheduler" }), {
+        observer: schedulerMetrics(apiServer.metrics),
+      }),
+      after: ["informers"],
+    })
   if (!disable.includes("manifests")) {
     // It applies whatever the administrator has laid down, so it is one.
     const component = createDeployer(clients.contextFor({ name: "system:k3ts-deployer", groups: ["system:masters"] }), {

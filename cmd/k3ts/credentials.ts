@@ -27,6 +27,11 @@ function readable(path: string, dataDir: string): string {
     const { code } = err as NodeJS.ErrnoException
     if (code === "EACCES") throw new Error(`${path} is for root only: run this with sudo`, { cause: err })
     if (code !== "ENOENT") throw err
-    throw new Error(existsSync(dataDir) ? `There is no cluster in ${dataDir} yet: start k3ts server, or name its --data-dir` : `There is no folder ${dataDir}: start k3ts server, or name its --data-dir`, { cause: err })
+    throw new Error(
+      existsSync(dataDir)
+        ? `There is no cluster in ${dataDir} yet: start k3ts server, or name its --data-dir`
+        : `There is no folder ${dataDir}: start k3ts server, or name its --data-dir`,
+      { cause: err },
+    )
   }
 }

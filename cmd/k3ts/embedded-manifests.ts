@@ -2,7 +2,10 @@ import dns from "../../manifests/dns.yaml" with { type: "text" }
 import type { ServerFlags } from "./server-flags.ts"
 
 /** The manifests that are part of the program and not disabled, with their parameters filled in: file name → text. */
-export function embeddedManifests({ disable, "disable-agent": disableAgent }: Pick<ServerFlags, "disable" | "disable-agent">, parameters: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+export function embeddedManifests(
+  { disable, "disable-agent": disableAgent }: Pick<ServerFlags, "disable" | "disable-agent">,
+  parameters: Readonly<Record<string, string>>,
+): ReadonlyMap<string, string> {
   const manifests = new Map<string, string>()
   // Where no DNS answers, pods must not be sent to it.
   if (!disable.includes("dns") && !disableAgent) manifests.set("dns.yaml", dns as string)

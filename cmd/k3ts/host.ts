@@ -4,14 +4,26 @@ import { hostname, networkInterfaces } from "node:os"
 import { isIP } from "node:net"
 
 /** The host's name as a node may be called: lower case, without what DNS names have not. */
-export const defaultNodeName = (name = hostname()): string => name.toLowerCase().replace(/[^a-z0-9.-]+/g, "-").replace(/^[-.]+|[-.]+$/g, "") || "k3ts"
+export const defaultNodeName = (name = hostname()): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, "-")
+    .replace(/^[-.]+|[-.]+$/g, "") || "k3ts"
 
 /** The IPv4 address of the device with the default route, else the first that is not loopback. */
 export function defaultNodeIp(): string {
   // Columns: Iface Destination Gateway …; the default route has destination 0.
-  const device = readOr("/proc/net/route", "").split("\n").map((line) => line.split(/\s+/)).find(([, destination]) => destination === "00000000")?.[0]
+  const device = readOr("/proc/net/route", "")
+    .split("\n")
+    .map((line) => line.split(/\s+/))
+    .find(([, destination]) => destination === "00000000")?.[0]
   const interfaces = networkInterfaces()
-  const candidates = [...(device === undefined ? [] : (interfaces[device] ?? [])), ...Object.entries(interfaces).filter(([name]) => !/^(cni|veth|k3ts|docker|lo)/.test(name)).flatMap(([, addresses]) => addresses ?? [])]
+  const candidates = [
+    ...(device === undefined ? [] : (interfaces[device] ?? [])),
+    ...Object.entries(interfaces)
+      .filter(([name]) => !/^(cni|veth|k3ts|docker|lo)/.test(name))
+      .flatMap(([, addresses]) => addresses ?? []),
+  ]
   return candidates.find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "127.0.0.1"
 }
 
@@ -28,7 +40,9 @@ export function defaultResolvConf(): string {
 
 /** The servers a resolv.conf names. */
 export const nameServers = (path: string): string[] =>
-  [...readOr(path, "").matchAll(/^\s*nameserver\s+(\S+)/gm)].map(([, server]) => server!).filter((server) => isIP(server.replace(/%.*$/, "")) !== 0)
+  [...readOr(path, "").matchAll(/^\s*nameserver\s+(\S+)/gm)]
+    .map(([, server]) => server!)
+    .filter((server) => isIP(server.replace(/%.*$/, "")) !== 0)
 
 function readOr(path: string, otherwise: string): string {
   try {

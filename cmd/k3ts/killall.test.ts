@@ -22,7 +22,8 @@ describe("what killall takes for its own", () => {
       "",
     ].join("\n")
     expect(mountsBelow(mountinfo, ["/var/lib/k3ts/agent/kubelet"])).toEqual([
-      "/var/lib/k3ts/agent/kubelet/pods/a/volumes/with blank", "/var/lib/k3ts/agent/kubelet/pods/a/volumes/x",
+      "/var/lib/k3ts/agent/kubelet/pods/a/volumes/with blank",
+      "/var/lib/k3ts/agent/kubelet/pods/a/volumes/x",
     ])
   })
 })

@@ -7,7 +7,13 @@ import { runComponents, type Part } from "./lifecycle.ts"
 /** Components that write down what happens to them. `hold` keeps one from starting until it is resolved. */
 function recorded() {
   const history: string[] = []
-  const component = (name: string, { hold = Promise.resolve(), stop = () => Promise.resolve() }: { hold?: Promise<void>; stop?: () => Promise<void> } = {}): Component => ({
+  const component = (
+    name: string,
+    {
+      hold = Promise.resolve(),
+      stop = () => Promise.resolve(),
+    }: { hold?: Promise<void>; stop?: () => Promise<void> } = {},
+  ): Component => ({
     name,
     async start() {
       history.push(`start ${name}`)
@@ -29,12 +35,20 @@ test("each component starts when what it needs is ready, and stops before it", a
   const { history, component } = recorded()
   const runtime = Promise.withResolvers<void>()
   const ending = new AbortController()
-  const parts = [part(component("api")), part(component("runtime", { hold: runtime.promise })), part(component("scheduler"), "api"), part(component("kubelet"), "api", "runtime")]
+  const parts = [
+    part(component("api")),
+    part(component("runtime", { hold: runtime.promise })),
+    part(component("scheduler"), "api"),
+    part(component("kubelet"), "api", "runtime"),
+  ]
 
   // when the runtime takes longer
   const ready = Promise.withResolvers<void>()
   const run = runComponents(parts, {
-    signal: ending.signal, clock: new VirtualClock(0), log: silent, ready: () => ready.resolve(),
+    signal: ending.signal,
+    clock: new VirtualClock(0),
+    log: silent,
+    ready: () => ready.resolve(),
     started: ({ name }) => name === "scheduler" && runtime.resolve(),
   })
   await ready.promise
@@ -42,15 +56,32 @@ test("each component starts when what it needs is ready, and stops before it", a
   await run
 
   // then only the kubelet has waited for it, and all stopped in reverse
-  expect(history.slice(0, 8)).toEqual(["start api", "start runtime", "ready api", "start scheduler", "ready scheduler", "ready runtime", "start kubelet", "ready kubelet"])
+  expect(history.slice(0, 8)).toEqual([
+    "start api",
+    "start runtime",
+    "ready api",
+    "start scheduler",
+    "ready scheduler",
+    "ready runtime",
+    "start kubelet",
+    "ready kubelet",
+  ])
   expect(history.indexOf("stop kubelet")).toBeLessThan(history.indexOf("stop runtime"))
   expect(history.indexOf("stop scheduler")).toBeLessThan(history.indexOf("stop api"))
 })
 
 test("a component that does not start stops the others and ends the program with its error", async () => {
   const { history, component } = recorded()
-  const broken: Component = { name: "broken", start: () => Promise.reject(new Error("no disk")), stop: () => Promise.resolve() }
-  const run = runComponents([part(component("api")), part(broken, "api"), part(component("late"), "broken")], { signal: new AbortController().signal, clock: new VirtualClock(0), log: silent })
+  const broken: Component = {
+    name: "broken",
+    start: () => Promise.reject(new Error("no disk")),
+    stop: () => Promise.resolve(),
+  }
+  const run = runComponents([part(component("api")), part(broken, "api"), part(component("late"), "broken")], {
+    signal: new AbortController().signal,
+    clock: new VirtualClock(0),
+    log: silent,
+  })
   await expect(run).rejects.toThrow("no disk")
   expect(history).toEqual(["start api", "ready api", "stop late", "stop api"])
 })
@@ -58,7 +89,13 @@ test("a component that does not start stops the others and ends the program with
 test("background work that fails ends the program with its error", async () => {
   const { history, component } = recorded()
   const { promise: failed, reject } = Promise.withResolvers<never>()
-  const run = runComponents([part(component("api"))], { signal: new AbortController().signal, clock: new VirtualClock(0), log: silent, failed, ready: () => reject(new Error("lost")) })
+  const run = runComponents([part(component("api"))], {
+    signal: new AbortController().signal,
+    clock: new VirtualClock(0),
+    log: silent,
+    failed,
+    ready: () => reject(new Error("lost")),
+  })
   await expect(run).rejects.toThrow("lost")
   expect(history.at(-1)).toBe("stop api")
 })
@@ -70,7 +107,10 @@ test("a component that hangs does not keep the program from ending", async () =>
   const { component } = recorded()
   const ending = new AbortController()
   const log = createLogger({ clock, format: "text", level: "info", write: (line) => void lines.push(line) })
-  const run = runComponents([part(component("api")), part(component("hung", { stop: () => new Promise(() => undefined) }), "api")], { signal: ending.signal, clock, log, ready: () => ending.abort() })
+  const run = runComponents(
+    [part(component("api")), part(component("hung", { stop: () => new Promise(() => undefined) }), "api")],
+    { signal: ending.signal, clock, log, ready: () => ending.abort() },
+  )
 
   // when five seconds have gone by
   await clock.advance(5000)

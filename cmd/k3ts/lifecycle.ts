@@ -28,7 +28,10 @@ const STOP_MS = 4500
  * Starts each component as soon as what it needs is ready, so that nothing waits for what it does not need; runs them until `signal` aborts; stops them
  * in reverse. @throws the error of the first component that does not start, or of `failed`, after all have stopped
  */
-export async function runComponents(parts: readonly Part[], { signal, clock, log, started, ready, failed }: RunOptions): Promise<void> {
+export async function runComponents(
+  parts: readonly Part[],
+  { signal, clock, log, started, ready, failed }: RunOptions,
+): Promise<void> {
   const ending = new AbortController()
   const end = () => ending.abort(signal.reason)
   signal.addEventListener("abort", end, { once: true })
@@ -49,18 +52,24 @@ export async function runComponents(parts: readonly Part[], { signal, clock, log
 
 type Tools = Pick<RunOptions, "clock" | "log" | "started">
 
-async function startAll(parts: readonly Part[], { signal, clock, log, started }: Tools & Pick<RunOptions, "signal">): Promise<void> {
+async function startAll(
+  parts: readonly Part[],
+  { signal, clock, log, started }: Tools & Pick<RunOptions, "signal">,
+): Promise<void> {
   const starts = new Map<string, Promise<void>>()
   for (const { component, after } of parts) {
     const needed = after.flatMap((name) => starts.get(name) ?? [])
-    starts.set(component.name, (async () => {
-      await Promise.all(needed)
-      signal.throwIfAborted()
-      const from = clock.monotonic()
-      await component.start(signal)
-      log.debug("Started component", { component: component.name, ms: Math.round(clock.monotonic() - from) })
-      started?.(component)
-    })())
+    starts.set(
+      component.name,
+      (async () => {
+        await Promise.all(needed)
+        signal.throwIfAborted()
+        const from = clock.monotonic()
+        await component.start(signal)
+        log.debug("Started component", { component: component.name, ms: Math.round(clock.monotonic() - from) })
+        started?.(component)
+      })(),
+    )
   }
   await Promise.all(starts.values())
 }
@@ -69,17 +78,22 @@ async function stopAll(parts: readonly Part[], { clock, log }: Tools): Promise<v
   const stops = new Map<string, Promise<void>>()
   const running = new Set<string>()
   for (const { component } of parts.toReversed()) {
-    const dependents = parts.filter(({ after }) => after.includes(component.name)).flatMap((part) => stops.get(part.component.name) ?? [])
+    const dependents = parts
+      .filter(({ after }) => after.includes(component.name))
+      .flatMap((part) => stops.get(part.component.name) ?? [])
     running.add(component.name)
-    stops.set(component.name, (async () => {
-      await Promise.all(dependents)
-      try {
-        await component.stop()
-      } catch (err) {
-        log.error("Component did not stop well", { component: component.name, err })
-      }
-      running.delete(component.name)
-    })())
+    stops.set(
+      component.name,
+      (async () => {
+        await Promise.all(dependents)
+        try {
+          await component.stop()
+        } catch (err) {
+          log.error("Component did not stop well", { component: component.name, err })
+        }
+        running.delete(component.name)
+      })(),
+    )
   }
   let timer: { cancel(): void } | undefined
   const late = new Promise<void>((resolve) => {

@@ -18,16 +18,33 @@ async function main(argv: readonly string[]): Promise<number> {
   if (VERSION.includes(first)) return main(["version", ...rest])
   if (HELP.includes(first)) {
     if (first === "help" && rest[0] !== undefined && !rest[0].startsWith("-")) return main([...rest, "--help"])
-    print(overview("k3ts", "A whole Kubernetes cluster in one executable", COMMANDS.map(({ name, summary }) => [name, summary])))
+    print(
+      overview(
+        "k3ts",
+        "A whole Kubernetes cluster in one executable",
+        COMMANDS.map(({ name, summary }) => [name, summary]),
+      ),
+    )
     return argv.length === 0 ? WRONG_USAGE : 0
   }
   if (first === COMPLETE) {
-    const { words, files } = await complete(rest, COMMANDS.map(({ name }) => name), async (name) => (await COMMANDS.find((entry) => entry.name === name)?.load())?.default)
+    const { words, files } = await complete(
+      rest,
+      COMMANDS.map(({ name }) => name),
+      async (name) => (await COMMANDS.find((entry) => entry.name === name)?.load())?.default,
+    )
     print([...words, ...(files ? [":files"] : [])].map((word) => `${word}\n`).join(""))
     return 0
   }
   const entry = COMMANDS.find(({ name }) => name === first)
-  if (entry === undefined) throw new UsageError(`unknown ${first.startsWith("-") ? "flag" : "command"} ${first}${didYouMean(first, COMMANDS.map(({ name }) => name), "k3ts ")}`)
+  if (entry === undefined)
+    throw new UsageError(
+      `unknown ${first.startsWith("-") ? "flag" : "command"} ${first}${didYouMean(
+        first,
+        COMMANDS.map(({ name }) => name),
+        "k3ts ",
+      )}`,
+    )
   const { default: command } = await entry.load()
   return call(command, `k3ts ${first}`, rest)
 }
@@ -35,11 +52,16 @@ async function main(argv: readonly string[]): Promise<number> {
 async function call(command: Command | CommandGroup, path: string, argv: readonly string[]): Promise<number> {
   const [name = ""] = argv
   if (!isGroup(command)) return command.invoke({ ...(await invocation()), argv, path })
-  if (Object.hasOwn(command.commands, name)) return command.commands[name]!.invoke({ ...(await invocation()), argv: argv.slice(1), path: `${path} ${name}` })
+  if (Object.hasOwn(command.commands, name))
+    return command.commands[name]!.invoke({ ...(await invocation()), argv: argv.slice(1), path: `${path} ${name}` })
   const names = Object.entries(command.commands).map(([name, { summary }]) => [name, summary] as const)
-  if (command.alone !== undefined && (name === "" || (name.startsWith("-") && !HELP.includes(name)))) return command.alone.invoke({ ...(await invocation()), argv, path })
+  if (command.alone !== undefined && (name === "" || (name.startsWith("-") && !HELP.includes(name))))
+    return command.alone.invoke({ ...(await invocation()), argv, path })
   if (HELP.includes(name)) {
-    print(overview(path, command.summary, names) + (command.alone === undefined ? "" : `\`${path}\` alone: ${command.alone.summary}\n`))
+    print(
+      overview(path, command.summary, names) +
+        (command.alone === undefined ? "" : `\`${path}\` alone: ${command.alone.summary}\n`),
+    )
     return 0
   }
   if (name === "") throw new UsageError(`${path} needs a command: ${names.map(([one]) => one).join(", ")}`)
@@ -61,7 +83,8 @@ try {
 } catch (err) {
   process.stderr.write(`k3ts: ${err instanceof Error ? err.message : String(err)}\n`)
   process.exitCode = err instanceof UsageError ? WRONG_USAGE : FAILED
-  if (process.env.K3TS_DEBUG === "true" && err instanceof Error && !(err instanceof UsageError)) process.stderr.write(`${err.stack}\n`)
+  if (process.env.K3TS_DEBUG === "true" && err instanceof Error && !(err instanceof UsageError))
+    process.stderr.write(`${err.stack}\n`)
 }
 // Whatever a component has left behind (a timer, a connection) must not keep a program alive whose work is over.
 process.exit()

@@ -18,13 +18,15 @@ test("figures of controllers and scheduler have upstream's names and labels", ()
   scheduler.placed(2)
   // then
   const lines = registry.text().split("\n")
-  expect(lines).toEqual(expect.arrayContaining([
-    'workqueue_adds_total{name="deployment"} 1',
-    'workqueue_depth{name="deployment"} 4',
-    'workqueue_retries_total{name="deployment"} 1',
-    'workqueue_queue_duration_seconds_bucket{name="deployment",le="0.1"} 1',
-    'workqueue_work_duration_seconds_sum{name="deployment"} 0.2',
-    'scheduler_schedule_attempts_total{result="scheduled",profile="default-scheduler"} 1',
-    'scheduler_pod_scheduling_attempts_bucket{le="2"} 1',
-  ]))
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'workqueue_adds_total{name="deployment"} 1',
+      'workqueue_depth{name="deployment"} 4',
+      'workqueue_retries_total{name="deployment"} 1',
+      'workqueue_queue_duration_seconds_bucket{name="deployment",le="0.1"} 1',
+      'workqueue_work_duration_seconds_sum{name="deployment"} 0.2',
+      'scheduler_schedule_attempts_total{result="scheduled",profile="default-scheduler"} 1',
+      'scheduler_pod_scheduling_attempts_bucket{le="2"} 1',
+    ]),
+  )
 })

@@ -10,17 +10,41 @@ const QUEUE_BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10]
 
 /** Figures of the controllers. Names are controller-runtime's and client-go's (workqueue). */
 export function controllerMetrics(registry: Registry): ControllerObserver {
-  const reconciles = registry.counter("controller_runtime_reconcile_total", "Total number of reconciliations per controller.", "controller", "result")
-  const seconds = registry.histogram("controller_runtime_reconcile_time_seconds", "Length of time per reconciliation per controller.", ATTEMPT_BUCKETS, "controller")
+  const reconciles = registry.counter(
+    "controller_runtime_reconcile_total",
+    "Total number of reconciliations per controller.",
+    "controller",
+    "result",
+  )
+  const seconds = registry.histogram(
+    "controller_runtime_reconcile_time_seconds",
+    "Length of time per reconciliation per controller.",
+    ATTEMPT_BUCKETS,
+    "controller",
+  )
   const depth = registry.gauge("workqueue_depth", "Current depth of workqueue.", "name")
   const adds = registry.counter("workqueue_adds_total", "Total number of adds handled by workqueue.", "name")
   const retries = registry.counter("workqueue_retries_total", "Total number of retries handled by workqueue.", "name")
-  const waited = registry.histogram("workqueue_queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested.", QUEUE_BUCKETS, "name")
-  const worked = registry.histogram("workqueue_work_duration_seconds", "How long in seconds processing an item from workqueue takes.", QUEUE_BUCKETS, "name")
+  const waited = registry.histogram(
+    "workqueue_queue_duration_seconds",
+    "How long in seconds an item stays in workqueue before being requested.",
+    QUEUE_BUCKETS,
+    "name",
+  )
+  const worked = registry.histogram(
+    "workqueue_work_duration_seconds",
+    "How long in seconds processing an item from workqueue takes.",
+    QUEUE_BUCKETS,
+    "name",
+  )
   return {
     queue(controller) {
       const [added, retried, waiting] = [adds.with(controller), retries.with(controller), waited.with(controller)]
-      return { added: () => added.inc(), retried: () => retried.inc(), taken: (milliseconds) => waiting.observe(milliseconds / 1000) }
+      return {
+        added: () => added.inc(),
+        retried: () => retried.inc(),
+        taken: (milliseconds) => waiting.observe(milliseconds / 1000),
+      }
     },
     reconciled(controller, outcome, milliseconds) {
       reconciles.with(controller, outcome === "requeue" ? "requeue_after" : outcome).inc()
@@ -35,10 +59,25 @@ export function controllerMetrics(registry: Registry): ControllerObserver {
 
 /** Figures of the scheduler, by upstream's names. Source: pkg/scheduler/metrics. */
 export function schedulerMetrics(registry: Registry): SchedulerObserver {
-  const attempts = registry.counter("scheduler_schedule_attempts_total", "Number of attempts to schedule pods, by the result.", "result", "profile")
-  const seconds = registry.histogram("scheduler_scheduling_attempt_duration_seconds", "Scheduling attempt latency in seconds (scheduling algorithm + binding).", ATTEMPT_BUCKETS, "result", "profile")
+  const attempts = registry.counter(
+    "scheduler_schedule_attempts_total",
+    "Number of attempts to schedule pods, by the result.",
+    "result",
+    "profile",
+  )
+  const seconds = registry.histogram(
+    "scheduler_scheduling_attempt_duration_seconds",
+    "Scheduling attempt latency in seconds (scheduling algorithm + binding).",
+    ATTEMPT_BUCKETS,
+    "result",
+    "profile",
+  )
   const pending = registry.gauge("scheduler_pending_pods", "Number of pending pods, by the queue type.", "queue")
-  const tries = registry.histogram("scheduler_pod_scheduling_attempts", "Number of attempts to successfully schedule a pod.", [1, 2, 4, 8, 16])
+  const tries = registry.histogram(
+    "scheduler_pod_scheduling_attempts",
+    "Number of attempts to successfully schedule a pod.",
+    [1, 2, 4, 8, 16],
+  )
   const profile = "default-scheduler"
   return {
     attempted(result, milliseconds) {

@@ -44,7 +44,10 @@ export function nodeParts({ context, clients, flags, clusterDns, nodes, metrics 
   const endpoint = flags["container-runtime-endpoint"]
   const paths = containerdPaths(dataDir)
   const pauseImage = flags["pause-image"]
-  const containerd = endpoint === undefined ? new Containerd({ paths, clock, log, cgroupDriver, ...(pauseImage === undefined ? {} : { pauseImage }) }) : undefined
+  const containerd =
+    endpoint === undefined
+      ? new Containerd({ paths, clock, log, cgroupDriver, ...(pauseImage === undefined ? {} : { pauseImage }) })
+      : undefined
   const cri = containerd?.cri ?? connectCri(endpoint!, clock)
   const parts: Part[] = []
   const add = (component: Component, ...after: string[]) => parts.push({ component, after })
@@ -55,24 +58,48 @@ export function nodeParts({ context, clients, flags, clusterDns, nodes, metrics 
     add(containerd)
     add(createPodNetwork(kubelet, { paths, nodeName, clusterCidr }), "informers")
   }
-  add(createKubelet(kubelet, {
-    nodeName, nodeIps: flags["node-ip"].length > 0 ? flags["node-ip"] : [defaultNodeIp()],
-    ...kubeletFolders(dataDir), podLogs: "/var/log/pods",
-    clusterDns: disable.includes("dns") ? [] : [clusterDns], clusterDomain, resolvConf, maxPods: MAX_PODS, cgroupDriver,
-    labels: Object.fromEntries(flags["node-label"]), taints: flags["node-taint"], port: KUBELET_PORT,
-    runtime: criRuntime(cri, cgroupDriver, clock, () => containerd?.moreImages()), nodes,
-    metrics,
-  }), "informers", ...(containerd === undefined ? [] : ["containerd"]))
+  add(
+    createKubelet(kubelet, {
+      nodeName,
+      nodeIps: flags["node-ip"].length > 0 ? flags["node-ip"] : [defaultNodeIp()],
+      ...kubeletFolders(dataDir),
+      podLogs: "/var/log/pods",
+      clusterDns: disable.includes("dns") ? [] : [clusterDns],
+      clusterDomain,
+      resolvConf,
+      maxPods: MAX_PODS,
+      cgroupDriver,
+      labels: Object.fromEntries(flags["node-label"]),
+      taints: flags["node-taint"],
+      port: KUBELET_PORT,
+      runtime: criRuntime(cri, cgroupDriver, clock, () => containerd?.moreImages()),
+      nodes,
+      metrics,
+    }),
+    "informers",
+    ...(containerd === undefined ? [] : ["containerd"]),
+  )
   if (!disable.includes("kube-proxy")) {
     add(createKubeProxy(clients.contextFor({ name: "system:kube-proxy" }), { nodeName, clusterCidr }), "informers")
   }
   if (!disable.includes("dns")) {
-    add(createDns(clients.contextFor(DNS_USER), { address: clusterDns, domain: clusterDomain, upstreams: nameServers(resolvConf), holdAddress: true }), "informers")
+    add(
+      createDns(clients.contextFor(DNS_USER), {
+        address: clusterDns,
+        domain: clusterDomain,
+        upstreams: nameServers(resolvConf),
+        holdAddress: true,
+      }),
+      "informers",
+    )
   }
   return parts
 }
 
-const DNS_USER = { name: "system:serviceaccount:kube-system:kube-dns", groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system"] }
+const DNS_USER = {
+  name: "system:serviceaccount:kube-system:kube-dns",
+  groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system"],
+}
 
 /** What the node IPAM controller gives the first node: a /24, or all of a smaller range. */
 function firstNodeRange(clusterCidr: string): string {

@@ -25,10 +25,12 @@ const pidFile = (dataDir: string): string => join(dataDir, "server/k3ts.pid")
 export const NODE_PID_FILE = "/run/k3ts/k3ts.pid"
 
 /** Takes the data directory for this process. @throws Error that names the holder */
-export const lockDataDir = (dataDir: string, pid = process.pid): Lock => lock(pidFile(dataDir), pid, 0o700, () => refuseSecondServer(dataDir))
+export const lockDataDir = (dataDir: string, pid = process.pid): Lock =>
+  lock(pidFile(dataDir), pid, 0o700, () => refuseSecondServer(dataDir))
 
 /** Takes the machine, to run a node. @throws Error that names the holder */
-export const lockNode = (path = NODE_PID_FILE, pid = process.pid): Lock => lock(path, pid, 0o711, () => refuseSecondNode(path))
+export const lockNode = (path = NODE_PID_FILE, pid = process.pid): Lock =>
+  lock(path, pid, 0o711, () => refuseSecondNode(path))
 
 /**
  * The file holds the pid and the time the process began, in clock ticks since boot, so that
@@ -59,13 +61,19 @@ function lock(path: string, pid: number, mode: number, refuseSecond: () => void)
 /** @throws Error that names the server which runs on the data directory, if one does */
 export function refuseSecondServer(dataDir: string): void {
   const holder = findServer(dataDir)
-  if (holder !== undefined) throw new Error(`cannot use ${dataDir}: another k3ts server runs on it (pid ${holder.pid}); stop that one, or choose another --data-dir`)
+  if (holder !== undefined)
+    throw new Error(
+      `cannot use ${dataDir}: another k3ts server runs on it (pid ${holder.pid}); stop that one, or choose another --data-dir`,
+    )
 }
 
 /** @throws Error that names the server which runs a node on this machine, if one does */
 export function refuseSecondNode(path = NODE_PID_FILE): void {
   const holder = holderOf(path)
-  if (holder !== undefined) throw new Error(`cannot run a node: another k3ts server runs one on this machine (pid ${holder.pid}); stop that one, or start this one with --disable-agent`)
+  if (holder !== undefined)
+    throw new Error(
+      `cannot run a node: another k3ts server runs one on this machine (pid ${holder.pid}); stop that one, or start this one with --disable-agent`,
+    )
 }
 
 /** The server that runs on a data directory, if one does. */

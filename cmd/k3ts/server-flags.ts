@@ -12,18 +12,41 @@ import { addressAt, contains, overlap, parseCidr } from "./cidr.ts"
 const OPTIONAL_PARTS = ["dns", "kube-proxy", "scheduler", "controller-manager", "manifests"] as const
 export type OptionalPart = (typeof OPTIONAL_PARTS)[number]
 
-export const configFlag = () => value(v.filePath.default("/etc/k3ts/config.yaml"), "YAML file whose keys are flags", { short: "c", placeholder: "FILE", path: true })
-export const dataDirFlag = () => value(v.filePath.default("/var/lib/k3ts"), "Folder of the store, certificates, tokens, images and containers", { short: "d", placeholder: "DIR", path: true })
-export const bindAddressFlag = () => value(v.ipAddress.default("0.0.0.0"), "Address the API server listens on", { placeholder: "IP" })
+export const configFlag = () =>
+  value(v.filePath.default("/etc/k3ts/config.yaml"), "YAML file whose keys are flags", {
+    short: "c",
+    placeholder: "FILE",
+    path: true,
+  })
+export const dataDirFlag = () =>
+  value(v.filePath.default("/var/lib/k3ts"), "Folder of the store, certificates, tokens, images and containers", {
+    short: "d",
+    placeholder: "DIR",
+    path: true,
+  })
+export const bindAddressFlag = () =>
+  value(v.ipAddress.default("0.0.0.0"), "Address the API server listens on", { placeholder: "IP" })
 export const portFlag = () => value(v.port.default(6443), "Port of the API server", { placeholder: "PORT" })
-export const kubeconfigFlag = () => value(v.filePath.default("/etc/k3ts/k3ts.yaml"), "Where the administrator's kubeconfig is written", { short: "o", placeholder: "FILE", path: true })
+export const kubeconfigFlag = () =>
+  value(v.filePath.default("/etc/k3ts/k3ts.yaml"), "Where the administrator's kubeconfig is written", {
+    short: "o",
+    placeholder: "FILE",
+    path: true,
+  })
 export const runtimeFlag = () =>
-  value(v.socketPath.optional(), "Socket of a container runtime to use instead of a containerd of our own", { placeholder: "SOCKET", path: true })
+  value(v.socketPath.optional(), "Socket of a container runtime to use instead of a containerd of our own", {
+    placeholder: "SOCKET",
+    path: true,
+  })
 
 /** In place of a socket: a runtime in memory, in whose containers no program runs. It needs neither root nor containerd. */
 export const SIMULATED = "simulated"
 const serverRuntimeFlag = () =>
-  value(z.union([z.literal(SIMULATED), v.socketPath]).optional(), "Socket of a container runtime to use instead of a containerd of our own, or `simulated` for one in memory", { placeholder: "SOCKET", path: true })
+  value(
+    z.union([z.literal(SIMULATED), v.socketPath]).optional(),
+    "Socket of a container runtime to use instead of a containerd of our own, or `simulated` for one in memory",
+    { placeholder: "SOCKET", path: true },
+  )
 
 /** Flags of every command that says what it does. */
 const logFlags = {
@@ -37,26 +60,59 @@ export const serverFlags = {
   "data-dir": dataDirFlag(),
   "bind-address": bindAddressFlag(),
   "https-listen-port": portFlag(),
-  "advertise-address": value(v.ipv4Address.optional(), "Address under which pods and others reach the API server", { placeholder: "IP", defaultText: "the node's address" }),
+  "advertise-address": value(v.ipv4Address.optional(), "Address under which pods and others reach the API server", {
+    placeholder: "IP",
+    defaultText: "the node's address",
+  }),
   "tls-san": list(v.hostOrAddress, "Further name or address for the API server's certificate", { placeholder: "NAME" }),
   "write-kubeconfig": kubeconfigFlag(),
-  "write-kubeconfig-mode": value(v.fileMode.prefault("600"), "Mode of that file", { placeholder: "MODE", defaultText: "600" }),
-  "audit-log-path": value(v.filePath.optional(), "File in which requests that change something are logged", { placeholder: "FILE", path: true }),
+  "write-kubeconfig-mode": value(v.fileMode.prefault("600"), "Mode of that file", {
+    placeholder: "MODE",
+    defaultText: "600",
+  }),
+  "audit-log-path": value(v.filePath.optional(), "File in which requests that change something are logged", {
+    placeholder: "FILE",
+    path: true,
+  }),
   "cluster-cidr": value(v.ipv4Cidr.default("10.42.0.0/16"), "Addresses of pods", { placeholder: "CIDR" }),
   "service-cidr": value(v.ipv4Cidr.default("10.43.0.0/16"), "Addresses of Services", { placeholder: "CIDR" }),
-  "service-node-port-range": value(v.portRange.prefault("30000-32767"), "Ports of Services on every node", { placeholder: "FIRST-LAST", defaultText: "30000-32767" }),
-  "cluster-dns": value(v.ipv4Address.optional(), "Address of the cluster's DNS, one of service-cidr", { placeholder: "IP", defaultText: "the tenth of service-cidr" }),
-  "cluster-domain": value(v.dnsName.default("cluster.local"), "Domain of the cluster's names", { placeholder: "DOMAIN" }),
-  "node-name": value(v.dnsName.optional(), "Name of this node", { placeholder: "NAME", defaultText: "the host's name" }),
+  "service-node-port-range": value(v.portRange.prefault("30000-32767"), "Ports of Services on every node", {
+    placeholder: "FIRST-LAST",
+    defaultText: "30000-32767",
+  }),
+  "cluster-dns": value(v.ipv4Address.optional(), "Address of the cluster's DNS, one of service-cidr", {
+    placeholder: "IP",
+    defaultText: "the tenth of service-cidr",
+  }),
+  "cluster-domain": value(v.dnsName.default("cluster.local"), "Domain of the cluster's names", {
+    placeholder: "DOMAIN",
+  }),
+  "node-name": value(v.dnsName.optional(), "Name of this node", {
+    placeholder: "NAME",
+    defaultText: "the host's name",
+  }),
   "node-ip": list(v.ipAddress, "Address of this node", { placeholder: "IP", defaultText: "that of the default route" }),
   "node-label": list(v.label, "Label of this node", { placeholder: "KEY=VALUE" }),
   "node-taint": list(v.taint, "Taint of this node when it registers", { placeholder: "KEY=VALUE:EFFECT" }),
   "container-runtime-endpoint": serverRuntimeFlag(),
-  "pause-image": value(z.string().min(1, "must name an image").optional(), "Image of the container that holds a pod's namespaces", { placeholder: "IMAGE", defaultText: "a built-in one" }),
-  "resolv-conf": value(v.filePath.optional(), "File with the name servers that are asked for names outside the cluster", { placeholder: "FILE", path: true, defaultText: "the host's" }),
-  "feature-gates": value(v.featureGates.prefault(""), "Features to switch on or off", { placeholder: "NAME=BOOL,…", defaultText: "all on" }),
+  "pause-image": value(
+    z.string().min(1, "must name an image").optional(),
+    "Image of the container that holds a pod's namespaces",
+    { placeholder: "IMAGE", defaultText: "a built-in one" },
+  ),
+  "resolv-conf": value(
+    v.filePath.optional(),
+    "File with the name servers that are asked for names outside the cluster",
+    { placeholder: "FILE", path: true, defaultText: "the host's" },
+  ),
+  "feature-gates": value(v.featureGates.prefault(""), "Features to switch on or off", {
+    placeholder: "NAME=BOOL,…",
+    defaultText: "all on",
+  }),
   "disable-agent": boolean("Run no kubelet, no kube-proxy and no DNS here: only the control plane"),
-  disable: list(z.enum(OPTIONAL_PARTS, { error: `must be one of ${OPTIONAL_PARTS.join(", ")}` }), "Leave a part out", { choices: OPTIONAL_PARTS }),
+  disable: list(z.enum(OPTIONAL_PARTS, { error: `must be one of ${OPTIONAL_PARTS.join(", ")}` }), "Leave a part out", {
+    choices: OPTIONAL_PARTS,
+  }),
 }
 export type ServerFlags = FlagsOf<typeof serverFlags>
 
@@ -64,10 +120,19 @@ export type ServerFlags = FlagsOf<typeof serverFlags>
 export function networkOf(flags: ServerFlags): { readonly clusterDns: string } {
   const { "service-cidr": serviceCidr, "cluster-cidr": clusterCidr } = flags
   const [services, pods] = [parseCidr(serviceCidr)!, parseCidr(clusterCidr)!]
-  if (overlap(services, pods)) throw new UsageError(`--service-cidr ${serviceCidr} and --cluster-cidr ${clusterCidr} overlap: choose ranges apart from each other`)
+  if (overlap(services, pods))
+    throw new UsageError(
+      `--service-cidr ${serviceCidr} and --cluster-cidr ${clusterCidr} overlap: choose ranges apart from each other`,
+    )
   const clusterDns = flags["cluster-dns"] ?? addressAt(services, 10)
-  if (!contains(services, clusterDns) || clusterDns === addressAt(services, 0) || clusterDns === addressAt(services, 1)) {
-    throw new UsageError(`invalid value "${clusterDns}" for --cluster-dns: must be an address of --service-cidr ${serviceCidr}, but not one of its first two`)
+  if (
+    !contains(services, clusterDns) ||
+    clusterDns === addressAt(services, 0) ||
+    clusterDns === addressAt(services, 1)
+  ) {
+    throw new UsageError(
+      `invalid value "${clusterDns}" for --cluster-dns: must be an address of --service-cidr ${serviceCidr}, but not one of its first two`,
+    )
   }
   return { clusterDns }
 }

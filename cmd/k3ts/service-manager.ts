@@ -1,7 +1,11 @@
 import type { Logger } from "../../pkg/log/log.ts"
 
 /** Tells the service manager that started us, if one did and wants to know (systemd's Type=notify). Source: sd_notify(3). */
-export async function notifyServiceManager(state: "READY=1" | "STOPPING=1", log: Logger, socket = process.env.NOTIFY_SOCKET): Promise<void> {
+export async function notifyServiceManager(
+  state: "READY=1" | "STOPPING=1",
+  log: Logger,
+  socket = process.env.NOTIFY_SOCKET,
+): Promise<void> {
   if (socket === undefined || socket === "") return
   try {
     const { sendUnixDatagram } = await import("../../pkg/runtime/notify.ts")

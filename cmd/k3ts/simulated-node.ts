@@ -29,12 +29,32 @@ export function simulatedNodeParts({ context, clients, flags, nodes }: Simulated
   const nodeIps = flags["node-ip"].length > 0 ? flags["node-ip"] : [defaultNodeIp()]
   const kubelet = clients.contextFor({ name: `system:node:${nodeName}`, groups: ["system:nodes"] })
   const runtime = createSimulatedRuntime({
-    name: nodeName, cpus: availableParallelism(), memoryBytes: totalmem(), diskBytes: DISK_BYTES, nodeIp: nodeIps[0]!, clock, random,
-    behaviours: new ImageBehaviours(), network: new SimulatedNetwork(clock), podCidr: () => kubelet.informers.of(Node).get(nodeName)?.spec.podCIDR ?? flags["cluster-cidr"],
+    name: nodeName,
+    cpus: availableParallelism(),
+    memoryBytes: totalmem(),
+    diskBytes: DISK_BYTES,
+    nodeIp: nodeIps[0]!,
+    clock,
+    random,
+    behaviours: new ImageBehaviours(),
+    network: new SimulatedNetwork(clock),
+    podCidr: () => kubelet.informers.of(Node).get(nodeName)?.spec.podCIDR ?? flags["cluster-cidr"],
   })
   const agent = createKubelet(kubelet, {
-    nodeName, nodeIps, ...kubeletFolders(flags["data-dir"]), podLogs: "/var/log/pods", clusterDns: [], clusterDomain: flags["cluster-domain"], resolvConf: "",
-    maxPods: MAX_PODS, cgroupDriver: "cgroupfs", labels: Object.fromEntries(flags["node-label"]), taints: flags["node-taint"], port: KUBELET_PORT, runtime, nodes,
+    nodeName,
+    nodeIps,
+    ...kubeletFolders(flags["data-dir"]),
+    podLogs: "/var/log/pods",
+    clusterDns: [],
+    clusterDomain: flags["cluster-domain"],
+    resolvConf: "",
+    maxPods: MAX_PODS,
+    cgroupDriver: "cgroupfs",
+    labels: Object.fromEntries(flags["node-label"]),
+    taints: flags["node-taint"],
+    port: KUBELET_PORT,
+    runtime,
+    nodes,
   })
   const component: Component = {
     name: agent.name,

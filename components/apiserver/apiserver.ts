@@ -121,9 +121,16 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const dir = config.dataDir === undefined ? undefined : join(config.dataDir, "server")
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
     const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress()
-    const reopen = () => openServingFiles({
-      dir, advertiseAddress, tlsSans: [...(config.tlsSans ?? []), ...ownAddress(config.listen)], serviceAddress: firstAddress(config.serviceCidr), clusterDomain: config.clusterDomain, now: () => clock.now(), random,
-    })
+    const reopen = () =>
+      openServingFiles({
+        dir,
+        advertiseAddress,
+        tlsSans: [...(config.tlsSans ?? []), ...ownAddress(config.listen)],
+        serviceAddress: firstAddress(config.serviceCidr),
+        clusterDomain: config.clusterDomain,
+        now: () => clock.now(),
+        random,
+      })
     const opened = config.files ?? reopen()
     files = opened
     const storage = config.storage ?? (opening = await openStorage(dir, context, config))
@@ -134,7 +141,10 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const port = listener?.port ?? 6443
 
     const verifier = createTokenVerifier({ keys: [opened.signingKey], clock })
-    const live = (plural: string, ref: { readonly namespace?: string; readonly name: string }): KubeObject | undefined => {
+    const live = (
+      plural: string,
+      ref: { readonly namespace?: string; readonly name: string },
+    ): KubeObject | undefined => {
       const resource = scheme.resource("", "v1", plural)
       return resource === undefined ? undefined : storage.get(storageKey(resource, ref))?.object
     }
@@ -146,33 +156,72 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ],
     })
     const plane = await startControlPlane({
-      storage, clock, random, log, resources: scheme.resources, serviceCidr: config.serviceCidr, nodePorts: config.nodePorts, advertiseAddress, port,
-      clientCaPem: opened.pki.authorities["client-ca"].certPem, frontProxyCaPem: opened.pki.authorities["request-header-ca"].certPem,
-      tokenIssuer: createTokenIssuer({ key: opened.signingKey, clock, random }), apiAudiences: [DEFAULT_ISSUER], reviewToken: authenticator.token,
-      componentStatuses: () => componentStatuses({ "controller-manager": health.find("controller-manager"), "etcd-0": { problem: storage.problem?.message }, scheduler: health.find("scheduler") }),
-      ...(config.historyMs === undefined ? {} : { historyMs: config.historyMs }), ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }), ...(config.features === undefined ? {} : { features: config.features }),
+      storage,
+      clock,
+      random,
+      log,
+      resources: scheme.resources,
+      serviceCidr: config.serviceCidr,
+      nodePorts: config.nodePorts,
+      advertiseAddress,
+      port,
+      clientCaPem: opened.pki.authorities["client-ca"].certPem,
+      frontProxyCaPem: opened.pki.authorities["request-header-ca"].certPem,
+      tokenIssuer: createTokenIssuer({ key: opened.signingKey, clock, random }),
+      apiAudiences: [DEFAULT_ISSUER],
+      reviewToken: authenticator.token,
+      componentStatuses: () =>
+        componentStatuses({
+          "controller-manager": health.find("controller-manager"),
+          "etcd-0": { problem: storage.problem?.message },
+          scheduler: health.find("scheduler"),
+        }),
+      ...(config.historyMs === undefined ? {} : { historyMs: config.historyMs }),
+      ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }),
+      ...(config.features === undefined ? {} : { features: config.features }),
     })
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
     const audit = config.auditLogPath === undefined ? undefined : createAuditLog(config.auditLogPath, { clock, log })
     serving.server = createServer({
-      pipeline, scheme, authenticator, metrics: serverMetrics, clock, random, log,
-      ...(audit === undefined ? {} : { audit }), ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
-      connections: createConnections({ ...podStreams(live, config.nodes), ...proxies({ live, nodes: config.nodes, random }) }),
+      pipeline,
+      scheme,
+      authenticator,
+      metrics: serverMetrics,
+      clock,
+      random,
+      log,
+      ...(audit === undefined ? {} : { audit }),
+      ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
+      connections: createConnections({
+        ...podStreams(live, config.nodes),
+        ...proxies({ live, nodes: config.nodes, random }),
+      }),
       paths: createPaths({
-        scheme, pipeline, health, metrics, openApi: createOpenApi(scheme),
+        scheme,
+        pipeline,
+        health,
+        metrics,
+        openApi: createOpenApi(scheme),
         serviceAccounts: { issuer: DEFAULT_ISSUER, keys: [opened.signingKey] },
         serverAddress: () => `${advertiseAddress}:${port}`,
       }),
     })
     // In memory a server does not live for years.
-    const endRenewal = dir === undefined || config.files !== undefined ? undefined : keepCertificates({
-      clock, log, files: opened, reopen,
-      renewed(fresh) {
-        files = fresh
-        listener?.setCertificates(certificatesOf(fresh))
-        if (config.kubeconfig !== undefined) writeKubeconfig(config.kubeconfig, fresh, localUrl(config.listen?.host, port))
-      },
-    })
+    const endRenewal =
+      dir === undefined || config.files !== undefined
+        ? undefined
+        : keepCertificates({
+            clock,
+            log,
+            files: opened,
+            reopen,
+            renewed(fresh) {
+              files = fresh
+              listener?.setCertificates(certificatesOf(fresh))
+              if (config.kubeconfig !== undefined)
+                writeKubeconfig(config.kubeconfig, fresh, localUrl(config.listen?.host, port))
+            },
+          })
     opening = undefined
     health.shuttingDown = false
     running = {
@@ -257,20 +306,34 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
 }
 
 /** The address that is listened on, where it is one: clients may know the server by no other. */
-const ownAddress = (listen: ApiServerConfig["listen"]): readonly string[] => (listen === undefined || isAnyAddress(listen.host) ? [] : [listen.host])
+const ownAddress = (listen: ApiServerConfig["listen"]): readonly string[] =>
+  listen === undefined || isAnyAddress(listen.host) ? [] : [listen.host]
 
 /** What the listener shows, and whose certificates it takes. */
 const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => ({
-  cert: serving.certPem, key: serving.keyPem, clientCa: pki.authorities["client-ca"].certPem + pki.authorities["request-header-ca"].certPem,
+  cert: serving.certPem,
+  key: serving.keyPem,
+  clientCa: pki.authorities["client-ca"].certPem + pki.authorities["request-header-ca"].certPem,
 })
 
-async function listenOn(listen: ApiServerConfig["listen"], files: ServingFiles, serving: { readonly server?: Server }): Promise<Listener | undefined> {
+async function listenOn(
+  listen: ApiServerConfig["listen"],
+  files: ServingFiles,
+  serving: { readonly server?: Server },
+): Promise<Listener | undefined> {
   if (listen === undefined) return undefined
   return listenTls({
-    ...listen, ...certificatesOf(files),
+    ...listen,
+    ...certificatesOf(files),
     onRequest(req, res) {
       if (serving.server !== undefined) serving.server.onRequest(req, res)
-      else answer(res, 503, { "Content-Type": "text/plain; charset=utf-8", "Retry-After": "1" }, "the API server is starting\n")
+      else
+        answer(
+          res,
+          503,
+          { "Content-Type": "text/plain; charset=utf-8", "Retry-After": "1" },
+          "the API server is starting\n",
+        )
     },
     onUpgrade(req, socket, head) {
       if (serving.server !== undefined) serving.server.onUpgrade(req, socket, head)
@@ -280,7 +343,11 @@ async function listenOn(listen: ApiServerConfig["listen"], files: ServingFiles, 
 }
 
 /** SQLite is loaded only where it is used: test clusters have no need of it. */
-async function openStorage(dir: string | undefined, { clock, log }: Context, { frozen = false }: ApiServerConfig): Promise<Storage> {
+async function openStorage(
+  dir: string | undefined,
+  { clock, log }: Context,
+  { frozen = false }: ApiServerConfig,
+): Promise<Storage> {
   if (dir === undefined) return new MemoryStorage({ clock, frozen })
   const { SqliteStorage } = await import("../../pkg/storage/sqlite.ts")
   mkdirSync(join(dir, "db"), { recursive: true, mode: 0o700 })
@@ -291,7 +358,11 @@ async function openStorage(dir: string | undefined, { clock, log }: Context, { f
   return new SqliteStorage({ file: join(dir, "db", "state.db"), clock, frozen, onProblem })
 }
 
-function writeKubeconfig({ path, mode }: { readonly path: string; readonly mode: number }, { pki, admin }: ServingFiles, server: string): void {
+function writeKubeconfig(
+  { path, mode }: { readonly path: string; readonly mode: number },
+  { pki, admin }: ServingFiles,
+  server: string,
+): void {
   mkdirSync(dirname(path), { recursive: true })
   replaceFile(path, kubeconfigYaml({ server, caPem: pki.authorities["server-ca"].certPem, user: admin }), { mode })
 }
@@ -305,7 +376,9 @@ function certificateMeaning({ pki, clientCertificates = true }: ServingFiles, no
     if (!clientCertificates) return "nothing"
     const pem = `-----BEGIN CERTIFICATE-----\n${raw.toString("base64")}\n-----END CERTIFICATE-----\n`
     if (verifyCertificate(pem, pki.authorities["client-ca"].certPem, now()).ok) return "user"
-    return commonName === FRONT_PROXY && verifyCertificate(pem, pki.authorities["request-header-ca"].certPem, now()).ok ? "front-proxy" : "nothing"
+    return commonName === FRONT_PROXY && verifyCertificate(pem, pki.authorities["request-header-ca"].certPem, now()).ok
+      ? "front-proxy"
+      : "nothing"
   }
 }
 

@@ -46,7 +46,10 @@ export interface BootstrapOptions {
 
 const AUTHOR = "system:apiserver"
 const AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"
-const RBAC_METADATA = { labels: { "kubernetes.io/bootstrapping": "rbac-defaults" }, annotations: { [AUTOUPDATE]: "true" } }
+const RBAC_METADATA = {
+  labels: { "kubernetes.io/bootstrapping": "rbac-defaults" },
+  annotations: { [AUTOUPDATE]: "true" },
+}
 
 export async function bootstrap(options: BootstrapOptions): Promise<void> {
   const { storage } = options
@@ -54,7 +57,9 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
     const current = storage.get(wanted.key)
     if (current === undefined) return writeOf(options, wanted, newObject(options, wanted), 0)
     const kept = wanted.reconcile?.(current.object, wanted.object)
-    return kept === undefined || deepEqual(kept, current.object) ? undefined : writeOf(options, wanted, kept, current.revision)
+    return kept === undefined || deepEqual(kept, current.object)
+      ? undefined
+      : writeOf(options, wanted, kept, current.revision)
   }
   await storage.writeAll(wantedObjects(options).flatMap((wanted) => missing(wanted) ?? []))
 }
@@ -68,13 +73,26 @@ interface Wanted {
 }
 
 function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
-  const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"].map((name) => want(Namespace, { metadata: { name } }))
-  return [...namespaces, ...rbacObjects(), ...priorityClasses(), ...kubernetesService(options), ...authenticationConfig(options)]
+  const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"].map((name) =>
+    want(Namespace, { metadata: { name } }),
+  )
+  return [
+    ...namespaces,
+    ...rbacObjects(),
+    ...priorityClasses(),
+    ...kubernetesService(options),
+    ...authenticationConfig(options),
+  ]
 }
 
 function want(resource: Resource, object: object, reconcile?: Wanted["reconcile"]): Wanted {
   const decoded = decodeObject(resource, object).object
-  return { key: storageKey(resource, decoded.metadata), resource, object: decoded, ...(reconcile === undefined ? {} : { reconcile }) }
+  return {
+    key: storageKey(resource, decoded.metadata),
+    resource,
+    object: decoded,
+    ...(reconcile === undefined ? {} : { reconcile }),
+  }
 }
 
 function newObject({ clock, random }: BootstrapOptions, { resource, object }: Wanted): KubeObject {
@@ -84,7 +102,13 @@ function newObject({ clock, random }: BootstrapOptions, { resource, object }: Wa
   return { ...prepared, metadata: { ...prepared.metadata, uid: uuid(random), creationTimestamp: now, ...generation } }
 }
 
-const writeOf = ({ clock }: BootstrapOptions, { key }: Wanted, object: KubeObject, expected: number): Write => ({ key, object, expected, time: clock.now(), author: AUTHOR })
+const writeOf = ({ clock }: BootstrapOptions, { key }: Wanted, object: KubeObject, expected: number): Write => ({
+  key,
+  object,
+  expected,
+  time: clock.now(),
+  author: AUTHOR,
+})
 
 function rbacObjects(): readonly Wanted[] {
   const controllers = Object.entries(CONTROLLER_ROLES)
@@ -98,24 +122,61 @@ function rbacObjects(): readonly Wanted[] {
     const role = clusterRoles[index]!
     clusterRoles[index] = { ...role, rules: aggregatedRules(role, clusterRoles) ?? [] }
   }
-  const bindings: readonly (BootstrapBinding & { readonly name?: string })[] = [...CLUSTER_ROLE_BINDINGS, ...controllers.map(([name]) => ({ role: `system:controller:${name}`, accounts: [`kube-system/${name}`] }))]
+  const bindings: readonly (BootstrapBinding & { readonly name?: string })[] = [
+    ...CLUSTER_ROLE_BINDINGS,
+    ...controllers.map(([name]) => ({ role: `system:controller:${name}`, accounts: [`kube-system/${name}`] })),
+  ]
   return [
     ...clusterRoles.map((role) => want(ClusterRole, role, reconcileRole)),
-    ...bindings.map((binding) => want(ClusterRoleBinding, { metadata: { name: binding.role, ...RBAC_METADATA }, roleRef: { kind: "ClusterRole", name: binding.role }, subjects: subjectsOf(binding) }, reconcileBinding)),
-    ...ROLES.map(({ namespace, name, rules }) => want(Role, { metadata: { namespace, name, ...RBAC_METADATA }, rules }, reconcileRole)),
-    ...ROLE_BINDINGS.map((binding) => want(RoleBinding, { metadata: { namespace: binding.namespace, name: binding.name ?? binding.role, ...RBAC_METADATA }, roleRef: { kind: "Role", name: binding.role }, subjects: subjectsOf(binding) }, reconcileBinding)),
+    ...bindings.map((binding) =>
+      want(
+        ClusterRoleBinding,
+        {
+          metadata: { name: binding.role, ...RBAC_METADATA },
+          roleRef: { kind: "ClusterRole", name: binding.role },
+          subjects: subjectsOf(binding),
+        },
+        reconcileBinding,
+      ),
+    ),
+    ...ROLES.map(({ namespace, name, rules }) =>
+      want(Role, { metadata: { namespace, name, ...RBAC_METADATA }, rules }, reconcileRole),
+    ),
+    ...ROLE_BINDINGS.map((binding) =>
+      want(
+        RoleBinding,
+        {
+          metadata: { namespace: binding.namespace, name: binding.name ?? binding.role, ...RBAC_METADATA },
+          roleRef: { kind: "Role", name: binding.role },
+          subjects: subjectsOf(binding),
+        },
+        reconcileBinding,
+      ),
+    ),
   ]
 }
 
-const clusterRole = (name: string, rules: readonly PolicyRule[], labels: Readonly<Record<string, string>> | undefined, aggregates: readonly Readonly<Record<string, string>>[] | undefined): ClusterRole =>
+const clusterRole = (
+  name: string,
+  rules: readonly PolicyRule[],
+  labels: Readonly<Record<string, string>> | undefined,
+  aggregates: readonly Readonly<Record<string, string>>[] | undefined,
+): ClusterRole =>
   decodeObject(ClusterRole, {
-    metadata: { name, ...RBAC_METADATA, labels: { ...RBAC_METADATA.labels, ...labels } }, rules,
-    ...(aggregates === undefined ? {} : { aggregationRule: { clusterRoleSelectors: aggregates.map((matchLabels) => ({ matchLabels })) } }),
+    metadata: { name, ...RBAC_METADATA, labels: { ...RBAC_METADATA.labels, ...labels } },
+    rules,
+    ...(aggregates === undefined
+      ? {}
+      : { aggregationRule: { clusterRoleSelectors: aggregates.map((matchLabels) => ({ matchLabels })) } }),
   }).object
 
 const subjectsOf = ({ users = [], groups = [], accounts = [] }: BootstrapBinding): readonly Subject[] => [
-  ...groups.map((name): Subject => ({ kind: "Group", name })), ...users.map((name): Subject => ({ kind: "User", name })),
-  ...accounts.map((account): Subject => { const [namespace = "", name = ""] = account.split("/"); return { kind: "ServiceAccount", namespace, name } }),
+  ...groups.map((name): Subject => ({ kind: "Group", name })),
+  ...users.map((name): Subject => ({ kind: "User", name })),
+  ...accounts.map((account): Subject => {
+    const [namespace = "", name = ""] = account.split("/")
+    return { kind: "ServiceAccount", namespace, name }
+  }),
 ]
 
 const isFixed = ({ metadata }: KubeObject): boolean => metadata.annotations?.[AUTOUPDATE] === "false"
@@ -135,40 +196,84 @@ function reconcileBinding(stored: KubeObject, wanted: KubeObject): KubeObject {
   const binding = stored as ClusterRoleBinding
   if (isFixed(binding)) return binding
   const { subjects = [] } = binding
-  const lacking = ((wanted as ClusterRoleBinding).subjects ?? []).filter((subject) => !subjects.some((known) => deepEqual(known, subject)))
+  const lacking = ((wanted as ClusterRoleBinding).subjects ?? []).filter(
+    (subject) => !subjects.some((known) => deepEqual(known, subject)),
+  )
   return lacking.length === 0 ? binding : ({ ...binding, subjects: [...subjects, ...lacking] } as ClusterRoleBinding)
 }
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "system-node-critical": "Used for system critical pods that must not be moved from their current node.",
-  "system-cluster-critical": "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+  "system-cluster-critical":
+    "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
 }
 const priorityClasses = (): readonly Wanted[] =>
-  Object.entries(SYSTEM_PRIORITIES).map(([name, value]) => want(PriorityClass, { metadata: { name }, value, description: DESCRIPTIONS[name] }))
+  Object.entries(SYSTEM_PRIORITIES).map(([name, value]) =>
+    want(PriorityClass, { metadata: { name }, value, description: DESCRIPTIONS[name] }),
+  )
 
 /** The Service `kubernetes`, its endpoints, which follow the server's address, and the range that cluster IPs come from. */
 function kubernetesService({ serviceRange, advertiseAddress, port, clock }: BootstrapOptions): readonly Wanted[] {
   const ip = ipText(serviceRange.base + 1)
   const metadata = { namespace: "default", name: "kubernetes" }
-  const takePart = (part: "subsets" | "endpoints" | "ports") => (stored: KubeObject, wanted: KubeObject): KubeObject => ({ ...stored, [part]: (wanted as unknown as Readonly<Record<string, unknown>>)[part] }) as KubeObject
-  const takeSlice = (stored: KubeObject, wanted: KubeObject) => takePart("ports")(takePart("endpoints")(stored, wanted), wanted)
+  const takePart =
+    (part: "subsets" | "endpoints" | "ports") =>
+    (stored: KubeObject, wanted: KubeObject): KubeObject =>
+      ({ ...stored, [part]: (wanted as unknown as Readonly<Record<string, unknown>>)[part] }) as KubeObject
+  const takeSlice = (stored: KubeObject, wanted: KubeObject) =>
+    takePart("ports")(takePart("endpoints")(stored, wanted), wanted)
   return [
-    want(Service, {
-      metadata: { ...metadata, labels: { component: "apiserver", provider: "kubernetes" } },
-      spec: {
-        type: "ClusterIP", clusterIP: ip, clusterIPs: [ip], ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack", sessionAffinity: "None", internalTrafficPolicy: "Cluster",
-        ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: port }],
+    want(
+      Service,
+      {
+        metadata: { ...metadata, labels: { component: "apiserver", provider: "kubernetes" } },
+        spec: {
+          type: "ClusterIP",
+          clusterIP: ip,
+          clusterIPs: [ip],
+          ipFamilies: ["IPv4"],
+          ipFamilyPolicy: "SingleStack",
+          sessionAffinity: "None",
+          internalTrafficPolicy: "Cluster",
+          ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: port }],
+        },
       },
-    }, (stored, wanted) => ({ ...stored, spec: { ...(stored as Service).spec, ports: (wanted as Service).spec.ports } }) as Service),
-    want(Endpoints, { metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } }, subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: "https", port, protocol: "TCP" }] }] }, takePart("subsets")),
-    want(EndpointSlice, {
-      metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } }, addressType: "IPv4",
-      endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }], ports: [{ name: "https", port, protocol: "TCP" }],
-    }, takeSlice),
+      (stored, wanted) =>
+        ({ ...stored, spec: { ...(stored as Service).spec, ports: (wanted as Service).spec.ports } }) as Service,
+    ),
+    want(
+      Endpoints,
+      {
+        metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
+        subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: "https", port, protocol: "TCP" }] }],
+      },
+      takePart("subsets"),
+    ),
+    want(
+      EndpointSlice,
+      {
+        metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
+        ports: [{ name: "https", port, protocol: "TCP" }],
+      },
+      takeSlice,
+    ),
     want(IPAddress, ipAddressOf(metadata, ip)),
     want(ServiceCIDR, {
-      metadata: { name: "kubernetes", finalizers: ["networking.k8s.io/service-cidr-finalizer"] }, spec: { cidrs: [serviceRange.cidr] },
-      status: { conditions: [{ type: "Ready", status: "True", reason: "", message: "Kubernetes default Service CIDR is ready", lastTransitionTime: timestamp(clock) }] },
+      metadata: { name: "kubernetes", finalizers: ["networking.k8s.io/service-cidr-finalizer"] },
+      spec: { cidrs: [serviceRange.cidr] },
+      status: {
+        conditions: [
+          {
+            type: "Ready",
+            status: "True",
+            reason: "",
+            message: "Kubernetes default Service CIDR is ready",
+            lastTransitionTime: timestamp(clock),
+          },
+        ],
+      },
     }),
   ]
 }
@@ -178,10 +283,23 @@ function authenticationConfig({ clientCaPem, frontProxyCaPem }: BootstrapOptions
   if (clientCaPem === undefined) return []
   const data = {
     "client-ca-file": clientCaPem,
-    ...(frontProxyCaPem === undefined ? {} : {
-      "requestheader-client-ca-file": frontProxyCaPem, "requestheader-allowed-names": `["system:auth-proxy"]`, "requestheader-extra-headers-prefix": `["X-Remote-Extra-"]`,
-      "requestheader-group-headers": `["X-Remote-Group"]`, "requestheader-uid-headers": `["X-Remote-Uid"]`, "requestheader-username-headers": `["X-Remote-User"]`,
-    }),
+    ...(frontProxyCaPem === undefined
+      ? {}
+      : {
+          "requestheader-client-ca-file": frontProxyCaPem,
+          "requestheader-allowed-names": `["system:auth-proxy"]`,
+          "requestheader-extra-headers-prefix": `["X-Remote-Extra-"]`,
+          "requestheader-group-headers": `["X-Remote-Group"]`,
+          "requestheader-uid-headers": `["X-Remote-Uid"]`,
+          "requestheader-username-headers": `["X-Remote-User"]`,
+        }),
   }
-  return [want(ConfigMap, { metadata: { namespace: "kube-system", name: "extension-apiserver-authentication" }, data }, (stored, wanted) => ({ ...stored, data: { ...(stored as ConfigMap).data, ...(wanted as ConfigMap).data } }) as ConfigMap)]
+  return [
+    want(
+      ConfigMap,
+      { metadata: { namespace: "kube-system", name: "extension-apiserver-authentication" }, data },
+      (stored, wanted) =>
+        ({ ...stored, data: { ...(stored as ConfigMap).data, ...(wanted as ConfigMap).data } }) as ConfigMap,
+    ),
+  ]
 }

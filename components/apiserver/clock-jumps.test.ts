@@ -15,20 +15,36 @@ test("revisions rise, watches go on and nothing is lost when the clock is set ba
   // given a server, and a watch on it
   let set = 0
   const clock: Clock = { ...realClock, now: () => realClock.now() + set }
-  const server = createApiServer({ clock, random: systemRandom, log: silent }, { serviceCidr: "10.43.0.0/16", nodePorts: { first: 30000, last: 32767 }, clusterDomain: "cluster.local", nodes: new NodeConnectors(), frozen: true })
+  const server = createApiServer(
+    { clock, random: systemRandom, log: silent },
+    {
+      serviceCidr: "10.43.0.0/16",
+      nodePorts: { first: 30000, last: 32767 },
+      clusterDomain: "cluster.local",
+      nodes: new NodeConnectors(),
+      frozen: true,
+    },
+  )
   await server.start(new AbortController().signal)
   const client = newClient(server.transportFor({ name: "system:admin", groups: ["system:masters"] }))
   const seen: string[] = []
   const last = Promise.withResolvers<void>()
-  const watch = client.watch(ConfigMap, { namespace: "default" }, {
-    onEvent(event) {
-      if (event.type !== "ADDED") return
-      seen.push(event.object.metadata.name!)
-      if (seen.at(-1) === "c4") last.resolve()
+  const watch = client.watch(
+    ConfigMap,
+    { namespace: "default" },
+    {
+      onEvent(event) {
+        if (event.type !== "ADDED") return
+        seen.push(event.object.metadata.name!)
+        if (seen.at(-1) === "c4") last.resolve()
+      },
+      onEnd: (error) => last.reject(error ?? new Error("the watch ended")),
     },
-    onEnd: (error) => last.reject(error ?? new Error("the watch ended")),
+  )
+  await client.create(Lease, {
+    metadata: { namespace: "default", name: "held" },
+    spec: { holderIdentity: "me", leaseDurationSeconds: 15, renewTime: "2026-01-01T00:00:00.000000Z" },
   })
-  await client.create(Lease, { metadata: { namespace: "default", name: "held" }, spec: { holderIdentity: "me", leaseDurationSeconds: 15, renewTime: "2026-01-01T00:00:00.000000Z" } })
 
   // when the clock jumps between writes
   const revisions: number[] = []
@@ -47,7 +63,9 @@ test("revisions rise, watches go on and nothing is lost when the clock is set ba
   expect(times[1]).toBeLessThan(times[0]!)
   await last.promise
   expect(seen.filter((name) => /^c\d$/.test(name))).toEqual(["c0", "c1", "c2", "c3", "c4"])
-  expect((await client.list(ConfigMap, { namespace: "default" })).items.map(({ metadata }) => metadata.name)).toEqual(expect.arrayContaining(["c0", "c4"]))
+  expect((await client.list(ConfigMap, { namespace: "default" })).items.map(({ metadata }) => metadata.name)).toEqual(
+    expect.arrayContaining(["c0", "c4"]),
+  )
   expect((await client.get(Lease, { namespace: "default", name: "held" })).spec.holderIdentity).toBe("me")
   watch.close()
   await server.stop()

@@ -8,9 +8,18 @@ export interface ComponentHealth {
 }
 
 /** The objects that `kubectl get componentstatuses` shows, by name. A component that has told nothing of itself does not run. Source: pkg/registry/core/componentstatus/rest.go. */
-export const componentStatuses = (components: Readonly<Record<string, ComponentHealth | undefined>>): readonly KubeObject[] =>
-  Object.entries(components).map(([name, health = NOT_RUNNING]) => decodeObject(ComponentStatus, { metadata: { name }, conditions: [healthy(health)] }).object)
+export const componentStatuses = (
+  components: Readonly<Record<string, ComponentHealth | undefined>>,
+): readonly KubeObject[] =>
+  Object.entries(components).map(
+    ([name, health = NOT_RUNNING]) =>
+      decodeObject(ComponentStatus, { metadata: { name }, conditions: [healthy(health)] }).object,
+  )
 
 const NOT_RUNNING: ComponentHealth = { problem: "it is not running" }
 
-const healthy = ({ problem }: ComponentHealth) => ({ type: "Healthy", status: problem === undefined ? "True" : "False", message: problem ?? "ok" })
+const healthy = ({ problem }: ComponentHealth) => ({
+  type: "Healthy",
+  status: problem === undefined ? "True" : "False",
+  message: problem ?? "ok",
+})

@@ -67,7 +67,20 @@ const HOUR_MS = 3_600_000
 
 /** Makes what every cluster has from the start, in one transaction, and puts the stages together. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { storage, clock, random, log, resources, nodePorts, tokenIssuer, apiAudiences, reviewToken, componentStatuses = () => [], historyMs = HOUR_MS, features = DEFAULT_FEATURES } = options
+  const {
+    storage,
+    clock,
+    random,
+    log,
+    resources,
+    nodePorts,
+    tokenIssuer,
+    apiAudiences,
+    reviewToken,
+    componentStatuses = () => [],
+    historyMs = HOUR_MS,
+    features = DEFAULT_FEATURES,
+  } = options
   const serviceRange = parseIpRange(options.serviceCidr)
   await bootstrap({ ...options, serviceRange })
   const hub = new WatchHub({ storage, clock })
@@ -75,13 +88,31 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const rbac = new RbacAuthorizer({ storage, objects })
   const authorizer = authorizerChain([new NodeAuthorizer({ storage, objects }), rbac])
   const hooks = createHooks({
-    storage, clock, random, authorizer, rbac, nodePorts, tokens: { issuer: tokenIssuer, audiences: apiAudiences }, reviewToken, componentStatuses,
+    storage,
+    clock,
+    random,
+    authorizer,
+    rbac,
+    nodePorts,
+    tokens: { issuer: tokenIssuer, audiences: apiAudiences },
+    reviewToken,
+    componentStatuses,
   })
   const admission = defaultChain({ objects, storage, clock, random, authorizer }, options.disabledAdmission, features)
-  const pipeline = createPipeline({ authorizer, registry: { storage, hub, objects, clock, random, admission, hooks, features } })
-  const stops = [keepAggregated({ storage, objects, clock, log }), keepAddresses({ storage, clock, random, log }), startUpkeep({ storage, clock, log, resources, historyMs })]
+  const pipeline = createPipeline({
+    authorizer,
+    registry: { storage, hub, objects, clock, random, admission, hooks, features },
+  })
+  const stops = [
+    keepAggregated({ storage, objects, clock, log }),
+    keepAddresses({ storage, clock, random, log }),
+    startUpkeep({ storage, clock, log, resources, historyMs }),
+  ]
   return {
-    pipeline, hub, objects, authorizer,
+    pipeline,
+    hub,
+    objects,
+    authorizer,
     transportFor: (user) => inProcessTransport(pipeline, user),
     close() {
       stops.forEach((stop) => stop())

@@ -6,7 +6,11 @@ import { Health } from "./endpoints/health.ts"
  * Sources: pkg/controlplane/instance.go, pkg/registry/rbac/rest, pkg/registry/scheduling/rest.
  */
 const START_HOOKS = [
-  "start-system-namespaces-controller", "start-cluster-authentication-info-controller", "rbac/bootstrap-roles", "scheduling/bootstrap-system-priority-classes", "bootstrap-controller",
+  "start-system-namespaces-controller",
+  "start-cluster-authentication-info-controller",
+  "rbac/bootstrap-roles",
+  "scheduling/bootstrap-system-priority-classes",
+  "bootstrap-controller",
   "start-kubernetes-service-cidr-controller",
 ]
 

@@ -17,7 +17,9 @@ let cluster: Cluster
 beforeAll(async () => {
   cluster = await startCluster({ clock: "real", components: { controllers: false, scheduler: false } })
   writeFileSync(join(home, "config"), (await cluster.listen()).kubeconfig, { mode: 0o600 })
-  writeFileSync(manifest, `
+  writeFileSync(
+    manifest,
+    `
 apiVersion: apps/v1
 kind: Deployment
 metadata: { name: web, labels: { app: web } }
@@ -32,7 +34,8 @@ apiVersion: v1
 kind: Service
 metadata: { name: web }
 spec: { selector: { app: web }, ports: [{ port: 80 }] }
-`)
+`,
+  )
 })
 afterAll(async () => {
   await cluster.stop()
@@ -49,8 +52,22 @@ describe.each(kubectls)("kubectl %s", (version, path) => {
   const namespace = `with-${version.replaceAll(".", "-")}`
   const run = (args: string, more: readonly string[] = []): Promise<Ran> =>
     new Promise((resolve) => {
-      execFile(path, ["--kubeconfig", join(home, "config"), "--cache-dir", join(home, `cache-${version}`), "--namespace", namespace, ...args.split(" "), ...more], { env: { ...process.env, HOME: home }, timeout: 20_000 }, (err, out, errors) =>
-        resolve({ code: err === null ? 0 : typeof err.code === "number" ? err.code : 1, out, err: errors }))
+      execFile(
+        path,
+        [
+          "--kubeconfig",
+          join(home, "config"),
+          "--cache-dir",
+          join(home, `cache-${version}`),
+          "--namespace",
+          namespace,
+          ...args.split(" "),
+          ...more,
+        ],
+        { env: { ...process.env, HOME: home }, timeout: 20_000 },
+        (err, out, errors) =>
+          resolve({ code: err === null ? 0 : typeof err.code === "number" ? err.code : 1, out, err: errors }),
+      )
     })
   const ok = async (args: string, more?: readonly string[]): Promise<string> => {
     const { code, out, err } = await run(args, more)
@@ -70,13 +87,19 @@ describe.each(kubectls)("kubectl %s", (version, path) => {
     await ok("scale deploy web --replicas=5")
     await ok("set image deploy/web c=web:2")
     await ok("label deploy web tier=front")
-    expect(await ok("get deploy web -o jsonpath={.spec.replicas}:{.spec.template.spec.containers[0].image}:{.metadata.labels.tier}")).toBe("5:web:2:front")
+    expect(
+      await ok(
+        "get deploy web -o jsonpath={.spec.replicas}:{.spec.template.spec.containers[0].image}:{.metadata.labels.tier}",
+      ),
+    ).toBe("5:web:2:front")
     await ok("patch svc web --type=json -p", ['[{"op":"add","path":"/spec/ports/0/name","value":"http"}]'])
     await ok("patch svc web --type=merge -p", ['{"metadata":{"annotations":{"a":"b"}}}'])
     expect(await ok("get svc web -o yaml")).toContain("  - name: http\n    port: 80\n")
     expect(await ok("describe svc web")).toMatch(/Name: +web\n/)
     expect(await ok(`apply --dry-run=server -f ${manifest}`)).toContain("(server dry run)")
-    expect(await ok(`apply --server-side --force-conflicts -f ${manifest}`)).toContain("deployment.apps/web serverside-applied\n")
+    expect(await ok(`apply --server-side --force-conflicts -f ${manifest}`)).toContain(
+      "deployment.apps/web serverside-applied\n",
+    )
     expect(await ok("get deploy -l app=web --field-selector metadata.name=web -o name")).toBe("deployment.apps/web\n")
     expect(await ok(`delete -f ${manifest}`)).toMatch(/deployment.apps "web" deleted/)
     expect((await run("get deploy web")).err).toBe('Error from server (NotFound): deployments.apps "web" not found\n')
@@ -92,7 +115,9 @@ describe.each(kubectls)("kubectl %s", (version, path) => {
     expect(await ok("version --output json")).toContain('"gitVersion": "v1.36.0+k3ts"')
     expect(await ok("auth can-i create deployments")).toBe("yes\n")
     expect((await run("auth can-i create deployments --as jane")).out).toBe("no\n")
-    expect((await run("get pods --as jane")).err).toContain(`pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "${namespace}"`)
+    expect((await run("get pods --as jane")).err).toContain(
+      `pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "${namespace}"`,
+    )
     writeFileSync(join(home, "bad.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: bad }\ndate: { a: b }\n")
     expect((await run(`create -f ${join(home, "bad.yaml")}`)).err).toMatch(/unknown field "date"/)
     await ok(`delete configmap ${name}`)

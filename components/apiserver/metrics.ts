@@ -3,7 +3,9 @@ import { type Distribution, Registry, type Value } from "../../pkg/metrics/regis
 import type { RequestInfo } from "./http/request-info.ts"
 
 /** Source: apiserver pkg/endpoints/metrics/metrics.go requestLatencies. */
-const REQUEST_BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60]
+const REQUEST_BUCKETS = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+]
 
 /** The API server's own figures, under upstream's names. */
 export interface ServerMetrics {
@@ -19,11 +21,55 @@ export interface ServerMetrics {
 }
 
 export function createServerMetrics(registry = new Registry()): ServerMetrics {
-  const total = registry.counter("apiserver_request_total", "Requests answered, by verb, resource and HTTP code.", "code", "component", "dry_run", "group", "resource", "scope", "subresource", "verb", "version")
-  const duration = registry.histogram("apiserver_request_duration_seconds", "Seconds from the head of a request to the end of its answer.", REQUEST_BUCKETS, "component", "dry_run", "group", "resource", "scope", "subresource", "verb", "version")
-  const inflight = registry.gauge("apiserver_current_inflight_requests", "Requests under way that count against the limits.", "request_kind")
-  const long = registry.gauge("apiserver_longrunning_requests", "Watches and streams that are open.", "component", "group", "resource", "scope", "subresource", "verb", "version")
-  const events = registry.counter("apiserver_watch_events_total", "Events sent to watchers over HTTP.", "group", "kind", "version")
+  const total = registry.counter(
+    "apiserver_request_total",
+    "Requests answered, by verb, resource and HTTP code.",
+    "code",
+    "component",
+    "dry_run",
+    "group",
+    "resource",
+    "scope",
+    "subresource",
+    "verb",
+    "version",
+  )
+  const duration = registry.histogram(
+    "apiserver_request_duration_seconds",
+    "Seconds from the head of a request to the end of its answer.",
+    REQUEST_BUCKETS,
+    "component",
+    "dry_run",
+    "group",
+    "resource",
+    "scope",
+    "subresource",
+    "verb",
+    "version",
+  )
+  const inflight = registry.gauge(
+    "apiserver_current_inflight_requests",
+    "Requests under way that count against the limits.",
+    "request_kind",
+  )
+  const long = registry.gauge(
+    "apiserver_longrunning_requests",
+    "Watches and streams that are open.",
+    "component",
+    "group",
+    "resource",
+    "scope",
+    "subresource",
+    "verb",
+    "version",
+  )
+  const events = registry.counter(
+    "apiserver_watch_events_total",
+    "Events sent to watchers over HTTP.",
+    "group",
+    "kind",
+    "version",
+  )
 
   // Label values are joined once for each kind of request; after that a request costs one look-up.
   const series = new Map<string, { readonly total: Value; readonly duration: Distribution }>()
@@ -50,13 +96,22 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
       found.duration.observe(seconds)
     },
     longRunning(info) {
-      const gauge = long.with("apiserver", info.group, info.resource, scopeOf(info), info.subresource, verbLabel(info.verb), info.version)
+      const gauge = long.with(
+        "apiserver",
+        info.group,
+        info.resource,
+        scopeOf(info),
+        info.subresource,
+        verbLabel(info.verb),
+        info.version,
+      )
       gauge.inc()
       return () => gauge.dec()
     },
     watchEvents(resource) {
       let counter = byResource.get(resource)
-      if (counter === undefined) byResource.set(resource, (counter = events.with(resource.group, resource.kind, resource.version)))
+      if (counter === undefined)
+        byResource.set(resource, (counter = events.with(resource.group, resource.kind, resource.version)))
       return counter
     },
   }
@@ -64,6 +119,19 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
 
 const NOTHING = { group: "", resource: "", subresource: "", version: "" }
 const MOST_SERIES = 10_000
-const VERBS: Readonly<Record<string, string>> = { get: "GET", list: "LIST", watch: "WATCH", create: "POST", update: "PUT", patch: "PATCH", delete: "DELETE", deletecollection: "DELETECOLLECTION", post: "POST", put: "PUT", head: "GET" }
+const VERBS: Readonly<Record<string, string>> = {
+  get: "GET",
+  list: "LIST",
+  watch: "WATCH",
+  create: "POST",
+  update: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+  deletecollection: "DELETECOLLECTION",
+  post: "POST",
+  put: "PUT",
+  head: "GET",
+}
 const verbLabel = (verb: string): string => VERBS[verb] ?? "other"
-const scopeOf = ({ isResource, name, namespace }: RequestInfo): string => (!isResource ? "" : name !== "" ? "resource" : namespace !== "" ? "namespace" : "cluster")
+const scopeOf = ({ isResource, name, namespace }: RequestInfo): string =>
+  !isResource ? "" : name !== "" ? "resource" : namespace !== "" ? "namespace" : "cluster"

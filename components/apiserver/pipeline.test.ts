@@ -19,10 +19,23 @@ function start() {
   const random = seededRandom(1)
   const storage = new MemoryStorage({ clock, frozen: true })
   const hub = new WatchHub({ storage, clock })
-  const registry = { storage, hub, objects: new Objects(storage), clock, random, admission: chainOf([]), hooks: () => undefined }
+  const registry = {
+    storage,
+    hub,
+    objects: new Objects(storage),
+    clock,
+    random,
+    admission: chainOf([]),
+    hooks: () => undefined,
+  }
   const pipeline = createPipeline({ authorizer: { authorize: () => ({ allowed: true, reason: "" }) }, registry })
   const client = newClient(inProcessTransport(pipeline, { name: "tester", groups: [] }))
-  return { storage, client, informers: createInformers({ client, clock, random, log: silent }), stop: () => (hub.close(), storage.close()) }
+  return {
+    storage,
+    client,
+    informers: createInformers({ client, clock, random, log: silent }),
+    stop: () => (hub.close(), storage.close()),
+  }
 }
 const cm = (name: string, data: Record<string, string> = {}) => ({ metadata: { name, namespace: "default" }, data })
 
@@ -30,14 +43,21 @@ describe("the pipeline, by the in-process client", () => {
   test("creates, reads, lists, updates and deletes an object", async () => {
     const { client, stop } = start()
     const made = await client.create(ConfigMap, cm("a", { x: "1" }))
-    expect(made).toMatchObject({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default", resourceVersion: "1" }, data: { x: "1" } })
+    expect(made).toMatchObject({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "a", namespace: "default", resourceVersion: "1" },
+      data: { x: "1" },
+    })
     expect(made.metadata.uid).toMatch(/^[0-9a-f-]{36}$/)
     expect(await client.get(ConfigMap, { name: "a", namespace: "default" })).toBe(made)
     expect(isAlreadyExists(await client.create(ConfigMap, cm("a")).catch((err: unknown) => err))).toBe(true)
 
     const changed = await client.update(ConfigMap, { ...made, data: { x: "2" } })
     expect(changed.metadata.resourceVersion).toBe("2")
-    expect(isConflict(await client.update(ConfigMap, { ...made, data: { x: "3" } }).catch((err: unknown) => err))).toBe(true)
+    expect(isConflict(await client.update(ConfigMap, { ...made, data: { x: "3" } }).catch((err: unknown) => err))).toBe(
+      true,
+    )
     expect(await client.update(ConfigMap, changed)).toBe(changed)
 
     expect((await client.list(ConfigMap, { namespace: "default" })).items).toEqual([changed])
@@ -49,7 +69,15 @@ describe("the pipeline, by the in-process client", () => {
   test("watches with selectors: objects are added when they begin to match and deleted when they cease to", async () => {
     const { client, stop } = start()
     const seen: string[] = []
-    const watch = client.watch(ConfigMap, { labelSelector: "on=yes" }, { onEvent: (event: WatchEvent<ConfigMap>) => void ("object" in event && seen.push(`${event.type} ${event.object.metadata.resourceVersion}`)), onEnd: () => undefined })
+    const watch = client.watch(
+      ConfigMap,
+      { labelSelector: "on=yes" },
+      {
+        onEvent: (event: WatchEvent<ConfigMap>) =>
+          void ("object" in event && seen.push(`${event.type} ${event.object.metadata.resourceVersion}`)),
+        onEnd: () => undefined,
+      },
+    )
     const made = await client.create(ConfigMap, cm("a"))
     const on = await client.update(ConfigMap, { ...made, metadata: { ...made.metadata, labels: { on: "yes" } } })
     const on2 = await client.update(ConfigMap, { ...on, data: { x: "1" } })
@@ -76,7 +104,11 @@ describe("the pipeline, by the in-process client", () => {
     const before = await client.create(ConfigMap, cm("before"))
     const informer = informers.of(ConfigMap)
     const seen: string[] = []
-    informer.on({ added: (object) => seen.push(`+${object.metadata.name}`), updated: (object) => seen.push(`~${object.metadata.name}`), deleted: (object) => seen.push(`-${object.metadata.name}`) })
+    informer.on({
+      added: (object) => seen.push(`+${object.metadata.name}`),
+      updated: (object) => seen.push(`~${object.metadata.name}`),
+      deleted: (object) => seen.push(`-${object.metadata.name}`),
+    })
     await informers.whenSynced()
     expect(informer.get("default/before")).toBe(before)
     const made = await client.create(ConfigMap, cm("a"))
@@ -92,7 +124,11 @@ describe("the pipeline, by the in-process client", () => {
   test("lets a crowd of patches of one object all through", async () => {
     const { client, storage, stop } = start()
     const made = await client.create(ConfigMap, cm("a"))
-    await Promise.all(Array.from({ length: 300 }, (_, i) => client.patch(ConfigMap, made.metadata, { type: "merge", body: { data: { [`k${i}`]: "1" } } })))
+    await Promise.all(
+      Array.from({ length: 300 }, (_, i) =>
+        client.patch(ConfigMap, made.metadata, { type: "merge", body: { data: { [`k${i}`]: "1" } } }),
+      ),
+    )
     expect(Object.keys((await client.get(ConfigMap, made.metadata)).data ?? {}).length).toBe(300)
     expect(storage.revision).toBe(301)
     stop()

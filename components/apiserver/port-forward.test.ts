@@ -8,9 +8,13 @@ import { Pod, startCluster, type ImageBehaviour } from "../../pkg/testing/testin
 import { web } from "../../pkg/testing/cluster.fixtures.ts"
 
 const kubectl = findKubectls().at(-1)?.[1]
-if (kubectl === undefined) console.warn("SKIPPED: no kubectl on the PATH, so port-forward and proxy are not tried with the real one")
+if (kubectl === undefined)
+  console.warn("SKIPPED: no kubectl on the PATH, so port-forward and proxy are not tried with the real one")
 
-const echo: ImageBehaviour = { http: async (request, { pod }) => new Response(`${pod.name}: ${request.method} ${new URL(request.url).pathname} ${await request.text()}`) }
+const echo: ImageBehaviour = {
+  http: async (request, { pod }) =>
+    new Response(`${pod.name}: ${request.method} ${new URL(request.url).pathname} ${await request.text()}`),
+}
 
 describe.skipIf(kubectl === undefined)("kubectl, against a simulated pod", () => {
   test("forwards a port, and asks through the API server's proxy", async () => {
@@ -21,26 +25,35 @@ describe.skipIf(kubectl === undefined)("kubectl, against a simulated pod", () =>
     const { name = "" } = pod!.metadata
     const folder = mkdtempSync(join(tmpdir(), "k3ts-forward-"))
     writeFileSync(join(folder, "config"), (await cluster.listen()).kubeconfig, { mode: 0o600 })
-    const start = (...args: string[]) => spawn(kubectl!, ["--kubeconfig", join(folder, "config"), "--cache-dir", folder, ...args], { stdio: ["ignore", "pipe", "inherit"] })
-    /** What it says, once that matches. */
-    const said = (child: ReturnType<typeof start>, pattern: RegExp) => new Promise<RegExpExecArray>((resolve, reject) => {
-      let text = ""
-      child.stdout!.on("data", (part: Buffer) => {
-        text += part.toString("utf8")
-        const found = pattern.exec(text)
-        if (found !== null) resolve(found)
+    const start = (...args: string[]) =>
+      spawn(kubectl!, ["--kubeconfig", join(folder, "config"), "--cache-dir", folder, ...args], {
+        stdio: ["ignore", "pipe", "inherit"],
       })
-      child.once("exit", () => reject(new Error(`kubectl ended, having said: ${text}`)))
-    })
+    /** What it says, once that matches. */
+    const said = (child: ReturnType<typeof start>, pattern: RegExp) =>
+      new Promise<RegExpExecArray>((resolve, reject) => {
+        let text = ""
+        child.stdout!.on("data", (part: Buffer) => {
+          text += part.toString("utf8")
+          const found = pattern.exec(text)
+          if (found !== null) resolve(found)
+        })
+        child.once("exit", () => reject(new Error(`kubectl ended, having said: ${text}`)))
+      })
     // when a port is forwarded
     const forwarding = start("port-forward", name, ":8080")
     const [, port = ""] = await said(forwarding, /127\.0\.0\.1:(\d+)/)
     // then requests to it are answered by the function
     expect(await (await fetch(`http://127.0.0.1:${port}/a`)).text()).toBe(`${name}: GET /a `)
-    expect(await (await fetch(`http://127.0.0.1:${port}/b`, { method: "POST", body: "hello" })).text()).toBe(`${name}: POST /b hello`)
+    expect(await (await fetch(`http://127.0.0.1:${port}/b`, { method: "POST", body: "hello" })).text()).toBe(
+      `${name}: POST /b hello`,
+    )
     forwarding.kill()
     // and so are those that the API server passes on
-    const [answer] = await said(start("get", "--raw", `/api/v1/namespaces/default/pods/${name}:8080/proxy/c`), /^.*GET \/c $/)
+    const [answer] = await said(
+      start("get", "--raw", `/api/v1/namespaces/default/pods/${name}:8080/proxy/c`),
+      /^.*GET \/c $/,
+    )
     expect(answer).toBe(`${name}: GET /c `)
     rmSync(folder, { recursive: true, force: true })
   })

@@ -18,12 +18,23 @@ test("certificates are renewed in time, and a failure is tried again", async () 
   const clock = new VirtualClock(Date.parse("2026-01-01T00:00:00Z"))
   const lines: string[] = []
   const log = createLogger({ clock, format: "text", level: "info", write: (line) => void lines.push(line) })
-  const open = () => openServingFiles({ dir, advertiseAddress: "192.0.2.1", tlsSans: [], serviceAddress: "10.43.0.1", clusterDomain: "cluster.local", now: () => clock.now(), random: seededRandom(1) })
+  const open = () =>
+    openServingFiles({
+      dir,
+      advertiseAddress: "192.0.2.1",
+      tlsSans: [],
+      serviceAddress: "10.43.0.1",
+      clusterDomain: "cluster.local",
+      now: () => clock.now(),
+      random: seededRandom(1),
+    })
   const first = open()
   let current: ServingFiles = first
   let failures = 1
   const stop = keepCertificates({
-    clock, log, files: first,
+    clock,
+    log,
+    files: first,
     reopen() {
       if (failures-- > 0) throw new Error("disk full")
       return open()
@@ -39,8 +50,14 @@ test("certificates are renewed in time, and a failure is tried again", async () 
   await clock.advance(180 * DAY_MS)
   expect(current.serving.certPem).not.toBe(first.serving.certPem)
   expect(current.admin.certPem).not.toBe(first.admin.certPem)
-  expect(verifyCertificate(current.serving.certPem, first.pki.authorities["server-ca"].certPem, clock.now() + 100 * DAY_MS).ok).toBe(true)
-  expect(lines.map((line) => line.split(" ").slice(1, 4).filter(Boolean).join(" "))).toEqual(["ERROR Cannot renew", "INFO Renewed"])
+  expect(
+    verifyCertificate(current.serving.certPem, first.pki.authorities["server-ca"].certPem, clock.now() + 100 * DAY_MS)
+      .ok,
+  ).toBe(true)
+  expect(lines.map((line) => line.split(" ").slice(1, 4).filter(Boolean).join(" "))).toEqual([
+    "ERROR Cannot renew",
+    "INFO Renewed",
+  ])
   stop()
   rmSync(dir, { recursive: true })
 })
@@ -50,12 +67,30 @@ test("certificates are renewed within the hour when the clock was set forward pa
   const time = new VirtualClock(Date.parse("2026-01-01T00:00:00Z"))
   let set = 0
   const clock: Clock = {
-    now: () => time.now() + set, monotonic: () => time.monotonic(), setTimeout: (run, ms) => time.setTimeout(run, ms), afterTurn: (run) => time.afterTurn(run),
+    now: () => time.now() + set,
+    monotonic: () => time.monotonic(),
+    setTimeout: (run, ms) => time.setTimeout(run, ms),
+    afterTurn: (run) => time.afterTurn(run),
   }
-  const open = () => openServingFiles({ dir, advertiseAddress: "192.0.2.1", tlsSans: [], serviceAddress: "10.43.0.1", clusterDomain: "cluster.local", now: () => clock.now(), random: seededRandom(1) })
+  const open = () =>
+    openServingFiles({
+      dir,
+      advertiseAddress: "192.0.2.1",
+      tlsSans: [],
+      serviceAddress: "10.43.0.1",
+      clusterDomain: "cluster.local",
+      now: () => clock.now(),
+      random: seededRandom(1),
+    })
   const first = open()
   let current: ServingFiles = first
-  const stop = keepCertificates({ clock, log: silent, files: first, reopen: open, renewed: (files) => (current = files) })
+  const stop = keepCertificates({
+    clock,
+    log: silent,
+    files: first,
+    reopen: open,
+    renewed: (files) => (current = files),
+  })
 
   // when the clock is set back by a day
   set = -DAY_MS
@@ -65,7 +100,10 @@ test("certificates are renewed within the hour when the clock was set forward pa
   // when it is set forward by two years
   set = 2 * 365 * DAY_MS
   await time.advance(3_600_000)
-  expect(verifyCertificate(current.serving.certPem, current.pki.authorities["server-ca"].certPem, clock.now() + 100 * DAY_MS).ok).toBe(true)
+  expect(
+    verifyCertificate(current.serving.certPem, current.pki.authorities["server-ca"].certPem, clock.now() + 100 * DAY_MS)
+      .ok,
+  ).toBe(true)
   stop()
   rmSync(dir, { recursive: true })
 })

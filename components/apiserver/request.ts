@@ -68,7 +68,12 @@ export interface ApiRequest {
 /** The answer as a value. `stored` and `items` carry the JSON bytes that the store made once; a codec sends these where it can. */
 export type ApiResult =
   | { readonly kind: "object"; readonly code: 200 | 201 | 202; readonly object: KubeObject; readonly stored?: Stored }
-  | { readonly kind: "list"; readonly resource: Resource; readonly metadata: ListMeta; readonly items: readonly Stored[] }
+  | {
+      readonly kind: "list"
+      readonly resource: Resource
+      readonly metadata: ListMeta
+      readonly items: readonly Stored[]
+    }
   | { readonly kind: "status"; readonly code: number; readonly status: Status }
 
 /** A request for a path that is no resource: authorized by verb (lower-case method) and path. */

@@ -54,7 +54,10 @@ export interface Server {
 
 export function createServer(options: ServerOptions): Server {
   const { pipeline, scheme, authenticator, metrics, connections, audit, clock, log } = options
-  const flow = new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, { reads: metrics.inflightReads, writes: metrics.inflightWrites })
+  const flow = new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, {
+    reads: metrics.inflightReads,
+    writes: metrics.inflightWrites,
+  })
   const resourceOptions = { pipeline, scheme, clock, watchEvents: metrics.watchEvents }
   const nextAuditId = auditIds(options.random)
 
@@ -65,15 +68,23 @@ export function createServer(options: ServerOptions): Server {
     audit?.began(exchange)
     const credentials = credentialsOf(req, info)
     const sender = (exchange.sender = authenticator.authenticate(credentials))
-    const user = (exchange.user = isImpersonating(req) ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes)) : sender)
+    const user = (exchange.user = isImpersonating(req)
+      ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
+      : sender)
 
     if (isLongRunning(info)) {
       const ended = metrics.longRunning(info)
       return settled(() => route(exchange, info, user), ended)
     }
     const slot = flow.enter(user, info.verb)
-    if (slot === undefined) return exchange.sendText(429, "Too many requests, please try again later.\n", { "Retry-After": String(RETRY_AFTER_SECONDS) })
-    return settled(() => route(exchange, info, user), () => flow.leave(slot))
+    if (slot === undefined)
+      return exchange.sendText(429, "Too many requests, please try again later.\n", {
+        "Retry-After": String(RETRY_AFTER_SECONDS),
+      })
+    return settled(
+      () => route(exchange, info, user),
+      () => flow.leave(slot),
+    )
   }
 
   function route(exchange: Exchange, info: RequestInfo, user: UserInfo): void | Promise<void> {
@@ -99,12 +110,23 @@ export function createServer(options: ServerOptions): Server {
   /** Throws Forbidden unless the user may. Plain resource requests are authorized by the pipeline. */
   function allow(exchange: Exchange, info: RequestInfo, user: UserInfo): void {
     const attributes: ResourceAttributes = {
-      user, verb: info.verb, group: info.group, version: info.version, resource: info.resource,
-      subresource: info.subresource || undefined, namespace: info.namespace || undefined, name: info.name || undefined,
+      user,
+      verb: info.verb,
+      group: info.group,
+      version: info.version,
+      resource: info.resource,
+      subresource: info.subresource || undefined,
+      namespace: info.namespace || undefined,
+      name: info.name || undefined,
     }
     const decision = pipeline.authorize(attributes)
     noteDecision(exchange.annotator, decision)
-    if (!decision.allowed) throw forbidden({ group: info.group, plural: info.resource }, info.name, forbiddenMessage(attributes, decision.reason))
+    if (!decision.allowed)
+      throw forbidden(
+        { group: info.group, plural: info.resource },
+        info.name,
+        forbiddenMessage(attributes, decision.reason),
+      )
   }
 
   /** The one place where an error becomes an answer. */
@@ -114,7 +136,13 @@ export function createServer(options: ServerOptions): Server {
     // That the disk is full is told once, when the store begins to refuse writes, and not for each of them.
     const isTold = cause instanceof StorageError && cause.code !== "damaged"
     if (error.code >= 500 && error.reason === "InternalError" && !isTold) {
-      log.error("Request failed", { method: exchange.req.method, url: exchange.req.url, auditID: exchange.auditId, error: error.message, stack: cause instanceof Error ? cause.stack : undefined })
+      log.error("Request failed", {
+        method: exchange.req.method,
+        url: exchange.req.url,
+        auditID: exchange.auditId,
+        error: error.message,
+        stack: cause instanceof Error ? cause.stack : undefined,
+      })
     }
     // Too late for an answer: the client sees the stream break off.
     if (exchange.res.headersSent) exchange.res.destroy()
@@ -134,7 +162,10 @@ export function createServer(options: ServerOptions): Server {
       const pending = serve(exchange)
       if (pending === undefined) return finish(exchange)
       // A failure that cannot even be told ends the connection, and not the server.
-      pending.catch((err: unknown) => fail(exchange, err)).then(() => finish(exchange)).catch(() => exchange.res.destroy())
+      pending
+        .catch((err: unknown) => fail(exchange, err))
+        .then(() => finish(exchange))
+        .catch(() => exchange.res.destroy())
     } catch (err) {
       fail(exchange, err)
       finish(exchange)
@@ -142,7 +173,15 @@ export function createServer(options: ServerOptions): Server {
   }
 
   return {
-    onRequest: (req, res) => run(new Exchange(req, res, req.headers["audit-id"] === undefined ? nextAuditId() : auditIdOf(req, nextAuditId), clock.monotonic())),
+    onRequest: (req, res) =>
+      run(
+        new Exchange(
+          req,
+          res,
+          req.headers["audit-id"] === undefined ? nextAuditId() : auditIdOf(req, nextAuditId),
+          clock.monotonic(),
+        ),
+      ),
     onUpgrade: (req, socket, head) => {
       const answer = new UpgradeAnswer(socket)
       run(new Exchange(req, answer, nextAuditId(), clock.monotonic(), { socket, head, answer }))
@@ -156,7 +195,9 @@ function sendFailure(exchange: Exchange, error: ApiError): void {
   const { encoding } = exchange.info?.isResource === true ? acceptedOr(exchange.header("accept")) : JSON_ONLY
   if (encoding === "json") return exchange.sendStatus(status)
   const { contentType, body } = encodeStatus(status, encoding, false)
-  Promise.resolve(body).then((bytes) => exchange.sendStatus(status, { contentType, bytes: bytes as Uint8Array | string })).catch(() => exchange.res.destroy())
+  Promise.resolve(body)
+    .then((bytes) => exchange.sendStatus(status, { contentType, bytes: bytes as Uint8Array | string }))
+    .catch(() => exchange.res.destroy())
 }
 const JSON_ONLY = { encoding: "json" } as const
 
@@ -181,7 +222,8 @@ function settled(serve: () => void | Promise<void>, end: () => void): void | Pro
 
 /** Watches and streams last as long as the client likes. Source: genericfilters.BasicLongRunningRequestCheck. */
 const STREAMING: readonly string[] = ["attach", "exec", "proxy", "log", "portforward"]
-const isLongRunning = ({ isResource, verb, subresource }: RequestInfo): boolean => isResource && (verb === "watch" || (subresource !== "" && STREAMING.includes(subresource)))
+const isLongRunning = ({ isResource, verb, subresource }: RequestInfo): boolean =>
+  isResource && (verb === "watch" || (subresource !== "" && STREAMING.includes(subresource)))
 
 function isImpersonating({ headers }: ServerRequest): boolean {
   for (const name in headers) if (name.startsWith("impersonate-")) return true
@@ -196,7 +238,8 @@ function credentialsOf(req: ServerRequest, { path }: RequestInfo): Credentials {
     path,
     header: (name) => {
       const values: string[] = []
-      for (let i = 0; i < req.rawHeaders.length; i += 2) if (req.rawHeaders[i]!.toLowerCase() === name) values.push(req.rawHeaders[i + 1]!)
+      for (let i = 0; i < req.rawHeaders.length; i += 2)
+        if (req.rawHeaders[i]!.toLowerCase() === name) values.push(req.rawHeaders[i + 1]!)
       return values
     },
     headerNames: () => Object.keys(req.headers),

@@ -34,19 +34,46 @@ export interface ServingFilesOptions {
 }
 
 /** Loads what is on disk and makes what is missing: certificates under `tls/`, the service account key, the administrator's token. */
-export function openServingFiles({ dir, advertiseAddress, tlsSans, serviceAddress, clusterDomain, now, random }: ServingFilesOptions): ServingFiles {
+export function openServingFiles({
+  dir,
+  advertiseAddress,
+  tlsSans,
+  serviceAddress,
+  clusterDomain,
+  now,
+  random,
+}: ServingFilesOptions): ServingFiles {
   const tls = dir === undefined ? undefined : join(dir, "tls")
   if (tls !== undefined) mkdirSync(tls, { recursive: true, mode: 0o700 })
   const pki = openClusterPki({ ...(tls === undefined ? {} : { dir: tls }), now })
-  const names = [...tlsSans, advertiseAddress, serviceAddress, "127.0.0.1", "::1", "localhost", hostname(), "kubernetes", "kubernetes.default", "kubernetes.default.svc", `kubernetes.default.svc.${clusterDomain}`]
+  const names = [
+    ...tlsSans,
+    advertiseAddress,
+    serviceAddress,
+    "127.0.0.1",
+    "::1",
+    "localhost",
+    hostname(),
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    `kubernetes.default.svc.${clusterDomain}`,
+  ]
   const unique = [...new Set(names.filter((name) => name !== ""))]
   return {
     pki,
     serving: pki.leaf({
-      name: "serving-kube-apiserver", authority: "server-ca", subject: { commonName: "kube-apiserver", organizations: [] },
-      dnsNames: unique.filter((name) => isIP(name) === 0), ipAddresses: unique.filter((name) => isIP(name) !== 0),
+      name: "serving-kube-apiserver",
+      authority: "server-ca",
+      subject: { commonName: "kube-apiserver", organizations: [] },
+      dnsNames: unique.filter((name) => isIP(name) === 0),
+      ipAddresses: unique.filter((name) => isIP(name) !== 0),
     }),
-    admin: pki.leaf({ name: "client-admin", authority: "client-ca", subject: { commonName: "system:admin", organizations: ["system:masters"] } }),
+    admin: pki.leaf({
+      name: "client-admin",
+      authority: "client-ca",
+      subject: { commonName: "system:admin", organizations: ["system:masters"] },
+    }),
     adminToken: dir === undefined ? newToken(random) : tokenIn(join(dir, "token"), random),
     signingKey: tls === undefined ? newSigningKey() : loadOrCreateSigningKey(join(tls, "service.key")),
   }

@@ -17,9 +17,18 @@ test("a start that fails leaves neither the store nor the port taken", async () 
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve))
   const { port } = other.address() as AddressInfo
-  const server = createApiServer({ clock: realClock, random: seededRandom(1), log: silent }, {
-    dataDir, listen: { host: "127.0.0.1", port }, advertiseAddress: "127.0.0.1", serviceCidr: "10.43.0.0/16", nodePorts: { first: 30000, last: 32767 }, clusterDomain: "cluster.local", nodes: new NodeConnectors(),
-  })
+  const server = createApiServer(
+    { clock: realClock, random: seededRandom(1), log: silent },
+    {
+      dataDir,
+      listen: { host: "127.0.0.1", port },
+      advertiseAddress: "127.0.0.1",
+      serviceCidr: "10.43.0.0/16",
+      nodePorts: { first: 30000, last: 32767 },
+      clusterDomain: "cluster.local",
+      nodes: new NodeConnectors(),
+    },
+  )
   await expect(server.start(new AbortController().signal)).rejects.toThrow()
   // when it is free
   await new Promise((resolve) => other.close(resolve))

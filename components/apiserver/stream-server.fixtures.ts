@@ -29,12 +29,14 @@ export async function heardFrom(forward: PortForwardClient, port: number, told: 
 }
 
 /** A command that repeats its input and ends with 3; `asked` notes what it was asked. */
-export const repeating = (asked: unknown[]): NodeConnector["exec"] => async (pod, options, accept) => {
-  asked.push(pod.name, options)
-  const session = (await accept())!
-  for await (const part of session.stdin!) session.stdout!.write(part)
-  await session.exit(exitCodeStatus(3))
-}
+export const repeating =
+  (asked: unknown[]): NodeConnector["exec"] =>
+  async (pod, options, accept) => {
+    asked.push(pod.name, options)
+    const session = (await accept())!
+    for await (const part of session.stdin!) session.stdout!.write(part)
+    await session.exit(exitCodeStatus(3))
+  }
 
 /** An API server with a pod `web` on a node `n1`, whose port is that of a web server. What the node does is registered by the tests. */
 export async function streamServer() {
@@ -43,16 +45,40 @@ export async function streamServer() {
   const target = await webServer()
   const targetPort = (target.address() as AddressInfo).port
   const send = (method: string, path: string, body?: object): Promise<Answer> =>
-    host.call(method, path, body === undefined ? {} : { headers: { "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json" }, body: JSON.stringify(body) })
+    host.call(
+      method,
+      path,
+      body === undefined
+        ? {}
+        : {
+            headers: { "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json" },
+            body: JSON.stringify(body),
+          },
+    )
 
-  await send("POST", "/api/v1/namespaces/default/pods", { metadata: { name: "web" }, spec: { nodeName: "n1", containers: [{ name: "c", image: "i", ports: [{ name: "http", containerPort: targetPort }] }] } })
+  await send("POST", "/api/v1/namespaces/default/pods", {
+    metadata: { name: "web" },
+    spec: {
+      nodeName: "n1",
+      containers: [{ name: "c", image: "i", ports: [{ name: "http", containerPort: targetPort }] }],
+    },
+  })
   await send("PATCH", `${POD}/status`, { status: { podIP: "127.0.0.1", podIPs: [{ ip: "127.0.0.1" }] } })
   await send("POST", "/api/v1/nodes", { metadata: { name: "n1" } })
-  await send("PATCH", "/api/v1/nodes/n1/status", { status: { addresses: [{ type: "InternalIP", address: "127.0.0.1" }] } })
-  await send("POST", "/api/v1/namespaces/default/services", { metadata: { name: "empty" }, spec: { ports: [{ port: 80 }] } })
+  await send("PATCH", "/api/v1/nodes/n1/status", {
+    status: { addresses: [{ type: "InternalIP", address: "127.0.0.1" }] },
+  })
+  await send("POST", "/api/v1/namespaces/default/services", {
+    metadata: { name: "empty" },
+    spec: { ports: [{ port: 80 }] },
+  })
 
   return {
-    nodes, send, port, targetPort, authorization: `Bearer ${adminToken}`,
+    nodes,
+    send,
+    port,
+    targetPort,
+    authorization: `Bearer ${adminToken}`,
     /** How to dial a stream of the server. */
     dial: () => ({ tls: { ca }, headers: { authorization: `Bearer ${adminToken}` } }),
     url: (path: string) => `https://127.0.0.1:${port}${path}`,
@@ -67,11 +93,23 @@ export async function streamServer() {
 /** Answers with what it was asked; has a page and a redirect, and repeats what comes over a connection that left HTTP. */
 async function webServer(): Promise<HttpServer> {
   const target = createHttp((req, res) => {
-    if (req.url === "/page") return void res.writeHead(200, { "content-type": "text/html" }).end('<a href="/other">x</a><a href="//far/away">y</a>')
+    if (req.url === "/page")
+      return void res
+        .writeHead(200, { "content-type": "text/html" })
+        .end('<a href="/other">x</a><a href="//far/away">y</a>')
     if (req.url === "/moved") return void res.writeHead(302, { location: "/there" }).end()
     const parts: Buffer[] = []
     req.on("data", (part: Buffer) => parts.push(part))
-    req.on("end", () => res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ method: req.method, url: req.url, headers: req.headers, body: Buffer.concat(parts).toString() })))
+    req.on("end", () =>
+      res.writeHead(200, { "content-type": "application/json" }).end(
+        JSON.stringify({
+          method: req.method,
+          url: req.url,
+          headers: req.headers,
+          body: Buffer.concat(parts).toString(),
+        }),
+      ),
+    )
   })
   target.on("upgrade", (_req, socket) => {
     socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")

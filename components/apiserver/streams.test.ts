@@ -17,13 +17,18 @@ describe("streams of a pod", () => {
     // given
     const unregister = server.nodes.register("n1", {
       ...NO_STREAMS,
-      logs: async (pod, options) => (async function* () {
-        yield Buffer.from(`${pod.name} ${options.container} ${options.tailLines}\n`)
-      })(),
+      logs: async (pod, options) =>
+        (async function* () {
+          yield Buffer.from(`${pod.name} ${options.container} ${options.tailLines}\n`)
+        })(),
     })
 
     // then
-    expect(await send("GET", `${POD}/log?tailLines=3`)).toMatchObject({ code: 200, text: "web c 3\n", headers: { "content-type": "text/plain" } })
+    expect(await send("GET", `${POD}/log?tailLines=3`)).toMatchObject({
+      code: 200,
+      text: "web c 3\n",
+      headers: { "content-type": "text/plain" },
+    })
     expect((await send("GET", `${POD}/log?container=other`)).code).toBe(400)
     expect((await send("GET", `${POD}/log?tailLines=-1`)).code).toBe(422)
     expect((await send("POST", `${POD}/exec?command=ls&stdout=1`)).code).toBe(400)
@@ -38,7 +43,11 @@ describe("streams of a pod", () => {
 
     // when a client runs one
     const streams = { stdin: true, stdout: true, stderr: false, tty: false }
-    const command = await connectRemoteCommand({ ...server.dial(), url: server.url(`${POD}/exec?command=cat&command=-u&stdin=true&stdout=true`), streams })
+    const command = await connectRemoteCommand({
+      ...server.dial(),
+      url: server.url(`${POD}/exec?command=cat&command=-u&stdin=true&stdout=true`),
+      streams,
+    })
     let out = ""
     command.stdout!.on("data", (part: Buffer) => (out += part.toString()))
     command.stdin!.end("hello")
@@ -52,12 +61,25 @@ describe("streams of a pod", () => {
 
   test("a command that cannot be started is an answer, not a stream", async () => {
     const unregister = server.nodes.register("n1", {
-      ...NO_STREAMS, exec: () => Promise.reject(new Error("container is not running")),
+      ...NO_STREAMS,
+      exec: () => Promise.reject(new Error("container is not running")),
     })
-    const refused = await connectRemoteCommand({ ...server.dial(), url: server.url(`${POD}/exec?command=ls&stdout=true`), streams: { stdin: false, stdout: true, stderr: false, tty: false } }).catch((err: unknown) => err)
-    expect(refused).toMatchObject({ name: "UpgradeRefused", status: 500, body: expect.stringContaining("container is not running") })
+    const refused = await connectRemoteCommand({
+      ...server.dial(),
+      url: server.url(`${POD}/exec?command=ls&stdout=true`),
+      streams: { stdin: false, stdout: true, stderr: false, tty: false },
+    }).catch((err: unknown) => err)
+    expect(refused).toMatchObject({
+      name: "UpgradeRefused",
+      status: 500,
+      body: expect.stringContaining("container is not running"),
+    })
     unregister()
-    const gone = await connectRemoteCommand({ ...server.dial(), url: server.url(`${POD}/exec?command=ls&stdout=true`), streams: { stdin: false, stdout: true, stderr: false, tty: false } }).catch((err: unknown) => err)
+    const gone = await connectRemoteCommand({
+      ...server.dial(),
+      url: server.url(`${POD}/exec?command=ls&stdout=true`),
+      streams: { stdin: false, stdout: true, stderr: false, tty: false },
+    }).catch((err: unknown) => err)
     expect(gone).toMatchObject({ name: "UpgradeRefused", status: 503 })
   })
 
@@ -71,26 +93,45 @@ describe("streams of a pod", () => {
 })
 
 describe("a proxy", () => {
-  test.each([[`${POD}/proxy/a%20b?x=1`], ["/api/v1/namespaces/default/pods/http:web:http/proxy/a%20b?x=1"]])("passes requests on: %s", async (path) => {
-    const { code, text } = await send("POST", path, { a: 1 })
-    const seen = JSON.parse(text) as { headers: Record<string, string> }
-    expect(code).toBe(200)
-    expect(seen).toMatchObject({ method: "POST", url: "/a%20b?x=1", body: '{"a":1}' })
-    expect(seen.headers.authorization).toBeUndefined()
-  })
+  test.each([[`${POD}/proxy/a%20b?x=1`], ["/api/v1/namespaces/default/pods/http:web:http/proxy/a%20b?x=1"]])(
+    "passes requests on: %s",
+    async (path) => {
+      const { code, text } = await send("POST", path, { a: 1 })
+      const seen = JSON.parse(text) as { headers: Record<string, string> }
+      expect(code).toBe(200)
+      expect(seen).toMatchObject({ method: "POST", url: "/a%20b?x=1", body: '{"a":1}' })
+      expect(seen.headers.authorization).toBeUndefined()
+    },
+  )
 
   test("keeps links and redirects of pages under its path", async () => {
-    expect((await send("GET", `${POD}/proxy/page`)).text).toBe(`<a href="${POD}/proxy/other">x</a><a href="//far/away">y</a>`)
+    expect((await send("GET", `${POD}/proxy/page`)).text).toBe(
+      `<a href="${POD}/proxy/other">x</a><a href="//far/away">y</a>`,
+    )
     expect((await send("GET", `${POD}/proxy/moved`)).headers.location).toBe(`${POD}/proxy/there`)
-    expect(await send("GET", `${POD}/proxy?x=1`)).toMatchObject({ code: 301, headers: { location: `${POD}/proxy/?x=1` } })
+    expect(await send("GET", `${POD}/proxy?x=1`)).toMatchObject({
+      code: 301,
+      headers: { location: `${POD}/proxy/?x=1` },
+    })
   })
 
   test("says what cannot be reached", async () => {
-    expect(JSON.parse((await send("GET", "/api/v1/namespaces/default/services/empty/proxy/")).text)).toMatchObject({ code: 503, message: 'no endpoints available for service "empty"' })
-    expect(JSON.parse((await send("GET", "/api/v1/namespaces/default/services/none/proxy/")).text)).toMatchObject({ code: 404 })
-    expect(JSON.parse((await send("GET", "/api/v1/namespaces/default/pods/web:1/proxy/")).text)).toMatchObject({ code: 503, message: expect.stringContaining("error trying to reach service") })
+    expect(JSON.parse((await send("GET", "/api/v1/namespaces/default/services/empty/proxy/")).text)).toMatchObject({
+      code: 503,
+      message: 'no endpoints available for service "empty"',
+    })
+    expect(JSON.parse((await send("GET", "/api/v1/namespaces/default/services/none/proxy/")).text)).toMatchObject({
+      code: 404,
+    })
+    expect(JSON.parse((await send("GET", "/api/v1/namespaces/default/pods/web:1/proxy/")).text)).toMatchObject({
+      code: 503,
+      message: expect.stringContaining("error trying to reach service"),
+    })
     expect(JSON.parse((await send("GET", "/api/v1/nodes/n1/proxy/logs/")).text)).toMatchObject({ code: 503 })
-    expect(JSON.parse((await send("GET", "/api/v1/nodes/none/proxy/logs/")).text)).toMatchObject({ code: 404, message: 'nodes "none" not found' })
+    expect(JSON.parse((await send("GET", "/api/v1/nodes/none/proxy/logs/")).text)).toMatchObject({
+      code: 404,
+      message: 'nodes "none" not found',
+    })
   })
 
   test("asks a node's kubelet, by its port too, and hands its answer on as it comes", async () => {
@@ -100,7 +141,8 @@ describe("a proxy", () => {
       ...NO_STREAMS,
       proxy: async ({ method, url }) => {
         asked.push(`${method} ${url}`)
-        if (url.endsWith("/whole")) return new Response("whole", { status: 202, headers: { "Content-Type": "text/x", Allow: "GET" } })
+        if (url.endsWith("/whole"))
+          return new Response("whole", { status: 202, headers: { "Content-Type": "text/x", Allow: "GET" } })
         const parts = new ReadableStream<Uint8Array>({
           start(controller) {
             for (const part of ["part ", "by part"]) controller.enqueue(Buffer.from(part))
@@ -112,20 +154,34 @@ describe("a proxy", () => {
     })
 
     // then
-    expect(await send("GET", "/api/v1/nodes/n1/proxy/a%20b/?x=1")).toMatchObject({ code: 200, text: "part by part", headers: { "content-type": "text/plain" } })
-    expect(await send("POST", "/api/v1/nodes/https:n1:10250/proxy/whole")).toMatchObject({ code: 202, text: "whole", headers: { "content-type": "text/x", allow: "GET" } })
+    expect(await send("GET", "/api/v1/nodes/n1/proxy/a%20b/?x=1")).toMatchObject({
+      code: 200,
+      text: "part by part",
+      headers: { "content-type": "text/plain" },
+    })
+    expect(await send("POST", "/api/v1/nodes/https:n1:10250/proxy/whole")).toMatchObject({
+      code: 202,
+      text: "whole",
+      headers: { "content-type": "text/x", allow: "GET" },
+    })
     expect(await send("HEAD", "/api/v1/nodes/n1/proxy")).toMatchObject({ code: 200, text: "" })
     expect(asked).toEqual(["GET http://node/a%20b/?x=1", "POST http://node/whole", "GET http://node/"])
     unregister()
 
     // and another port is the machine's
-    expect(JSON.parse((await send("GET", `/api/v1/nodes/n1:${server.targetPort}/proxy/there`)).text)).toMatchObject({ url: "/there" })
+    expect(JSON.parse((await send("GET", `/api/v1/nodes/n1:${server.targetPort}/proxy/there`)).text)).toMatchObject({
+      url: "/there",
+    })
   })
 
   test("passes upgrades through", async () => {
     const answer = await new Promise<string>((resolve, reject) => {
       let text = ""
-      const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () => socket.write(`GET ${POD}/proxy/ HTTP/1.1\r\nHost: a\r\nAuthorization: ${server.authorization}\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`))
+      const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
+        socket.write(
+          `GET ${POD}/proxy/ HTTP/1.1\r\nHost: a\r\nAuthorization: ${server.authorization}\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`,
+        ),
+      )
       socket.on("error", reject)
       socket.on("data", (part: Buffer) => {
         text += part.toString()
@@ -143,7 +199,11 @@ describe("a proxy", () => {
 test("a request to upgrade where nothing can be is answered as an ordinary one", async () => {
   const answer = await new Promise<string>((resolve, reject) => {
     let text = ""
-    const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () => socket.write(`GET ${POD} HTTP/1.1\r\nHost: a\r\nAuthorization: ${server.authorization}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`))
+    const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
+      socket.write(
+        `GET ${POD} HTTP/1.1\r\nHost: a\r\nAuthorization: ${server.authorization}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`,
+      ),
+    )
     socket.on("error", reject)
     socket.on("data", (part: Buffer) => (text += part.toString()))
     socket.on("close", () => resolve(text))

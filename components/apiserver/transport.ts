@@ -16,13 +16,16 @@ export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transpor
     watch(resource, options, handlers) {
       const { namespace, ...rest } = options
       try {
-        return pipeline.watch({ user, verb: "watch", resource, namespace, options: rest, warn, inProcess: true }, {
-          send({ frames }) {
-            for (const frame of frames) handlers.onEvent(eventOf(frame))
-            return true
+        return pipeline.watch(
+          { user, verb: "watch", resource, namespace, options: rest, warn, inProcess: true },
+          {
+            send({ frames }) {
+              for (const frame of frames) handlers.onEvent(eventOf(frame))
+              return true
+            },
+            end: (error) => handlers.onEnd(error),
           },
-          end: (error) => handlers.onEnd(error),
-        })
+        )
       } catch (err) {
         handlers.onEnd(ApiError.from(err))
         return { close: () => undefined }
@@ -30,9 +33,24 @@ export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transpor
     },
   }
 
-  function requestOf({ verb, resource, subresource, namespace, name, object, patch, options }: ApiCall, user: UserInfo, signal: AbortSignal | undefined): ApiRequest {
+  function requestOf(
+    { verb, resource, subresource, namespace, name, object, patch, options }: ApiCall,
+    user: UserInfo,
+    signal: AbortSignal | undefined,
+  ): ApiRequest {
     return {
-      user, verb, resource, subresource, namespace, name, options: withoutNamespace(options) ?? NO_OPTIONS, body: object, patch, userAgent, warn, signal,
+      user,
+      verb,
+      resource,
+      subresource,
+      namespace,
+      name,
+      options: withoutNamespace(options) ?? NO_OPTIONS,
+      body: object,
+      patch,
+      userAgent,
+      warn,
+      signal,
     }
   }
 }
@@ -49,11 +67,18 @@ const withoutNamespace = (options: ApiCall["options"]): RequestOptions | undefin
 
 function answer(result: ApiResult): unknown {
   switch (result.kind) {
-    case "object": return result.object
-    case "list": return listOf(result.resource, result)
-    case "status": return result.status
+    case "object":
+      return result.object
+    case "list":
+      return listOf(result.resource, result)
+    case "status":
+      return result.status
   }
 }
 
-const listOf = ({ apiVersion, kind }: Resource, { metadata, items }: Extract<ApiResult, { kind: "list" }>) =>
-  ({ apiVersion, kind: `${kind}List`, metadata, items: items.map(({ object }): KubeObject => object) })
+const listOf = ({ apiVersion, kind }: Resource, { metadata, items }: Extract<ApiResult, { kind: "list" }>) => ({
+  apiVersion,
+  kind: `${kind}List`,
+  metadata,
+  items: items.map(({ object }): KubeObject => object),
+})

@@ -11,14 +11,34 @@ test("controllers that become ready after the manager was stopped stop too", asy
   // given informers that have not synced
   const synced = Promise.withResolvers<void>()
   let subscribed = 0
-  const informer = { whenSynced: () => synced.promise, list: () => [], by: () => [], get: () => undefined, on: () => {
-    subscribed++
-    return () => void subscribed--
-  } }
+  const informer = {
+    whenSynced: () => synced.promise,
+    list: () => [],
+    by: () => [],
+    get: () => undefined,
+    on: () => {
+      subscribed++
+      return () => void subscribed--
+    },
+  }
   const clock = new VirtualClock(0)
-  const manager = createControllerManager({
-    informers: { of: (resource: unknown) => ({ ...informer, resource }) } as unknown as Informers, client: {} as Client, clock, random: seededRandom(1), log: silent, spawn: (_name, run) => void run(),
-  }, { resources: () => RESOURCES, resourceOf: () => undefined, caPem: () => "", clusterCidr: "10.42.0.0/16", clientFor: () => ({}) as Client })
+  const manager = createControllerManager(
+    {
+      informers: { of: (resource: unknown) => ({ ...informer, resource }) } as unknown as Informers,
+      client: {} as Client,
+      clock,
+      random: seededRandom(1),
+      log: silent,
+      spawn: (_name, run) => void run(),
+    },
+    {
+      resources: () => RESOURCES,
+      resourceOf: () => undefined,
+      caPem: () => "",
+      clusterCidr: "10.42.0.0/16",
+      clientFor: () => ({}) as Client,
+    },
+  )
   const starting = manager.start(AbortSignal.timeout(60_000))
   // when the manager is stopped before
   await manager.stop()

@@ -24,7 +24,9 @@ export function createControllerManager(context: ComponentContext, config: Contr
   return {
     name: "controller-manager",
     problem: () => (started ? undefined : "it is not running"),
-    get idle() { return running.every((controller) => controller.idle) },
+    get idle() {
+      return running.every((controller) => controller.idle)
+    },
     async start(signal) {
       stopped = false
       const entries = controllers(config).filter(({ name }) => config.disabled?.has(name) !== true)

@@ -48,13 +48,27 @@ export interface ControllerEntry {
   start(context: ComponentContext, observer?: ControllerObserver): Promise<RunningController>
 }
 
-const entry = (account: string, controller: Controller): ControllerEntry => ({ name: controller.name, account, start: (context, observer) => startController(controller, context, observer) })
+const entry = (account: string, controller: Controller): ControllerEntry => ({
+  name: controller.name,
+  account,
+  start: (context, observer) => startController(controller, context, observer),
+})
 
 /** Every controller, in the order in which they start. Names are upstream's (cmd/kube-controller-manager/names). */
 export function controllers(config: ControllersConfig): readonly ControllerEntry[] {
   // What lives for a time only, an Event, owns nothing and is owned by nobody. Source: garbagecollector.DefaultIgnoredResources.
-  const collected = () => config.resources().filter(({ verbs, ttlSeconds }) => ttlSeconds === undefined && ["list", "watch", "delete"].every((verb) => (verbs as readonly string[]).includes(verb)))
-  const namespaced = () => config.resources().filter(({ scope, verbs }) => scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"))
+  const collected = () =>
+    config
+      .resources()
+      .filter(
+        ({ verbs, ttlSeconds }) =>
+          ttlSeconds === undefined &&
+          ["list", "watch", "delete"].every((verb) => (verbs as readonly string[]).includes(verb)),
+      )
+  const namespaced = () =>
+    config
+      .resources()
+      .filter(({ scope, verbs }) => scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"))
   return [
     entry("service-account-controller", serviceAccountController),
     entry("root-ca-cert-publisher", rootCaCertPublisher(config.caPem)),
@@ -81,6 +95,10 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("service-cidrs-controller", serviceCidrController),
     entry("namespace-controller", namespaceController(namespaced)),
     entry("pod-garbage-collector", podGarbageCollector()),
-    { name: "garbage-collector-controller", account: "generic-garbage-collector", start: (context) => startGarbageCollector(context, { resources: collected(), resourceOf: config.resourceOf }) },
+    {
+      name: "garbage-collector-controller",
+      account: "generic-garbage-collector",
+      start: (context) => startGarbageCollector(context, { resources: collected(), resourceOf: config.resourceOf }),
+    },
   ]
 }

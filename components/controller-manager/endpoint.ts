@@ -6,7 +6,16 @@ import { Service } from "../../pkg/api/core/v1/service.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { splitKey } from "../../pkg/client/informer.ts"
 import { defineController } from "../../pkg/controller/controller.ts"
-import { canBeEndpoint, HEADLESS_LABEL, hostnameOf, isHeadless, portsOn, readinessOf, TRIGGER_TIME, type ResolvedPort } from "./endpointslice/endpoint-ports.ts"
+import {
+  canBeEndpoint,
+  HEADLESS_LABEL,
+  hostnameOf,
+  isHeadless,
+  portsOn,
+  readinessOf,
+  TRIGGER_TIME,
+  type ResolvedPort,
+} from "./endpointslice/endpoint-ports.ts"
 import { servicesOfPod } from "./endpointslice/services-of-pod.ts"
 
 const MANAGED_BY = "endpoints.kubernetes.io/managed-by"
@@ -33,16 +42,47 @@ export const endpointController = defineController<Service>({
       })
       return
     }
-    if (service.metadata.deletionTimestamp !== undefined || service.spec.type === "ExternalName" || Object.keys(service.spec.selector ?? {}).length === 0) return
+    if (
+      service.metadata.deletionTimestamp !== undefined ||
+      service.spec.type === "ExternalName" ||
+      Object.keys(service.spec.selector ?? {}).length === 0
+    )
+      return
     const selector = fromLabels(service.spec.selector)
-    const pods = informers.of(Pod).list(namespace).filter((pod) => canBeEndpoint(pod, service.spec.publishNotReadyAddresses === true) && selector.matches(pod.metadata.labels))
+    const pods = informers
+      .of(Pod)
+      .list(namespace)
+      .filter(
+        (pod) =>
+          canBeEndpoint(pod, service.spec.publishNotReadyAddresses === true) && selector.matches(pod.metadata.labels),
+      )
     const capped = pods.length > MAX_ADDRESSES
-    const subsets = subsetsOf(capped ? [...pods].sort((a, b) => Number(readinessOf(b, service).ready) - Number(readinessOf(a, service).ready)).slice(0, MAX_ADDRESSES) : pods, service)
+    const subsets = subsetsOf(
+      capped
+        ? [...pods]
+            .sort((a, b) => Number(readinessOf(b, service).ready) - Number(readinessOf(a, service).ready))
+            .slice(0, MAX_ADDRESSES)
+        : pods,
+      service,
+    )
 
     const { [HEADLESS_LABEL]: _, ...own } = service.metadata.labels ?? {}
-    const labels = { ...own, [MANAGED_BY]: "endpoint-controller", ...(isHeadless(service) ? { [HEADLESS_LABEL]: "" } : {}) }
-    if (existing !== undefined && JSON.stringify(existing.subsets ?? []) === JSON.stringify(subsets) && JSON.stringify(sorted(existing.metadata.labels)) === JSON.stringify(sorted(labels))) return
-    const annotations = { ...existing?.metadata.annotations, [TRIGGER_TIME]: timestamp(clock), ...(capped ? { [OVER_CAPACITY]: "truncated" } : {}) }
+    const labels = {
+      ...own,
+      [MANAGED_BY]: "endpoint-controller",
+      ...(isHeadless(service) ? { [HEADLESS_LABEL]: "" } : {}),
+    }
+    if (
+      existing !== undefined &&
+      JSON.stringify(existing.subsets ?? []) === JSON.stringify(subsets) &&
+      JSON.stringify(sorted(existing.metadata.labels)) === JSON.stringify(sorted(labels))
+    )
+      return
+    const annotations = {
+      ...existing?.metadata.annotations,
+      [TRIGGER_TIME]: timestamp(clock),
+      ...(capped ? { [OVER_CAPACITY]: "truncated" } : {}),
+    }
     const object = { metadata: { ...(existing?.metadata ?? { name, namespace }), labels, annotations }, subsets }
     await (existing === undefined ? client.create(Endpoints, object) : client.update(Endpoints, object))
   },
@@ -50,7 +90,10 @@ export const endpointController = defineController<Service>({
 
 /** Pods with the same ports make one subset; addresses and ports in a fixed order, so that equal sets are equal text. */
 function subsetsOf(pods: readonly Pod[], service: Service): readonly Subset[] {
-  const groups = new Map<string, { ports: readonly ResolvedPort[]; ready: EndpointAddress[]; notReady: EndpointAddress[] }>()
+  const groups = new Map<
+    string,
+    { ports: readonly ResolvedPort[]; ready: EndpointAddress[]; notReady: EndpointAddress[] }
+  >()
   for (const pod of pods) {
     const ports = portsOn(pod, service)
     if (ports.length === 0 && (service.spec.ports ?? []).length > 0) continue
@@ -67,11 +110,23 @@ function subsetsOf(pods: readonly Pod[], service: Service): readonly Subset[] {
     ;(readinessOf(pod, service).ready ? group.ready : group.notReady).push(address)
   }
   const byIp = (a: EndpointAddress, b: EndpointAddress) => (a.ip < b.ip ? -1 : 1)
-  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { ports, ready, notReady }]) => ({
-    ...(ready.length === 0 ? {} : { addresses: ready.sort(byIp) }),
-    ...(notReady.length === 0 ? {} : { notReadyAddresses: notReady.sort(byIp) }),
-    ...(ports.length === 0 ? {} : { ports: ports.map(({ name, port, protocol, appProtocol }) => ({ ...(name === "" ? {} : { name }), port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) })) }),
-  }))
+  return [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { ports, ready, notReady }]) => ({
+      ...(ready.length === 0 ? {} : { addresses: ready.sort(byIp) }),
+      ...(notReady.length === 0 ? {} : { notReadyAddresses: notReady.sort(byIp) }),
+      ...(ports.length === 0
+        ? {}
+        : {
+            ports: ports.map(({ name, port, protocol, appProtocol }) => ({
+              ...(name === "" ? {} : { name }),
+              port,
+              protocol,
+              ...(appProtocol === undefined ? {} : { appProtocol }),
+            })),
+          }),
+    }))
 }
 
-const sorted = (labels: Readonly<Record<string, string>> | undefined): unknown => Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
+const sorted = (labels: Readonly<Record<string, string>> | undefined): unknown =>
+  Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))

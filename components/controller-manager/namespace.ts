@@ -9,51 +9,81 @@ import { defineController, type Controller, type ReconcileContext } from "../../
 const LOOK_AGAIN_MS = 15_000
 
 /** What is left of one kind. */
-interface Remaining { readonly resource: Resource; readonly count: number; readonly finalizers: ReadonlyMap<string, number> }
+interface Remaining {
+  readonly resource: Resource
+  readonly count: number
+  readonly finalizers: ReadonlyMap<string, number>
+}
 
 /**
  * Empties namespaces that are being deleted, pods before all else (KEP-5080), then lets them go. What holds a deletion up is said in the
  * namespace's conditions. Source: pkg/controller/namespace. `resources` are the kinds that live in namespaces and can be deleted.
  */
-export const namespaceController = (resources: () => readonly Resource[]): Controller<Namespace> => defineController<Namespace>({
-  name: "namespace-controller",
-  reconciles: Namespace,
-  // Pods end in their own time; the last one to go is what a deletion usually waits for.
-  watches: [{ resource: Pod, keys: (pod, { informers }, _old, deleted) => (deleted && informers.of(Namespace).get(pod.metadata.namespace ?? "")?.metadata.deletionTimestamp ? [pod.metadata.namespace ?? ""] : []) }],
-  async reconcile(key, context) {
-    const { informers, client } = context
-    const namespace = informers.of(Namespace).get(key)
-    if (namespace?.metadata.deletionTimestamp === undefined) return
-    if (!(namespace.spec.finalizers ?? []).includes(FINALIZER_KUBERNETES)) return
+export const namespaceController = (resources: () => readonly Resource[]): Controller<Namespace> =>
+  defineController<Namespace>({
+    name: "namespace-controller",
+    reconciles: Namespace,
+    // Pods end in their own time; the last one to go is what a deletion usually waits for.
+    watches: [
+      {
+        resource: Pod,
+        keys: (pod, { informers }, _old, deleted) =>
+          deleted && informers.of(Namespace).get(pod.metadata.namespace ?? "")?.metadata.deletionTimestamp
+            ? [pod.metadata.namespace ?? ""]
+            : [],
+      },
+    ],
+    async reconcile(key, context) {
+      const { informers, client } = context
+      const namespace = informers.of(Namespace).get(key)
+      if (namespace?.metadata.deletionTimestamp === undefined) return
+      if (!(namespace.spec.finalizers ?? []).includes(FINALIZER_KUBERNETES)) return
 
-    const failures: string[] = []
-    let remaining = await empty(Pod, key, context, failures)
-    // The rest stays while pods run: they may need their config, secrets and network policies to end well.
-    const others = remaining.length === 0 ? resources().filter((resource) => resource.kind !== "Pod" && resource.verbs.includes("deletecollection")) : []
-    for (const resource of others) remaining = [...remaining, ...(await empty(resource, key, context, failures))]
+      const failures: string[] = []
+      let remaining = await empty(Pod, key, context, failures)
+      // The rest stays while pods run: they may need their config, secrets and network policies to end well.
+      const others =
+        remaining.length === 0
+          ? resources().filter((resource) => resource.kind !== "Pod" && resource.verbs.includes("deletecollection"))
+          : []
+      for (const resource of others) remaining = [...remaining, ...(await empty(resource, key, context, failures))]
 
-    const marked = await writeConditions(namespace, remaining, failures, context)
-    if (marked === undefined) return
-    if (failures.length > 0) throw new ApiError("InternalError", `Cannot empty namespace "${key}": ${failures.join("; ")}`)
-    if (remaining.length > 0) return { requeueAfter: LOOK_AGAIN_MS }
-    try {
-      await client.updateSubresource(Namespace, { name: key }, "finalize", { ...marked, spec: { ...marked.spec, finalizers: (marked.spec.finalizers ?? []).filter((each) => each !== FINALIZER_KUBERNETES) } })
-    } catch (err) {
-      if (!isNotFound(err)) throw err
-    }
-  },
-})
+      const marked = await writeConditions(namespace, remaining, failures, context)
+      if (marked === undefined) return
+      if (failures.length > 0)
+        throw new ApiError("InternalError", `Cannot empty namespace "${key}": ${failures.join("; ")}`)
+      if (remaining.length > 0) return { requeueAfter: LOOK_AGAIN_MS }
+      try {
+        await client.updateSubresource(Namespace, { name: key }, "finalize", {
+          ...marked,
+          spec: {
+            ...marked.spec,
+            finalizers: (marked.spec.finalizers ?? []).filter((each) => each !== FINALIZER_KUBERNETES),
+          },
+        })
+      } catch (err) {
+        if (!isNotFound(err)) throw err
+      }
+    },
+  })
 
 /** Deletes all of one kind in a namespace and tells what is left. */
-async function empty(resource: Resource, namespace: string, { client }: ReconcileContext, failures: string[]): Promise<readonly Remaining[]> {
+async function empty(
+  resource: Resource,
+  namespace: string,
+  { client }: ReconcileContext,
+  failures: string[],
+): Promise<readonly Remaining[]> {
   try {
     const before = await client.list(resource, { namespace })
     if (before.items.length === 0) return []
-    if (before.items.some(({ metadata }) => metadata.deletionTimestamp === undefined)) await client.deleteCollection(resource, { namespace }, { propagationPolicy: "Background" })
+    if (before.items.some(({ metadata }) => metadata.deletionTimestamp === undefined))
+      await client.deleteCollection(resource, { namespace }, { propagationPolicy: "Background" })
     const left = (await client.list(resource, { namespace })).items
     if (left.length === 0) return []
     const finalizers = new Map<string, number>()
-    for (const finalizer of left.flatMap(({ metadata }) => metadata.finalizers ?? [])) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1)
+    for (const finalizer of left.flatMap(({ metadata }) => metadata.finalizers ?? []))
+      finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1)
     return [{ resource, count: left.length, finalizers }]
   } catch (err) {
     if (isReason(err, "NotFound", "MethodNotAllowed")) return []
@@ -63,29 +93,90 @@ async function empty(resource: Resource, namespace: string, { client }: Reconcil
 }
 
 /** Gives the namespace as stored afterwards; undefined when it is gone. */
-async function writeConditions(namespace: Namespace, remaining: readonly Remaining[], failures: readonly string[], { client, clock }: ReconcileContext): Promise<Namespace | undefined> {
-  const content = remaining.map(({ resource, count }) => `${resource.plural}.${resource.group} has ${count} resource instances`)
+async function writeConditions(
+  namespace: Namespace,
+  remaining: readonly Remaining[],
+  failures: readonly string[],
+  { client, clock }: ReconcileContext,
+): Promise<Namespace | undefined> {
+  const content = remaining.map(
+    ({ resource, count }) => `${resource.plural}.${resource.group} has ${count} resource instances`,
+  )
   const finalizers = new Map<string, number>()
-  for (const [name, count] of remaining.flatMap((each) => [...each.finalizers])) finalizers.set(name, (finalizers.get(name) ?? 0) + count)
-  const waiting = [...finalizers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, count]) => `${name} in ${count} resource instances`)
-  const states: readonly [type: string, bad: boolean, reason: string, message: string, fine: string, fineMessage: string][] = [
-    ["NamespaceDeletionDiscoveryFailure", false, "", "", "ResourcesDiscovered", "All resources successfully discovered"],
-    ["NamespaceDeletionGroupVersionParsingFailure", false, "", "", "ParsedGroupVersions", "All legacy kube types successfully parsed"],
-    ["NamespaceDeletionContentFailure", failures.length > 0, "ContentDeletionFailed", `Failed to delete all resource types, ${failures.length} remaining: ${failures.join(", ")}`, "ContentDeleted", "All content successfully deleted, may be waiting on finalization"],
-    ["NamespaceContentRemaining", content.length > 0, "SomeResourcesRemain", `Some resources are remaining: ${content.join(", ")}`, "ContentRemoved", "All content successfully removed"],
-    ["NamespaceFinalizersRemaining", waiting.length > 0, "SomeFinalizersRemain", `Some content in the namespace has finalizers remaining: ${waiting.join(", ")}`, "ContentHasNoFinalizers", "All content-preserving finalizers finished"],
+  for (const [name, count] of remaining.flatMap((each) => [...each.finalizers]))
+    finalizers.set(name, (finalizers.get(name) ?? 0) + count)
+  const waiting = [...finalizers]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, count]) => `${name} in ${count} resource instances`)
+  const states: readonly [
+    type: string,
+    bad: boolean,
+    reason: string,
+    message: string,
+    fine: string,
+    fineMessage: string,
+  ][] = [
+    [
+      "NamespaceDeletionDiscoveryFailure",
+      false,
+      "",
+      "",
+      "ResourcesDiscovered",
+      "All resources successfully discovered",
+    ],
+    [
+      "NamespaceDeletionGroupVersionParsingFailure",
+      false,
+      "",
+      "",
+      "ParsedGroupVersions",
+      "All legacy kube types successfully parsed",
+    ],
+    [
+      "NamespaceDeletionContentFailure",
+      failures.length > 0,
+      "ContentDeletionFailed",
+      `Failed to delete all resource types, ${failures.length} remaining: ${failures.join(", ")}`,
+      "ContentDeleted",
+      "All content successfully deleted, may be waiting on finalization",
+    ],
+    [
+      "NamespaceContentRemaining",
+      content.length > 0,
+      "SomeResourcesRemain",
+      `Some resources are remaining: ${content.join(", ")}`,
+      "ContentRemoved",
+      "All content successfully removed",
+    ],
+    [
+      "NamespaceFinalizersRemaining",
+      waiting.length > 0,
+      "SomeFinalizersRemain",
+      `Some content in the namespace has finalizers remaining: ${waiting.join(", ")}`,
+      "ContentHasNoFinalizers",
+      "All content-preserving finalizers finished",
+    ],
   ]
   const before = namespace.status.conditions ?? []
   const conditions: NamespaceCondition[] = states.map(([type, bad, reason, message, fine, fineMessage]) => {
     const old = before.find((condition) => condition.type === type)
-    const next = { type, status: bad ? "True" : "False", reason: bad ? reason : fine, message: bad ? message : fineMessage }
+    const next = {
+      type,
+      status: bad ? "True" : "False",
+      reason: bad ? reason : fine,
+      message: bad ? message : fineMessage,
+    }
     return { ...next, lastTransitionTime: old?.status === next.status ? old.lastTransitionTime : timestamp(clock) }
   })
   const known = new Set(states.map(([type]) => type))
   const all = [...conditions, ...before.filter(({ type }) => !known.has(type))]
-  if (namespace.status.phase === "Terminating" && JSON.stringify(all.map(plain)) === JSON.stringify(before.map(plain))) return namespace
+  if (namespace.status.phase === "Terminating" && JSON.stringify(all.map(plain)) === JSON.stringify(before.map(plain)))
+    return namespace
   try {
-    return await client.updateStatus(Namespace, { ...namespace, status: { ...namespace.status, phase: "Terminating", conditions: all } })
+    return await client.updateStatus(Namespace, {
+      ...namespace,
+      status: { ...namespace.status, phase: "Terminating", conditions: all },
+    })
   } catch (err) {
     if (isNotFound(err)) return undefined
     if (isConflict(err)) return client.get(Namespace, { name: namespace.metadata.name })

@@ -17,8 +17,14 @@ export const nodeIpamController = (clusterCidr: string): Controller<Node> => {
     workers: 1, // what one allots the next must see
     async reconcile(key, { informers, client, events }) {
       const node = informers.of(Node).get(key)
-      if (node === undefined || node.metadata.deletionTimestamp !== undefined || (node.spec.podCIDRs ?? []).length > 0) return
-      const taken = new Set(informers.of(Node).list().flatMap(({ spec }) => spec.podCIDRs ?? []))
+      if (node === undefined || node.metadata.deletionTimestamp !== undefined || (node.spec.podCIDRs ?? []).length > 0)
+        return
+      const taken = new Set(
+        informers
+          .of(Node)
+          .list()
+          .flatMap(({ spec }) => spec.podCIDRs ?? []),
+      )
       for (let i = 0; i < count; i++) {
         const cidr = `${dotted(base + i * 2 ** (32 - mask))}/${mask}`
         if (taken.has(cidr)) continue
@@ -39,4 +45,5 @@ function parse(cidr: string): readonly [number, number] {
   return [number - (number % 2 ** (32 - Number(bits))), Number(bits)]
 }
 
-const dotted = (number: number): string => [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".")
+const dotted = (number: number): string =>
+  [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".")

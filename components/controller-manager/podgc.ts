@@ -23,16 +23,25 @@ export const podGarbageCollector = (): Controller<Pod> => {
   return defineController<Pod>({
     name: "pod-garbage-collector-controller",
     reconciles: Pod,
-    concerns: (pod, { informers }) => pod.metadata.deletionTimestamp !== undefined || (isPodTerminal(pod) && tooManyEnded(informers))
-      || (pod.spec.nodeName !== undefined && pod.spec.nodeName !== "" && informers.of(Node).get(pod.spec.nodeName) === undefined),
-    watches: [{
-      resource: Node,
-      keys: (object, { informers }, _old, deleted) => {
-        const { metadata, spec } = object as Node
-        if (!deleted && !(spec.taints ?? []).some(({ key }) => key === TAINT.outOfService)) return []
-        return informers.of(Pod).by(podsByNode, metadata.name ?? "").map((pod) => `${pod.metadata.namespace}/${pod.metadata.name}`)
+    concerns: (pod, { informers }) =>
+      pod.metadata.deletionTimestamp !== undefined ||
+      (isPodTerminal(pod) && tooManyEnded(informers)) ||
+      (pod.spec.nodeName !== undefined &&
+        pod.spec.nodeName !== "" &&
+        informers.of(Node).get(pod.spec.nodeName) === undefined),
+    watches: [
+      {
+        resource: Node,
+        keys: (object, { informers }, _old, deleted) => {
+          const { metadata, spec } = object as Node
+          if (!deleted && !(spec.taints ?? []).some(({ key }) => key === TAINT.outOfService)) return []
+          return informers
+            .of(Pod)
+            .by(podsByNode, metadata.name ?? "")
+            .map((pod) => `${pod.metadata.namespace}/${pod.metadata.name}`)
+        },
       },
-    }],
+    ],
     async reconcile(key, context) {
       const { informers } = context
       const pod = informers.of(Pod).get(key)
@@ -49,7 +58,8 @@ export const podGarbageCollector = (): Controller<Pod> => {
       if (node === undefined) {
         const since = orphans.get(key) ?? context.clock.now()
         orphans.set(key, since)
-        if (context.clock.now() - since < QUARANTINE_MS) return { requeueAfter: since + QUARANTINE_MS - context.clock.now() }
+        if (context.clock.now() - since < QUARANTINE_MS)
+          return { requeueAfter: since + QUARANTINE_MS - context.clock.now() }
         orphans.delete(key)
         return remove(pod, "PodGC: node no longer exists", context)
       }
@@ -65,10 +75,27 @@ export const podGarbageCollector = (): Controller<Pod> => {
 async function remove(pod: Pod, why: string | undefined, { client, clock }: ReconcileContext): Promise<void> {
   try {
     if (why !== undefined && !isPodTerminal(pod)) {
-      const disruption = { type: "DisruptionTarget", status: "True" as const, reason: "DeletionByPodGC", message: why, lastTransitionTime: timestamp(clock) }
-      await client.patch(Pod, pod.metadata, { type: "strategic", body: { metadata: { uid: pod.metadata.uid }, status: { phase: "Failed", conditions: [disruption] } } }, { subresource: "status" })
+      const disruption = {
+        type: "DisruptionTarget",
+        status: "True" as const,
+        reason: "DeletionByPodGC",
+        message: why,
+        lastTransitionTime: timestamp(clock),
+      }
+      await client.patch(
+        Pod,
+        pod.metadata,
+        {
+          type: "strategic",
+          body: { metadata: { uid: pod.metadata.uid }, status: { phase: "Failed", conditions: [disruption] } },
+        },
+        { subresource: "status" },
+      )
     }
-    await client.delete(Pod, pod.metadata, { gracePeriodSeconds: 0, ...(pod.metadata.uid === undefined ? {} : { preconditions: { uid: pod.metadata.uid } }) })
+    await client.delete(Pod, pod.metadata, {
+      gracePeriodSeconds: 0,
+      ...(pod.metadata.uid === undefined ? {} : { preconditions: { uid: pod.metadata.uid } }),
+    })
   } catch (err) {
     if (!isNotFound(err)) throw err
   }
@@ -78,7 +105,9 @@ const tooManyEnded = (informers: Informers): boolean => informers.of(Pod).by(ter
 
 async function trimTerminated(context: ReconcileContext): Promise<void> {
   const ended = context.informers.of(Pod).by(terminated, "")
-  const oldest = [...ended].sort((a, b) => ((a.metadata.creationTimestamp ?? "") < (b.metadata.creationTimestamp ?? "") ? -1 : 1)).slice(0, ended.length - KEPT_TERMINATED)
+  const oldest = [...ended]
+    .sort((a, b) => ((a.metadata.creationTimestamp ?? "") < (b.metadata.creationTimestamp ?? "") ? -1 : 1))
+    .slice(0, ended.length - KEPT_TERMINATED)
   for (const pod of oldest) await remove(pod, undefined, context)
 }
 

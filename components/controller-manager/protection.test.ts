@@ -8,10 +8,17 @@ test("a claim stays while a pod with it is on a node", async () => {
   await using cluster = await startCluster({ components: { scheduler: false } })
   const { client } = cluster
   const data = { name: "data", namespace: "default" }
-  await client.create(PersistentVolumeClaim, { metadata: data, spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } } })
+  await client.create(PersistentVolumeClaim, {
+    metadata: data,
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  })
   await client.create(Pod, {
     metadata: { name: "user", namespace: "default" },
-    spec: { nodeName: "node-0", containers: [{ name: "main", image: "busybox" }], volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }] },
+    spec: {
+      nodeName: "node-0",
+      containers: [{ name: "main", image: "busybox" }],
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }],
+    },
   })
   await cluster.settle()
   expect((await client.get(PersistentVolumeClaim, data)).metadata.finalizers).toEqual(["kubernetes.io/pvc-protection"])

@@ -5,7 +5,12 @@ import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolumecla
 import { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { VolumeAttributesClass } from "../../pkg/api/storage/v1/volumeattributesclass.ts"
 import type { Index } from "../../pkg/client/informer.ts"
-import { defineController, type Controller, type ReconcileContext, type Watched } from "../../pkg/controller/controller.ts"
+import {
+  defineController,
+  type Controller,
+  type ReconcileContext,
+  type Watched,
+} from "../../pkg/controller/controller.ts"
 
 interface Protection<T extends KubeObject> {
   readonly name: string
@@ -16,9 +21,17 @@ interface Protection<T extends KubeObject> {
 }
 
 /** Gives objects a finalizer that goes, once they are deleted, when nobody uses them any more. */
-function protecting<T extends KubeObject>({ name, resource, finalizer, watches = [], inUse }: Protection<T>): Controller<T> {
+function protecting<T extends KubeObject>({
+  name,
+  resource,
+  finalizer,
+  watches = [],
+  inUse,
+}: Protection<T>): Controller<T> {
   return defineController<T>({
-    name, reconciles: resource, watches,
+    name,
+    reconciles: resource,
+    watches,
     async reconcile(key, context) {
       const object = context.informers.of(resource).get(key)
       if (object === undefined) return
@@ -26,7 +39,10 @@ function protecting<T extends KubeObject>({ name, resource, finalizer, watches =
       const has = finalizers.includes(finalizer)
       const wanted = deletionTimestamp === undefined || (has && inUse(object, context))
       if (has === wanted) return
-      const metadata = { ...object.metadata, finalizers: wanted ? [...finalizers, finalizer] : finalizers.filter((other) => other !== finalizer) }
+      const metadata = {
+        ...object.metadata,
+        finalizers: wanted ? [...finalizers, finalizer] : finalizers.filter((other) => other !== finalizer),
+      }
       await context.client.update(resource, { ...object, metadata }).catch((err: unknown) => {
         if (!isNotFound(err)) throw err
       })
@@ -35,37 +51,67 @@ function protecting<T extends KubeObject>({ name, resource, finalizer, watches =
 }
 
 /** The claims that a pod mounts; those of its ephemeral volumes are named after both. */
-const claimsOf = ({ metadata, spec }: Pod): readonly string[] => (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-  const claim = persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : `${metadata.name}-${name}`)
-  return claim === undefined ? [] : [`${metadata.namespace}/${claim}`]
-})
+const claimsOf = ({ metadata, spec }: Pod): readonly string[] =>
+  (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
+    const claim = persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : `${metadata.name}-${name}`)
+    return claim === undefined ? [] : [`${metadata.namespace}/${claim}`]
+  })
 const podsByClaim: Index<Pod> = { name: "claims", of: claimsOf }
 
 /** A claim is in use while a pod with it is on a node, ended or not. Source: pkg/controller/volume/pvcprotection. */
 export const claimProtection = protecting<PersistentVolumeClaim>({
-  name: "persistentvolumeclaim-protection-controller", resource: PersistentVolumeClaim, finalizer: "kubernetes.io/pvc-protection",
+  name: "persistentvolumeclaim-protection-controller",
+  resource: PersistentVolumeClaim,
+  finalizer: "kubernetes.io/pvc-protection",
   watches: [{ resource: Pod, keys: (pod) => claimsOf(pod as Pod) }],
-  inUse: ({ metadata }, { informers }) => informers.of(Pod).by(podsByClaim, `${metadata.namespace}/${metadata.name}`).some(({ spec }) => (spec.nodeName ?? "") !== ""),
+  inUse: ({ metadata }, { informers }) =>
+    informers
+      .of(Pod)
+      .by(podsByClaim, `${metadata.namespace}/${metadata.name}`)
+      .some(({ spec }) => (spec.nodeName ?? "") !== ""),
 })
 
 /** A volume is in use while it is bound to a claim. Source: pkg/controller/volume/pvprotection. */
 export const volumeProtection = protecting<PersistentVolume>({
-  name: "persistentvolume-protection-controller", resource: PersistentVolume, finalizer: "kubernetes.io/pv-protection",
+  name: "persistentvolume-protection-controller",
+  resource: PersistentVolume,
+  finalizer: "kubernetes.io/pv-protection",
   inUse: ({ status }) => status.phase === "Bound",
 })
 
 const classesOfClaim = ({ spec, status }: PersistentVolumeClaim): readonly string[] =>
-  [spec.volumeAttributesClassName, status.currentVolumeAttributesClassName, status.modifyVolumeStatus?.targetVolumeAttributesClassName].filter((name) => name !== undefined && name !== "") as string[]
-const classesOfVolume = ({ spec }: PersistentVolume): readonly string[] => (spec.volumeAttributesClassName ? [spec.volumeAttributesClassName] : [])
+  [
+    spec.volumeAttributesClassName,
+    status.currentVolumeAttributesClassName,
+    status.modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ].filter((name) => name !== undefined && name !== "") as string[]
+const classesOfVolume = ({ spec }: PersistentVolume): readonly string[] =>
+  spec.volumeAttributesClassName ? [spec.volumeAttributesClassName] : []
 const claimsByClass: Index<PersistentVolumeClaim> = { name: "attributes-class", of: classesOfClaim }
 const volumesByClass: Index<PersistentVolume> = { name: "attributes-class", of: classesOfVolume }
 
 /** A class of volume attributes is in use while a claim or a volume names it. Source: pkg/controller/volume/vacprotection. */
 export const attributesClassProtection = protecting<VolumeAttributesClass>({
-  name: "volumeattributesclass-protection-controller", resource: VolumeAttributesClass, finalizer: "kubernetes.io/vac-protection",
+  name: "volumeattributesclass-protection-controller",
+  resource: VolumeAttributesClass,
+  finalizer: "kubernetes.io/vac-protection",
   watches: [
-    { resource: PersistentVolumeClaim, keys: (claim, _context, old) => [...classesOfClaim(claim as PersistentVolumeClaim), ...(old === undefined ? [] : classesOfClaim(old as PersistentVolumeClaim))] },
-    { resource: PersistentVolume, keys: (volume, _context, old) => [...classesOfVolume(volume as PersistentVolume), ...(old === undefined ? [] : classesOfVolume(old as PersistentVolume))] },
+    {
+      resource: PersistentVolumeClaim,
+      keys: (claim, _context, old) => [
+        ...classesOfClaim(claim as PersistentVolumeClaim),
+        ...(old === undefined ? [] : classesOfClaim(old as PersistentVolumeClaim)),
+      ],
+    },
+    {
+      resource: PersistentVolume,
+      keys: (volume, _context, old) => [
+        ...classesOfVolume(volume as PersistentVolume),
+        ...(old === undefined ? [] : classesOfVolume(old as PersistentVolume)),
+      ],
+    },
   ],
-  inUse: ({ metadata: { name = "" } }, { informers }) => informers.of(PersistentVolumeClaim).by(claimsByClass, name).length > 0 || informers.of(PersistentVolume).by(volumesByClass, name).length > 0,
+  inUse: ({ metadata: { name = "" } }, { informers }) =>
+    informers.of(PersistentVolumeClaim).by(claimsByClass, name).length > 0 ||
+    informers.of(PersistentVolume).by(volumesByClass, name).length > 0,
 })

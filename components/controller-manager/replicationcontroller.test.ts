@@ -10,14 +10,30 @@ test("keeps its number of pods, adopts one that fits and lets go of one that fit
   const namespace = "default"
   const spec = { containers: [{ name: "main", image: "web" }] }
   await client.create(Pod, { metadata: { name: "stray", namespace, labels: { app: "web" } }, spec })
-  await client.create(ReplicationController, { metadata: { name: "web", namespace }, spec: { replicas: 3, selector: { app: "web" }, template: { metadata: { labels: { app: "web" } }, spec } } })
+  await client.create(ReplicationController, {
+    metadata: { name: "web", namespace },
+    spec: { replicas: 3, selector: { app: "web" }, template: { metadata: { labels: { app: "web" } }, spec } },
+  })
   await cluster.settle()
   const pods = async () => (await client.list(Pod, { namespace, labelSelector: "app=web" })).items
   expect(await pods()).toHaveLength(3)
-  expect((await pods()).map(({ metadata }) => metadata.ownerReferences?.[0]?.kind)).toEqual(["ReplicationController", "ReplicationController", "ReplicationController"])
-  expect((await client.get(ReplicationController, { name: "web", namespace })).status).toMatchObject({ replicas: 3, readyReplicas: 3, availableReplicas: 3, fullyLabeledReplicas: 3 })
+  expect((await pods()).map(({ metadata }) => metadata.ownerReferences?.[0]?.kind)).toEqual([
+    "ReplicationController",
+    "ReplicationController",
+    "ReplicationController",
+  ])
+  expect((await client.get(ReplicationController, { name: "web", namespace })).status).toMatchObject({
+    replicas: 3,
+    readyReplicas: 3,
+    availableReplicas: 3,
+    fullyLabeledReplicas: 3,
+  })
   // when
-  await client.patch(Pod, { name: "stray", namespace }, { type: "merge", body: { metadata: { labels: { app: "other" } } } })
+  await client.patch(
+    Pod,
+    { name: "stray", namespace },
+    { type: "merge", body: { metadata: { labels: { app: "other" } } } },
+  )
   await cluster.settle()
   // then
   expect(await pods()).toHaveLength(3)

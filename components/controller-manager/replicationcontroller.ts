@@ -4,8 +4,10 @@ import type { Features } from "../../pkg/component/features.ts"
 import { replicasController } from "./replicaset/replicas.ts"
 
 /** Source: pkg/controller/replication, which wraps the ReplicaSet controller too. */
-export const replicationController = (features?: Features) => replicasController({
-  features,
-  name: "replicationcontroller-controller", resource: ReplicationController,
-  selectorOf: ({ spec: { selector = {} } }) => (Object.keys(selector).length === 0 ? NOTHING : fromLabels(selector)),
-})
+export const replicationController = (features?: Features) =>
+  replicasController({
+    features,
+    name: "replicationcontroller-controller",
+    resource: ReplicationController,
+    selectorOf: ({ spec: { selector = {} } }) => (Object.keys(selector).length === 0 ? NOTHING : fromLabels(selector)),
+  })

@@ -13,10 +13,13 @@ const isPods = ({ group, plural }: Resource): boolean => group === "" && plural 
 /** The kinds, of those given, that an entry of a quota's `hard` counts. */
 function countedBy(entry: string, resources: readonly Resource[]): readonly Resource[] {
   const counted = /^count\/([^.]+)(?:\.(.+))?$/.exec(entry)
-  if (counted !== null) return resources.filter(({ group, plural }) => plural === counted[1] && group === (counted[2] ?? ""))
-  const core = (name: string): readonly Resource[] => resources.filter(({ group, plural }) => group === "" && plural === name)
+  if (counted !== null)
+    return resources.filter(({ group, plural }) => plural === counted[1] && group === (counted[2] ?? ""))
+  const core = (name: string): readonly Resource[] =>
+    resources.filter(({ group, plural }) => group === "" && plural === name)
   if (entry.startsWith("services.")) return core("services")
-  if (entry === "requests.storage" || entry.includes(".storageclass.storage.k8s.io/")) return core("persistentvolumeclaims")
+  if (entry === "requests.storage" || entry.includes(".storageclass.storage.k8s.io/"))
+    return core("persistentvolumeclaims")
   const plain = core(entry)
   return plain.length > 0 ? plain : core("pods")
 }
@@ -37,9 +40,11 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
       for (const quota of informers.of(ResourceQuota).list(namespace)) enqueue(keyFrom(quota.metadata))
     }
     informers.of(resource).on({
-      added: recount, deleted: recount,
+      added: recount,
+      deleted: recount,
       updated: (object, old) => {
-        if (!deepEqual(amounts(usageOf(resource, object)), amounts(usageOf(resource, old))) || isPods(resource)) recount(object)
+        if (!deepEqual(amounts(usageOf(resource, object)), amounts(usageOf(resource, old))) || isPods(resource))
+          recount(object)
       },
     })
   }
@@ -59,10 +64,16 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
         await informers.of(resource).whenSynced()
         for (const object of informers.of(resource).list(quota.metadata.namespace)) {
           if (isPods(resource) && !inScope(quota, object as Pod)) continue
-          for (const [entry, amount] of Object.entries(usageOf(resource, object))) used[entry] = used[entry] === undefined ? amount : addQuantities(used[entry], amount)
+          for (const [entry, amount] of Object.entries(usageOf(resource, object)))
+            used[entry] = used[entry] === undefined ? amount : addQuantities(used[entry], amount)
         }
       }
-      const status = { hard, used: Object.fromEntries(Object.keys(hard).map((entry) => [entry, formatQuantity(used[entry] ?? fromUnits(0))])) }
+      const status = {
+        hard,
+        used: Object.fromEntries(
+          Object.keys(hard).map((entry) => [entry, formatQuantity(used[entry] ?? fromUnits(0))]),
+        ),
+      }
       if (deepEqual(status, quota.status)) return
       await client.updateStatus(ResourceQuota, { ...quota, status }).catch((err: unknown) => {
         if (!isNotFound(err)) throw err
@@ -71,4 +82,5 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
   })
 }
 
-const amounts = (usage: Readonly<Record<string, Quantity>>): Readonly<Record<string, string>> => Object.fromEntries(Object.entries(usage).map(([entry, amount]) => [entry, formatQuantity(amount)]))
+const amounts = (usage: Readonly<Record<string, Quantity>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(usage).map(([entry, amount]) => [entry, formatQuantity(amount)]))

@@ -16,7 +16,11 @@ import { claim } from "./replicaset/claim.ts"
 export const REVISION_LABEL = "controller-revision-hash"
 
 export interface Revisioned extends KubeObject {
-  readonly spec: { readonly selector: LabelSelector; readonly template: PodTemplateSpec; readonly revisionHistoryLimit?: number | undefined }
+  readonly spec: {
+    readonly selector: LabelSelector
+    readonly template: PodTemplateSpec
+    readonly revisionHistoryLimit?: number | undefined
+  }
   readonly status: { readonly collisionCount?: number | undefined }
 }
 
@@ -29,20 +33,41 @@ export interface History {
 }
 
 /** The form in which kubectl's `rollout undo` applies it. */
-const dataOf = ({ spec: { template } }: Revisioned): object => ({ spec: { template: { $patch: "replace", ...template } } })
+const dataOf = ({ spec: { template } }: Revisioned): object => ({
+  spec: { template: { $patch: "replace", ...template } },
+})
 
 /** The template of a revision. */
 export function templateOf({ data }: ControllerRevision): PodTemplateSpec {
-  const { $patch: _, ...template } = (data as { readonly spec: { readonly template: PodTemplateSpec & { readonly $patch?: string } } }).spec.template
+  const { $patch: _, ...template } = (
+    data as { readonly spec: { readonly template: PodTemplateSpec & { readonly $patch?: string } } }
+  ).spec.template
   return template
 }
 
 /** Finds or makes the revision of the object's present template; one that comes back gets the newest number. */
-export async function syncHistory<T extends Revisioned>(owner: T, resource: Resource<T>, label: string, context: ReconcileContext): Promise<History> {
+export async function syncHistory<T extends Revisioned>(
+  owner: T,
+  resource: Resource<T>,
+  label: string,
+  context: ReconcileContext,
+): Promise<History> {
   const { informers, client } = context
   const selector = fromLabelSelector(owner.spec.selector)
-  const candidates = [...informers.of(ControllerRevision).controlledBy(owner), ...informers.of(ControllerRevision).by(orphans, owner.metadata.namespace ?? "")]
-  const claimed = await claim({ owner, ownerResource: resource, resource: ControllerRevision, matches: ({ metadata }) => selector.matches(metadata.labels), candidates }, context)
+  const candidates = [
+    ...informers.of(ControllerRevision).controlledBy(owner),
+    ...informers.of(ControllerRevision).by(orphans, owner.metadata.namespace ?? ""),
+  ]
+  const claimed = await claim(
+    {
+      owner,
+      ownerResource: resource,
+      resource: ControllerRevision,
+      matches: ({ metadata }) => selector.matches(metadata.labels),
+      candidates,
+    },
+    context,
+  )
   const revisions = [...claimed].sort(byRevision)
   const wanted = dataOf(owner)
   const equal = revisions.findLast(({ data }) => deepEqual(data, wanted))
@@ -59,8 +84,15 @@ export async function syncHistory<T extends Revisioned>(owner: T, resource: Reso
     const { annotations, namespace, name } = owner.metadata
     try {
       const update = await client.create(ControllerRevision, {
-        metadata: { name: `${name}-${hash}`, namespace, annotations, labels: { ...owner.spec.template.metadata.labels, [label]: hash }, ownerReferences: [controllerRef(owner)] },
-        data: dataOf(owner), revision: number,
+        metadata: {
+          name: `${name}-${hash}`,
+          namespace,
+          annotations,
+          labels: { ...owner.spec.template.metadata.labels, [label]: hash },
+          ownerReferences: [controllerRef(owner)],
+        },
+        data: dataOf(owner),
+        revision: number,
       })
       return { update, all: [...revisions, update], collisionCount: collisions }
     } catch (err) {
@@ -70,7 +102,12 @@ export async function syncHistory<T extends Revisioned>(owner: T, resource: Reso
 }
 
 /** Deletes the oldest revisions that are `live` no more, beyond revisionHistoryLimit. */
-export async function trimRevisions(owner: Revisioned, all: readonly ControllerRevision[], live: (revision: ControllerRevision) => boolean, { client }: ReconcileContext): Promise<void> {
+export async function trimRevisions(
+  owner: Revisioned,
+  all: readonly ControllerRevision[],
+  live: (revision: ControllerRevision) => boolean,
+  { client }: ReconcileContext,
+): Promise<void> {
   const limit = owner.spec.revisionHistoryLimit
   if (limit === undefined) return
   const dead = all.filter((revision) => !live(revision))

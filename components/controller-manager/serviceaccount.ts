@@ -7,10 +7,21 @@ import { defineController } from "../../pkg/controller/controller.ts"
 export const serviceAccountController = defineController<Namespace>({
   name: "serviceaccount-controller",
   reconciles: Namespace,
-  watches: [{ resource: ServiceAccount, keys: ({ metadata }, _context, _old, deleted) => (deleted && metadata.name === "default" ? [metadata.namespace ?? ""] : []) }],
+  watches: [
+    {
+      resource: ServiceAccount,
+      keys: ({ metadata }, _context, _old, deleted) =>
+        deleted && metadata.name === "default" ? [metadata.namespace ?? ""] : [],
+    },
+  ],
   async reconcile(key, { informers, client }) {
     const namespace = informers.of(Namespace).get(key)
-    if (namespace === undefined || namespace.status.phase === "Terminating" || informers.of(ServiceAccount).get(`${key}/default`) !== undefined) return
+    if (
+      namespace === undefined ||
+      namespace.status.phase === "Terminating" ||
+      informers.of(ServiceAccount).get(`${key}/default`) !== undefined
+    )
+      return
     try {
       await client.create(ServiceAccount, { metadata: { name: "default", namespace: key } })
     } catch (err) {

@@ -3,9 +3,13 @@ import { Service } from "../../pkg/api/core/v1/service.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import { startCluster } from "../../pkg/testing/testing.ts"
 
-const service = (name: string, clusterIP?: string) => ({ metadata: { name, namespace: "default" }, spec: { ports: [{ port: 80 }], ...(clusterIP === undefined ? {} : { clusterIP }) } })
+const service = (name: string, clusterIP?: string) => ({
+  metadata: { name, namespace: "default" },
+  spec: { ports: [{ port: 80 }], ...(clusterIP === undefined ? {} : { clusterIP }) },
+})
 const cidr = (name: string, range: string) => ({ metadata: { name }, spec: { cidrs: [range] } })
-const ready = ({ status }: ServiceCIDR) => status.conditions?.map(({ type, status, reason }) => `${type}=${status} ${reason}`.trim())
+const ready = ({ status }: ServiceCIDR) =>
+  status.conditions?.map(({ type, status, reason }) => `${type}=${status} ${reason}`.trim())
 
 /** A cluster with a range `more`, and a Service `a` that has an address of it. */
 async function withServiceInRange() {
@@ -25,7 +29,10 @@ test("a range of addresses becomes ready, and is used from then on", async () =>
   await cluster.settle()
   // then
   const made = await client.get(ServiceCIDR, { name: "more" })
-  expect([made.metadata.finalizers, ready(made)]).toEqual([["networking.k8s.io/service-cidr-finalizer"], ["Ready=True"]])
+  expect([made.metadata.finalizers, ready(made)]).toEqual([
+    ["networking.k8s.io/service-cidr-finalizer"],
+    ["Ready=True"],
+  ])
   expect((await client.create(Service, service("a", "10.99.0.7"))).spec.clusterIP).toBe("10.99.0.7")
   expect(ready(await client.get(ServiceCIDR, { name: "kubernetes" }))).toEqual(["Ready=True"])
 })

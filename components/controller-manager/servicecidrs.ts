@@ -11,7 +11,8 @@ const ALLOCATOR = "ipallocator.k8s.io"
 /** Between the deletion of a range and its end, so that no address of it is still on its way into the store. */
 const GRACE_MS = 10_000
 
-const networksOf = ({ spec }: ServiceCIDR): readonly Network[] => (spec.cidrs ?? []).flatMap((cidr) => parseNetwork(cidr) ?? [])
+const networksOf = ({ spec }: ServiceCIDR): readonly Network[] =>
+  (spec.cidrs ?? []).flatMap((cidr) => parseNetwork(cidr) ?? [])
 const isManaged = ({ metadata }: IPAddress): boolean => metadata.labels?.[MANAGED_BY] === ALLOCATOR
 
 /** Makes ranges of Service addresses ready, and keeps those that are deleted until no Service has an address that lies in no other range. Source: pkg/controller/servicecidrs. */
@@ -20,8 +21,16 @@ export const serviceCidrController = defineController<ServiceCIDR>({
   reconciles: ServiceCIDR,
   watches: [
     // A range that holds others may let them go.
-    { resource: ServiceCIDR, keys: (cidr, context) => leaving(context, (network) => networksOf(cidr as ServiceCIDR).some((other) => overlaps(network, other))) },
-    { resource: IPAddress, keys: (address, context) => (isManaged(address as IPAddress) ? leaving(context, (network) => isIn(network, address as IPAddress)) : []) },
+    {
+      resource: ServiceCIDR,
+      keys: (cidr, context) =>
+        leaving(context, (network) => networksOf(cidr as ServiceCIDR).some((other) => overlaps(network, other))),
+    },
+    {
+      resource: IPAddress,
+      keys: (address, context) =>
+        isManaged(address as IPAddress) ? leaving(context, (network) => isIn(network, address as IPAddress)) : [],
+    },
   ],
   async reconcile(key, context) {
     const { client, clock, informers } = context
@@ -29,26 +38,48 @@ export const serviceCidrController = defineController<ServiceCIDR>({
     if (cidr === undefined) return
     const { finalizers = [], deletionTimestamp } = cidr.metadata
     if (deletionTimestamp === undefined) {
-      const held = finalizers.includes(FINALIZER) ? cidr : await client.update(ServiceCIDR, { ...cidr, metadata: { ...cidr.metadata, finalizers: [...finalizers, FINALIZER] } })
-      if (conditionOf(held)?.status !== "True") await setReady(context, held, "True", "", "Kubernetes Service CIDR is ready")
+      const held = finalizers.includes(FINALIZER)
+        ? cidr
+        : await client.update(ServiceCIDR, {
+            ...cidr,
+            metadata: { ...cidr.metadata, finalizers: [...finalizers, FINALIZER] },
+          })
+      if (conditionOf(held)?.status !== "True")
+        await setReady(context, held, "True", "", "Kubernetes Service CIDR is ready")
       return
     }
     if (!finalizers.includes(FINALIZER)) return
     if (isNeeded(cidr, context)) {
-      if (conditionOf(cidr)?.reason !== "Terminating") await setReady(context, cidr, "False", "Terminating", "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR")
+      if (conditionOf(cidr)?.reason !== "Terminating")
+        await setReady(
+          context,
+          cidr,
+          "False",
+          "Terminating",
+          "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR",
+        )
       return
     }
     const requeueAfter = Date.parse(deletionTimestamp) + GRACE_MS - clock.now()
     if (requeueAfter > 0) return { requeueAfter }
-    await client.update(ServiceCIDR, { ...cidr, metadata: { ...cidr.metadata, finalizers: finalizers.filter((name) => name !== FINALIZER) } }).catch((err: unknown) => {
-      if (!isNotFound(err)) throw err
-    })
+    await client
+      .update(ServiceCIDR, {
+        ...cidr,
+        metadata: { ...cidr.metadata, finalizers: finalizers.filter((name) => name !== FINALIZER) },
+      })
+      .catch((err: unknown) => {
+        if (!isNotFound(err)) throw err
+      })
   },
 })
 
 /** The ranges that wait for their end and have a network of which `concerns` is true. */
 const leaving = ({ informers }: ReconcileContext, concerns: (network: Network) => boolean): readonly string[] =>
-  informers.of(ServiceCIDR).list().filter((cidr) => cidr.metadata.deletionTimestamp !== undefined && networksOf(cidr).some(concerns)).map(({ metadata }) => metadata.name!)
+  informers
+    .of(ServiceCIDR)
+    .list()
+    .filter((cidr) => cidr.metadata.deletionTimestamp !== undefined && networksOf(cidr).some(concerns))
+    .map(({ metadata }) => metadata.name!)
 
 const isIn = (network: Network, { metadata }: IPAddress): boolean => {
   const address = parseAddress(metadata.name ?? "")
@@ -58,14 +89,37 @@ const isIn = (network: Network, { metadata }: IPAddress): boolean => {
 /** Whether an address would be in no range without this one. A range that lies within others is not needed for any. */
 function isNeeded(cidr: ServiceCIDR, { informers }: ReconcileContext): boolean {
   const own = networksOf(cidr)
-  const others = informers.of(ServiceCIDR).list().filter(({ metadata }) => metadata.name !== cidr.metadata.name).flatMap(networksOf)
+  const others = informers
+    .of(ServiceCIDR)
+    .list()
+    .filter(({ metadata }) => metadata.name !== cidr.metadata.name)
+    .flatMap(networksOf)
   if (own.every((network) => others.some((other) => covers(other, network)))) return false
-  return informers.of(IPAddress).list().some((address) => isManaged(address) && own.some((network) => isIn(network, address)) && !others.some((other) => isIn(other, address)))
+  return informers
+    .of(IPAddress)
+    .list()
+    .some(
+      (address) =>
+        isManaged(address) &&
+        own.some((network) => isIn(network, address)) &&
+        !others.some((other) => isIn(other, address)),
+    )
 }
 
 const conditionOf = ({ status }: ServiceCIDR) => status.conditions?.find(({ type }) => type === "Ready")
 
-async function setReady({ client, clock }: ReconcileContext, cidr: ServiceCIDR, status: "True" | "False", reason: string, message: string): Promise<void> {
+async function setReady(
+  { client, clock }: ReconcileContext,
+  cidr: ServiceCIDR,
+  status: "True" | "False",
+  reason: string,
+  message: string,
+): Promise<void> {
   const others = (cidr.status.conditions ?? []).filter(({ type }) => type !== "Ready")
-  await client.updateStatus(ServiceCIDR, { ...cidr, status: { conditions: [...others, { type: "Ready", status, reason, message, lastTransitionTime: timestamp(clock) }] } })
+  await client.updateStatus(ServiceCIDR, {
+    ...cidr,
+    status: {
+      conditions: [...others, { type: "Ready", status, reason, message, lastTransitionTime: timestamp(clock) }],
+    },
+  })
 }

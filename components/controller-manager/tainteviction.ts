@@ -26,21 +26,27 @@ export function taintEvictionController(): Controller<Pod> {
       const node = spec.nodeName ? informers.of(Node).get(spec.nodeName) : undefined
       return node !== undefined && noExecute(node).length > 0
     },
-    watches: [{
-      resource: Node,
-      keys: (object, { informers }, old) => {
-        const [node, before] = [object as Node, old as Node | undefined]
-        if (before !== undefined && node.spec.taints === before.spec.taints) return []
-        if (before === undefined && noExecute(node).length === 0) return []
-        return informers.of(Pod).by(podsByNode, node.metadata.name ?? "").map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+    watches: [
+      {
+        resource: Node,
+        keys: (object, { informers }, old) => {
+          const [node, before] = [object as Node, old as Node | undefined]
+          if (before !== undefined && node.spec.taints === before.spec.taints) return []
+          if (before === undefined && noExecute(node).length === 0) return []
+          return informers
+            .of(Pod)
+            .by(podsByNode, node.metadata.name ?? "")
+            .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+        },
       },
-    }],
+    ],
     async reconcile(key, context) {
       const { informers, clock } = context
       const pod = informers.of(Pod).get(key)
       const before = waiting.get(key)
       waiting.delete(key)
-      if (pod?.spec.nodeName === undefined || pod.spec.nodeName === "" || pod.metadata.deletionTimestamp !== undefined) return
+      if (pod?.spec.nodeName === undefined || pod.spec.nodeName === "" || pod.metadata.deletionTimestamp !== undefined)
+        return
       const node = informers.of(Node).get(pod.spec.nodeName)
       const taints = node === undefined ? [] : noExecute(node)
       if (taints.length === 0) return
@@ -55,7 +61,8 @@ export function taintEvictionController(): Controller<Pod> {
   })
 }
 
-const noExecute = (node: Node): readonly Taint[] => (node.spec.taints ?? []).filter(({ effect }) => effect === "NoExecute")
+const noExecute = (node: Node): readonly Taint[] =>
+  (node.spec.taints ?? []).filter(({ effect }) => effect === "NoExecute")
 
 /** When the pod has to go, in milliseconds since the epoch; undefined: it may stay. Taints that do not say since when they are there count from `seen`. */
 function evictionTime(pod: Pod, taints: readonly Taint[], seen: number): number | undefined {
@@ -74,12 +81,27 @@ function evictionTime(pod: Pod, taints: readonly Taint[], seen: number): number 
 }
 
 async function evict(pod: Pod, { client, clock, events }: ReconcileContext): Promise<void> {
-  events.event(pod, "Normal", "TaintManagerEviction", `Marking for deletion Pod ${pod.metadata.namespace}/${pod.metadata.name}`)
-  const disruption = { type: "DisruptionTarget", status: "True" as const, reason: "DeletionByTaintManager", message: "Taint manager: deleting due to NoExecute taint", lastTransitionTime: timestamp(clock) }
+  events.event(
+    pod,
+    "Normal",
+    "TaintManagerEviction",
+    `Marking for deletion Pod ${pod.metadata.namespace}/${pod.metadata.name}`,
+  )
+  const disruption = {
+    type: "DisruptionTarget",
+    status: "True" as const,
+    reason: "DeletionByTaintManager",
+    message: "Taint manager: deleting due to NoExecute taint",
+    lastTransitionTime: timestamp(clock),
+  }
   try {
     const conditions = [...(pod.status.conditions ?? []).filter(({ type }) => type !== "DisruptionTarget"), disruption]
     await client.updateStatus(Pod, { ...pod, status: { ...pod.status, conditions } })
-    await client.delete(Pod, pod.metadata, pod.metadata.uid === undefined ? {} : { preconditions: { uid: pod.metadata.uid } })
+    await client.delete(
+      Pod,
+      pod.metadata,
+      pod.metadata.uid === undefined ? {} : { preconditions: { uid: pod.metadata.uid } },
+    )
   } catch (err) {
     if (!isNotFound(err)) throw err
   }

@@ -9,7 +9,11 @@ test.each([0, 1])("an ended Job (exit code %p) goes with its pods when its time 
   const { client } = cluster
   await client.create(Job, {
     metadata: { name: "work", namespace: "default" },
-    spec: { ttlSecondsAfterFinished: 100, backoffLimit: 0, template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "work" }] } } },
+    spec: {
+      ttlSecondsAfterFinished: 100,
+      backoffLimit: 0,
+      template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "work" }] } },
+    },
   })
   // when
   await cluster.advance(109_000)

@@ -11,14 +11,22 @@ export const ttlAfterFinishedController = defineController<Job>({
     const job = informers.of(Job).get(key)
     const ttl = job?.spec.ttlSecondsAfterFinished
     if (job === undefined || ttl === undefined || job.metadata.deletionTimestamp !== undefined) return
-    const end = job.status.conditions?.find(({ type, status }) => (type === "Complete" || type === "Failed") && status === "True")?.lastTransitionTime
+    const end = job.status.conditions?.find(
+      ({ type, status }) => (type === "Complete" || type === "Failed") && status === "True",
+    )?.lastTransitionTime
     if (end === undefined) return
     const left = Date.parse(end) + ttl * 1000 - clock.now()
     if (left > 0) return { requeueAfter: left }
     const { uid, resourceVersion } = job.metadata
     try {
       // Only as we know it: whoever has just set a longer time must not lose the Job.
-      await client.delete(Job, job.metadata, { propagationPolicy: "Foreground", preconditions: { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) } })
+      await client.delete(Job, job.metadata, {
+        propagationPolicy: "Foreground",
+        preconditions: {
+          ...(uid === undefined ? {} : { uid }),
+          ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        },
+      })
     } catch (err) {
       if (!isNotFound(err) && !isConflict(err)) throw err // a changed Job comes again with its change
     }

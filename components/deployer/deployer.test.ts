@@ -37,15 +37,26 @@ function memoryFolder(files: Record<string, string> = {}) {
 
 const scheme = builtinScheme()
 
-const configMap = (name: string, value = "1", namespace = "default") => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: ${namespace}}\ndata: {value: "${value}"}\n`
+const configMap = (name: string, value = "1", namespace = "default") =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: ${namespace}}\ndata: {value: "${value}"}\n`
 
 async function start(cluster: Cluster, folder: ManifestFolder, embedded: Record<string, string> = {}) {
   const lines: string[] = []
   const context = cluster.contextFor("system:k3ts-deployer", ["system:masters"])
-  const log = createLogger({ clock: context.clock, format: "text", level: "debug", write: (line) => void lines.push(line) })
-  const deployer = createDeployer({ ...context, log }, {
-    folder, embedded: new Map(Object.entries(embedded)), resourceOf: (apiVersion, kind) => scheme.of(apiVersion, kind),
+  const log = createLogger({
+    clock: context.clock,
+    format: "text",
+    level: "debug",
+    write: (line) => void lines.push(line),
   })
+  const deployer = createDeployer(
+    { ...context, log },
+    {
+      folder,
+      embedded: new Map(Object.entries(embedded)),
+      resourceOf: (apiVersion, kind) => scheme.of(apiVersion, kind),
+    },
+  )
   await deployer.start(new AbortController().signal)
   await cluster.settle()
   return { deployer, lines }
@@ -66,7 +77,10 @@ describe("the deployer", () => {
   test("applies manifests at start and marks what it made", async () => {
     // given a file and an embedded manifest
     await using cluster = await startCluster()
-    const { folder } = memoryFolder({ "app.yaml": `${configMap("a")}---\n${configMap("b")}`, "notes.txt": "not a manifest" })
+    const { folder } = memoryFolder({
+      "app.yaml": `${configMap("a")}---\n${configMap("b")}`,
+      "notes.txt": "not a manifest",
+    })
 
     // when it starts
     const { deployer } = await start(cluster, folder, { "own.yaml": configMap("own") })
@@ -75,7 +89,9 @@ describe("the deployer", () => {
     expect([await value(cluster, "a"), await value(cluster, "b"), await value(cluster, "own")]).toEqual(["1", "1", "1"])
     const made = await cluster.client.get(ConfigMap, { name: "a", namespace: "default" })
     expect(made.metadata.annotations?.[MANIFEST_ANNOTATION]).toBe("app.yaml")
-    expect(made.metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`)).toEqual(["k3ts-deployer Apply"])
+    expect(made.metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`)).toEqual([
+      "k3ts-deployer Apply",
+    ])
     await deployer.stop()
   })
 
@@ -163,7 +179,9 @@ describe("the deployer", () => {
 
     // then the first is there, and the second is told of
     expect(await value(cluster, "a")).toBe("1")
-    expect(lines.filter((line) => line.includes("ERROR"))[0]).toContain('file=app.yaml fault="document 2, ConfigMap later/b: namespaces \\"later\\" not found"')
+    expect(lines.filter((line) => line.includes("ERROR"))[0]).toContain(
+      'file=app.yaml fault="document 2, ConfigMap later/b: namespaces \\"later\\" not found"',
+    )
     expect(deployer.problem?.()).toContain("app.yaml: document 2")
 
     // when the namespace comes
@@ -188,16 +206,27 @@ describe("the deployer", () => {
 
     // then what it made stays, and the log says why
     expect(await value(cluster, "a")).toBe("1")
-    expect(lines.at(-1)).toContain('Cannot read manifest component=deployer file=app.yaml fault="document 1 is not YAML')
+    expect(lines.at(-1)).toContain(
+      'Cannot read manifest component=deployer file=app.yaml fault="document 1 is not YAML',
+    )
     await deployer.stop()
   })
 })
 
 describe("parseManifest", () => {
-  const names = (text: string) => parseManifest(text).map(({ document, kind, name, namespace }) => `${document} ${kind} ${namespace ?? "-"}/${name}`)
+  const names = (text: string) =>
+    parseManifest(text).map(({ document, kind, name, namespace }) => `${document} ${kind} ${namespace ?? "-"}/${name}`)
   test.each([
-    ["several documents, empty ones passed over", "---\n---\n# nothing\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: v1\nkind: B\nmetadata: {name: b, namespace: ns}\n", ["3 A -/a", "4 B ns/b"]],
-    ["a list", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a}}\n- {apiVersion: v1, kind: B, metadata: {name: b}}\n", ["1 A -/a", "1 B -/b"]],
+    [
+      "several documents, empty ones passed over",
+      "---\n---\n# nothing\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: v1\nkind: B\nmetadata: {name: b, namespace: ns}\n",
+      ["3 A -/a", "4 B ns/b"],
+    ],
+    [
+      "a list",
+      "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a}}\n- {apiVersion: v1, kind: B, metadata: {name: b}}\n",
+      ["1 A -/a", "1 B -/b"],
+    ],
     ["JSON", '{"apiVersion":"v1","kind":"A","metadata":{"name":"a"}}', ["1 A -/a"]],
     ["nothing", "", []],
   ])("reads %s", (_, text, expected) => expect(names(text)).toEqual(expected))

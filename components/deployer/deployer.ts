@@ -102,7 +102,8 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
       }
     }
     const left: Deployed[] = []
-    for (const ref of gone.toReversed()) { // in the reverse of their order: a namespace after what is in it
+    for (const ref of gone.toReversed()) {
+      // in the reverse of their order: a namespace after what is in it
       try {
         await remove(ref, file)
       } catch (err) {
@@ -114,14 +115,20 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
     if (faults.length > 0) applied.delete(file)
     else if (text === undefined) applied.delete(file)
     else applied.set(file, text)
-    if (faults.length === 0) log.info(text === undefined ? "Removed what a manifest had made" : "Applied manifest", { file, objects: wanted.length, removed: gone.length })
+    if (faults.length === 0)
+      log.info(text === undefined ? "Removed what a manifest had made" : "Applied manifest", {
+        file,
+        objects: wanted.length,
+        removed: gone.length,
+      })
     return faults
   }
 
   /** Where the kind is cluster-wide a namespace means nothing, and where it is not there must be one. */
   function refOf({ apiVersion, kind, name, namespace }: ManifestObject): Deployed {
     const resource = resourceOf(apiVersion, kind)
-    const inNamespace = resource === undefined ? namespace : resource.scope === "Namespaced" ? (namespace ?? "default") : undefined
+    const inNamespace =
+      resource === undefined ? namespace : resource.scope === "Namespaced" ? (namespace ?? "default") : undefined
     return { apiVersion, kind, name, ...(inNamespace === undefined ? {} : { namespace: inNamespace }) }
   }
 
@@ -131,7 +138,12 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
     const annotations = { ...(metadata.annotations as object | undefined), [MANIFEST_ANNOTATION]: file }
     const { name, namespace } = ref
     const whole = { ...body, metadata: { ...metadata, ...(namespace === undefined ? {} : { namespace }), annotations } }
-    await client.patch(resource, { name, namespace }, { type: "apply", body: whole }, { fieldManager: MANAGER, force: true, fieldValidation: "Strict" })
+    await client.patch(
+      resource,
+      { name, namespace },
+      { type: "apply", body: whole },
+      { fieldManager: MANAGER, force: true, fieldValidation: "Strict" },
+    )
   }
 
   async function remove(ref: Deployed, file: string): Promise<void> {
@@ -146,9 +158,14 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
     }
     if (object.metadata.annotations?.[MANIFEST_ANNOTATION] !== file) return
     const { uid } = object.metadata
-    await client.delete(resource, ref, { propagationPolicy: "Background", ...(uid === undefined ? {} : { preconditions: { uid } }) }).catch((err: unknown) => {
-      if (!isNotFound(err)) throw err
-    })
+    await client
+      .delete(resource, ref, {
+        propagationPolicy: "Background",
+        ...(uid === undefined ? {} : { preconditions: { uid } }),
+      })
+      .catch((err: unknown) => {
+        if (!isNotFound(err)) throw err
+      })
   }
 
   function knownKind({ apiVersion, kind }: Deployed): Resource {
@@ -179,7 +196,8 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
       applied.clear()
       queue = new WorkQueue(clock, pump)
       unwatch = folder.watch(changed)
-      for (const file of new Set([...embedded.keys(), ...folder.names().toSorted(), ...known])) if (MANIFEST.test(file)) queue.add(file)
+      for (const file of new Set([...embedded.keys(), ...folder.names().toSorted(), ...known]))
+        if (MANIFEST.test(file)) queue.add(file)
     },
     async stop() {
       unwatch()
@@ -190,5 +208,6 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
   }
 }
 
-const describe = ({ kind, namespace, name }: Deployed): string => `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`
+const describe = ({ kind, namespace, name }: Deployed): string =>
+  `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`
 const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

@@ -33,12 +33,24 @@ export function parseManifest(text: string): ManifestObject[] {
 function objectsOf(body: unknown, document: number): ManifestObject[] {
   if (!isRecord(body)) throw new ManifestFault(`document ${document} is no object`)
   const { apiVersion, kind, metadata, items } = body
-  if (typeof apiVersion !== "string" || apiVersion === "") throw new ManifestFault(`document ${document} has no apiVersion`)
+  if (typeof apiVersion !== "string" || apiVersion === "")
+    throw new ManifestFault(`document ${document} has no apiVersion`)
   if (typeof kind !== "string" || kind === "") throw new ManifestFault(`document ${document} has no kind`)
   if (kind.endsWith("List") && Array.isArray(items)) return items.flatMap((item) => objectsOf(item, document))
   const { name, namespace } = isRecord(metadata) ? metadata : {}
-  if (typeof name !== "string" || name === "") throw new ManifestFault(`document ${document} (${kind}) has no metadata.name`)
-  return [{ document, apiVersion, kind, name, namespace: typeof namespace === "string" && namespace !== "" ? namespace : undefined, body }]
+  if (typeof name !== "string" || name === "")
+    throw new ManifestFault(`document ${document} (${kind}) has no metadata.name`)
+  return [
+    {
+      document,
+      apiVersion,
+      kind,
+      name,
+      namespace: typeof namespace === "string" && namespace !== "" ? namespace : undefined,
+      body,
+    },
+  ]
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

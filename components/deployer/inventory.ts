@@ -51,13 +51,29 @@ export class Inventory {
       this.#known.delete(file)
       return
     }
-    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { ...metadata, labels: { [LABEL]: "true" } }, data: { file, objects: JSON.stringify(objects) } }
-    await this.#client.patch(ConfigMap, metadata, { type: "apply", body }, { fieldManager: "k3ts-deployer", force: true })
+    const body = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { ...metadata, labels: { [LABEL]: "true" } },
+      data: { file, objects: JSON.stringify(objects) },
+    }
+    await this.#client.patch(
+      ConfigMap,
+      metadata,
+      { type: "apply", body },
+      { fieldManager: "k3ts-deployer", force: true },
+    )
     this.#known.set(file, objects)
   }
 }
 
 /** A file's name may have letters that a ConfigMap's may not. */
-const nameOf = (file: string): string => `manifest-${file.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 40)}-${createHash("sha256").update(file).digest("hex").slice(0, 8)}`
+const nameOf = (file: string): string =>
+  `manifest-${file
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "")
+    .slice(0, 40)}-${createHash("sha256").update(file).digest("hex").slice(0, 8)}`
 
-export const sameObject = (a: Deployed, b: Deployed): boolean => a.apiVersion === b.apiVersion && a.kind === b.kind && a.namespace === b.namespace && a.name === b.name
+export const sameObject = (a: Deployed, b: Deployed): boolean =>
+  a.apiVersion === b.apiVersion && a.kind === b.kind && a.namespace === b.namespace && a.name === b.name

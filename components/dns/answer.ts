@@ -5,7 +5,12 @@ import type { Data, Records } from "./records.ts"
 /** Seconds for which answers about the cluster may be kept. Source: CoreDNS kubernetes plugin's default. */
 const TTL = 5
 /** Bits of a message's flags. Source: RFC 1035 4.1.1. */
-export const FLAG = { authoritative: 1 << 10, truncated: 1 << 9, recursionDesired: 1 << 8, recursionAvailable: 1 << 7 } as const
+export const FLAG = {
+  authoritative: 1 << 10,
+  truncated: 1 << 9,
+  recursionDesired: 1 << 8,
+  recursionAvailable: 1 << 7,
+} as const
 export const RCODE = { formatError: 1, serverFailure: 2, nameError: 3, notImplemented: 4 } as const
 
 /** An answer from the cluster's own names; undefined when the question is not ours; `external` is a name outside to resolve as well (an ExternalName's). */
@@ -14,10 +19,17 @@ export interface OwnAnswer {
   readonly external?: string
 }
 
-export function answerOwn(query: Packet, question: Question, records: Records, domain: string, random: Random): OwnAnswer | undefined {
+export function answerOwn(
+  query: Packet,
+  question: Question,
+  records: Records,
+  domain: string,
+  random: Random,
+): OwnAnswer | undefined {
   const name = question.name.toLowerCase().replace(/\.$/, "")
   const ip = reverseAddress(name)
-  const found = ip === undefined ? (records.owns(name) ? records.find(name) : "foreign") : (records.reverse(ip) ?? "foreign")
+  const found =
+    ip === undefined ? (records.owns(name) ? records.find(name) : "foreign") : (records.reverse(ip) ?? "foreign")
   if (found === "foreign") return undefined
   const flags = FLAG.authoritative | FLAG.recursionAvailable | ((query.flags ?? 0) & FLAG.recursionDesired)
   const base: Packet = { type: "response", id: query.id ?? 0, flags, questions: [question] }
@@ -35,7 +47,11 @@ export function answerOwn(query: Packet, question: Question, records: Records, d
   const answers = shuffled(wanted, random).map((data) => recordOf(question.name, data))
   // What the targets of SRV records are, so that nobody has to ask again.
   const targets = new Set(wanted.flatMap((each) => (each.type === "SRV" ? [each.data.target] : [])))
-  const additionals = [...targets].flatMap((target) => (records.find(target) ?? []).filter(({ type }) => type === "A" || type === "AAAA").map((data) => recordOf(target, data)))
+  const additionals = [...targets].flatMap((target) =>
+    (records.find(target) ?? [])
+      .filter(({ type }) => type === "A" || type === "AAAA")
+      .map((data) => recordOf(target, data)),
+  )
   return { packet: { ...base, answers, additionals } }
 }
 
@@ -45,8 +61,19 @@ function recordOf(name: string, data: Data): Answer {
 
 /** Says for how long "there is none" may be kept. */
 export const soa = (domain: string): Answer => ({
-  type: "SOA", name: domain, ttl: TTL, class: "IN",
-  data: { mname: `ns.dns.${domain}`, rname: `hostmaster.${domain}`, serial: 1, refresh: 7200, retry: 1800, expire: 86_400, minimum: TTL },
+  type: "SOA",
+  name: domain,
+  ttl: TTL,
+  class: "IN",
+  data: {
+    mname: `ns.dns.${domain}`,
+    rname: `hostmaster.${domain}`,
+    serial: 1,
+    refresh: 7200,
+    retry: 1800,
+    expire: 86_400,
+    minimum: TTL,
+  },
 })
 
 /** Clients mostly take the first address: another order each time spreads them. */

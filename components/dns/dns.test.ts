@@ -12,15 +12,21 @@ import { createDns } from "./dns.ts"
 
 const ADDRESS = "127.0.0.1"
 /** A port that is free for both protocols, most likely. */
-const freePort = (): Promise<number> => new Promise((resolve) => {
-  const socket = createSocket("udp4")
-  socket.bind(0, ADDRESS, () => {
-    const { port } = socket.address()
-    socket.close(() => resolve(port))
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const socket = createSocket("udp4")
+    socket.bind(0, ADDRESS, () => {
+      const { port } = socket.address()
+      socket.close(() => resolve(port))
+    })
   })
-})
 
-const query = (name: string, type: RecordType): Packet => ({ type: "query", id: 7, flags: 1 << 8, questions: [{ name, type }] })
+const query = (name: string, type: RecordType): Packet => ({
+  type: "query",
+  id: 7,
+  flags: 1 << 8,
+  questions: [{ name, type }],
+})
 
 function overUdp(port: number, packet: Packet): Promise<Packet & { rcode?: string }> {
   return new Promise((resolve) => {
@@ -36,7 +42,9 @@ function overUdp(port: number, packet: Packet): Promise<Packet & { rcode?: strin
 function overTcp(port: number, packet: Packet): Promise<Packet> {
   return new Promise((resolve) => {
     const bytes = encode(packet)
-    const socket = connect(port, ADDRESS, () => socket.write(Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes])))
+    const socket = connect(port, ADDRESS, () =>
+      socket.write(Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes])),
+    )
     let received = Buffer.alloc(0)
     socket.on("data", (chunk: Buffer) => {
       received = Buffer.concat([received, chunk])
@@ -47,7 +55,14 @@ function overTcp(port: number, packet: Packet): Promise<Packet> {
   })
 }
 
-const shown = (answers: readonly Answer[] | undefined): string[] => (answers ?? []).map((answer) => ("data" in answer ? `${answer.type} ${answer.name} ${typeof answer.data === "string" ? answer.data : JSON.stringify(answer.data)}` : answer.type)).sort()
+const shown = (answers: readonly Answer[] | undefined): string[] =>
+  (answers ?? [])
+    .map((answer) =>
+      "data" in answer
+        ? `${answer.type} ${answer.name} ${typeof answer.data === "string" ? answer.data : JSON.stringify(answer.data)}`
+        : answer.type,
+    )
+    .sort()
 
 describe("cluster DNS", () => {
   let cluster: Cluster
@@ -58,18 +73,48 @@ describe("cluster DNS", () => {
   beforeAll(async () => {
     cluster = await startCluster({ components: { scheduler: false, controllers: false } })
     const { client } = cluster
-    const named = (name: string, spec: object) => client.create(Service, { metadata: { name, namespace: "default" }, spec })
+    const named = (name: string, spec: object) =>
+      client.create(Service, { metadata: { name, namespace: "default" }, spec })
     await named("web", { clusterIP: "10.43.0.80", ports: [{ name: "http", port: 80 }] })
     await named("db", { clusterIP: "None", ports: [{ name: "sql", port: 5432 }] })
     await named("crowd", { clusterIP: "None", ports: [{ port: 1 }] })
     await named("out", { type: "ExternalName", externalName: "web.default.svc.cluster.local" })
-    const slice = (name: string, endpoints: InputOfResource<typeof EndpointSlice>["endpoints"], portNumber: number, portName: string) => client.create(EndpointSlice, {
-      metadata: { name, namespace: "default", labels: { "kubernetes.io/service-name": name } }, addressType: "IPv4", endpoints, ports: [{ name: portName, port: portNumber }],
-    })
-    await slice("db", [{ addresses: ["10.42.0.5"], hostname: "db-0" }, { addresses: ["10.42.0.6"] }, { addresses: ["10.42.0.7"], conditions: { ready: false } }], 5432, "sql")
-    await slice("crowd", Array.from({ length: 60 }, (_, i) => ({ addresses: [`10.42.9.${i + 1}`] })), 1, "")
+    const slice = (
+      name: string,
+      endpoints: InputOfResource<typeof EndpointSlice>["endpoints"],
+      portNumber: number,
+      portName: string,
+    ) =>
+      client.create(EndpointSlice, {
+        metadata: { name, namespace: "default", labels: { "kubernetes.io/service-name": name } },
+        addressType: "IPv4",
+        endpoints,
+        ports: [{ name: portName, port: portNumber }],
+      })
+    await slice(
+      "db",
+      [
+        { addresses: ["10.42.0.5"], hostname: "db-0" },
+        { addresses: ["10.42.0.6"] },
+        { addresses: ["10.42.0.7"], conditions: { ready: false } },
+      ],
+      5432,
+      "sql",
+    )
+    await slice(
+      "crowd",
+      Array.from({ length: 60 }, (_, i) => ({ addresses: [`10.42.9.${i + 1}`] })),
+      1,
+      "",
+    )
     port = await freePort()
-    dns = createDns(cluster.contextFor("system:dns", ["system:masters"]), { address: ADDRESS, port, domain: "cluster.local", upstreams: [], holdAddress: false })
+    dns = createDns(cluster.contextFor("system:dns", ["system:masters"]), {
+      address: ADDRESS,
+      port,
+      domain: "cluster.local",
+      upstreams: [],
+      holdAddress: false,
+    })
     await dns.start(new AbortController().signal)
   })
   afterAll(async () => {
@@ -81,11 +126,28 @@ describe("cluster DNS", () => {
     ["web.default.svc.cluster.local", "A", ["A web.default.svc.cluster.local 10.43.0.80"]],
     ["WEB.default.svc.Cluster.local", "A", ["A WEB.default.svc.Cluster.local 10.43.0.80"]],
     ["web.default.svc.cluster.local", "AAAA", []],
-    ["_http._tcp.web.default.svc.cluster.local", "SRV", ['SRV _http._tcp.web.default.svc.cluster.local {"priority":0,"weight":100,"port":80,"target":"web.default.svc.cluster.local"}']],
-    ["db.default.svc.cluster.local", "A", ["A db.default.svc.cluster.local 10.42.0.5", "A db.default.svc.cluster.local 10.42.0.6"]],
+    [
+      "_http._tcp.web.default.svc.cluster.local",
+      "SRV",
+      [
+        'SRV _http._tcp.web.default.svc.cluster.local {"priority":0,"weight":100,"port":80,"target":"web.default.svc.cluster.local"}',
+      ],
+    ],
+    [
+      "db.default.svc.cluster.local",
+      "A",
+      ["A db.default.svc.cluster.local 10.42.0.5", "A db.default.svc.cluster.local 10.42.0.6"],
+    ],
     ["db-0.db.default.svc.cluster.local", "A", ["A db-0.db.default.svc.cluster.local 10.42.0.5"]],
     ["10-42-0-6.db.default.svc.cluster.local", "A", ["A 10-42-0-6.db.default.svc.cluster.local 10.42.0.6"]],
-    ["out.default.svc.cluster.local", "A", ["A web.default.svc.cluster.local 10.43.0.80", "CNAME out.default.svc.cluster.local web.default.svc.cluster.local"]],
+    [
+      "out.default.svc.cluster.local",
+      "A",
+      [
+        "A web.default.svc.cluster.local 10.43.0.80",
+        "CNAME out.default.svc.cluster.local web.default.svc.cluster.local",
+      ],
+    ],
     ["10-42-0-9.default.pod.cluster.local", "A", ["A 10-42-0-9.default.pod.cluster.local 10.42.0.9"]],
     ["80.0.43.10.in-addr.arpa", "PTR", ["PTR 80.0.43.10.in-addr.arpa web.default.svc.cluster.local"]],
     ["5.0.42.10.in-addr.arpa", "PTR", ["PTR 5.0.42.10.in-addr.arpa db-0.db.default.svc.cluster.local"]],
@@ -96,19 +158,27 @@ describe("cluster DNS", () => {
     expect([answer.rcode, shown(answer.answers)]).toEqual(["NOERROR", [...answers]])
   })
 
-  test.each(["nothing.default.svc.cluster.local", "web.nowhere.svc.cluster.local", "a.web.default.svc.cluster.local", "db-9.db.default.svc.cluster.local"])("says that %s does not exist", async (name) => {
+  test.each([
+    "nothing.default.svc.cluster.local",
+    "web.nowhere.svc.cluster.local",
+    "a.web.default.svc.cluster.local",
+    "db-9.db.default.svc.cluster.local",
+  ])("says that %s does not exist", async (name) => {
     const answer = await ask(name, "A")
     expect([answer.rcode, answer.authorities?.[0]?.type]).toEqual(["NXDOMAIN", "SOA"])
   })
 
   test("gives the addresses of SRV targets along", async () => {
     const answer = await ask("_sql._tcp.db.default.svc.cluster.local", "SRV")
-    expect(shown(answer.additionals)).toEqual(["A 10-42-0-6.db.default.svc.cluster.local 10.42.0.6", "A db-0.db.default.svc.cluster.local 10.42.0.5"])
+    expect(shown(answer.additionals)).toEqual([
+      "A 10-42-0-6.db.default.svc.cluster.local 10.42.0.6",
+      "A db-0.db.default.svc.cluster.local 10.42.0.5",
+    ])
   })
 
   test("cuts off over UDP what does not fit, and gives all of it over TCP", async () => {
     const name = "crowd.default.svc.cluster.local"
-    const short = await ask(name, "A") as Packet & { flag_tc?: boolean }
+    const short = (await ask(name, "A")) as Packet & { flag_tc?: boolean }
     expect([short.flag_tc, short.answers]).toEqual([true, []])
     expect((await overTcp(port, query(name, "A"))).answers).toHaveLength(60)
   })

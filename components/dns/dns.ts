@@ -32,14 +32,22 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
   const { address, domain, port = 53 } = config
   /** Made at start: its informers list at once, and before that there may be nobody to ask. */
   let records: Records | undefined
-  const forwarder = createForwarder(config.upstreams.filter((server) => server !== address), context)
+  const forwarder = createForwarder(
+    config.upstreams.filter((server) => server !== address),
+    context,
+  )
   let udp: Socket | undefined
   let tcp: Server | undefined
   let problem: string | undefined = "not started"
 
   async function answer(query: Packet): Promise<Packet> {
     const [question] = query.questions ?? []
-    const failed = (rcode: number): Packet => ({ type: "response", id: query.id ?? 0, flags: FLAG.recursionAvailable | rcode, questions: query.questions ?? [] })
+    const failed = (rcode: number): Packet => ({
+      type: "response",
+      id: query.id ?? 0,
+      flags: FLAG.recursionAvailable | rcode,
+      questions: query.questions ?? [],
+    })
     if (question === undefined) return failed(RCODE.formatError)
     if (records === undefined) return failed(RCODE.serverFailure)
     const own = answerOwn(query, question, records, domain, random)
@@ -61,9 +69,18 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
     const answered = await answer(query)
     const packet = encode(answered)
     const edns = (query.additionals ?? []).find(({ type }) => type === "OPT")
-    const limit = edns === undefined ? PLAIN_UDP : Math.min(MAX_UDP, Math.max(PLAIN_UDP, (edns as { udpPayloadSize?: number }).udpPayloadSize ?? PLAIN_UDP))
+    const limit =
+      edns === undefined
+        ? PLAIN_UDP
+        : Math.min(MAX_UDP, Math.max(PLAIN_UDP, (edns as { udpPayloadSize?: number }).udpPayloadSize ?? PLAIN_UDP))
     if (!overUdp || packet.length <= limit) return packet
-    return encode({ ...answered, flags: (answered.flags ?? 0) | FLAG.truncated, answers: [], additionals: [], authorities: [soa(domain)] })
+    return encode({
+      ...answered,
+      flags: (answered.flags ?? 0) | FLAG.truncated,
+      answers: [],
+      additionals: [],
+      authorities: [soa(domain)],
+    })
   }
 
   return {
@@ -91,12 +108,17 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
   function listenUdp(): Promise<Socket> {
     const socket = createSocket(address.includes(":") ? "udp6" : "udp4")
     socket.on("message", (bytes, { address: client, port: clientPort }) => {
-      respond(bytes, true).then((reply) => {
-        if (reply !== undefined && udp === socket) socket.send(reply, clientPort, client)
-      }, (err: unknown) => log.error("DNS question failed", { err }))
+      respond(bytes, true).then(
+        (reply) => {
+          if (reply !== undefined && udp === socket) socket.send(reply, clientPort, client)
+        },
+        (err: unknown) => log.error("DNS question failed", { err }),
+      )
     })
     return new Promise((resolve, reject) => {
-      socket.once("error", (err) => reject(new Error(`Cannot serve DNS on ${address}:${port}/udp: ${err.message}`, { cause: err })))
+      socket.once("error", (err) =>
+        reject(new Error(`Cannot serve DNS on ${address}:${port}/udp: ${err.message}`, { cause: err })),
+      )
       socket.bind(port, address, () => {
         socket.on("error", (err) => log.warn("DNS socket failed", { err }))
         resolve(socket)
@@ -115,14 +137,20 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
         while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
           const message = received.subarray(2, 2 + received.readUInt16BE(0))
           received = received.subarray(2 + message.length)
-          respond(message, false).then((reply) => {
-            if (reply !== undefined && !socket.destroyed) socket.write(Buffer.concat([Buffer.from([reply.length >> 8, reply.length & 255]), reply]))
-          }, (err: unknown) => log.error("DNS question failed", { err }))
+          respond(message, false).then(
+            (reply) => {
+              if (reply !== undefined && !socket.destroyed)
+                socket.write(Buffer.concat([Buffer.from([reply.length >> 8, reply.length & 255]), reply]))
+            },
+            (err: unknown) => log.error("DNS question failed", { err }),
+          )
         }
       })
     })
     return new Promise((resolve, reject) => {
-      server.once("error", (err) => reject(new Error(`Cannot serve DNS on ${address}:${port}/tcp: ${err.message}`, { cause: err })))
+      server.once("error", (err) =>
+        reject(new Error(`Cannot serve DNS on ${address}:${port}/tcp: ${err.message}`, { cause: err })),
+      )
       server.listen(port, address, () => resolve(server))
     })
   }

@@ -8,13 +8,19 @@ const TIMEOUT_MS = 2000
 const MAX_KEEP_MS = 30_000
 const MAX_CACHED = 10_000
 
-interface Cached { readonly packet: Packet; readonly until: number }
+interface Cached {
+  readonly packet: Packet
+  readonly until: number
+}
 
 /**
  * Passes questions about names outside the cluster on to the servers that the host uses, one after the other until one answers, and keeps the
  * answers for their time to live. Without servers every such question fails at once. `ask` never rejects: undefined means nobody answered.
  */
-export function createForwarder(servers: readonly string[], { clock }: { readonly clock: Clock }): { ask(query: Packet): Promise<Packet | undefined> } {
+export function createForwarder(
+  servers: readonly string[],
+  { clock }: { readonly clock: Clock },
+): { ask(query: Packet): Promise<Packet | undefined> } {
   const cache = new Map<string, Cached>()
   const underWay = new Map<string, Promise<Packet | undefined>>()
 
@@ -24,7 +30,8 @@ export function createForwarder(servers: readonly string[], { clock }: { readonl
       if (question === undefined) return undefined
       const key = `${question.name.toLowerCase()} ${question.type} ${(query.additionals ?? []).some(({ type }) => type === "OPT")}`
       const kept = cache.get(key)
-      if (kept !== undefined && kept.until > clock.now()) return { ...kept.packet, id: query.id ?? 0, questions: query.questions ?? [] }
+      if (kept !== undefined && kept.until > clock.now())
+        return { ...kept.packet, id: query.id ?? 0, questions: query.questions ?? [] }
       const asked = underWay.get(key) ?? resolve(query, key)
       underWay.set(key, asked)
       const packet = await asked
@@ -35,7 +42,10 @@ export function createForwarder(servers: readonly string[], { clock }: { readonl
 
   async function resolve(query: Packet, key: string): Promise<Packet | undefined> {
     for (const server of servers) {
-      const packet = await overUdp(server, query).then((answer) => (answer?.flag_tc === true ? overTcp(server, query) : answer), () => undefined)
+      const packet = await overUdp(server, query).then(
+        (answer) => (answer?.flag_tc === true ? overTcp(server, query) : answer),
+        () => undefined,
+      )
       if (packet === undefined) continue
       keep(key, packet)
       return packet
@@ -44,7 +54,9 @@ export function createForwarder(servers: readonly string[], { clock }: { readonl
   }
 
   function keep(key: string, packet: Packet): void {
-    const ttls = [...(packet.answers ?? []), ...(packet.authorities ?? [])].flatMap((record) => ("ttl" in record && typeof record.ttl === "number" ? [record.ttl] : []))
+    const ttls = [...(packet.answers ?? []), ...(packet.authorities ?? [])].flatMap((record) =>
+      "ttl" in record && typeof record.ttl === "number" ? [record.ttl] : [],
+    )
     if (ttls.length === 0) return
     cache.delete(key)
     cache.set(key, { packet, until: clock.now() + Math.min(MAX_KEEP_MS, Math.min(...ttls) * 1000) })
@@ -89,7 +101,8 @@ export function createForwarder(servers: readonly string[], { clock }: { readonl
       })
       socket.on("data", (bytes: Buffer) => {
         received = Buffer.concat([received, bytes])
-        if (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) finish(parse(received.subarray(2, 2 + received.readUInt16BE(0))))
+        if (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0))
+          finish(parse(received.subarray(2, 2 + received.readUInt16BE(0))))
       })
     })
   }

@@ -7,20 +7,33 @@ import type { Index, Informer, Informers } from "../../pkg/client/informer.ts"
 /** A record of the cluster's zone, without its name: `data` is an address, a name, or for SRV a port and a name. */
 export type Data =
   | { readonly type: "A" | "AAAA" | "CNAME" | "PTR" | "TXT"; readonly data: string }
-  | { readonly type: "SRV"; readonly data: { readonly port: number; readonly target: string; readonly priority: 0; readonly weight: number } }
+  | {
+      readonly type: "SRV"
+      readonly data: { readonly port: number; readonly target: string; readonly priority: 0; readonly weight: number }
+    }
 
 /** What is known of a name: nothing of the kind exists, or these records (none of the asked type may be among them). */
 export type Found = readonly Data[] | undefined
 
 /** A group of endpoints of one Service: their addresses and the ports they share. */
-interface Endpoint { readonly ip: string; readonly host: string; readonly ports: readonly { readonly name: string; readonly protocol: string; readonly port: number }[] }
+interface Endpoint {
+  readonly ip: string
+  readonly host: string
+  readonly ports: readonly { readonly name: string; readonly protocol: string; readonly port: number }[]
+}
 
 const byService: Index<EndpointSlice> = {
   name: "dns/service",
   of: ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`],
 }
-const byAddress: Index<EndpointSlice> = { name: "dns/address", of: ({ endpoints }) => endpoints.flatMap(({ addresses }) => addresses) }
-const byClusterIp: Index<Service> = { name: "dns/cluster-ip", of: ({ spec }) => (spec.clusterIPs ?? []).filter((ip) => ip !== "None") }
+const byAddress: Index<EndpointSlice> = {
+  name: "dns/address",
+  of: ({ endpoints }) => endpoints.flatMap(({ addresses }) => addresses),
+}
+const byClusterIp: Index<Service> = {
+  name: "dns/cluster-ip",
+  of: ({ spec }) => (spec.clusterIPs ?? []).filter((ip) => ip !== "None"),
+}
 
 /**
  * The names of a cluster, answered from informers. Source: the Kubernetes DNS specification 1.1.0 (kubernetes/dns docs/specification.md).
@@ -46,7 +59,10 @@ export class Records {
 
   find(name: string): Found {
     if (name === this.domain) return []
-    const labels = name.slice(0, -this.domain.length - 1).split(".").reverse()
+    const labels = name
+      .slice(0, -this.domain.length - 1)
+      .split(".")
+      .reverse()
     const [kind, namespace, ...rest] = labels
     if (kind === "dns-version" && namespace === undefined) return [{ type: "TXT", data: "1.1.0" }]
     if (kind !== "svc" && kind !== "pod") return undefined
@@ -61,9 +77,13 @@ export class Records {
     const [service] = this.services.by(byClusterIp, ip)
     if (service !== undefined) return [{ type: "PTR", data: this.nameOf(service) }]
     const names = this.slices.by(byAddress, ip).flatMap((slice) => {
-      const owner = this.services.get(`${slice.metadata.namespace}/${slice.metadata.labels?.["kubernetes.io/service-name"] ?? ""}`)
+      const owner = this.services.get(
+        `${slice.metadata.namespace}/${slice.metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
+      )
       if (owner === undefined || owner.spec.clusterIP !== "None") return []
-      return slice.endpoints.filter(({ addresses }) => addresses.includes(ip)).map(({ hostname }) => `${hostname ?? dashed(ip)}.${this.nameOf(owner)}`)
+      return slice.endpoints
+        .filter(({ addresses }) => addresses.includes(ip))
+        .map(({ hostname }) => `${hostname ?? dashed(ip)}.${this.nameOf(owner)}`)
     })
     return names.length === 0 ? undefined : [...new Set(names)].map((data) => ({ type: "PTR", data }))
   }
@@ -72,10 +92,15 @@ export class Records {
   private ofService(namespace: string, [name = "", first, second, ...more]: readonly string[]): Found {
     const service = this.services.get(`${namespace}/${name}`)
     if (service === undefined || more.length > 0) return undefined
-    if (service.spec.type === "ExternalName") return first === undefined ? [{ type: "CNAME", data: (service.spec.externalName ?? "").replace(/\.$/, "") }] : undefined
+    if (service.spec.type === "ExternalName")
+      return first === undefined
+        ? [{ type: "CNAME", data: (service.spec.externalName ?? "").replace(/\.$/, "") }]
+        : undefined
     const headless = service.spec.clusterIP === "None"
-    if (first === undefined) return headless ? this.endpointsOf(service).map(({ ip }) => address(ip)) : addressesOf(service)
-    if (first.startsWith("_")) return this.ports(service, first.slice(1), second === undefined ? undefined : second.slice(1), headless)
+    if (first === undefined)
+      return headless ? this.endpointsOf(service).map(({ ip }) => address(ip)) : addressesOf(service)
+    if (first.startsWith("_"))
+      return this.ports(service, first.slice(1), second === undefined ? undefined : second.slice(1), headless)
     if (!headless || second !== undefined) return undefined
     const hosts = this.endpointsOf(service).filter(({ host }) => host === first)
     return hosts.length === 0 ? undefined : hosts.map(({ ip }) => address(ip))
@@ -83,11 +108,15 @@ export class Records {
 
   /** SRV records of a named port; `port` undefined asks for the protocol alone, which exists but has no records. */
   private ports(service: Service, protocol: string, port: string | undefined, headless: boolean): Found {
-    const matches = (each: { readonly name?: string | undefined; readonly protocol?: string | undefined }) => (each.protocol ?? "TCP").toLowerCase() === protocol && (each.name ?? "") === port
-    if (port === undefined) return (service.spec.ports ?? []).some((each) => each.protocol.toLowerCase() === protocol) ? [] : undefined
+    const matches = (each: { readonly name?: string | undefined; readonly protocol?: string | undefined }) =>
+      (each.protocol ?? "TCP").toLowerCase() === protocol && (each.name ?? "") === port
+    if (port === undefined)
+      return (service.spec.ports ?? []).some((each) => each.protocol.toLowerCase() === protocol) ? [] : undefined
     const name = this.nameOf(service)
     const targets = headless
-      ? this.endpointsOf(service).flatMap(({ host, ports }) => ports.filter(matches).map((each) => ({ port: each.port, target: `${host}.${name}` })))
+      ? this.endpointsOf(service).flatMap(({ host, ports }) =>
+          ports.filter(matches).map((each) => ({ port: each.port, target: `${host}.${name}` })),
+        )
       : (service.spec.ports ?? []).filter(matches).map((each) => ({ port: each.port, target: name }))
     if (targets.length === 0) return undefined
     const weight = Math.max(1, Math.floor(100 / targets.length))
@@ -103,7 +132,11 @@ export class Records {
         if (conditions?.ready === false && service.spec.publishNotReadyAddresses !== true) continue
         for (const ip of addresses) {
           const before = found.get(ip)
-          found.set(ip, { ip, host: hostname ?? before?.host ?? dashed(ip), ports: [...(before?.ports ?? []), ...shared] })
+          found.set(ip, {
+            ip,
+            host: hostname ?? before?.host ?? dashed(ip),
+            ports: [...(before?.ports ?? []), ...shared],
+          })
         }
       }
     }

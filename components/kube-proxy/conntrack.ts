@@ -5,7 +5,10 @@ import type { ServicePort } from "./service-ports.ts"
  * Connections the kernel remembers that no longer hold, as `conntrack -D` arguments. Only UDP: TCP clients notice by themselves, but a UDP "connection" to
  * an endpoint that is gone goes on for as long as the client sends. Source: pkg/proxy/conntrack/cleanup.go.
  */
-export function staleConnections(before: readonly ServicePort[], after: readonly ServicePort[]): readonly (readonly string[])[] {
+export function staleConnections(
+  before: readonly ServicePort[],
+  after: readonly ServicePort[],
+): readonly (readonly string[])[] {
   const next = new Map(after.map((port) => [port.name, port]))
   const previous = new Map(before.map((port) => [port.name, port]))
   const stale: string[][] = []
@@ -20,7 +23,8 @@ export function staleConnections(before: readonly ServicePort[], after: readonly
     }
   }
   for (const port of after) {
-    if (port.protocol !== "udp" || port.cluster.length === 0 || (previous.get(port.name)?.cluster.length ?? 0) > 0) continue
+    if (port.protocol !== "udp" || port.cluster.length === 0 || (previous.get(port.name)?.cluster.length ?? 0) > 0)
+      continue
     // Packets from before there was an endpoint are remembered as going nowhere.
     for (const address of addressesOf(port)) stale.push(["-D", "--orig-dst", address, "-p", "udp"])
     if (port.nodePort !== undefined) stale.push(["-D", "-p", "udp", "--dport", String(port.nodePort)])
@@ -28,7 +32,9 @@ export function staleConnections(before: readonly ServicePort[], after: readonly
   return stale
 }
 
-const addressesOf = ({ clusterIp, externalIps, loadBalancerIps }: ServicePort): readonly string[] => [...new Set([clusterIp, ...externalIps, ...loadBalancerIps])]
+const addressesOf = ({ clusterIp, externalIps, loadBalancerIps }: ServicePort): readonly string[] => [
+  ...new Set([clusterIp, ...externalIps, ...loadBalancerIps]),
+]
 
 /** `conntrack` exits with 1 when nothing matched, which is fine. */
 export async function forget(host: Host, stale: readonly (readonly string[])[]): Promise<void> {

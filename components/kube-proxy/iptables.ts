@@ -28,7 +28,9 @@ export function hostIn(netns?: string): Host {
         let complaint = ""
         child.stderr.on("data", (bytes: Buffer) => (complaint += bytes.toString()))
         child.on("error", reject)
-        child.on("close", (code) => (code === 0 ? resolve() : reject(new Error(`${command} failed with code ${code}: ${complaint.trim()}`))))
+        child.on("close", (code) =>
+          code === 0 ? resolve() : reject(new Error(`${command} failed with code ${code}: ${complaint.trim()}`)),
+        )
         child.stdin.on("error", () => undefined) // the exit code tells
         child.stdin.end(input)
       })
@@ -39,26 +41,51 @@ export function hostIn(netns?: string): Host {
 /** Seconds to wait for the lock that other users of iptables may hold. */
 const WAIT = ["-w", "5"]
 
-export const restore = (host: Host, text: string): Promise<void> => host.feed("iptables-restore", [...WAIT, "--noflush"], text)
+export const restore = (host: Host, text: string): Promise<void> =>
+  host.feed("iptables-restore", [...WAIT, "--noflush"], text)
 
 /** Puts in the jumps that are missing, before all other rules, so that no earlier ACCEPT passes them by. */
 export async function ensureJumps(host: Host): Promise<void> {
-  const present = { nat: await host.run("iptables-save", ["-t", "nat"]), filter: await host.run("iptables-save", ["-t", "filter"]) }
-  const missing = JUMPS.filter(([table, chain, rule]) => !present[table].split("\n").some((line) => line.startsWith(`-A ${chain} `) && line.endsWith(rule.slice(rule.lastIndexOf("-j ")))
-    && normalized(line) === normalized(`-A ${chain} ${rule}`)))
+  const present = {
+    nat: await host.run("iptables-save", ["-t", "nat"]),
+    filter: await host.run("iptables-save", ["-t", "filter"]),
+  }
+  const missing = JUMPS.filter(
+    ([table, chain, rule]) =>
+      !present[table]
+        .split("\n")
+        .some(
+          (line) =>
+            line.startsWith(`-A ${chain} `) &&
+            line.endsWith(rule.slice(rule.lastIndexOf("-j "))) &&
+            normalized(line) === normalized(`-A ${chain} ${rule}`),
+        ),
+  )
   for (const table of ["filter", "nat"] as const) {
     const rules = missing.filter(([of]) => of === table).reverse() // each goes to the top: the last one first
-    if (rules.length > 0) await restore(host, [`*${table}`, ...rules.map(([, chain, rule]) => `-I ${chain} 1 ${rule}`), "COMMIT", ""].join("\n"))
+    if (rules.length > 0)
+      await restore(
+        host,
+        [`*${table}`, ...rules.map(([, chain, rule]) => `-I ${chain} 1 ${rule}`), "COMMIT", ""].join("\n"),
+      )
   }
 }
 
 /** iptables-save may order the matches of a rule otherwise: compare them as sets. */
-const normalized = (line: string): string => line.replaceAll('"', "").split(/ (?=-)/).sort().join(" ")
+const normalized = (line: string): string =>
+  line
+    .replaceAll('"', "")
+    .split(/ (?=-)/)
+    .sort()
+    .join(" ")
 
 /** Are our rules still there? Somebody may have flushed the tables. */
 export async function intact(host: Host): Promise<boolean> {
   try {
-    return (await host.run("iptables", [...WAIT, "-t", "nat", "-S", "PREROUTING"])).includes("-j KUBE-SERVICES") && (await host.run("iptables", [...WAIT, "-t", "nat", "-S", "KUBE-POSTROUTING"])).includes("MASQUERADE")
+    return (
+      (await host.run("iptables", [...WAIT, "-t", "nat", "-S", "PREROUTING"])).includes("-j KUBE-SERVICES") &&
+      (await host.run("iptables", [...WAIT, "-t", "nat", "-S", "KUBE-POSTROUTING"])).includes("MASQUERADE")
+    )
   } catch {
     return false
   }
@@ -75,6 +102,16 @@ export async function cleanUp(host: Host): Promise<void> {
       const target = / -j (\S+)/.exec(line)?.[1] ?? ""
       return line.startsWith("-A ") && !OUR_CHAIN.test(chain) && OUR_CHAIN.test(target)
     })
-    await restore(host, [`*${table}`, ...jumps.map((line) => line.replace(/^-A/, "-D")), ...chains.map((chain) => `:${chain} - [0:0]`), ...chains.map((chain) => `-X ${chain}`), "COMMIT", ""].join("\n"))
+    await restore(
+      host,
+      [
+        `*${table}`,
+        ...jumps.map((line) => line.replace(/^-A/, "-D")),
+        ...chains.map((chain) => `:${chain} - [0:0]`),
+        ...chains.map((chain) => `-X ${chain}`),
+        "COMMIT",
+        "",
+      ].join("\n"),
+    )
   }
 }

@@ -7,7 +7,11 @@ import { cleanUp, hostIn, type Host } from "./iptables.ts"
 import { createKubeProxy } from "./proxier.ts"
 
 const NETNS = `k3ts-proxy-test-${process.pid}`
-const able = process.getuid?.() === 0 && ["ip", "iptables-restore"].every((program) => Bun.which(program, { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` }) !== null)
+const able =
+  process.getuid?.() === 0 &&
+  ["ip", "iptables-restore"].every(
+    (program) => Bun.which(program, { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` }) !== null,
+  )
 if (!able) console.warn("SKIPPED: kube-proxy in a network namespace needs root, ip and iptables")
 
 describe("kube-proxy", () => {
@@ -15,8 +19,16 @@ describe("kube-proxy", () => {
     // given a proxy on a machine that only remembers what it is told
     await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })
     const { client } = cluster
-    await client.create(Service, { metadata: { name: "web", namespace: "default" }, spec: { clusterIP: "10.43.7.7", ports: [{ port: 80 }] } })
-    let slice = await client.create(EndpointSlice, { metadata: { name: "web-1", namespace: "default", labels: { "kubernetes.io/service-name": "web" } }, addressType: "IPv4", endpoints: [{ addresses: ["10.42.0.5"] }], ports: [{ port: 8080 }] })
+    await client.create(Service, {
+      metadata: { name: "web", namespace: "default" },
+      spec: { clusterIP: "10.43.7.7", ports: [{ port: 80 }] },
+    })
+    let slice = await client.create(EndpointSlice, {
+      metadata: { name: "web-1", namespace: "default", labels: { "kubernetes.io/service-name": "web" } },
+      addressType: "IPv4",
+      endpoints: [{ addresses: ["10.42.0.5"] }],
+      ports: [{ port: 8080 }],
+    })
     const point = async (address: string) => {
       const seen = Promise.withResolvers<void>()
       const off = context.informers.of(EndpointSlice).on({ updated: () => seen.resolve() })
@@ -61,12 +73,21 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
     await host.run("iptables", ["-A", "INPUT", "-p", "icmp", "-j", "ACCEPT"])
     await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })
     const { client } = cluster
-    await client.create(Service, { metadata: { name: "web", namespace: "default" }, spec: { clusterIP: "10.43.7.7", type: "NodePort", ports: [{ port: 80, nodePort: 30_777 }] } })
+    await client.create(Service, {
+      metadata: { name: "web", namespace: "default" },
+      spec: { clusterIP: "10.43.7.7", type: "NodePort", ports: [{ port: 80, nodePort: 30_777 }] },
+    })
     const slice = await client.create(EndpointSlice, {
       metadata: { name: "web-1", namespace: "default", labels: { "kubernetes.io/service-name": "web" } },
-      addressType: "IPv4", endpoints: [{ addresses: ["10.42.0.5"] }], ports: [{ port: 8080 }],
+      addressType: "IPv4",
+      endpoints: [{ addresses: ["10.42.0.5"] }],
+      ports: [{ port: 8080 }],
     })
-    const proxy = createKubeProxy(cluster.contextFor("system:kube-proxy", ["system:masters"]), { nodeName: "node-0", clusterCidr: "10.42.0.0/16", host })
+    const proxy = createKubeProxy(cluster.contextFor("system:kube-proxy", ["system:masters"]), {
+      nodeName: "node-0",
+      clusterCidr: "10.42.0.0/16",
+      host,
+    })
 
     // when it starts
     await proxy.start(new AbortController().signal)
@@ -90,7 +111,9 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
 
     // when it is cleaned up, then only the other's rule is left
     await cleanUp(host)
-    const left = (await host.run("iptables-save", [])).split("\n").filter((line) => /^[-:]/.test(line) && !/^:(INPUT|OUTPUT|FORWARD|PREROUTING|POSTROUTING) /.test(line))
+    const left = (await host.run("iptables-save", []))
+      .split("\n")
+      .filter((line) => /^[-:]/.test(line) && !/^:(INPUT|OUTPUT|FORWARD|PREROUTING|POSTROUTING) /.test(line))
     expect(left).toEqual(["-A INPUT -p icmp -j ACCEPT"])
   })
 })

@@ -21,7 +21,10 @@ const CHECK_MS = 30_000
 /** Wait before another try after a failure, e.g. while another program holds the lock. */
 const RETRY_MS = 1000
 
-const byService: Index<EndpointSlice> = { name: "kube-proxy/service", of: (slice) => (concerns(slice) ? [serviceKeyOf(slice)] : []) }
+const byService: Index<EndpointSlice> = {
+  name: "kube-proxy/service",
+  of: (slice) => (concerns(slice) ? [serviceKeyOf(slice)] : []),
+}
 
 /**
  * Keeps the kernel's NAT rules in step with Services and their endpoints. Source: pkg/proxy/iptables/proxier.go.
@@ -81,7 +84,10 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
   async function sync(): Promise<void> {
     for (const key of dirty) {
       const service = informers.of(Service).get(key)
-      const found = service === undefined ? [] : servicePorts(service, informers.of(EndpointSlice).by(byService, key), config.nodeName)
+      const found =
+        service === undefined
+          ? []
+          : servicePorts(service, informers.of(EndpointSlice).by(byService, key), config.nodeName)
       if (found.length === 0) ports.delete(key)
       else ports.set(key, found)
     }
@@ -121,7 +127,8 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       signal.throwIfAborted()
       stopped = false
       // Lets node ports answer on loopback; KUBE-FIREWALL keeps others out. Not writable in some containers, where it is then left alone.
-      if (config.host === undefined) await writeFile("/proc/sys/net/ipv4/conf/all/route_localnet", "1").catch(() => undefined)
+      if (config.host === undefined)
+        await writeFile("/proc/sys/net/ipv4/conf/all/route_localnet", "1").catch(() => undefined)
       const ofService = (service: Service) => changed(`${service.metadata.namespace}/${service.metadata.name}`)
       const ofSlice = (slice: EndpointSlice) => {
         if (concerns(slice)) changed(serviceKeyOf(slice))

@@ -5,7 +5,9 @@ import type { Chains, Ruleset } from "./rules.ts"
  * A chain that is named is emptied and filled anew in the one transaction of its table; one that is not is left alone.
  */
 export function transition(before: Ruleset | undefined, after: Ruleset): string | undefined {
-  const tables = (["filter", "nat"] as const).map((table) => tableText(table, before?.[table] ?? new Map(), after[table])).filter((text) => text !== undefined)
+  const tables = (["filter", "nat"] as const)
+    .map((table) => tableText(table, before?.[table] ?? new Map(), after[table]))
+    .filter((text) => text !== undefined)
   return tables.length === 0 ? undefined : tables.join("")
 }
 
@@ -24,25 +26,51 @@ function tableText(table: string, before: Chains, after: Chains): string | undef
   ].join("\n")
 }
 
-const same = (a: readonly string[] | undefined, b: readonly string[]): boolean => a !== undefined && a.length === b.length && a.every((rule, i) => rule === b[i])
+const same = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
+  a !== undefined && a.length === b.length && a.every((rule, i) => rule === b[i])
 
 /** How the kernel's own chains lead into ours: table, chain, rule. The filter rules look at new connections only. */
 export const JUMPS: readonly (readonly [table: "nat" | "filter", chain: string, rule: string])[] = [
   ["nat", "PREROUTING", '-m comment --comment "kubernetes service portals" -j KUBE-SERVICES'],
   ["nat", "OUTPUT", '-m comment --comment "kubernetes service portals" -j KUBE-SERVICES'],
   ["nat", "POSTROUTING", '-m comment --comment "kubernetes postrouting rules" -j KUBE-POSTROUTING'],
-  ["filter", "INPUT", '-m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j KUBE-EXTERNAL-SERVICES'],
-  ["filter", "INPUT", '-m conntrack --ctstate NEW -m comment --comment "kubernetes load balancer firewall" -j KUBE-PROXY-FIREWALL'],
+  [
+    "filter",
+    "INPUT",
+    '-m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j KUBE-EXTERNAL-SERVICES',
+  ],
+  [
+    "filter",
+    "INPUT",
+    '-m conntrack --ctstate NEW -m comment --comment "kubernetes load balancer firewall" -j KUBE-PROXY-FIREWALL',
+  ],
   ["filter", "INPUT", '-m comment --comment "kubernetes health check service ports" -j KUBE-NODEPORTS'],
   ["filter", "INPUT", "-j KUBE-FIREWALL"],
-  ["filter", "FORWARD", '-m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j KUBE-EXTERNAL-SERVICES'],
-  ["filter", "FORWARD", '-m conntrack --ctstate NEW -m comment --comment "kubernetes load balancer firewall" -j KUBE-PROXY-FIREWALL'],
-  ["filter", "FORWARD", '-m conntrack --ctstate NEW -m comment --comment "kubernetes service portals" -j KUBE-SERVICES'],
+  [
+    "filter",
+    "FORWARD",
+    '-m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j KUBE-EXTERNAL-SERVICES',
+  ],
+  [
+    "filter",
+    "FORWARD",
+    '-m conntrack --ctstate NEW -m comment --comment "kubernetes load balancer firewall" -j KUBE-PROXY-FIREWALL',
+  ],
+  [
+    "filter",
+    "FORWARD",
+    '-m conntrack --ctstate NEW -m comment --comment "kubernetes service portals" -j KUBE-SERVICES',
+  ],
   ["filter", "FORWARD", '-m comment --comment "kubernetes forwarding rules" -j KUBE-FORWARD'],
   ["filter", "OUTPUT", '-m conntrack --ctstate NEW -m comment --comment "kubernetes service portals" -j KUBE-SERVICES'],
-  ["filter", "OUTPUT", '-m conntrack --ctstate NEW -m comment --comment "kubernetes load balancer firewall" -j KUBE-PROXY-FIREWALL'],
+  [
+    "filter",
+    "OUTPUT",
+    '-m conntrack --ctstate NEW -m comment --comment "kubernetes load balancer firewall" -j KUBE-PROXY-FIREWALL',
+  ],
   ["filter", "OUTPUT", "-j KUBE-FIREWALL"],
 ]
 
 /** Chains of ours, by name: what `killall` removes. */
-export const OUR_CHAIN = /^KUBE-(SERVICES|EXTERNAL-SERVICES|NODEPORTS|PROXY-FIREWALL|FORWARD|FIREWALL|POSTROUTING|MARK-MASQ|SVC-|SVL-|EXT-|SEP-)/
+export const OUR_CHAIN =
+  /^KUBE-(SERVICES|EXTERNAL-SERVICES|NODEPORTS|PROXY-FIREWALL|FORWARD|FIREWALL|POSTROUTING|MARK-MASQ|SVC-|SVL-|EXT-|SEP-)/

@@ -9,13 +9,30 @@ const endpoint = (ip: string, local = true): Endpoint => ({ ip, port: 8080, loca
 function portOf(more: Partial<ServicePort> = {}): ServicePort {
   const cluster = more.cluster ?? [endpoint("10.42.0.5"), endpoint("10.42.1.6", false)]
   return {
-    name: "default/web:http", protocol: "tcp", clusterIp: "10.43.0.9", port: 80, nodePort: undefined, externalIps: [], loadBalancerIps: [], sourceRanges: [],
-    affinitySeconds: undefined, internalLocal: false, externalLocal: false, healthCheckNodePort: undefined, cluster, local: cluster.filter(({ local }) => local), ...more,
+    name: "default/web:http",
+    protocol: "tcp",
+    clusterIp: "10.43.0.9",
+    port: 80,
+    nodePort: undefined,
+    externalIps: [],
+    loadBalancerIps: [],
+    sourceRanges: [],
+    affinitySeconds: undefined,
+    internalLocal: false,
+    externalLocal: false,
+    healthCheckNodePort: undefined,
+    cluster,
+    local: cluster.filter(({ local }) => local),
+    ...more,
   }
 }
 /** Rules of all chains, with hashes of chain names taken out. */
-const lines = (chains: Chains): string[] => [...chains].flatMap(([chain, rules]) => rules.map((rule) => `${chain} ${rule}`.replaceAll(/(KUBE-(?:SVC|SVL|EXT|SEP))-[A-Z2-7]{16}/g, "$1")))
-const natOf = (port: ServicePort) => lines(rulesFor([port], CONFIG).nat).filter((line) => /web/.test(line) || /^KUBE-(SVC|SVL|EXT|SEP)/.test(line))
+const lines = (chains: Chains): string[] =>
+  [...chains].flatMap(([chain, rules]) =>
+    rules.map((rule) => `${chain} ${rule}`.replaceAll(/(KUBE-(?:SVC|SVL|EXT|SEP))-[A-Z2-7]{16}/g, "$1")),
+  )
+const natOf = (port: ServicePort) =>
+  lines(rulesFor([port], CONFIG).nat).filter((line) => /web/.test(line) || /^KUBE-(SVC|SVL|EXT|SEP)/.test(line))
 const filterOf = (port: ServicePort) => lines(rulesFor([port], CONFIG).filter).filter((line) => /web/.test(line))
 const c = (text: string) => `-m comment --comment "${text}"`
 
@@ -46,18 +63,30 @@ describe("rules of a Service port", () => {
   test("masquerade what comes in by a node port or an external address", () => {
     const rules = natOf(portOf({ nodePort: 30_080, externalIps: ["192.0.2.1"] }))
     expect(rules).toContain(`KUBE-NODEPORTS ${c("default/web:http")} -m tcp -p tcp --dport 30080 -j KUBE-EXT`)
-    expect(rules).toContain(`KUBE-SERVICES ${c("default/web:http external IP")} -m tcp -p tcp -d 192.0.2.1 --dport 80 -j KUBE-EXT`)
-    expect(rules.filter((rule) => rule.startsWith("KUBE-EXT"))).toEqual([`KUBE-EXT ${c("masquerade traffic for default/web:http external destinations")} -j KUBE-MARK-MASQ`, "KUBE-EXT -j KUBE-SVC"])
+    expect(rules).toContain(
+      `KUBE-SERVICES ${c("default/web:http external IP")} -m tcp -p tcp -d 192.0.2.1 --dport 80 -j KUBE-EXT`,
+    )
+    expect(rules.filter((rule) => rule.startsWith("KUBE-EXT"))).toEqual([
+      `KUBE-EXT ${c("masquerade traffic for default/web:http external destinations")} -j KUBE-MARK-MASQ`,
+      "KUBE-EXT -j KUBE-SVC",
+    ])
   })
 
   test("keep traffic from outside on the node, with its source, under externalTrafficPolicy Local", () => {
     const rules = natOf(portOf({ nodePort: 30_080, externalLocal: true }))
     expect(rules.filter((rule) => rule.startsWith("KUBE-EXT")).at(-1)).toBe("KUBE-EXT -j KUBE-SVL")
-    expect(rules.filter((rule) => rule.startsWith("KUBE-SVL"))).toEqual([`KUBE-SVL ${c("default/web:http -> 10.42.0.5:8080")} -j KUBE-SEP`])
+    expect(rules.filter((rule) => rule.startsWith("KUBE-SVL"))).toEqual([
+      `KUBE-SVL ${c("default/web:http -> 10.42.0.5:8080")} -j KUBE-SEP`,
+    ])
   })
 
   test("drop traffic that must stay on a node without endpoints", () => {
-    const port = portOf({ internalLocal: true, externalLocal: true, nodePort: 30_080, cluster: [endpoint("10.42.1.6", false)] })
+    const port = portOf({
+      internalLocal: true,
+      externalLocal: true,
+      nodePort: 30_080,
+      cluster: [endpoint("10.42.1.6", false)],
+    })
     expect(filterOf(port)).toEqual([
       `KUBE-SERVICES ${c("default/web:http has no local endpoints")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j DROP`,
       `KUBE-EXTERNAL-SERVICES ${c("default/web:http has no local endpoints")} -m addrtype --dst-type LOCAL -m tcp -p tcp --dport 30080 -j DROP`,
@@ -66,8 +95,12 @@ describe("rules of a Service port", () => {
 
   test("bring a client back to its endpoint under session affinity", () => {
     const rules = natOf(portOf({ affinitySeconds: 60, cluster: [endpoint("10.42.0.5")] }))
-    expect(rules.filter((rule) => rule.startsWith("KUBE-SVC"))[1]).toBe(`KUBE-SVC ${c("default/web:http -> 10.42.0.5:8080")} -m recent --name KUBE-SEP --rcheck --seconds 60 --reap -j KUBE-SEP`)
-    expect(rules.at(-1)).toBe(`KUBE-SEP ${c("default/web:http")} -m recent --name KUBE-SEP --set -m tcp -p tcp -j DNAT --to-destination 10.42.0.5:8080`)
+    expect(rules.filter((rule) => rule.startsWith("KUBE-SVC"))[1]).toBe(
+      `KUBE-SVC ${c("default/web:http -> 10.42.0.5:8080")} -m recent --name KUBE-SEP --rcheck --seconds 60 --reap -j KUBE-SEP`,
+    )
+    expect(rules.at(-1)).toBe(
+      `KUBE-SEP ${c("default/web:http")} -m recent --name KUBE-SEP --set -m tcp -p tcp -j DNAT --to-destination 10.42.0.5:8080`,
+    )
   })
 })
 
@@ -94,16 +127,23 @@ describe("transition", () => {
 describe("stale connections", () => {
   const udp = (cluster: readonly Endpoint[]) => portOf({ protocol: "udp", cluster, nodePort: 30_053 })
   test("are those to UDP endpoints that are gone", () => {
-    expect(staleConnections([udp([endpoint("10.42.0.5"), endpoint("10.42.0.6")])], [udp([endpoint("10.42.0.6")])])).toEqual([
+    expect(
+      staleConnections([udp([endpoint("10.42.0.5"), endpoint("10.42.0.6")])], [udp([endpoint("10.42.0.6")])]),
+    ).toEqual([
       ["-D", "-p", "udp", "--orig-dst", "10.43.0.9", "--dst-nat", "10.42.0.5", "--reply-port-src", "8080"],
       ["-D", "-p", "udp", "--dport", "30053", "--dst-nat", "10.42.0.5", "--reply-port-src", "8080"],
     ])
   })
   test("are those to another port of an endpoint, too", () => {
-    expect(staleConnections([udp([endpoint("10.42.0.5")])], [udp([{ ...endpoint("10.42.0.5"), port: 9090 }])])).toHaveLength(2)
+    expect(
+      staleConnections([udp([endpoint("10.42.0.5")])], [udp([{ ...endpoint("10.42.0.5"), port: 9090 }])]),
+    ).toHaveLength(2)
   })
   test("are all of a Service that had no endpoint until now", () => {
-    expect(staleConnections([udp([])], [udp([endpoint("10.42.0.6")])])).toEqual([["-D", "--orig-dst", "10.43.0.9", "-p", "udp"], ["-D", "-p", "udp", "--dport", "30053"]])
+    expect(staleConnections([udp([])], [udp([endpoint("10.42.0.6")])])).toEqual([
+      ["-D", "--orig-dst", "10.43.0.9", "-p", "udp"],
+      ["-D", "-p", "udp", "--dport", "30053"],
+    ])
   })
   test("are never those of TCP", () => {
     expect(staleConnections([portOf()], [])).toEqual([])

@@ -3,7 +3,10 @@ import type { Endpoint, ServicePort } from "./service-ports.ts"
 
 /** The chains of one table, each with its rules as iptables-restore takes them, without `-A CHAIN`. */
 export type Chains = Map<string, string[]>
-export interface Ruleset { readonly nat: Chains; readonly filter: Chains }
+export interface Ruleset {
+  readonly nat: Chains
+  readonly filter: Chains
+}
 
 export interface RulesConfig {
   /** Pod addresses of the whole cluster: what comes from elsewhere and enters a Service is masqueraded. */
@@ -25,27 +28,42 @@ export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ru
     ["KUBE-SERVICES", []],
     ["KUBE-NODEPORTS", []],
     ["KUBE-MARK-MASQ", ["-j MARK --or-mark 0x4000"]],
-    ["KUBE-POSTROUTING", [
-      `-m mark ! --mark ${MASQUERADE} -j RETURN`,
-      "-j MARK --xor-mark 0x4000",
-      `${comment("kubernetes service traffic requiring SNAT")} -j MASQUERADE --random-fully`,
-    ]],
+    [
+      "KUBE-POSTROUTING",
+      [
+        `-m mark ! --mark ${MASQUERADE} -j RETURN`,
+        "-j MARK --xor-mark 0x4000",
+        `${comment("kubernetes service traffic requiring SNAT")} -j MASQUERADE --random-fully`,
+      ],
+    ],
   ])
   const filter: Chains = new Map([
     ["KUBE-SERVICES", []],
     ["KUBE-EXTERNAL-SERVICES", []],
     ["KUBE-NODEPORTS", []],
     ["KUBE-PROXY-FIREWALL", []],
-    ["KUBE-FORWARD", [
-      "-m conntrack --ctstate INVALID -j DROP",
-      `${comment("kubernetes forwarding rules")} -m mark --mark ${MASQUERADE} -j ACCEPT`,
-      `${comment("kubernetes forwarding conntrack rule")} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
-    ]],
+    [
+      "KUBE-FORWARD",
+      [
+        "-m conntrack --ctstate INVALID -j DROP",
+        `${comment("kubernetes forwarding rules")} -m mark --mark ${MASQUERADE} -j ACCEPT`,
+        `${comment("kubernetes forwarding conntrack rule")} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
+      ],
+    ],
     // Node ports are reached on loopback too, for which route_localnet is set; this keeps others from using that.
-    ["KUBE-FIREWALL", [`${comment("block incoming localnet connections")} ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP`]],
+    [
+      "KUBE-FIREWALL",
+      [
+        `${comment("block incoming localnet connections")} ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP`,
+      ],
+    ],
   ])
   for (const port of ports) addPort(port, config, nat, filter)
-  nat.get("KUBE-SERVICES")!.push(`${comment("kubernetes service nodeports; NOTE: this must be the last rule in this chain")} -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS`)
+  nat
+    .get("KUBE-SERVICES")!
+    .push(
+      `${comment("kubernetes service nodeports; NOTE: this must be the last rule in this chain")} -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS`,
+    )
   return { nat, filter }
 }
 
@@ -60,26 +78,47 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
   // What has nowhere to go is refused (nobody serves) or dropped (somebody does, but not here), and so never leaves the node by mistake.
   const inside = port.internalLocal ? port.local : port.cluster
   const nowhere = (none: "endpoints" | "local endpoints") => `${comment(`${port.name} has no ${none}`)}`
-  if (inside.length === 0) filter.get("KUBE-SERVICES")!.push(`${nowhere(port.cluster.length === 0 ? "endpoints" : "local endpoints")} ${to(port.clusterIp)} ${refuse(port.cluster)}`)
+  if (inside.length === 0)
+    filter
+      .get("KUBE-SERVICES")!
+      .push(
+        `${nowhere(port.cluster.length === 0 ? "endpoints" : "local endpoints")} ${to(port.clusterIp)} ${refuse(port.cluster)}`,
+      )
   const fromOutside = port.externalLocal ? port.local : port.cluster
   if (outside && fromOutside.length === 0) {
     const what = nowhere(port.cluster.length === 0 ? "endpoints" : "local endpoints")
     for (const ip of outsideIps) filter.get("KUBE-EXTERNAL-SERVICES")!.push(`${what} ${to(ip)} ${refuse(port.cluster)}`)
-    if (port.nodePort !== undefined) filter.get("KUBE-EXTERNAL-SERVICES")!.push(`${what} -m addrtype --dst-type LOCAL ${toNodePort} ${refuse(port.cluster)}`)
+    if (port.nodePort !== undefined)
+      filter
+        .get("KUBE-EXTERNAL-SERVICES")!
+        .push(`${what} -m addrtype --dst-type LOCAL ${toNodePort} ${refuse(port.cluster)}`)
   }
   if (port.healthCheckNodePort !== undefined) {
-    filter.get("KUBE-NODEPORTS")!.push(`${comment(`${port.name} health check node port`)} -m tcp -p tcp --dport ${port.healthCheckNodePort} -j ACCEPT`)
+    filter
+      .get("KUBE-NODEPORTS")!
+      .push(
+        `${comment(`${port.name} health check node port`)} -m tcp -p tcp --dport ${port.healthCheckNodePort} -j ACCEPT`,
+      )
   }
   if (port.cluster.length === 0) return
 
-  if (inside.length > 0) nat.get("KUBE-SERVICES")!.push(`${comment(`${port.name} cluster IP`)} ${to(port.clusterIp)} -j ${port.internalLocal ? svl : svc}`)
+  if (inside.length > 0)
+    nat
+      .get("KUBE-SERVICES")!
+      .push(`${comment(`${port.name} cluster IP`)} ${to(port.clusterIp)} -j ${port.internalLocal ? svl : svc}`)
   if (outside) {
-    for (const ip of port.externalIps) nat.get("KUBE-SERVICES")!.push(`${comment(`${port.name} external IP`)} ${to(ip)} -j ${ext}`)
+    for (const ip of port.externalIps)
+      nat.get("KUBE-SERVICES")!.push(`${comment(`${port.name} external IP`)} ${to(ip)} -j ${ext}`)
     for (const ip of port.loadBalancerIps) {
       nat.get("KUBE-SERVICES")!.push(`${comment(`${port.name} loadbalancer IP`)} ${to(ip)} -j ${ext}`)
       if (port.sourceRanges.length > 0) {
-        for (const range of port.sourceRanges) filter.get("KUBE-PROXY-FIREWALL")!.push(`${comment(`${port.name} loadbalancer IP`)} ${to(ip)} -s ${range} -j RETURN`)
-        filter.get("KUBE-PROXY-FIREWALL")!.push(`${comment(`${port.name} traffic not accepted by loadBalancerSourceRanges`)} ${to(ip)} -j DROP`)
+        for (const range of port.sourceRanges)
+          filter
+            .get("KUBE-PROXY-FIREWALL")!
+            .push(`${comment(`${port.name} loadbalancer IP`)} ${to(ip)} -s ${range} -j RETURN`)
+        filter
+          .get("KUBE-PROXY-FIREWALL")!
+          .push(`${comment(`${port.name} traffic not accepted by loadBalancerSourceRanges`)} ${to(ip)} -j DROP`)
       }
     }
     if (port.nodePort !== undefined) nat.get("KUBE-NODEPORTS")!.push(`${comment(port.name)} ${toNodePort} -j ${ext}`)
@@ -90,7 +129,8 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
   const usesLocal = port.local.length > 0 && (port.internalLocal || (outside && port.externalLocal))
   if (usesCluster) nat.set(svc, [masqueradeFromOutside, ...balance(port, port.cluster)])
   if (usesLocal) nat.set(svl, [...(port.internalLocal ? [masqueradeFromOutside] : []), ...balance(port, port.local)])
-  for (const endpoint of usesCluster ? port.cluster : port.local) nat.set(endpointChain(port, endpoint), endpointRules(port, endpoint))
+  for (const endpoint of usesCluster ? port.cluster : port.local)
+    nat.set(endpointChain(port, endpoint), endpointRules(port, endpoint))
 }
 
 const refuse = (cluster: readonly Endpoint[]): string => (cluster.length === 0 ? "-j REJECT" : "-j DROP")
@@ -98,7 +138,8 @@ const refuse = (cluster: readonly Endpoint[]): string => (cluster.length === 0 ?
 /** Traffic from outside: masqueraded and spread over all, or (externalTrafficPolicy Local) kept here with its source address. */
 function externalChain(port: ServicePort, clusterCidr: string, svc: string, svl: string): string[] {
   const what = port.name
-  if (!port.externalLocal) return [`${comment(`masquerade traffic for ${what} external destinations`)} -j KUBE-MARK-MASQ`, `-j ${svc}`]
+  if (!port.externalLocal)
+    return [`${comment(`masquerade traffic for ${what} external destinations`)} -j KUBE-MARK-MASQ`, `-j ${svc}`]
   return [
     `${comment(`pod traffic for ${what} external destinations`)} -s ${clusterCidr} -j ${svc}`,
     `${comment(`masquerade LOCAL traffic for ${what} external destinations`)} -m addrtype --src-type LOCAL -j KUBE-MARK-MASQ`,
@@ -109,25 +150,40 @@ function externalChain(port: ServicePort, clusterCidr: string, svc: string, svl:
 
 /** First those a client is bound to, then each with an equal chance: the i-th of n takes 1/(n-i) of what reaches it. */
 function balance(port: ServicePort, endpoints: readonly Endpoint[]): string[] {
-  const chains = endpoints.map((endpoint) => ({ name: endpointChain(port, endpoint), what: comment(`${port.name} -> ${endpoint.ip}:${endpoint.port}`) }))
-  const sticky = port.affinitySeconds === undefined ? [] : chains.map(({ name, what }) => `${what} -m recent --name ${name} --rcheck --seconds ${port.affinitySeconds} --reap -j ${name}`)
+  const chains = endpoints.map((endpoint) => ({
+    name: endpointChain(port, endpoint),
+    what: comment(`${port.name} -> ${endpoint.ip}:${endpoint.port}`),
+  }))
+  const sticky =
+    port.affinitySeconds === undefined
+      ? []
+      : chains.map(
+          ({ name, what }) =>
+            `${what} -m recent --name ${name} --rcheck --seconds ${port.affinitySeconds} --reap -j ${name}`,
+        )
   const random = chains.map(({ name, what }, i) => {
     const left = chains.length - i
-    return left === 1 ? `${what} -j ${name}` : `${what} -m statistic --mode random --probability ${(1 / left).toFixed(10)} -j ${name}`
+    return left === 1
+      ? `${what} -j ${name}`
+      : `${what} -m statistic --mode random --probability ${(1 / left).toFixed(10)} -j ${name}`
   })
   return [...sticky, ...random]
 }
 
 /** A pod that reaches itself through the Service is masqueraded (hairpin), since its answer would not find back. */
 function endpointRules(port: ServicePort, { ip, port: number }: Endpoint): string[] {
-  const set = port.affinitySeconds === undefined ? "" : ` -m recent --name ${endpointChain(port, { ip, port: number, local: false })} --set`
+  const set =
+    port.affinitySeconds === undefined
+      ? ""
+      : ` -m recent --name ${endpointChain(port, { ip, port: number, local: false })} --set`
   return [
     `${comment(port.name)} -s ${ip} -j KUBE-MARK-MASQ`,
     `${comment(port.name)}${set} -m ${port.protocol} -p ${port.protocol} -j DNAT --to-destination ${ip}:${number}`,
   ]
 }
 
-const endpointChain = (port: ServicePort, { ip, port: number }: Endpoint): string => `KUBE-SEP-${hashOf(port.name, port.protocol, `${ip}:${number}`)}`
+const endpointChain = (port: ServicePort, { ip, port: number }: Endpoint): string =>
+  `KUBE-SEP-${hashOf(port.name, port.protocol, `${ip}:${number}`)}`
 
 /** 16 characters of base32, since chain names may have 28. Source: portProtoHash. */
 function hashOf(...parts: readonly string[]): string {

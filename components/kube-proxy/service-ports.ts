@@ -37,12 +37,20 @@ const HEADLESS = "service.kubernetes.io/headless"
 
 /** Is the slice one that a proxy acts on? */
 export const concerns = ({ metadata, addressType }: EndpointSlice): boolean =>
-  addressType === "IPv4" && metadata.labels?.[SERVICE_NAME] !== undefined && metadata.labels[PROXY_NAME] === undefined && metadata.labels[HEADLESS] === undefined
+  addressType === "IPv4" &&
+  metadata.labels?.[SERVICE_NAME] !== undefined &&
+  metadata.labels[PROXY_NAME] === undefined &&
+  metadata.labels[HEADLESS] === undefined
 
-export const serviceKeyOf = ({ metadata }: EndpointSlice): string => `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
+export const serviceKeyOf = ({ metadata }: EndpointSlice): string =>
+  `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
 
 /** The ports of a Service that the proxy programs; none for headless ones, ExternalName and those of another proxy. IPv4. */
-export function servicePorts(service: Service, slices: readonly EndpointSlice[], nodeName: string): readonly ServicePort[] {
+export function servicePorts(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  nodeName: string,
+): readonly ServicePort[] {
   const { spec, metadata, status } = service
   const clusterIp = (spec.clusterIPs ?? [spec.clusterIP ?? ""]).find((ip) => ip.includes("."))
   if (clusterIp === undefined || spec.type === "ExternalName" || metadata.labels?.[PROXY_NAME] !== undefined) return []
@@ -52,22 +60,34 @@ export function servicePorts(service: Service, slices: readonly EndpointSlice[],
     return {
       name: `${metadata.namespace}/${metadata.name}${port.name ? `:${port.name}` : ""}`,
       protocol: port.protocol.toLowerCase() as ServicePort["protocol"],
-      clusterIp, port: port.port,
+      clusterIp,
+      port: port.port,
       nodePort: outside && port.nodePort ? port.nodePort : undefined,
       externalIps: (spec.externalIPs ?? []).filter((ip) => ip.includes(".")),
-      loadBalancerIps: (status.loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) => (ip?.includes(".") && ipMode !== "Proxy" ? [ip] : [])),
+      loadBalancerIps: (status.loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) =>
+        ip?.includes(".") && ipMode !== "Proxy" ? [ip] : [],
+      ),
       sourceRanges: spec.loadBalancerSourceRanges ?? [],
-      affinitySeconds: spec.sessionAffinity === "ClientIP" ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? 10_800) : undefined,
+      affinitySeconds:
+        spec.sessionAffinity === "ClientIP"
+          ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? 10_800)
+          : undefined,
       internalLocal: spec.internalTrafficPolicy === "Local",
       externalLocal: spec.externalTrafficPolicy === "Local",
       healthCheckNodePort: spec.externalTrafficPolicy === "Local" ? spec.healthCheckNodePort : undefined,
-      cluster, local: cluster.filter(({ local }) => local),
+      cluster,
+      local: cluster.filter(({ local }) => local),
     }
   })
 }
 
 /** Ready endpoints; when none is, those that still serve while they end (KEP-1669). Sorted, so that equal sets give equal rules. */
-function endpointsOf(name: string, protocol: string, slices: readonly EndpointSlice[], nodeName: string): readonly Endpoint[] {
+function endpointsOf(
+  name: string,
+  protocol: string,
+  slices: readonly EndpointSlice[],
+  nodeName: string,
+): readonly Endpoint[] {
   const ready = new Map<string, Endpoint>()
   const ending = new Map<string, Endpoint>()
   for (const { ports, endpoints } of slices) {

@@ -18,23 +18,38 @@ export interface AdmitRequest {
  * Source: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl, pkg/kubelet/eviction Admit.
  */
 export function admit({ pod, others, allocatable, pressure }: AdmitRequest): Verdict | undefined {
-  const refuse = (reason: string, message: string): Verdict => ({ phase: "Failed", reason, message: `Pod was rejected: ${message}` })
+  const refuse = (reason: string, message: string): Verdict => ({
+    phase: "Failed",
+    reason,
+    message: `Pod was rejected: ${message}`,
+  })
   const sysctl = sysctlProblem(pod)
   if (sysctl !== undefined) return { phase: "Failed", reason: "SysctlForbidden", message: sysctl }
   if ((pod.spec.priority ?? 0) < 2_000_000_000) {
-    if (pressure.memory && qosClass(pod) === "BestEffort") return refuse("Evicted", "The node had condition: [MemoryPressure]. ")
+    if (pressure.memory && qosClass(pod) === "BestEffort")
+      return refuse("Evicted", "The node had condition: [MemoryPressure]. ")
     if (pressure.disk) return refuse("Evicted", "The node had condition: [DiskPressure]. ")
     if (pressure.pid) return refuse("Evicted", "The node had condition: [PIDPressure]. ")
   }
   const sums = [pod, ...others].map(podSums)
-  const used = (of: (sum: ReturnType<typeof podSums>) => number) => sums.slice(1).reduce((total, sum) => total + of(sum), 0)
+  const used = (of: (sum: ReturnType<typeof podSums>) => number) =>
+    sums.slice(1).reduce((total, sum) => total + of(sum), 0)
   const shortages: readonly (readonly [string, number, number, number])[] = [
     ["pods", 1, others.length, unitsOf(allocatable["pods"] ?? "0")],
     ["cpu", sums[0]!.cpuRequest, used(({ cpuRequest }) => cpuRequest), milliOf(allocatable["cpu"] ?? "0")],
-    ["memory", sums[0]!.memoryRequest, used(({ memoryRequest }) => memoryRequest), unitsOf(allocatable["memory"] ?? "0")],
+    [
+      "memory",
+      sums[0]!.memoryRequest,
+      used(({ memoryRequest }) => memoryRequest),
+      unitsOf(allocatable["memory"] ?? "0"),
+    ],
   ]
   for (const [name, requested, inUse, capacity] of shortages) {
-    if (requested > 0 && requested + inUse > capacity) return refuse(`OutOf${name}`, `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${inUse}, capacity: ${capacity}`)
+    if (requested > 0 && requested + inUse > capacity)
+      return refuse(
+        `OutOf${name}`,
+        `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${inUse}, capacity: ${capacity}`,
+      )
   }
   return undefined
 }

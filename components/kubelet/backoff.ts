@@ -8,7 +8,10 @@ export interface BackoffLimits {
 /** Of crashing containers and failing pulls. Source: pkg/kubelet/kubelet.go MaxContainerBackOff, backOffPeriod. */
 const CRASH_BACKOFF: BackoffLimits = { firstMs: 10_000, longestMs: 300_000 }
 
-interface Entry { readonly delayMs: number; readonly updated: number }
+interface Entry {
+  readonly delayMs: number
+  readonly updated: number
+}
 
 /**
  * How long something that failed has to wait: a delay for each key that doubles with every failure, and is forgotten when nothing failed for twice

@@ -46,7 +46,13 @@ export function containerConfig(request: ContainerRequest): ContainerConfig {
     tty: container.tty === true,
     linux: {
       resources: containerResources(pod, container, request.memoryCapacity),
-      securityContext: containerSecurity({ pod, container, image, seccompFolder: join(config.root, "seccomp"), targetContainerId }),
+      securityContext: containerSecurity({
+        pod,
+        container,
+        image,
+        seccompFolder: join(config.root, "seccomp"),
+        targetContainerId,
+      }),
     },
     ...(stopSignal === undefined ? {} : { stopSignal: signalOf(stopSignal) }),
   }

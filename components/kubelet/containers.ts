@@ -17,7 +17,19 @@ export const isSidecar = (container: Container): boolean => container.restartPol
 
 /** All containers of a pod: init containers in their order, then the regular and the ephemeral ones. */
 export const containersOf = (pod: Pod): readonly ContainerOfPod[] => [
-  ...(pod.spec.initContainers ?? []).map((container) => ({ type: isSidecar(container) ? "sidecar" as const : "init" as const, container, fieldPath: `spec.initContainers{${container.name}}` })),
-  ...pod.spec.containers.map((container) => ({ type: "regular" as const, container, fieldPath: `spec.containers{${container.name}}` })),
-  ...(pod.spec.ephemeralContainers ?? []).map((container) => ({ type: "ephemeral" as const, container, fieldPath: `spec.ephemeralContainers{${container.name}}` })),
+  ...(pod.spec.initContainers ?? []).map((container) => ({
+    type: isSidecar(container) ? ("sidecar" as const) : ("init" as const),
+    container,
+    fieldPath: `spec.initContainers{${container.name}}`,
+  })),
+  ...pod.spec.containers.map((container) => ({
+    type: "regular" as const,
+    container,
+    fieldPath: `spec.containers{${container.name}}`,
+  })),
+  ...(pod.spec.ephemeralContainers ?? []).map((container) => ({
+    type: "ephemeral" as const,
+    container,
+    fieldPath: `spec.ephemeralContainers{${container.name}}`,
+  })),
 ]

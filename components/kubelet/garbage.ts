@@ -10,7 +10,10 @@ import { join } from "node:path"
 const KEPT_RUNS = 2
 
 /** What is left of earlier runs of a pod that goes on. */
-export function remains({ containers, sandboxes }: RuntimePod): { readonly containers: readonly RuntimeContainer[]; readonly sandboxes: readonly RuntimeSandbox[] } {
+export function remains({ containers, sandboxes }: RuntimePod): {
+  readonly containers: readonly RuntimeContainer[]
+  readonly sandboxes: readonly RuntimeSandbox[]
+} {
   const seen = new Map<string, number>()
   const old = containers.filter(({ name, state }) => {
     const before = seen.get(name) ?? 0
@@ -41,7 +44,11 @@ export async function clearRemains({ runtime }: KubeletContext, cache: RuntimeCa
 }
 
 /** Removes all that is left on the node of a pod that has ended. */
-export async function clearAll({ runtime, config }: KubeletContext, cache: RuntimeCache, { identity, sandboxes, containers }: RuntimePod): Promise<void> {
+export async function clearAll(
+  { runtime, config }: KubeletContext,
+  cache: RuntimeCache,
+  { identity, sandboxes, containers }: RuntimePod,
+): Promise<void> {
   for (const { id } of sandboxes) {
     await runtime.containers.removePodSandbox(id)
     cache.forget(id)
@@ -54,11 +61,18 @@ export async function clearAll({ runtime, config }: KubeletContext, cache: Runti
   }
   // When the pod ended a process of it may have been on its way out still, which keeps a cgroup.
   await removePodCgroups(runtime, identity.uid)
-  await Promise.all([runtime.files.remove(podFolder(config, identity.uid)), runtime.files.remove(podLogFolder(config, identity))])
+  await Promise.all([
+    runtime.files.remove(podFolder(config, identity.uid)),
+    runtime.files.remove(podLogFolder(config, identity)),
+  ])
 }
 
 /** Clears away what pods left that were deleted while no kubelet ran. `isKnown`: the pod is wanted, or something of it runs. Source: kubelet_volumes.go cleanupOrphanedPodDirs. */
-export async function clearOrphans({ runtime, config, log }: KubeletContext, volumes: VolumeManager, isKnown: (uid: string) => boolean): Promise<void> {
+export async function clearOrphans(
+  { runtime, config, log }: KubeletContext,
+  volumes: VolumeManager,
+  isKnown: (uid: string) => boolean,
+): Promise<void> {
   const { files } = runtime
   const found = await Promise.allSettled([volumes.podsOnDisk(), files.list(join(config.root, "pods"))])
   const onDisk = new Set(found.flatMap((result) => (result.status === "fulfilled" ? result.value : [])))
@@ -67,7 +81,8 @@ export async function clearOrphans({ runtime, config, log }: KubeletContext, vol
     try {
       await volumes.unmount({ uid, namespace: "", name: "" })
       await removePodCgroups(runtime, uid)
-      for (const name of await files.list(config.podLogs)) if (name.endsWith(`_${uid}`)) await files.remove(join(config.podLogs, name))
+      for (const name of await files.list(config.podLogs))
+        if (name.endsWith(`_${uid}`)) await files.remove(join(config.podLogs, name))
       await files.remove(podFolder(config, uid))
     } catch (err) {
       log.warn("Cannot clear away what a pod left", { uid, err })

@@ -15,19 +15,34 @@ export interface HookRequest {
 }
 
 /** Runs a postStart or preStop handler to its end. Source: pkg/kubelet/lifecycle/handlers.go. @throws Error with what went wrong */
-export async function runHook({ runtime, clock }: KubeletContext, { container, containerId, handler, podIp, signal }: HookRequest): Promise<void> {
+export async function runHook(
+  { runtime, clock }: KubeletContext,
+  { container, containerId, handler, podIp, signal }: HookRequest,
+): Promise<void> {
   if (handler.exec !== undefined) {
     const command = handler.exec.command ?? []
     const { exitCode, stdout, stderr } = await runtime.containers.execSync(containerId, command, 0, { signal })
     if (exitCode === 0) return
     const output = Buffer.concat([stdout, stderr]).toString("utf8").slice(0, 1024)
-    throw new Error(`Exec lifecycle hook (${JSON.stringify(command)}) for Container "${container.name}" failed - error: command '${command.join(" ")}' exited with ${exitCode}: ${output}, message: ${JSON.stringify(output)}`)
+    throw new Error(
+      `Exec lifecycle hook (${JSON.stringify(command)}) for Container "${container.name}" failed - error: command '${command.join(" ")}' exited with ${exitCode}: ${output}, message: ${JSON.stringify(output)}`,
+    )
   }
   if (handler.httpGet !== undefined) {
     const { host, scheme, path, httpHeaders = [] } = handler.httpGet
     const target = host ? host : podIp
     if (target === undefined) throw new Error("failed to find networking container: the pod has no address")
-    await runtime.network.httpGet({ scheme, host: target, port: portOf(handler.httpGet.port, container), path, headers: httpHeaders, timeoutMs: HTTP_TIMEOUT_MS }, signal)
+    await runtime.network.httpGet(
+      {
+        scheme,
+        host: target,
+        port: portOf(handler.httpGet.port, container),
+        path,
+        headers: httpHeaders,
+        timeoutMs: HTTP_TIMEOUT_MS,
+      },
+      signal,
+    )
     return
   }
   if (handler.sleep !== undefined) return sleep(clock, handler.sleep.seconds * 1000, signal)

@@ -22,6 +22,9 @@ export function podHostname(pod: Pod, clusterDomain: string, nodeHostname: strin
   const domain = subdomain ? `${subdomain}.${pod.metadata.namespace ?? ""}.svc.${clusterDomain}` : ""
   if (setHostnameAsFQDN !== true || domain === "") return { hostname: own, domain }
   const full = `${own}.${domain}`
-  if (full.length > MAX_FQDN) throw new Error(`failed to construct FQDN from pod hostname and cluster domain, FQDN ${full} is too long (64 characters is the max, ${full.length} characters requested)`)
+  if (full.length > MAX_FQDN)
+    throw new Error(
+      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${full} is too long (64 characters is the max, ${full.length} characters requested)`,
+    )
   return { hostname: full, domain }
 }

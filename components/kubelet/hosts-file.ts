@@ -28,7 +28,10 @@ export function hostsFile({ ips, hostname, domain, aliases }: HostsOfPod): strin
 }
 
 /** Of a pod on the node's network: the node's own file and the aliases. */
-export const hostNetworkHostsFile = (nodeFile: string, aliases: readonly HostAlias[]): string => `${HEADER_ON_HOST_NETWORK}${nodeFile}${aliasLines(aliases)}`
+export const hostNetworkHostsFile = (nodeFile: string, aliases: readonly HostAlias[]): string =>
+  `${HEADER_ON_HOST_NETWORK}${nodeFile}${aliasLines(aliases)}`
 
 const aliasLines = (aliases: readonly HostAlias[]): string =>
-  aliases.length === 0 ? "" : `\n# Entries added by HostAliases.\n${aliases.map(({ ip, hostnames = [] }) => `${ip}\t${hostnames.join("\t")}\n`).join("")}`
+  aliases.length === 0
+    ? ""
+    : `\n# Entries added by HostAliases.\n${aliases.map(({ ip, hostnames = [] }) => `${ip}\t${hostnames.join("\t")}\n`).join("")}`

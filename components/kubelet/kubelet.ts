@@ -73,7 +73,12 @@ class RunningKubelet implements Component {
   async start(signal: AbortSignal): Promise<void> {
     const events = createEventRecorder(this.#component, "kubelet", this.#config.nodeName)
     const log = this.#component.log.child({ component: "kubelet" })
-    const metrics = new KubeletMetrics({ nodeName: this.#config.nodeName, startedAt: this.#component.clock.now(), figures: () => this.#figures(), shared: this.#metrics })
+    const metrics = new KubeletMetrics({
+      nodeName: this.#config.nodeName,
+      startedAt: this.#component.clock.now(),
+      figures: () => this.#figures(),
+      shared: this.#metrics,
+    })
     const running = assemble({ ...this.#component, log, config: this.#config, runtime: this.#runtime, events, metrics })
     this.#running = running
     const { config } = this
@@ -81,7 +86,10 @@ class RunningKubelet implements Component {
     this.#component.spawn("runtime events", () => running.cache.run(running.stopping.signal))
     this.#component.spawn("arriving images", () => tellArrivals(running))
     running.lease.start()
-    this.#unregister = this.#nodes.register(config.nodeName, nodeConnector({ ...running, problem: () => this.problem() }))
+    this.#unregister = this.#nodes.register(
+      config.nodeName,
+      nodeConnector({ ...running, problem: () => this.problem() }),
+    )
     await running.staticPods.start()
     // Pods do not wait for the node, nor the node for the pods.
     await Promise.all([running.node.start(signal), running.workers.start()])
@@ -137,16 +145,40 @@ function assemble(context: KubeletContext) {
   const volumes = createVolumeManager(context)
   const environment = createEnvironment(context)
   const probes = new ProbeManager(context, (uid) => workers.get(uid)?.wake())
-  const node: NodeReporter = new NodeReporter(context, [config.root], (pressure) => context.spawn("eviction", () => relieve({ context, cache, workers, lastUsedImages: images.lastUsed }, pressure)))
-  const { allocatable } = nodeResources(runtime.machine, { capacityBytes: 0, usedBytes: 0, availableBytes: 0, inodes: 0, inodesFree: 0 }, config.maxPods)
+  const node: NodeReporter = new NodeReporter(context, [config.root], (pressure) =>
+    context.spawn("eviction", () => relieve({ context, cache, workers, lastUsedImages: images.lastUsed }, pressure)),
+  )
+  const { allocatable } = nodeResources(
+    runtime.machine,
+    { capacityBytes: 0, usedBytes: 0, availableBytes: 0, inodes: 0, inodesFree: 0 },
+    config.maxPods,
+  )
   const lease = new NodeLease(context, () => node.node)
   const logs = new LogRotation(context, cache)
   let resolver: Promise<Resolver> | undefined
-  const othersThan = (pod: Pod) => workers.alive().filter((other) => other.metadata.uid !== pod.metadata.uid && !isPodTerminal(other) && status.status(other).phase !== "Failed")
+  const othersThan = (pod: Pod) =>
+    workers
+      .alive()
+      .filter(
+        (other) =>
+          other.metadata.uid !== pod.metadata.uid && !isPodTerminal(other) && status.status(other).phase !== "Failed",
+      )
   const workers: PodWorkers = new PodWorkers({
-    context, cache, status, images, volumes, environment, probes, logs,
-    crashes: new Backoff(clock), starting: new Slots(STARTING), clearing: new Slots(CLEARING),
-    hostResolver: () => (resolver ??= (config.resolvConf === "" ? Promise.resolve(undefined) : runtime.files.read(config.resolvConf)).then((text) => parseResolvConf(text ?? ""))),
+    context,
+    cache,
+    status,
+    images,
+    volumes,
+    environment,
+    probes,
+    logs,
+    crashes: new Backoff(clock),
+    starting: new Slots(STARTING),
+    clearing: new Slots(CLEARING),
+    hostResolver: () =>
+      (resolver ??= (
+        config.resolvConf === "" ? Promise.resolve(undefined) : runtime.files.read(config.resolvConf)
+      ).then((text) => parseResolvConf(text ?? ""))),
     runtimeHandler: async (name) => (await context.client.get(RuntimeClass, { name })).handler,
     admit: (pod) => admit({ pod, allocatable, pressure: node.pressure, others: othersThan(pod) }),
     resizeProblem: (pod) => resizeProblem(pod, othersThan(pod), allocatable),
@@ -154,7 +186,21 @@ function assemble(context: KubeletContext) {
   const staticPods = new StaticPods(context, workers, () => node.node?.metadata.uid)
   cache.onRelist(() => node.wake())
   volumes.onUpdate((uid) => workers.get(uid)?.wake())
-  return { context, stopping, cache, status, images, volumes, environment, probes, node, lease, workers, logs, staticPods }
+  return {
+    context,
+    stopping,
+    cache,
+    status,
+    images,
+    volumes,
+    environment,
+    probes,
+    node,
+    lease,
+    workers,
+    logs,
+    staticPods,
+  }
 }
 
 /** The node's status tells of the images that come without a pull. */
@@ -166,4 +212,7 @@ async function tellArrivals({ context: { runtime }, node, stopping: { signal } }
 }
 
 /** The folders of a kubelet below k3ts' data directory. */
-export const kubeletFolders = (dataDir: string): Pick<KubeletConfig, "root" | "staticPods"> => ({ root: join(dataDir, "agent/kubelet"), staticPods: join(dataDir, "agent/pod-manifests") })
+export const kubeletFolders = (dataDir: string): Pick<KubeletConfig, "root" | "staticPods"> => ({
+  root: join(dataDir, "agent/kubelet"),
+  staticPods: join(dataDir, "agent/pod-manifests"),
+})

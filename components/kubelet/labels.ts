@@ -41,18 +41,25 @@ export const containerLabels = (pod: Pod, container: AnyContainer): Record<strin
   [POD_UID]: pod.metadata.uid ?? "",
 })
 
-export const containerAnnotations = (pod: Pod, container: AnyContainer, restartCount: number): Record<string, string> => ({
+export const containerAnnotations = (
+  pod: Pod,
+  container: AnyContainer,
+  restartCount: number,
+): Record<string, string> => ({
   [HASH]: containerHash(container),
   [RESTART_COUNT]: String(restartCount),
   [MESSAGE_PATH]: container.terminationMessagePath,
   [MESSAGE_POLICY]: container.terminationMessagePolicy,
   [GRACE_PERIOD]: String(pod.spec.terminationGracePeriodSeconds),
   ...(container.lifecycle?.preStop === undefined ? {} : { [PRE_STOP]: JSON.stringify(container.lifecycle.preStop) }),
-  ...(container.ports === undefined || container.ports.length === 0 ? {} : { [PORTS]: JSON.stringify(container.ports) }),
+  ...(container.ports === undefined || container.ports.length === 0
+    ? {}
+    : { [PORTS]: JSON.stringify(container.ports) }),
 })
 
 /** Changes with what makes a running container another one: name and image. Source: kubecontainer.HashContainer, which looks at the same two. */
-export const containerHash = ({ name, image = "" }: AnyContainer): string => createHash("sha256").update(`${name}\0${image}`).digest("hex").slice(0, 16)
+export const containerHash = ({ name, image = "" }: AnyContainer): string =>
+  createHash("sha256").update(`${name}\0${image}`).digest("hex").slice(0, 16)
 
 export interface ContainerNotes {
   readonly hash: string

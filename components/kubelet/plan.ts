@@ -55,31 +55,60 @@ export function planOf(pod: Pod, runtime: RuntimePod, probes: Pick<ProbeResults,
 }
 
 /** Whether the pod needs a new sandbox. Source: pkg/kubelet/kuberuntime/util/util.go PodSandboxChanged. */
-export function sandboxState(pod: Pod, { sandboxes }: RuntimePod): { readonly changed: boolean; readonly attempt: number; readonly sandbox: RuntimeSandbox | undefined } {
+export function sandboxState(
+  pod: Pod,
+  { sandboxes }: RuntimePod,
+): { readonly changed: boolean; readonly attempt: number; readonly sandbox: RuntimeSandbox | undefined } {
   const [newest] = sandboxes
   if (newest === undefined) return { changed: true, attempt: 0, sandbox: undefined }
   const hostNetwork = pod.spec.hostNetwork === true
-  const lost = !newest.ready || sandboxes.filter(({ ready }) => ready).length > 1 || newest.hostNetwork !== hostNetwork || (!hostNetwork && newest.ips.length === 0)
-  return lost ? { changed: true, attempt: newest.attempt + 1, sandbox: undefined } : { changed: false, attempt: newest.attempt, sandbox: newest }
+  const lost =
+    !newest.ready ||
+    sandboxes.filter(({ ready }) => ready).length > 1 ||
+    newest.hostNetwork !== hostNetwork ||
+    (!hostNetwork && newest.ips.length === 0)
+  return lost
+    ? { changed: true, attempt: newest.attempt + 1, sandbox: undefined }
+    : { changed: false, attempt: newest.attempt, sandbox: newest }
 }
 
 function planNewSandbox(pod: Pod, runtime: RuntimePod, attempt: number): PodPlan {
   const killPod = runtime.sandboxes.length > 0
   const wanted = pod.spec.containers.filter((container) => wantsRun(pod, container, latest(runtime, container.name)))
   // A pod that must not restart has had its chance: the end of its sandbox was its end.
-  const over = wanted.length === 0 || (attempt > 0 && pod.spec.restartPolicy === "Never" && runtime.containers.length > 0 && !wanted.some(({ restartPolicy }) => restartPolicy !== undefined))
+  const over =
+    wanted.length === 0 ||
+    (attempt > 0 &&
+      pod.spec.restartPolicy === "Never" &&
+      runtime.containers.length > 0 &&
+      !wanted.some(({ restartPolicy }) => restartPolicy !== undefined))
   if (over) return { killPod, createSandbox: false, attempt, sandbox: undefined, kill: [], start: [] }
-  const start = (pod.spec.initContainers ?? []).length > 0 ? [initStart(pod.spec.initContainers![0]!)] : wanted.map(regularStart)
+  const start =
+    (pod.spec.initContainers ?? []).length > 0 ? [initStart(pod.spec.initContainers![0]!)] : wanted.map(regularStart)
   return { killPod, createSandbox: true, attempt, sandbox: undefined, kill: [], start }
 }
 
-function planInSandbox(pod: Pod, runtime: RuntimePod, sandbox: RuntimeSandbox, probes: Pick<ProbeResults, "isStarted" | "failed">): PodPlan {
+function planInSandbox(
+  pod: Pod,
+  runtime: RuntimePod,
+  sandbox: RuntimeSandbox,
+  probes: Pick<ProbeResults, "isStarted" | "failed">,
+): PodPlan {
   const kill: ContainerKill[] = []
   const start: ContainerStart[] = []
   for (const container of pod.spec.ephemeralContainers ?? []) {
-    if (latest(runtime, container.name) === undefined) start.push({ type: "ephemeral", container, fieldPath: `spec.ephemeralContainers{${container.name}}` })
+    if (latest(runtime, container.name) === undefined)
+      start.push({ type: "ephemeral", container, fieldPath: `spec.ephemeralContainers{${container.name}}` })
   }
-  const plan = (more: Partial<PodPlan> = {}): PodPlan => ({ killPod: false, createSandbox: false, attempt: sandbox.attempt, sandbox, kill, start, ...more })
+  const plan = (more: Partial<PodPlan> = {}): PodPlan => ({
+    killPod: false,
+    createSandbox: false,
+    attempt: sandbox.attempt,
+    sandbox,
+    kill,
+    start,
+    ...more,
+  })
 
   const init = planInit(pod, runtime, sandbox, probes)
   kill.push(...init.kill)
@@ -93,7 +122,12 @@ function planInSandbox(pod: Pod, runtime: RuntimePod, sandbox: RuntimeSandbox, p
     const run = latest(runtime, container.name)
     if (run?.state !== "running") {
       if (!wantsRun(pod, container, run)) continue
-      if (run?.state === "unknown") kill.push({ run, reason: "unknown", message: `Container ${container.name} is in unknown state, try killing it before restart` })
+      if (run?.state === "unknown")
+        kill.push({
+          run,
+          reason: "unknown",
+          message: `Container ${container.name} is in unknown state, try killing it before restart`,
+        })
       start.push(regularStart(container))
       started++
       continue
@@ -120,16 +154,29 @@ function wantsRun(pod: Pod, container: Container, run: RuntimeContainer | undefi
 }
 
 /** Why a running container must be killed, and whether it is started again. */
-function whatIsWrong(pod: Pod, container: Container, run: RuntimeContainer, probes: Pick<ProbeResults, "failed">): { readonly kill: ContainerKill; readonly restart: boolean } | undefined {
+function whatIsWrong(
+  pod: Pod,
+  container: Container,
+  run: RuntimeContainer,
+  probes: Pick<ProbeResults, "failed">,
+): { readonly kill: ContainerKill; readonly restart: boolean } | undefined {
   if (run.notes.hash !== containerHash(container)) {
-    return { restart: true, kill: { run, reason: "changed", message: `Container ${container.name} definition changed, will be restarted` } }
+    return {
+      restart: true,
+      kill: { run, reason: "changed", message: `Container ${container.name} definition changed, will be restarted` },
+    }
   }
   const failed = probes.failed(run)
   if (failed === undefined) return undefined
   const restart = restarts(pod, container, 137)
   return {
     restart,
-    kill: { run, reason: failed.probe, graceSeconds: failed.graceSeconds, message: `Container ${container.name} failed ${failed.probe} probe${restart ? ", will be restarted" : ""}` },
+    kill: {
+      run,
+      reason: failed.probe,
+      graceSeconds: failed.graceSeconds,
+      message: `Container ${container.name} failed ${failed.probe} probe${restart ? ", will be restarted" : ""}`,
+    },
   }
 }
 
@@ -139,7 +186,12 @@ interface InitPlan {
   readonly start: readonly ContainerStart[]
 }
 
-function planInit(pod: Pod, runtime: RuntimePod, sandbox: RuntimeSandbox, probes: Pick<ProbeResults, "isStarted" | "failed">): InitPlan {
+function planInit(
+  pod: Pod,
+  runtime: RuntimePod,
+  sandbox: RuntimeSandbox,
+  probes: Pick<ProbeResults, "isStarted" | "failed">,
+): InitPlan {
   const kill: ContainerKill[] = []
   const start: ContainerStart[] = []
   const here = { ...runtime, containers: runtime.containers.filter(({ sandboxId }) => sandboxId === sandbox.id) }
@@ -151,7 +203,12 @@ function planInit(pod: Pod, runtime: RuntimePod, sandbox: RuntimeSandbox, probes
     if (isSidecar(container)) {
       const wrong = run?.state === "running" ? whatIsWrong(pod, container, run, probes) : undefined
       if (wrong !== undefined) kill.push(wrong.kill)
-      if (run?.state === "unknown") kill.push({ run, reason: "unknown", message: `Init container ${container.name} is in unknown state, try killing it before restart` })
+      if (run?.state === "unknown")
+        kill.push({
+          run,
+          reason: "unknown",
+          message: `Init container ${container.name} is in unknown state, try killing it before restart`,
+        })
       if (run?.state !== "running" || wrong !== undefined) start.push(initStart(container))
       else if (probes.isStarted(container, run)) continue
       if (!initialized) return outcome("waiting")
@@ -163,12 +220,25 @@ function planInit(pod: Pod, runtime: RuntimePod, sandbox: RuntimeSandbox, probes
       if (run.exitCode === 0) continue
       if (!initRestarts(pod, container, run.exitCode)) return outcome("failed")
     }
-    if (run?.state === "unknown") kill.push({ run, reason: "unknown", message: `Init container ${container.name} is in unknown state, try killing it before restart` })
+    if (run?.state === "unknown")
+      kill.push({
+        run,
+        reason: "unknown",
+        message: `Init container ${container.name} is in unknown state, try killing it before restart`,
+      })
     start.push(initStart(container))
     return outcome("waiting")
   }
   return outcome("done")
 }
 
-const regularStart = (container: Container): ContainerStart => ({ type: "regular", container, fieldPath: `spec.containers{${container.name}}` })
-const initStart = (container: Container): ContainerStart => ({ type: isSidecar(container) ? "sidecar" : "init", container, fieldPath: `spec.initContainers{${container.name}}` })
+const regularStart = (container: Container): ContainerStart => ({
+  type: "regular",
+  container,
+  fieldPath: `spec.containers{${container.name}}`,
+})
+const initStart = (container: Container): ContainerStart => ({
+  type: isSidecar(container) ? "sidecar" : "init",
+  container,
+  fieldPath: `spec.initContainers{${container.name}}`,
+})

@@ -2,5 +2,9 @@ import { expect, test } from "bun:test"
 import { podCgroups } from "./pod-cgroups.ts"
 
 test("a pod's cgroups are looked for in each class", () => {
-  expect(podCgroups("u1")).toEqual([["kubepods", "podu1"], ["kubepods", "burstable", "podu1"], ["kubepods", "besteffort", "podu1"]])
+  expect(podCgroups("u1")).toEqual([
+    ["kubepods", "podu1"],
+    ["kubepods", "burstable", "podu1"],
+    ["kubepods", "besteffort", "podu1"],
+  ])
 })

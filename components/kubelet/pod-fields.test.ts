@@ -5,12 +5,24 @@ import { formatMap, podField } from "./pod-fields.ts"
 import { resourceField } from "./resource-fields.ts"
 
 const pod = decodeObject(Pod, {
-  apiVersion: "v1", kind: "Pod",
-  metadata: { name: "web-0", namespace: "shop", uid: "u-1", labels: { app: "web", "a/b": "c" }, annotations: { note: 'say "hi"\n\ttwice' } },
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: {
+    name: "web-0",
+    namespace: "shop",
+    uid: "u-1",
+    labels: { app: "web", "a/b": "c" },
+    annotations: { note: 'say "hi"\n\ttwice' },
+  },
   spec: {
-    nodeName: "node-0", serviceAccountName: "clerk",
+    nodeName: "node-0",
+    serviceAccountName: "clerk",
     containers: [
-      { name: "main", image: "x", resources: { requests: { cpu: "250m", memory: "64Mi" }, limits: { cpu: "1500m", memory: "128Mi" } } },
+      {
+        name: "main",
+        image: "x",
+        resources: { requests: { cpu: "250m", memory: "64Mi" }, limits: { cpu: "1500m", memory: "128Mi" } },
+      },
       { name: "free", image: "x" },
     ],
   },
@@ -72,7 +84,11 @@ describe("requests and limits", () => {
   })
 
   test("refuse an unknown container and an unknown resource", () => {
-    expect(() => resourceField(pod, { containerName: "other", resource: "limits.cpu", divisor: "0" }, node)).toThrow("container other not found")
-    expect(() => resourceField(pod, { containerName: "main", resource: "limits.gpu", divisor: "0" }, node)).toThrow("unsupported container resource : limits.gpu")
+    expect(() => resourceField(pod, { containerName: "other", resource: "limits.cpu", divisor: "0" }, node)).toThrow(
+      "container other not found",
+    )
+    expect(() => resourceField(pod, { containerName: "main", resource: "limits.gpu", divisor: "0" }, node)).toThrow(
+      "unsupported container resource : limits.gpu",
+    )
   })
 })

@@ -1,4 +1,8 @@
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 import type { PodIdentity } from "./volumes.ts"
 
-export const identityOf = ({ metadata: { uid = "", namespace = "default", name = "" } }: Pod): PodIdentity => ({ uid, namespace, name })
+export const identityOf = ({ metadata: { uid = "", namespace = "default", name = "" } }: Pod): PodIdentity => ({
+  uid,
+  namespace,
+  name,
+})

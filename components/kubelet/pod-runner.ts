@@ -68,11 +68,28 @@ export class PodRunner {
     const { context, cache } = this.#parts
     const podIp = this.#runtime.sandboxes[0]?.ips[0]
     if (plan.killPod) {
-      if (plan.createSandbox) context.events.event(pod, "Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
-      if (isRunning(this.#runtime)) await killPod(context, cache, { pod, runtime: this.#runtime, graceSeconds: pod.spec.terminationGracePeriodSeconds, signal })
+      if (plan.createSandbox)
+        context.events.event(pod, "Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
+      if (isRunning(this.#runtime))
+        await killPod(context, cache, {
+          pod,
+          runtime: this.#runtime,
+          graceSeconds: pod.spec.terminationGracePeriodSeconds,
+          signal,
+        })
     }
-    await Promise.all(plan.kill.map(({ run, message, graceSeconds }) =>
-      killContainer(context, cache, { pod, run, message, podIp, signal, graceSeconds: graceSeconds ?? pod.spec.terminationGracePeriodSeconds })))
+    await Promise.all(
+      plan.kill.map(({ run, message, graceSeconds }) =>
+        killContainer(context, cache, {
+          pod,
+          run,
+          message,
+          podIp,
+          signal,
+          graceSeconds: graceSeconds ?? pod.spec.terminationGracePeriodSeconds,
+        }),
+      ),
+    )
     if (plan.start.length === 0) return
     const starts = plan.start.filter((start) => !this.#isBackingOff(pod, start))
     if (starts.length === 0 && !plan.createSandbox) return
@@ -101,9 +118,18 @@ export class PodRunner {
     }
     const shown = `${name}_${namespace}(${uid})`
     if (this.failures.get(container.name)?.reason !== "CrashLoopBackOff") {
-      context.events.event(pod, "Warning", "BackOff", `Back-off restarting failed container ${container.name} in pod ${shown}`, fieldPath)
+      context.events.event(
+        pod,
+        "Warning",
+        "BackOff",
+        `Back-off restarting failed container ${container.name} in pod ${shown}`,
+        fieldPath,
+      )
     }
-    this.failures.set(container.name, { reason: "CrashLoopBackOff", message: `back-off ${formatDuration(crashes.delay(key))} restarting failed container=${container.name} pod=${shown}` })
+    this.failures.set(container.name, {
+      reason: "CrashLoopBackOff",
+      message: `back-off ${formatDuration(crashes.delay(key))} restarting failed container=${container.name} pod=${shown}`,
+    })
     this.#waker.wakeIn(left)
     return true
   }
@@ -115,7 +141,10 @@ export class PodRunner {
     try {
       // First of all, since what a pod left is found by it. Source: kubelet_pods.go makePodDataDirs.
       if (plan.createSandbox) await files.makeFolder(podFolder(context.config, this.#identity.uid))
-      const [mounted] = await Promise.all([volumes.mount(pod, signal), plan.createSandbox ? cgroups.ensure(podCgroup(pod), podResources(pod)) : undefined])
+      const [mounted] = await Promise.all([
+        volumes.mount(pod, signal),
+        plan.createSandbox ? cgroups.ensure(podCgroup(pod), podResources(pod)) : undefined,
+      ])
       signal.throwIfAborted()
       const config = await this.#sandboxes.config(pod, plan.attempt)
       const sandbox = plan.sandbox ?? (await this.#sandboxes.create(pod, config, signal))
@@ -132,12 +161,25 @@ export class PodRunner {
   }
 
   /** @returns whether it runs now */
-  async #start(pod: Pod, start: ContainerStart, { mounted, sandbox, config }: Prepared, signal: AbortSignal): Promise<boolean> {
+  async #start(
+    pod: Pod,
+    start: ContainerStart,
+    { mounted, sandbox, config }: Prepared,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { context, cache, images } = this.#parts
     const { container } = start
     const pullWait = () => Math.max(1, images.waitFor(pod, container))
     try {
-      await startContainer(context, this.#parts, { pod, start, runtime: this.#runtime, sandbox, sandboxConfig: config, mounted, signal })
+      await startContainer(context, this.#parts, {
+        pod,
+        start,
+        runtime: this.#runtime,
+        sandbox,
+        sandboxConfig: config,
+        mounted,
+        signal,
+      })
       this.failures.delete(container.name)
       // One that has ended before it was first looked at: the event that tells so is no news any more.
       if (latest(this.#runtime, container.name)?.state === "exited") this.#waker.wake()
@@ -149,10 +191,18 @@ export class PodRunner {
       if (err.reason === "PostStartHookError") {
         const run = latest(this.#runtime, container.name)
         if (run?.state === "running") {
-          await killContainer(context, cache, { pod, run, graceSeconds: pod.spec.terminationGracePeriodSeconds, message: `Container ${container.name} failed postStart hook`, podIp: sandbox.ips[0], signal })
+          await killContainer(context, cache, {
+            pod,
+            run,
+            graceSeconds: pod.spec.terminationGracePeriodSeconds,
+            message: `Container ${container.name} failed postStart hook`,
+            podIp: sandbox.ips[0],
+            signal,
+          })
         }
         this.#waker.wake()
-      } else if (err.reason === "RunContainerError" && latest(this.#runtime, container.name)?.state === "exited") this.#waker.wake()
+      } else if (err.reason === "RunContainerError" && latest(this.#runtime, container.name)?.state === "exited")
+        this.#waker.wake()
       else if (err.reason === "ErrImagePull") this.#waker.wakeIn(Math.min(PULL_RETRY_MS, pullWait()))
       else if (err.reason === "ImagePullBackOff") this.#waker.wakeIn(pullWait())
       else this.#waker.wakeIn(RETRY_MS)

@@ -101,7 +101,8 @@ export class PodWorker implements Waker {
     const before = this.#pod
     this.note(pod)
     const ends = pod.metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined
-    const shorter = (pod.metadata.deletionGracePeriodSeconds ?? Infinity) < (before.metadata.deletionGracePeriodSeconds ?? Infinity)
+    const shorter =
+      (pod.metadata.deletionGracePeriodSeconds ?? Infinity) < (before.metadata.deletionGracePeriodSeconds ?? Infinity)
     if (ends || shorter) this.#interrupt?.abort(new Error("the pod is being deleted"))
     this.wake()
   }
@@ -116,7 +117,8 @@ export class PodWorker implements Waker {
   remove(): void {
     if (this.#removed) return
     this.#removed = true
-    if (this.#stage === "running" || this.#pod.metadata.deletionTimestamp === undefined) this.#interrupt?.abort(new Error("the pod was removed"))
+    if (this.#stage === "running" || this.#pod.metadata.deletionTimestamp === undefined)
+      this.#interrupt?.abort(new Error("the pod was removed"))
     this.wake()
   }
 
@@ -157,7 +159,11 @@ export class PodWorker implements Waker {
       } catch (err) {
         if (signal.aborted) this.#again = true
         else {
-          this.#parts.context.log.warn("Cannot sync a pod, will try again", { pod: `${this.identity.namespace}/${this.identity.name}`, stage: this.#stage, err })
+          this.#parts.context.log.warn("Cannot sync a pod, will try again", {
+            pod: `${this.identity.namespace}/${this.identity.name}`,
+            stage: this.#stage,
+            err,
+          })
           this.wakeIn(this.#stage === "running" ? RETRY_MS : 1000)
         }
       }
@@ -183,7 +189,12 @@ export class PodWorker implements Waker {
   }
 
   #mustEnd(): boolean {
-    return this.#removed || this.#pod.metadata.deletionTimestamp !== undefined || this.#verdict !== undefined || this.#isReportedEnded()
+    return (
+      this.#removed ||
+      this.#pod.metadata.deletionTimestamp !== undefined ||
+      this.#verdict !== undefined ||
+      this.#isReportedEnded()
+    )
   }
 
   #isReportedEnded(): boolean {
@@ -195,9 +206,17 @@ export class PodWorker implements Waker {
   #report(terminal = false): PodStatus {
     const { context, status, probes } = this.#parts
     const computed = podStatus({
-      pod: this.#pod, before: status.status(this.#pod), runtime: this.#runtime, probes, failures: this.#runner.failures, terminal,
+      pod: this.#pod,
+      before: status.status(this.#pod),
+      runtime: this.#runtime,
+      probes,
+      failures: this.#runner.failures,
+      terminal,
       // Its containers still run: how it ends is reported when they have ended.
-      verdict: this.#verdict, pending: this.#pending, nodeIps: context.config.nodeIps, now: context.clock.now(),
+      verdict: this.#verdict,
+      pending: this.#pending,
+      nodeIps: context.config.nodeIps,
+      now: context.clock.now(),
     })
     if (!this.#removed) status.set(this.#pod, computed)
     return computed
@@ -227,7 +246,8 @@ export class PodWorker implements Waker {
     probes.sync(this.#pod, this.#runtime)
     this.#parts.logs.sync(this.#runtime.containers)
     this.#report()
-    if (hasRemains(this.#runtime)) await this.#parts.clearing.run(() => clearRemains(context, this.#parts.cache, this.#runtime))
+    if (hasRemains(this.#runtime))
+      await this.#parts.clearing.run(() => clearRemains(context, this.#parts.cache, this.#runtime))
     if (this.#mustEnd()) this.#again = true
   }
 
@@ -251,7 +271,10 @@ export class PodWorker implements Waker {
       await volumes.mount(this.#pod, signal)
     } catch (err) {
       signal.throwIfAborted()
-      context.log.warn("Cannot keep the volumes of a running pod current", { pod: `${this.identity.namespace}/${this.identity.name}`, err })
+      context.log.warn("Cannot keep the volumes of a running pod current", {
+        pod: `${this.identity.namespace}/${this.identity.name}`,
+        err,
+      })
     }
   }
 
@@ -263,7 +286,11 @@ export class PodWorker implements Waker {
       this.wakeIn(left)
       return false
     }
-    this.#verdict = { phase: "Failed", reason: "DeadlineExceeded", message: "Pod was active on the node longer than the specified deadline" }
+    this.#verdict = {
+      phase: "Failed",
+      reason: "DeadlineExceeded",
+      message: "Pod was active on the node longer than the specified deadline",
+    }
     this.#parts.context.events.event(this.#pod, "Normal", "DeadlineExceeded", this.#verdict.message)
     this.#again = true
     return true
@@ -276,10 +303,20 @@ export class PodWorker implements Waker {
     if (!this.#isReportedEnded()) this.#report()
     while (isRunning(this.#runtime)) {
       try {
-        await killPod(context, cache, { pod: this.#pod, runtime: this.#runtime, graceSeconds: this.#graceSeconds(), signal })
+        await killPod(context, cache, {
+          pod: this.#pod,
+          runtime: this.#runtime,
+          graceSeconds: this.#graceSeconds(),
+          signal,
+        })
       } catch (err) {
         signal.throwIfAborted()
-        context.events.event(this.#pod, "Warning", "FailedKillPod", `error killing pod: ${err instanceof Error ? err.message : String(err)}`)
+        context.events.event(
+          this.#pod,
+          "Warning",
+          "FailedKillPod",
+          `error killing pod: ${err instanceof Error ? err.message : String(err)}`,
+        )
         await pause(context, signal)
       }
       signal.throwIfAborted()
@@ -294,7 +331,10 @@ export class PodWorker implements Waker {
   /** Source: pkg/kubelet/pod_workers.go calculateEffectiveGracePeriod. */
   #graceSeconds(): number {
     const { metadata, spec } = this.#pod
-    const own = metadata.deletionTimestamp === undefined ? spec.terminationGracePeriodSeconds : (metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds)
+    const own =
+      metadata.deletionTimestamp === undefined
+        ? spec.terminationGracePeriodSeconds
+        : (metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds)
     // An object that is gone at once was deleted by force.
     const grace = this.#removed && metadata.deletionTimestamp === undefined && !isStaticPod(this.#pod) ? 0 : own
     return Math.max(1, Math.min(grace, this.#graceOverride ?? Infinity))

@@ -64,7 +64,13 @@ export class PodWorkers {
       }),
     )
     for (const runtime of cache.all()) this.#stirred(runtime.identity.uid)
-    this.#parts.context.spawn("remains of pods", () => clearOrphans(this.#parts.context, this.#parts.volumes, (uid) => this.#workers.has(uid) || cache.get(uid) !== undefined))
+    this.#parts.context.spawn("remains of pods", () =>
+      clearOrphans(
+        this.#parts.context,
+        this.#parts.volumes,
+        (uid) => this.#workers.has(uid) || cache.get(uid) !== undefined,
+      ),
+    )
   }
 
   /** Leaves all pods as they are. */
@@ -118,7 +124,8 @@ export class PodWorkers {
     if (!this.#isOurs(pod)) return
     this.#parts.status.observe(pod)
     const worker = this.#workers.get(pod.metadata.uid!)
-    if (worker !== undefined && pod.status.phase === "Running" && old.status.phase === "Pending") this.#parts.context.metrics.podStarted(this.#parts.context.clock.monotonic() - worker.since)
+    if (worker !== undefined && pod.status.phase === "Running" && old.status.phase === "Pending")
+      this.#parts.context.metrics.podStarted(this.#parts.context.clock.monotonic() - worker.since)
     // Most changes are what this kubelet has reported itself.
     if (worker !== undefined && !concerns(pod, old)) worker.note(pod)
     else this.add(pod)
@@ -136,7 +143,12 @@ export class PodWorkers {
     const worker = this.#workers.get(uid)
     if (worker !== undefined) return worker.wake()
     const runtime = this.#parts.cache.get(uid)
-    if (runtime === undefined || this.#ending.has(uid) || this.#informer.by(podsByNode, this.#parts.context.config.nodeName).some((pod) => identityOf(pod).uid === uid)) return
+    if (
+      runtime === undefined ||
+      this.#ending.has(uid) ||
+      this.#informer.by(podsByNode, this.#parts.context.config.nodeName).some((pod) => identityOf(pod).uid === uid)
+    )
+      return
     this.#ending.add(uid)
     this.#parts.context.spawn("orphaned pod", () => this.#endOrphan(runtime))
   }
@@ -146,11 +158,21 @@ export class PodWorkers {
     const { context, cache, volumes } = this.#parts
     const { uid } = identity
     try {
-      context.log.info("Ending a pod that the API does not know", { pod: `${identity.namespace}/${identity.name}`, uid })
+      context.log.info("Ending a pod that the API does not know", {
+        pod: `${identity.namespace}/${identity.name}`,
+        uid,
+      })
       for (let runtime = cache.get(uid); runtime !== undefined; runtime = cache.get(uid)) {
-        if (isRunning(runtime)) await killPod(context, cache, { pod: undefined, runtime, graceSeconds: runtime.containers[0]?.notes.graceSeconds ?? ORPHAN_GRACE_SECONDS, signal: new AbortController().signal })
+        if (isRunning(runtime))
+          await killPod(context, cache, {
+            pod: undefined,
+            runtime,
+            graceSeconds: runtime.containers[0]?.notes.graceSeconds ?? ORPHAN_GRACE_SECONDS,
+            signal: new AbortController().signal,
+          })
         for (const { id } of [...runtime.containers, ...runtime.sandboxes]) {
-          if (runtime.sandboxes.some((sandbox) => sandbox.id === id)) await context.runtime.containers.removePodSandbox(id)
+          if (runtime.sandboxes.some((sandbox) => sandbox.id === id))
+            await context.runtime.containers.removePodSandbox(id)
           else await context.runtime.containers.removeContainer(id)
           cache.forget(id)
         }
@@ -168,8 +190,17 @@ export class PodWorkers {
 function concerns(pod: Pod, old: Pod): boolean {
   if (pod.spec !== old.spec && !deepEqual(pod.spec, old.spec)) return true
   const { metadata } = pod
-  if (metadata.deletionTimestamp !== old.metadata.deletionTimestamp || metadata.deletionGracePeriodSeconds !== old.metadata.deletionGracePeriodSeconds) return true
-  if (metadata.generation !== old.metadata.generation || !deepEqual(metadata.annotations, old.metadata.annotations) || !deepEqual(metadata.labels, old.metadata.labels)) return true
+  if (
+    metadata.deletionTimestamp !== old.metadata.deletionTimestamp ||
+    metadata.deletionGracePeriodSeconds !== old.metadata.deletionGracePeriodSeconds
+  )
+    return true
+  if (
+    metadata.generation !== old.metadata.generation ||
+    !deepEqual(metadata.annotations, old.metadata.annotations) ||
+    !deepEqual(metadata.labels, old.metadata.labels)
+  )
+    return true
   const others = ({ status }: Pod) => (status.conditions ?? []).filter(({ type }) => !OWN_CONDITIONS.has(type))
   return !deepEqual(others(pod), others(old))
 }

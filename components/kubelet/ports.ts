@@ -2,8 +2,12 @@ import type { AnyContainer } from "./containers.ts"
 
 /** A port by number, or by the name that the container gives it. Source: pkg/probe/util.go ResolveContainerPort. @throws Error */
 export function portOf(port: number | string, container: AnyContainer): number {
-  const number = typeof port === "number" ? port : (container.ports?.find(({ name }) => name === port)?.containerPort ?? Number(port))
-  if (!Number.isInteger(number)) throw new Error(`couldn't find port: ${JSON.stringify(port)} in container ${container.name}`)
+  const number =
+    typeof port === "number"
+      ? port
+      : (container.ports?.find(({ name }) => name === port)?.containerPort ?? Number(port))
+  if (!Number.isInteger(number))
+    throw new Error(`couldn't find port: ${JSON.stringify(port)} in container ${container.name}`)
   if (number <= 0 || number > 65_535) throw new Error(`invalid port number: ${number}`)
   return number
 }

@@ -23,7 +23,13 @@ describe("the class of service of a pod", () => {
       const pod = podOf({ containers: [c("a", resources)], ...spec })
       return oomScoreAdj(pod, pod.spec.containers[0]!, 8 * GIB)
     }
-    expect([score({}), score(both("1", "1Gi")), score({ requests: { memory: "4Gi" } }), score({ requests: { memory: "1" } }), score({}, { priority: 2_000_000_000 })]).toEqual([1000, -997, 500, 999, -997])
+    expect([
+      score({}),
+      score(both("1", "1Gi")),
+      score({ requests: { memory: "4Gi" } }),
+      score({ requests: { memory: "1" } }),
+      score({}, { priority: 2_000_000_000 }),
+    ]).toEqual([1000, -997, 500, 999, -997])
   })
 
   test("counts cpu as cgroups do", () => {
@@ -33,7 +39,10 @@ describe("the class of service of a pod", () => {
 
   test("sums containers and sidecars, or the largest init container with the sidecars before it", () => {
     const pod = podOf({
-      initContainers: [c("s", { requests: { cpu: "100m" } }, { restartPolicy: "Always" }), c("i", { requests: { cpu: "2" } })],
+      initContainers: [
+        c("s", { requests: { cpu: "100m" } }, { restartPolicy: "Always" }),
+        c("i", { requests: { cpu: "2" } }),
+      ],
       containers: [c("a", both("500m", "1Gi")), c("b", both("500m", "1Gi"))],
     })
     expect(podSums(pod)).toEqual({ cpuRequest: 2100, cpuLimit: 0, memoryLimit: 0, memoryRequest: 2 * GIB })

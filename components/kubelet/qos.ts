@@ -13,8 +13,10 @@ const SYSTEM_CRITICAL = 2_000_000_000
 export function oomScoreAdj(pod: Pod, container: AnyContainer, memoryCapacity: number): number {
   if ((pod.spec.priority ?? 0) >= SYSTEM_CRITICAL) return -997
   switch (qosClass(pod)) {
-    case "Guaranteed": return -997
-    case "BestEffort": return 1000
+    case "Guaranteed":
+      return -997
+    case "BestEffort":
+      return 1000
     case "Burstable": {
       const request = container.resources.requests?.["memory"] ?? container.resources.limits?.["memory"]
       const score = 1000 - Math.floor((1000 * (request === undefined ? 0 : unitsOf(request))) / memoryCapacity)
@@ -29,7 +31,8 @@ const MAX_SHARES = 262_144
 const PERIOD_US = 100_000
 
 /** cgroup v1's cpu.shares; runtimes turn them into v2's weight. Source: pkg/kubelet/cm/helpers_linux.go. */
-export const cpuShares = (milli: number): number => (milli === 0 ? MIN_SHARES : Math.min(Math.max(Math.floor((milli * 1024) / 1000), MIN_SHARES), MAX_SHARES))
+export const cpuShares = (milli: number): number =>
+  milli === 0 ? MIN_SHARES : Math.min(Math.max(Math.floor((milli * 1024) / 1000), MIN_SHARES), MAX_SHARES)
 
 /** Microseconds of each period of 100 ms; -1 for no limit. */
 export const cpuQuota = (milli: number): number => (milli === 0 ? -1 : Math.max((milli * PERIOD_US) / 1000, 1000))
@@ -55,7 +58,8 @@ export function podSums(pod: Pod): ResourceSums {
 
 function sumsOf(pod: Pod): ResourceSums {
   const amount = (container: AnyContainer, kind: "requests" | "limits", name: string): number => {
-    const text = container.resources[kind]?.[name] ?? (kind === "requests" ? container.resources.limits?.[name] : undefined)
+    const text =
+      container.resources[kind]?.[name] ?? (kind === "requests" ? container.resources.limits?.[name] : undefined)
     return text === undefined ? 0 : name === "cpu" ? milliOf(text) : unitsOf(text)
   }
   const overhead = (name: string): number => {
@@ -65,7 +69,10 @@ function sumsOf(pod: Pod): ResourceSums {
   const sum = (kind: "requests" | "limits", name: string): number => {
     const whole = pod.spec.resources?.[kind]?.[name]
     if (whole !== undefined) return name === "cpu" ? milliOf(whole) : unitsOf(whole)
-    const running = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")]
+    const running = [
+      ...pod.spec.containers,
+      ...(pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always"),
+    ]
     const everyOne = running.map((container) => amount(container, kind, name))
     if (kind === "limits" && everyOne.includes(0)) return 0
     let sidecars = 0
@@ -75,8 +82,16 @@ function sumsOf(pod: Pod): ResourceSums {
       if (container.restartPolicy === "Always") sidecars += own
       largest = Math.max(largest, container.restartPolicy === "Always" ? sidecars : sidecars + own)
     }
-    const total = Math.max(everyOne.reduce((a, b) => a + b, 0), largest)
+    const total = Math.max(
+      everyOne.reduce((a, b) => a + b, 0),
+      largest,
+    )
     return total + (kind === "requests" || total > 0 ? overhead(name) : 0)
   }
-  return { cpuRequest: sum("requests", "cpu"), cpuLimit: sum("limits", "cpu"), memoryLimit: sum("limits", "memory"), memoryRequest: sum("requests", "memory") }
+  return {
+    cpuRequest: sum("requests", "cpu"),
+    cpuLimit: sum("limits", "cpu"),
+    memoryLimit: sum("limits", "memory"),
+    memoryRequest: sum("requests", "memory"),
+  }
 }

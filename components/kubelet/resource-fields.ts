@@ -8,11 +8,16 @@ import type { KubeletContext } from "./context.ts"
 export type NodeAmounts = Readonly<Record<string, string>>
 
 /** What pods may use of this node: all of it, as nothing is set aside. */
-export async function nodeAmounts({ runtime, config }: Pick<KubeletContext, "runtime" | "config">): Promise<NodeAmounts> {
+export async function nodeAmounts({
+  runtime,
+  config,
+}: Pick<KubeletContext, "runtime" | "config">): Promise<NodeAmounts> {
   const { cpus, memoryBytes, hugepages } = runtime.machine
   const { capacityBytes } = await runtime.machine.space(config.root)
   return {
-    cpu: String(cpus), memory: String(memoryBytes), "ephemeral-storage": String(capacityBytes),
+    cpu: String(cpus),
+    memory: String(memoryBytes),
+    "ephemeral-storage": String(capacityBytes),
     ...Object.fromEntries(Object.entries(hugepages).map(([size, bytes]) => [`hugepages-${size}`, String(bytes)])),
   }
 }
@@ -22,12 +27,21 @@ export async function nodeAmounts({ runtime, config }: Pick<KubeletContext, "run
  * set is 0. `own` is the container that asks; volumes have none and must name one.
  * Source: pkg/api/v1/resource/helpers.go ExtractContainerResourceValue, pkg/kubelet/kubelet_resources.go. @throws Error for an unknown container or resource
  */
-export function resourceField(pod: Pod, { containerName = "", resource, divisor }: ResourceFieldSelector, node: NodeAmounts, own?: AnyContainer): string {
-  const container = containerName === "" ? own : containersOf(pod).find(({ container: { name } }) => name === containerName)?.container
+export function resourceField(
+  pod: Pod,
+  { containerName = "", resource, divisor }: ResourceFieldSelector,
+  node: NodeAmounts,
+  own?: AnyContainer,
+): string {
+  const container =
+    containerName === "" ? own : containersOf(pod).find(({ container: { name } }) => name === containerName)?.container
   if (container === undefined) throw new Error(`container ${containerName} not found`)
   const [kind, name] = /^(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)$/.exec(resource)?.slice(1) ?? []
   if (kind === undefined || name === undefined) throw new Error(`unsupported container resource : ${resource}`)
-  const amount = kind === "requests" ? nanoOf(container.resources.requests?.[name]) : nanoOf(container.resources.limits?.[name]) || nanoOf(pod.spec.resources?.limits?.[name]) || nanoOf(node[name])
+  const amount =
+    kind === "requests"
+      ? nanoOf(container.resources.requests?.[name])
+      : nanoOf(container.resources.limits?.[name]) || nanoOf(pod.spec.resources?.limits?.[name]) || nanoOf(node[name])
   const unit = nanoOf(divisor) || NANO
   return String((amount + unit - 1n) / unit)
 }

@@ -18,14 +18,37 @@ test("a container that is made while the runtime lists the others stays known; o
     containerStatus: async (id: string) => {
       asked.resolve()
       await answer.promise
-      return { id, labels, annotations: {}, state: "CONTAINER_RUNNING", createdAt: 1, startedAt: 1, finishedAt: 0, exitCode: 0, reason: "", message: "", logPath: "" }
+      return {
+        id,
+        labels,
+        annotations: {},
+        state: "CONTAINER_RUNNING",
+        createdAt: 1,
+        startedAt: 1,
+        finishedAt: 0,
+        exitCode: 0,
+        reason: "",
+        message: "",
+        logPath: "",
+      }
     },
   }
-  const cache = new RuntimeCache({ runtime: { containers }, clock: new VirtualClock(0), log: silent } as unknown as KubeletContext)
+  const cache = new RuntimeCache({
+    runtime: { containers },
+    clock: new VirtualClock(0),
+    log: silent,
+  } as unknown as KubeletContext)
   // when another one is made meanwhile
   const listing = cache.relist()
   await asked.promise
-  cache.created({ id: "new", pod: { uid: "pod", namespace: "", name: "" }, name: "new", sandboxId: "s", state: "created", createdAt: 2 } as RuntimeContainer)
+  cache.created({
+    id: "new",
+    pod: { uid: "pod", namespace: "", name: "" },
+    name: "new",
+    sandboxId: "s",
+    state: "created",
+    createdAt: 2,
+  } as RuntimeContainer)
   answer.resolve()
   await listing
   // then both are known

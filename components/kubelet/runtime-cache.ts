@@ -2,7 +2,14 @@ import { isCriError } from "../../pkg/cri/errors.ts"
 import { sleep } from "../../pkg/clock/clock.ts"
 import type { KubeletContext } from "./context.ts"
 import { CONTAINER_NAME, POD_UID } from "./labels.ts"
-import { containerFrom, NO_RUNTIME_POD, sandboxFrom, type RuntimeContainer, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
+import {
+  containerFrom,
+  NO_RUNTIME_POD,
+  sandboxFrom,
+  type RuntimeContainer,
+  type RuntimePod,
+  type RuntimeSandbox,
+} from "./runtime-pod.ts"
 import { terminationMessage } from "./termination-message.ts"
 import type { PodIdentity } from "./volumes.ts"
 
@@ -115,20 +122,28 @@ export class RuntimeCache {
     const seen = new Set<string>()
     const changed = new Set<string>()
     await Promise.all([
-      ...sandboxes.filter(({ labels }) => labels[POD_UID] !== undefined).map(async ({ id, state, labels }) => {
-        seen.add(id)
-        const known = this.#sandboxes.get(id)
-        if (known !== undefined && known.ready === (state === "SANDBOX_READY")) return
-        await this.refreshSandbox(id)
-        changed.add(labels[POD_UID]!)
-      }),
-      ...containers.filter(({ labels }) => labels[POD_UID] !== undefined && labels[CONTAINER_NAME] !== undefined).map(async ({ id, state, labels, podSandboxId }) => {
-        seen.add(id)
-        const known = this.#containers.get(id)
-        if (known !== undefined && (known.state === "exited" || (known.state === "running" && state === "CONTAINER_RUNNING"))) return
-        await this.refreshContainer(id, podSandboxId)
-        changed.add(labels[POD_UID]!)
-      }),
+      ...sandboxes
+        .filter(({ labels }) => labels[POD_UID] !== undefined)
+        .map(async ({ id, state, labels }) => {
+          seen.add(id)
+          const known = this.#sandboxes.get(id)
+          if (known !== undefined && known.ready === (state === "SANDBOX_READY")) return
+          await this.refreshSandbox(id)
+          changed.add(labels[POD_UID]!)
+        }),
+      ...containers
+        .filter(({ labels }) => labels[POD_UID] !== undefined && labels[CONTAINER_NAME] !== undefined)
+        .map(async ({ id, state, labels, podSandboxId }) => {
+          seen.add(id)
+          const known = this.#containers.get(id)
+          if (
+            known !== undefined &&
+            (known.state === "exited" || (known.state === "running" && state === "CONTAINER_RUNNING"))
+          )
+            return
+          await this.refreshContainer(id, podSandboxId)
+          changed.add(labels[POD_UID]!)
+        }),
     ])
     for (const { id, pod } of [...this.#containers.values(), ...this.#sandboxes.values()]) {
       if (seen.has(id) || !before.has(id)) continue
@@ -149,7 +164,11 @@ export class RuntimeCache {
       return undefined
     }
     const ended = status.state === "CONTAINER_EXITED"
-    const container = containerFrom(status, sandboxId, ended ? await terminationMessage(runtime.files, status) : undefined)
+    const container = containerFrom(
+      status,
+      sandboxId,
+      ended ? await terminationMessage(runtime.files, status) : undefined,
+    )
     if (container === undefined) return undefined
     const before = this.#containers.get(id)
     // Two askings may overlap; what has ended does not run again.
@@ -187,21 +206,33 @@ export class RuntimeCache {
     if (thing === undefined) return false
     this.#containers.delete(id)
     this.#sandboxes.delete(id)
-    for (const container of this.#pods.get(thing.pod.uid)?.containers ?? []) if (container.sandboxId === id) this.#containers.delete(container.id)
+    for (const container of this.#pods.get(thing.pod.uid)?.containers ?? [])
+      if (container.sandboxId === id) this.#containers.delete(container.id)
     this.#repaint(thing.pod.uid)
     return true
   }
 
   /** Paints the container, or sandbox, into the picture of its pod. */
-  #paint(uid: string, { container, sandbox }: { readonly container?: RuntimeContainer; readonly sandbox?: RuntimeSandbox }): void {
+  #paint(
+    uid: string,
+    { container, sandbox }: { readonly container?: RuntimeContainer; readonly sandbox?: RuntimeSandbox },
+  ): void {
     const { sandboxes, containers } = this.#pods.get(uid) ?? { sandboxes: [], containers: [] }
-    this.#show(uid, sandbox === undefined ? sandboxes : withNewest(sandboxes, sandbox), container === undefined ? containers : withNewest(containers, container))
+    this.#show(
+      uid,
+      sandbox === undefined ? sandboxes : withNewest(sandboxes, sandbox),
+      container === undefined ? containers : withNewest(containers, container),
+    )
   }
 
   /** Takes what is known no more out of the picture of the pod. */
   #repaint(uid: string): void {
     const { sandboxes, containers } = this.#pods.get(uid) ?? { sandboxes: [], containers: [] }
-    this.#show(uid, sandboxes.filter(({ id }) => this.#sandboxes.has(id)), containers.filter(({ id }) => this.#containers.has(id)))
+    this.#show(
+      uid,
+      sandboxes.filter(({ id }) => this.#sandboxes.has(id)),
+      containers.filter(({ id }) => this.#containers.has(id)),
+    )
   }
 
   #show(uid: string, sandboxes: readonly RuntimeSandbox[], containers: readonly RuntimeContainer[]): void {
@@ -216,7 +247,10 @@ export class RuntimeCache {
 }
 
 /** The list, newest first, with `item` in place of what has its id. Of two made in the same millisecond the one heard of later is the newer. */
-function withNewest<T extends { readonly id: string; readonly createdAt: number }>(list: readonly T[], item: T): readonly T[] {
+function withNewest<T extends { readonly id: string; readonly createdAt: number }>(
+  list: readonly T[],
+  item: T,
+): readonly T[] {
   const index = list.findIndex(({ id }) => id === item.id)
   return index >= 0 ? list.with(index, item) : [item, ...list].sort((a, b) => b.createdAt - a.createdAt)
 }

@@ -35,7 +35,9 @@ export interface RuntimeContainer {
   readonly notes: ContainerNotes
   /** Absolute path of its log. */
   readonly logPath: string
-  readonly user: { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] } | undefined
+  readonly user:
+    | { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] }
+    | undefined
   readonly resources: LinuxContainerResources | undefined
 }
 
@@ -51,12 +53,15 @@ export interface RuntimePod {
 export const NO_RUNTIME_POD = (identity: PodIdentity): RuntimePod => ({ identity, sandboxes: [], containers: [] })
 
 /** The newest run of a container. */
-export const latest = (pod: RuntimePod, name: string): RuntimeContainer | undefined => pod.containers.find((container) => container.name === name)
+export const latest = (pod: RuntimePod, name: string): RuntimeContainer | undefined =>
+  pod.containers.find((container) => container.name === name)
 
 /** The newest run that has ended. */
-export const latestExited = (pod: RuntimePod, name: string): RuntimeContainer | undefined => pod.containers.find((container) => container.name === name && container.state === "exited")
+export const latestExited = (pod: RuntimePod, name: string): RuntimeContainer | undefined =>
+  pod.containers.find((container) => container.name === name && container.state === "exited")
 
-export const isRunning = (pod: RuntimePod): boolean => pod.containers.some(({ state }) => state === "running") || pod.sandboxes.some(({ ready }) => ready)
+export const isRunning = (pod: RuntimePod): boolean =>
+  pod.containers.some(({ state }) => state === "running") || pod.sandboxes.some(({ ready }) => ready)
 
 /** The pod that labels name, or undefined for what is not the kubelet's. */
 function identityFrom(labels: Readonly<Record<string, string>>): PodIdentity | undefined {
@@ -69,23 +74,48 @@ export function sandboxFrom(status: PodSandboxStatus): RuntimeSandbox | undefine
   if (pod === undefined) return undefined
   const { ip = "", additionalIps = [] } = status.network ?? {}
   return {
-    id: status.id, pod, attempt: status.metadata?.attempt ?? 0, ready: status.state === "SANDBOX_READY", createdAt: Math.round(status.createdAt / 1e6),
+    id: status.id,
+    pod,
+    attempt: status.metadata?.attempt ?? 0,
+    ready: status.state === "SANDBOX_READY",
+    createdAt: Math.round(status.createdAt / 1e6),
     ips: ip === "" ? [] : [ip, ...additionalIps.map((other) => other.ip)],
     hostNetwork: status.linux?.namespaces?.options?.network === "NODE",
   }
 }
 
-const STATES = { CONTAINER_CREATED: "created", CONTAINER_RUNNING: "running", CONTAINER_EXITED: "exited", CONTAINER_UNKNOWN: "unknown" } as const
+const STATES = {
+  CONTAINER_CREATED: "created",
+  CONTAINER_RUNNING: "running",
+  CONTAINER_EXITED: "exited",
+  CONTAINER_UNKNOWN: "unknown",
+} as const
 
 /** `sandboxId` is not in the runtime's status; `message` are the last words, when the container left any. */
-export function containerFrom(status: CriContainerStatus, sandboxId: string, message: string | undefined): RuntimeContainer | undefined {
+export function containerFrom(
+  status: CriContainerStatus,
+  sandboxId: string,
+  message: string | undefined,
+): RuntimeContainer | undefined {
   const pod = identityFrom(status.labels)
   if (pod === undefined) return undefined
   return {
-    id: status.id, pod, name: status.labels[CONTAINER_NAME] ?? status.metadata?.name ?? "", sandboxId, state: STATES[status.state],
-    createdAt: Math.round(status.createdAt / 1e6), startedAt: Math.round(status.startedAt / 1e6), finishedAt: Math.round(status.finishedAt / 1e6),
-    exitCode: status.exitCode, reason: status.reason, message: message ?? status.message,
-    image: status.image?.image ?? "", imageRef: status.imageRef, notes: readNotes(status.annotations), logPath: status.logPath,
-    user: status.user?.linux, resources: status.resources?.linux,
+    id: status.id,
+    pod,
+    name: status.labels[CONTAINER_NAME] ?? status.metadata?.name ?? "",
+    sandboxId,
+    state: STATES[status.state],
+    createdAt: Math.round(status.createdAt / 1e6),
+    startedAt: Math.round(status.startedAt / 1e6),
+    finishedAt: Math.round(status.finishedAt / 1e6),
+    exitCode: status.exitCode,
+    reason: status.reason,
+    message: message ?? status.message,
+    image: status.image?.image ?? "",
+    imageRef: status.imageRef,
+    notes: readNotes(status.annotations),
+    logPath: status.logPath,
+    user: status.user?.linux,
+    resources: status.resources?.linux,
   }
 }

@@ -23,17 +23,37 @@ export interface SandboxRequest {
 }
 
 /** Source: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go generatePodSandboxConfig. @throws Error when the host name is too long */
-export function sandboxConfig({ pod, attempt, config, hostResolver, nodeHostname, cgroupParent }: SandboxRequest): PodSandboxConfig {
+export function sandboxConfig({
+  pod,
+  attempt,
+  config,
+  hostResolver,
+  nodeHostname,
+  cgroupParent,
+}: SandboxRequest): PodSandboxConfig {
   const { name, namespace, uid } = identityOf(pod)
-  const ports = containersOf(pod).filter(({ type }) => type !== "init").flatMap(({ container }) => container.ports ?? [])
+  const ports = containersOf(pod)
+    .filter(({ type }) => type !== "init")
+    .flatMap(({ container }) => container.ports ?? [])
   const resources = podResources(pod)
   return {
     metadata: { name, namespace, uid, attempt },
-    ...(pod.spec.hostNetwork === true ? {} : { hostname: podHostname(pod, config.clusterDomain, nodeHostname).hostname }),
+    ...(pod.spec.hostNetwork === true
+      ? {}
+      : { hostname: podHostname(pod, config.clusterDomain, nodeHostname).hostname }),
     logDirectory: podLogFolder(config, { name, namespace, uid }),
     dnsConfig: podDns(pod, config, hostResolver),
-    portMappings: pod.spec.hostNetwork === true ? [] : ports.filter(({ hostPort = 0 }) => hostPort > 0)
-      .map(({ protocol, containerPort, hostPort, hostIP = "" }) => ({ protocol, containerPort, hostPort, hostIp: hostIP })),
+    portMappings:
+      pod.spec.hostNetwork === true
+        ? []
+        : ports
+            .filter(({ hostPort = 0 }) => hostPort > 0)
+            .map(({ protocol, containerPort, hostPort, hostIP = "" }) => ({
+              protocol,
+              containerPort,
+              hostPort,
+              hostIp: hostIP,
+            })),
     labels: podLabels(pod),
     annotations: { ...pod.metadata.annotations },
     linux: { cgroupParent, securityContext: sandboxSecurity(pod), sysctls: podSysctls(pod), resources },

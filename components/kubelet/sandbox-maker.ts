@@ -31,7 +31,12 @@ export class SandboxMaker {
     if (this.#config?.metadata?.attempt === attempt) return this.#config
     const { context, hostResolver } = this.#parts
     this.#config = sandboxConfig({
-      pod, attempt, config: context.config, hostResolver: await hostResolver(), nodeHostname: context.runtime.machine.hostname, cgroupParent: context.runtime.cgroups.parentName(podCgroup(pod)),
+      pod,
+      attempt,
+      config: context.config,
+      hostResolver: await hostResolver(),
+      nodeHostname: context.runtime.machine.hostname,
+      cgroupParent: context.runtime.cgroups.parentName(podCgroup(pod)),
     })
     return this.#config
   }
@@ -52,7 +57,10 @@ export class SandboxMaker {
       signal.throwIfAborted()
       const why = err instanceof Error ? err.message : String(err)
       context.events.event(pod, "Warning", "FailedCreatePodSandBox", `Failed to create pod sandbox: ${why}`)
-      context.log.warn("Cannot create a sandbox", { pod: `${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""}`, err })
+      context.log.warn("Cannot create a sandbox", {
+        pod: `${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""}`,
+        err,
+      })
       this.#config = undefined
       // One that an earlier kubelet began may be there by now, and hold the name.
       await cache.relist().catch((failure: unknown) => context.log.debug("Cannot list sandboxes", { err: failure }))

@@ -5,13 +5,22 @@ import { podOf } from "./testing/pod.ts"
 
 type Spec = Parameters<typeof podOf>[0]
 type Own = NonNullable<NonNullable<NonNullable<Spec["containers"]>[number]>["securityContext"]>
-const pod = (own: Own, shared: Spec["securityContext"] = {}): Pod => podOf({ securityContext: shared, containers: [{ name: "c", image: "i", securityContext: own }] })
+const pod = (own: Own, shared: Spec["securityContext"] = {}): Pod =>
+  podOf({ securityContext: shared, containers: [{ name: "c", image: "i", securityContext: own }] })
 const image = { uid: undefined, username: "" }
-const security = (of: Pod, more: { uid?: { value: number }; username?: string } = {}) => containerSecurity({ pod: of, container: of.spec.containers[0]!, image: { ...image, ...more }, seccompFolder: "/seccomp" })
+const security = (of: Pod, more: { uid?: { value: number }; username?: string } = {}) =>
+  containerSecurity({
+    pod: of,
+    container: of.spec.containers[0]!,
+    image: { ...image, ...more },
+    seccompFolder: "/seccomp",
+  })
 
 describe("a container's security context for the runtime", () => {
   test("takes the container's settings before the pod's", () => {
-    expect(security(pod({ runAsUser: 5 }, { runAsUser: 1, runAsGroup: 2, supplementalGroups: [7], fsGroup: 9 }))).toMatchObject({ runAsUser: { value: 5 }, runAsGroup: { value: 2 }, supplementalGroups: [9, 7] })
+    expect(
+      security(pod({ runAsUser: 5 }, { runAsUser: 1, runAsGroup: 2, supplementalGroups: [7], fsGroup: 9 })),
+    ).toMatchObject({ runAsUser: { value: 5 }, runAsGroup: { value: 2 }, supplementalGroups: [9, 7] })
   })
 
   test("says the image's user where the pod says none", () => {
@@ -22,7 +31,12 @@ describe("a container's security context for the runtime", () => {
 
   test("confines by default, and not what is privileged", () => {
     const usual = security(pod({}))
-    expect(usual).toMatchObject({ privileged: false, noNewPrivs: false, readonlyRootfs: false, seccomp: { profileType: "Unconfined" } })
+    expect(usual).toMatchObject({
+      privileged: false,
+      noNewPrivs: false,
+      readonlyRootfs: false,
+      seccomp: { profileType: "Unconfined" },
+    })
     expect(usual.maskedPaths).toContain("/proc/kcore")
     expect(usual.readonlyPaths).toContain("/proc/sys")
     expect(security(pod({ privileged: true }))).toMatchObject({ privileged: true, maskedPaths: [], readonlyPaths: [] })
@@ -30,19 +44,37 @@ describe("a container's security context for the runtime", () => {
   })
 
   test("maps capabilities, escalation, seccomp and AppArmor", () => {
-    expect(security(pod({
-      allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { add: ["NET_ADMIN"], drop: ["ALL"] },
-      seccompProfile: { type: "Localhost", localhostProfile: "p.json" }, appArmorProfile: { type: "Localhost", localhostProfile: "mine" },
-    }))).toMatchObject({
-      noNewPrivs: true, readonlyRootfs: true, capabilities: { addCapabilities: ["NET_ADMIN"], dropCapabilities: ["ALL"] },
-      seccomp: { profileType: "Localhost", localhostRef: "/seccomp/p.json" }, seccompProfilePath: "localhost//seccomp/p.json", apparmor: { profileType: "Localhost", localhostRef: "mine" }, apparmorProfile: "localhost/mine",
+    expect(
+      security(
+        pod({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { add: ["NET_ADMIN"], drop: ["ALL"] },
+          seccompProfile: { type: "Localhost", localhostProfile: "p.json" },
+          appArmorProfile: { type: "Localhost", localhostProfile: "mine" },
+        }),
+      ),
+    ).toMatchObject({
+      noNewPrivs: true,
+      readonlyRootfs: true,
+      capabilities: { addCapabilities: ["NET_ADMIN"], dropCapabilities: ["ALL"] },
+      seccomp: { profileType: "Localhost", localhostRef: "/seccomp/p.json" },
+      seccompProfilePath: "localhost//seccomp/p.json",
+      apparmor: { profileType: "Localhost", localhostRef: "mine" },
+      apparmorProfile: "localhost/mine",
     })
-    expect(security(pod({}, { seccompProfile: { type: "RuntimeDefault" } }))).toMatchObject({ seccomp: { profileType: "RuntimeDefault" }, seccompProfilePath: "runtime/default" })
+    expect(security(pod({}, { seccompProfile: { type: "RuntimeDefault" } }))).toMatchObject({
+      seccomp: { profileType: "RuntimeDefault" },
+      seccompProfilePath: "runtime/default",
+    })
   })
 
   test.each([
     [{}, { network: "POD", ipc: "POD", pid: "CONTAINER" }],
-    [{ hostNetwork: true, hostPID: true, hostIPC: true }, { network: "NODE", ipc: "NODE", pid: "NODE" }],
+    [
+      { hostNetwork: true, hostPID: true, hostIPC: true },
+      { network: "NODE", ipc: "NODE", pid: "NODE" },
+    ],
     [{ shareProcessNamespace: true }, { network: "POD", ipc: "POD", pid: "POD" }],
   ] as const)("shares namespaces as %j says", (spec, options) => {
     expect(namespaceOptions(podOf(spec))).toEqual(options)
@@ -55,7 +87,11 @@ describe("a container's security context for the runtime", () => {
   test.each([
     [{ runAsNonRoot: true, runAsUser: 0 }, image, "container's runAsUser breaks non-root policy"],
     [{ runAsNonRoot: true }, { ...image, uid: { value: 0 } }, "container has runAsNonRoot and image will run as root"],
-    [{ runAsNonRoot: true }, { ...image, username: "www" }, "container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root"],
+    [
+      { runAsNonRoot: true },
+      { ...image, username: "www" },
+      "container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root",
+    ],
     [{ runAsNonRoot: true }, { ...image, uid: { value: 5 } }, undefined],
     [{ runAsNonRoot: true, runAsUser: 5 }, image, undefined],
     [{ runAsUser: 0 }, image, undefined],

@@ -40,26 +40,50 @@ export interface StartRequest {
  * Pulls the image, creates the container, starts it and runs its postStart hook. Source: pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer.
  * @throws StartError, told by an event as well; whatever reason `signal` has when it aborted
  */
-export async function startContainer(context: KubeletContext, parts: StartParts, request: StartRequest): Promise<RuntimeContainer> {
+export async function startContainer(
+  context: KubeletContext,
+  parts: StartParts,
+  request: StartRequest,
+): Promise<RuntimeContainer> {
   const { events } = context
   const { pod, start, signal } = request
   try {
     return await tryStart(context, parts, request)
   } catch (err) {
     signal.throwIfAborted()
-    const failure = err instanceof StartError ? err : new StartError("CreateContainerError", messageOf(err), { cause: err })
+    const failure =
+      err instanceof StartError ? err : new StartError("CreateContainerError", messageOf(err), { cause: err })
     const text = PULL_REASONS.has(failure.reason) ? failure.reason : failure.message
-    if (failure.reason !== "PostStartHookError") events.event(pod, "Warning", "Failed", `Error: ${text}`, start.fieldPath)
+    if (failure.reason !== "PostStartHookError")
+      events.event(pod, "Warning", "Failed", `Error: ${text}`, start.fieldPath)
     throw failure
   }
 }
 
 /** Their events say the reason; what happened was told when it was tried. */
-const PULL_REASONS = new Set(["ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError"])
+const PULL_REASONS = new Set([
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "ErrImageNeverPull",
+  "InvalidImageName",
+  "ImageInspectError",
+])
 
-async function tryStart(context: KubeletContext, { cache, images, volumes, environment: environments }: StartParts, request: StartRequest): Promise<RuntimeContainer> {
+async function tryStart(
+  context: KubeletContext,
+  { cache, images, volumes, environment: environments }: StartParts,
+  request: StartRequest,
+): Promise<RuntimeContainer> {
   const { config, runtime: machine, events } = context
-  const { pod, start: { container, fieldPath }, runtime, sandbox, sandboxConfig, mounted, signal } = request
+  const {
+    pod,
+    start: { container, fieldPath },
+    runtime,
+    sandbox,
+    sandboxConfig,
+    mounted,
+    signal,
+  } = request
 
   const image = await images.ensure({ pod, container, fieldPath, sandbox: sandboxConfig, signal })
   signal.throwIfAborted()
@@ -70,11 +94,25 @@ async function tryStart(context: KubeletContext, { cache, images, volumes, envir
   const hostIps = config.nodeIps
   const podIps = pod.spec.hostNetwork === true ? hostIps : sandbox.ips
   const environment = await environments.of({ pod, container, podIps, hostIps, mounted })
-  const [mounts, own] = await Promise.all([volumes.containerMounts(pod, container, mounted, environment), ownMounts(context, request, podIps, attempt)])
-  const target = "targetContainerName" in container && container.targetContainerName ? latest(runtime, container.targetContainerName)?.id : undefined
+  const [mounts, own] = await Promise.all([
+    volumes.containerMounts(pod, container, mounted, environment),
+    ownMounts(context, request, podIps, attempt),
+  ])
+  const target =
+    "targetContainerName" in container && container.targetContainerName
+      ? latest(runtime, container.targetContainerName)?.id
+      : undefined
   const wanted = containerConfig({
-    pod, container, attempt, image, config, environment, expand: (text) => environments.expand(text, environment), mounts: [...mounts, ...own],
-    memoryCapacity: machine.machine.memoryBytes, targetContainerId: target,
+    pod,
+    container,
+    attempt,
+    image,
+    config,
+    environment,
+    expand: (text) => environments.expand(text, environment),
+    mounts: [...mounts, ...own],
+    memoryCapacity: machine.machine.memoryBytes,
+    targetContainerId: target,
   })
   signal.throwIfAborted()
 
@@ -86,8 +124,23 @@ async function tryStart(context: KubeletContext, { cache, images, volumes, envir
     throw new StartError("CreateContainerError", messageOf(err), { cause: err })
   }
   cache.created({
-    id, pod: identityOf(pod), name: container.name, sandboxId: sandbox.id, state: "created", createdAt: context.clock.now(), startedAt: 0, finishedAt: 0, exitCode: 0,
-    reason: "", message: "", image: container.image ?? "", imageRef: image.repoDigests[0] ?? image.id, notes: readNotes(wanted.annotations ?? {}), logPath: "", user: undefined, resources: undefined,
+    id,
+    pod: identityOf(pod),
+    name: container.name,
+    sandboxId: sandbox.id,
+    state: "created",
+    createdAt: context.clock.now(),
+    startedAt: 0,
+    finishedAt: 0,
+    exitCode: 0,
+    reason: "",
+    message: "",
+    image: container.image ?? "",
+    imageRef: image.repoDigests[0] ?? image.id,
+    notes: readNotes(wanted.annotations ?? {}),
+    logPath: "",
+    user: undefined,
+    resources: undefined,
   })
   events.event(pod, "Normal", "Created", "Container created", fieldPath)
   try {
@@ -98,7 +151,8 @@ async function tryStart(context: KubeletContext, { cache, images, volumes, envir
   }
   events.event(pod, "Normal", "Started", "Container started", fieldPath)
   const run = await cache.refreshContainer(id, sandbox.id)
-  if (run === undefined) throw new StartError("RunContainerError", `container ${container.name} was removed right after its start`)
+  if (run === undefined)
+    throw new StartError("RunContainerError", `container ${container.name} was removed right after its start`)
   const postStart = container.lifecycle?.postStart
   if (postStart !== undefined) {
     try {
@@ -113,19 +167,29 @@ async function tryStart(context: KubeletContext, { cache, images, volumes, envir
 }
 
 /** The files that every container gets: /etc/hosts and the one for its last words. */
-async function ownMounts({ config, runtime }: KubeletContext, { pod, start: { container } }: StartRequest, podIps: readonly string[], attempt: number): Promise<readonly Mount[]> {
+async function ownMounts(
+  { config, runtime }: KubeletContext,
+  { pod, start: { container } }: StartRequest,
+  podIps: readonly string[],
+  attempt: number,
+): Promise<readonly Mount[]> {
   const { uid } = identityOf(pod)
   const mounts: Mount[] = []
   const taken = (path: string) => (container.volumeMounts ?? []).some(({ mountPath }) => mountPath === path)
   if (!taken("/etc/hosts") && podIps.length > 0) {
     const path = etcHosts(config, uid)
     const aliases = pod.spec.hostAliases ?? []
-    const text = pod.spec.hostNetwork === true
-      ? hostNetworkHostsFile((await runtime.files.read("/etc/hosts")) ?? "", aliases)
-      : hostsFile({ ips: podIps, aliases, ...podHostname(pod, config.clusterDomain, runtime.machine.hostname) })
+    const text =
+      pod.spec.hostNetwork === true
+        ? hostNetworkHostsFile((await runtime.files.read("/etc/hosts")) ?? "", aliases)
+        : hostsFile({ ips: podIps, aliases, ...podHostname(pod, config.clusterDomain, runtime.machine.hostname) })
     await runtime.files.makeFolder(dirname(path), 0o750)
     await runtime.files.write(path, text, 0o644)
-    mounts.push({ containerPath: "/etc/hosts", hostPath: path, readonly: container.securityContext?.readOnlyRootFilesystem === true })
+    mounts.push({
+      containerPath: "/etc/hosts",
+      hostPath: path,
+      readonly: container.securityContext?.readOnlyRootFilesystem === true,
+    })
   }
   if (container.terminationMessagePath !== "" && !taken(container.terminationMessagePath)) {
     const path = terminationFile(config, uid, container.name, attempt)

@@ -42,9 +42,13 @@ export class StaticPods {
     this.#off.push(runtime.files.watchFolder?.(config.staticPods, () => this.#later(QUIET_MS)) ?? (() => {}))
     await this.#read()
     // A mirror that somebody deleted, or an old one, is put right.
-    this.#off.push(informers.of(Pod).on({ deleted: (pod) => {
-      if (isMirrorPod(pod) && pod.spec.nodeName === config.nodeName) this.#later(0)
-    } }))
+    this.#off.push(
+      informers.of(Pod).on({
+        deleted: (pod) => {
+          if (isMirrorPod(pod) && pod.spec.nodeName === config.nodeName) this.#later(0)
+        },
+      }),
+    )
   }
 
   stop(): void {
@@ -55,7 +59,11 @@ export class StaticPods {
 
   #later(ms: number): void {
     this.#timer?.cancel()
-    if (!this.#stopped) this.#timer = this.#context.clock.setTimeout(() => this.#context.spawn("static pods", () => (this.#syncing = this.#syncing.then(() => this.#sync()))), ms)
+    if (!this.#stopped)
+      this.#timer = this.#context.clock.setTimeout(
+        () => this.#context.spawn("static pods", () => (this.#syncing = this.#syncing.then(() => this.#sync()))),
+        ms,
+      )
   }
 
   /** Never rejects. */
@@ -77,7 +85,12 @@ export class StaticPods {
   }
 
   async #read(): Promise<void> {
-    const { runtime: { files }, config, log, clock } = this.#context
+    const {
+      runtime: { files },
+      config,
+      log,
+      clock,
+    } = this.#context
     const found = new Map<string, Pod>()
     for (const name of (await files.list(config.staticPods)).toSorted()) {
       if (name.startsWith(".") || !/\.(ya?ml|json)$/.test(name)) continue
@@ -109,16 +122,21 @@ export class StaticPods {
     const mirrors = pods.list().filter((pod) => isMirrorPod(pod) && pod.spec.nodeName === config.nodeName)
     for (const mirror of mirrors) {
       if (this.#pods.has(mirror.metadata.annotations![CONFIG_MIRROR]!)) continue
-      await client.delete(Pod, mirror.metadata, { gracePeriodSeconds: 0, preconditions: { uid: mirror.metadata.uid! } }).catch((err: unknown) => {
-        if (!isNotFound(err)) throw err
-      })
+      await client
+        .delete(Pod, mirror.metadata, { gracePeriodSeconds: 0, preconditions: { uid: mirror.metadata.uid! } })
+        .catch((err: unknown) => {
+          if (!isNotFound(err)) throw err
+        })
     }
     for (const pod of this.#pods.values()) {
       if (pods.get(keyFrom(pod.metadata)) !== undefined) continue // one that is in the way goes first; its end brings us back
       const { uid, name, namespace, labels, annotations } = pod.metadata
       await client.create(Pod, {
         metadata: {
-          ...(labels === undefined ? {} : { labels }), name, namespace, annotations: { ...annotations, [CONFIG_MIRROR]: uid! },
+          ...(labels === undefined ? {} : { labels }),
+          name,
+          namespace,
+          annotations: { ...annotations, [CONFIG_MIRROR]: uid! },
           ownerReferences: [{ apiVersion: "v1", kind: "Node", name: config.nodeName, uid: nodeUid, controller: true }],
         },
         spec: pod.spec,
@@ -130,15 +148,24 @@ export class StaticPods {
 /** The pod of a manifest as it runs here: its name tells the node, its uid is made from what it says. @throws ApiError for what is no Pod */
 function staticPod(json: unknown, path: string, nodeName: string, seen: string): Pod {
   const { object } = decodeObject(Pod, json)
-  const uid = createHash("md5").update(`host:${nodeName}file:${path}${JSON.stringify(json)}`).digest("hex")
+  const uid = createHash("md5")
+    .update(`host:${nodeName}file:${path}${JSON.stringify(json)}`)
+    .digest("hex")
   const { name, namespace, annotations, labels } = object.metadata
   return {
     ...object,
     metadata: {
-      ...(labels === undefined ? {} : { labels }), name: `${name ?? ""}-${nodeName}`, namespace: namespace ?? "default", uid,
+      ...(labels === undefined ? {} : { labels }),
+      name: `${name ?? ""}-${nodeName}`,
+      namespace: namespace ?? "default",
+      uid,
       annotations: { ...annotations, [CONFIG_HASH]: uid, [CONFIG_SOURCE]: "file", [CONFIG_SEEN]: seen },
     },
-    spec: { ...object.spec, nodeName, tolerations: [...(object.spec.tolerations ?? []), { operator: "Exists", effect: "NoExecute" }] },
+    spec: {
+      ...object.spec,
+      nodeName,
+      tolerations: [...(object.spec.tolerations ?? []), { operator: "Exists", effect: "NoExecute" }],
+    },
     status: { phase: "Pending" },
   }
 }

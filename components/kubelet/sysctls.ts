@@ -2,13 +2,23 @@ import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 
 /** Kernel parameters that are namespaced and cannot hurt other pods. Source: pkg/kubelet/sysctl/safe_sysctls.go. */
 const SAFE = new Set([
-  "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies", "net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start",
-  "net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_fin_timeout", "net.ipv4.tcp_keepalive_intvl",
-  "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
+  "kernel.shm_rmid_forced",
+  "net.ipv4.ip_local_port_range",
+  "net.ipv4.tcp_syncookies",
+  "net.ipv4.ping_group_range",
+  "net.ipv4.ip_unprivileged_port_start",
+  "net.ipv4.ip_local_reserved_ports",
+  "net.ipv4.tcp_keepalive_time",
+  "net.ipv4.tcp_fin_timeout",
+  "net.ipv4.tcp_keepalive_intvl",
+  "net.ipv4.tcp_keepalive_probes",
+  "net.ipv4.tcp_rmem",
+  "net.ipv4.tcp_wmem",
 ])
 
 /** Both separators are allowed; the kernel's own is the dot. */
-const normalized = (name: string): string => (/^[^.]*\//.test(name) ? name.replace(/[./]/g, (char) => (char === "." ? "/" : ".")) : name)
+const normalized = (name: string): string =>
+  /^[^.]*\//.test(name) ? name.replace(/[./]/g, (char) => (char === "." ? "/" : ".")) : name
 
 export const podSysctls = (pod: Pod): Record<string, string> =>
   Object.fromEntries((pod.spec.securityContext.sysctls ?? []).map(({ name, value }) => [normalized(name), value]))
@@ -18,8 +28,10 @@ export function sysctlProblem(pod: Pod): string | undefined {
   const { hostNetwork, hostIPC } = pod.spec
   for (const name of Object.keys(podSysctls(pod))) {
     if (!SAFE.has(name)) return `forbidden sysctl: "${name}" not allowlisted`
-    if (name.startsWith("net.") && hostNetwork === true) return `forbidden sysctl: "${name}" not allowed with host net enabled`
-    if (name.startsWith("kernel.") && hostIPC === true) return `forbidden sysctl: "${name}" not allowed with host ipc enabled`
+    if (name.startsWith("net.") && hostNetwork === true)
+      return `forbidden sysctl: "${name}" not allowed with host net enabled`
+    if (name.startsWith("kernel.") && hostIPC === true)
+      return `forbidden sysctl: "${name}" not allowed with host ipc enabled`
   }
   return undefined
 }

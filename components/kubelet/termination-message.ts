@@ -15,11 +15,15 @@ export async function terminationMessage(files: PodFiles, status: ContainerStatu
   const path = status.mounts.find(({ containerPath }) => containerPath === messagePath)?.hostPath
   const said = path === undefined ? undefined : await files.read(path, MAX_MESSAGE_BYTES)
   if (said !== undefined && said !== "") return said
-  if (messagePolicy !== "FallbackToLogsOnError" || (status.exitCode === 0 && status.reason !== "ContainerCannotRun")) return undefined
+  if (messagePolicy !== "FallbackToLogsOnError" || (status.exitCode === 0 && status.reason !== "ContainerCannotRun"))
+    return undefined
   // A line of the log has a head of about 45 bytes.
   const log = await files.read(status.logPath, MAX_LOG_BYTES + MAX_LOG_LINES * 48)
   if (log === undefined) return undefined
-  const lines = log.split("\n").flatMap((line) => parseLogLine(line) ?? []).slice(-MAX_LOG_LINES)
+  const lines = log
+    .split("\n")
+    .flatMap((line) => parseLogLine(line) ?? [])
+    .slice(-MAX_LOG_LINES)
   const text = lines.map(({ content, partial }) => (partial ? content : `${content}\n`)).join("")
   return Buffer.from(text).subarray(-MAX_LOG_BYTES).toString("utf8")
 }

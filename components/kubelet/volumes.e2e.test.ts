@@ -6,7 +6,13 @@ import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Event } from "../../pkg/api/core/v1/event.ts"
 import { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
-import { IMAGE, kubeletOnContainerd, MISSING, sh, type KubeletOnContainerd } from "./testing/kubelet-on-containerd.fixtures.ts"
+import {
+  IMAGE,
+  kubeletOnContainerd,
+  MISSING,
+  sh,
+  type KubeletOnContainerd,
+} from "./testing/kubelet-on-containerd.fixtures.ts"
 
 describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
   let node: KubeletOnContainerd
@@ -19,7 +25,10 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     // given a ConfigMap, a Secret and a folder of the node
     const namespace = "default"
     await node.cluster.client.create(ConfigMap, { metadata: { namespace, name: "cm" }, data: { key: "old" } })
-    await node.cluster.client.create(Secret, { metadata: { namespace, name: "sec" }, data: { password: Buffer.from("pw").toString("base64") } })
+    await node.cluster.client.create(Secret, {
+      metadata: { namespace, name: "sec" },
+      data: { password: Buffer.from("pw").toString("base64") },
+    })
     const shared = join(node.folder, "shared")
     mkdirSync(shared)
     const isReady = (async () => {
@@ -39,26 +48,58 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
         until [ "$(cat /cm/key)" = new ]; do sleep 0.02; done
         echo "after $(cat /cm/key) $(cat /one)"
       } > /host/report`
-    const { metadata: { uid } } = await node.create("volumes", {
-      restartPolicy: "Never", securityContext: { fsGroup: 4321 },
+    const {
+      metadata: { uid },
+    } = await node.create("volumes", {
+      restartPolicy: "Never",
+      securityContext: { fsGroup: 4321 },
       volumes: [
-        { name: "cm", configMap: { name: "cm" } }, { name: "sec", secret: { secretName: "sec" } }, { name: "mem", emptyDir: { medium: "Memory", sizeLimit: "2Mi" } }, { name: "disk", emptyDir: {} },
-        { name: "host", hostPath: { path: shared, type: "Directory" } }, { name: "down", downwardAPI: { items: [{ path: "name", fieldRef: { fieldPath: "metadata.name" } }] } },
+        { name: "cm", configMap: { name: "cm" } },
+        { name: "sec", secret: { secretName: "sec" } },
+        { name: "mem", emptyDir: { medium: "Memory", sizeLimit: "2Mi" } },
+        { name: "disk", emptyDir: {} },
+        { name: "host", hostPath: { path: shared, type: "Directory" } },
+        { name: "down", downwardAPI: { items: [{ path: "name", fieldRef: { fieldPath: "metadata.name" } }] } },
       ],
-      containers: [{
-        name: "c", image: IMAGE, command: sh(script), env: [{ name: "SECRET", valueFrom: { secretKeyRef: { name: "sec", key: "password" } } }, { name: "PART", value: "part" }],
-        volumeMounts: [
-          { name: "cm", mountPath: "/cm" }, { name: "cm", mountPath: "/one", subPath: "key" }, { name: "sec", mountPath: "/sec" }, { name: "mem", mountPath: "/mem" }, { name: "disk", mountPath: "/disk" },
-          { name: "disk", mountPath: "/sub", subPathExpr: "$(PART)" }, { name: "host", mountPath: "/host" }, { name: "down", mountPath: "/down" },
-        ],
-      }],
+      containers: [
+        {
+          name: "c",
+          image: IMAGE,
+          command: sh(script),
+          env: [
+            { name: "SECRET", valueFrom: { secretKeyRef: { name: "sec", key: "password" } } },
+            { name: "PART", value: "part" },
+          ],
+          volumeMounts: [
+            { name: "cm", mountPath: "/cm" },
+            { name: "cm", mountPath: "/one", subPath: "key" },
+            { name: "sec", mountPath: "/sec" },
+            { name: "mem", mountPath: "/mem" },
+            { name: "disk", mountPath: "/disk" },
+            { name: "disk", mountPath: "/sub", subPathExpr: "$(PART)" },
+            { name: "host", mountPath: "/host" },
+            { name: "down", mountPath: "/down" },
+          ],
+        },
+      ],
     })
     await isReady
-    await node.cluster.client.patch(ConfigMap, { namespace, name: "cm" }, { type: "merge", body: { data: { key: "new" } } })
+    await node.cluster.client.patch(
+      ConfigMap,
+      { namespace, name: "cm" },
+      { type: "merge", body: { data: { key: "new" } } },
+    )
     await node.pod("volumes", ({ status }) => status.phase === "Succeeded")
     // then it saw all of them: the mounted folder follows, the single file stays as it was
     expect(readFileSync(join(shared, "report"), "utf8").trimEnd().split("\n")).toEqual([
-      "memory tmpfs 2048", "secret pw pw", "secret is read-only", "name volumes", "group 4321 2777", "sub mine", "before old old", "after new old",
+      "memory tmpfs 2048",
+      "secret pw pw",
+      "secret is read-only",
+      "name volumes",
+      "group 4321 2777",
+      "sub mine",
+      "before old old",
+      "after new old",
     ])
     // and nothing of them is left when the pod is gone, but for the node's own files
     await node.cluster.client.delete(Pod, { name: "volumes", namespace })
@@ -72,11 +113,29 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
 
   test("starts a pod that waits for a ConfigMap the moment it appears", async () => {
     // given a pod whose ConfigMap is missing
-    await node.create("waits", { restartPolicy: "Never", volumes: [{ name: "v", configMap: { name: "late" } }], containers: [{ name: "c", image: IMAGE, command: sh("cat /v/key > /dev/termination-log"), volumeMounts: [{ name: "v", mountPath: "/v" }] }] })
-    const [told] = await node.cluster.eventually(Event, { fields: "involvedObject.name=waits,reason=FailedMount" }, (events) => events.length > 0)
+    await node.create("waits", {
+      restartPolicy: "Never",
+      volumes: [{ name: "v", configMap: { name: "late" } }],
+      containers: [
+        {
+          name: "c",
+          image: IMAGE,
+          command: sh("cat /v/key > /dev/termination-log"),
+          volumeMounts: [{ name: "v", mountPath: "/v" }],
+        },
+      ],
+    })
+    const [told] = await node.cluster.eventually(
+      Event,
+      { fields: "involvedObject.name=waits,reason=FailedMount" },
+      (events) => events.length > 0,
+    )
     expect(told!.message).toBe('MountVolume.SetUp failed for volume "v" : configmap "late" not found')
     // when it appears
-    await node.cluster.client.create(ConfigMap, { metadata: { namespace: "default", name: "late" }, data: { key: "here" } })
+    await node.cluster.client.create(ConfigMap, {
+      metadata: { namespace: "default", name: "late" },
+      data: { key: "here" },
+    })
     // then
     const done = await node.pod("waits", ({ status }) => status.phase === "Succeeded")
     expect(done.status.containerStatuses![0]!.state.terminated?.message).toBe("here")

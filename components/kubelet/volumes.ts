@@ -40,7 +40,12 @@ export interface VolumeManager {
   /** Makes all volumes of the pod ready, or finds them ready: idempotent. @throws VolumeError for one that cannot be; the worker tries again with backoff */
   mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes>
   /** The container's volumeMounts with subPath and subPathExpr, in their order. @throws StartError CreateContainerConfigError */
-  containerMounts(pod: Pod, container: AnyContainer, mounted: MountedVolumes, environment: readonly EnvironmentVariable[]): Promise<readonly Mount[]>
+  containerMounts(
+    pod: Pod,
+    container: AnyContainer,
+    mounted: MountedVolumes,
+    environment: readonly EnvironmentVariable[],
+  ): Promise<readonly Mount[]>
   /** The volumes of a pod that are there now. */
   mounted(podUid: string): readonly MountedVolume[]
   /** Takes everything away once the containers have ended. Idempotent; also for a pod that was mounted before a restart. */

@@ -4,7 +4,11 @@ import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
 import { add, amounts, noAmounts, requestsOf, type Amounts } from "./resources.ts"
 
 /** A port of the node that a pod takes. */
-export interface HostPort { readonly ip: string; readonly protocol: string; readonly port: number }
+export interface HostPort {
+  readonly ip: string
+  readonly protocol: string
+  readonly port: number
+}
 
 /** A node with what its pods take of it. */
 export class NodeInfo {
@@ -29,18 +33,25 @@ export class NodeInfo {
     this.setNode(node)
   }
 
-  get name(): string { return this.node.metadata.name ?? "" }
+  get name(): string {
+    return this.node.metadata.name ?? ""
+  }
 
   setNode(node: Node): void {
     this.node = node
     this.allocatable = amounts(node.status.allocatable, false)
     this.maxPods = this.allocatable.scalar.get("pods") ?? 0
     this.images.clear()
-    for (const { names, sizeBytes } of node.status.images ?? []) for (const name of names) this.images.set(name, sizeBytes ?? 0)
+    for (const { names, sizeBytes } of node.status.images ?? [])
+      for (const name of names) this.images.set(name, sizeBytes ?? 0)
   }
 
-  add(pod: Pod): void { this.count(pod, 1) }
-  remove(pod: Pod): void { this.count(pod, -1) }
+  add(pod: Pod): void {
+    this.count(pod, 1)
+  }
+  remove(pod: Pod): void {
+    this.count(pod, -1)
+  }
 
   private count(pod: Pod, sign: 1 | -1): void {
     const uid = pod.metadata.uid ?? ""
@@ -55,7 +66,10 @@ export class NodeInfo {
 
   private note(pod: Pod, sign: 1 | -1): void {
     const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {}
-    for (const [pods, belongs] of [[this.affinityPods, podAffinity ?? podAntiAffinity], [this.antiAffinityPods, podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution]] as const) {
+    for (const [pods, belongs] of [
+      [this.affinityPods, podAffinity ?? podAntiAffinity],
+      [this.antiAffinityPods, podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution],
+    ] as const) {
       if (belongs === undefined) continue
       if (sign === 1) pods.add(pod)
       else pods.delete(pod)
@@ -75,7 +89,8 @@ export class NodeInfo {
   }
 }
 
-export const controllerUid = (pod: Pod): string | undefined => pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid
+export const controllerUid = (pod: Pod): string | undefined =>
+  pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid
 
 export const hostPortsOf = (pod: Pod): readonly HostPort[] =>
   [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")]

@@ -8,7 +8,11 @@ export function nodeActions(node: Node, old: Node): readonly ClusterAction[] {
   const actions: ClusterAction[] = []
   if (differ(node.status.allocatable, old.status.allocatable)) actions.push("Node/UpdateAllocatable")
   if (differ(node.metadata.labels, old.metadata.labels)) actions.push("Node/UpdateLabel")
-  if (differ(node.spec.taints, old.spec.taints) || (node.spec.unschedulable !== old.spec.unschedulable && node.spec.unschedulable !== true)) actions.push("Node/UpdateTaint")
+  if (
+    differ(node.spec.taints, old.spec.taints) ||
+    (node.spec.unschedulable !== old.spec.unschedulable && node.spec.unschedulable !== true)
+  )
+    actions.push("Node/UpdateTaint")
   if (differ(states(node), states(old))) actions.push("Node/UpdateCondition")
   return actions
 }

@@ -24,8 +24,15 @@ export type CycleState = Map<string, unknown>
 
 /** Something that happened in the cluster and may make a waiting pod schedulable. Source: framework/types.go ClusterEvent. */
 export type ClusterAction =
-  | "Node/Add" | "Node/UpdateAllocatable" | "Node/UpdateLabel" | "Node/UpdateTaint" | "Node/UpdateCondition"
-  | "AssignedPod/Add" | "AssignedPod/UpdateLabel" | "AssignedPod/ScaleDown" | "AssignedPod/Delete"
+  | "Node/Add"
+  | "Node/UpdateAllocatable"
+  | "Node/UpdateLabel"
+  | "Node/UpdateTaint"
+  | "Node/UpdateCondition"
+  | "AssignedPod/Add"
+  | "AssignedPod/UpdateLabel"
+  | "AssignedPod/ScaleDown"
+  | "AssignedPod/Delete"
   | "Pod/Update"
 
 export interface ClusterEvent {
@@ -54,18 +61,23 @@ export interface Plugin {
 }
 
 /** A plugin and how much its score counts. */
-export interface Weighted { readonly plugin: Plugin; readonly weight: number }
+export interface Weighted {
+  readonly plugin: Plugin
+  readonly weight: number
+}
 
 export const MAX_SCORE = 100
 
 /** Scales scores so that the largest becomes 100; `reverse` turns few into many. Source: helper.DefaultNormalizeScore. */
-export const normalized = (reverse: boolean) => (scores: number[]): void => {
-  const largest = Math.max(0, ...scores)
-  for (const [i, score] of scores.entries()) {
-    const scaled = largest === 0 ? 0 : Math.floor((score * MAX_SCORE) / largest)
-    scores[i] = reverse ? MAX_SCORE - scaled : scaled
+export const normalized =
+  (reverse: boolean) =>
+  (scores: number[]): void => {
+    const largest = Math.max(0, ...scores)
+    for (const [i, score] of scores.entries()) {
+      const scaled = largest === 0 ? 0 : Math.floor((score * MAX_SCORE) / largest)
+      scores[i] = reverse ? MAX_SCORE - scaled : scaled
+    }
   }
-}
 
 /** Why a pod fits nowhere: by node, which plugin said what. Also what `explain` shows. */
 export interface Diagnosis {
@@ -80,7 +92,14 @@ export function diagnosisMessage(diagnosis: Diagnosis, preemption: string): stri
   const { totalNodes, nodes, preFilter } = diagnosis
   if (totalNodes === 0) return "no nodes available to schedule pods"
   const counts = new Map<string, number>()
-  for (const { status } of nodes.values()) for (const reason of status.reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1)
-  const reasons = preFilter !== undefined ? preFilter.status.reasons.join(", ") : [...counts].map(([reason, count]) => `${count} ${reason}`).sort().join(", ")
+  for (const { status } of nodes.values())
+    for (const reason of status.reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+  const reasons =
+    preFilter !== undefined
+      ? preFilter.status.reasons.join(", ")
+      : [...counts]
+          .map(([reason, count]) => `${count} ${reason}`)
+          .sort()
+          .join(", ")
   return `0/${totalNodes} nodes are available: ${reasons}.${preemption === "" ? "" : ` ${preemption}`}`
 }

@@ -13,20 +13,31 @@ export interface Candidate {
   readonly budgetViolations: number
 }
 
-export type Preemption = { readonly candidate: Candidate } | { /** What `kubectl describe` shows after the reasons. */ readonly message: string }
+export type Preemption =
+  | { readonly candidate: Candidate }
+  | { /** What `kubectl describe` shows after the reasons. */ readonly message: string }
 
 /**
  * Looks for a node where evicting pods of lower priority makes room. Source: plugins/defaultpreemption, framework/preemption.
  * Of several the one is taken that breaks fewest disruption budgets, then has the lowest highest victim, the lowest sum of priorities, the
  * fewest victims, and whose most important victim started last.
  */
-export function findVictims(pod: Pod, diagnosis: Diagnosis, placement: Placement, budgets: readonly PodDisruptionBudget[]): Preemption {
+export function findVictims(
+  pod: Pod,
+  diagnosis: Diagnosis,
+  placement: Placement,
+  budgets: readonly PodDisruptionBudget[],
+): Preemption {
   const prefix = `preemption: 0/${diagnosis.totalNodes} nodes are available`
-  if (pod.spec.preemptionPolicy === "Never") return { message: `preemption: not eligible due to preemptionPolicy=Never.` }
+  if (pod.spec.preemptionPolicy === "Never")
+    return { message: `preemption: not eligible due to preemptionPolicy=Never.` }
   const promisedTo = pod.status.nominatedNodeName
   const promised = promisedTo === undefined ? undefined : placement.cache.nodes.get(promisedTo)
   // Room is already being made for it.
-  if (promised !== undefined && [...promised.pods.values()].some((other) => other.metadata.deletionTimestamp !== undefined && lower(other, pod))) {
+  if (
+    promised !== undefined &&
+    [...promised.pods.values()].some((other) => other.metadata.deletionTimestamp !== undefined && lower(other, pod))
+  ) {
     return { message: `preemption: not eligible due to a terminating pod on the nominated node.` }
   }
   const filters = placement.plugins.map(({ plugin }) => plugin).filter((plugin) => plugin.filter !== undefined)
@@ -49,16 +60,30 @@ export function findVictims(pod: Pod, diagnosis: Diagnosis, placement: Placement
     if (candidate === undefined) note("No preemption victims found for incoming pod")
     else candidates.push(candidate)
   }
-  if (candidates.length === 0) return { message: `${prefix}: ${[...helpless].map(([reason, count]) => `${count} ${reason}`).sort().join(", ")}.` }
+  if (candidates.length === 0)
+    return {
+      message: `${prefix}: ${[...helpless]
+        .map(([reason, count]) => `${count} ${reason}`)
+        .sort()
+        .join(", ")}.`,
+    }
   return { candidate: candidates.reduce((best, next) => (better(next, best) ? next : best)) }
 }
 
 const lower = (other: Pod, pod: Pod): boolean => (other.spec.priority ?? 0) < (pod.spec.priority ?? 0)
 
-const isSkip = (result: ReturnType<NonNullable<Plugin["preFilter"]>> | undefined): boolean => result !== undefined && "code" in result && result.code === "Skip"
+const isSkip = (result: ReturnType<NonNullable<Plugin["preFilter"]>> | undefined): boolean =>
+  result !== undefined && "code" in result && result.code === "Skip"
 
 /** Takes all pods of lower priority off the node, then puts back as many as fit, the most important first. */
-function victimsOn(pod: Pod, node: NodeInfo, filters: readonly Plugin[], state: CycleState, { nominated, cache }: Placement, budgets: readonly PodDisruptionBudget[]): Candidate | undefined {
+function victimsOn(
+  pod: Pod,
+  node: NodeInfo,
+  filters: readonly Plugin[],
+  state: CycleState,
+  { nominated, cache }: Placement,
+  budgets: readonly PodDisruptionBudget[],
+): Candidate | undefined {
   const trial = node.clone()
   const potential = [...trial.pods.values()].filter((other) => lower(other, pod)).sort(moreImportant)
   if (potential.length === 0) return undefined
@@ -67,13 +92,24 @@ function victimsOn(pod: Pod, node: NodeInfo, filters: readonly Plugin[], state: 
   const withTrial = () => [...cache.nodes.values()].map((each) => (each === node ? trial : each))
   const fits = () => {
     const skipped = depending.filter((plugin) => isSkip(plugin.preFilter?.(state, pod, withTrial())))
-    return refusalBy(filters.filter((plugin) => !skipped.includes(plugin)), state, pod, trial, nominated.get(node.name)) === undefined
+    return (
+      refusalBy(
+        filters.filter((plugin) => !skipped.includes(plugin)),
+        state,
+        pod,
+        trial,
+        nominated.get(node.name),
+      ) === undefined
+    )
   }
   if (!fits()) return undefined
   const { violating, others } = byBudget(potential, budgets)
   const victims: Pod[] = []
   let budgetViolations = 0
-  for (const [group, violates] of [[violating, true], [others, false]] as const) {
+  for (const [group, violates] of [
+    [violating, true],
+    [others, false],
+  ] as const) {
     for (const other of group) {
       trial.add(other)
       if (fits()) continue
@@ -89,12 +125,20 @@ const moreImportant = (a: Pod, b: Pod): number =>
   (b.spec.priority ?? 0) - (a.spec.priority ?? 0) || ((a.status.startTime ?? "") < (b.status.startTime ?? "") ? -1 : 1)
 
 /** Pods whose eviction a disruption budget does not allow (any more), and the rest. */
-function byBudget(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): { readonly violating: readonly Pod[]; readonly others: readonly Pod[] } {
+function byBudget(
+  pods: readonly Pod[],
+  budgets: readonly PodDisruptionBudget[],
+): { readonly violating: readonly Pod[]; readonly others: readonly Pod[] } {
   const left = new Map(budgets.map((budget) => [budget, budget.status.disruptionsAllowed ?? 0]))
   const violating: Pod[] = []
   const others: Pod[] = []
   for (const pod of pods) {
-    const guarding = budgets.filter(({ metadata, spec }) => metadata.namespace === pod.metadata.namespace && spec.selector !== undefined && fromLabelSelector(spec.selector).matches(pod.metadata.labels))
+    const guarding = budgets.filter(
+      ({ metadata, spec }) =>
+        metadata.namespace === pod.metadata.namespace &&
+        spec.selector !== undefined &&
+        fromLabelSelector(spec.selector).matches(pod.metadata.labels),
+    )
     for (const budget of guarding) left.set(budget, left.get(budget)! - 1)
     ;(guarding.some((budget) => left.get(budget)! < 0) ? violating : others).push(pod)
   }

@@ -25,10 +25,16 @@ export interface QueuedPod {
  */
 export class SchedulingQueue {
   private readonly active = new PriorityQueue()
-  private readonly backoff = new Map<string, { readonly queued: QueuedPod; readonly timer: Timer; readonly until: number }>()
+  private readonly backoff = new Map<
+    string,
+    { readonly queued: QueuedPod; readonly timer: Timer; readonly until: number }
+  >()
   private readonly unschedulable = new Map<string, { readonly queued: QueuedPod; readonly timer: Timer }>()
   private readonly gated = new Map<string, QueuedPod>()
-  private readonly inFlight = new Map<string, { readonly queued: QueuedPod; readonly events: Set<ClusterAction>; updated?: Pod; deleted?: boolean }>()
+  private readonly inFlight = new Map<
+    string,
+    { readonly queued: QueuedPod; readonly events: Set<ClusterAction>; updated?: Pod; deleted?: boolean }
+  >()
   private readonly clock: Clock
   private readonly plugins: readonly Plugin[]
   private readonly onActive: () => void
@@ -40,11 +46,23 @@ export class SchedulingQueue {
   }
 
   /** How many pods are in each place. */
-  get sizes(): { readonly active: number; readonly backoff: number; readonly unschedulable: number; readonly gated: number } {
-    return { active: this.active.size, backoff: this.backoff.size, unschedulable: this.unschedulable.size, gated: this.gated.size }
+  get sizes(): {
+    readonly active: number
+    readonly backoff: number
+    readonly unschedulable: number
+    readonly gated: number
+  } {
+    return {
+      active: this.active.size,
+      backoff: this.backoff.size,
+      unschedulable: this.unschedulable.size,
+      gated: this.gated.size,
+    }
   }
 
-  get inFlightCount(): number { return this.inFlight.size }
+  get inFlightCount(): number {
+    return this.inFlight.size
+  }
 
   add(pod: Pod): void {
     this.enter({ pod, added: this.clock.now(), attempts: 0, plugins: new Set() })
@@ -131,11 +149,15 @@ export class SchedulingQueue {
   }
 
   private concerns(queued: QueuedPod, action: ClusterAction): boolean {
-    return this.plugins.some((plugin) => queued.plugins.has(plugin.name) && plugin.eventsToRegister?.includes(action) === true)
+    return this.plugins.some(
+      (plugin) => queued.plugins.has(plugin.name) && plugin.eventsToRegister?.includes(action) === true,
+    )
   }
 
   private enter(queued: QueuedPod): void {
-    const refused = this.plugins.some((plugin) => plugin.preEnqueue !== undefined && plugin.preEnqueue(queued.pod).code !== "Success")
+    const refused = this.plugins.some(
+      (plugin) => plugin.preEnqueue !== undefined && plugin.preEnqueue(queued.pod).code !== "Success",
+    )
     if (refused) {
       this.gated.set(queued.pod.metadata.uid ?? "", queued)
       return
@@ -183,7 +205,9 @@ class PriorityQueue {
   private order = 0
   private readonly rank = new Map<QueuedPod, number>()
 
-  get size(): number { return this.known.size }
+  get size(): number {
+    return this.known.size
+  }
 
   push(queued: QueuedPod): void {
     const uid = queued.pod.metadata.uid ?? ""
@@ -191,7 +215,11 @@ class PriorityQueue {
     this.known.set(uid, queued)
     this.rank.set(queued, this.order++)
     let at = this.heap.push(queued) - 1
-    for (let parent = (at - 1) >> 1; at > 0 && this.before(this.heap[at]!, this.heap[parent]!); parent = (at - 1) >> 1) {
+    for (
+      let parent = (at - 1) >> 1;
+      at > 0 && this.before(this.heap[at]!, this.heap[parent]!);
+      parent = (at - 1) >> 1
+    ) {
       this.swap(at, parent)
       at = parent
     }
@@ -248,6 +276,6 @@ class PriorityQueue {
   }
 
   private swap(a: number, b: number): void {
-    [this.heap[a], this.heap[b]] = [this.heap[b]!, this.heap[a]!]
+    ;[this.heap[a], this.heap[b]] = [this.heap[b]!, this.heap[a]!]
   }
 }

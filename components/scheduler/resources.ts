@@ -13,7 +13,10 @@ export interface Amounts {
 export const noAmounts = (): Amounts => ({ cpu: 0, memory: 0, ephemeral: 0, scalar: new Map() })
 
 /** What a pod needs. `scored` counts containers without requests as if they asked for a little, so that scores spread them too. */
-export interface PodRequests { readonly exact: Amounts; readonly scored: { readonly cpu: number; readonly memory: number } }
+export interface PodRequests {
+  readonly exact: Amounts
+  readonly scored: { readonly cpu: number; readonly memory: number }
+}
 
 /** Source: pkg/scheduler/util/pod_resources.go. */
 const DEFAULT_CPU = 100
@@ -93,5 +96,10 @@ export function add(to: Amounts, more: Amounts, sign: 1 | -1 = 1): void {
 function larger(a: Amounts, b: Amounts): Amounts {
   const scalar = new Map(a.scalar)
   for (const [name, amount] of b.scalar) scalar.set(name, Math.max(scalar.get(name) ?? 0, amount))
-  return { cpu: Math.max(a.cpu, b.cpu), memory: Math.max(a.memory, b.memory), ephemeral: Math.max(a.ephemeral, b.ephemeral), scalar }
+  return {
+    cpu: Math.max(a.cpu, b.cpu),
+    memory: Math.max(a.memory, b.memory),
+    ephemeral: Math.max(a.ephemeral, b.ephemeral),
+    scalar,
+  }
 }

@@ -10,14 +10,19 @@ import { findVictims } from "./preemption.ts"
 import { feasibleToFind, findNode, type Placement } from "./schedule-one.ts"
 
 let uid = 0
-const nodeOf = (name: string, more: { labels?: object; spec?: object; allocatable?: object; images?: object[] } = {}): Node =>
+const nodeOf = (
+  name: string,
+  more: { labels?: object; spec?: object; allocatable?: object; images?: object[] } = {},
+): Node =>
   decodeObject(Node, {
-    metadata: { name, labels: more.labels }, spec: more.spec ?? {},
+    metadata: { name, labels: more.labels },
+    spec: more.spec ?? {},
     status: { allocatable: { cpu: "2", memory: "4Gi", pods: "3", ...more.allocatable }, images: more.images ?? [] },
   }).object as Node
 const podOf = (name: string, spec: object = {}, more: { node?: string; status?: object } = {}): Pod =>
   decodeObject(Pod, {
-    metadata: { name, namespace: "default", uid: `uid-${uid++}` }, status: more.status,
+    metadata: { name, namespace: "default", uid: `uid-${uid++}` },
+    status: more.status,
     spec: { nodeName: more.node, containers: [{ name: "c", image: "web" }], ...spec },
   }).object as Pod
 const asking = (requests: object) => ({ containers: [{ name: "c", image: "web", resources: { requests } }] })
@@ -26,7 +31,12 @@ function place(nodes: readonly Node[], bound: readonly Pod[] = []): Placement {
   const cache = new Cache()
   for (const node of nodes) cache.setNode(node)
   for (const pod of bound) cache.setPod(pod)
-  return { cache, plugins: defaultPlugins(cache.imageNodes, (name) => ({ team: name })), random: seededRandom(1), nominated: new Map() }
+  return {
+    cache,
+    plugins: defaultPlugins(cache.imageNodes, (name) => ({ team: name })),
+    random: seededRandom(1),
+    nominated: new Map(),
+  }
 }
 
 /** The node that is chosen, or the message that `kubectl describe` shows. */
@@ -36,12 +46,34 @@ function outcomeOf(pod: Pod, nodes: readonly Node[], bound: readonly Pod[] = [])
 }
 
 const labelled = (labels: object, spec: object = {}, node?: string, namespace = "default"): Pod =>
-  decodeObject(Pod, { metadata: { name: "l", namespace, uid: `uid-${uid++}`, labels }, spec: { nodeName: node, containers: [{ name: "c", image: "web" }], ...spec } }).object as Pod
-const zone = (name: string, value: string) => nodeOf(name, { labels: { "topology.kubernetes.io/zone": value, "kubernetes.io/hostname": name } })
-const term = (labels: object, more: object = {}) => ({ topologyKey: "topology.kubernetes.io/zone", labelSelector: { matchLabels: labels }, ...more })
-const near = (...terms: object[]) => ({ affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } } })
-const away = (...terms: object[]) => ({ affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } } })
-const spread = (whenUnsatisfiable = "DoNotSchedule", more: object = {}) => ({ topologySpreadConstraints: [{ maxSkew: 1, topologyKey: "topology.kubernetes.io/zone", whenUnsatisfiable, labelSelector: { matchLabels: { app: "web" } }, ...more }] })
+  decodeObject(Pod, {
+    metadata: { name: "l", namespace, uid: `uid-${uid++}`, labels },
+    spec: { nodeName: node, containers: [{ name: "c", image: "web" }], ...spec },
+  }).object as Pod
+const zone = (name: string, value: string) =>
+  nodeOf(name, { labels: { "topology.kubernetes.io/zone": value, "kubernetes.io/hostname": name } })
+const term = (labels: object, more: object = {}) => ({
+  topologyKey: "topology.kubernetes.io/zone",
+  labelSelector: { matchLabels: labels },
+  ...more,
+})
+const near = (...terms: object[]) => ({
+  affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
+})
+const away = (...terms: object[]) => ({
+  affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
+})
+const spread = (whenUnsatisfiable = "DoNotSchedule", more: object = {}) => ({
+  topologySpreadConstraints: [
+    {
+      maxSkew: 1,
+      topologyKey: "topology.kubernetes.io/zone",
+      whenUnsatisfiable,
+      labelSelector: { matchLabels: { app: "web" } },
+      ...more,
+    },
+  ],
+})
 const WEB = { app: "web" }
 
 const taint = (effect: string) => ({ taints: [{ key: "gpu", value: "yes", effect }] })
@@ -49,37 +81,248 @@ const taint = (effect: string) => ({ taints: [{ key: "gpu", value: "yes", effect
 describe("filters", () => {
   const table: readonly [title: string, pod: Pod, nodes: readonly Node[], bound: readonly Pod[], outcome: string][] = [
     ["no node at all", podOf("p"), [], [], "no nodes available to schedule pods"],
-    ["too little CPU", podOf("p", asking({ cpu: "1500m" })), [nodeOf("a")], [podOf("b", asking({ cpu: "1" }), { node: "a" })], "0/1 nodes are available: 1 Insufficient cpu."],
-    ["too little of several, on several", podOf("p", asking({ cpu: "3", memory: "8Gi" })), [nodeOf("a"), nodeOf("b")], [], "0/2 nodes are available: 2 Insufficient cpu, 2 Insufficient memory."],
-    ["an extended resource that is not there", podOf("p", asking({ "example.com/gpu": "1" })), [nodeOf("a")], [], "0/1 nodes are available: 1 Insufficient example.com/gpu."],
-    ["an extended resource that is there", podOf("p", asking({ "example.com/gpu": "1" })), [nodeOf("a"), nodeOf("b", { allocatable: { "example.com/gpu": "1" } })], [], "b"],
-    ["as many pods as the node takes", podOf("p"), [nodeOf("a", { allocatable: { pods: "1" } })], [podOf("b", {}, { node: "a" })], "0/1 nodes are available: 1 Too many pods."],
-    ["an ended pod takes nothing", podOf("p"), [nodeOf("a", { allocatable: { pods: "1" } })], [podOf("b", {}, { node: "a", status: { phase: "Succeeded" } })], "a"],
-    ["a cordoned node", podOf("p"), [nodeOf("a", { spec: { unschedulable: true } })], [], "0/1 nodes are available: 1 node(s) were unschedulable."],
-    ["a taint", podOf("p"), [nodeOf("a", { spec: taint("NoSchedule") })], [], "0/1 nodes are available: 1 node(s) had untolerated taint {gpu: yes}."],
-    ["a taint that is tolerated", podOf("p", { tolerations: [{ key: "gpu", operator: "Exists" }] }), [nodeOf("a", { spec: taint("NoExecute") })], [], "a"],
-    ["a soft taint is avoided where another node is free", podOf("p"), [nodeOf("a", { spec: taint("PreferNoSchedule") }), nodeOf("b")], [], "b"],
-    ["a node selector that nothing matches", podOf("p", { nodeSelector: { disk: "ssd" } }), [nodeOf("a", { labels: { disk: "hdd" } })], [], "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."],
-    ["a node selector", podOf("p", { nodeSelector: { disk: "ssd" } }), [nodeOf("a"), nodeOf("b", { labels: { disk: "ssd" } })], [], "b"],
-    ["affinity to a node by its name", podOf("p", { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: ["b"] }] }] } } } }), [nodeOf("a"), nodeOf("b")], [], "b"],
-    ["preferred affinity", podOf("p", { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 5, preference: { matchExpressions: [{ key: "zone", operator: "Gt", values: ["2"] }] } }] } } }), [nodeOf("a", { labels: { zone: "2" } }), nodeOf("b", { labels: { zone: "3" } })], [], "b"],
-    ["a host port that is taken", podOf("p", { containers: [{ name: "c", image: "i", ports: [{ containerPort: 80, hostPort: 80 }] }] }), [nodeOf("a")], [podOf("b", { containers: [{ name: "c", image: "i", ports: [{ containerPort: 1, hostPort: 80, hostIP: "10.0.0.1" }] }] }, { node: "a" })], "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports."],
-    ["init containers count by their largest", podOf("p", { ...asking({ cpu: "1" }), initContainers: [{ name: "i", image: "i", resources: { requests: { cpu: "3" } } }] }), [nodeOf("a")], [], "0/1 nodes are available: 1 Insufficient cpu."],
-    ["sidecars add to the containers", podOf("p", { ...asking({ cpu: "1500m" }), initContainers: [{ name: "i", image: "i", restartPolicy: "Always", resources: { requests: { cpu: "600m" } } }] }), [nodeOf("a")], [], "0/1 nodes are available: 1 Insufficient cpu."],
-    ["near a pod it must be near, by zone", labelled({}, near(term(WEB))), [zone("a", "1"), zone("b", "2")], [labelled(WEB, {}, "b")], "b"],
-    ["nowhere, when nobody is there to be near", labelled({}, near(term(WEB))), [zone("a", "1")], [], "0/1 nodes are available: 1 node(s) didn't match pod affinity rules."],
+    [
+      "too little CPU",
+      podOf("p", asking({ cpu: "1500m" })),
+      [nodeOf("a")],
+      [podOf("b", asking({ cpu: "1" }), { node: "a" })],
+      "0/1 nodes are available: 1 Insufficient cpu.",
+    ],
+    [
+      "too little of several, on several",
+      podOf("p", asking({ cpu: "3", memory: "8Gi" })),
+      [nodeOf("a"), nodeOf("b")],
+      [],
+      "0/2 nodes are available: 2 Insufficient cpu, 2 Insufficient memory.",
+    ],
+    [
+      "an extended resource that is not there",
+      podOf("p", asking({ "example.com/gpu": "1" })),
+      [nodeOf("a")],
+      [],
+      "0/1 nodes are available: 1 Insufficient example.com/gpu.",
+    ],
+    [
+      "an extended resource that is there",
+      podOf("p", asking({ "example.com/gpu": "1" })),
+      [nodeOf("a"), nodeOf("b", { allocatable: { "example.com/gpu": "1" } })],
+      [],
+      "b",
+    ],
+    [
+      "as many pods as the node takes",
+      podOf("p"),
+      [nodeOf("a", { allocatable: { pods: "1" } })],
+      [podOf("b", {}, { node: "a" })],
+      "0/1 nodes are available: 1 Too many pods.",
+    ],
+    [
+      "an ended pod takes nothing",
+      podOf("p"),
+      [nodeOf("a", { allocatable: { pods: "1" } })],
+      [podOf("b", {}, { node: "a", status: { phase: "Succeeded" } })],
+      "a",
+    ],
+    [
+      "a cordoned node",
+      podOf("p"),
+      [nodeOf("a", { spec: { unschedulable: true } })],
+      [],
+      "0/1 nodes are available: 1 node(s) were unschedulable.",
+    ],
+    [
+      "a taint",
+      podOf("p"),
+      [nodeOf("a", { spec: taint("NoSchedule") })],
+      [],
+      "0/1 nodes are available: 1 node(s) had untolerated taint {gpu: yes}.",
+    ],
+    [
+      "a taint that is tolerated",
+      podOf("p", { tolerations: [{ key: "gpu", operator: "Exists" }] }),
+      [nodeOf("a", { spec: taint("NoExecute") })],
+      [],
+      "a",
+    ],
+    [
+      "a soft taint is avoided where another node is free",
+      podOf("p"),
+      [nodeOf("a", { spec: taint("PreferNoSchedule") }), nodeOf("b")],
+      [],
+      "b",
+    ],
+    [
+      "a node selector that nothing matches",
+      podOf("p", { nodeSelector: { disk: "ssd" } }),
+      [nodeOf("a", { labels: { disk: "hdd" } })],
+      [],
+      "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+    ],
+    [
+      "a node selector",
+      podOf("p", { nodeSelector: { disk: "ssd" } }),
+      [nodeOf("a"), nodeOf("b", { labels: { disk: "ssd" } })],
+      [],
+      "b",
+    ],
+    [
+      "affinity to a node by its name",
+      podOf("p", {
+        affinity: {
+          nodeAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: {
+              nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: ["b"] }] }],
+            },
+          },
+        },
+      }),
+      [nodeOf("a"), nodeOf("b")],
+      [],
+      "b",
+    ],
+    [
+      "preferred affinity",
+      podOf("p", {
+        affinity: {
+          nodeAffinity: {
+            preferredDuringSchedulingIgnoredDuringExecution: [
+              { weight: 5, preference: { matchExpressions: [{ key: "zone", operator: "Gt", values: ["2"] }] } },
+            ],
+          },
+        },
+      }),
+      [nodeOf("a", { labels: { zone: "2" } }), nodeOf("b", { labels: { zone: "3" } })],
+      [],
+      "b",
+    ],
+    [
+      "a host port that is taken",
+      podOf("p", { containers: [{ name: "c", image: "i", ports: [{ containerPort: 80, hostPort: 80 }] }] }),
+      [nodeOf("a")],
+      [
+        podOf(
+          "b",
+          { containers: [{ name: "c", image: "i", ports: [{ containerPort: 1, hostPort: 80, hostIP: "10.0.0.1" }] }] },
+          { node: "a" },
+        ),
+      ],
+      "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
+    ],
+    [
+      "init containers count by their largest",
+      podOf("p", {
+        ...asking({ cpu: "1" }),
+        initContainers: [{ name: "i", image: "i", resources: { requests: { cpu: "3" } } }],
+      }),
+      [nodeOf("a")],
+      [],
+      "0/1 nodes are available: 1 Insufficient cpu.",
+    ],
+    [
+      "sidecars add to the containers",
+      podOf("p", {
+        ...asking({ cpu: "1500m" }),
+        initContainers: [{ name: "i", image: "i", restartPolicy: "Always", resources: { requests: { cpu: "600m" } } }],
+      }),
+      [nodeOf("a")],
+      [],
+      "0/1 nodes are available: 1 Insufficient cpu.",
+    ],
+    [
+      "near a pod it must be near, by zone",
+      labelled({}, near(term(WEB))),
+      [zone("a", "1"), zone("b", "2")],
+      [labelled(WEB, {}, "b")],
+      "b",
+    ],
+    [
+      "nowhere, when nobody is there to be near",
+      labelled({}, near(term(WEB))),
+      [zone("a", "1")],
+      [],
+      "0/1 nodes are available: 1 node(s) didn't match pod affinity rules.",
+    ],
     ["anywhere, as the first of its own group", labelled(WEB, near(term(WEB))), [zone("a", "1")], [], "a"],
-    ["away from a pod it must not be near", labelled({}, away(term(WEB))), [zone("a", "1")], [labelled(WEB, {}, "a")], "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules."],
-    ["away from a pod that does not want it", labelled(WEB), [zone("a", "1")], [labelled({}, away(term(WEB)), "a")], "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules."],
-    ["terms mean the pod's own namespace", labelled({}, away(term(WEB))), [zone("a", "1")], [labelled(WEB, {}, "a", "other")], "a"],
-    ["terms can mean namespaces by label", labelled({}, away(term(WEB, { namespaceSelector: { matchLabels: { team: "other" } } }))), [zone("a", "1")], [labelled(WEB, {}, "a", "other")], "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules."],
-    ["rather near", labelled({}, { affinity: { podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: term(WEB) }] } } }), [zone("a", "1"), zone("b", "2")], [labelled(WEB, {}, "b")], "b"],
+    [
+      "away from a pod it must not be near",
+      labelled({}, away(term(WEB))),
+      [zone("a", "1")],
+      [labelled(WEB, {}, "a")],
+      "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules.",
+    ],
+    [
+      "away from a pod that does not want it",
+      labelled(WEB),
+      [zone("a", "1")],
+      [labelled({}, away(term(WEB)), "a")],
+      "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules.",
+    ],
+    [
+      "terms mean the pod's own namespace",
+      labelled({}, away(term(WEB))),
+      [zone("a", "1")],
+      [labelled(WEB, {}, "a", "other")],
+      "a",
+    ],
+    [
+      "terms can mean namespaces by label",
+      labelled({}, away(term(WEB, { namespaceSelector: { matchLabels: { team: "other" } } }))),
+      [zone("a", "1")],
+      [labelled(WEB, {}, "a", "other")],
+      "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules.",
+    ],
+    [
+      "rather near",
+      labelled(
+        {},
+        {
+          affinity: {
+            podAffinity: {
+              preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: term(WEB) }],
+            },
+          },
+        },
+      ),
+      [zone("a", "1"), zone("b", "2")],
+      [labelled(WEB, {}, "b")],
+      "b",
+    ],
     ["spread over zones", labelled(WEB, spread()), [zone("a", "1"), zone("b", "2")], [labelled(WEB, {}, "a")], "b"],
-    ["not beyond the allowed skew", labelled(WEB, spread()), [zone("a", "1"), nodeOf("b", { labels: { "topology.kubernetes.io/zone": "2" }, spec: { unschedulable: true } })], [labelled(WEB, {}, "a")], "0/2 nodes are available: 1 node(s) didn't match pod topology spread constraints, 1 node(s) were unschedulable."],
-    ["not on nodes without the label", labelled(WEB, spread()), [nodeOf("a")], [], "0/1 nodes are available: 1 node(s) didn't match pod topology spread constraints (missing required label)."],
-    ["rather spread", labelled(WEB, spread("ScheduleAnyway")), [zone("a", "1"), zone("b", "2")], [labelled(WEB, {}, "a")], "b"],
-    ["the emptier node", podOf("p", asking({ cpu: "100m", memory: "100Mi" })), [nodeOf("a"), nodeOf("b")], [podOf("b", asking({ cpu: "1", memory: "2Gi" }), { node: "a" })], "b"],
-    ["the node that has the image", podOf("p"), [nodeOf("a"), nodeOf("b", { images: [{ names: ["web:latest"], sizeBytes: 900_000_000 }] })], [], "b"],
+    [
+      "not beyond the allowed skew",
+      labelled(WEB, spread()),
+      [zone("a", "1"), nodeOf("b", { labels: { "topology.kubernetes.io/zone": "2" }, spec: { unschedulable: true } })],
+      [labelled(WEB, {}, "a")],
+      "0/2 nodes are available: 1 node(s) didn't match pod topology spread constraints, 1 node(s) were unschedulable.",
+    ],
+    [
+      "not on nodes without the label",
+      labelled(WEB, spread()),
+      [nodeOf("a")],
+      [],
+      "0/1 nodes are available: 1 node(s) didn't match pod topology spread constraints (missing required label).",
+    ],
+    [
+      "rather spread",
+      labelled(WEB, spread("ScheduleAnyway")),
+      [zone("a", "1"), zone("b", "2")],
+      [labelled(WEB, {}, "a")],
+      "b",
+    ],
+    [
+      "the emptier node",
+      podOf("p", asking({ cpu: "100m", memory: "100Mi" })),
+      [nodeOf("a"), nodeOf("b")],
+      [podOf("b", asking({ cpu: "1", memory: "2Gi" }), { node: "a" })],
+      "b",
+    ],
+    [
+      "the node that has the image",
+      podOf("p"),
+      [nodeOf("a"), nodeOf("b", { images: [{ names: ["web:latest"], sizeBytes: 900_000_000 }] })],
+      [],
+      "b",
+    ],
   ]
   test.each(table)("%s", (_title, pod, nodes, bound, outcome) => {
     expect(outcomeOf(pod, nodes, bound)).toBe(outcome)
@@ -109,21 +352,31 @@ describe("preemption", () => {
   })
 
   test("spares pods of the same or a higher priority", () => {
-    expect(tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 1 }), place([node], [low, tiny])))
-      .toEqual({ message: "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod." })
+    expect(tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 1 }), place([node], [low, tiny]))).toEqual({
+      message: "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.",
+    })
   })
 
   test("is not tried where it would not help", () => {
-    expect(tryFor(podOf("p", { ...asking({ cpu: "9" }), priority: 10 }), place([node], [low])))
-      .toEqual({ message: "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling." })
+    expect(tryFor(podOf("p", { ...asking({ cpu: "9" }), priority: 10 }), place([node], [low]))).toEqual({
+      message: "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+    })
   })
 
   test("is not for pods that say Never", () => {
-    expect(tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 10, preemptionPolicy: "Never" }), place([node], [low])))
-      .toEqual({ message: "preemption: not eligible due to preemptionPolicy=Never." })
+    expect(
+      tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 10, preemptionPolicy: "Never" }), place([node], [low])),
+    ).toEqual({ message: "preemption: not eligible due to preemptionPolicy=Never." })
   })
 })
 
-test.each([[50, 50], [99, 99], [100, 100], [1000, 420], [5000, 500], [20_000, 1000]])("of %d nodes, %d that fit are enough", (nodes, enough) => {
+test.each([
+  [50, 50],
+  [99, 99],
+  [100, 100],
+  [1000, 420],
+  [5000, 500],
+  [20_000, 1000],
+])("of %d nodes, %d that fit are enough", (nodes, enough) => {
   expect(feasibleToFind(nodes)).toBe(enough)
 })

@@ -6,7 +6,10 @@ import type { CycleState, Diagnosis, Plugin, Status, Weighted } from "./framewor
 /** A node for a pod, or why there is none. */
 export type Outcome =
   | { readonly node: string }
-  | { readonly diagnosis: Diagnosis; /** The plugins whose events may change the answer. */ readonly plugins: ReadonlySet<string> }
+  | {
+      readonly diagnosis: Diagnosis
+      /** The plugins whose events may change the answer. */ readonly plugins: ReadonlySet<string>
+    }
 
 export interface Placement {
   readonly cache: Cache
@@ -23,7 +26,11 @@ const MIN_FEASIBLE = 100
  * Finds a node for a pod: prefilter → filter → prescore → score → choose. One turn, without an await, so that nothing changes meanwhile.
  * `startAt` is where in the list of nodes to begin, so that all get their turn when only some are looked at. Source: pkg/scheduler/schedule_one.go.
  */
-export function findNode(pod: Pod, placement: Placement, startAt: number): { readonly outcome: Outcome; readonly looked: number } {
+export function findNode(
+  pod: Pod,
+  placement: Placement,
+  startAt: number,
+): { readonly outcome: Outcome; readonly looked: number } {
   const { cache, plugins, nominated } = placement
   const state: CycleState = new Map()
   const totalNodes = cache.nodes.size
@@ -39,13 +46,23 @@ export function findNode(pod: Pod, placement: Placement, startAt: number): { rea
       narrowed = before === undefined ? result.nodes : new Set([...result.nodes].filter((name) => before.has(name)))
     } else if (result !== undefined && result.code !== "Success") {
       if (result.code === "Skip") continue
-      return { outcome: { diagnosis: { nodes: refused, totalNodes, preFilter: { plugin: plugin.name, status: result } }, plugins: new Set([plugin.name]) }, looked: 0 }
+      return {
+        outcome: {
+          diagnosis: { nodes: refused, totalNodes, preFilter: { plugin: plugin.name, status: result } },
+          plugins: new Set([plugin.name]),
+        },
+        looked: 0,
+      }
     }
     if (plugin.filter !== undefined) filters.push(plugin)
   }
 
-  const candidates = narrowed === undefined ? [...cache.nodes.values()] : [...narrowed].map((name) => cache.nodes.get(name)).filter((node) => node !== undefined)
-  if (narrowed !== undefined) for (const name of cache.nodes.keys()) if (!narrowed.has(name)) refused.set(name, NOT_NAMED)
+  const candidates =
+    narrowed === undefined
+      ? [...cache.nodes.values()]
+      : [...narrowed].map((name) => cache.nodes.get(name)).filter((node) => node !== undefined)
+  if (narrowed !== undefined)
+    for (const name of cache.nodes.keys()) if (!narrowed.has(name)) refused.set(name, NOT_NAMED)
   if (narrowed !== undefined && candidates.length < totalNodes) refusing.add("NodeAffinity")
   const enough = feasibleToFind(candidates.length)
   const feasible: NodeInfo[] = []
@@ -67,11 +84,23 @@ export function findNode(pod: Pod, placement: Placement, startAt: number): { rea
   return { outcome: { node: choose(pod, state, feasible, placement, totalNodes).name }, looked }
 }
 
-const NOT_NAMED = { plugin: "NodeAffinity", status: { code: "UnschedulableAndUnresolvable", reasons: ["node(s) didn't match Pod's node affinity/selector"] } } satisfies { plugin: string; status: Status }
+const NOT_NAMED = {
+  plugin: "NodeAffinity",
+  status: { code: "UnschedulableAndUnresolvable", reasons: ["node(s) didn't match Pod's node affinity/selector"] },
+} satisfies { plugin: string; status: Status }
 
 /** The first plugin that refuses the node, or none. Pods with at least this pod's priority that were promised room there count as if they were there. */
-export function refusalBy(filters: readonly Plugin[], state: CycleState, pod: Pod, node: NodeInfo, promised: readonly Pod[] | undefined): { plugin: string; status: Status } | undefined {
-  const ahead = promised?.filter((other) => other.metadata.uid !== pod.metadata.uid && (other.spec.priority ?? 0) >= (pod.spec.priority ?? 0)) ?? []
+export function refusalBy(
+  filters: readonly Plugin[],
+  state: CycleState,
+  pod: Pod,
+  node: NodeInfo,
+  promised: readonly Pod[] | undefined,
+): { plugin: string; status: Status } | undefined {
+  const ahead =
+    promised?.filter(
+      (other) => other.metadata.uid !== pod.metadata.uid && (other.spec.priority ?? 0) >= (pod.spec.priority ?? 0),
+    ) ?? []
   if (ahead.length > 0) {
     const crowded = node.clone()
     for (const other of ahead) crowded.add(other)
@@ -80,7 +109,12 @@ export function refusalBy(filters: readonly Plugin[], state: CycleState, pod: Po
   return firstRefusal(filters, state, pod, node)
 }
 
-function firstRefusal(filters: readonly Plugin[], state: CycleState, pod: Pod, node: NodeInfo): { plugin: string; status: Status } | undefined {
+function firstRefusal(
+  filters: readonly Plugin[],
+  state: CycleState,
+  pod: Pod,
+  node: NodeInfo,
+): { plugin: string; status: Status } | undefined {
   for (const plugin of filters) {
     const status = plugin.filter!(state, pod, node)
     if (status.code !== "Success") return { plugin: plugin.name, status }
@@ -96,11 +130,18 @@ export function feasibleToFind(nodes: number): number {
 }
 
 /** The node with the highest sum of weighted scores; one of them by chance when several have it. */
-function choose(pod: Pod, state: CycleState, nodes: readonly NodeInfo[], { plugins, random, cache }: Placement, totalNodes: number): NodeInfo {
+function choose(
+  pod: Pod,
+  state: CycleState,
+  nodes: readonly NodeInfo[],
+  { plugins, random, cache }: Placement,
+  totalNodes: number,
+): NodeInfo {
   if (nodes.length === 1) return nodes[0]!
   const totals = new Array<number>(nodes.length).fill(0)
   for (const { plugin, weight } of plugins) {
-    if (plugin.score === undefined || plugin.preScore?.(state, pod, nodes, cache.nodes.values()).code === "Skip") continue
+    if (plugin.score === undefined || plugin.preScore?.(state, pod, nodes, cache.nodes.values()).code === "Skip")
+      continue
     const scores = nodes.map((node) => plugin.score!(state, pod, node, totalNodes))
     plugin.normalize?.(scores)
     for (let i = 0; i < scores.length; i++) totals[i]! += weight * scores[i]!

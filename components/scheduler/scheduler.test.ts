@@ -6,10 +6,14 @@ import { podCondition } from "../../pkg/api/core/v1/pod-state.ts"
 import { PriorityClass } from "../../pkg/api/scheduling/v1/priorityclass.ts"
 import { startCluster, type Cluster, type NodeOptions } from "../../pkg/testing/testing.ts"
 
-const pod = (name: string, spec: object = {}) => ({ metadata: { name, namespace: "default" }, spec: { containers: [{ name: "c", image: "i" }], ...spec } })
+const pod = (name: string, spec: object = {}) => ({
+  metadata: { name, namespace: "default" },
+  spec: { containers: [{ name: "c", image: "i" }], ...spec },
+})
 const asking = (cpu: string) => ({ containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }] })
 const nodeOf = async (cluster: Cluster, name: string) => (await cluster.get(Pod, name)).spec.nodeName
-const eventsOf = async (cluster: Cluster, name: string) => (await cluster.list(Event, { namespace: "default" })).filter(({ involvedObject }) => involvedObject.name === name)
+const eventsOf = async (cluster: Cluster, name: string) =>
+  (await cluster.list(Event, { namespace: "default" })).filter(({ involvedObject }) => involvedObject.name === name)
 /** Nodes on which nothing runs: what is looked at here ends with the binding. */
 const start = (...nodes: NodeOptions[]) => startCluster({ nodes, components: { kubelet: false } })
 
@@ -19,9 +23,16 @@ describe("the scheduler", () => {
     await using cluster = await start({ name: "small", capacity: { cpu: 1 } })
     await cluster.client.create(Pod, pod("large", asking("4")))
     await cluster.settle()
-    const message = "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
-    expect(podCondition(await cluster.get(Pod, "large"), "PodScheduled")).toMatchObject({ status: "False", reason: "Unschedulable", message })
-    expect((await eventsOf(cluster, "large")).map(({ type, reason, message: text }) => [type, reason, text])).toEqual([["Warning", "FailedScheduling", message]])
+    const message =
+      "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    expect(podCondition(await cluster.get(Pod, "large"), "PodScheduled")).toMatchObject({
+      status: "False",
+      reason: "Unschedulable",
+      message,
+    })
+    expect((await eventsOf(cluster, "large")).map(({ type, reason, message: text }) => [type, reason, text])).toEqual([
+      ["Warning", "FailedScheduling", message],
+    ])
     // when
     await cluster.addNode({ name: "large" })
     await cluster.advance("10s")
@@ -35,7 +46,10 @@ describe("the scheduler", () => {
     await using cluster = await start({ name: "a" })
     await cluster.client.create(Pod, pod("picky", { nodeSelector: { disk: "ssd" } }))
     await cluster.settle()
-    const tries = async () => (await eventsOf(cluster, "picky")).filter(({ reason }) => reason === "FailedScheduling").reduce((sum, { count = 1 }) => sum + count, 0)
+    const tries = async () =>
+      (await eventsOf(cluster, "picky"))
+        .filter(({ reason }) => reason === "FailedScheduling")
+        .reduce((sum, { count = 1 }) => sum + count, 0)
     expect(await tries()).toBe(1)
     // when another pod goes, which cannot help
     await cluster.client.create(Pod, pod("other"))
@@ -56,9 +70,16 @@ describe("the scheduler", () => {
     await using cluster = await start({ name: "a" })
     await cluster.client.create(Pod, pod("gated", { schedulingGates: [{ name: "example.com/wait" }] }))
     await cluster.advance("1m")
-    expect(podCondition(await cluster.get(Pod, "gated"), "PodScheduled")).toMatchObject({ status: "False", reason: "SchedulingGated" })
+    expect(podCondition(await cluster.get(Pod, "gated"), "PodScheduled")).toMatchObject({
+      status: "False",
+      reason: "SchedulingGated",
+    })
     // when
-    await cluster.client.patch(Pod, { name: "gated", namespace: "default" }, { type: "merge", body: { spec: { schedulingGates: null } } })
+    await cluster.client.patch(
+      Pod,
+      { name: "gated", namespace: "default" },
+      { type: "merge", body: { spec: { schedulingGates: null } } },
+    )
     await cluster.settle()
     // then
     expect(await nodeOf(cluster, "gated")).toBe("a")
@@ -76,7 +97,10 @@ describe("the scheduler", () => {
 
   test("makes room for a pod of higher priority", async () => {
     // given a node that runs a pod of low priority, and takes a while to stop it
-    await using cluster = await startCluster({ nodes: [{ name: "a", capacity: { cpu: 1 } }], images: { i: { onStop: { afterMs: 5000 } } } })
+    await using cluster = await startCluster({
+      nodes: [{ name: "a", capacity: { cpu: 1 } }],
+      images: { i: { onStop: { afterMs: 5000 } } },
+    })
     await cluster.client.create(PriorityClass, { metadata: { name: "high" }, value: 1000 })
     await cluster.client.create(Pod, pod("low", asking("800m")))
     await cluster.settle()
@@ -88,7 +112,9 @@ describe("the scheduler", () => {
     expect((await cluster.get(Pod, "low")).metadata.deletionTimestamp).toBeDefined()
     // and it runs there when the other has gone
     await cluster.advance("10s")
-    expect((await cluster.list(Pod)).map(({ metadata, spec, status }) => [metadata.name, spec.nodeName, status.phase])).toEqual([["high", "a", "Running"]])
+    expect(
+      (await cluster.list(Pod)).map(({ metadata, spec, status }) => [metadata.name, spec.nodeName, status.phase]),
+    ).toEqual([["high", "a", "Running"]])
     expect((await eventsOf(cluster, "low")).map(({ reason }) => reason)).toContain("Preempted")
   })
 

@@ -42,7 +42,10 @@ export interface Scheduler extends Component {
 const DECISIONS_PER_TURN = 100
 
 /** Binds pods to nodes. Source: pkg/scheduler/scheduler.go, schedule_one.go, eventhandlers.go. */
-export function createScheduler(context: ComponentContext, { name = "default-scheduler", observer }: SchedulerConfig = {}): Scheduler {
+export function createScheduler(
+  context: ComponentContext,
+  { name = "default-scheduler", observer }: SchedulerConfig = {},
+): Scheduler {
   const { client, informers, clock, random } = context
   const log = context.log.child({ component: "scheduler" })
   const events = createEventRecorder({ client, clock, log }, name)
@@ -99,13 +102,21 @@ export function createScheduler(context: ComponentContext, { name = "default-sch
     const { pod } = queued
     try {
       await client.createSubresource(Pod, pod.metadata, "binding", {
-        apiVersion: "v1", kind: "Binding", metadata: { name: pod.metadata.name, namespace: pod.metadata.namespace, uid: pod.metadata.uid }, target: { kind: "Node", name: node },
+        apiVersion: "v1",
+        kind: "Binding",
+        metadata: { name: pod.metadata.name, namespace: pod.metadata.namespace, uid: pod.metadata.uid },
+        target: { kind: "Node", name: node },
       })
       queue.done(pod)
       observer?.attempted("scheduled", clock.monotonic() - started)
       observer?.placed(queued.attempts)
       promise(pod, undefined)
-      events.event(pod, "Normal", "Scheduled", `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${node}`)
+      events.event(
+        pod,
+        "Normal",
+        "Scheduled",
+        `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${node}`,
+      )
     } catch (err) {
       cache.forget(pod)
       if (!running || isNotFound(err)) return queue.done(pod)
@@ -120,7 +131,12 @@ export function createScheduler(context: ComponentContext, { name = "default-sch
   /** Tells why the pod fits nowhere, makes room by preemption where that helps, and lets it wait. */
   async function refuse(queued: QueuedPod, diagnosis: Diagnosis, refusing: ReadonlySet<string>): Promise<void> {
     const { pod } = queued
-    const preemption = findVictims(pod, diagnosis, placement, informers.of(PodDisruptionBudget).list(pod.metadata.namespace))
+    const preemption = findVictims(
+      pod,
+      diagnosis,
+      placement,
+      informers.of(PodDisruptionBudget).list(pod.metadata.namespace),
+    )
     const message = diagnosisMessage(diagnosis, "message" in preemption ? preemption.message : "")
     const node = "candidate" in preemption ? preemption.candidate.node : undefined
     events.event(pod, "Warning", "FailedScheduling", message)
@@ -131,22 +147,42 @@ export function createScheduler(context: ComponentContext, { name = "default-sch
       }
       await writeRefusal(pod, message, node)
     } catch (err) {
-      if (running && !isNotFound(err)) log.warn("Could not write why a pod was not scheduled", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err })
+      if (running && !isNotFound(err))
+        log.warn("Could not write why a pod was not scheduled", {
+          pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
+          err,
+        })
     }
     if (running) queue.failed(queued, refusing)
   }
 
   async function writeRefusal(pod: Pod, message: string, node: string | undefined): Promise<void> {
     const before = podCondition(pod, "PodScheduled")
-    if (before?.status === "False" && before.message === message && (node === undefined || pod.status.nominatedNodeName === node)) return
+    if (
+      before?.status === "False" &&
+      before.message === message &&
+      (node === undefined || pod.status.nominatedNodeName === node)
+    )
+      return
     const condition = {
-      type: "PodScheduled", status: "False", reason: "Unschedulable", message,
+      type: "PodScheduled",
+      status: "False",
+      reason: "Unschedulable",
+      message,
       lastTransitionTime: before?.status === "False" ? before.lastTransitionTime : timestamp(clock),
     }
-    await client.patch(Pod, pod.metadata, {
-      type: "strategic",
-      body: { metadata: { uid: pod.metadata.uid }, status: { conditions: [condition], ...(node === undefined ? {} : { nominatedNodeName: node }) } },
-    }, { subresource: "status" })
+    await client.patch(
+      Pod,
+      pod.metadata,
+      {
+        type: "strategic",
+        body: {
+          metadata: { uid: pod.metadata.uid },
+          status: { conditions: [condition], ...(node === undefined ? {} : { nominatedNodeName: node }) },
+        },
+      },
+      { subresource: "status" },
+    )
   }
 
   async function evict(victim: Pod, pod: Pod, node: string): Promise<void> {
@@ -154,11 +190,32 @@ export function createScheduler(context: ComponentContext, { name = "default-sch
     const who = `${pod.metadata.namespace}/${pod.metadata.name}`
     events.event(victim, "Normal", "Preempted", `Preempted by pod ${pod.metadata.uid} on node ${node}`)
     try {
-      await client.patch(Pod, victim.metadata, {
-        type: "strategic",
-        body: { status: { conditions: [{ type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler", message: `${name}: preempting to accommodate a higher priority pod`, lastTransitionTime: timestamp(clock) }] } },
-      }, { subresource: "status" })
-      await client.delete(Pod, victim.metadata, victim.metadata.uid === undefined ? {} : { preconditions: { uid: victim.metadata.uid } })
+      await client.patch(
+        Pod,
+        victim.metadata,
+        {
+          type: "strategic",
+          body: {
+            status: {
+              conditions: [
+                {
+                  type: "DisruptionTarget",
+                  status: "True",
+                  reason: "PreemptionByScheduler",
+                  message: `${name}: preempting to accommodate a higher priority pod`,
+                  lastTransitionTime: timestamp(clock),
+                },
+              ],
+            },
+          },
+        },
+        { subresource: "status" },
+      )
+      await client.delete(
+        Pod,
+        victim.metadata,
+        victim.metadata.uid === undefined ? {} : { preconditions: { uid: victim.metadata.uid } },
+      )
       log.info("Preempted pod", { victim: `${victim.metadata.namespace}/${victim.metadata.name}`, for: who, node })
     } catch (err) {
       if (!isNotFound(err)) throw err
@@ -191,7 +248,8 @@ export function createScheduler(context: ComponentContext, { name = "default-sch
       if (pod.metadata.deletionTimestamp !== undefined) return dropWaiting(pod)
       if (old === undefined) queue.add(pod)
       else if (!cache.isAssumed(pod)) queue.update(pod, old)
-      if (pod.status.nominatedNodeName && old?.status.nominatedNodeName !== pod.status.nominatedNodeName) promise(pod, pod.status.nominatedNodeName)
+      if (pod.status.nominatedNodeName && old?.status.nominatedNodeName !== pod.status.nominatedNodeName)
+        promise(pod, pod.status.nominatedNodeName)
       return
     }
     if (old !== undefined && waits(old)) dropWaiting(pod)
@@ -216,12 +274,19 @@ export function createScheduler(context: ComponentContext, { name = "default-sch
 
   return {
     name: "scheduler",
-    get idle() { return queue.sizes.active === 0 && binding.size === 0 && !awake },
+    get idle() {
+      return queue.sizes.active === 0 && binding.size === 0 && !awake
+    },
     problem: () => (running ? undefined : "it is not running"),
     diagnosis: (pod) => diagnoses.get(pod.metadata.uid ?? ""),
     async start(signal) {
       const [nodes, pods, budgets] = [informers.of(Node), informers.of(Pod), informers.of(PodDisruptionBudget)]
-      await Promise.all([nodes.whenSynced(), pods.whenSynced(), budgets.whenSynced(), informers.of(Namespace).whenSynced()])
+      await Promise.all([
+        nodes.whenSynced(),
+        pods.whenSynced(),
+        budgets.whenSynced(),
+        informers.of(Namespace).whenSynced(),
+      ])
       signal.throwIfAborted()
       unsubscribe = [
         nodes.on({

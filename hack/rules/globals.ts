@@ -26,23 +26,73 @@ const GLOBAL = String.raw`(?<![\w$.])(?:globalThis\.)?`
 const CALL = String.raw`\s*\((?!\s*\w+\??:)`
 
 const RULES: readonly GlobalRule[] = [
-  { pattern: new RegExp(String.raw`${GLOBAL}Date\.now\b`, "g"), mend: "use clock.now() of the context", rooms: PROGRAM, allowed: SOURCES },
-  { pattern: new RegExp(String.raw`(?<![\w$.])new\s+Date\s*(?:\(\s*\)|(?!\s*\())(?=[^\w<]|$)`, "g"), mend: "use new Date(clock.now()), or timestamp(clock) of pkg/clock", rooms: PROGRAM, allowed: SOURCES },
-  { pattern: new RegExp(`${GLOBAL}set(?:Timeout|Interval)${CALL}`, "g"), mend: "use clock.setTimeout() of the context, or sleep() of pkg/clock", rooms: PROGRAM, allowed: SOURCES },
-  { pattern: new RegExp(`${GLOBAL}setImmediate${CALL}`, "g"), mend: "use clock.afterTurn() of the context", rooms: PROGRAM, allowed: SOURCES },
-  { pattern: /\bAbortSignal\.timeout\b/g, mend: "abort a controller from clock.setTimeout()", rooms: PROGRAM, allowed: SOURCES },
-  { pattern: new RegExp(String.raw`${GLOBAL}performance\.(?:now|timeOrigin)\b|\bprocess\.hrtime\b`, "g"), mend: "use clock.monotonic() of the context", rooms: PROGRAM, allowed: SOURCES },
+  {
+    pattern: new RegExp(String.raw`${GLOBAL}Date\.now\b`, "g"),
+    mend: "use clock.now() of the context",
+    rooms: PROGRAM,
+    allowed: SOURCES,
+  },
+  {
+    pattern: new RegExp(String.raw`(?<![\w$.])new\s+Date\s*(?:\(\s*\)|(?!\s*\())(?=[^\w<]|$)`, "g"),
+    mend: "use new Date(clock.now()), or timestamp(clock) of pkg/clock",
+    rooms: PROGRAM,
+    allowed: SOURCES,
+  },
+  {
+    pattern: new RegExp(`${GLOBAL}set(?:Timeout|Interval)${CALL}`, "g"),
+    mend: "use clock.setTimeout() of the context, or sleep() of pkg/clock",
+    rooms: PROGRAM,
+    allowed: SOURCES,
+  },
+  {
+    pattern: new RegExp(`${GLOBAL}setImmediate${CALL}`, "g"),
+    mend: "use clock.afterTurn() of the context",
+    rooms: PROGRAM,
+    allowed: SOURCES,
+  },
+  {
+    pattern: /\bAbortSignal\.timeout\b/g,
+    mend: "abort a controller from clock.setTimeout()",
+    rooms: PROGRAM,
+    allowed: SOURCES,
+  },
+  {
+    pattern: new RegExp(String.raw`${GLOBAL}performance\.(?:now|timeOrigin)\b|\bprocess\.hrtime\b`, "g"),
+    mend: "use clock.monotonic() of the context",
+    rooms: PROGRAM,
+    allowed: SOURCES,
+  },
   { pattern: /\bMath\.random\b/g, mend: "use random.next() of the context", rooms: PROGRAM, allowed: SOURCES },
   { pattern: /(?<![\w$])randomUUID\b/g, mend: "use uuid(random) of pkg/clock", rooms: PROGRAM, allowed: SOURCES },
   // Keys and serial numbers must be unguessable even where a test has seeded everything else.
-  { pattern: /(?<![\w$])(?:randomBytes|randomInt|randomFill(?:Sync)?|getRandomValues)\b/g, mend: "use random.bytes() of the context", rooms: PROGRAM, allowed: [...SOURCES, "pkg/pki/"] },
-  { pattern: /(?<![\w$.])Bun\./g, mend: "use a web standard or a node: module, or wrap it in pkg/runtime/", rooms: ALL, allowed: ["pkg/runtime/"] },
+  {
+    pattern: /(?<![\w$])(?:randomBytes|randomInt|randomFill(?:Sync)?|getRandomValues)\b/g,
+    mend: "use random.bytes() of the context",
+    rooms: PROGRAM,
+    allowed: [...SOURCES, "pkg/pki/"],
+  },
+  {
+    pattern: /(?<![\w$.])Bun\./g,
+    mend: "use a web standard or a node: module, or wrap it in pkg/runtime/",
+    rooms: ALL,
+    allowed: ["pkg/runtime/"],
+  },
 ]
 
 /** Modules that would bring the same things in by another name. */
 const MODULES: readonly GlobalRule[] = [
-  { pattern: /^bun(:|$)/, mend: "use a web standard or a node: module, or wrap it in pkg/runtime/; bun:test is for *.test.ts", rooms: ALL, allowed: ["pkg/runtime/"] },
-  { pattern: /^(node:)?timers(\/promises)?$/, mend: "use clock.setTimeout() of the context, or sleep() of pkg/clock", rooms: PROGRAM, allowed: SOURCES },
+  {
+    pattern: /^bun(:|$)/,
+    mend: "use a web standard or a node: module, or wrap it in pkg/runtime/; bun:test is for *.test.ts",
+    rooms: ALL,
+    allowed: ["pkg/runtime/"],
+  },
+  {
+    pattern: /^(node:)?timers(\/promises)?$/,
+    mend: "use clock.setTimeout() of the context, or sleep() of pkg/clock",
+    rooms: PROGRAM,
+    allowed: SOURCES,
+  },
   { pattern: /^(node:)?perf_hooks$/, mend: "use clock.monotonic() of the context", rooms: PROGRAM, allowed: SOURCES },
 ]
 
@@ -62,7 +112,12 @@ export function globalViolations(files: readonly SourceFile[]): Violation[] {
       })),
     )
     const imports = importsOf(text).flatMap(({ specifier, line }) =>
-      MODULES.filter((rule) => applies(rule) && rule.pattern.test(specifier)).map(({ mend }): Violation => ({ path, line, message: `imports "${specifier}"`, mend })),
+      MODULES.filter((rule) => applies(rule) && rule.pattern.test(specifier)).map(({ mend }): Violation => ({
+        path,
+        line,
+        message: `imports "${specifier}"`,
+        mend,
+      })),
     )
     return [...uses, ...imports]
   })

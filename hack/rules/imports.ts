@@ -56,20 +56,34 @@ function judge(path: string, specifier: string): { message: string; mend: string
   const [toRoom, toName = ""] = target.split("/")
   const message = `${isTest(path) ? "a test of " : ""}${room}/${name} imports ${target}`
 
-  if (posix.extname(target) === "") return { message: `${path} imports "${specifier}" without an extension`, mend: `write "${specifier}.ts"` }
+  if (posix.extname(target) === "")
+    return { message: `${path} imports "${specifier}" without an extension`, mend: `write "${specifier}.ts"` }
   if (room === "cmd" || room === "hack" || room === "test") return undefined
-  if (isTest(target) && !isTest(path)) return { message, mend: "only tests use what belongs to tests: move what is shared to a file of its own" }
+  if (isTest(target) && !isTest(path))
+    return { message, mend: "only tests use what belongs to tests: move what is shared to a file of its own" }
   if (toRoom === "hack" || toRoom === "test") {
-    return isTest(path) ? undefined : { message, mend: "the program must not depend on its tooling: move what is shared to pkg/" }
+    return isTest(path)
+      ? undefined
+      : { message, mend: "the program must not depend on its tooling: move what is shared to pkg/" }
   }
-  if (toRoom === "cmd") return { message, mend: "cmd imports components and pkg, never the other way: pass it in the context or the config" }
+  if (toRoom === "cmd")
+    return {
+      message,
+      mend: "cmd imports components and pkg, never the other way: pass it in the context or the config",
+    }
   if (room === "pkg" && name === TESTING) return undefined
   if (toRoom === "pkg" && toName === TESTING) {
-    return isTest(path) ? undefined : { message, mend: "only tests use pkg/testing: move what is shared to a folder of its own" }
+    return isTest(path)
+      ? undefined
+      : { message, mend: "only tests use pkg/testing: move what is shared to a folder of its own" }
   }
-  if (room === "pkg" && toRoom === "components") return { message, mend: "components import pkg, never the other way: move what is shared to pkg/" }
+  if (room === "pkg" && toRoom === "components")
+    return { message, mend: "components import pkg, never the other way: move what is shared to pkg/" }
   if (room === "components" && toRoom === "components" && name !== toName) {
-    return { message, mend: "components meet only in the API: read or write an object there, or move what is shared to pkg/" }
+    return {
+      message,
+      mend: "components meet only in the API: read or write an object there, or move what is shared to pkg/",
+    }
   }
   if (toRoom === "pkg" && toName === "storage" && room === "components" && name !== "apiserver") {
     return { message, mend: "only the API server touches the store: use the client and the informers of the context" }
@@ -97,7 +111,11 @@ function circles(edges: ReadonlyMap<string, ReadonlyMap<string, { path: string; 
         continue
       }
       const circle = [...here.slice(here.indexOf(to)), to].map((name) => `pkg/${name}`).join(" → ")
-      violations.push({ ...place, message: `this import closes a circle: ${circle}`, mend: "move what both need into the lower folder, or into one of its own" })
+      violations.push({
+        ...place,
+        message: `this import closes a circle: ${circle}`,
+        mend: "move what both need into the lower folder, or into one of its own",
+      })
     }
     done.add(folder)
   }

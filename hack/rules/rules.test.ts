@@ -3,7 +3,8 @@ import { globalViolations } from "./globals.ts"
 import { importViolations } from "./imports.ts"
 
 describe("importViolations", () => {
-  const imports = (path: string, specifier: string) => importViolations([{ path, text: `import type { X } from "${specifier}"\n` }]).map(({ message }) => message)
+  const imports = (path: string, specifier: string) =>
+    importViolations([{ path, text: `import type { X } from "${specifier}"\n` }]).map(({ message }) => message)
 
   test.each([
     ["cmd/k3ts/context.ts", "../../components/kubelet/kubelet.ts"],
@@ -30,9 +31,21 @@ describe("importViolations", () => {
 
   test.each([
     ["components/kubelet/kubelet.ts", "../../cmd/k3ts/main.ts", "components/kubelet imports cmd/k3ts/main.ts"],
-    ["components/kubelet/kubelet.ts", "../scheduler/queue.ts", "components/kubelet imports components/scheduler/queue.ts"],
-    ["components/kubelet/kubelet.test.ts", "../scheduler/queue.ts", "a test of components/kubelet imports components/scheduler/queue.ts"],
-    ["components/scheduler/cache.ts", "../../pkg/storage/memory.ts", "components/scheduler imports pkg/storage/memory.ts"],
+    [
+      "components/kubelet/kubelet.ts",
+      "../scheduler/queue.ts",
+      "components/kubelet imports components/scheduler/queue.ts",
+    ],
+    [
+      "components/kubelet/kubelet.test.ts",
+      "../scheduler/queue.ts",
+      "a test of components/kubelet imports components/scheduler/queue.ts",
+    ],
+    [
+      "components/scheduler/cache.ts",
+      "../../pkg/storage/memory.ts",
+      "components/scheduler imports pkg/storage/memory.ts",
+    ],
     ["components/dns/dns.ts", "../../pkg/testing/testing.ts", "components/dns imports pkg/testing/testing.ts"],
     ["components/dns/dns.ts", "./zone.fixtures.ts", "components/dns imports components/dns/zone.fixtures.ts"],
     ["components/dns/dns.ts", "../../hack/images.ts", "components/dns imports hack/images.ts"],
@@ -58,13 +71,18 @@ describe("importViolations", () => {
 
     // then the import that closes it is named
     expect(importViolations(files)).toMatchObject([
-      { path: "pkg/log/log.ts", line: 2, message: "this import closes a circle: pkg/clock → pkg/metrics → pkg/log → pkg/clock" },
+      {
+        path: "pkg/log/log.ts",
+        line: 2,
+        message: "this import closes a circle: pkg/clock → pkg/metrics → pkg/log → pkg/clock",
+      },
     ])
   })
 })
 
 describe("globalViolations", () => {
-  const uses = (text: string, path = "components/kubelet/kubelet.ts") => globalViolations([{ path, text }]).map(({ message }) => message)
+  const uses = (text: string, path = "components/kubelet/kubelet.ts") =>
+    globalViolations([{ path, text }]).map(({ message }) => message)
 
   test.each([
     ["const a = Date.now()", "uses Date.now"],

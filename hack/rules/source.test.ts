@@ -29,7 +29,12 @@ describe("importsOf", () => {
   })
 
   test("sees no import in a comment or a string", () => {
-    const text = ['// import "./a.ts"', '/* from "./b.ts" */', `const c = 'import "./c.ts"'`, "const d = `from \"./d.ts\"`"].join("\n")
+    const text = [
+      '// import "./a.ts"',
+      '/* from "./b.ts" */',
+      `const c = 'import "./c.ts"'`,
+      'const d = `from "./d.ts"`',
+    ].join("\n")
     expect(importsOf(text)).toEqual([])
   })
 })

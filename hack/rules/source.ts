@@ -23,15 +23,18 @@ export const lineAt = (text: string, offset: number): number => text.slice(0, of
 /** Where a module is named: `import … from`, `import type`, `export … from`, `import("…")`, `require("…")`. */
 export function importsOf(text: string): { specifier: string; line: number }[] {
   const code = codeOf(text)
-  return [...code.matchAll(/(?<![.\w$])(?:from|import|require)\s*\(?\s*(["'`])/g)].map(({ 0: match, 1: quote, index }) => {
-    const start = index + match.length
-    // The contents of strings are blank in `code` and have their old length, so the next quote ends the name.
-    return { specifier: text.slice(start, code.indexOf(quote!, start)), line: lineAt(text, index) }
-  })
+  return [...code.matchAll(/(?<![.\w$])(?:from|import|require)\s*\(?\s*(["'`])/g)].map(
+    ({ 0: match, 1: quote, index }) => {
+      const start = index + match.length
+      // The contents of strings are blank in `code` and have their old length, so the next quote ends the name.
+      return { specifier: text.slice(start, code.indexOf(quote!, start)), line: lineAt(text, index) }
+    },
+  )
 }
 
 /** What `/` means after this: a division after a value, else the start of a regular expression. */
-const REGEX_MAY_FOLLOW = /(?:^|[-+*%=<>!&|^~?:;,([{}]|\b(?:return|typeof|case|in|of|do|else|void|delete|await|yield|throw|new))\s*$/
+const REGEX_MAY_FOLLOW =
+  /(?:^|[-+*%=<>!&|^~?:;,([{}]|\b(?:return|typeof|case|in|of|do|else|void|delete|await|yield|throw|new))\s*$/
 
 /** `text` with comments and the contents of strings and regular expressions turned into spaces. Lines and columns stay. */
 export function codeOf(text: string): string {
@@ -52,7 +55,7 @@ export function codeOf(text: string): string {
 
   /** Where the last piece of code ended: what stands before it decides what a `/` is. */
   let lastCode = 0
-  for (let i = 0; i < text.length; ) {
+  for (let i = 0; i < text.length;) {
     const char = text[i]!
     const pair = char + (text[i + 1] ?? "")
     if (pair === "//" || pair === "/*") {
@@ -62,7 +65,11 @@ export function codeOf(text: string): string {
       i = end
       continue
     }
-    if (char === '"' || char === "'" || (char === "/" && REGEX_MAY_FOLLOW.test(text.slice(Math.max(0, lastCode - 12), lastCode)))) {
+    if (
+      char === '"' ||
+      char === "'" ||
+      (char === "/" && REGEX_MAY_FOLLOW.test(text.slice(Math.max(0, lastCode - 12), lastCode)))
+    ) {
       const end = endOf(text, i + 1, char === '"' ? DOUBLE_QUOTED : char === "'" ? SINGLE_QUOTED : REGEX)
       blank(i + 1, end)
       i = end + 1

@@ -12,20 +12,30 @@ const ROOMS = ["cmd", "components", "pkg", "test", "hack"]
 export function sourceFiles(): SourceFile[] {
   return readdirSync(ROOT)
     .filter((room) => ROOMS.includes(room))
-    .flatMap((room) => readdirSync(join(ROOT, room), { recursive: true, encoding: "utf8" }).map((name) => `${room}/${name}`))
+    .flatMap((room) =>
+      readdirSync(join(ROOT, room), { recursive: true, encoding: "utf8" }).map((name) => `${room}/${name}`),
+    )
     .filter((path) => path.endsWith(".ts"))
     .sort()
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }))
 }
 
-export const ruleViolations = (files: readonly SourceFile[]): Violation[] => [...importViolations(files), ...globalViolations(files)]
+export const ruleViolations = (files: readonly SourceFile[]): Violation[] => [
+  ...importViolations(files),
+  ...globalViolations(files),
+]
 
-export const describeViolation = ({ path, line, message, mend }: Violation): string => `${path}:${line}: ${message}; ${mend}`
+export const describeViolation = ({ path, line, message, mend }: Violation): string =>
+  `${path}:${line}: ${message}; ${mend}`
 
 if (import.meta.main) {
   const files = sourceFiles()
   const violations = ruleViolations(files)
   for (const violation of violations) console.error(describeViolation(violation))
-  console.error(violations.length === 0 ? `The rules of import, time and chance hold in ${files.length} files` : `${violations.length} broken rules`)
+  console.error(
+    violations.length === 0
+      ? `The rules of import, time and chance hold in ${files.length} files`
+      : `${violations.length} broken rules`,
+  )
   if (violations.length > 0) process.exit(1)
 }

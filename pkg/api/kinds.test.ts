@@ -17,12 +17,21 @@ const find = (name: string): Resource => {
   return resource
 }
 const decode = (resource: Resource, body: Json, more: Json = {}): KubeObject =>
-  decodeObject(resource, { ...body, metadata: { name: "a", ...(resource.scope === "Namespaced" ? { namespace: "default" } : {}), ...more, ...(body["metadata"] as Json | undefined) } }).object
+  decodeObject(resource, {
+    ...body,
+    metadata: {
+      name: "a",
+      ...(resource.scope === "Namespaced" ? { namespace: "default" } : {}),
+      ...more,
+      ...(body["metadata"] as Json | undefined),
+    },
+  }).object
 const prepared = (resource: Resource, body: Json): KubeObject => {
   const obj = decode(resource, body)
   return resource.prepareForCreate?.(obj, context) ?? obj
 }
-const lines = (causes: readonly { readonly field?: string; readonly message: string }[]) => causes.map(({ field, message }) => `${field}: ${message}`)
+const lines = (causes: readonly { readonly field?: string; readonly message: string }[]) =>
+  causes.map(({ field, message }) => `${field}: ${message}`)
 
 const PORT = { port: 80 }
 const service = (spec: Json): Json => ({ spec: { ports: [PORT], ...spec } })
@@ -30,83 +39,577 @@ const META = { resourceVersion: "1", uid: "u" }
 
 describe("creating", () => {
   test.each<[string, string, Json, string[]]>([
-    ["ConfigMap", "keys that are no file names", { data: { "a/b": "" } }, [`data[a/b]: Invalid value: "a/b": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')`]],
+    [
+      "ConfigMap",
+      "keys that are no file names",
+      { data: { "a/b": "" } },
+      [
+        `data[a/b]: Invalid value: "a/b": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')`,
+      ],
+    ],
     ["ConfigMap", "no key for what it is called", { data: { constructor: "a", toString: "b" } }, []],
-    ["ConfigMap", "a key that is text and bytes", { data: { a: "" }, binaryData: { a: "" } }, [`data[a]: Invalid value: "a": duplicate of key present in binaryData`]],
-    ["ConfigMap", "more than a mebibyte", { data: { a: "x".repeat(1024 * 1024 + 1) } }, [": Too long: may not be more than 1048576 bytes"]],
-    ["Secret", "a TLS secret without key", { type: "kubernetes.io/tls", stringData: { "tls.crt": "x" } }, ["data[tls.key]: Required value"]],
-    ["Secret", "a Docker config that is no JSON", { type: "kubernetes.io/dockercfg", data: { ".dockercfg": "eA==" } }, [`data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character 'x' looking for beginning of value`]],
-    ["Secret", "a token of no account", { type: "kubernetes.io/service-account-token" }, ["metadata.annotations[kubernetes.io/service-account.name]: Required value"]],
-    ["Namespace", "a finalizer of nobody", { spec: { finalizers: ["mine"] } }, [`spec.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified`]],
-    ["Node", "a taint twice", { spec: { taints: [{ key: "a", effect: "NoSchedule" }, { key: "a", effect: "NoSchedule", value: "b" }] } }, [`spec.taints[1]: Duplicate value: {"key":"a","effect":"NoSchedule","value":"b"}`]],
-    ["Node", "an unknown effect", { spec: { taints: [{ key: "a", effect: "Never" }] } }, [`spec.taints[0].effect: Unsupported value: "Never": supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"`]],
+    [
+      "ConfigMap",
+      "a key that is text and bytes",
+      { data: { a: "" }, binaryData: { a: "" } },
+      [`data[a]: Invalid value: "a": duplicate of key present in binaryData`],
+    ],
+    [
+      "ConfigMap",
+      "more than a mebibyte",
+      { data: { a: "x".repeat(1024 * 1024 + 1) } },
+      [": Too long: may not be more than 1048576 bytes"],
+    ],
+    [
+      "Secret",
+      "a TLS secret without key",
+      { type: "kubernetes.io/tls", stringData: { "tls.crt": "x" } },
+      ["data[tls.key]: Required value"],
+    ],
+    [
+      "Secret",
+      "a Docker config that is no JSON",
+      { type: "kubernetes.io/dockercfg", data: { ".dockercfg": "eA==" } },
+      [
+        `data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character 'x' looking for beginning of value`,
+      ],
+    ],
+    [
+      "Secret",
+      "a token of no account",
+      { type: "kubernetes.io/service-account-token" },
+      ["metadata.annotations[kubernetes.io/service-account.name]: Required value"],
+    ],
+    [
+      "Namespace",
+      "a finalizer of nobody",
+      { spec: { finalizers: ["mine"] } },
+      [
+        `spec.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified`,
+      ],
+    ],
+    [
+      "Node",
+      "a taint twice",
+      {
+        spec: {
+          taints: [
+            { key: "a", effect: "NoSchedule" },
+            { key: "a", effect: "NoSchedule", value: "b" },
+          ],
+        },
+      },
+      [`spec.taints[1]: Duplicate value: {"key":"a","effect":"NoSchedule","value":"b"}`],
+    ],
+    [
+      "Node",
+      "an unknown effect",
+      { spec: { taints: [{ key: "a", effect: "Never" }] } },
+      [
+        `spec.taints[0].effect: Unsupported value: "Never": supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"`,
+      ],
+    ],
     ["Service", "nothing wrong", service({}), []],
     ["Service", "no ports", { spec: {} }, ["spec.ports: Required value"]],
-    ["Service", "a port out of range", service({ ports: [{ port: 70000, targetPort: 1 }] }), ["spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive"]],
-    ["Service", "two ports without names", service({ ports: [PORT, { port: 81 }] }), ["spec.ports[0].name: Required value", "spec.ports[1].name: Required value"]],
-    ["Service", "a type that does not exist", service({ type: "Other" }), [`spec.type: Unsupported value: "Other": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"`]],
+    [
+      "Service",
+      "a port out of range",
+      service({ ports: [{ port: 70000, targetPort: 1 }] }),
+      ["spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive"],
+    ],
+    [
+      "Service",
+      "two ports without names",
+      service({ ports: [PORT, { port: 81 }] }),
+      ["spec.ports[0].name: Required value", "spec.ports[1].name: Required value"],
+    ],
+    [
+      "Service",
+      "a type that does not exist",
+      service({ type: "Other" }),
+      [
+        `spec.type: Unsupported value: "Other": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"`,
+      ],
+    ],
     ["Service", "an alias of no name", { spec: { type: "ExternalName" } }, ["spec.externalName: Required value"]],
-    ["Service", "an address that is none", service({ clusterIP: "x" }), [`spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`]],
-    ["Service", "a node port inside the cluster", service({ ports: [{ port: 80, nodePort: 30000 }] }), ["spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"]],
-    ["Service", "an affinity of two days", service({ sessionAffinity: "ClientIP", sessionAffinityConfig: { clientIP: { timeoutSeconds: 172800 } } }), ["spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 172800: must be greater than 0 and less than 86400"]],
-    ["Endpoints", "an address of the node itself", { subsets: [{ addresses: [{ ip: "127.0.0.1" }], ports: [PORT] }] }, [`subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`]],
-    ["Endpoints", "an empty subset", { subsets: [{ ports: [PORT] }] }, ["subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`"]],
-    ["Event", "another namespace than that of the object", { involvedObject: { namespace: "other" } }, [`involvedObject.namespace: Invalid value: "other": does not match event.namespace`]],
-    ["LimitRange", "a minimum above the maximum", { spec: { limits: [{ type: "Pod", min: { cpu: "2" }, max: { cpu: "1" } }] } }, [`spec.limits[0].min[cpu]: Invalid value: "2": min value 2 is greater than max value 1`]],
-    ["ResourceQuota", "less than nothing", { spec: { hard: { pods: "-1" } } }, [`spec.hard[pods]: Invalid value: "-1": must be greater than or equal to 0`]],
-    ["PersistentVolume", "no source", { spec: { capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"] } }, ["spec: Required value: must specify a volume type"]],
-    ["PersistentVolumeClaim", "no size", { spec: { accessModes: ["ReadWriteOnce"] } }, ["spec.resources[storage]: Required value"]],
-    ["EndpointSlice discovery.k8s.io/v1", "an IPv6 address in a slice of IPv4", { addressType: "IPv4", endpoints: [{ addresses: ["2001:db8::1"] }] }, [`endpoints[0].addresses[0]: Invalid value: "2001:db8::1": must be an IPv4 address`]],
-    ["EndpointSlice discovery.k8s.io/v1", "no addresses", { addressType: "IPv4", endpoints: [{}] }, ["endpoints[0].addresses: Required value: must contain at least 1 address"]],
+    [
+      "Service",
+      "an address that is none",
+      service({ clusterIP: "x" }),
+      [`spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`],
+    ],
+    [
+      "Service",
+      "a node port inside the cluster",
+      service({ ports: [{ port: 80, nodePort: 30000 }] }),
+      ["spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"],
+    ],
+    [
+      "Service",
+      "an affinity of two days",
+      service({ sessionAffinity: "ClientIP", sessionAffinityConfig: { clientIP: { timeoutSeconds: 172800 } } }),
+      [
+        "spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 172800: must be greater than 0 and less than 86400",
+      ],
+    ],
+    [
+      "Endpoints",
+      "an address of the node itself",
+      { subsets: [{ addresses: [{ ip: "127.0.0.1" }], ports: [PORT] }] },
+      [
+        `subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`,
+      ],
+    ],
+    [
+      "Endpoints",
+      "an empty subset",
+      { subsets: [{ ports: [PORT] }] },
+      ["subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`"],
+    ],
+    [
+      "Event",
+      "another namespace than that of the object",
+      { involvedObject: { namespace: "other" } },
+      [`involvedObject.namespace: Invalid value: "other": does not match event.namespace`],
+    ],
+    [
+      "LimitRange",
+      "a minimum above the maximum",
+      { spec: { limits: [{ type: "Pod", min: { cpu: "2" }, max: { cpu: "1" } }] } },
+      [`spec.limits[0].min[cpu]: Invalid value: "2": min value 2 is greater than max value 1`],
+    ],
+    [
+      "ResourceQuota",
+      "less than nothing",
+      { spec: { hard: { pods: "-1" } } },
+      [`spec.hard[pods]: Invalid value: "-1": must be greater than or equal to 0`],
+    ],
+    [
+      "PersistentVolume",
+      "no source",
+      { spec: { capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"] } },
+      ["spec: Required value: must specify a volume type"],
+    ],
+    [
+      "PersistentVolumeClaim",
+      "no size",
+      { spec: { accessModes: ["ReadWriteOnce"] } },
+      ["spec.resources[storage]: Required value"],
+    ],
+    [
+      "EndpointSlice discovery.k8s.io/v1",
+      "an IPv6 address in a slice of IPv4",
+      { addressType: "IPv4", endpoints: [{ addresses: ["2001:db8::1"] }] },
+      [`endpoints[0].addresses[0]: Invalid value: "2001:db8::1": must be an IPv4 address`],
+    ],
+    [
+      "EndpointSlice discovery.k8s.io/v1",
+      "no addresses",
+      { addressType: "IPv4", endpoints: [{}] },
+      ["endpoints[0].addresses: Required value: must contain at least 1 address"],
+    ],
     ["EndpointSlice discovery.k8s.io/v1", "no type", { endpoints: [] }, ["addressType: Required value"]],
-    ["Lease coordination.k8s.io/v1", "no time at all", { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } }, ["spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0", "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0"]],
-    ["Role rbac.authorization.k8s.io/v1", "paths", { rules: [{ verbs: ["get"], nonResourceURLs: ["/x"] }] }, [`rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs`]],
-    ["Role rbac.authorization.k8s.io/v1", "a rule about nothing", { rules: [{}] }, ["rules[0].verbs: Required value: verbs must contain at least one value", "rules[0].apiGroups: Required value: resource rules must supply at least one api group", "rules[0].resources: Required value: resource rules must supply at least one resource"]],
+    [
+      "Lease coordination.k8s.io/v1",
+      "no time at all",
+      { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } },
+      [
+        "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
+        "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
+      ],
+    ],
+    [
+      "Role rbac.authorization.k8s.io/v1",
+      "paths",
+      { rules: [{ verbs: ["get"], nonResourceURLs: ["/x"] }] },
+      [`rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs`],
+    ],
+    [
+      "Role rbac.authorization.k8s.io/v1",
+      "a rule about nothing",
+      { rules: [{}] },
+      [
+        "rules[0].verbs: Required value: verbs must contain at least one value",
+        "rules[0].apiGroups: Required value: resource rules must supply at least one api group",
+        "rules[0].resources: Required value: resource rules must supply at least one resource",
+      ],
+    ],
     ["Role rbac.authorization.k8s.io/v1", "a name with colons", { metadata: { name: "system:x" } }, []],
-    ["ClusterRoleBinding rbac.authorization.k8s.io/v1", "a role, and an account of no namespace", { roleRef: { kind: "Role", name: "r" }, subjects: [{ kind: "ServiceAccount", name: "s" }] }, [`roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"`, "subjects[0].namespace: Required value"]],
-    ["PriorityClass scheduling.k8s.io/v1", "a reserved name", { metadata: { name: "system-mine" }, value: 1 }, ["metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: system-mine is not a known system priority class"]],
-    ["PriorityClass scheduling.k8s.io/v1", "too much", { value: 1000000001 }, ["value: Forbidden: maximum allowed value of a user defined priority is 1000000000"]],
-    ["Ingress networking.k8s.io/v1", "nothing to do", { spec: {} }, ["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"]],
-    ["Ingress networking.k8s.io/v1", "a relative path", { spec: { rules: [{ http: { paths: [{ path: "x", pathType: "Prefix", backend: { service: { name: "s", port: { number: 80 } } } }] } }] } }, [`spec.rules[0].http.paths[0].path: Invalid value: "x": must be an absolute path`]],
-    ["NetworkPolicy networking.k8s.io/v1", "a peer that is nobody", { spec: { ingress: [{ from: [{}] }] } }, ["spec.ingress[0].from[0]: Required value: must specify a peer"]],
-    ["NetworkPolicy networking.k8s.io/v1", "an exception outside its range", { spec: { ingress: [{ from: [{ ipBlock: { cidr: "10.0.0.0/8", except: ["11.0.0.0/16"] } }] }] } }, [`spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "11.0.0.0/16": must be a strict subset of \`cidr\``]],
-    ["Ingress networking.k8s.io/v1", "a path of no type", { spec: { rules: [{ http: { paths: [{ path: "/", backend: { service: { name: "s", port: { number: 80 } } } }] } }] } }, ["spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified"]],
-    ["Ingress networking.k8s.io/v1", "backends that are none", { spec: { defaultBackend: {}, rules: [{ http: { paths: [{ path: "/", pathType: "Exact", backend: { service: { name: "1s", port: {} } } }] } }] } }, ["spec.defaultBackend: Invalid value: \"\": resource or service backend is required", "spec.rules[0].http.paths[0].backend: Required value: port name or number is required"]],
-    ["Ingress networking.k8s.io/v1", "an address for a host, and two classes", { metadata: { annotations: { "kubernetes.io/ingress.class": "a" } }, spec: { ingressClassName: "b", rules: [{ host: "10.0.0.1" }], tls: [{ hosts: ["*"], secretName: "S" }] } }, [
-      'spec.rules[0].host: Invalid value: "10.0.0.1": must be a DNS name, not an IP address',
-      `spec.tls[0].hosts[0]: Invalid value: "*": a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
-      `spec.tls[0].secretName: Invalid value: "S": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
-      'annotations.kubernetes.io/ingress.class: Invalid value: "a": must match `ingressClassName` when both are specified',
-    ]],
-    ["IngressClass networking.k8s.io/v1", "a controller of no domain", { spec: { controller: "nginx" } }, ['spec.controller: Invalid value: "nginx": must be a domain-prefixed path (such as "acme.io/foo")']],
-    ["NetworkPolicy networking.k8s.io/v1", "ends of no ports", { spec: { ingress: [{ ports: [{ endPort: 80 }, { port: "http", endPort: 80 }, { port: 90, endPort: 80 }] }] } }, [
-      "spec.ingress[0].ports[0].endPort: Invalid value: 80: may not be specified when `port` is not specified", "spec.ingress[0].ports[1].endPort: Invalid value: 80: may not be specified when `port` is non-numeric", "spec.ingress[0].ports[2].endPort: Invalid value: 90: must be greater than or equal to `port`",
-    ]],
-    ["NetworkPolicy networking.k8s.io/v1", "a range with further bits", { spec: { ingress: [{ from: [{ ipBlock: { cidr: "10.0.0.1/8", except: ["10.0.0.0/8"] } }] }] } }, ['spec.ingress[0].from[0].ipBlock.cidr: Invalid value: "10.0.0.1/8": must not have bits set beyond the prefix length', 'spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "10.0.0.0/8": must be a strict subset of `cidr`']],
-    ["Service", "ports that clash", service({ ports: [{ name: "a", port: 80, nodePort: 30000 }, { name: "a", port: 80 }] }), ['spec.ports[1].name: Duplicate value: "a"', "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'", 'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}']],
-    ["Service", "an alias with an address", service({ type: "ExternalName", clusterIP: "10.43.0.1" }), ["spec.clusterIPs: Forbidden: may not be set for ExternalName services", "spec.externalName: Required value"]],
-    ["Service", "settings of load balancers", service({ loadBalancerSourceRanges: ["10.0.0.0/8"], loadBalancerClass: "a/b", externalTrafficPolicy: "Local" }), ["spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'", "spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'", 'spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services']],
-    ["Service", "an address of this machine", service({ externalIPs: ["127.0.0.1", "0.0.0.0"] }), ['spec.externalIPs[0]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)', 'spec.externalIPs[1]: Invalid value: "0.0.0.0": may not be unspecified (0.0.0.0)']],
-    ["StatefulSet apps/v1", "a mount of a volume that neither the pod nor a claim has", { spec: { selector: { matchLabels: { a: "b" } }, volumeClaimTemplates: [{ metadata: { name: "data" }, spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } } }], template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i", volumeMounts: [{ name: "data", mountPath: "/d" }, { name: "other", mountPath: "/o" }] }] } } } }, ['spec.template.spec.containers[0].volumeMounts[1].name: Not found: "other"']],
-    ["StatefulSet apps/v1", "a claim of no size, a Service of no name, and no pod to be replaced", { spec: { selector: { matchLabels: { a: "b" } }, serviceName: "A", updateStrategy: { rollingUpdate: { maxUnavailable: 0 } }, volumeClaimTemplates: [{ metadata: { name: "data" }, spec: { accessModes: ["ReadWriteOnce"] } }], template: { metadata: { labels: { a: "b" } }, spec: { restartPolicy: "Always", containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }] } } } }, [
-      "spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 0: cannot be 0", "spec.volumeClaimTemplates[0].spec.resources[storage]: Required value",
-      `spec.serviceName: Invalid value: "A": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`,
-    ]],
-    ["DaemonSet apps/v1", "a deadline", { spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { restartPolicy: "Always", containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }], activeDeadlineSeconds: 5 } } } }, ["spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in DaemonSet is not Supported"]],
-    ["Job batch/v1", "rules on failures that are none", { spec: { template: { metadata: { labels: { a: "b" } }, spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }] } }, podFailurePolicy: { rules: [{ action: "FailJob" }, { action: "FailIndex", onExitCodes: { operator: "In", values: [3, 0, 3] } }] } } }, [
-      "spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required", 'spec.podFailurePolicy.rules[1].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set',
-      "spec.podFailurePolicy.rules[1].onExitCodes.values[1]: Invalid value: 0: must not be 0 for the In operator", "spec.podFailurePolicy.rules[1].onExitCodes.values[2]: Duplicate value: 3", "spec.podFailurePolicy.rules[1].onExitCodes.values: Invalid value: [3,0,3]: must be ordered",
-    ]],
-    ["Job batch/v1", "a selector of its user", { spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }] } } } }, ['spec.selector: Invalid value: {"matchLabels":{"a":"b","batch.kubernetes.io/controller-uid":""}}: `selector` not auto-generated']],
-    ["Job batch/v1", "indexes that are too large, and a manager of no domain", { spec: { completionMode: "Indexed", completions: 3, managedBy: "me", successPolicy: { rules: [{ succeededIndexes: "0-5" }, { succeededCount: 4 }] }, template: { metadata: { labels: { a: "b" } }, spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }] } } } }, [
-      'spec.managedBy: Invalid value: "me": must be a domain-prefixed path (such as "acme.io/foo")', 'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0-5": error parsing succeededIndexes: too large index: "5"', "spec.successPolicy.rules[1].succeededCount: Invalid value: 4: must be less than or equal to 3 (the number of specified completions)",
-    ]],
-    ["CronJob batch/v1", "a time zone in two places", { spec: { schedule: "TZ=UTC * * * * *", timeZone: "Mars/Olympus", jobTemplate: { spec: { template: { metadata: { labels: { a: "b" } }, spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }] } } } } } }, ['spec.schedule: Invalid value: "TZ=UTC * * * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead', 'spec.timeZone: Invalid value: "Mars/Olympus": unknown time zone Mars/Olympus']],
-    ["PersistentVolumeClaim", "sources that differ", { spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, dataSource: { kind: "Other", name: "a" }, dataSourceRef: { kind: "PersistentVolumeClaim", name: "b" } } }, [`spec.dataSource: Invalid value: "Other": must be 'PersistentVolumeClaim' when referencing the default apiGroup`, "spec: Invalid value: {}: must match dataSourceRef"]],
-    ["PodDisruptionBudget policy/v1", "both counts", { spec: { minAvailable: 1, maxUnavailable: "50%" } }, ['spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":"50%","UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set']],
-    ["RoleBinding rbac.authorization.k8s.io/v1", "a role and a subject of unknown kinds", { roleRef: { kind: "Group", name: "r" }, subjects: [{ kind: "Robot", name: "x" }] }, ['roleRef.kind: Unsupported value: "Group": supported values: "Role", "ClusterRole"', 'subjects[0].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group"']],
-    ["TokenRequest authentication.k8s.io/v1", "five minutes", { spec: { expirationSeconds: 300 } }, ["spec.expirationSeconds: Invalid value: 300: may not specify a duration less than 10 minutes"]],
-    ["SubjectAccessReview authorization.k8s.io/v1", "no question", { spec: { user: "u" } }, ["spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified"]],
+    [
+      "ClusterRoleBinding rbac.authorization.k8s.io/v1",
+      "a role, and an account of no namespace",
+      { roleRef: { kind: "Role", name: "r" }, subjects: [{ kind: "ServiceAccount", name: "s" }] },
+      [
+        `roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"`,
+        "subjects[0].namespace: Required value",
+      ],
+    ],
+    [
+      "PriorityClass scheduling.k8s.io/v1",
+      "a reserved name",
+      { metadata: { name: "system-mine" }, value: 1 },
+      [
+        "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: system-mine is not a known system priority class",
+      ],
+    ],
+    [
+      "PriorityClass scheduling.k8s.io/v1",
+      "too much",
+      { value: 1000000001 },
+      ["value: Forbidden: maximum allowed value of a user defined priority is 1000000000"],
+    ],
+    [
+      "Ingress networking.k8s.io/v1",
+      "nothing to do",
+      { spec: {} },
+      ["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"],
+    ],
+    [
+      "Ingress networking.k8s.io/v1",
+      "a relative path",
+      {
+        spec: {
+          rules: [
+            {
+              http: {
+                paths: [{ path: "x", pathType: "Prefix", backend: { service: { name: "s", port: { number: 80 } } } }],
+              },
+            },
+          ],
+        },
+      },
+      [`spec.rules[0].http.paths[0].path: Invalid value: "x": must be an absolute path`],
+    ],
+    [
+      "NetworkPolicy networking.k8s.io/v1",
+      "a peer that is nobody",
+      { spec: { ingress: [{ from: [{}] }] } },
+      ["spec.ingress[0].from[0]: Required value: must specify a peer"],
+    ],
+    [
+      "NetworkPolicy networking.k8s.io/v1",
+      "an exception outside its range",
+      { spec: { ingress: [{ from: [{ ipBlock: { cidr: "10.0.0.0/8", except: ["11.0.0.0/16"] } }] }] } },
+      [`spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "11.0.0.0/16": must be a strict subset of \`cidr\``],
+    ],
+    [
+      "Ingress networking.k8s.io/v1",
+      "a path of no type",
+      {
+        spec: {
+          rules: [{ http: { paths: [{ path: "/", backend: { service: { name: "s", port: { number: 80 } } } }] } }],
+        },
+      },
+      ["spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified"],
+    ],
+    [
+      "Ingress networking.k8s.io/v1",
+      "backends that are none",
+      {
+        spec: {
+          defaultBackend: {},
+          rules: [
+            { http: { paths: [{ path: "/", pathType: "Exact", backend: { service: { name: "1s", port: {} } } }] } },
+          ],
+        },
+      },
+      [
+        'spec.defaultBackend: Invalid value: "": resource or service backend is required',
+        "spec.rules[0].http.paths[0].backend: Required value: port name or number is required",
+      ],
+    ],
+    [
+      "Ingress networking.k8s.io/v1",
+      "an address for a host, and two classes",
+      {
+        metadata: { annotations: { "kubernetes.io/ingress.class": "a" } },
+        spec: { ingressClassName: "b", rules: [{ host: "10.0.0.1" }], tls: [{ hosts: ["*"], secretName: "S" }] },
+      },
+      [
+        'spec.rules[0].host: Invalid value: "10.0.0.1": must be a DNS name, not an IP address',
+        `spec.tls[0].hosts[0]: Invalid value: "*": a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+        `spec.tls[0].secretName: Invalid value: "S": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+        'annotations.kubernetes.io/ingress.class: Invalid value: "a": must match `ingressClassName` when both are specified',
+      ],
+    ],
+    [
+      "IngressClass networking.k8s.io/v1",
+      "a controller of no domain",
+      { spec: { controller: "nginx" } },
+      ['spec.controller: Invalid value: "nginx": must be a domain-prefixed path (such as "acme.io/foo")'],
+    ],
+    [
+      "NetworkPolicy networking.k8s.io/v1",
+      "ends of no ports",
+      { spec: { ingress: [{ ports: [{ endPort: 80 }, { port: "http", endPort: 80 }, { port: 90, endPort: 80 }] }] } },
+      [
+        "spec.ingress[0].ports[0].endPort: Invalid value: 80: may not be specified when `port` is not specified",
+        "spec.ingress[0].ports[1].endPort: Invalid value: 80: may not be specified when `port` is non-numeric",
+        "spec.ingress[0].ports[2].endPort: Invalid value: 90: must be greater than or equal to `port`",
+      ],
+    ],
+    [
+      "NetworkPolicy networking.k8s.io/v1",
+      "a range with further bits",
+      { spec: { ingress: [{ from: [{ ipBlock: { cidr: "10.0.0.1/8", except: ["10.0.0.0/8"] } }] }] } },
+      [
+        'spec.ingress[0].from[0].ipBlock.cidr: Invalid value: "10.0.0.1/8": must not have bits set beyond the prefix length',
+        'spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "10.0.0.0/8": must be a strict subset of `cidr`',
+      ],
+    ],
+    [
+      "Service",
+      "ports that clash",
+      service({
+        ports: [
+          { name: "a", port: 80, nodePort: 30000 },
+          { name: "a", port: 80 },
+        ],
+      }),
+      [
+        'spec.ports[1].name: Duplicate value: "a"',
+        "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
+        'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}',
+      ],
+    ],
+    [
+      "Service",
+      "an alias with an address",
+      service({ type: "ExternalName", clusterIP: "10.43.0.1" }),
+      ["spec.clusterIPs: Forbidden: may not be set for ExternalName services", "spec.externalName: Required value"],
+    ],
+    [
+      "Service",
+      "settings of load balancers",
+      service({ loadBalancerSourceRanges: ["10.0.0.0/8"], loadBalancerClass: "a/b", externalTrafficPolicy: "Local" }),
+      [
+        "spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'",
+        "spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'",
+        'spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services',
+      ],
+    ],
+    [
+      "Service",
+      "an address of this machine",
+      service({ externalIPs: ["127.0.0.1", "0.0.0.0"] }),
+      [
+        'spec.externalIPs[0]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)',
+        'spec.externalIPs[1]: Invalid value: "0.0.0.0": may not be unspecified (0.0.0.0)',
+      ],
+    ],
+    [
+      "StatefulSet apps/v1",
+      "a mount of a volume that neither the pod nor a claim has",
+      {
+        spec: {
+          selector: { matchLabels: { a: "b" } },
+          volumeClaimTemplates: [
+            {
+              metadata: { name: "data" },
+              spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+            },
+          ],
+          template: {
+            metadata: { labels: { a: "b" } },
+            spec: {
+              containers: [
+                {
+                  name: "c",
+                  image: "i",
+                  volumeMounts: [
+                    { name: "data", mountPath: "/d" },
+                    { name: "other", mountPath: "/o" },
+                  ],
+                },
+              ],
+            },
+          },
+        },
+      },
+      ['spec.template.spec.containers[0].volumeMounts[1].name: Not found: "other"'],
+    ],
+    [
+      "StatefulSet apps/v1",
+      "a claim of no size, a Service of no name, and no pod to be replaced",
+      {
+        spec: {
+          selector: { matchLabels: { a: "b" } },
+          serviceName: "A",
+          updateStrategy: { rollingUpdate: { maxUnavailable: 0 } },
+          volumeClaimTemplates: [{ metadata: { name: "data" }, spec: { accessModes: ["ReadWriteOnce"] } }],
+          template: {
+            metadata: { labels: { a: "b" } },
+            spec: {
+              restartPolicy: "Always",
+              containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }],
+            },
+          },
+        },
+      },
+      [
+        "spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 0: cannot be 0",
+        "spec.volumeClaimTemplates[0].spec.resources[storage]: Required value",
+        `spec.serviceName: Invalid value: "A": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`,
+      ],
+    ],
+    [
+      "DaemonSet apps/v1",
+      "a deadline",
+      {
+        spec: {
+          selector: { matchLabels: { a: "b" } },
+          template: {
+            metadata: { labels: { a: "b" } },
+            spec: {
+              restartPolicy: "Always",
+              containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }],
+              activeDeadlineSeconds: 5,
+            },
+          },
+        },
+      },
+      ["spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in DaemonSet is not Supported"],
+    ],
+    [
+      "Job batch/v1",
+      "rules on failures that are none",
+      {
+        spec: {
+          template: {
+            metadata: { labels: { a: "b" } },
+            spec: {
+              restartPolicy: "Never",
+              containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }],
+            },
+          },
+          podFailurePolicy: {
+            rules: [{ action: "FailJob" }, { action: "FailIndex", onExitCodes: { operator: "In", values: [3, 0, 3] } }],
+          },
+        },
+      },
+      [
+        "spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required",
+        'spec.podFailurePolicy.rules[1].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set',
+        "spec.podFailurePolicy.rules[1].onExitCodes.values[1]: Invalid value: 0: must not be 0 for the In operator",
+        "spec.podFailurePolicy.rules[1].onExitCodes.values[2]: Duplicate value: 3",
+        "spec.podFailurePolicy.rules[1].onExitCodes.values: Invalid value: [3,0,3]: must be ordered",
+      ],
+    ],
+    [
+      "Job batch/v1",
+      "a selector of its user",
+      {
+        spec: {
+          selector: { matchLabels: { a: "b" } },
+          template: {
+            metadata: { labels: { a: "b" } },
+            spec: {
+              restartPolicy: "Never",
+              containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }],
+            },
+          },
+        },
+      },
+      [
+        'spec.selector: Invalid value: {"matchLabels":{"a":"b","batch.kubernetes.io/controller-uid":""}}: `selector` not auto-generated',
+      ],
+    ],
+    [
+      "Job batch/v1",
+      "indexes that are too large, and a manager of no domain",
+      {
+        spec: {
+          completionMode: "Indexed",
+          completions: 3,
+          managedBy: "me",
+          successPolicy: { rules: [{ succeededIndexes: "0-5" }, { succeededCount: 4 }] },
+          template: {
+            metadata: { labels: { a: "b" } },
+            spec: {
+              restartPolicy: "Never",
+              containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }],
+            },
+          },
+        },
+      },
+      [
+        'spec.managedBy: Invalid value: "me": must be a domain-prefixed path (such as "acme.io/foo")',
+        'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0-5": error parsing succeededIndexes: too large index: "5"',
+        "spec.successPolicy.rules[1].succeededCount: Invalid value: 4: must be less than or equal to 3 (the number of specified completions)",
+      ],
+    ],
+    [
+      "CronJob batch/v1",
+      "a time zone in two places",
+      {
+        spec: {
+          schedule: "TZ=UTC * * * * *",
+          timeZone: "Mars/Olympus",
+          jobTemplate: {
+            spec: {
+              template: {
+                metadata: { labels: { a: "b" } },
+                spec: {
+                  restartPolicy: "Never",
+                  containers: [{ name: "c", image: "i", terminationMessagePolicy: "File", imagePullPolicy: "Always" }],
+                },
+              },
+            },
+          },
+        },
+      },
+      [
+        'spec.schedule: Invalid value: "TZ=UTC * * * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead',
+        'spec.timeZone: Invalid value: "Mars/Olympus": unknown time zone Mars/Olympus',
+      ],
+    ],
+    [
+      "PersistentVolumeClaim",
+      "sources that differ",
+      {
+        spec: {
+          accessModes: ["ReadWriteOnce"],
+          resources: { requests: { storage: "1Gi" } },
+          dataSource: { kind: "Other", name: "a" },
+          dataSourceRef: { kind: "PersistentVolumeClaim", name: "b" },
+        },
+      },
+      [
+        `spec.dataSource: Invalid value: "Other": must be 'PersistentVolumeClaim' when referencing the default apiGroup`,
+        "spec: Invalid value: {}: must match dataSourceRef",
+      ],
+    ],
+    [
+      "PodDisruptionBudget policy/v1",
+      "both counts",
+      { spec: { minAvailable: 1, maxUnavailable: "50%" } },
+      [
+        'spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":"50%","UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set',
+      ],
+    ],
+    [
+      "RoleBinding rbac.authorization.k8s.io/v1",
+      "a role and a subject of unknown kinds",
+      { roleRef: { kind: "Group", name: "r" }, subjects: [{ kind: "Robot", name: "x" }] },
+      [
+        'roleRef.kind: Unsupported value: "Group": supported values: "Role", "ClusterRole"',
+        'subjects[0].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group"',
+      ],
+    ],
+    [
+      "TokenRequest authentication.k8s.io/v1",
+      "five minutes",
+      { spec: { expirationSeconds: 300 } },
+      ["spec.expirationSeconds: Invalid value: 300: may not specify a duration less than 10 minutes"],
+    ],
+    [
+      "SubjectAccessReview authorization.k8s.io/v1",
+      "no question",
+      { spec: { user: "u" } },
+      [
+        "spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified",
+      ],
+    ],
   ])("%s: %s", (name, _title, body, wanted) => {
     const resource = find(name)
     expect(lines(validateObject(resource, prepared(resource, body)))).toEqual(wanted)
@@ -118,43 +621,191 @@ describe("creating", () => {
       const causes = validateObject(resource, empty)
       if (causes.length > 0) continue
       for (const column of resource.columns ?? []) column.value(empty, 0)
-      for (const path of Object.keys(resource.fieldSelectors ?? {})) expect(typeof resource.fieldSelectors?.[path]?.(empty)).toBe("string")
+      for (const path of Object.keys(resource.fieldSelectors ?? {}))
+        expect(typeof resource.fieldSelectors?.[path]?.(empty)).toBe("string")
     }
   })
 })
 
 describe("changing", () => {
   test.each<[string, string, Json, Json, string[]]>([
-    ["ConfigMap", "what is immutable", { immutable: true, data: { a: "1" } }, { immutable: true, data: { a: "2" } }, ["data: Forbidden: field is immutable when `immutable` is set"]],
+    [
+      "ConfigMap",
+      "what is immutable",
+      { immutable: true, data: { a: "1" } },
+      { immutable: true, data: { a: "2" } },
+      ["data: Forbidden: field is immutable when `immutable` is set"],
+    ],
     ["Secret", "the type", { type: "a" }, { type: "b" }, [`type: Invalid value: "b": field is immutable`]],
-    ["Service", "the address", service({ clusterIP: "10.43.0.1", clusterIPs: ["10.43.0.1"] }), service({ clusterIP: "10.43.0.2", clusterIPs: ["10.43.0.2"] }), [`spec.clusterIPs[0]: Invalid value: ["10.43.0.2"]: may not change once set`]],
-    ["Service", "nothing, by a client that leaves the address out", service({ clusterIP: "10.43.0.1", clusterIPs: ["10.43.0.1"] }), service({}), []],
-    ["Service", "nothing but the type, to one inside the cluster", service({ type: "NodePort", clusterIP: "10.43.0.1", clusterIPs: ["10.43.0.1"], ports: [{ port: 80, nodePort: 30000 }] }), service({ externalTrafficPolicy: "Cluster", clusterIP: "10.43.0.1", clusterIPs: ["10.43.0.1"], ports: [{ port: 80, nodePort: 30000 }] }), []],
-    ["Service", "nothing but the type, to an alias", service({ clusterIP: "10.43.0.1", clusterIPs: ["10.43.0.1"] }), service({ type: "ExternalName", externalName: "example.com", internalTrafficPolicy: "Cluster", clusterIP: "10.43.0.1", clusterIPs: ["10.43.0.1"] }), []],
-    ["EndpointSlice discovery.k8s.io/v1", "the type of addresses", { addressType: "IPv4" }, { addressType: "IPv6" }, [`addressType: Invalid value: "IPv6": field is immutable`]],
-    ["RoleBinding rbac.authorization.k8s.io/v1", "the role", { roleRef: { kind: "Role", name: "a" } }, { roleRef: { kind: "Role", name: "b" } }, [`roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"b"}: cannot change roleRef`]],
-    ["PriorityClass scheduling.k8s.io/v1", "the value", { value: 1 }, { value: 2 }, ["value: Forbidden: may not be changed in an update."]],
-    ["StorageClass storage.k8s.io/v1", "the provisioner", { provisioner: "a" }, { provisioner: "b" }, ['provisioner: Invalid value: "b": field is immutable']],
-    ["PersistentVolumeClaim", "the size, below that of the volume", { spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "3Gi" } } }, status: { phase: "Bound", capacity: { storage: "2Gi" } } }, { spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }, status: { phase: "Bound", capacity: { storage: "2Gi" } } }, ["spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"]],
-    ["Node", "the range of pods", { spec: { podCIDR: "10.42.0.0/24" } }, { spec: { podCIDR: "10.42.1.0/24" } }, [`spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid`]],
-    ["PersistentVolumeClaim", "the class", { spec: { accessModes: ["ReadWriteOnce"], storageClassName: "a", resources: { requests: { storage: "1Gi" } } } }, { spec: { accessModes: ["ReadWriteOnce"], storageClassName: "b", resources: { requests: { storage: "1Gi" } } } }, ["spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"]],
+    [
+      "Service",
+      "the address",
+      service({ clusterIP: "10.43.0.1", clusterIPs: ["10.43.0.1"] }),
+      service({ clusterIP: "10.43.0.2", clusterIPs: ["10.43.0.2"] }),
+      [`spec.clusterIPs[0]: Invalid value: ["10.43.0.2"]: may not change once set`],
+    ],
+    [
+      "Service",
+      "nothing, by a client that leaves the address out",
+      service({ clusterIP: "10.43.0.1", clusterIPs: ["10.43.0.1"] }),
+      service({}),
+      [],
+    ],
+    [
+      "Service",
+      "nothing but the type, to one inside the cluster",
+      service({
+        type: "NodePort",
+        clusterIP: "10.43.0.1",
+        clusterIPs: ["10.43.0.1"],
+        ports: [{ port: 80, nodePort: 30000 }],
+      }),
+      service({
+        externalTrafficPolicy: "Cluster",
+        clusterIP: "10.43.0.1",
+        clusterIPs: ["10.43.0.1"],
+        ports: [{ port: 80, nodePort: 30000 }],
+      }),
+      [],
+    ],
+    [
+      "Service",
+      "nothing but the type, to an alias",
+      service({ clusterIP: "10.43.0.1", clusterIPs: ["10.43.0.1"] }),
+      service({
+        type: "ExternalName",
+        externalName: "example.com",
+        internalTrafficPolicy: "Cluster",
+        clusterIP: "10.43.0.1",
+        clusterIPs: ["10.43.0.1"],
+      }),
+      [],
+    ],
+    [
+      "EndpointSlice discovery.k8s.io/v1",
+      "the type of addresses",
+      { addressType: "IPv4" },
+      { addressType: "IPv6" },
+      [`addressType: Invalid value: "IPv6": field is immutable`],
+    ],
+    [
+      "RoleBinding rbac.authorization.k8s.io/v1",
+      "the role",
+      { roleRef: { kind: "Role", name: "a" } },
+      { roleRef: { kind: "Role", name: "b" } },
+      [
+        `roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"b"}: cannot change roleRef`,
+      ],
+    ],
+    [
+      "PriorityClass scheduling.k8s.io/v1",
+      "the value",
+      { value: 1 },
+      { value: 2 },
+      ["value: Forbidden: may not be changed in an update."],
+    ],
+    [
+      "StorageClass storage.k8s.io/v1",
+      "the provisioner",
+      { provisioner: "a" },
+      { provisioner: "b" },
+      ['provisioner: Invalid value: "b": field is immutable'],
+    ],
+    [
+      "PersistentVolumeClaim",
+      "the size, below that of the volume",
+      {
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "3Gi" } } },
+        status: { phase: "Bound", capacity: { storage: "2Gi" } },
+      },
+      {
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+        status: { phase: "Bound", capacity: { storage: "2Gi" } },
+      },
+      ["spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"],
+    ],
+    [
+      "Node",
+      "the range of pods",
+      { spec: { podCIDR: "10.42.0.0/24" } },
+      { spec: { podCIDR: "10.42.1.0/24" } },
+      [`spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid`],
+    ],
+    [
+      "PersistentVolumeClaim",
+      "the class",
+      { spec: { accessModes: ["ReadWriteOnce"], storageClassName: "a", resources: { requests: { storage: "1Gi" } } } },
+      { spec: { accessModes: ["ReadWriteOnce"], storageClassName: "b", resources: { requests: { storage: "1Gi" } } } },
+      [
+        "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+      ],
+    ],
   ])("%s: %s", (name, _title, before, after, wanted) => {
     const resource = find(name)
     const old = decode(resource, before, META)
     const obj = decode(resource, after, META)
-    expect(lines(validateObjectUpdate(resource, resource.prepareForUpdate?.(obj, old, context) ?? obj, old))).toEqual(wanted)
+    expect(lines(validateObjectUpdate(resource, resource.prepareForUpdate?.(obj, old, context) ?? obj, old))).toEqual(
+      wanted,
+    )
   })
 })
 
 describe("defaults", () => {
   test.each<[string, string, Json, Json]>([
-    ["Service", "a target port is the port, and traffic goes anywhere", service({ type: "NodePort" }), { spec: { type: "NodePort", sessionAffinity: "None", externalTrafficPolicy: "Cluster", internalTrafficPolicy: "Cluster", ports: [{ port: 80, protocol: "TCP", targetPort: 80 }] } }],
-    ["Service", "affinity lasts three hours", service({ sessionAffinity: "ClientIP" }), { spec: { sessionAffinityConfig: { clientIP: { timeoutSeconds: 10800 } } } }],
-    ["Secret", "text becomes bytes", { stringData: { a: "x" }, data: { a: "AA==", b: "AA==" } }, { type: "Opaque", data: { a: "eA==", b: "AA==" } }],
-    ["Namespace", "it is active, has its name as a label, and its controller's finalizer", {}, { metadata: { labels: { "kubernetes.io/metadata.name": "a" } }, spec: { finalizers: ["kubernetes"] }, status: { phase: "Active" } }],
-    ["NetworkPolicy networking.k8s.io/v1", "rules for outgoing traffic restrict it", { spec: { egress: [{}] } }, { spec: { policyTypes: ["Ingress", "Egress"] } }],
-    ["RoleBinding rbac.authorization.k8s.io/v1", "users are in the group of RBAC", { roleRef: { kind: "Role", name: "a" }, subjects: [{ kind: "User", name: "u" }] }, { subjects: [{ apiGroup: "rbac.authorization.k8s.io" }], roleRef: { apiGroup: "rbac.authorization.k8s.io" } }],
-    ["LimitRange", "the limit of a container is the maximum, and so is its request", { spec: { limits: [{ type: "Container", max: { cpu: "1" } }] } }, { spec: { limits: [{ default: { cpu: "1" }, defaultRequest: { cpu: "1" } }] } }],
+    [
+      "Service",
+      "a target port is the port, and traffic goes anywhere",
+      service({ type: "NodePort" }),
+      {
+        spec: {
+          type: "NodePort",
+          sessionAffinity: "None",
+          externalTrafficPolicy: "Cluster",
+          internalTrafficPolicy: "Cluster",
+          ports: [{ port: 80, protocol: "TCP", targetPort: 80 }],
+        },
+      },
+    ],
+    [
+      "Service",
+      "affinity lasts three hours",
+      service({ sessionAffinity: "ClientIP" }),
+      { spec: { sessionAffinityConfig: { clientIP: { timeoutSeconds: 10800 } } } },
+    ],
+    [
+      "Secret",
+      "text becomes bytes",
+      { stringData: { a: "x" }, data: { a: "AA==", b: "AA==" } },
+      { type: "Opaque", data: { a: "eA==", b: "AA==" } },
+    ],
+    [
+      "Namespace",
+      "it is active, has its name as a label, and its controller's finalizer",
+      {},
+      {
+        metadata: { labels: { "kubernetes.io/metadata.name": "a" } },
+        spec: { finalizers: ["kubernetes"] },
+        status: { phase: "Active" },
+      },
+    ],
+    [
+      "NetworkPolicy networking.k8s.io/v1",
+      "rules for outgoing traffic restrict it",
+      { spec: { egress: [{}] } },
+      { spec: { policyTypes: ["Ingress", "Egress"] } },
+    ],
+    [
+      "RoleBinding rbac.authorization.k8s.io/v1",
+      "users are in the group of RBAC",
+      { roleRef: { kind: "Role", name: "a" }, subjects: [{ kind: "User", name: "u" }] },
+      { subjects: [{ apiGroup: "rbac.authorization.k8s.io" }], roleRef: { apiGroup: "rbac.authorization.k8s.io" } },
+    ],
+    [
+      "LimitRange",
+      "the limit of a container is the maximum, and so is its request",
+      { spec: { limits: [{ type: "Container", max: { cpu: "1" } }] } },
+      { spec: { limits: [{ default: { cpu: "1" }, defaultRequest: { cpu: "1" } }] } },
+    ],
   ])("%s: %s", (name, _title, body, wanted) => {
     expect(prepared(find(name), body)).toMatchObject(wanted)
   })
@@ -164,13 +815,28 @@ describe("events.k8s.io", () => {
   test("gives the same stored event under other names, there and back", () => {
     // given an event as the newer group has it
     const resource = find("Event events.k8s.io/v1")
-    const event = prepared(resource, { eventTime: "2026-01-02T03:04:05.000006Z", reportingController: "x.io/c", reportingInstance: "c-1", action: "Bind", reason: "Bound", note: "bound", type: "Normal", regarding: { kind: "Pod", name: "p", namespace: "default" } })
+    const event = prepared(resource, {
+      eventTime: "2026-01-02T03:04:05.000006Z",
+      reportingController: "x.io/c",
+      reportingInstance: "c-1",
+      action: "Bind",
+      reason: "Bound",
+      note: "bound",
+      type: "Normal",
+      regarding: { kind: "Pod", name: "p", namespace: "default" },
+    })
 
     // when it is stored and read again
     const stored = resource.storedAs!.toStored(event)
 
     // then it is a core event with the same contents
-    expect(stored).toMatchObject({ apiVersion: "v1", kind: "Event", involvedObject: { name: "p" }, message: "bound", reportingComponent: "x.io/c" })
+    expect(stored).toMatchObject({
+      apiVersion: "v1",
+      kind: "Event",
+      involvedObject: { name: "p" },
+      message: "bound",
+      reportingComponent: "x.io/c",
+    })
     expect(resource.storedAs!.fromStored(stored)).toEqual(event)
   })
 })

@@ -4,7 +4,11 @@ import { Pod } from "./core/v1/pod.ts"
 import { Event as EventsEvent } from "./events/v1/event.ts"
 import { builtinScheme, createScheme, storageVersionHash } from "./scheme.ts"
 
-const widget = (version: string) => defineResource({ group: "example.com", version, kind: "Widget", plural: "widgets", scope: "Namespaced", doc: "A widget." }, {})
+const widget = (version: string) =>
+  defineResource(
+    { group: "example.com", version, kind: "Widget", plural: "widgets", scope: "Namespaced", doc: "A widget." },
+    {},
+  )
 
 describe("builtinScheme", () => {
   const scheme = builtinScheme()
@@ -24,8 +28,20 @@ describe("builtinScheme", () => {
 
   test("lists groups in the order by which kubectl settles ambiguous names", () => {
     expect(scheme.groups.map(({ name }) => name)).toEqual([
-      "", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
-      "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io", "discovery.k8s.io",
+      "",
+      "apps",
+      "events.k8s.io",
+      "authentication.k8s.io",
+      "authorization.k8s.io",
+      "batch",
+      "networking.k8s.io",
+      "policy",
+      "rbac.authorization.k8s.io",
+      "storage.k8s.io",
+      "scheduling.k8s.io",
+      "coordination.k8s.io",
+      "node.k8s.io",
+      "discovery.k8s.io",
     ])
   })
 
@@ -49,7 +65,10 @@ describe("createScheme", () => {
 
     // then it is found, and its group comes last with the first version preferred
     expect(scheme.resource("example.com", "v1", "widgets")?.kind).toBe("Widget")
-    expect(scheme.groups).toEqual([{ name: "", versions: ["v1"], preferredVersion: "v1" }, { name: "example.com", versions: ["v1", "v1beta1"], preferredVersion: "v1" }])
+    expect(scheme.groups).toEqual([
+      { name: "", versions: ["v1"], preferredVersion: "v1" },
+      { name: "example.com", versions: ["v1", "v1beta1"], preferredVersion: "v1" },
+    ])
     expect(scheme.versionsOf("example.com", "widgets").map(({ version }) => version)).toEqual(["v1", "v1beta1"])
     expect([calls, scheme.generation]).toEqual([2, 2])
 

@@ -55,7 +55,8 @@ export function createScheme(resources: readonly Resource[], bodies: readonly Re
 
   function derive(): { readonly resources: readonly Resource[]; readonly groups: readonly ApiGroup[] } {
     const versions = new Map<string, Set<string>>()
-    for (const { group, version } of byPath.values()) versions.set(group, (versions.get(group) ?? new Set()).add(version))
+    for (const { group, version } of byPath.values())
+      versions.set(group, (versions.get(group) ?? new Set()).add(version))
     return {
       resources: [...byPath.values()],
       groups: [...versions].map(([name, served]) => {
@@ -79,15 +80,23 @@ export function createScheme(resources: readonly Resource[], bodies: readonly Re
   state = derive()
 
   return {
-    get resources() { return state.resources },
-    get groups() { return state.groups },
-    get generation() { return generation },
+    get resources() {
+      return state.resources
+    },
+    get groups() {
+      return state.groups
+    },
+    get generation() {
+      return generation
+    },
     resource: (group, version, plural) => byPath.get(pathKey(group, version, plural)),
     kind: (group, version, kind) => byKind.get(kindKey(versionOf(group, version), kind)),
     of: (apiVersion, kind) => byKind.get(kindKey(apiVersion, kind)),
-    versionsOf: (group, plural) => state.resources.filter((resource) => resource.group === group && resource.plural === plural),
+    versionsOf: (group, plural) =>
+      state.resources.filter((resource) => resource.group === group && resource.plural === plural),
     group: (name) => state.groups.find((group) => group.name === name),
-    resourcesOf: (group, version) => state.resources.filter((resource) => resource.group === group && resource.version === version),
+    resourcesOf: (group, version) =>
+      state.resources.filter((resource) => resource.group === group && resource.version === version),
     add(resource) {
       put(resource)
       changed()

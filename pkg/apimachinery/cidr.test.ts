@@ -10,7 +10,12 @@ test("addresses of both families are numbers", () => {
   expect(address("2001:db8::ff").number).toBe(0x20010db80000000000000000000000ffn)
   expect(address("1:2:3:4:5:6:7:8").number).toBe(0x00010002000300040005000600070008n)
   expect(address("::ffff:10.0.0.1")).toEqual({ family: "IPv6", number: 0xffff0a000001n })
-  expect([parseAddress("10.43.0"), parseAddress("fe80::1%eth0"), parseNetwork("10.0.0.0"), parseNetwork("10.0.0.0/33")]).toEqual([undefined, undefined, undefined, undefined])
+  expect([
+    parseAddress("10.43.0"),
+    parseAddress("fe80::1%eth0"),
+    parseNetwork("10.0.0.0"),
+    parseNetwork("10.0.0.0/33"),
+  ]).toEqual([undefined, undefined, undefined, undefined])
 })
 
 test("networks overlap and cover each other within a family", () => {
@@ -24,6 +29,18 @@ test("networks overlap and cover each other within a family", () => {
 
 test("a network gives out neither its own address nor, for IPv4, the broadcast address", () => {
   const given = (cidr: string, texts: readonly string[]) => texts.map((text) => holds(network(cidr), address(text)))
-  expect(given("10.43.0.0/24", ["10.43.0.0", "10.43.0.1", "10.43.0.254", "10.43.0.255", "10.43.1.1"])).toEqual([false, true, true, false, false])
-  expect(given("2001:db8::/120", ["2001:db8::", "2001:db8::1", "2001:db8::ff", "2001:db8::100", "10.0.0.1"])).toEqual([false, true, true, false, false])
+  expect(given("10.43.0.0/24", ["10.43.0.0", "10.43.0.1", "10.43.0.254", "10.43.0.255", "10.43.1.1"])).toEqual([
+    false,
+    true,
+    true,
+    false,
+    false,
+  ])
+  expect(given("2001:db8::/120", ["2001:db8::", "2001:db8::1", "2001:db8::ff", "2001:db8::100", "10.0.0.1"])).toEqual([
+    false,
+    true,
+    true,
+    false,
+    false,
+  ])
 })

@@ -20,7 +20,8 @@ export function addressNumber(address: string): bigint {
   const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::")
   const groups = (part: string) => (part === "" ? [] : part.split(":"))
   const [before, after] = [groups(head), groups(tail ?? "")]
-  const all = tail === undefined ? before : [...before, ...Array<string>(8 - before.length - after.length).fill("0"), ...after]
+  const all =
+    tail === undefined ? before : [...before, ...Array<string>(8 - before.length - after.length).fill("0"), ...after]
   return all.reduce((sum, group) => sum * 65536n + BigInt(`0x${group}`), 0n)
 }
 
@@ -43,11 +44,15 @@ export function parseNetwork(cidr: string): Network | undefined {
   return { family, first, last: first + size - 1n }
 }
 
-export const overlaps = (a: Network, b: Network): boolean => a.family === b.family && a.first <= b.last && b.first <= a.last
+export const overlaps = (a: Network, b: Network): boolean =>
+  a.family === b.family && a.first <= b.last && b.first <= a.last
 
 /** Whether all of `inner` lies in `outer`. */
-export const covers = (outer: Network, inner: Network): boolean => outer.family === inner.family && outer.first <= inner.first && inner.last <= outer.last
+export const covers = (outer: Network, inner: Network): boolean =>
+  outer.family === inner.family && outer.first <= inner.first && inner.last <= outer.last
 
 /** Whether an address may be given out of a network: its own address may not be, nor the broadcast address. Source: pkg/api/servicecidr PrefixContainsIP. */
 export const holds = ({ family, first, last }: Network, address: Address): boolean =>
-  address.family === family && address.number > first && (family === "IPv4" ? address.number < last : address.number <= last)
+  address.family === family &&
+  address.number > first &&
+  (family === "IPv4" ? address.number < last : address.number <= last)

@@ -26,27 +26,45 @@ export interface Decoded<T> {
  * Required-ness and values are not checked here but after admission, by `validateObject`. `apiVersion` and `kind` may be left out.
  * @throws ApiError BadRequest, in the words of the API server. Source: endpoints/handlers/create.go and rest.go transformDecodeError.
  */
-export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, json: unknown, options: DecodeOptions = {}): Decoded<T> {
+export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
+  resource: Resource<T, I>,
+  json: unknown,
+  options: DecodeOptions = {},
+): Decoded<T> {
   const { apiVersion, kind, version } = resource
-  if (typeof json !== "object" || json === null || Array.isArray(json)) throw badRequest(`the object provided is unrecognized (must be of type ${kind}): expected a JSON object`)
+  if (typeof json !== "object" || json === null || Array.isArray(json))
+    throw badRequest(`the object provided is unrecognized (must be of type ${kind}): expected a JSON object`)
   const sent = json as Record<string, unknown>
   const sentKind = sent["kind"] ?? kind
   const sentVersion = sent["apiVersion"] ?? apiVersion
-  if (sentVersion !== apiVersion) throw badRequest(`the API version in the data (${String(sentVersion)}) does not match the expected API version (${apiVersion})`)
-  const refuse = (why: string) => badRequest(`${String(sentKind)} in version "${version}" cannot be handled as a ${kind}: ${why}`)
-  if (sentKind !== kind) throw refuse(`the kind in the data (${String(sentKind)}) does not match the expected kind (${kind})`)
+  if (sentVersion !== apiVersion)
+    throw badRequest(
+      `the API version in the data (${String(sentVersion)}) does not match the expected API version (${apiVersion})`,
+    )
+  const refuse = (why: string) =>
+    badRequest(`${String(sentKind)} in version "${version}" cannot be handled as a ${kind}: ${why}`)
+  if (sentKind !== kind)
+    throw refuse(`the kind in the data (${String(sentKind)}) does not match the expected kind (${kind})`)
 
   let decoded: Decoded<unknown>
   try {
-    decoded = decodeMessage(typed(resource.schema), sent["apiVersion"] === undefined || sent["kind"] === undefined ? withType(sent, kind, apiVersion) : sent, options.known)
+    decoded = decodeMessage(
+      typed(resource.schema),
+      sent["apiVersion"] === undefined || sent["kind"] === undefined ? withType(sent, kind, apiVersion) : sent,
+      options.known,
+    )
   } catch (err) {
     if (err instanceof DecodeError) throw refuse(err.message)
     // Nested so deep that the stack ends: Go's decoder has a limit too.
     if (err instanceof RangeError) throw refuse("exceeded max depth")
     throw err
   }
-  const faults = options.bodyFaults === undefined || options.bodyFaults.length === 0 ? decoded.faults : inOrder([...options.bodyFaults, ...decoded.faults], sent)
-  if (faults.length > 0 && options.fieldValidation === "Strict") throw refuse(`strict decoding error: ${faults.join(", ")}`)
+  const faults =
+    options.bodyFaults === undefined || options.bodyFaults.length === 0
+      ? decoded.faults
+      : inOrder([...options.bodyFaults, ...decoded.faults], sent)
+  if (faults.length > 0 && options.fieldValidation === "Strict")
+    throw refuse(`strict decoding error: ${faults.join(", ")}`)
   return { object: decoded.object as T, faults }
 }
 
@@ -54,7 +72,10 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(re
 export function decodeMessage(message: Message, json: unknown, known?: object): Decoded<unknown> {
   const cursor = new Cursor()
   const object = decoderOf(message)(json, cursor, 0, known)
-  return { object, faults: cursor.unknown.length === 0 ? NO_FAULTS : cursor.unknown.map((path) => `unknown field "${path}"`) }
+  return {
+    object,
+    faults: cursor.unknown.length === 0 ? NO_FAULTS : cursor.unknown.map((path) => `unknown field "${path}"`),
+  }
 }
 const NO_FAULTS: readonly string[] = []
 
@@ -84,7 +105,14 @@ const typedSchemas = new WeakMap<Message, Message>()
 export function typed(schema: Message): Message {
   const known = typedSchemas.get(schema)
   if (known !== undefined) return known
-  const made: Message = { ...schema, fields: { apiVersion: f.string(0, "Version of the schema of this object."), kind: f.string(0, "Kind of this object."), ...schema.fields } }
+  const made: Message = {
+    ...schema,
+    fields: {
+      apiVersion: f.string(0, "Version of the schema of this object."),
+      kind: f.string(0, "Kind of this object."),
+      ...schema.fields,
+    },
+  }
   typedSchemas.set(schema, made)
   return made
 }

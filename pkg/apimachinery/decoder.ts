@@ -82,12 +82,23 @@ function compileMessage(message: Message): Decode {
   const compile = (): Map<string, FieldDecoder> => {
     const specs = Object.entries(message.fields).map(([name, { spec }]) => ({ name, spec }))
     filled = specs.flatMap(({ name, spec }) => fillOf(name, spec))
-    return (fields = new Map(specs.map(({ name, spec }) => [name, { name, decode: decodeType(spec.type), plain: spec.type.kind === "string" ? "string" : spec.type.kind === "bool" ? "boolean" : undefined, isNothing: droppedZero(spec) }])))
+    return (fields = new Map(
+      specs.map(({ name, spec }) => [
+        name,
+        {
+          name,
+          decode: decodeType(spec.type),
+          plain: spec.type.kind === "string" ? "string" : spec.type.kind === "bool" ? "boolean" : undefined,
+          isNothing: droppedZero(spec),
+        },
+      ]),
+    ))
   }
   const goType = goTypeOf(message)
 
   return (value, cursor, depth, known) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) throw cursor.mismatch(value, goType, depth - 1)
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      throw cursor.mismatch(value, goType, depth - 1)
     const declared = fields ?? compile()
     const input = value as Record<string, unknown>
     const before = known as Readonly<Record<string, unknown>> | undefined
@@ -160,12 +171,21 @@ const ZERO: Partial<Record<Scalar, unknown>> = { string: "", bool: false, int32:
 function droppedZero({ presence, type, pointer, printZero }: FieldSpec): ((value: unknown) => boolean) | undefined {
   if (presence !== "optional" || pointer === true || printZero === true) return undefined
   switch (type.kind) {
-    case "list": return (value) => (value as readonly unknown[]).length === 0
-    case "map": return isEmpty
-    case "string": case "bytes": return (value) => value === ""
-    case "bool": return (value) => value === false
-    case "int32": case "int64": case "double": return (value) => value === 0
-    default: return undefined
+    case "list":
+      return (value) => (value as readonly unknown[]).length === 0
+    case "map":
+      return isEmpty
+    case "string":
+    case "bytes":
+      return (value) => value === ""
+    case "bool":
+      return (value) => value === false
+    case "int32":
+    case "int64":
+    case "double":
+      return (value) => value === 0
+    default:
+      return undefined
   }
 }
 
@@ -181,9 +201,12 @@ function decodeType(type: Type): Decode {
       let decode: Decode | undefined
       return (value, cursor, depth, known) => (decode ??= decoderOf(type.message()))(value, cursor, depth, known)
     }
-    case "list": return decodeList(type)
-    case "map": return decodeMap(type)
-    default: return SCALARS[type.kind]
+    case "list":
+      return decodeList(type)
+    case "map":
+      return decodeMap(type)
+    default:
+      return SCALARS[type.kind]
   }
 }
 
@@ -211,7 +234,8 @@ function decodeMap(type: Type & { kind: "map" }): Decode {
   const item = decodeType(type.of)
   const nothing = zeroOf(type.of)
   return (value, cursor, depth, known) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) throw cursor.mismatch(value, goName(type), depth - 1)
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      throw cursor.mismatch(value, goName(type), depth - 1)
     const input = value as Record<string, unknown>
     const before = known as Readonly<Record<string, unknown>> | undefined
     let out: Record<string, unknown> | undefined
@@ -223,7 +247,13 @@ function decodeMap(type: Type & { kind: "map" }): Decode {
       cursor.structs[depth] = undefined
       const taken = item(given ?? nothing, cursor, depth + 1, old)
       // defineProperty, since assigning the key "__proto__" would set the prototype instead.
-      if (taken !== given) Object.defineProperty((out ??= copy(input)), key, { value: taken, enumerable: true, writable: true, configurable: true })
+      if (taken !== given)
+        Object.defineProperty((out ??= copy(input)), key, {
+          value: taken,
+          enumerable: true,
+          writable: true,
+          configurable: true,
+        })
     }
     return out ?? value
   }
@@ -232,29 +262,44 @@ function decodeMap(type: Type & { kind: "map" }): Decode {
 /** What Go makes of a null inside a list or a map: the zero value. */
 function zeroOf(type: Type): unknown {
   switch (type.kind) {
-    case "message": case "map": return {}
-    case "list": return []
-    case "quantity": return "0"
-    case "json": case "rawExtension": case "fieldsV1": return null
-    default: return ZERO[type.kind] ?? ""
+    case "message":
+    case "map":
+      return {}
+    case "list":
+      return []
+    case "quantity":
+      return "0"
+    case "json":
+    case "rawExtension":
+    case "fieldsV1":
+      return null
+    default:
+      return ZERO[type.kind] ?? ""
   }
 }
 
-const wrong = (goType: string) => (value: unknown, cursor: Cursor, depth: number): never => {
-  throw cursor.mismatch(value, goType, depth - 1)
-}
+const wrong =
+  (goType: string) =>
+  (value: unknown, cursor: Cursor, depth: number): never => {
+    throw cursor.mismatch(value, goType, depth - 1)
+  }
 const wrongString = wrong("string")
 const wrongBool = wrong("bool")
 const wrongInt32 = wrong("int32")
 const wrongInt64 = wrong("int64")
 
-const text = (canonical: (value: string) => string | undefined, problem: (value: string) => string): Decode => (value, cursor, depth) => {
-  if (typeof value !== "string") throw cursor.mismatch(value, "string", depth - 1)
-  const made = canonical(value)
-  if (made === undefined) throw new DecodeError(problem(value))
-  return made
-}
-const timeProblem = (layout: string) => (value: string): string => `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(value)} as "2006"`
+const text =
+  (canonical: (value: string) => string | undefined, problem: (value: string) => string): Decode =>
+  (value, cursor, depth) => {
+    if (typeof value !== "string") throw cursor.mismatch(value, "string", depth - 1)
+    const made = canonical(value)
+    if (made === undefined) throw new DecodeError(problem(value))
+    return made
+  }
+const timeProblem =
+  (layout: string) =>
+  (value: string): string =>
+    `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(value)} as "2006"`
 
 /** The same few quantities and times come again and again; making their canonical form costs more than all else in a Pod. Emptied when full. */
 function remembered(canonical: (value: string) => string | undefined): (value: string) => string | undefined {
@@ -282,8 +327,12 @@ const any: Decode = (value) => value
 const SCALARS: Record<Scalar, Decode> = {
   string: (value, cursor, depth) => (typeof value === "string" ? value : wrongString(value, cursor, depth)),
   bool: (value, cursor, depth) => (typeof value === "boolean" ? value : wrongBool(value, cursor, depth)),
-  int32: (value, cursor, depth) => (typeof value === "number" && value === (value | 0) ? value : wrongInt32(value, cursor, depth)),
-  int64: (value, cursor, depth) => (typeof value === "number" && Number.isInteger(value) && Math.abs(value) <= 2 ** 63 ? value : wrongInt64(value, cursor, depth)),
+  int32: (value, cursor, depth) =>
+    typeof value === "number" && value === (value | 0) ? value : wrongInt32(value, cursor, depth),
+  int64: (value, cursor, depth) =>
+    typeof value === "number" && Number.isInteger(value) && Math.abs(value) <= 2 ** 63
+      ? value
+      : wrongInt64(value, cursor, depth),
   double: (value, cursor, depth) => (typeof value === "number" ? value : wrong("float64")(value, cursor, depth)),
   bytes: (value, cursor, depth) => {
     if (typeof value !== "string") throw cursor.mismatch(value, "[]uint8", depth - 1)
@@ -301,10 +350,16 @@ const SCALARS: Record<Scalar, Decode> = {
     if (made === undefined) throw new DecodeError(QUANTITY_FORM)
     return made
   },
-  intOrString: (value, cursor, depth) => (typeof value === "string" || (typeof value === "number" && value === (value | 0)) ? value : wrongInt32(value, cursor, depth)),
+  intOrString: (value, cursor, depth) =>
+    typeof value === "string" || (typeof value === "number" && value === (value | 0))
+      ? value
+      : wrongInt32(value, cursor, depth),
   time: text(remembered(canonicalTime), timeProblem("2006-01-02T15:04:05Z07:00")),
   microTime: text(remembered(canonicalMicroTime), timeProblem("2006-01-02T15:04:05.000000Z07:00")),
-  duration: text((value) => (DURATION.test(value) ? value : undefined), (value) => `time: invalid duration ${JSON.stringify(value)}`),
+  duration: text(
+    (value) => (DURATION.test(value) ? value : undefined),
+    (value) => `time: invalid duration ${JSON.stringify(value)}`,
+  ),
   json: any,
   rawExtension: any,
   fieldsV1: any,
@@ -322,19 +377,33 @@ const goTypeOf = (message: Message): string => message.name.split(".").slice(-2)
 
 function goName(type: Type): string {
   switch (type.kind) {
-    case "message": return goTypeOf(type.message())
-    case "list": return `[]${goName(type.of)}`
-    case "map": return `map[string]${goName(type.of)}`
-    case "double": return "float64"
-    case "bytes": return "[]uint8"
-    case "quantity": return "resource.Quantity"
-    case "intOrString": return "intstr.IntOrString"
-    case "time": return "v1.Time"
-    case "microTime": return "v1.MicroTime"
-    case "duration": return "v1.Duration"
-    case "json": case "rawExtension": return "runtime.RawExtension"
-    case "fieldsV1": return "v1.FieldsV1"
-    default: return type.kind
+    case "message":
+      return goTypeOf(type.message())
+    case "list":
+      return `[]${goName(type.of)}`
+    case "map":
+      return `map[string]${goName(type.of)}`
+    case "double":
+      return "float64"
+    case "bytes":
+      return "[]uint8"
+    case "quantity":
+      return "resource.Quantity"
+    case "intOrString":
+      return "intstr.IntOrString"
+    case "time":
+      return "v1.Time"
+    case "microTime":
+      return "v1.MicroTime"
+    case "duration":
+      return "v1.Duration"
+    case "json":
+    case "rawExtension":
+      return "runtime.RawExtension"
+    case "fieldsV1":
+      return "v1.FieldsV1"
+    default:
+      return type.kind
   }
 }
 

@@ -10,6 +10,10 @@ export function domainPathFaults(field: string, value: string): readonly Cause[]
   if (value === "") return [required(field)]
   const slash = value.indexOf("/")
   const [domain, path] = [value.slice(0, slash), value.slice(slash + 1)]
-  if (slash <= 0 || path === "") return [invalidValue(field, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-  return [...invalidValues(field, domain, isDNS1123Subdomain(domain)), ...(pathPattern.test(path) ? [] : [invalidValue(field, path, patternMessage("Invalid path", PATH))])]
+  if (slash <= 0 || path === "")
+    return [invalidValue(field, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+  return [
+    ...invalidValues(field, domain, isDNS1123Subdomain(domain)),
+    ...(pathPattern.test(path) ? [] : [invalidValue(field, path, patternMessage("Invalid path", PATH))]),
+  ]
 }

@@ -29,6 +29,7 @@ export function equalBeside(a: object, b: object, except: readonly string[]): bo
   const left = a as Record<string, unknown>
   const right = b as Record<string, unknown>
   for (const key in left) if (!except.includes(key) && !deepEqual(left[key], right[key])) return false
-  for (const key in right) if (left[key] === undefined && right[key] !== undefined && !except.includes(key)) return false
+  for (const key in right)
+    if (left[key] === undefined && right[key] !== undefined && !except.includes(key)) return false
   return true
 }

@@ -1,16 +1,43 @@
 /** Why a request failed, and the HTTP code that says so. Source: StatusReason in apimachinery pkg/apis/meta/v1/types.go. */
 const HTTP_CODE = {
-  BadRequest: 400, Unauthorized: 401, Forbidden: 403, NotFound: 404, MethodNotAllowed: 405, NotAcceptable: 406, AlreadyExists: 409, Conflict: 409,
-  Gone: 410, Expired: 410, RequestEntityTooLarge: 413, UnsupportedMediaType: 415, Invalid: 422, TooManyRequests: 429, InternalError: 500,
-  ServerTimeout: 500, ServiceUnavailable: 503, Timeout: 504,
+  BadRequest: 400,
+  Unauthorized: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  NotAcceptable: 406,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Gone: 410,
+  Expired: 410,
+  RequestEntityTooLarge: 413,
+  UnsupportedMediaType: 415,
+  Invalid: 422,
+  TooManyRequests: 429,
+  InternalError: 500,
+  ServerTimeout: 500,
+  ServiceUnavailable: 503,
+  Timeout: 504,
 } as const
 export type Reason = keyof typeof HTTP_CODE
 
 /** What is wrong with a field. Source: CauseType and field.ErrorType. The value is what clients see in `details.causes[].reason`. */
 export type CauseReason =
-  | "FieldValueNotFound" | "FieldValueRequired" | "FieldValueDuplicate" | "FieldValueInvalid" | "FieldValueNotSupported"
-  | "FieldValueForbidden" | "FieldValueTooLong" | "FieldValueTooMany" | "InternalError" | "FieldValueTypeInvalid"
-  | "FieldManagerConflict" | "ResourceVersionTooLarge" | "UnexpectedServerResponse" | "NamespaceTerminating" | "DisruptionBudget"
+  | "FieldValueNotFound"
+  | "FieldValueRequired"
+  | "FieldValueDuplicate"
+  | "FieldValueInvalid"
+  | "FieldValueNotSupported"
+  | "FieldValueForbidden"
+  | "FieldValueTooLong"
+  | "FieldValueTooMany"
+  | "InternalError"
+  | "FieldValueTypeInvalid"
+  | "FieldManagerConflict"
+  | "ResourceVersionTooLarge"
+  | "UnexpectedServerResponse"
+  | "NamespaceTerminating"
+  | "DisruptionBudget"
 
 export interface Cause {
   readonly reason?: CauseReason
@@ -31,7 +58,11 @@ export interface StatusDetails {
 export interface Status {
   readonly kind: "Status"
   readonly apiVersion: "v1"
-  readonly metadata: { readonly resourceVersion?: string; readonly continue?: string; readonly remainingItemCount?: number }
+  readonly metadata: {
+    readonly resourceVersion?: string
+    readonly continue?: string
+    readonly remainingItemCount?: number
+  }
   readonly status?: "Success" | "Failure"
   readonly message?: string
   readonly reason?: string
@@ -42,7 +73,12 @@ export interface Status {
 /** The only error that may leave a component. */
 export class ApiError extends Error {
   override readonly name = "ApiError"
-  constructor(readonly reason: Reason, message: string, readonly details: StatusDetails | undefined = undefined, options?: ErrorOptions & { code?: number; metadata?: Status["metadata"] }) {
+  constructor(
+    readonly reason: Reason,
+    message: string,
+    readonly details: StatusDetails | undefined = undefined,
+    options?: ErrorOptions & { code?: number; metadata?: Status["metadata"] },
+  ) {
     super(message, options)
     this.code = options?.code ?? HTTP_CODE[reason]
     this.metadata = options?.metadata ?? {}
@@ -54,24 +90,41 @@ export class ApiError extends Error {
   static from(err: unknown): ApiError {
     if (err instanceof ApiError) return err
     const text = err instanceof Error ? err.message : String(err)
-    return new ApiError("InternalError", `Internal error occurred: ${text}`, { causes: [{ message: text }] }, { cause: err })
+    return new ApiError(
+      "InternalError",
+      `Internal error occurred: ${text}`,
+      { causes: [{ message: text }] },
+      { cause: err },
+    )
   }
 
   /** The error that a Status received from a server stands for. */
   static fromStatus(status: Status): ApiError {
-    const reason = (status.reason !== undefined && status.reason in HTTP_CODE ? status.reason : "InternalError") as Reason
-    return new ApiError(reason, status.message ?? reason, status.details, { ...(status.code === undefined ? {} : { code: status.code }), metadata: status.metadata ?? {} })
+    const reason = (
+      status.reason !== undefined && status.reason in HTTP_CODE ? status.reason : "InternalError"
+    ) as Reason
+    return new ApiError(reason, status.message ?? reason, status.details, {
+      ...(status.code === undefined ? {} : { code: status.code }),
+      metadata: status.metadata ?? {},
+    })
   }
 
   toStatus(): Status {
     return {
-      kind: "Status", apiVersion: "v1", metadata: this.metadata, status: "Failure", message: this.message, reason: this.reason,
-      ...(this.details === undefined ? {} : { details: this.details }), code: this.code,
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: this.metadata,
+      status: "Failure",
+      message: this.message,
+      reason: this.reason,
+      ...(this.details === undefined ? {} : { details: this.details }),
+      code: this.code,
     }
   }
 }
 
-export const isReason = (err: unknown, ...reasons: Reason[]): err is ApiError => err instanceof ApiError && reasons.includes(err.reason)
+export const isReason = (err: unknown, ...reasons: Reason[]): err is ApiError =>
+  err instanceof ApiError && reasons.includes(err.reason)
 export const isNotFound = (err: unknown): err is ApiError => isReason(err, "NotFound")
 export const isConflict = (err: unknown): err is ApiError => isReason(err, "Conflict")
 export const isAlreadyExists = (err: unknown): err is ApiError => isReason(err, "AlreadyExists")
@@ -85,7 +138,11 @@ export interface GroupResource {
 /** `deployments.apps`, or `pods` for the core group. */
 export const qualified = ({ group, plural }: GroupResource): string => (group === "" ? plural : `${plural}.${group}`)
 
-const about = ({ group, plural }: GroupResource, name: string): StatusDetails => ({ name, ...(group === "" ? {} : { group }), kind: plural })
+const about = ({ group, plural }: GroupResource, name: string): StatusDetails => ({
+  name,
+  ...(group === "" ? {} : { group }),
+  kind: plural,
+})
 
 export const badRequest = (message: string): ApiError => new ApiError("BadRequest", message)
 export const notFound = (resource: GroupResource, name: string): ApiError =>
@@ -93,19 +150,39 @@ export const notFound = (resource: GroupResource, name: string): ApiError =>
 export const alreadyExists = (resource: GroupResource, name: string): ApiError =>
   new ApiError("AlreadyExists", `${qualified(resource)} "${name}" already exists`, about(resource, name))
 export const conflict = (resource: GroupResource, name: string, why: string): ApiError =>
-  new ApiError("Conflict", `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`, about(resource, name))
+  new ApiError(
+    "Conflict",
+    `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`,
+    about(resource, name),
+  )
 /** The words of a lost race, which client libraries look for. Source: registry/generic/registry/store.go OptimisticLockErrorMsg. */
 export const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 export const forbidden = (resource: GroupResource, name: string, why: string): ApiError =>
-  new ApiError("Forbidden", name === "" ? `${qualified(resource)} is forbidden: ${why}` : `${qualified(resource)} "${name}" is forbidden: ${why}`, about(resource, name))
+  new ApiError(
+    "Forbidden",
+    name === ""
+      ? `${qualified(resource)} is forbidden: ${why}`
+      : `${qualified(resource)} "${name}" is forbidden: ${why}`,
+    about(resource, name),
+  )
 export const methodNotSupported = (resource: GroupResource, verb: string): ApiError =>
-  new ApiError("MethodNotAllowed", `${verb} is not supported on resources of kind "${qualified(resource)}"`, { ...(resource.group === "" ? {} : { group: resource.group }), kind: resource.plural })
+  new ApiError("MethodNotAllowed", `${verb} is not supported on resources of kind "${qualified(resource)}"`, {
+    ...(resource.group === "" ? {} : { group: resource.group }),
+    kind: resource.plural,
+  })
 
 /** 422 with every cause; the message says the same thing once. `kind` is the Kind (not the plural), as upstream's NewInvalid has it. */
-export function invalid({ group, kind }: { readonly group: string; readonly kind: string }, name: string, causes: readonly Cause[]): ApiError {
+export function invalid(
+  { group, kind }: { readonly group: string; readonly kind: string },
+  name: string,
+  causes: readonly Cause[],
+): ApiError {
   const messages = [...new Set(causes.map(({ field, message }) => (field ? `${field}: ${message}` : message)))]
   const text = messages.length === 1 ? messages[0]! : `[${messages.join(", ")}]`
   return new ApiError("Invalid", `${group === "" ? kind : `${kind}.${group}`} "${name}" is invalid: ${text}`, {
-    ...(name === "" ? {} : { name }), ...(group === "" ? {} : { group }), kind, causes,
+    ...(name === "" ? {} : { name }),
+    ...(group === "" ? {} : { group }),
+    kind,
+    causes,
   })
 }

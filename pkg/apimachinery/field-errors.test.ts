@@ -15,7 +15,18 @@ test("a path is put together from the inside out", () => {
 
   // then
   expect(causes.map(({ field }) => field)).toEqual([
-    "spec.name", "spec[1].key", "spec", "containers[0].name", "containers[0][1].key", "containers[0]", "[2].name", "[2][1].key", "[2]", "name", "[1].key", "",
+    "spec.name",
+    "spec[1].key",
+    "spec",
+    "containers[0].name",
+    "containers[0][1].key",
+    "containers[0]",
+    "[2].name",
+    "[2][1].key",
+    "[2]",
+    "name",
+    "[1].key",
+    "",
   ])
 })
 

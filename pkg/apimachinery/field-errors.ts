@@ -5,28 +5,66 @@ import type { Problem } from "./names.ts"
  * The words in which a bad field is reported; clients and the conformance tests match them.
  * `field` is a path such as `spec.containers[0].name`; see `at`. Source: apimachinery pkg/util/validation/field/errors.go.
  */
-export const required = (field: string, detail = ""): Cause => ({ reason: "FieldValueRequired", field, message: detail === "" ? "Required value" : `Required value: ${detail}` })
-export const invalidValue = (field: string, value: unknown, detail: string): Cause => ({ reason: "FieldValueInvalid", field, message: `Invalid value: ${shown(value)}${detail === "" ? "" : `: ${detail}`}` })
+export const required = (field: string, detail = ""): Cause => ({
+  reason: "FieldValueRequired",
+  field,
+  message: detail === "" ? "Required value" : `Required value: ${detail}`,
+})
+export const invalidValue = (field: string, value: unknown, detail: string): Cause => ({
+  reason: "FieldValueInvalid",
+  field,
+  message: `Invalid value: ${shown(value)}${detail === "" ? "" : `: ${detail}`}`,
+})
 /** A cause for each thing that a check of names found wrong with a value, if anything. */
 export const invalidValues = (field: string, value: unknown, problem: Problem | undefined): readonly Cause[] =>
-  problem === undefined ? NO_CAUSES : typeof problem === "string" ? [invalidValue(field, value, problem)] : problem.map((each) => invalidValue(field, value, each))
+  problem === undefined
+    ? NO_CAUSES
+    : typeof problem === "string"
+      ? [invalidValue(field, value, problem)]
+      : problem.map((each) => invalidValue(field, value, each))
 /** Where upstream does not show what was given. */
-export const invalidWithoutValue = (field: string, detail: string): Cause => ({ reason: "FieldValueInvalid", field, message: `Invalid value: ${detail}` })
-export const duplicate = (field: string, value: unknown): Cause => ({ reason: "FieldValueDuplicate", field, message: `Duplicate value: ${shown(value)}` })
+export const invalidWithoutValue = (field: string, detail: string): Cause => ({
+  reason: "FieldValueInvalid",
+  field,
+  message: `Invalid value: ${detail}`,
+})
+export const duplicate = (field: string, value: unknown): Cause => ({
+  reason: "FieldValueDuplicate",
+  field,
+  message: `Duplicate value: ${shown(value)}`,
+})
 /** `supported` in upstream's order, which mostly is that of the alphabet. */
 export const notSupported = (field: string, value: unknown, supported: readonly string[]): Cause => ({
-  reason: "FieldValueNotSupported", field,
+  reason: "FieldValueNotSupported",
+  field,
   message: `Unsupported value: ${shown(value)}${supported.length === 0 ? "" : `: supported values: ${supported.map((value) => JSON.stringify(value)).join(", ")}`}`,
 })
-export const forbiddenField = (field: string, detail: string): Cause => ({ reason: "FieldValueForbidden", field, message: `Forbidden: ${detail}` })
-export const tooLong = (field: string, max: number): Cause => ({ reason: "FieldValueTooLong", field, message: `Too long: may not be more than ${max} bytes` })
-export const tooMany = (field: string, actual: number, max: number): Cause => ({ reason: "FieldValueTooMany", field, message: `Too many: ${actual}: must have at most ${max} items` })
-export const notFoundField = (field: string, value: unknown): Cause => ({ reason: "FieldValueNotFound", field, message: `Not found: ${shown(value)}` })
+export const forbiddenField = (field: string, detail: string): Cause => ({
+  reason: "FieldValueForbidden",
+  field,
+  message: `Forbidden: ${detail}`,
+})
+export const tooLong = (field: string, max: number): Cause => ({
+  reason: "FieldValueTooLong",
+  field,
+  message: `Too long: may not be more than ${max} bytes`,
+})
+export const tooMany = (field: string, actual: number, max: number): Cause => ({
+  reason: "FieldValueTooMany",
+  field,
+  message: `Too many: ${actual}: must have at most ${max} items`,
+})
+export const notFoundField = (field: string, value: unknown): Cause => ({
+  reason: "FieldValueNotFound",
+  field,
+  message: `Not found: ${shown(value)}`,
+})
 
 /** A path with one more step: `at("spec", "containers")` is `spec.containers`, `at("spec.containers", 0)` is `spec.containers[0]`. */
 export function at(path: string, ...steps: readonly (string | number)[]): string {
   let longer = path
-  for (const step of steps) longer = typeof step === "number" ? `${longer}[${step}]` : longer === "" ? step : `${longer}.${step}`
+  for (const step of steps)
+    longer = typeof step === "number" ? `${longer}[${step}]` : longer === "" ? step : `${longer}.${step}`
   return longer
 }
 
@@ -44,12 +82,18 @@ export function within(causes: Cause[], found: readonly Cause[], step: string | 
 }
 
 /** What is wrong with the items of a list, each looked at by itself: `eachWithin(causes, tolerations, "tolerations", validateToleration)`. */
-export function eachWithin<T>(causes: Cause[], items: readonly T[] | undefined, field: string, validate: (item: T) => readonly Cause[]): void {
+export function eachWithin<T>(
+  causes: Cause[],
+  items: readonly T[] | undefined,
+  field: string,
+  validate: (item: T) => readonly Cause[],
+): void {
   if (items === undefined) return
   for (let i = 0; i < items.length; i++) within(causes, validate(items[i]!), field, i)
 }
 
-const joined = (path: string, rest: string): string => (path === "" || rest === "" || rest.startsWith("[") ? path + rest : `${path}.${rest}`)
+const joined = (path: string, rest: string): string =>
+  path === "" || rest === "" || rest.startsWith("[") ? path + rest : `${path}.${rest}`
 
 /** A path into a map: `metadata.labels[app]`. */
 export const atKey = (path: string, key: string): string => `${path}[${key}]`

@@ -26,10 +26,21 @@ export type Type =
   | { readonly kind: "map"; readonly of: Type }
 
 export type Scalar =
-  | "string" | "bool" | "int32" | "int64" | "double" | "bytes" | "quantity" | "intOrString"
-  | "time" | "microTime" | "duration"
+  | "string"
+  | "bool"
+  | "int32"
+  | "int64"
+  | "double"
+  | "bytes"
+  | "quantity"
+  | "intOrString"
+  | "time"
+  | "microTime"
+  | "duration"
   /** Any JSON value (apiextensions JSON, RawExtension, FieldsV1). `rawExtension` and `fieldsV1` differ from `json` only on the protobuf wire. */
-  | "json" | "rawExtension" | "fieldsV1"
+  | "json"
+  | "rawExtension"
+  | "fieldsV1"
 
 export type ListType = "atomic" | "set" | "map"
 
@@ -124,31 +135,76 @@ export class Field<Out, In, P extends Presence> {
     return new Field<O, I, Q>({ ...this.spec, ...more })
   }
   /** `detail` ends the message of who left it out. What Go holds by value (a struct, a number) is there even then, as a zero: what is wrong is in it, or is its value. */
-  required(detail?: string): Field<Out, In, "required"> { return this.with({ presence: "required", ...(detail === undefined ? {} : { requiredDetail: detail }) }) }
-  default(value: In): Field<Out, In, "defaulted"> { return this.with({ presence: "defaulted", default: value }) }
+  required(detail?: string): Field<Out, In, "required"> {
+    return this.with({ presence: "required", ...(detail === undefined ? {} : { requiredDetail: detail }) })
+  }
+  default(value: In): Field<Out, In, "defaulted"> {
+    return this.with({ presence: "defaulted", default: value })
+  }
   /** For a struct that Go holds by value: it is there even when nothing was sent, with its inner defaults. */
-  always(): Field<Out, In, "defaulted"> { return this.with({ presence: "defaulted", default: {} }) }
-  enum<const V extends string>(...values: V[]): Field<Out extends readonly string[] ? readonly V[] : V, In extends readonly string[] ? readonly V[] : V, P> { return this.with({ enum: values }) }
+  always(): Field<Out, In, "defaulted"> {
+    return this.with({ presence: "defaulted", default: {} })
+  }
+  enum<const V extends string>(
+    ...values: V[]
+  ): Field<Out extends readonly string[] ? readonly V[] : V, In extends readonly string[] ? readonly V[] : V, P> {
+    return this.with({ enum: values })
+  }
   /** Of an enum: who is refused is told the values in the order of their declaration. */
-  inOrder(): Field<Out, In, P> { return this.with({ enumInOrder: true }) }
+  inOrder(): Field<Out, In, P> {
+    return this.with({ enumInOrder: true })
+  }
   /** Of an enum: who is refused is told this, and not the values. */
-  refusedAs(enumProblem: string): Field<Out, In, P> { return this.with({ enumProblem }) }
-  min(min: number): Field<Out, In, P> { return this.with({ min }) }
-  max(max: number): Field<Out, In, P> { return this.with({ max }) }
-  maxLength(maxLength: number): Field<Out, In, P> { return this.with({ maxLength }) }
-  check(check: Check): Field<Out, In, P> { return this.with({ check }) }
+  refusedAs(enumProblem: string): Field<Out, In, P> {
+    return this.with({ enumProblem })
+  }
+  min(min: number): Field<Out, In, P> {
+    return this.with({ min })
+  }
+  max(max: number): Field<Out, In, P> {
+    return this.with({ max })
+  }
+  maxLength(maxLength: number): Field<Out, In, P> {
+    return this.with({ maxLength })
+  }
+  check(check: Check): Field<Out, In, P> {
+    return this.with({ check })
+  }
   /** Server-side apply merges the list's items by these keys. */
-  listMap(...keys: string[]): Field<Out, In, P> { return this.with({ listType: "map", listMapKeys: keys }) }
-  listSet(): Field<Out, In, P> { return this.with({ listType: "set" }) }
-  atomic(): Field<Out, In, P> { return this.with(this.spec.type.kind === "list" ? { listType: "atomic" } : { mapType: "atomic" }) }
+  listMap(...keys: string[]): Field<Out, In, P> {
+    return this.with({ listType: "map", listMapKeys: keys })
+  }
+  listSet(): Field<Out, In, P> {
+    return this.with({ listType: "set" })
+  }
+  atomic(): Field<Out, In, P> {
+    return this.with(this.spec.type.kind === "list" ? { listType: "atomic" } : { mapType: "atomic" })
+  }
   /** Strategic merge patch merges the list; by `key` when its items are objects. */
-  merge(key?: string): Field<Out, In, P> { return this.with({ patchStrategy: [...(this.spec.patchStrategy ?? []), "merge"], ...(key === undefined ? {} : { patchMergeKey: key }) }) }
-  retainKeys(): Field<Out, In, P> { return this.with({ patchStrategy: [...(this.spec.patchStrategy ?? []), "retainKeys"] }) }
-  replace(): Field<Out, In, P> { return this.with({ patchStrategy: ["replace"] }) }
-  immutable(): Field<Out, In, P> { return this.with({ immutable: true }) }
-  printZero(): Field<Out, In, P> { return this.with({ printZero: true }) }
-  pointer(): Field<Out, In, P> { return this.with({ pointer: true }) }
-  embeddedIn(number: number): Field<Out, In, P> { return this.with({ embeddedIn: number }) }
+  merge(key?: string): Field<Out, In, P> {
+    return this.with({
+      patchStrategy: [...(this.spec.patchStrategy ?? []), "merge"],
+      ...(key === undefined ? {} : { patchMergeKey: key }),
+    })
+  }
+  retainKeys(): Field<Out, In, P> {
+    return this.with({ patchStrategy: [...(this.spec.patchStrategy ?? []), "retainKeys"] })
+  }
+  replace(): Field<Out, In, P> {
+    return this.with({ patchStrategy: ["replace"] })
+  }
+  immutable(): Field<Out, In, P> {
+    return this.with({ immutable: true })
+  }
+  printZero(): Field<Out, In, P> {
+    return this.with({ printZero: true })
+  }
+  pointer(): Field<Out, In, P> {
+    return this.with({ pointer: true })
+  }
+  embeddedIn(number: number): Field<Out, In, P> {
+    return this.with({ embeddedIn: number })
+  }
 }
 
 type Flatten<T> = { [K in keyof T]: T[K] }
@@ -157,11 +213,15 @@ type RequiredIn<F extends Fields> = { [K in keyof F]: F[K]["~presence"] extends 
 
 /** The decoded value of a set of fields: defaulted and required ones are there. Deeply readonly: objects are never changed in place. */
 export type Output<F extends Fields> = Flatten<
-  { readonly [K in Exclude<keyof F, OptionalOut<F>>]: F[K]["~out"] } & { readonly [K in OptionalOut<F>]?: F[K]["~out"] | undefined }
+  { readonly [K in Exclude<keyof F, OptionalOut<F>>]: F[K]["~out"] } & {
+    readonly [K in OptionalOut<F>]?: F[K]["~out"] | undefined
+  }
 >
 /** What a client may send for a set of fields: only required ones must be there. */
 export type Input<F extends Fields> = Flatten<
-  { readonly [K in RequiredIn<F>]: F[K]["~in"] } & { readonly [K in Exclude<keyof F, RequiredIn<F>>]?: F[K]["~in"] | undefined }
+  { readonly [K in RequiredIn<F>]: F[K]["~in"] } & {
+    readonly [K in Exclude<keyof F, RequiredIn<F>>]?: F[K]["~in"] | undefined
+  }
 >
 
 export type ObjectOf<M extends { readonly fields: Fields }> = Output<M["fields"]>
@@ -171,7 +231,10 @@ export function message<F extends Fields>(name: string, doc: string, fields: F, 
   return { name: name.startsWith("io.") ? name : `io.k8s.api.${name}`, doc, fields, rules }
 }
 
-const scalar = <T>(kind: Scalar) => (number: number, doc: string) => new Field<T, T, "optional">({ number, doc, type: { kind }, presence: "optional" })
+const scalar =
+  <T>(kind: Scalar) =>
+  (number: number, doc: string) =>
+    new Field<T, T, "optional">({ number, doc, type: { kind }, presence: "optional" })
 
 /** A type that stands inside a list or a map. */
 export interface Element<Out, In> {
@@ -191,16 +254,29 @@ export const e = {
   quantity: element<string>("quantity"),
   time: element<string>("time"),
   json: element<unknown>("json"),
-  of: <M extends Message>(message: M | (() => M)): Element<ObjectOf<M>, InputOf<M>> => ({ type: { kind: "message", message: typeof message === "function" ? message : () => message } }),
+  of: <M extends Message>(message: M | (() => M)): Element<ObjectOf<M>, InputOf<M>> => ({
+    type: { kind: "message", message: typeof message === "function" ? message : () => message },
+  }),
   listOf: <O, I>(of: Element<O, I>): Element<readonly O[], readonly I[]> => ({ type: { kind: "list", of: of.type } }),
 }
 
-
 const typeOf = (ref: Message | (() => Message) | Element<unknown, unknown>): Type =>
-  typeof ref === "function" ? { kind: "message", message: ref } : "type" in ref ? ref.type : { kind: "message", message: () => ref }
+  typeof ref === "function"
+    ? { kind: "message", message: ref }
+    : "type" in ref
+      ? ref.type
+      : { kind: "message", message: () => ref }
 
-type OutOf<R> = R extends { readonly fields: infer F extends Fields } ? Output<F> : R extends Element<infer O, unknown> ? O : never
-type InOf<R> = R extends { readonly fields: infer F extends Fields } ? Input<F> : R extends Element<unknown, infer I> ? I : never
+type OutOf<R> = R extends { readonly fields: infer F extends Fields }
+  ? Output<F>
+  : R extends Element<infer O, unknown>
+    ? O
+    : never
+type InOf<R> = R extends { readonly fields: infer F extends Fields }
+  ? Input<F>
+  : R extends Element<unknown, infer I>
+    ? I
+    : never
 
 export const f = {
   string: scalar<string>("string"),
@@ -223,12 +299,28 @@ export const f = {
   /** A message declared later, or containing itself; its types are given by hand: `f.recursive<Out, In>(1, () => M, "…")`. */
   recursive: <O, I = O>(number: number, message: () => Message, doc: string): Field<O, I, "optional"> =>
     new Field({ number, doc, type: typeOf(message), presence: "optional" }),
-  list: <R extends Message | Element<unknown, unknown>>(number: number, of: R, doc: string): Field<readonly OutOf<R>[], readonly InOf<R>[], "optional"> =>
+  list: <R extends Message | Element<unknown, unknown>>(
+    number: number,
+    of: R,
+    doc: string,
+  ): Field<readonly OutOf<R>[], readonly InOf<R>[], "optional"> =>
     new Field({ number, doc, type: { kind: "list", of: typeOf(of) }, presence: "optional" }),
-  map: <R extends Message | Element<unknown, unknown>>(number: number, of: R, doc: string): Field<Readonly<Record<string, OutOf<R>>>, Readonly<Record<string, InOf<R>>>, "optional"> =>
+  map: <R extends Message | Element<unknown, unknown>>(
+    number: number,
+    of: R,
+    doc: string,
+  ): Field<Readonly<Record<string, OutOf<R>>>, Readonly<Record<string, InOf<R>>>, "optional"> =>
     new Field({ number, doc, type: { kind: "map", of: typeOf(of) }, presence: "optional" }),
-  listRecursive: <O, I = O>(number: number, message: () => Message, doc: string): Field<readonly O[], readonly I[], "optional"> =>
+  listRecursive: <O, I = O>(
+    number: number,
+    message: () => Message,
+    doc: string,
+  ): Field<readonly O[], readonly I[], "optional"> =>
     new Field({ number, doc, type: { kind: "list", of: typeOf(message) }, presence: "optional" }),
-  mapRecursive: <O, I = O>(number: number, message: () => Message, doc: string): Field<Readonly<Record<string, O>>, Readonly<Record<string, I>>, "optional"> =>
+  mapRecursive: <O, I = O>(
+    number: number,
+    message: () => Message,
+    doc: string,
+  ): Field<Readonly<Record<string, O>>, Readonly<Record<string, I>>, "optional"> =>
     new Field({ number, doc, type: { kind: "map", of: typeOf(message) }, presence: "optional" }),
 }

@@ -5,8 +5,20 @@ describe("field selectors", () => {
   test.each([
     ["", []],
     ["a=b", [{ path: "a", operator: "=", value: "b" }]],
-    ["a==b,c!=d", [{ path: "a", operator: "=", value: "b" }, { path: "c", operator: "!=", value: "d" }]],
-    ["a=,b=", [{ path: "a", operator: "=", value: "" }, { path: "b", operator: "=", value: "" }]],
+    [
+      "a==b,c!=d",
+      [
+        { path: "a", operator: "=", value: "b" },
+        { path: "c", operator: "!=", value: "d" },
+      ],
+    ],
+    [
+      "a=,b=",
+      [
+        { path: "a", operator: "=", value: "" },
+        { path: "b", operator: "=", value: "" },
+      ],
+    ],
     [String.raw`a=x\,y\=z\\`, [{ path: "a", operator: "=", value: "x,y=z\\" }]],
   ] as const)("%p is read", (text, wanted) => {
     const found = parseFieldSelector(text)
@@ -14,7 +26,12 @@ describe("field selectors", () => {
     expect(parseFieldSelector(formatFieldSelector(found))).toEqual(found)
   })
 
-  test.each([["a", "invalid selector: 'a'; can't understand 'a'"], ["a=b=c", "unescaped character in value"], [String.raw`a=\x`, "invalid escape sequence"], ["a=\\", "invalid escape sequence"]])("%p is refused", (text, message) => {
+  test.each([
+    ["a", "invalid selector: 'a'; can't understand 'a'"],
+    ["a=b=c", "unescaped character in value"],
+    [String.raw`a=\x`, "invalid escape sequence"],
+    ["a=\\", "invalid escape sequence"],
+  ])("%p is refused", (text, message) => {
     expect(() => parseFieldSelector(text)).toThrow(message)
   })
 

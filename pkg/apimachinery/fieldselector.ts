@@ -24,8 +24,10 @@ export function parseFieldSelector(text: string): readonly FieldRequirement[] {
 function unescapeValue(text: string): string {
   if (!/[\\=]/.test(text)) return text
   return text.replace(/\\(.?)|=/gs, (all, escaped: string | undefined) => {
-    if (escaped === undefined) throw badRequest(`invalid field selector: unescaped character in value: ${all.charCodeAt(0)}`)
-    if (escaped !== "\\" && escaped !== "," && escaped !== "=") throw badRequest(`invalid field selector: invalid escape sequence: ${all}`)
+    if (escaped === undefined)
+      throw badRequest(`invalid field selector: unescaped character in value: ${all.charCodeAt(0)}`)
+    if (escaped !== "\\" && escaped !== "," && escaped !== "=")
+      throw badRequest(`invalid field selector: invalid escape sequence: ${all}`)
     return escaped
   })
 }

@@ -16,6 +16,7 @@ export const percentOf = (value: IntOrString): number | undefined =>
 export function scaledValue(value: IntOrString, total: number, round: "up" | "down"): number {
   if (typeof value === "number") return value
   const percent = percentOf(value)
-  if (percent === undefined) throw new TypeError(`invalid value for IntOrString: ${JSON.stringify(value)} is not a percentage`)
+  if (percent === undefined)
+    throw new TypeError(`invalid value for IntOrString: ${JSON.stringify(value)} is not a percentage`)
   return (round === "up" ? Math.ceil : Math.floor)((percent * total) / 100)
 }

@@ -103,7 +103,8 @@ class Reader {
 
   #literal(word: string): void {
     this.#at++
-    for (const letter of word.slice(1)) if (!this.#take(letter)) throw this.#invalid(`in literal ${word} (expecting '${letter}')`)
+    for (const letter of word.slice(1))
+      if (!this.#take(letter)) throw this.#invalid(`in literal ${word} (expecting '${letter}')`)
   }
 
   #digits(): void {
@@ -127,7 +128,9 @@ class Reader {
 
   #invalid(where: string): Fault {
     const code = this.#text.codePointAt(this.#at)
-    return new Fault(code === undefined ? UNEXPECTED_END : `invalid character ${quoted(String.fromCodePoint(code))} ${where}`)
+    return new Fault(
+      code === undefined ? UNEXPECTED_END : `invalid character ${quoted(String.fromCodePoint(code))} ${where}`,
+    )
   }
 }
 
@@ -135,5 +138,7 @@ class Reader {
 function quoted(char: string): string {
   if (char === "'") return "'\\''"
   if (char === '"') return `'"'`
-  return `'${JSON.stringify(char).slice(1, -1).replace(/^\\u00(..)$/, "\\x$1")}'`
+  return `'${JSON.stringify(char)
+    .slice(1, -1)
+    .replace(/^\\u00(..)$/, "\\x$1")}'`
 }

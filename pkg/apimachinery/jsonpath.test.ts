@@ -3,8 +3,20 @@ import { parseJsonPath } from "./jsonpath.ts"
 
 const value = {
   metadata: { labels: { a: "1", "example.com/b": "2" }, creationTimestamp: "t" },
-  spec: { replicas: 0, ports: [{ name: "x", port: 80 }, { name: "y", port: 443 }], none: null },
-  status: { conditions: [{ type: "Ready", status: "True" }, { type: "Other", status: "False" }] },
+  spec: {
+    replicas: 0,
+    ports: [
+      { name: "x", port: 80 },
+      { name: "y", port: 443 },
+    ],
+    none: null,
+  },
+  status: {
+    conditions: [
+      { type: "Ready", status: "True" },
+      { type: "Other", status: "False" },
+    ],
+  },
 }
 
 describe("parseJsonPath", () => {

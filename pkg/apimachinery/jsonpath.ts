@@ -11,13 +11,17 @@ export function parseJsonPath(path: string): JsonPath {
   const text = path.startsWith("{") && path.endsWith("}") ? path.slice(1, -1) : path
   const rest = text.startsWith("$") ? text.slice(1) : text
   const steps: Step[] = []
-  const token = /\.((?:[^.[\]\\*]|\\.)+)|\[(-?\d+)\]|\[\*\]|\.\*|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]|\[\?\(([^\]]*)\)\]/y
+  const token =
+    /\.((?:[^.[\]\\*]|\\.)+)|\[(-?\d+)\]|\[\*\]|\.\*|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]|\[\?\(([^\]]*)\)\]/y
   let at = 0
   // `.` alone is the whole value.
   while (at < rest.length && rest !== ".") {
     token.lastIndex = at
     const match = token.exec(rest)
-    if (match === null) throw new SyntaxError(`Cannot read JSONPath ${JSON.stringify(path)}: unexpected ${JSON.stringify(rest.slice(at))}`)
+    if (match === null)
+      throw new SyntaxError(
+        `Cannot read JSONPath ${JSON.stringify(path)}: unexpected ${JSON.stringify(rest.slice(at))}`,
+      )
     at = token.lastIndex
     const [whole, name, index, single, double, condition] = match
     if (whole === "[*]" || whole === ".*") steps.push(everything)
@@ -28,29 +32,51 @@ export function parseJsonPath(path: string): JsonPath {
   return (value) => steps.reduce<readonly unknown[]>((values, step) => step(values), [value])
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 const present = (value: unknown): unknown[] => (value === undefined || value === null ? [] : [value])
 
-const child = (name: string): Step => (values) => values.flatMap((value) => (isObject(value) && Object.hasOwn(value, name) ? present(value[name]) : []))
-const item = (index: number): Step => (values) => values.flatMap((value) => (Array.isArray(value) ? present(value.at(index)) : []))
-const everything: Step = (values) => values.flatMap((value) => (Array.isArray(value) ? [...(value as unknown[])] : isObject(value) ? Object.values(value) : []))
+const child =
+  (name: string): Step =>
+  (values) =>
+    values.flatMap((value) => (isObject(value) && Object.hasOwn(value, name) ? present(value[name]) : []))
+const item =
+  (index: number): Step =>
+  (values) =>
+    values.flatMap((value) => (Array.isArray(value) ? present(value.at(index)) : []))
+const everything: Step = (values) =>
+  values.flatMap((value) =>
+    Array.isArray(value) ? [...(value as unknown[])] : isObject(value) ? Object.values(value) : [],
+  )
 
 /** `@.type=="Ready"`, `@.port>80`, or `@.ready` alone, which asks that it be there. */
 function filter(path: string, condition: string): Step {
   const match = /^\s*@(.*?)\s*(?:(==|!=|<=|>=|<|>)\s*(.+?)\s*)?$/.exec(condition)
-  if (match === null) throw new SyntaxError(`Cannot read JSONPath ${JSON.stringify(path)}: unexpected filter ${JSON.stringify(condition)}`)
+  if (match === null)
+    throw new SyntaxError(
+      `Cannot read JSONPath ${JSON.stringify(path)}: unexpected filter ${JSON.stringify(condition)}`,
+    )
   const [, inner, operator, literal] = match
   const left = parseJsonPath(inner!)
   if (operator === undefined) return (values) => elements(values).filter((element) => left(element).length > 0)
   const right = literalOf(path, literal!)
   const holds = COMPARE[operator]!
-  return (values) => elements(values).filter((element) => left(element).some((found) => typeof found === typeof right && holds(found as string, right as string)))
+  return (values) =>
+    elements(values).filter((element) =>
+      left(element).some((found) => typeof found === typeof right && holds(found as string, right as string)),
+    )
 }
 
-const elements = (values: readonly unknown[]): unknown[] => values.flatMap((value) => (Array.isArray(value) ? (value as unknown[]) : []))
+const elements = (values: readonly unknown[]): unknown[] =>
+  values.flatMap((value) => (Array.isArray(value) ? (value as unknown[]) : []))
 
 const COMPARE: Readonly<Record<string, (a: string, b: string) => boolean>> = {
-  "==": (a, b) => a === b, "!=": (a, b) => a !== b, "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b,
+  "==": (a, b) => a === b,
+  "!=": (a, b) => a !== b,
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
 }
 
 function literalOf(path: string, literal: string): string | number | boolean {
@@ -58,6 +84,7 @@ function literalOf(path: string, literal: string): string | number | boolean {
   if (quoted !== null) return quoted[2]!.replace(/\\(.)/g, "$1")
   if (literal === "true" || literal === "false") return literal === "true"
   const number = Number(literal)
-  if (Number.isNaN(number)) throw new SyntaxError(`Cannot read JSONPath ${JSON.stringify(path)}: unexpected ${JSON.stringify(literal)}`)
+  if (Number.isNaN(number))
+    throw new SyntaxError(`Cannot read JSONPath ${JSON.stringify(path)}: unexpected ${JSON.stringify(literal)}`)
   return number
 }

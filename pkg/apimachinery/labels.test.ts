@@ -3,10 +3,27 @@ import { fromLabels, fromLabelSelector, parseLabelSelector } from "./labels.ts"
 
 describe("label selectors", () => {
   test.each([
-    ["", {}, true], ["app=web", { app: "web" }, true], ["app=web", {}, false], ["app==web", { app: "web" }, true], ["app!=web", {}, true], ["app!=web", { app: "web" }, false],
-    ["app", { app: "" }, true], ["!app", { app: "" }, false], ["!app", {}, true], ["app in (a,b)", { app: "b" }, true], ["app notin (a,b)", { app: "b" }, false], ["app notin (a,b)", {}, true],
-    ["x in (foo,,baz),y,z notin ()", { x: "", y: "1", z: "2" }, true], ["app=", { app: "" }, true], ["app=,b", { app: "", b: "" }, true], ["n>3", { n: "4" }, true], ["n<3", { n: "4" }, false], ["n>3", { n: "x" }, false],
-    ["in in (in)", { in: "in" }, true], ["a.b/c = d", { "a.b/c": "d" }, true], ["constructor", {}, false],
+    ["", {}, true],
+    ["app=web", { app: "web" }, true],
+    ["app=web", {}, false],
+    ["app==web", { app: "web" }, true],
+    ["app!=web", {}, true],
+    ["app!=web", { app: "web" }, false],
+    ["app", { app: "" }, true],
+    ["!app", { app: "" }, false],
+    ["!app", {}, true],
+    ["app in (a,b)", { app: "b" }, true],
+    ["app notin (a,b)", { app: "b" }, false],
+    ["app notin (a,b)", {}, true],
+    ["x in (foo,,baz),y,z notin ()", { x: "", y: "1", z: "2" }, true],
+    ["app=", { app: "" }, true],
+    ["app=,b", { app: "", b: "" }, true],
+    ["n>3", { n: "4" }, true],
+    ["n<3", { n: "4" }, false],
+    ["n>3", { n: "x" }, false],
+    ["in in (in)", { in: "in" }, true],
+    ["a.b/c = d", { "a.b/c": "d" }, true],
+    ["constructor", {}, false],
   ] as const)("%p on %p: %p", (text, labels, matches) => {
     expect(parseLabelSelector(text).matches(labels)).toBe(matches)
   })
@@ -37,7 +54,10 @@ describe("label selectors", () => {
 
   test("a LabelSelector is compiled once", () => {
     // given a selector with both parts
-    const selector = { matchLabels: { app: "web" }, matchExpressions: [{ key: "tier", operator: "In", values: ["b", "a"] }] }
+    const selector = {
+      matchLabels: { app: "web" },
+      matchExpressions: [{ key: "tier", operator: "In", values: ["b", "a"] }],
+    }
     // when it is compiled twice
     const matcher = fromLabelSelector(selector)
     // then the same matcher comes back, and it wants all conditions

@@ -28,13 +28,21 @@ const NONE: Labels = {}
 function holds({ key, operator, values }: LabelRequirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined
   switch (operator) {
-    case "=": case "==": return value === values[0]
-    case "in": return value !== undefined && values.includes(value)
-    case "!=": return value !== values[0]
-    case "notin": return value === undefined || !values.includes(value)
-    case "exists": return value !== undefined
-    case "!": return value === undefined
-    case "gt": case "lt": {
+    case "=":
+    case "==":
+      return value === values[0]
+    case "in":
+      return value !== undefined && values.includes(value)
+    case "!=":
+      return value !== values[0]
+    case "notin":
+      return value === undefined || !values.includes(value)
+    case "exists":
+      return value !== undefined
+    case "!":
+      return value === undefined
+    case "gt":
+    case "lt": {
       if (value === undefined || !/^[+-]?[0-9]+$/.test(value)) return false
       const [ours, theirs] = [BigInt(value), BigInt(values[0]!)]
       return operator === "gt" ? ours > theirs : ours < theirs
@@ -56,22 +64,38 @@ export const NOTHING: LabelMatcher = { requirements: [], everything: false, matc
 
 function requirementText({ key, operator, values }: LabelRequirement): string {
   switch (operator) {
-    case "exists": return key
-    case "!": return `!${key}`
-    case "in": case "notin": return `${key} ${operator} (${values.join(",")})`
-    case "gt": return `${key}>${values[0]}`
-    case "lt": return `${key}<${values[0]}`
-    default: return `${key}${operator}${values[0] ?? ""}`
+    case "exists":
+      return key
+    case "!":
+      return `!${key}`
+    case "in":
+    case "notin":
+      return `${key} ${operator} (${values.join(",")})`
+    case "gt":
+      return `${key}>${values[0]}`
+    case "lt":
+      return `${key}<${values[0]}`
+    default:
+      return `${key}${operator}${values[0] ?? ""}`
   }
 }
 
 /** Exactly these labels: `spec.selector` of Services and ReplicationControllers. An absent or empty set matches everything. */
 export const fromLabels = (labels: Labels | undefined): LabelMatcher =>
-  matcherOf(Object.entries(labels ?? NONE).sort(byKey).map(([key, value]) => ({ key, operator: "=", values: [value] })))
+  matcherOf(
+    Object.entries(labels ?? NONE)
+      .sort(byKey)
+      .map(([key, value]) => ({ key, operator: "=", values: [value] })),
+  )
 
 const byKey = (a: readonly [string, unknown], b: readonly [string, unknown]) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)
 const compiled = new WeakMap<LabelSelector, LabelMatcher>()
-const OPERATORS: Readonly<Record<string, LabelOperator>> = { In: "in", NotIn: "notin", Exists: "exists", DoesNotExist: "!" }
+const OPERATORS: Readonly<Record<string, LabelOperator>> = {
+  In: "in",
+  NotIn: "notin",
+  Exists: "exists",
+  DoesNotExist: "!",
+}
 
 /**
  * The matcher of a LabelSelector. An absent one matches nothing, an empty one everything. Throws a TypeError for an operator that does not
@@ -81,18 +105,26 @@ export function fromLabelSelector(selector: LabelSelector | undefined): LabelMat
   if (selector === undefined) return NOTHING
   const known = compiled.get(selector)
   if (known !== undefined) return known
-  const matcher = matcherOf([
-    ...Object.entries(selector.matchLabels ?? NONE).map(([key, value]): LabelRequirement => ({ key, operator: "=", values: [value] })),
-    ...(selector.matchExpressions ?? []).map(({ key, operator, values = [] }): LabelRequirement => {
-      const known = OPERATORS[operator]
-      if (known === undefined) throw new TypeError(`${JSON.stringify(operator)} is not a valid label selector operator`)
-      return { key, operator: known, values: sorted(values) }
-    }),
-  ].sort((a, b) => byKey([a.key, 0], [b.key, 0])))
+  const matcher = matcherOf(
+    [
+      ...Object.entries(selector.matchLabels ?? NONE).map(([key, value]): LabelRequirement => ({
+        key,
+        operator: "=",
+        values: [value],
+      })),
+      ...(selector.matchExpressions ?? []).map(({ key, operator, values = [] }): LabelRequirement => {
+        const known = OPERATORS[operator]
+        if (known === undefined)
+          throw new TypeError(`${JSON.stringify(operator)} is not a valid label selector operator`)
+        return { key, operator: known, values: sorted(values) }
+      }),
+    ].sort((a, b) => byKey([a.key, 0], [b.key, 0])),
+  )
   compiled.set(selector, matcher)
   return matcher
 }
-const sorted = (values: readonly string[]): readonly string[] => (values.length < 2 ? values : [...new Set(values)].sort())
+const sorted = (values: readonly string[]): readonly string[] =>
+  values.length < 2 ? values : [...new Set(values)].sort()
 
 /** Reads the text form of a selector. Throws a 400 ApiError in upstream's words. */
 export function parseLabelSelector(text: string): LabelMatcher {
@@ -102,7 +134,10 @@ export function parseLabelSelector(text: string): LabelMatcher {
   return matcherOf(requirements.sort((a, b) => byKey([a.key, 0], [b.key, 0])))
 }
 
-type Token = { readonly kind: "end" | "id" | "in" | "notin" | "=" | "==" | "!=" | "!" | "," | "(" | ")" | ">" | "<"; readonly text: string }
+type Token = {
+  readonly kind: "end" | "id" | "in" | "notin" | "=" | "==" | "!=" | "!" | "," | "(" | ")" | ">" | "<"
+  readonly text: string
+}
 const SYMBOLS: ReadonlySet<string> = new Set(["=", "==", "!=", "!", ",", "(", ")", ">", "<"])
 const isSymbol = (text: string): text is Exclude<Token["kind"], "end" | "id" | "in" | "notin"> => SYMBOLS.has(text)
 
@@ -112,7 +147,10 @@ class SelectorParser {
 
   constructor(text: string) {
     for (const [piece] of text.matchAll(/==|!=|[=!,()<>]|[^\s=!,()<>]+/g))
-      this.tokens.push({ kind: isSymbol(piece) ? piece : piece === "in" || piece === "notin" ? piece : "id", text: piece })
+      this.tokens.push({
+        kind: isSymbol(piece) ? piece : piece === "in" || piece === "notin" ? piece : "id",
+        text: piece,
+      })
     this.tokens.push({ kind: "end", text: "" })
   }
 
@@ -132,13 +170,15 @@ class SelectorParser {
     for (;;) {
       const { kind, text } = this.peek()
       if (kind === "end") return found
-      if (kind !== "id" && kind !== "!") throw unreadable(`found '${text}', expected: !, identifier, or 'end of string'`)
+      if (kind !== "id" && kind !== "!")
+        throw unreadable(`found '${text}', expected: !, identifier, or 'end of string'`)
       found.push(this.requirement())
       const after = this.next()
       if (after.kind === "end") return found
       if (after.kind !== ",") throw unreadable(`found '${after.text}', expected: ',' or 'end of string'`)
       const following = this.peek()
-      if (following.kind !== "id" && following.kind !== "!") throw unreadable(`found '${following.text}', expected: identifier after ','`)
+      if (following.kind !== "id" && following.kind !== "!")
+        throw unreadable(`found '${following.text}', expected: identifier after ','`)
     }
   }
 
@@ -148,7 +188,8 @@ class SelectorParser {
     const name = this.next()
     if (name.kind !== "id") throw unparsable(`found '${name.text}', expected: identifier`)
     const problem = isQualifiedName(name.text)
-    if (problem !== undefined) throw unparsable(`<nil>: Invalid value: ${JSON.stringify(name.text)}: ${oneProblem(problem, "; ")}`)
+    if (problem !== undefined)
+      throw unparsable(`<nil>: Invalid value: ${JSON.stringify(name.text)}: ${oneProblem(problem, "; ")}`)
     const key = name.text
     if (absent) return { key, operator: "!", values: [] }
     const { kind } = this.peek()
@@ -156,10 +197,13 @@ class SelectorParser {
     const operator = this.operator()
     const values = operator === "in" || operator === "notin" ? this.values() : [this.exactValue()]
     if ((operator === "gt" || operator === "lt") && !/^[+-]?[0-9]+$/.test(values[0]!))
-      throw unparsable(`values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer`)
+      throw unparsable(
+        `values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer`,
+      )
     values.forEach((value, i) => {
       const wrong = isLabelValue(value)
-      if (wrong !== undefined) throw unparsable(`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${oneProblem(wrong, "; ")}`)
+      if (wrong !== undefined)
+        throw unparsable(`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${oneProblem(wrong, "; ")}`)
     })
     return { key, operator, values }
   }
@@ -167,10 +211,18 @@ class SelectorParser {
   private operator(): LabelOperator {
     const token = this.tokens[this.position++] ?? { kind: "end", text: "" }
     switch (token.kind) {
-      case "=": case "==": case "!=": case "in": case "notin": return token.kind
-      case ">": return "gt"
-      case "<": return "lt"
-      default: throw unparsable(`found '${token.text}', expected: in, notin, =, ==, !=, gt, lt`)
+      case "=":
+      case "==":
+      case "!=":
+      case "in":
+      case "notin":
+        return token.kind
+      case ">":
+        return "gt"
+      case "<":
+        return "lt"
+      default:
+        throw unparsable(`found '${token.text}', expected: in, notin, =, ==, !=, gt, lt`)
     }
   }
 
@@ -189,7 +241,10 @@ class SelectorParser {
         if (!afterValue) found.push("")
         if (kind === ")") return sorted(found)
         afterValue = false
-      } else throw unparsable(afterValue ? `found '${text}', expected: ',' or ')'` : `found '${text}', expected: ',', ')' or identifier`)
+      } else
+        throw unparsable(
+          afterValue ? `found '${text}', expected: ',' or ')'` : `found '${text}', expected: ',', ')' or identifier`,
+        )
     }
   }
 

@@ -3,25 +3,36 @@ import { e, f, message, type InputOf, type ObjectOf } from "./fields.ts"
 /** Source of this file: apimachinery pkg/apis/meta/v1/types.go. */
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
-export const OwnerReference = message(`${meta}.OwnerReference`, "Names the object that this one belongs to; when the owner is gone, so is what it owned.", {
-  apiVersion: f.string(5, "API version of the owner.").required().printZero(),
-  kind: f.string(1, "Kind of the owner.").required().printZero(),
-  name: f.string(3, "Name of the owner, in the same namespace or cluster-wide.").required().printZero(),
-  uid: f.string(4, "UID of the owner.").required().printZero(),
-  controller: f.bool(6, "Whether this owner is the controller that manages the object; at most one is.").pointer(),
-  blockOwnerDeletion: f.bool(7, "Whether a foreground deletion of the owner waits until this object is gone.").pointer(),
-}, { mapType: "atomic" })
+export const OwnerReference = message(
+  `${meta}.OwnerReference`,
+  "Names the object that this one belongs to; when the owner is gone, so is what it owned.",
+  {
+    apiVersion: f.string(5, "API version of the owner.").required().printZero(),
+    kind: f.string(1, "Kind of the owner.").required().printZero(),
+    name: f.string(3, "Name of the owner, in the same namespace or cluster-wide.").required().printZero(),
+    uid: f.string(4, "UID of the owner.").required().printZero(),
+    controller: f.bool(6, "Whether this owner is the controller that manages the object; at most one is.").pointer(),
+    blockOwnerDeletion: f
+      .bool(7, "Whether a foreground deletion of the owner waits until this object is gone.")
+      .pointer(),
+  },
+  { mapType: "atomic" },
+)
 export interface OwnerReference extends ObjectOf<typeof OwnerReference> {}
 
-export const ManagedFieldsEntry = message(`${meta}.ManagedFieldsEntry`, "Which fields one manager owns, and how it came to own them.", {
-  manager: f.string(1, "Name of the manager."),
-  operation: f.string(2, "Apply or Update.").enum("Apply", "Update"),
-  apiVersion: f.string(3, "Version in which the field set is written."),
-  time: f.time(4, "When the entry last changed."),
-  fieldsType: f.string(6, "Format of the field set; only FieldsV1 exists."),
-  fieldsV1: f.fieldsV1(7, "The set of owned fields."),
-  subresource: f.string(8, "Subresource through which the fields were written, if any."),
-})
+export const ManagedFieldsEntry = message(
+  `${meta}.ManagedFieldsEntry`,
+  "Which fields one manager owns, and how it came to own them.",
+  {
+    manager: f.string(1, "Name of the manager."),
+    operation: f.string(2, "Apply or Update.").enum("Apply", "Update"),
+    apiVersion: f.string(3, "Version in which the field set is written."),
+    time: f.time(4, "When the entry last changed."),
+    fieldsType: f.string(6, "Format of the field set; only FieldsV1 exists."),
+    fieldsV1: f.fieldsV1(7, "The set of owned fields."),
+    subresource: f.string(8, "Subresource through which the fields were written, if any."),
+  },
+)
 export interface ManagedFieldsEntry extends ObjectOf<typeof ManagedFieldsEntry> {}
 
 export const ObjectMeta = message(`${meta}.ObjectMeta`, "What every stored object carries.", {
@@ -59,10 +70,15 @@ export const LabelSelectorRequirement = message(`${meta}.LabelSelectorRequiremen
 })
 export interface LabelSelectorRequirement extends ObjectOf<typeof LabelSelectorRequirement> {}
 
-export const LabelSelector = message(`${meta}.LabelSelector`, "A query over labels; all its conditions must hold. An empty one matches everything.", {
-  matchLabels: f.map(1, e.string, "Labels that must have exactly these values."),
-  matchExpressions: f.list(2, LabelSelectorRequirement, "Further conditions.").atomic(),
-}, { mapType: "atomic" })
+export const LabelSelector = message(
+  `${meta}.LabelSelector`,
+  "A query over labels; all its conditions must hold. An empty one matches everything.",
+  {
+    matchLabels: f.map(1, e.string, "Labels that must have exactly these values."),
+    matchExpressions: f.list(2, LabelSelectorRequirement, "Further conditions.").atomic(),
+  },
+  { mapType: "atomic" },
+)
 export interface LabelSelector extends ObjectOf<typeof LabelSelector> {}
 
 export const Condition = message(`${meta}.Condition`, "One aspect of an object's present state.", {
@@ -86,6 +102,8 @@ export const DeleteOptions = message(`${meta}.DeleteOptions`, "How an object is 
   orphanDependents: f.bool(3, "Deprecated; use propagationPolicy.").pointer(),
   propagationPolicy: f.string(4, "Orphan, Background or Foreground: what becomes of the objects it owns.").pointer(),
   dryRun: f.list(5, e.string, "`All` runs every stage but stores nothing.").atomic(),
-  ignoreStoreReadErrorWithClusterBreakingPotential: f.bool(6, "Delete even what cannot be read from the store.").pointer(),
+  ignoreStoreReadErrorWithClusterBreakingPotential: f
+    .bool(6, "Delete even what cannot be read from the store.")
+    .pointer(),
 })
 export interface DeleteOptions extends ObjectOf<typeof DeleteOptions> {}

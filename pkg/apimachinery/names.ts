@@ -9,7 +9,8 @@ export type Check = (value: string) => Problem | undefined
 export type Problem = string | readonly string[]
 
 /** All that a check found as one text, for where upstream does not tell the things apart. */
-export const oneProblem = (problem: Problem, separator: string): string => (typeof problem === "string" ? problem : problem.join(separator))
+export const oneProblem = (problem: Problem, separator: string): string =>
+  typeof problem === "string" ? problem : problem.join(separator)
 
 const LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`
@@ -32,40 +33,66 @@ export const patternMessage = (rule: string, pattern: string, ...examples: strin
 const byteLength = (value: string) => Buffer.byteLength(value)
 function all(...problems: readonly (string | undefined | false)[]): Problem | undefined {
   let found: Problem | undefined
-  for (const problem of problems) if (typeof problem === "string") found = found === undefined ? problem : typeof found === "string" ? [found, problem] : [...found, problem]
+  for (const problem of problems)
+    if (typeof problem === "string")
+      found = found === undefined ? problem : typeof found === "string" ? [found, problem] : [...found, problem]
   return found
 }
-const longerThan = (value: string, max: number) => value.length > max / 4 && byteLength(value) > max && `must be no more than ${max} characters`
-const longerThanBytes = (value: string, max: number) => value.length > max / 4 && byteLength(value) > max && `must be no more than ${max} bytes`
+const longerThan = (value: string, max: number) =>
+  value.length > max / 4 && byteLength(value) > max && `must be no more than ${max} characters`
+const longerThanBytes = (value: string, max: number) =>
+  value.length > max / 4 && byteLength(value) > max && `must be no more than ${max} bytes`
 
 /** A DNS label as RFC 1123 has it, at most 63 characters. */
 export const isDNS1123Label: Check = (value) =>
   all(
     longerThan(value, 63),
-    !labelPattern.test(value) && (subdomainPattern.test(value)
-      ? "must not contain dots"
-      : patternMessage("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character", LABEL, "my-name", "123-abc")),
+    !labelPattern.test(value) &&
+      (subdomainPattern.test(value)
+        ? "must not contain dots"
+        : patternMessage(
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+            LABEL,
+            "my-name",
+            "123-abc",
+          )),
   )
 
 /** A DNS name as RFC 1123 has it, at most 253 characters. */
 export const isDNS1123Subdomain: Check = (value) =>
   all(
     longerThan(value, 253),
-    !subdomainPattern.test(value) && patternMessage("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", SUBDOMAIN, "example.com"),
+    !subdomainPattern.test(value) &&
+      patternMessage(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+        SUBDOMAIN,
+        "example.com",
+      ),
   )
 
 /** A DNS label that starts with a letter (RFC 1035), as Services are named. */
 export const isDNS1035Label: Check = (value) =>
   all(
     longerThan(value, 63),
-    !label1035Pattern.test(value) && patternMessage("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character", LABEL_1035, "my-name", "abc-123"),
+    !label1035Pattern.test(value) &&
+      patternMessage(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        LABEL_1035,
+        "my-name",
+        "abc-123",
+      ),
   )
 
 /** `*.` and a DNS name, as ingress hosts may be. */
 export const isWildcardDNS1123Subdomain: Check = (value) =>
   all(
     longerThan(value, 253),
-    !wildcardPattern.test(value) && patternMessage("a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character", `\\*\\.${SUBDOMAIN}`, "*.example.com"),
+    !wildcardPattern.test(value) &&
+      patternMessage(
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+        `\\*\\.${SUBDOMAIN}`,
+        "*.example.com",
+      ),
   )
 
 /** A DNS name of two parts or more; a dot may end it. */
@@ -94,7 +121,8 @@ function remembered(check: Check): Check {
 }
 const MOST_REMEMBERED = 4096
 
-const PREFIX_RULE = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+const PREFIX_RULE =
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 
 /** A label or annotation key: a name of at most 63 bytes, with a DNS name and `/` before it if wanted. */
 export const isQualifiedName: Check = remembered((value) => {
@@ -103,13 +131,16 @@ export const isQualifiedName: Check = remembered((value) => {
     return `a valid label key ${patternMessage(PREFIX_RULE, QUALIFIED, "MyName", "my.name", "123-abc")} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`
   const name = parts[parts.length - 1]!
   const prefix = parts.length === 2 ? parts[0]! : undefined
-  const prefixProblem = prefix === undefined ? undefined : prefix === "" ? "must be non-empty" : isDNS1123Subdomain(prefix)
-  const prefixProblems = prefixProblem === undefined ? [] : typeof prefixProblem === "string" ? [prefixProblem] : prefixProblem
+  const prefixProblem =
+    prefix === undefined ? undefined : prefix === "" ? "must be non-empty" : isDNS1123Subdomain(prefix)
+  const prefixProblems =
+    prefixProblem === undefined ? [] : typeof prefixProblem === "string" ? [prefixProblem] : prefixProblem
   const nameProblem = name === "" ? "must be non-empty" : longerThanBytes(name, 63)
   return all(
     ...prefixProblems.map((problem) => `prefix part ${problem}`),
     typeof nameProblem === "string" && `name part ${nameProblem}`,
-    !qualifiedPattern.test(name) && `name part ${patternMessage(PREFIX_RULE, QUALIFIED, "MyName", "my.name", "123-abc")}`,
+    !qualifiedPattern.test(name) &&
+      `name part ${patternMessage(PREFIX_RULE, QUALIFIED, "MyName", "my.name", "123-abc")}`,
   )
 })
 
@@ -117,23 +148,44 @@ export const isQualifiedName: Check = remembered((value) => {
 export const isLabelValue: Check = (value) =>
   all(
     longerThanBytes(value, 63),
-    value !== "" && !qualifiedPattern.test(value) && patternMessage(`a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character`, `(${QUALIFIED})?`, "MyValue", "my_value", "12345"),
+    value !== "" &&
+      !qualifiedPattern.test(value) &&
+      patternMessage(
+        `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character`,
+        `(${QUALIFIED})?`,
+        "MyValue",
+        "my_value",
+        "12345",
+      ),
   )
 
 /** The name of an environment variable: printable ASCII without `=`, the relaxed rule that is general since 1.34. */
 export const isEnvVarName: Check = (value) => {
   if (value === "") return "environment variable name must be non-empty"
-  return /^[ -<>-~]+$/.test(value) ? undefined : "a valid environment variable name must consist only of printable ASCII characters other than '='"
+  return /^[ -<>-~]+$/.test(value)
+    ? undefined
+    : "a valid environment variable name must consist only of printable ASCII characters other than '='"
 }
 
 const leavesFolder = (value: string) =>
-  value === "." ? "must not be '.'" : value === ".." ? "must not be '..'" : value.startsWith("..") && "must not start with '..'"
+  value === "."
+    ? "must not be '.'"
+    : value === ".."
+      ? "must not be '..'"
+      : value.startsWith("..") && "must not start with '..'"
 
 /** A key in a ConfigMap or Secret, fit to be a file name. */
 export const isConfigMapKey: Check = (value) =>
   all(
     longerThan(value, 253),
-    !/^[-._a-zA-Z0-9]+$/.test(value) && patternMessage("a valid config key must consist of alphanumeric characters, '-', '_' or '.'", "[-._a-zA-Z0-9]+", "key.name", "KEY_NAME", "key-name"),
+    !/^[-._a-zA-Z0-9]+$/.test(value) &&
+      patternMessage(
+        "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+        "[-._a-zA-Z0-9]+",
+        "key.name",
+        "KEY_NAME",
+        "key-name",
+      ),
     leavesFolder(value),
   )
 
@@ -144,7 +196,13 @@ export const isPathSegmentName: Check = (value) => {
 }
 
 export const isHTTPHeaderName: Check = (value) =>
-  /^[-A-Za-z0-9]+$/.test(value) ? undefined : patternMessage("a valid HTTP header must consist of alphanumeric characters or '-'", "[-A-Za-z0-9]+", "X-Header-Name")
+  /^[-A-Za-z0-9]+$/.test(value)
+    ? undefined
+    : patternMessage(
+        "a valid HTTP header must consist of alphanumeric characters or '-'",
+        "[-A-Za-z0-9]+",
+        "X-Header-Name",
+      )
 
 /** The name of a port, an IANA service name (RFC 6335) in lower case. */
 export const isPortName: Check = (value) =>
@@ -157,7 +215,14 @@ export const isPortName: Check = (value) =>
   )
 
 export const isPercent: Check = (value) =>
-  /^[0-9]+%$/.test(value) ? undefined : patternMessage("a valid percent string must be a numeric string followed by an ending '%'", "[0-9]+%", "1%", "93%")
+  /^[0-9]+%$/.test(value)
+    ? undefined
+    : patternMessage(
+        "a valid percent string must be a numeric string followed by an ending '%'",
+        "[0-9]+%",
+        "1%",
+        "93%",
+      )
 
 export const isPortNumber = (port: number): string | undefined => inRange(port, 1, 65535)
 /** What is wrong with a number that has to lie between two others. */
@@ -169,23 +234,37 @@ export const isUserOrGroupID = (id: number): string | undefined => inRange(id, 0
 
 /** An IPv4 or IPv6 address, without a zone; neither with leading zeros, which some read as octal, nor IPv4 dressed as IPv6. Source: apimachinery pkg/util/validation/ip.go. */
 export const isIPAddress: Check = (value) => {
-  if (isIP(value) !== 0 && !value.includes("%")) return isMapped(value) ? "must not be an IPv4-mapped IPv6 address" : undefined
-  return isIP(withoutLeadingZeros(value)) === 4 ? "must not have leading 0s" : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+  if (isIP(value) !== 0 && !value.includes("%"))
+    return isMapped(value) ? "must not be an IPv4-mapped IPv6 address" : undefined
+  return isIP(withoutLeadingZeros(value)) === 4
+    ? "must not have leading 0s"
+    : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 }
 
 /** An IPv4 or IPv6 network in CIDR form, all of whose bits beyond the prefix are zero. */
 export const isCIDR: Check = (value) => {
   const [address, bits] = [value.slice(0, value.indexOf("/")), value.slice(value.indexOf("/") + 1)]
   const family = address.includes("%") ? 0 : isIP(withoutLeadingZeros(address))
-  if (!value.includes("/") || family === 0 || !/^[0-9]{1,9}$/.test(bits) || Number(bits) > (family === 6 ? 128 : 32)) return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+  if (!value.includes("/") || family === 0 || !/^[0-9]{1,9}$/.test(bits) || Number(bits) > (family === 6 ? 128 : 32))
+    return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
   if (isIP(address) === 0 || String(Number(bits)) !== bits) return "must not have leading 0s in IP or prefix length"
   if (isMapped(address)) return "must not have an IPv4-mapped IPv6 address"
   return hasHostBits(address, Number(bits)) ? "must not have bits set beyond the prefix length" : undefined
 }
 
-const withoutLeadingZeros = (address: string): string => (address.includes(":") ? address : address.split(".").map((part) => part.replace(/^0+(?=\d)/, "")).join("."))
+const withoutLeadingZeros = (address: string): string =>
+  address.includes(":")
+    ? address
+    : address
+        .split(".")
+        .map((part) => part.replace(/^0+(?=\d)/, ""))
+        .join(".")
 const isMapped = (address: string): boolean => address.includes(":") && addressNumber(address) >> 32n === 0xffffn
-const hasHostBits = (address: string, bits: number): boolean => addressNumber(address) % (1n << BigInt((address.includes(":") ? 128 : 32) - bits)) !== 0n
+const hasHostBits = (address: string, bits: number): boolean =>
+  addressNumber(address) % (1n << BigInt((address.includes(":") ? 128 : 32) - bits)) !== 0n
 
 /** The name of an object of a kind whose prefix is sent as generateName: a trailing `-` counts as a letter. Source: pkg/api/validation/generic.go. */
-export const asPrefix = (check: Check): Check => (value) => check(value.length > 1 && value.endsWith("-") ? `${value.slice(0, -2)}a` : value)
+export const asPrefix =
+  (check: Check): Check =>
+  (value) =>
+    check(value.length > 1 && value.endsWith("-") ? `${value.slice(0, -2)}a` : value)

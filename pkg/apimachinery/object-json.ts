@@ -16,7 +16,10 @@ export function rememberFieldSet(set: object): void {
 export function objectJson(object: KubeObject): string {
   const { managedFields } = object.metadata
   if (managedFields === undefined || !managedFields.every(hasSet)) return JSON.stringify(object)
-  const marked = { ...object, metadata: { ...object.metadata, managedFields: managedFields.map((entry) => ({ ...entry, fieldsV1: 0 })) } }
+  const marked = {
+    ...object,
+    metadata: { ...object.metadata, managedFields: managedFields.map((entry) => ({ ...entry, fieldsV1: 0 })) },
+  }
   const parts = JSON.stringify(marked).split(MARK)
   // More marks than entries: the object has one of its own.
   if (parts.length !== managedFields.length + 1) return JSON.stringify(object)

@@ -1,8 +1,26 @@
 import { Buffer } from "node:buffer"
 import type { Cause } from "./errors.ts"
-import { at, eachWithin, forbiddenField, invalidValue, invalidValues, NO_CAUSES, required, tooLong, within } from "./field-errors.ts"
+import {
+  at,
+  eachWithin,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  NO_CAUSES,
+  required,
+  tooLong,
+  within,
+} from "./field-errors.ts"
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./meta.ts"
-import { asPrefix, isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName, type Check, type Problem } from "./names.ts"
+import {
+  asPrefix,
+  isDNS1123Label,
+  isDNS1123Subdomain,
+  isLabelValue,
+  isQualifiedName,
+  type Check,
+  type Problem,
+} from "./names.ts"
 
 /** Source of this file: apimachinery pkg/api/validation/objectmeta.go and pkg/apis/meta/v1/validation/validation.go. */
 
@@ -40,16 +58,31 @@ export function validateObjectMetaUpdate(metadata: ObjectMeta, old: ObjectMeta):
     const added = (metadata.finalizers ?? []).filter((finalizer) => old.finalizers?.includes(finalizer) !== true).sort()
     if (added.length > 0) {
       const shown = `[]string{${added.map((name) => JSON.stringify(name)).join(", ")}}`
-      causes.push(forbiddenField("finalizers", `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`))
+      causes.push(
+        forbiddenField(
+          "finalizers",
+          `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`,
+        ),
+      )
     }
   }
-  if ((metadata.resourceVersion ?? "") === "") causes.push(invalidValue("resourceVersion", "", "must be specified for an update"))
-  if ((metadata.generation ?? 0) < (old.generation ?? 0)) causes.push(invalidValue("generation", metadata.generation ?? 0, "must not be decremented"))
-  for (const field of IMMUTABLE) if (metadata[field] !== old[field]) causes.push(invalidValue(field, metadata[field], "field is immutable"))
+  if ((metadata.resourceVersion ?? "") === "")
+    causes.push(invalidValue("resourceVersion", "", "must be specified for an update"))
+  if ((metadata.generation ?? 0) < (old.generation ?? 0))
+    causes.push(invalidValue("generation", metadata.generation ?? 0, "must not be decremented"))
+  for (const field of IMMUTABLE)
+    if (metadata[field] !== old[field]) causes.push(invalidValue(field, metadata[field], "field is immutable"))
   putCommon(causes, metadata, old)
   return ofMetadata(causes)
 }
-const IMMUTABLE = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const
+const IMMUTABLE = [
+  "name",
+  "namespace",
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+] as const
 
 function ofMetadata(found: readonly Cause[]): readonly Cause[] {
   if (found.length === 0) return NO_CAUSES
@@ -66,7 +99,10 @@ export function validateLabels(labels: Readonly<Record<string, string>> | undefi
 }
 
 /** Annotations that a template carries. */
-export function validateAnnotations(annotations: Readonly<Record<string, string>> | undefined, path: string): readonly Cause[] {
+export function validateAnnotations(
+  annotations: Readonly<Record<string, string>> | undefined,
+  path: string,
+): readonly Cause[] {
   const causes: Cause[] = []
   putAnnotations(causes, annotations, path)
   return causes
@@ -90,26 +126,42 @@ function validateFieldManager(manager: string, path: string): readonly Cause[] {
 const PLAIN = /^[\x20-\x7e]*$/
 
 /** What holds for metadata whether it is new or not. What is the very same in `old` was looked at when that was written. */
-function putCommon(causes: Cause[], { generation = 0, labels, annotations, ownerReferences, finalizers, managedFields }: ObjectMeta, old: ObjectMeta | undefined): void {
+function putCommon(
+  causes: Cause[],
+  { generation = 0, labels, annotations, ownerReferences, finalizers, managedFields }: ObjectMeta,
+  old: ObjectMeta | undefined,
+): void {
   if (generation < 0) causes.push(invalidValue("generation", generation, "must be greater than or equal to 0"))
   if (labels !== old?.labels) putLabels(causes, labels, "labels")
   if (annotations !== old?.annotations) putAnnotations(causes, annotations, "annotations")
-  if (ownerReferences !== undefined && ownerReferences !== old?.ownerReferences) putOwners(causes, ownerReferences, "ownerReferences")
+  if (ownerReferences !== undefined && ownerReferences !== old?.ownerReferences)
+    putOwners(causes, ownerReferences, "ownerReferences")
   if (old === undefined && finalizers !== undefined) putFinalizers(causes, finalizers, "finalizers")
-  if (managedFields !== old?.managedFields) eachWithin(causes, managedFields, "managedFields", (entry) => (old?.managedFields?.includes(entry) === true ? NO_CAUSES : validateManagedFields(entry)))
+  if (managedFields !== old?.managedFields)
+    eachWithin(causes, managedFields, "managedFields", (entry) =>
+      old?.managedFields?.includes(entry) === true ? NO_CAUSES : validateManagedFields(entry),
+    )
   if (finalizers !== undefined && finalizers !== old?.finalizers) putUnqualified(causes, finalizers)
 }
 
 /** Names without a `/` are Kubernetes' own. Source: validateKubeFinalizerName in pkg/apis/core/validation/validation.go. */
 function putUnqualified(causes: Cause[], finalizers: readonly string[]): void {
   for (const [i, finalizer] of finalizers.entries())
-    if (!finalizer.includes("/") && !STANDARD_FINALIZERS.includes(finalizer)) causes.push(invalidValue(at("finalizers", i), finalizer, "name is neither a standard finalizer name nor is it fully qualified"))
+    if (!finalizer.includes("/") && !STANDARD_FINALIZERS.includes(finalizer))
+      causes.push(
+        invalidValue(
+          at("finalizers", i),
+          finalizer,
+          "name is neither a standard finalizer name nor is it fully qualified",
+        ),
+      )
 }
 const STANDARD_FINALIZERS: readonly string[] = ["kubernetes", "orphan", "foregroundDeletion"]
 
 function putFinalizers(causes: Cause[], finalizers: readonly string[], path: string): void {
   for (const finalizer of finalizers) put(causes, path, finalizer, isQualifiedName(finalizer))
-  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) causes.push(invalidValue(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"))
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion"))
+    causes.push(invalidValue(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"))
 }
 
 function put(causes: Cause[], path: string, value: string, problem: Problem | undefined): void {
@@ -123,7 +175,11 @@ function putLabels(causes: Cause[], labels: Readonly<Record<string, string>> | u
   }
 }
 
-function putAnnotations(causes: Cause[], annotations: Readonly<Record<string, string>> | undefined, path: string): void {
+function putAnnotations(
+  causes: Cause[],
+  annotations: Readonly<Record<string, string>> | undefined,
+  path: string,
+): void {
   if (annotations === undefined) return
   let units = 0
   for (const key in annotations) {
@@ -132,7 +188,10 @@ function putAnnotations(causes: Cause[], annotations: Readonly<Record<string, st
   }
   // Bytes are counted only where there are so many characters that it might matter: one is at most three bytes.
   if (units * 3 <= LARGEST_ANNOTATIONS) return
-  const bytes = Object.entries(annotations).reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0)
+  const bytes = Object.entries(annotations).reduce(
+    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
+    0,
+  )
   if (bytes > LARGEST_ANNOTATIONS) causes.push(tooLong(path, LARGEST_ANNOTATIONS))
 }
 
@@ -144,25 +203,47 @@ function putOwners(causes: Cause[], owners: readonly OwnerReference[], path: str
     if (owner.controller !== true) continue
     const name = `${owner.kind}/${owner.name}`
     if (controller === undefined) controller = name
-    else causes.push(invalidValue(path, owners, `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`))
+    else
+      causes.push(
+        invalidValue(
+          path,
+          owners,
+          `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`,
+        ),
+      )
   }
 }
 
 function validateOwner(owner: OwnerReference): readonly Cause[] {
   const { apiVersion, kind, name, uid } = owner
   const causes: Cause[] = []
-  if (!/^([^/]*\/)?[^/]+$/.test(apiVersion)) causes.push(invalidValue("apiVersion", apiVersion, "version must not be empty"))
-  for (const [field, value] of [["kind", kind], ["name", name], ["uid", uid]] as const) if (value === "") causes.push(invalidValue(field, value, "must not be empty"))
-  if (apiVersion === "v1" && kind === "Event") causes.push(invalidValue("", owner, "/v1, Kind=Event is disallowed from being an owner"))
+  if (!/^([^/]*\/)?[^/]+$/.test(apiVersion))
+    causes.push(invalidValue("apiVersion", apiVersion, "version must not be empty"))
+  for (const [field, value] of [
+    ["kind", kind],
+    ["name", name],
+    ["uid", uid],
+  ] as const)
+    if (value === "") causes.push(invalidValue(field, value, "must not be empty"))
+  if (apiVersion === "v1" && kind === "Event")
+    causes.push(invalidValue("", owner, "/v1, Kind=Event is disallowed from being an owner"))
   return causes
 }
 
-function validateManagedFields({ manager, operation: given, fieldsType = "", subresource = "" }: ManagedFieldsEntry): readonly Cause[] {
+function validateManagedFields({
+  manager,
+  operation: given,
+  fieldsType = "",
+  subresource = "",
+}: ManagedFieldsEntry): readonly Cause[] {
   const operation: string = given ?? ""
   const causes: Cause[] = []
-  if (operation !== "Apply" && operation !== "Update") causes.push(invalidValue("operation", operation, "must be `Apply` or `Update`"))
-  if (fieldsType !== "" && fieldsType !== "FieldsV1") causes.push(invalidValue("fieldsType", fieldsType, "must be `FieldsV1`"))
+  if (operation !== "Apply" && operation !== "Update")
+    causes.push(invalidValue("operation", operation, "must be `Apply` or `Update`"))
+  if (fieldsType !== "" && fieldsType !== "FieldsV1")
+    causes.push(invalidValue("fieldsType", fieldsType, "must be `FieldsV1`"))
   if (manager !== undefined) causes.push(...validateFieldManager(manager, "manager"))
-  if (subresource.length > LONGEST_SUBRESOURCE / 4 && Buffer.byteLength(subresource) > LONGEST_SUBRESOURCE) causes.push(tooLong("subresource", LONGEST_SUBRESOURCE))
+  if (subresource.length > LONGEST_SUBRESOURCE / 4 && Buffer.byteLength(subresource) > LONGEST_SUBRESOURCE)
+    causes.push(tooLong("subresource", LONGEST_SUBRESOURCE))
   return causes
 }

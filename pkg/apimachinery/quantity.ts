@@ -14,13 +14,32 @@ const NANO = 1_000_000_000n
 /** Upstream caps values that do not fit 63 bits. */
 const LARGEST = ((1n << 63n) - 1n) * NANO
 
-const DECIMAL: ReadonlyMap<string, number> = new Map([["n", -9], ["u", -6], ["m", -3], ["", 0], ["k", 3], ["M", 6], ["G", 9], ["T", 12], ["P", 15], ["E", 18]])
-const BINARY: ReadonlyMap<string, bigint> = new Map([["Ki", 10n], ["Mi", 20n], ["Gi", 30n], ["Ti", 40n], ["Pi", 50n], ["Ei", 60n]])
+const DECIMAL: ReadonlyMap<string, number> = new Map([
+  ["n", -9],
+  ["u", -6],
+  ["m", -3],
+  ["", 0],
+  ["k", 3],
+  ["M", 6],
+  ["G", 9],
+  ["T", 12],
+  ["P", 15],
+  ["E", 18],
+])
+const BINARY: ReadonlyMap<string, bigint> = new Map([
+  ["Ki", 10n],
+  ["Mi", 20n],
+  ["Gi", 30n],
+  ["Ti", 40n],
+  ["Pi", 50n],
+  ["Ei", 60n],
+])
 
 const FORM = /^([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+|[KMGTPE]i|[numkMGTPE])?$/
 
 /** The words that clients see for a text that is no quantity. */
-export const QUANTITY_FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+export const QUANTITY_FORM =
+  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 /** Reads a quantity, or gives undefined for a text that is none. */
 export function parseQuantity(text: string): Quantity | undefined {
@@ -64,7 +83,8 @@ function scale(value: bigint, exponent: number): bigint {
   if (-exponent > value.toString().length + 1) return 1n
   return ceilDivide(value, 10n ** BigInt(-exponent))
 }
-const ceilDivide = (value: bigint, by: bigint): bigint => (value % by === 0n ? value / by : value >= 0n ? value / by + 1n : value / by - 1n)
+const ceilDivide = (value: bigint, by: bigint): bigint =>
+  value % by === 0n ? value / by : value >= 0n ? value / by + 1n : value / by - 1n
 
 /**
  * The canonical text: no fraction, the largest suffix that leaves the number whole. Binary values that are below 1024 or not whole
@@ -106,8 +126,14 @@ const ALREADY_CANONICAL = /^(?:0|[1-9][0-9]{0,2}(?:[mkMGTP]|[KMGTP]i)?)$/
 export const compareQuantities = (a: Quantity, b: Quantity): number => (a.nano < b.nano ? -1 : a.nano > b.nano ? 1 : 0)
 
 /** The sum, in the format of the first unless that is zero. */
-export const addQuantities = (a: Quantity, b: Quantity): Quantity => ({ nano: a.nano + b.nano, format: a.nano === 0n ? b.format : a.format })
-export const subtractQuantities = (a: Quantity, b: Quantity): Quantity => ({ nano: a.nano - b.nano, format: a.nano === 0n ? b.format : a.format })
+export const addQuantities = (a: Quantity, b: Quantity): Quantity => ({
+  nano: a.nano + b.nano,
+  format: a.nano === 0n ? b.format : a.format,
+})
+export const subtractQuantities = (a: Quantity, b: Quantity): Quantity => ({
+  nano: a.nano - b.nano,
+  format: a.nano === 0n ? b.format : a.format,
+})
 
 /** Whole units, rounded up: bytes, pods, cores. */
 export const unitsOf = (text: string): number => Number(ceilDivide(quantity(text).nano, NANO))
@@ -115,5 +141,11 @@ export const unitsOf = (text: string): number => Number(ceilDivide(quantity(text
 export const milliOf = (text: string): number => Number(ceilDivide(quantity(text).nano, 1_000_000n))
 
 /** `count` whole units; memory and storage are written binary, all else decimal. */
-export const fromUnits = (count: number | bigint, format: QuantityFormat = "DecimalSI"): Quantity => ({ nano: BigInt(count) * NANO, format })
-export const fromMilli = (count: number | bigint): Quantity => ({ nano: BigInt(count) * 1_000_000n, format: "DecimalSI" })
+export const fromUnits = (count: number | bigint, format: QuantityFormat = "DecimalSI"): Quantity => ({
+  nano: BigInt(count) * NANO,
+  format,
+})
+export const fromMilli = (count: number | bigint): Quantity => ({
+  nano: BigInt(count) * 1_000_000n,
+  format: "DecimalSI",
+})

@@ -68,7 +68,13 @@ export interface ResourceDeclaration<T extends KubeObject> {
   /** Kept out of the history: only the newest revision of an object is stored (Lease, Event). */
   readonly highChurn?: boolean
   /** Another group-version-kind under which the same stored objects are served, e.g. events.k8s.io Event over core Event. */
-  readonly storedAs?: { readonly group: string; readonly version: string; readonly kind: string; toStored(obj: T): KubeObject; fromStored(obj: KubeObject): T }
+  readonly storedAs?: {
+    readonly group: string
+    readonly version: string
+    readonly kind: string
+    toStored(obj: T): KubeObject
+    fromStored(obj: KubeObject): T
+  }
 
   /**
    * Defaults that hold for a whole object of the kind, its metadata among them; those of one struct stand in its message. Applied by decoding. What is the
@@ -108,7 +114,18 @@ export interface Subresources<T> {
    * e.g. `log: { verbs: ["get"], kind: "Pod" }`, `eviction: { verbs: ["create"], kind: "Eviction", group: "policy", version: "v1" }`.
    * One with a `strategy` shows the whole object and is written by the generic way; the others are served by code in registry/<group>/<kind>/.
    */
-  readonly other?: Readonly<Record<string, { readonly verbs: readonly Verb[]; readonly kind: string; readonly group?: string; readonly version?: string; readonly strategy?: SubresourceStrategy<T> }>>
+  readonly other?: Readonly<
+    Record<
+      string,
+      {
+        readonly verbs: readonly Verb[]
+        readonly kind: string
+        readonly group?: string
+        readonly version?: string
+        readonly strategy?: SubresourceStrategy<T>
+      }
+    >
+  >
 }
 
 /** What a write to a subresource may change of the object, and the rules of that change. */
@@ -129,7 +146,10 @@ export interface Column<T> {
 }
 
 /** A kind ready for use: what was declared, with everything derived filled in. Generic code takes `Resource`; typed code `Resource<Pod, PodInput>`. */
-export interface Resource<T extends KubeObject = KubeObject, I extends KubeObjectInput = KubeObjectInput> extends ResourceDeclaration<T> {
+export interface Resource<
+  T extends KubeObject = KubeObject,
+  I extends KubeObjectInput = KubeObjectInput,
+> extends ResourceDeclaration<T> {
   readonly singular: string
   readonly verbs: readonly Verb[]
   readonly apiVersion: string
@@ -142,7 +162,11 @@ export interface Resource<T extends KubeObject = KubeObject, I extends KubeObjec
 }
 
 /** The object that a set of declared fields makes. For a kind whose hooks call helpers that take the object: `export interface Node extends ObjectFor<typeof fields> {}` before `defineResource`. */
-export type ObjectFor<F extends Fields> = { readonly apiVersion: string; readonly kind: string; readonly metadata: ObjectMeta } & Output<F>
+export type ObjectFor<F extends Fields> = {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: ObjectMeta
+} & Output<F>
 type InputFor<F extends Fields> = KubeObjectInput & Input<F>
 
 export type ObjectOfResource<R> = R extends Resource<infer T, infer _I> ? T : never
@@ -156,7 +180,10 @@ export type InputOfResource<R> = R extends Resource<infer _T, infer I> ? I : nev
  *     })
  *     export type Lease = ObjectOfResource<typeof Lease>
  */
-export function defineResource<F extends Fields>(declaration: ResourceDeclaration<ObjectFor<F>>, fields: F): Resource<ObjectFor<F>, InputFor<F>> {
+export function defineResource<F extends Fields>(
+  declaration: ResourceDeclaration<ObjectFor<F>>,
+  fields: F,
+): Resource<ObjectFor<F>, InputFor<F>> {
   const { group, version, kind, plural } = declaration
   return {
     ...declaration,
@@ -166,13 +193,26 @@ export function defineResource<F extends Fields>(declaration: ResourceDeclaratio
     prefix: `/registry/${group === "" ? "core" : group}/${plural}/`,
     schema: schemaOf(declaration, fields),
   }
-  function schemaOf({ schemaName, doc, metadataNumber = 1, defaults }: ResourceDeclaration<ObjectFor<F>>, own: F): Message {
+  function schemaOf(
+    { schemaName, doc, metadataNumber = 1, defaults }: ResourceDeclaration<ObjectFor<F>>,
+    own: F,
+  ): Message {
     const name = schemaName ?? `${group === "" ? "core" : group.split(".")[0]}.${version}.${kind}`
     const metadata = f.message(metadataNumber, ObjectMetaMessage, "Standard object's metadata.").always()
-    return message(name, doc, { metadata, ...own }, defaults === undefined ? {} : { defaults: (obj: ObjectFor<F>, known?: ObjectFor<F>) => defaults(obj, known) })
+    return message(
+      name,
+      doc,
+      { metadata, ...own },
+      defaults === undefined ? {} : { defaults: (obj: ObjectFor<F>, known?: ObjectFor<F>) => defaults(obj, known) },
+    )
   }
 }
 
 /** The key of an object in the store: `/registry/core/pods/<namespace>/<name>`. */
-export const keyOf = (resource: { readonly prefix: string; readonly scope: "Namespaced" | "Cluster" }, ref: { readonly namespace?: string | undefined; readonly name?: string | undefined }): string =>
-  resource.scope === "Namespaced" ? `${resource.prefix}${ref.namespace ?? ""}/${ref.name ?? ""}` : `${resource.prefix}${ref.name ?? ""}`
+export const keyOf = (
+  resource: { readonly prefix: string; readonly scope: "Namespaced" | "Cluster" },
+  ref: { readonly namespace?: string | undefined; readonly name?: string | undefined },
+): string =>
+  resource.scope === "Namespaced"
+    ? `${resource.prefix}${ref.namespace ?? ""}/${ref.name ?? ""}`
+    : `${resource.prefix}${ref.name ?? ""}`

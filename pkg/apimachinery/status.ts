@@ -10,14 +10,18 @@ export const StatusCause = message(`${meta}.StatusCause`, "One reason why a requ
   field: f.string(3, "Path of the field that caused it, for instance `items[0].name`."),
 })
 
-export const StatusDetails = message(`${meta}.StatusDetails`, "More about a Status; which fields are set depends on its reason.", {
-  name: f.string(1, "Name of the object concerned."),
-  group: f.string(2, "Group of the object concerned."),
-  kind: f.string(3, "Kind, or plural name, of the object concerned."),
-  uid: f.string(6, "UID of the object concerned."),
-  causes: f.list(4, StatusCause, "Every reason why the request failed.").atomic(),
-  retryAfterSeconds: f.int32(5, "Seconds after which the request may be tried again."),
-})
+export const StatusDetails = message(
+  `${meta}.StatusDetails`,
+  "More about a Status; which fields are set depends on its reason.",
+  {
+    name: f.string(1, "Name of the object concerned."),
+    group: f.string(2, "Group of the object concerned."),
+    kind: f.string(3, "Kind, or plural name, of the object concerned."),
+    uid: f.string(6, "UID of the object concerned."),
+    causes: f.list(4, StatusCause, "Every reason why the request failed.").atomic(),
+    retryAfterSeconds: f.int32(5, "Seconds after which the request may be tried again."),
+  },
+)
 
 export const StatusMessage = message(`${meta}.Status`, "The answer to a request that gives no object.", {
   metadata: f.message(1, ListMeta, "Standard list metadata."),

@@ -20,7 +20,9 @@ export interface TableColumn {
 }
 export interface TableRow {
   readonly cells: readonly (string | number | boolean | null)[]
-  readonly object?: KubeObject | { readonly kind: "PartialObjectMetadata"; readonly apiVersion: string; readonly metadata: ObjectMeta }
+  readonly object?:
+    | KubeObject
+    | { readonly kind: "PartialObjectMetadata"; readonly apiVersion: string; readonly metadata: ObjectMeta }
 }
 
 export interface TableOptions {
@@ -34,15 +36,22 @@ export interface TableOptions {
 }
 
 /** The objects of a kind as rows: Name, the kind's own columns, Age, and the columns that only `-o wide` shows. */
-export function tableOf<T extends KubeObject>(resource: Resource<T>, objects: readonly T[], { metadata, now, includeObject, version = "v1" }: TableOptions): Table {
+export function tableOf<T extends KubeObject>(
+  resource: Resource<T>,
+  objects: readonly T[],
+  { metadata, now, includeObject, version = "v1" }: TableOptions,
+): Table {
   const apiVersion = `meta.k8s.io/${version}`
   const columns = columnsOf(resource)
   const row = (object: T): TableRow => {
     const cells = columns.map((column) => cellOf(column, object, now))
     switch (includeObject) {
-      case "None": return { cells }
-      case "Metadata": return { cells, object: { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata } }
-      case "Object": return { cells, object }
+      case "None":
+        return { cells }
+      case "Metadata":
+        return { cells, object: { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata } }
+      case "Object":
+        return { cells, object }
     }
   }
   return { kind: "Table", apiVersion, metadata, columnDefinitions: definitionsOf(resource), rows: objects.map(row) }
@@ -53,13 +62,29 @@ function cellOf<T>(column: Column<T>, object: T, now: number): string | number |
   return value ?? (column.type === "string" || column.type === "date" ? "<none>" : null)
 }
 
-const NAME: Column<KubeObject> = { name: "Name", type: "string", format: "name", doc: "Name of the object, unique among those of its kind in the namespace.", value: ({ metadata }) => metadata.name ?? "" }
-const AGE: Column<KubeObject> = { name: "Age", type: "string", doc: "Time since the object was created.", value: ({ metadata }, now) => ageOf(metadata.creationTimestamp, now) }
+const NAME: Column<KubeObject> = {
+  name: "Name",
+  type: "string",
+  format: "name",
+  doc: "Name of the object, unique among those of its kind in the namespace.",
+  value: ({ metadata }) => metadata.name ?? "",
+}
+const AGE: Column<KubeObject> = {
+  name: "Age",
+  type: "string",
+  doc: "Time since the object was created.",
+  value: ({ metadata }, now) => ageOf(metadata.creationTimestamp, now),
+}
 
 /** All columns of a kind in order. Age stands before the first of those at the end that only `-o wide` shows, as in upstream's printers. */
 function columnsOf<T extends KubeObject>({ columns = [], nameColumn, ageColumn }: Resource<T>): readonly Column<T>[] {
   const wide = columns.findLastIndex(({ priority = 0 }) => priority === 0) + 1
-  return [...(nameColumn === false ? [] : [NAME]), ...columns.slice(0, wide), ...(ageColumn === false ? [] : [AGE]), ...columns.slice(wide)]
+  return [
+    ...(nameColumn === false ? [] : [NAME]),
+    ...columns.slice(0, wide),
+    ...(ageColumn === false ? [] : [AGE]),
+    ...columns.slice(wide),
+  ]
 }
 
 const definitions = new WeakMap<object, readonly TableColumn[]>()
@@ -68,7 +93,13 @@ const definitions = new WeakMap<object, readonly TableColumn[]>()
 function definitionsOf<T extends KubeObject>(resource: Resource<T>): readonly TableColumn[] {
   const known = definitions.get(resource)
   if (known !== undefined) return known
-  const made = columnsOf(resource).map(({ name, type, format = "", doc = "", priority = 0 }): TableColumn => ({ name, type: type === "date" ? "string" : type, format, description: doc, priority }))
+  const made = columnsOf(resource).map(({ name, type, format = "", doc = "", priority = 0 }): TableColumn => ({
+    name,
+    type: type === "date" ? "string" : type,
+    format,
+    description: doc,
+    priority,
+  }))
   definitions.set(resource, made)
   return made
 }

@@ -8,9 +8,20 @@ export function parseTime(text: string): number | undefined {
   if (match === null) return undefined
   const [, year, month, day, hour, minute, second, fraction = "", zone] = match
   const days = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()
-  if (Number(month) < 1 || Number(month) > 12 || Number(day) < 1 || Number(day) > days || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
+  if (
+    Number(month) < 1 ||
+    Number(month) > 12 ||
+    Number(day) < 1 ||
+    Number(day) > days ||
+    Number(hour) > 23 ||
+    Number(minute) > 59 ||
+    Number(second) > 59
+  )
+    return undefined
   if (zone!.length > 1 && (Number(zone!.slice(1, 3)) > 23 || Number(zone!.slice(4)) > 59)) return undefined
-  const parsed = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${fraction.slice(0, 4)}${zone!.toUpperCase()}`)
+  const parsed = Date.parse(
+    `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction.slice(0, 4)}${zone!.toUpperCase()}`,
+  )
   return Number.isNaN(parsed) ? undefined : parsed
 }
 
@@ -20,7 +31,8 @@ let formatted = { second: Number.NaN, text: "" }
 /** A metav1.Time: RFC 3339 in UTC, whole seconds. */
 export function formatTime(ms: number): string {
   const second = Math.floor(ms / 1000)
-  if (second !== formatted.second) formatted = { second, text: new Date(second * 1000).toISOString().replace(".000Z", "Z") }
+  if (second !== formatted.second)
+    formatted = { second, text: new Date(second * 1000).toISOString().replace(".000Z", "Z") }
   return formatted.text
 }
 /** A metav1.MicroTime: RFC 3339 in UTC, six digits of fraction. */
@@ -40,14 +52,24 @@ export function canonicalMicroTime(text: string): string | undefined {
   return `${formatTime(ms).slice(0, -1)}.${fraction.slice(0, 6).padEnd(6, "0")}Z`
 }
 
-const UNITS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, "µs": 1e-3, "μs": 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+const UNITS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+}
 
 /** Milliseconds of a Go duration (`1h15m30.5s`), or undefined for a text that is none. Source: Go time.ParseDuration. */
 export function parseDuration(text: string): number | undefined {
   const match = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text)
   if (match === null) return undefined
   let total = 0
-  for (const [, number, unit] of match[2]!.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)) total += Number(number) * UNITS[unit!]!
+  for (const [, number, unit] of match[2]!.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g))
+    total += Number(number) * UNITS[unit!]!
   return match[1] === "-" ? -total : total
 }
 
@@ -72,7 +94,8 @@ export function humanDuration(ms: number): string {
   if (seconds < -1) return "<invalid>"
   if (seconds < 0) return "0s"
   if (seconds < 120) return `${seconds}s`
-  const two = (big: number, bigUnit: string, small: number, smallUnit: string) => (small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`)
+  const two = (big: number, bigUnit: string, small: number, smallUnit: string) =>
+    small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`
   const minutes = Math.trunc(seconds / 60)
   if (minutes < 10) return two(minutes, "m", seconds % 60, "s")
   if (minutes < 180) return `${minutes}m`

@@ -25,13 +25,23 @@ function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, chan
   const missing = causes.filter(({ reason }) => reason === "FieldValueRequired").map(({ field = "" }) => field)
   if (missing.length === 0) return both(causes, ownRules(resource, obj, change))
   const own = ownRules(resource, withZeros(resource.schema, obj) as T, change)
-  return [...causes, ...own.filter(({ field = "" }) => !missing.some((path) => field === path || field.startsWith(`${path}.`)))]
+  return [
+    ...causes,
+    ...own.filter(({ field = "" }) => !missing.some((path) => field === path || field.startsWith(`${path}.`))),
+  ]
 }
 
-function ownRules<T extends KubeObject>(resource: Resource<T>, obj: T, change: Change<T> | undefined): readonly Cause[] {
+function ownRules<T extends KubeObject>(
+  resource: Resource<T>,
+  obj: T,
+  change: Change<T> | undefined,
+): readonly Cause[] {
   const own = resource.validate?.(obj, change?.old) ?? NO_CAUSES
   if (change === undefined) return both(own, resource.validateCreate?.(obj) ?? NO_CAUSES)
-  return both(both(own, validateImmutable(resource.schema, obj, change.old)), change.strategy?.validateUpdate?.(obj, change.old) ?? NO_CAUSES)
+  return both(
+    both(own, validateImmutable(resource.schema, obj, change.old)),
+    change.strategy?.validateUpdate?.(obj, change.old) ?? NO_CAUSES,
+  )
 }
 
 interface Change<T> {
@@ -40,10 +50,16 @@ interface Change<T> {
 }
 
 /** What is wrong with a change; `obj` must hold the resourceVersion it is to replace. A write to a subresource follows the rules of that one's `strategy`. */
-export function validateObjectUpdate<T extends KubeObject>(resource: Resource<T>, obj: T, old: T, strategy: SubresourceStrategy<T> | undefined = resource): readonly Cause[] {
+export function validateObjectUpdate<T extends KubeObject>(
+  resource: Resource<T>,
+  obj: T,
+  old: T,
+  strategy: SubresourceStrategy<T> | undefined = resource,
+): readonly Cause[] {
   return both(validateObjectMetaUpdate(obj.metadata, old.metadata), validateRules(resource, obj, { old, strategy }))
 }
-const both = (first: readonly Cause[], second: readonly Cause[]): readonly Cause[] => (first.length === 0 ? second : second.length === 0 ? first : [...first, ...second])
+const both = (first: readonly Cause[], second: readonly Cause[]): readonly Cause[] =>
+  first.length === 0 ? second : second.length === 0 ? first : [...first, ...second]
 
 /** The declared rules of an object's fields (required, enum, min, max, maxLength, check), all the way down, but for those of its metadata. */
 function validateFields(schema: Message, value: object, old: object | undefined): readonly Cause[] {
@@ -125,42 +141,52 @@ function compileFields(message: Message): readonly FieldRules[] {
     const check = compileType(spec.type, spec)
     // Text that is empty counts as absent (an optional enum, a name), as in Go, where both are "". Printed zero values and pointers are themselves.
     const emptyIsAbsent = (spec.printZero !== true || spec.type.kind !== "string") && spec.pointer !== true
-    return mustBeThere || check !== undefined ? [{ name, mustBeThere, detail: spec.requiredDetail, emptyIsAbsent, check }] : []
+    return mustBeThere || check !== undefined
+      ? [{ name, mustBeThere, detail: spec.requiredDetail, emptyIsAbsent, check }]
+      : []
   })
 }
 
 function compileType(type: Type, spec: FieldSpec): Validate | undefined {
   switch (type.kind) {
-    case "message": return mayFail(type.message(), new Set()) ? validatorOf(type.message()) : undefined
+    case "message":
+      return mayFail(type.message(), new Set()) ? validatorOf(type.message()) : undefined
     case "list": {
       const item = compileType(type.of, spec)
-      return item && ((value, old) => {
-        let causes: Cause[] | undefined
-        const items = value as readonly unknown[]
-        const before = old as readonly unknown[] | undefined
-        for (let i = 0; i < items.length; i++) {
-          if (typeof items[i] === "object" && items[i] === before?.[i]) continue
-          const found = item(items[i], before?.[i])
-          if (found !== undefined) causes = add(causes, found, `[${i}]`)
-        }
-        return causes
-      })
+      return (
+        item &&
+        ((value, old) => {
+          let causes: Cause[] | undefined
+          const items = value as readonly unknown[]
+          const before = old as readonly unknown[] | undefined
+          for (let i = 0; i < items.length; i++) {
+            if (typeof items[i] === "object" && items[i] === before?.[i]) continue
+            const found = item(items[i], before?.[i])
+            if (found !== undefined) causes = add(causes, found, `[${i}]`)
+          }
+          return causes
+        })
+      )
     }
     case "map": {
       const item = type.of.kind === "message" ? compileType(type.of, spec) : undefined
-      return item && ((value, old) => {
-        let causes: Cause[] | undefined
-        const entries = value as Values
-        const before = old as Values | undefined
-        for (const key in entries) {
-          if (entries[key] === before?.[key]) continue
-          const found = item(entries[key], before?.[key])
-          if (found !== undefined) causes = add(causes, found, `[${key}]`)
-        }
-        return causes
-      })
+      return (
+        item &&
+        ((value, old) => {
+          let causes: Cause[] | undefined
+          const entries = value as Values
+          const before = old as Values | undefined
+          for (const key in entries) {
+            if (entries[key] === before?.[key]) continue
+            const found = item(entries[key], before?.[key])
+            if (found !== undefined) causes = add(causes, found, `[${key}]`)
+          }
+          return causes
+        })
+      )
     }
-    default: return compileScalar(spec)
+    default:
+      return compileScalar(spec)
   }
 }
 
@@ -176,15 +202,35 @@ function mayFail(message: Message, seen: Set<Message>): boolean {
   })
 }
 
-function compileScalar({ enum: allowed, enumInOrder, enumProblem, min, max, maxLength, check }: FieldSpec): Validate | undefined {
-  if (allowed === undefined && min === undefined && max === undefined && maxLength === undefined && check === undefined) return undefined
+function compileScalar({
+  enum: allowed,
+  enumInOrder,
+  enumProblem,
+  min,
+  max,
+  maxLength,
+  check,
+}: FieldSpec): Validate | undefined {
+  if (allowed === undefined && min === undefined && max === undefined && maxLength === undefined && check === undefined)
+    return undefined
   const values = allowed === undefined ? undefined : new Set<unknown>(allowed)
   const range = min === undefined && max === undefined ? undefined : rangeProblem(min, max)
   return (value) => {
-    if (values !== undefined && !values.has(value)) return [enumProblem === undefined ? notSupported("", value, enumInOrder === true ? allowed! : [...allowed!].sort()) : invalidValue("", value, enumProblem)]
-    if (range !== undefined && typeof value === "number" && ((min !== undefined && value < min) || (max !== undefined && value > max))) return [invalidValue("", value, range)]
+    if (values !== undefined && !values.has(value))
+      return [
+        enumProblem === undefined
+          ? notSupported("", value, enumInOrder === true ? allowed! : [...allowed!].sort())
+          : invalidValue("", value, enumProblem),
+      ]
+    if (
+      range !== undefined &&
+      typeof value === "number" &&
+      ((min !== undefined && value < min) || (max !== undefined && value > max))
+    )
+      return [invalidValue("", value, range)]
     if (typeof value !== "string") return undefined
-    if (maxLength !== undefined && value.length > maxLength / 4 && Buffer.byteLength(value) > maxLength) return [tooLong("", maxLength)]
+    if (maxLength !== undefined && value.length > maxLength / 4 && Buffer.byteLength(value) > maxLength)
+      return [tooLong("", maxLength)]
     const problem = check?.(value)
     return problem === undefined ? undefined : [...invalidValues("", value, problem)]
   }
@@ -192,8 +238,10 @@ function compileScalar({ enum: allowed, enumInOrder, enumProblem, min, max, maxL
 
 /** Source: apimachinery pkg/api/validation IsNegativeErrorMsg and pkg/util/validation InclusiveRangeError. */
 const rangeProblem = (min: number | undefined, max: number | undefined): string =>
-  min === undefined ? `must be less than or equal to ${max}`
-    : max === undefined ? `must be greater than or equal to ${min}`
+  min === undefined
+    ? `must be less than or equal to ${max}`
+    : max === undefined
+      ? `must be greater than or equal to ${min}`
       : `must be between ${min} and ${max}, inclusive`
 
 interface Immutable {

@@ -16,23 +16,42 @@ export function withZeros(message: Message, value: object): object {
 
 function inside(type: Type, value: unknown): unknown {
   switch (type.kind) {
-    case "message": return withZeros(type.message(), value as object)
-    case "list": return (value as readonly unknown[]).map((item) => inside(type.of, item))
-    case "map": return Object.fromEntries(Object.entries(value as object).map(([key, item]) => [key, inside(type.of, item)]))
-    default: return value
+    case "message":
+      return withZeros(type.message(), value as object)
+    case "list":
+      return (value as readonly unknown[]).map((item) => inside(type.of, item))
+    case "map":
+      return Object.fromEntries(Object.entries(value as object).map(([key, item]) => [key, inside(type.of, item)]))
+    default:
+      return value
   }
 }
 
 function zeroOf({ type }: FieldSpec): unknown {
   switch (type.kind) {
-    case "message": return decodeMessage(type.message(), {}).object
-    case "list": return []
-    case "map": return {}
-    case "bool": return false
-    case "int32": case "int64": case "double": case "intOrString": return 0
-    case "quantity": return "0"
-    case "time": case "microTime": return "0001-01-01T00:00:00Z"
-    case "json": case "rawExtension": case "fieldsV1": return {}
-    default: return ""
+    case "message":
+      return decodeMessage(type.message(), {}).object
+    case "list":
+      return []
+    case "map":
+      return {}
+    case "bool":
+      return false
+    case "int32":
+    case "int64":
+    case "double":
+    case "intOrString":
+      return 0
+    case "quantity":
+      return "0"
+    case "time":
+    case "microTime":
+      return "0001-01-01T00:00:00Z"
+    case "json":
+    case "rawExtension":
+    case "fieldsV1":
+      return {}
+    default:
+      return ""
   }
 }

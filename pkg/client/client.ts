@@ -93,13 +93,34 @@ export interface Transport {
 
 /** A typed client of the API. Everything it gives is shared and must not be changed. All methods throw ApiError. */
 export interface Client {
-  get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options?: { readonly resourceVersion?: string }): Promise<T>
+  get<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    options?: { readonly resourceVersion?: string },
+  ): Promise<T>
   list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<ObjectList<T>>
-  create<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options?: WriteOptions): Promise<T>
+  create<T extends KubeObject, I extends KubeObjectInput>(
+    resource: Resource<T, I>,
+    object: I,
+    options?: WriteOptions,
+  ): Promise<T>
   /** Refused with Conflict when the object's resourceVersion is not the stored one. */
-  update<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options?: WriteOptions): Promise<T>
-  updateStatus<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options?: WriteOptions): Promise<T>
-  patch<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, patch: Patch, options?: PatchOptions & { readonly subresource?: string }): Promise<T>
+  update<T extends KubeObject, I extends KubeObjectInput>(
+    resource: Resource<T, I>,
+    object: I,
+    options?: WriteOptions,
+  ): Promise<T>
+  updateStatus<T extends KubeObject, I extends KubeObjectInput>(
+    resource: Resource<T, I>,
+    object: I,
+    options?: WriteOptions,
+  ): Promise<T>
+  patch<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    patch: Patch,
+    options?: PatchOptions & { readonly subresource?: string },
+  ): Promise<T>
   delete(resource: Resource, ref: ObjectRef, options?: DeleteCallOptions): Promise<unknown>
   deleteCollection(resource: Resource, list: ListOptions, options?: DeleteCallOptions): Promise<unknown>
   /** POST to a subresource: `binding`, `eviction`, `token`. */

@@ -10,28 +10,69 @@ import { parseKubeconfig } from "./kubeconfig.ts"
 import { newClient } from "./new-client.ts"
 
 const pki = openClusterPki({ now: () => Date.now() })
-const serving = pki.leaf({ name: "serving", authority: "server-ca", subject: { commonName: "localhost", organizations: [] }, dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] })
-const seen: { method: string; url: string; type: string | undefined; authorization: string | undefined; body: string }[] = []
-const object = { kind: "ConfigMap", apiVersion: "v1", metadata: { name: "a", namespace: "default", resourceVersion: "5" } }
+const serving = pki.leaf({
+  name: "serving",
+  authority: "server-ca",
+  subject: { commonName: "localhost", organizations: [] },
+  dnsNames: ["localhost"],
+  ipAddresses: ["127.0.0.1"],
+})
+const seen: {
+  method: string
+  url: string
+  type: string | undefined
+  authorization: string | undefined
+  body: string
+}[] = []
+const object = {
+  kind: "ConfigMap",
+  apiVersion: "v1",
+  metadata: { name: "a", namespace: "default", resourceVersion: "5" },
+}
 const server = createServer({ key: serving.keyPem, cert: serving.certPem }, (req, res) => {
   let body = ""
   req.on("data", (chunk: Buffer) => (body += chunk.toString()))
   req.on("end", () => {
-    seen.push({ method: req.method!, url: req.url!, type: req.headers["content-type"], authorization: req.headers.authorization, body })
-    const answer = (code: number, value: unknown) => res.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(value))
+    seen.push({
+      method: req.method!,
+      url: req.url!,
+      type: req.headers["content-type"],
+      authorization: req.headers.authorization,
+      body,
+    })
+    const answer = (code: number, value: unknown) =>
+      res.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(value))
     if (req.url!.includes("watch=true")) {
       res.writeHead(200)
       const line = `${JSON.stringify({ type: "ADDED", object })}\n`
       res.write(line.slice(0, 20))
-      setTimeout(() => res.end(line.slice(20) + `${JSON.stringify({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired", message: "too old" } })}\n`), 5)
+      setTimeout(
+        () =>
+          res.end(
+            line.slice(20) +
+              `${JSON.stringify({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired", message: "too old" } })}\n`,
+          ),
+        5,
+      )
     } else if (req.url!.endsWith("/missing")) answer(404, notFound(ConfigMap, "missing").toStatus())
-    else if (req.method === "GET" && req.url!.includes("configmaps?")) answer(200, { kind: "ConfigMapList", apiVersion: "v1", metadata: { resourceVersion: "5" }, items: [{ metadata: { name: "a" } }] })
+    else if (req.method === "GET" && req.url!.includes("configmaps?"))
+      answer(200, {
+        kind: "ConfigMapList",
+        apiVersion: "v1",
+        metadata: { resourceVersion: "5" },
+        items: [{ metadata: { name: "a" } }],
+      })
     else answer(200, object)
   })
 })
 await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
 const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-const transport = createHttpsTransport({ config: parseKubeconfig(kubeconfigYaml({ server: url, caPem: pki.authorities["server-ca"].certPem, user: { token: "secret" } })), userAgent: "test/1" })
+const transport = createHttpsTransport({
+  config: parseKubeconfig(
+    kubeconfigYaml({ server: url, caPem: pki.authorities["server-ca"].certPem, user: { token: "secret" } }),
+  ),
+  userAgent: "test/1",
+})
 const client = newClient(transport)
 afterAll(() => {
   transport.close()
@@ -41,23 +82,51 @@ afterAll(() => {
 describe("the HTTPS transport", () => {
   test("turns calls into requests, with the credentials of the kubeconfig", async () => {
     await client.get(ConfigMap, { name: "a", namespace: "default" })
-    expect(seen.at(-1)).toEqual({ method: "GET", url: "/api/v1/namespaces/default/configmaps/a", type: undefined, authorization: "Bearer secret", body: "" })
-    await client.patch(ConfigMap, { name: "a", namespace: "default" }, { type: "apply", body: { data: {} } }, { fieldManager: "m", force: true })
-    expect(seen.at(-1)).toMatchObject({ method: "PATCH", url: "/api/v1/namespaces/default/configmaps/a?fieldManager=m&force=true", type: "application/apply-patch+yaml", body: '{"data":{}}' })
+    expect(seen.at(-1)).toEqual({
+      method: "GET",
+      url: "/api/v1/namespaces/default/configmaps/a",
+      type: undefined,
+      authorization: "Bearer secret",
+      body: "",
+    })
+    await client.patch(
+      ConfigMap,
+      { name: "a", namespace: "default" },
+      { type: "apply", body: { data: {} } },
+      { fieldManager: "m", force: true },
+    )
+    expect(seen.at(-1)).toMatchObject({
+      method: "PATCH",
+      url: "/api/v1/namespaces/default/configmaps/a?fieldManager=m&force=true",
+      type: "application/apply-patch+yaml",
+      body: '{"data":{}}',
+    })
     await client.delete(ConfigMap, { name: "a", namespace: "default" }, { propagationPolicy: "Orphan" })
-    expect(JSON.parse(seen.at(-1)!.body)).toEqual({ apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Orphan" })
+    expect(JSON.parse(seen.at(-1)!.body)).toEqual({
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      propagationPolicy: "Orphan",
+    })
   })
 
   test("gives lists whose items know their kind, and errors as the server meant them", async () => {
     const list = await client.list(ConfigMap, { namespace: "default", limit: 1 })
     expect(list.items).toEqual([{ metadata: { name: "a" }, apiVersion: "v1", kind: "ConfigMap" }])
-    const err = await client.get(ConfigMap, { name: "missing", namespace: "default" }).catch((err: unknown) => err as ApiError)
+    const err = await client
+      .get(ConfigMap, { name: "missing", namespace: "default" })
+      .catch((err: unknown) => err as ApiError)
     expect(err).toMatchObject({ reason: "NotFound", message: 'configmaps "missing" not found' })
   })
 
   test("follows a watch over lines that arrive in pieces, and ends with the server's error", async () => {
     const events: string[] = []
-    const error = await new Promise<ApiError | undefined>((resolve) => client.watch(ConfigMap, { resourceVersion: "4" }, { onEvent: (event) => void events.push(event.type), onEnd: resolve }))
+    const error = await new Promise<ApiError | undefined>((resolve) =>
+      client.watch(
+        ConfigMap,
+        { resourceVersion: "4" },
+        { onEvent: (event) => void events.push(event.type), onEnd: resolve },
+      ),
+    )
     expect(events).toEqual(["ADDED"])
     expect(error?.reason).toBe("Expired")
     expect(seen.at(-1)!.url).toBe("/api/v1/configmaps?resourceVersion=4&watch=true")
@@ -65,7 +134,9 @@ describe("the HTTPS transport", () => {
 
   test("says clearly when nobody answers or the certificate is not trusted", async () => {
     const stranger = createHttpsTransport({ config: { server: url }, userAgent: "t" })
-    const refused = await newClient(stranger).get(ConfigMap, { name: "a", namespace: "default" }).catch((err: unknown) => err as ApiError)
+    const refused = await newClient(stranger)
+      .get(ConfigMap, { name: "a", namespace: "default" })
+      .catch((err: unknown) => err as ApiError)
     expect(refused).toMatchObject({ reason: "ServiceUnavailable" })
     stranger.close()
   })
@@ -74,6 +145,8 @@ describe("the HTTPS transport", () => {
 describe("a kubeconfig", () => {
   test("that lacks something says what", () => {
     expect(() => parseKubeconfig("clusters: []")).toThrow('it has no context ""; it has none')
-    expect(() => parseKubeconfig("contexts: [{name: a, context: {cluster: b, user: c}}]\ncurrent-context: a")).toThrow('names cluster "b", which is not in it')
+    expect(() => parseKubeconfig("contexts: [{name: a, context: {cluster: b, user: c}}]\ncurrent-context: a")).toThrow(
+      'names cluster "b", which is not in it',
+    )
   })
 })

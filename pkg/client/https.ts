@@ -3,7 +3,13 @@
  * node:https and not fetch, whose TLS trust holds for the whole process on Bun: two clusters with different authorities would clash.
  */
 import { Buffer } from "node:buffer"
-import { request as httpRequest, Agent as HttpAgent, type ClientRequest, type IncomingMessage, type RequestOptions as NodeRequestOptions } from "node:http"
+import {
+  request as httpRequest,
+  Agent as HttpAgent,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions as NodeRequestOptions,
+} from "node:http"
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
 import { StringDecoder } from "node:string_decoder"
 import { ApiError, type Status } from "../apimachinery/errors.ts"
@@ -27,17 +33,39 @@ export function createHttpsTransport({ config, userAgent }: HttpsTransportOption
   const base = new URL(config.server)
   const secure = base.protocol === "https:"
   const tls = {
-    ...(config.ca === undefined ? {} : { ca: config.ca }), ...config.certificate,
-    ...(config.insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : {}), ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
+    ...(config.ca === undefined ? {} : { ca: config.ca }),
+    ...config.certificate,
+    ...(config.insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : {}),
+    ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
   }
   const agent = secure ? new HttpsAgent({ keepAlive: true, ...tls }) : new HttpAgent({ keepAlive: true })
-  const headers = { accept: "application/json", "user-agent": userAgent, ...(config.token === undefined ? {} : { authorization: `Bearer ${config.token}` }) }
+  const headers = {
+    accept: "application/json",
+    "user-agent": userAgent,
+    ...(config.token === undefined ? {} : { authorization: `Bearer ${config.token}` }),
+  }
 
-  function send(method: string, path: string, body: string | undefined, contentType: string, signal: AbortSignal | undefined, onRequest?: (request: ClientRequest) => void): Promise<IncomingMessage> {
+  function send(
+    method: string,
+    path: string,
+    body: string | undefined,
+    contentType: string,
+    signal: AbortSignal | undefined,
+    onRequest?: (request: ClientRequest) => void,
+  ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const options: NodeRequestOptions = {
-        agent, method, host: base.hostname.replace(/^\[|\]$/g, ""), port: base.port === "" ? (secure ? 443 : 80) : Number(base.port), path: (base.pathname === "/" ? "" : base.pathname) + path,
-        headers: { ...headers, ...(body === undefined ? {} : { "content-type": contentType, "content-length": String(Buffer.byteLength(body)) }) },
+        agent,
+        method,
+        host: base.hostname.replace(/^\[|\]$/g, ""),
+        port: base.port === "" ? (secure ? 443 : 80) : Number(base.port),
+        path: (base.pathname === "/" ? "" : base.pathname) + path,
+        headers: {
+          ...headers,
+          ...(body === undefined
+            ? {}
+            : { "content-type": contentType, "content-length": String(Buffer.byteLength(body)) }),
+        },
         ...(signal === undefined ? {} : { signal }),
       }
       const request = secure ? httpsRequest({ ...options, ...tls }, resolve) : httpRequest(options, resolve)
@@ -50,7 +78,13 @@ export function createHttpsTransport({ config, userAgent }: HttpsTransportOption
   return {
     async call(call: ApiCall, signal?: AbortSignal): Promise<unknown> {
       const body = bodyOf(call)
-      const response = await send(METHOD[call.verb], pathOf(call.resource, call) + queryOf(call.options ?? {}), body === undefined ? undefined : JSON.stringify(body), call.patch === undefined ? "application/json" : PATCH_TYPE[call.patch.type], signal)
+      const response = await send(
+        METHOD[call.verb],
+        pathOf(call.resource, call) + queryOf(call.options ?? {}),
+        body === undefined ? undefined : JSON.stringify(body),
+        call.patch === undefined ? "application/json" : PATCH_TYPE[call.patch.type],
+        signal,
+      )
       const text = await textOf(response, config.server)
       if ((response.statusCode ?? 0) >= 300) throw errorOf(response, text)
       const answer = parsed(text, config.server)
@@ -72,14 +106,22 @@ export function createHttpsTransport({ config, userAgent }: HttpsTransportOption
     }
     const follow = async () => {
       const path = `${pathOf(resource, { namespace: options.namespace })}${queryOf(options)}`
-      const response = await send("GET", `${path}${path.includes("?") ? "&" : "?"}watch=true`, undefined, "", undefined, (made) => void (request = made))
+      const response = await send(
+        "GET",
+        `${path}${path.includes("?") ? "&" : "?"}watch=true`,
+        undefined,
+        "",
+        undefined,
+        (made) => void (request = made),
+      )
       if (response.statusCode !== 200) throw errorOf(response, await textOf(response, config.server))
       // Closing tears the stream down after the loop has been left, when nobody listens any more.
       response.on("error", () => undefined)
       for await (const line of linesOf(response)) {
         if (ended) return
         const event = parsed(line, config.server) as WatchEvent | { readonly type: "ERROR"; readonly object: Status }
-        if (event.type === "ERROR") return end("object" in event ? ApiError.fromStatus(event.object as Status) : event.error)
+        if (event.type === "ERROR")
+          return end("object" in event ? ApiError.fromStatus(event.object as Status) : event.error)
         handlers.onEvent(event as WatchEvent)
       }
       end(undefined)
@@ -120,14 +162,22 @@ function parsed(text: string, server: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new ApiError("InternalError", `Cannot read the answer of ${server}: it is no JSON`, { causes: [{ reason: "UnexpectedServerResponse", message: text.slice(0, 200) }] }, { cause })
+    throw new ApiError(
+      "InternalError",
+      `Cannot read the answer of ${server}: it is no JSON`,
+      { causes: [{ reason: "UnexpectedServerResponse", message: text.slice(0, 200) }] },
+      { cause },
+    )
   }
 }
 
 /** Items of a list carry no kind on the wire. */
 function withKinds({ apiVersion, kind }: Resource, list: unknown): unknown {
   const { items, ...rest } = list as { readonly items?: readonly KubeObject[] | null }
-  return { ...rest, items: (items ?? []).map((item) => (item.kind === undefined ? { ...item, apiVersion, kind } : item)) }
+  return {
+    ...rest,
+    items: (items ?? []).map((item) => (item.kind === undefined ? { ...item, apiVersion, kind } : item)),
+  }
 }
 
 function errorOf(response: IncomingMessage, text: string): ApiError {
@@ -137,8 +187,18 @@ function errorOf(response: IncomingMessage, text: string): ApiError {
   } catch {
     // Not from an API server, or a proxy's page: said below.
   }
-  return new ApiError("InternalError", `the server answered ${response.statusCode ?? 0}: ${text.slice(0, 200)}`, undefined, { code: response.statusCode ?? 500 })
+  return new ApiError(
+    "InternalError",
+    `the server answered ${response.statusCode ?? 0}: ${text.slice(0, 200)}`,
+    undefined,
+    { code: response.statusCode ?? 500 },
+  )
 }
 
 const unreachable = (server: string, cause: unknown): ApiError =>
-  new ApiError("ServiceUnavailable", `Cannot reach ${server}: ${cause instanceof Error ? cause.message : String(cause)}`, undefined, { cause })
+  new ApiError(
+    "ServiceUnavailable",
+    `Cannot reach ${server}: ${cause instanceof Error ? cause.message : String(cause)}`,
+    undefined,
+    { cause },
+  )

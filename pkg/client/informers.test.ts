@@ -15,7 +15,9 @@ function handClock() {
   let now = 0
   const timers: { at: number; run: () => void }[] = []
   const clock: Clock = {
-    now: () => now, monotonic: () => now, afterTurn: (run) => void setImmediate(run),
+    now: () => now,
+    monotonic: () => now,
+    afterTurn: (run) => void setImmediate(run),
     setTimeout(run, ms) {
       const timer = { at: now + ms, run }
       timers.push(timer)
@@ -32,7 +34,11 @@ function handClock() {
   return { clock, pass, waiting: () => timers.length }
 }
 
-const object = (name: string, version: number, labels: Record<string, string> = {}): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "n", uid: name, resourceVersion: String(version), labels } })
+const object = (name: string, version: number, labels: Record<string, string> = {}): KubeObject => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name, namespace: "n", uid: name, resourceVersion: String(version), labels },
+})
 
 /** A server whose lists and watches a test plays. */
 function stage() {
@@ -53,11 +59,20 @@ function stage() {
     },
   }
   const hand = handClock()
-  const informers = createInformers({ client: newClient(transport), clock: hand.clock, random: seededRandom(1), log: silent })
+  const informers = createInformers({
+    client: newClient(transport),
+    clock: hand.clock,
+    random: seededRandom(1),
+    log: silent,
+  })
   const seen: string[] = []
   const follow = () => {
     const informer = informers.of(ConfigMap)
-    informer.on({ added: ({ metadata }) => seen.push(`+${metadata.name}`), updated: ({ metadata }) => seen.push(`~${metadata.name}`), deleted: ({ metadata }) => seen.push(`-${metadata.name}`) })
+    informer.on({
+      added: ({ metadata }) => seen.push(`+${metadata.name}`),
+      updated: ({ metadata }) => seen.push(`~${metadata.name}`),
+      deleted: ({ metadata }) => seen.push(`-${metadata.name}`),
+    })
     return informer
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -72,7 +87,10 @@ describe("an informer", () => {
     await informers.whenSynced()
     expect(watches[0]!.options.resourceVersion).toBe("5")
     watches[0]!.handlers.onEvent({ type: "MODIFIED", object: object("a", 6) })
-    watches[0]!.handlers.onEvent({ type: "BOOKMARK", object: { apiVersion: "v1", kind: "ConfigMap", metadata: { resourceVersion: "9" } } })
+    watches[0]!.handlers.onEvent({
+      type: "BOOKMARK",
+      object: { apiVersion: "v1", kind: "ConfigMap", metadata: { resourceVersion: "9" } },
+    })
     expect(informer.revision).toBe(9)
     // when the server closes the watch after a while, as it does
     pass(60_000)
@@ -113,10 +131,17 @@ describe("an informer", () => {
 
   test("keeps indexes up to date, and shares a handler's failure with nobody", async () => {
     const { lists, watches, informers, follow, seen } = stage()
-    const byColour: Index<ConfigMap> = { name: "colour", of: ({ metadata }) => (metadata.labels?.["colour"] === undefined ? [] : [metadata.labels["colour"]]) }
+    const byColour: Index<ConfigMap> = {
+      name: "colour",
+      of: ({ metadata }) => (metadata.labels?.["colour"] === undefined ? [] : [metadata.labels["colour"]]),
+    }
     lists.push({ version: 5, items: [object("a", 3, { colour: "red" })] })
     const informer = informers.of(ConfigMap)
-    informer.on({ updated: () => { throw new Error("a bug") } })
+    informer.on({
+      updated: () => {
+        throw new Error("a bug")
+      },
+    })
     follow()
     await informers.whenSynced()
     expect(informer.by(byColour, "red").map(({ metadata }) => metadata.name)).toEqual(["a"])

@@ -125,10 +125,14 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
   #follow(): void {
     if (this.#stopped) return
     this.#connectedAt = this.#options.clock.monotonic()
-    this.#watch = this.#options.client.watch(this.resource, { resourceVersion: String(this.#revision), allowWatchBookmarks: true }, {
-      onEvent: (event) => this.#event(event),
-      onEnd: (error) => this.#ended(error),
-    })
+    this.#watch = this.#options.client.watch(
+      this.resource,
+      { resourceVersion: String(this.#revision), allowWatchBookmarks: true },
+      {
+        onEvent: (event) => this.#event(event),
+        onEnd: (error) => this.#ended(error),
+      },
+    )
   }
 
   #event(event: WatchEvent<T>): void {
@@ -143,7 +147,8 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     const old = this.#cache.set(object)
     if (old === undefined) this.#tell("added", object)
     // A list finds most objects as they were.
-    else if (old !== object && old.metadata.resourceVersion !== object.metadata.resourceVersion) this.#tell("updated", object, old)
+    else if (old !== object && old.metadata.resourceVersion !== object.metadata.resourceVersion)
+      this.#tell("updated", object, old)
   }
 
   #lost(key: Key, last?: T): void {
@@ -168,7 +173,12 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     if (clock.monotonic() - this.#connectedAt >= GOOD_AFTER_MS) this.#backoff = FIRST_BACKOFF_MS
     const wait = this.#backoff * (1 + random.next())
     this.#backoff = Math.min(this.#backoff * 2, LONGEST_BACKOFF_MS)
-    if (error !== undefined) log.warn(relist ? "Cannot list, will try again" : "Watch failed, will try again", { resource: this.resource.plural, error, waitMs: Math.round(wait) })
+    if (error !== undefined)
+      log.warn(relist ? "Cannot list, will try again" : "Watch failed, will try again", {
+        resource: this.resource.plural,
+        error,
+        waitMs: Math.round(wait),
+      })
     this.#retry = clock.setTimeout(() => (relist ? this.start() : this.#follow()), wait)
   }
 

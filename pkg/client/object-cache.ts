@@ -9,7 +9,10 @@ const BY_CONTROLLER: Index<KubeObject> = {
     return controller === undefined ? NO_VALUES : [controller.uid]
   },
 }
-const BY_NAMESPACE: Index<KubeObject> = { name: "namespace", of: ({ metadata }) => (metadata.namespace === undefined ? [] : [metadata.namespace]) }
+const BY_NAMESPACE: Index<KubeObject> = {
+  name: "namespace",
+  of: ({ metadata }) => (metadata.namespace === undefined ? [] : [metadata.namespace]),
+}
 
 /** Objects by key, and by any index that has been asked for. Lists are arrays made at most once between two changes. */
 export class ObjectCache<T extends KubeObject> {

@@ -38,7 +38,8 @@ export function uuid(random: Random): string {
   bytes[6] = (bytes[6]! & 0x0f) | 0x40
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
   const text: string[] = []
-  for (let i = 0; i < 16; i++) text.push(i === 4 || i === 6 || i === 8 || i === 10 ? `-${HEX[bytes[i]!]!}` : HEX[bytes[i]!]!)
+  for (let i = 0; i < 16; i++)
+    text.push(i === 4 || i === 6 || i === 8 || i === 10 ? `-${HEX[bytes[i]!]!}` : HEX[bytes[i]!]!)
   // Joined, not added up: there are very many, and each sum would keep all that it was made of in memory.
   return text.join("")
 }

@@ -67,10 +67,14 @@ export class VirtualClock implements Clock {
   }
 
   /** How many timers are set. */
-  get pending(): number { return this.work.size + this.upkeep.size + this.watchdogs.size }
+  get pending(): number {
+    return this.work.size + this.upkeep.size + this.watchdogs.size
+  }
 
   /** When the next timer is due that is not mere upkeep, in milliseconds since the epoch. */
-  get nextDue(): number | undefined { return (this.exact ? this.next() : this.work.peek())?.due }
+  get nextDue(): number | undefined {
+    return (this.exact ? this.next() : this.work.peek())?.due
+  }
 
   /** Lets everything that is due now, and all that follows from it, run to its end; time does not move. */
   async settle(): Promise<void> {
@@ -186,6 +190,7 @@ class Heap {
   }
 }
 
-const earlier = (a: Pending | undefined, b: Pending | undefined): Pending | undefined => (a === undefined || (b !== undefined && before(b, a)) ? b : a)
+const earlier = (a: Pending | undefined, b: Pending | undefined): Pending | undefined =>
+  a === undefined || (b !== undefined && before(b, a)) ? b : a
 
 const before = (a: Pending, b: Pending): boolean => a.due < b.due || (a.due === b.due && a.order < b.order)

@@ -29,18 +29,25 @@ export const DEFAULT_FEATURES: Features = DEFAULTS
 /** The features with some of them set otherwise. @throws Error that names the gates there are, for any other */
 export function featuresOf(given: Readonly<Record<string, boolean>>): Features {
   for (const [name, on] of Object.entries(given)) {
-    if (!(name in DEFAULTS)) throw new Error(`unknown feature gate ${JSON.stringify(name)}: the feature gates are ${FEATURE_NAMES.join(", ")}`)
-    if (typeof on !== "boolean") throw new Error(`feature gate ${name} cannot be ${JSON.stringify(on)}: expected true or false`)
+    if (!(name in DEFAULTS))
+      throw new Error(`unknown feature gate ${JSON.stringify(name)}: the feature gates are ${FEATURE_NAMES.join(", ")}`)
+    if (typeof on !== "boolean")
+      throw new Error(`feature gate ${name} cannot be ${JSON.stringify(on)}: expected true or false`)
   }
   return { ...DEFAULTS, ...given }
 }
 
 /** `Name=true,Other=false`, as Kubernetes writes them. @throws Error for what is no such list, and for gates that there are not */
 export function parseFeatureGates(text: string): Features {
-  const given = text.split(",").map((part) => part.trim()).filter((part) => part !== "").map((part): [string, boolean] => {
-    const [name = "", value = ""] = part.split("=")
-    if (!/^\w+=(true|false)$/i.test(part)) throw new Error(`${JSON.stringify(part)} is no feature gate: expected Name=true or Name=false`)
-    return [name, value.toLowerCase() === "true"]
-  })
+  const given = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .map((part): [string, boolean] => {
+      const [name = "", value = ""] = part.split("=")
+      if (!/^\w+=(true|false)$/i.test(part))
+        throw new Error(`${JSON.stringify(part)} is no feature gate: expected Name=true or Name=false`)
+      return [name, value.toLowerCase() === "true"]
+    })
   return featuresOf(Object.fromEntries(given))
 }

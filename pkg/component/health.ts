@@ -20,7 +20,11 @@ export interface HealthReport {
 }
 
 /** What a health endpoint answers. Source: apiserver pkg/server/healthz/healthz.go. */
-export function reportAll(endpoint: string, checks: readonly HealthCheck[], { excluded, verbose, mayKnow }: HealthQuery): HealthReport {
+export function reportAll(
+  endpoint: string,
+  checks: readonly HealthCheck[],
+  { excluded, verbose, mayKnow }: HealthQuery,
+): HealthReport {
   const lines: string[] = []
   let failed = false
   for (const check of checks) {
@@ -31,10 +35,15 @@ export function reportAll(endpoint: string, checks: readonly HealthCheck[], { ex
     }
     const found = check.problem()
     if (found !== undefined) failed = true
-    lines.push(found === undefined ? `[+]${name} ok` : `[-]${name} failed: ${mayKnow(check) ? found : "reason withheld"}`)
+    lines.push(
+      found === undefined ? `[+]${name} ok` : `[-]${name} failed: ${mayKnow(check) ? found : "reason withheld"}`,
+    )
   }
   const unknown = excluded.filter((name) => !checks.some((check) => check.name === name))
-  if (unknown.length > 0) lines.push(`warn: some health checks cannot be excluded: no matches for ${unknown.map((name) => JSON.stringify(name)).join(",")}`)
+  if (unknown.length > 0)
+    lines.push(
+      `warn: some health checks cannot be excluded: no matches for ${unknown.map((name) => JSON.stringify(name)).join(",")}`,
+    )
   if (failed) return { status: 500, text: `${lines.join("\n")}\n${endpoint} check failed\n` }
   return { status: 200, text: verbose ? `${lines.join("\n")}\n${endpoint} check passed\n` : "ok" }
 }
@@ -42,5 +51,7 @@ export function reportAll(endpoint: string, checks: readonly HealthCheck[], { ex
 /** What the endpoint of one check answers. */
 export function reportOne(check: HealthCheck): HealthReport {
   const problem = check.problem()
-  return problem === undefined ? { status: 200, text: "ok" } : { status: 500, text: `internal server error: ${problem}\n` }
+  return problem === undefined
+    ? { status: 200, text: "ok" }
+    : { status: 500, text: `internal server error: ${problem}\n` }
 }

@@ -35,9 +35,17 @@ export interface NodeConnector {
    * Runs a command in a container. `accept` completes the client's upgrade and gives its streams: call it once the command is known to be startable;
    * undefined when the client is gone. Resolves when all is over.
    */
-  exec(pod: PodTarget, options: { readonly container: string; readonly command: readonly string[]; readonly streams: CommandStreams }, accept: () => Promise<RemoteCommandSession | undefined>): Promise<void>
+  exec(
+    pod: PodTarget,
+    options: { readonly container: string; readonly command: readonly string[]; readonly streams: CommandStreams },
+    accept: () => Promise<RemoteCommandSession | undefined>,
+  ): Promise<void>
   /** Joins the streams of a container's first process. */
-  attach(pod: PodTarget, options: { readonly container: string; readonly streams: CommandStreams }, accept: () => Promise<RemoteCommandSession | undefined>): Promise<void>
+  attach(
+    pod: PodTarget,
+    options: { readonly container: string; readonly streams: CommandStreams },
+    accept: () => Promise<RemoteCommandSession | undefined>,
+  ): Promise<void>
   /** Carries connections to ports of the pod until the client leaves. */
   portForward(pod: PodTarget, accept: () => Promise<PortForwardSession | undefined>): Promise<void>
   /**

@@ -38,7 +38,10 @@ export interface Controller<T extends KubeObject = KubeObject> {
   /** Parallel keys; 5 unless given. */
   readonly workers?: number
   /** Returns nothing, or when to look again (as `upkeep` where that is only to see that nothing happened; see Clock). A thrown error is retried with backoff; `terminal(err)` is not. */
-  reconcile(key: Key, context: ReconcileContext): Promise<void | { readonly requeueAfter: number; readonly kind?: TimerKind }>
+  reconcile(
+    key: Key,
+    context: ReconcileContext,
+  ): Promise<void | { readonly requeueAfter: number; readonly kind?: TimerKind }>
   /** Called once before the first key, e.g. to set up state or timers of its own. */
   start?(context: ReconcileContext, enqueue: (key: Key, afterMs?: number) => void): void
 }

@@ -36,7 +36,11 @@ export interface EventRecorderContext {
  * `component` becomes the events' source and reporting component; `host` the node, for the kubelet. Equal events raise the count of the one
  * there is; many that differ only in their message are folded into one; a flood about one object is cut off.
  */
-export function createEventRecorder({ client, clock, log }: EventRecorderContext, component: string, host?: string): EventRecorder {
+export function createEventRecorder(
+  { client, clock, log }: EventRecorderContext,
+  component: string,
+  host?: string,
+): EventRecorder {
   const events = new ToldEvents()
   const waiting = new Map<Told, Waiting>()
   let writing: Promise<void> | undefined
@@ -53,7 +57,18 @@ export function createEventRecorder({ client, clock, log }: EventRecorderContext
   }
 
   /** Raises the count of the Event that was written before; false if that has ended. */
-  async function raised(told: Told, name: string, { about: { metadata: { namespace = "default" } }, message, last, times }: Waiting): Promise<boolean> {
+  async function raised(
+    told: Told,
+    name: string,
+    {
+      about: {
+        metadata: { namespace = "default" },
+      },
+      message,
+      last,
+      times,
+    }: Waiting,
+  ): Promise<boolean> {
     const count = told.count + times
     try {
       await client.patch(Event, { name, namespace }, { type: "merge", body: { count, message, lastTimestamp: last } })
@@ -72,9 +87,24 @@ export function createEventRecorder({ client, clock, log }: EventRecorderContext
     try {
       await client.create(Event, {
         metadata: { name: eventName, namespace },
-        involvedObject: { kind: about.kind, apiVersion: about.apiVersion, name, namespace: about.metadata.namespace, uid, resourceVersion, fieldPath },
-        type, reason, message, count: times, firstTimestamp: first, lastTimestamp: last,
-        source: { component, host }, reportingComponent: component, reportingInstance: host ?? "",
+        involvedObject: {
+          kind: about.kind,
+          apiVersion: about.apiVersion,
+          name,
+          namespace: about.metadata.namespace,
+          uid,
+          resourceVersion,
+          fieldPath,
+        },
+        type,
+        reason,
+        message,
+        count: times,
+        firstTimestamp: first,
+        lastTimestamp: last,
+        source: { component, host },
+        reportingComponent: component,
+        reportingInstance: host ?? "",
       })
     } catch (err) {
       // Another reporter told of the object in the same millisecond, and counts as we do.
@@ -105,7 +135,17 @@ export function createEventRecorder({ client, clock, log }: EventRecorderContext
       if (tell === undefined) return
       const time = timestamp(clock)
       const equal = waiting.get(tell.told)
-      if (equal === undefined) waiting.set(tell.told, { about, type, reason, fieldPath, first: time, message: tell.message, last: time, times: 1 })
+      if (equal === undefined)
+        waiting.set(tell.told, {
+          about,
+          type,
+          reason,
+          fieldPath,
+          first: time,
+          message: tell.message,
+          last: time,
+          times: 1,
+        })
       else {
         equal.message = tell.message
         equal.last = time

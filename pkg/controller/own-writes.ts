@@ -1,5 +1,16 @@
 import type { KubeObject, KubeObjectInput, Resource } from "../apimachinery/resource.ts"
-import type { Client, DeleteCallOptions, ListOptions, ObjectRef, Patch, PatchOptions, Watch, WatchHandlers, WatchOptions, WriteOptions } from "../client/client.ts"
+import type {
+  Client,
+  DeleteCallOptions,
+  ListOptions,
+  ObjectRef,
+  Patch,
+  PatchOptions,
+  Watch,
+  WatchHandlers,
+  WatchOptions,
+  WriteOptions,
+} from "../client/client.ts"
 import { keyFrom, type Informer } from "../client/informer.ts"
 
 /** Something written during a reconcile that the informer of its kind has yet to show. */
@@ -20,16 +31,33 @@ export class NotingClient implements Client {
     this.#client = client
   }
 
-  async create<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options?: WriteOptions): Promise<T> {
+  async create<T extends KubeObject, I extends KubeObjectInput>(
+    resource: Resource<T, I>,
+    object: I,
+    options?: WriteOptions,
+  ): Promise<T> {
     return this.#wrote(resource, await this.#client.create(resource, object, options))
   }
-  async update<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options?: WriteOptions): Promise<T> {
+  async update<T extends KubeObject, I extends KubeObjectInput>(
+    resource: Resource<T, I>,
+    object: I,
+    options?: WriteOptions,
+  ): Promise<T> {
     return this.#wrote(resource, await this.#client.update(resource, object, options))
   }
-  async updateStatus<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I, options?: WriteOptions): Promise<T> {
+  async updateStatus<T extends KubeObject, I extends KubeObjectInput>(
+    resource: Resource<T, I>,
+    object: I,
+    options?: WriteOptions,
+  ): Promise<T> {
     return this.#wrote(resource, await this.#client.updateStatus(resource, object, options))
   }
-  async patch<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, patch: Patch, options?: PatchOptions & { readonly subresource?: string }): Promise<T> {
+  async patch<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    patch: Patch,
+    options?: PatchOptions & { readonly subresource?: string },
+  ): Promise<T> {
     return this.#wrote(resource, await this.#client.patch(resource, ref, patch, options))
   }
   async delete(resource: Resource, ref: ObjectRef, options?: DeleteCallOptions): Promise<unknown> {
@@ -40,7 +68,11 @@ export class NotingClient implements Client {
       resource,
       seenBy(informer) {
         const left = informer.get(key)
-        return left === undefined || left.metadata.deletionTimestamp !== undefined || (uid !== undefined && left.metadata.uid !== uid)
+        return (
+          left === undefined ||
+          left.metadata.deletionTimestamp !== undefined ||
+          (uid !== undefined && left.metadata.uid !== uid)
+        )
       },
     })
     return answer

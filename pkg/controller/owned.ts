@@ -9,14 +9,23 @@ export const controllerOf = (object: KubeObject): OwnerReference | undefined =>
 
 /** An owner reference as controllers set it on what they create: managing, and holding up a foreground deletion. */
 export const controllerRef = (owner: KubeObject): OwnerReference => ({
-  apiVersion: owner.apiVersion, kind: owner.kind, name: owner.metadata.name ?? "", uid: owner.metadata.uid ?? "", controller: true, blockOwnerDeletion: true,
+  apiVersion: owner.apiVersion,
+  kind: owner.kind,
+  name: owner.metadata.name ?? "",
+  uid: owner.metadata.uid ?? "",
+  controller: true,
+  blockOwnerDeletion: true,
 })
 
 /**
  * An event on an object enqueues the object of kind `owner` that controls it, before and after the change. With `orphans`, an event on an
  * object without a controller enqueues those keys: the owners that might adopt it.
  */
-export function owned(resource: Resource, owner: Resource, orphans?: (object: KubeObject, context: Parameters<Watched["keys"]>[1]) => readonly Key[]): Watched {
+export function owned(
+  resource: Resource,
+  owner: Resource,
+  orphans?: (object: KubeObject, context: Parameters<Watched["keys"]>[1]) => readonly Key[],
+): Watched {
   const ownerKey = (object: KubeObject | undefined): readonly Key[] => {
     const ref = object === undefined ? undefined : controllerOf(object)
     if (ref === undefined || ref.kind !== owner.kind || ref.apiVersion !== owner.apiVersion) return []
@@ -26,9 +35,12 @@ export function owned(resource: Resource, owner: Resource, orphans?: (object: Ku
     resource,
     keys(object, context, old, deleted) {
       const keys = ownerKey(object)
-      const before = old === undefined || old.metadata.ownerReferences === object.metadata.ownerReferences ? keys : ownerKey(old)
+      const before =
+        old === undefined || old.metadata.ownerReferences === object.metadata.ownerReferences ? keys : ownerKey(old)
       const all = before.length > 0 && before[0] !== keys[0] ? [...keys, ...before] : keys
-      return all.length === 0 && !deleted && orphans !== undefined && controllerOf(object) === undefined ? orphans(object, context) : all
+      return all.length === 0 && !deleted && orphans !== undefined && controllerOf(object) === undefined
+        ? orphans(object, context)
+        : all
     },
   }
 }

@@ -8,9 +8,21 @@ import { createEventRecorder } from "./event-recorder.ts"
 import { startController, terminal } from "./start.ts"
 
 const quiet = () => startCluster({ components: { scheduler: false, controllers: false } })
-const start = (cluster: Cluster, controller: Partial<Controller<ConfigMap>> & Pick<Controller<ConfigMap>, "reconcile">) =>
-  startController(defineController<ConfigMap>({ name: "test", reconciles: ConfigMap, concerns: ({ metadata }) => metadata.namespace === "default", ...controller }), cluster.contextFor("test", ["system:masters"]))
-const create = ({ client }: Cluster, name: string, data: Record<string, string> = {}) => client.create(ConfigMap, { metadata: { name, namespace: "default" }, data })
+const start = (
+  cluster: Cluster,
+  controller: Partial<Controller<ConfigMap>> & Pick<Controller<ConfigMap>, "reconcile">,
+) =>
+  startController(
+    defineController<ConfigMap>({
+      name: "test",
+      reconciles: ConfigMap,
+      concerns: ({ metadata }) => metadata.namespace === "default",
+      ...controller,
+    }),
+    cluster.contextFor("test", ["system:masters"]),
+  )
+const create = ({ client }: Cluster, name: string, data: Record<string, string> = {}) =>
+  client.create(ConfigMap, { metadata: { name, namespace: "default" }, data })
 
 describe("the loop that runs a controller", () => {
   test("sees what its last run wrote before it runs again for the same key", async () => {
@@ -47,7 +59,12 @@ describe("the loop that runs a controller", () => {
     await create(cluster, "a", { matters: "yes" })
     await create(cluster, "b", { matters: "no" })
     await cluster.settle()
-    for (const name of ["a", "b"]) await cluster.client.patch(ConfigMap, { name, namespace: "default" }, { type: "merge", body: { data: { matters: "no" } } })
+    for (const name of ["a", "b"])
+      await cluster.client.patch(
+        ConfigMap,
+        { name, namespace: "default" },
+        { type: "merge", body: { data: { matters: "no" } } },
+      )
     await cluster.settle()
     expect(looks).toEqual(["default/a"])
     // when both go
@@ -106,7 +123,9 @@ describe("the loop that runs a controller", () => {
   test("looks again when a reconcile asks for it", async () => {
     await using cluster = await quiet()
     let runs = 0
-    const controller = await start(cluster, { reconcile: async () => (++runs < 3 ? { requeueAfter: 60_000 } : undefined) })
+    const controller = await start(cluster, {
+      reconcile: async () => (++runs < 3 ? { requeueAfter: 60_000 } : undefined),
+    })
     await create(cluster, "a")
     await cluster.advance(180_000)
     expect(runs).toBe(3)
@@ -125,7 +144,9 @@ describe("events", () => {
     await cluster.settle()
     // then
     const { items } = await cluster.client.list(Event, { namespace: "default" })
-    expect(items.filter(({ reason }) => reason === "Seen").map(({ count, message }) => [count, message])).toEqual([[3, "again"]])
+    expect(items.filter(({ reason }) => reason === "Seen").map(({ count, message }) => [count, message])).toEqual([
+      [3, "again"],
+    ])
     const failed = items.filter(({ reason }) => reason === "Failed")
     expect(failed.map(({ message }) => message)).toContain("(combined from similar events): try 11")
     expect(failed).toHaveLength(10)
@@ -135,10 +156,16 @@ describe("events", () => {
   test("are all written when several reporters tell of one object in the same millisecond", async () => {
     await using cluster = await quiet()
     const about = await create(cluster, "a")
-    const recorders = ["first", "second", "third"].map((name) => createEventRecorder(cluster.contextFor(name, ["system:masters"]), name))
+    const recorders = ["first", "second", "third"].map((name) =>
+      createEventRecorder(cluster.contextFor(name, ["system:masters"]), name),
+    )
     for (const recorder of recorders) recorder.event(about, "Normal", "Seen", "once")
     await cluster.settle()
-    expect(new Set((await cluster.client.list(Event, { namespace: "default" })).items.map(({ source }) => source?.component))).toEqual(new Set(["first", "second", "third"]))
+    expect(
+      new Set(
+        (await cluster.client.list(Event, { namespace: "default" })).items.map(({ source }) => source?.component),
+      ),
+    ).toEqual(new Set(["first", "second", "third"]))
     await Promise.all(recorders.map((recorder) => recorder.stop()))
   })
 
@@ -151,7 +178,12 @@ describe("events", () => {
     expect((await cluster.client.list(Event, { namespace: "default" })).items).toEqual([])
     recorder.event(about, "Normal", "Seen", "again")
     await cluster.settle()
-    expect((await cluster.client.list(Event, { namespace: "default" })).items.map(({ count, firstTimestamp }) => [count, firstTimestamp])).toEqual([[1, "2026-01-01T03:00:00Z"]])
+    expect(
+      (await cluster.client.list(Event, { namespace: "default" })).items.map(({ count, firstTimestamp }) => [
+        count,
+        firstTimestamp,
+      ]),
+    ).toEqual([[1, "2026-01-01T03:00:00Z"]])
     await recorder.stop()
   })
 

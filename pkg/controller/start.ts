@@ -11,7 +11,8 @@ import { WorkQueue, type QueueObserver } from "./workqueue.ts"
 export class TerminalError extends Error {
   override readonly name = "TerminalError"
 }
-export const terminal = (err: unknown): TerminalError => new TerminalError(err instanceof Error ? err.message : String(err), { cause: err })
+export const terminal = (err: unknown): TerminalError =>
+  new TerminalError(err instanceof Error ? err.message : String(err), { cause: err })
 
 /** What the loop tells of itself; pkg/metrics turns it into workqueue_* and controller_runtime_* figures. */
 export interface ControllerObserver {
@@ -47,7 +48,11 @@ const DEFAULT_WORKERS = 5
  * Runs one controller: subscribes to its kinds, feeds its queue and works it off. Resolves once every informer has synced and the first
  * keys are queued. Source of the semantics: controller-runtime internal/controller, client-go workqueue.
  */
-export async function startController<T extends KubeObject>(controller: Controller<T>, context: ComponentContext, observer?: ControllerObserver): Promise<RunningController> {
+export async function startController<T extends KubeObject>(
+  controller: Controller<T>,
+  context: ComponentContext,
+  observer?: ControllerObserver,
+): Promise<RunningController> {
   const { informers, clock } = context
   const log = context.log.child({ controller: controller.name })
   const events = createEventRecorder({ ...context, log }, controller.name)
@@ -70,10 +75,14 @@ export async function startController<T extends KubeObject>(controller: Controll
     })
   }
 
-  const queue = new WorkQueue(clock, () => {
-    observer?.queued(controller.name, queue.length)
-    pump()
-  }, observer?.queue(controller.name))
+  const queue = new WorkQueue(
+    clock,
+    () => {
+      observer?.queued(controller.name, queue.length)
+      pump()
+    },
+    observer?.queue(controller.name),
+  )
   /** Keys whose last reconcile wrote something that an informer does not show yet. */
   const held = new Map<Key, PendingWrite[]>()
   const running = new Set<Promise<void>>()
@@ -113,7 +122,10 @@ export async function startController<T extends KubeObject>(controller: Controll
       if (err instanceof TerminalError) child.error("Gave up on key", { err })
       else {
         // A lost race is everyday life: the informer will bring the newer object.
-        child[isConflict(err) ? "debug" : "warn"]("Reconcile failed; will retry", { err, reason: err instanceof ApiError ? err.reason : undefined })
+        child[isConflict(err) ? "debug" : "warn"]("Reconcile failed; will retry", {
+          err,
+          reason: err instanceof ApiError ? err.reason : undefined,
+        })
         queue.retry(key)
       }
     } finally {
@@ -137,7 +149,8 @@ export async function startController<T extends KubeObject>(controller: Controll
   }
 
   function recheckHeld(resource: Resource): void {
-    for (const [key, pending] of held) if (pending.some((write) => write.resource.prefix === resource.prefix)) hold(key, pending)
+    for (const [key, pending] of held)
+      if (pending.some((write) => write.resource.prefix === resource.prefix)) hold(key, pending)
   }
 
   const unsubscribe = [...watched.values()].map(({ informer, enqueues }) => {
@@ -163,7 +176,9 @@ export async function startController<T extends KubeObject>(controller: Controll
   return {
     name: controller.name,
     enqueue,
-    get idle() { return queue.length === 0 && running.size === 0 && held.size === 0 },
+    get idle() {
+      return queue.length === 0 && running.size === 0 && held.size === 0
+    },
     async stop() {
       stopped = true
       for (const off of unsubscribe) off()

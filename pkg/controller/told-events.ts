@@ -41,14 +41,24 @@ export class ToldEvents {
   readonly #abouts = new Map<string, About>()
 
   /** What the event is told as, and in which words; undefined when it is one too many. */
-  tell(uid: string, type: string, reason: string, fieldPath: string | undefined, message: string, now: number): { readonly told: Told; readonly message: string } | undefined {
+  tell(
+    uid: string,
+    type: string,
+    reason: string,
+    fieldPath: string | undefined,
+    message: string,
+    now: number,
+  ): { readonly told: Told; readonly message: string } | undefined {
     const about = this.#about(uid, now)
     about.tokens = Math.min(SPAM_BURST, about.tokens + (now - about.at) / SPAM_REFILL_MS)
     about.at = now
     if (about.tokens < 1) return undefined
     about.tokens--
-    let similar = about.similar.find((known) => known.reason === reason && known.type === type && known.fieldPath === fieldPath)
-    if (similar === undefined) about.similar.push((similar = { type, reason, fieldPath, window: now, told: [], combined: undefined }))
+    let similar = about.similar.find(
+      (known) => known.reason === reason && known.type === type && known.fieldPath === fieldPath,
+    )
+    if (similar === undefined)
+      about.similar.push((similar = { type, reason, fieldPath, window: now, told: [], combined: undefined }))
     return folded(similar, message, now)
   }
 

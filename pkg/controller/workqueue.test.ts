@@ -69,7 +69,11 @@ describe("WorkQueue", () => {
     // given
     const clock = new VirtualClock(0)
     const told: (string | number)[] = []
-    const queue = new WorkQueue(clock, () => {}, { added: () => told.push("added"), taken: (ms) => told.push(ms), retried: () => told.push("retried") })
+    const queue = new WorkQueue(clock, () => {}, {
+      added: () => told.push("added"),
+      taken: (ms) => told.push(ms),
+      retried: () => told.push("retried"),
+    })
     // when a key is added twice, waits, and fails
     queue.add("a")
     queue.add("a")

@@ -39,7 +39,9 @@ export class WorkQueue {
   }
 
   /** How many keys could be taken now. */
-  get length(): number { return this.order.size }
+  get length(): number {
+    return this.order.size
+  }
 
   add(key: string): void {
     if (this.stopped) return

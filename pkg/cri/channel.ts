@@ -17,7 +17,11 @@ export const Empty = message({})
 /** Declares the procedures of one service: `rpc("RunPodSandbox", request, response)`. */
 export const service =
   (name: string) =>
-  <Req extends Fields, Res extends Fields>(method: string, request: MessageType<Req>, response: MessageType<Res>): Rpc<Req, Res> => ({
+  <Req extends Fields, Res extends Fields>(
+    method: string,
+    request: MessageType<Req>,
+    response: MessageType<Res>,
+  ): Rpc<Req, Res> => ({
     path: `/${name}/${method}`,
     request,
     response,
@@ -33,9 +37,17 @@ export interface CallOptions {
 /** One gRPC connection. It comes back by itself after the server was killed; calls made meanwhile fail with `Unavailable`. */
 export interface Channel {
   /** @throws CriError */
-  call<Req extends Fields, Res extends Fields>(rpc: Rpc<Req, Res>, request: Init<Req>, options?: CallOptions): Promise<Decoded<Res>>
+  call<Req extends Fields, Res extends Fields>(
+    rpc: Rpc<Req, Res>,
+    request: Init<Req>,
+    options?: CallOptions,
+  ): Promise<Decoded<Res>>
   /** The messages of a server's stream until it ends, `signal` aborts (no error) or it breaks. @throws CriError */
-  stream<Req extends Fields, Res extends Fields>(rpc: Rpc<Req, Res>, request: Init<Req>, options?: StreamOptions): AsyncGenerator<Decoded<Res>, void>
+  stream<Req extends Fields, Res extends Fields>(
+    rpc: Rpc<Req, Res>,
+    request: Init<Req>,
+    options?: StreamOptions,
+  ): AsyncGenerator<Decoded<Res>, void>
   close(): void
 }
 
@@ -49,7 +61,11 @@ const DEFAULT_TIMEOUT_MS = 120_000
 
 /** @param socketPath of the server, absolute, without `unix://`
  *  @param metadata sent with every call */
-export function openChannel(socketPath: string, clock: Clock, metadata: Readonly<Record<string, string>> = {}): Channel {
+export function openChannel(
+  socketPath: string,
+  clock: Clock,
+  metadata: Readonly<Record<string, string>> = {},
+): Channel {
   const client = new Client(`unix://${socketPath}`, credentials.createInsecure(), {
     // The kubelet's limit for answers (maxMsgSize in cri-client): a list of all containers may pass grpc's own 4 MiB.
     "grpc.max_receive_message_length": 16 * 1024 * 1024,
@@ -70,7 +86,8 @@ export function openChannel(socketPath: string, clock: Clock, metadata: Readonly
       const { signal } = options
       const method = methodName(rpc.path)
       return new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(new CriError("Cancelled", method, `${method} was cancelled`, { cause: signal.reason }))
+        if (signal?.aborted)
+          return reject(new CriError("Cancelled", method, `${method} was cancelled`, { cause: signal.reason }))
         const call = client.makeUnaryRequest(
           rpc.path,
           (value: typeof request) => asBuffer(rpc.request.encode(value)),
@@ -81,7 +98,8 @@ export function openChannel(socketPath: string, clock: Clock, metadata: Readonly
           (err, response) => {
             signal?.removeEventListener("abort", onAbort)
             if (err) reject(CriError.from(method, err))
-            else if (response === undefined) reject(new CriError("Internal", method, `${method} ended without an answer`))
+            else if (response === undefined)
+              reject(new CriError("Internal", method, `${method} ended without an answer`))
             else resolve(response)
           },
         )

@@ -18,9 +18,14 @@ export interface CriClient {
  */
 export function connectCri(endpoint: string, clock: Clock): CriClient {
   const path = endpoint.replace(/^unix:\/\//, "")
-  if (!path.startsWith("/")) throw new Error(`Cannot connect to the container runtime at "${endpoint}": give the absolute path of its unix socket`)
+  if (!path.startsWith("/"))
+    throw new Error(
+      `Cannot connect to the container runtime at "${endpoint}": give the absolute path of its unix socket`,
+    )
   // The namespace is for containerd's own event service; the CRI does not look at it.
   const channel = openChannel(path, clock, { "containerd-namespace": CRI_NAMESPACE })
-  const runtime: RuntimeService = runtimeService(channel, (signal) => subscribeContainerEvents(channel, runtime, clock, signal))
+  const runtime: RuntimeService = runtimeService(channel, (signal) =>
+    subscribeContainerEvents(channel, runtime, clock, signal),
+  )
   return { runtime, images: imageService(channel), close: () => channel.close() }
 }

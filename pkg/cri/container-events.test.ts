@@ -19,7 +19,10 @@ const Event = message({
   type: field(2, enumeration({ CREATED: 0, STARTED: 1, STOPPED: 2, DELETED: 3 })),
   sandbox: field(4, PodSandboxStatus),
 })
-type Subscriber = ServerWritableStream<unknown, { containerId?: string; type?: "CREATED" | "STARTED" | "STOPPED" | "DELETED"; sandbox?: { id?: string } }>
+type Subscriber = ServerWritableStream<
+  unknown,
+  { containerId?: string; type?: "CREATED" | "STARTED" | "STOPPED" | "DELETED"; sandbox?: { id?: string } }
+>
 
 let folder: string
 let socket: string
@@ -51,14 +54,17 @@ async function serve(onSubscribe?: (subscriber: Subscriber) => void): Promise<vo
   server.addService(
     { Version: codec("Version", VersionResponse, false), GetContainerEvents: codec("GetContainerEvents", Event, true) },
     {
-      Version: (_call: unknown, answer: (err: null, value: object) => void) => answer(null, { runtimeName: "other", runtimeApiVersion: "v1" }),
+      Version: (_call: unknown, answer: (err: null, value: object) => void) =>
+        answer(null, { runtimeName: "other", runtimeApiVersion: "v1" }),
       GetContainerEvents: (call: Subscriber) => {
         if (onSubscribe) onSubscribe(call)
         else call.emit("error", { code: status.UNIMPLEMENTED, details: "unknown method GetContainerEvents" })
       },
     },
   )
-  await new Promise<void>((resolve, reject) => server.bindAsync(`unix://${socket}`, ServerCredentials.createInsecure(), (err) => (err ? reject(err) : resolve())))
+  await new Promise<void>((resolve, reject) =>
+    server.bindAsync(`unix://${socket}`, ServerCredentials.createInsecure(), (err) => (err ? reject(err) : resolve())),
+  )
 }
 
 describe("subscribeContainerEvents", () => {
@@ -104,7 +110,8 @@ describe("subscribeContainerEvents", () => {
   test("throws Unimplemented where the runtime tells no events", async () => {
     await serve()
     const next = async () => {
-      for await (const event of cri.runtime.subscribeContainerEvents(new AbortController().signal)) if (event.type !== "Relist") return event
+      for await (const event of cri.runtime.subscribeContainerEvents(new AbortController().signal))
+        if (event.type !== "Relist") return event
     }
     const err = await next().catch((err: unknown) => err)
     expect(err).toBeInstanceOf(CriError)

@@ -28,7 +28,12 @@ const GetContainerEvents = service("runtime.v1.RuntimeService")(
     containerId: field(1, "string"),
     containerEventType: field(
       2,
-      enumeration({ CONTAINER_CREATED_EVENT: 0, CONTAINER_STARTED_EVENT: 1, CONTAINER_STOPPED_EVENT: 2, CONTAINER_DELETED_EVENT: 3 }),
+      enumeration({
+        CONTAINER_CREATED_EVENT: 0,
+        CONTAINER_STARTED_EVENT: 1,
+        CONTAINER_STOPPED_EVENT: 2,
+        CONTAINER_DELETED_EVENT: 3,
+      }),
     ),
     createdAt: field(3, "int64"),
     podSandboxStatus: field(4, PodSandboxStatus),
@@ -48,7 +53,11 @@ const criEvents = (channel: Channel): EventSource =>
   async function* (signal, onSent) {
     for await (const event of channel.stream(GetContainerEvents, {}, { signal, onSent })) {
       const podSandboxId = event.podSandboxStatus?.id
-      yield { type: EVENT_TYPES[event.containerEventType], containerId: event.containerId, ...(podSandboxId === undefined ? {} : { podSandboxId }) }
+      yield {
+        type: EVENT_TYPES[event.containerEventType],
+        containerId: event.containerId,
+        ...(podSandboxId === undefined ? {} : { podSandboxId }),
+      }
     }
   }
 
@@ -97,11 +106,17 @@ const LAST_DELAY_MS = 1000
 
 async function sourcesOf(channel: Channel, runtime: RuntimeService, clock: Clock): Promise<EventSource[]> {
   const { runtimeName } = await runtime.version()
-  return runtimeName === "containerd" ? [containerdEvents(channel, runtime, clock), criEvents(channel)] : [criEvents(channel)]
+  return runtimeName === "containerd"
+    ? [containerdEvents(channel, runtime, clock), criEvents(channel)]
+    : [criEvents(channel)]
 }
 
 /** `Relist` once the subscription stands, then its events. */
-async function* oneConnection(source: EventSource, runtime: RuntimeService, outer: AbortSignal): AsyncGenerator<ContainerEvent, void> {
+async function* oneConnection(
+  source: EventSource,
+  runtime: RuntimeService,
+  outer: AbortSignal,
+): AsyncGenerator<ContainerEvent, void> {
   const ended = new AbortController()
   const signal = AbortSignal.any([outer, ended.signal])
   const events = new Mailbox<ContainerEvent>()

@@ -5,7 +5,11 @@ import { LinuxContainerResources } from "./resources.ts"
 import { IdMapping, LinuxContainerSecurityContext } from "./security.ts"
 import { Signal } from "./signal.ts"
 
-export const MountPropagation = enumeration({ PROPAGATION_PRIVATE: 0, PROPAGATION_HOST_TO_CONTAINER: 1, PROPAGATION_BIDIRECTIONAL: 2 })
+export const MountPropagation = enumeration({
+  PROPAGATION_PRIVATE: 0,
+  PROPAGATION_HOST_TO_CONTAINER: 1,
+  PROPAGATION_BIDIRECTIONAL: 2,
+})
 
 export const Mount = message({
   containerPath: field(1, "string"),
@@ -22,7 +26,11 @@ export const Mount = message({
 export interface Mount extends InitOf<typeof Mount> {}
 
 /** `permissions` is cgroup's: letters of `rwm`. */
-export const Device = message({ containerPath: field(1, "string"), hostPath: field(2, "string"), permissions: field(3, "string") })
+export const Device = message({
+  containerPath: field(1, "string"),
+  hostPath: field(2, "string"),
+  permissions: field(3, "string"),
+})
 
 export const ContainerMetadata = message({ name: field(1, "string"), attempt: field(2, "uint32") })
 
@@ -54,7 +62,12 @@ export const ContainerConfig = message({
 })
 export interface ContainerConfig extends InitOf<typeof ContainerConfig> {}
 
-export const ContainerState = enumeration({ CONTAINER_CREATED: 0, CONTAINER_RUNNING: 1, CONTAINER_EXITED: 2, CONTAINER_UNKNOWN: 3 })
+export const ContainerState = enumeration({
+  CONTAINER_CREATED: 0,
+  CONTAINER_RUNNING: 1,
+  CONTAINER_EXITED: 2,
+  CONTAINER_UNKNOWN: 3,
+})
 
 export const Container = message({
   id: field(1, "string"),
@@ -70,7 +83,11 @@ export const Container = message({
 })
 export interface Container extends DecodedOf<typeof Container> {}
 
-const LinuxContainerUser = message({ uid: field(1, "int64"), gid: field(2, "int64"), supplementalGroups: repeated(3, "int64") })
+const LinuxContainerUser = message({
+  uid: field(1, "int64"),
+  gid: field(2, "int64"),
+  supplementalGroups: repeated(3, "int64"),
+})
 
 export const ContainerStatus = message({
   id: field(1, "string"),

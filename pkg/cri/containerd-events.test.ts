@@ -12,19 +12,29 @@ const TaskExit = message({ containerId: field(1, "string"), id: field(2, "string
 /** A connection on which containerd tells that the first process of container `c` has ended, and then stays. */
 const connection = {
   async *stream(_rpc: unknown, _request: unknown, { signal }: { signal: AbortSignal }) {
-    yield { namespace: CRI_NAMESPACE, topic: "/tasks/exit", event: { typeUrl: "", value: TaskExit.encode({ containerId: "c", id: "c" }) } }
+    yield {
+      namespace: CRI_NAMESPACE,
+      topic: "/tasks/exit",
+      event: { typeUrl: "", value: TaskExit.encode({ containerId: "c", id: "c" }) },
+    }
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
   },
 } as unknown as Channel
 
 /** What the CRI answers about a container, one look after the other; the last answer stays. */
-function criThatSays(...states: readonly (string | undefined)[]): { readonly runtime: RuntimeService; readonly looks: () => number } {
+function criThatSays(...states: readonly (string | undefined)[]): {
+  readonly runtime: RuntimeService
+  readonly looks: () => number
+} {
   let looks = 0
   const containerStatus = async () => {
     const state = states[Math.min(looks++, states.length - 1)]
     return state === undefined ? undefined : { state }
   }
-  return { runtime: { containerStatus, podSandboxStatus: async () => undefined } as unknown as RuntimeService, looks: () => looks }
+  return {
+    runtime: { containerStatus, podSandboxStatus: async () => undefined } as unknown as RuntimeService,
+    looks: () => looks,
+  }
 }
 
 /** What is told first within a minute, if anything. */
@@ -42,8 +52,16 @@ async function firstEvent(runtime: RuntimeService): Promise<ContainerEvent | und
 describe("the end of a container", () => {
   test.each<[string, (string | undefined)[], number]>([
     ["at once where the CRI shows it", ["CONTAINER_EXITED"], 1],
-    ["not while the CRI says that the container runs", ["CONTAINER_RUNNING", "CONTAINER_RUNNING", "CONTAINER_EXITED"], 3],
-    ["not while the container's start is under way, which shows it as running once more", ["CONTAINER_CREATED", "CONTAINER_RUNNING", "CONTAINER_EXITED"], 3],
+    [
+      "not while the CRI says that the container runs",
+      ["CONTAINER_RUNNING", "CONTAINER_RUNNING", "CONTAINER_EXITED"],
+      3,
+    ],
+    [
+      "not while the container's start is under way, which shows it as running once more",
+      ["CONTAINER_CREATED", "CONTAINER_RUNNING", "CONTAINER_EXITED"],
+      3,
+    ],
     ["when the CRI has the container no more", ["CONTAINER_RUNNING", undefined], 2],
     ["however long the CRI takes", [...Array.from({ length: 30 }, () => "CONTAINER_RUNNING"), "CONTAINER_EXITED"], 31],
   ])("is told %s", async (_when, states, looks) => {

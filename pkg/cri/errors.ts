@@ -2,8 +2,23 @@ import { status } from "@grpc/grpc-js"
 
 /** gRPC's codes by number. Source: grpc doc/statuscodes.md. */
 const CODES = [
-  "OK", "Cancelled", "Unknown", "InvalidArgument", "DeadlineExceeded", "NotFound", "AlreadyExists", "PermissionDenied", "ResourceExhausted",
-  "FailedPrecondition", "Aborted", "OutOfRange", "Unimplemented", "Internal", "Unavailable", "DataLoss", "Unauthenticated",
+  "OK",
+  "Cancelled",
+  "Unknown",
+  "InvalidArgument",
+  "DeadlineExceeded",
+  "NotFound",
+  "AlreadyExists",
+  "PermissionDenied",
+  "ResourceExhausted",
+  "FailedPrecondition",
+  "Aborted",
+  "OutOfRange",
+  "Unimplemented",
+  "Internal",
+  "Unavailable",
+  "DataLoss",
+  "Unauthenticated",
 ] as const
 export type CriCode = (typeof CODES)[number]
 
@@ -28,7 +43,8 @@ export class CriError extends Error {
     if (err instanceof CriError) return err
     if (!(err instanceof Error)) return new CriError("Unknown", method, String(err))
     const number = "code" in err && typeof err.code === "number" ? err.code : status.UNKNOWN
-    const details = "details" in err && typeof err.details === "string" && err.details !== "" ? err.details : err.message
+    const details =
+      "details" in err && typeof err.details === "string" && err.details !== "" ? err.details : err.message
     return new CriError(CODES[number] ?? "Unknown", method, details, { cause: err })
   }
 }

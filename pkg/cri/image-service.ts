@@ -18,7 +18,11 @@ const RPC = {
     message({ imageRef: field(1, "string") }),
   ),
   removeImage: rpc("RemoveImage", message({ image: field(1, ImageSpec) }), Empty),
-  imageFsInfo: rpc("ImageFsInfo", Empty, message({ imageFilesystems: repeated(1, FilesystemUsage), containerFilesystems: repeated(2, FilesystemUsage) })),
+  imageFsInfo: rpc(
+    "ImageFsInfo",
+    Empty,
+    message({ imageFilesystems: repeated(1, FilesystemUsage), containerFilesystems: repeated(2, FilesystemUsage) }),
+  ),
 }
 
 /** A pull has no natural limit. An hour ends one whose registry has gone silent. */
@@ -28,11 +32,15 @@ const PULL_TIMEOUT_MS = 3_600_000
 export function imageService(channel: Channel): ImageService {
   return {
     listImages: async (image, options) =>
-      (await channel.call(RPC.listImages, { filter: image === undefined ? undefined : { image: { image } } }, options)).images,
-    imageStatus: async (image, options) => (await orUndefined(channel.call(RPC.imageStatus, { image: { image } }, options)))?.image,
+      (await channel.call(RPC.listImages, { filter: image === undefined ? undefined : { image: { image } } }, options))
+        .images,
+    imageStatus: async (image, options) =>
+      (await orUndefined(channel.call(RPC.imageStatus, { image: { image } }, options)))?.image,
     pullImage: async (image, auth, sandboxConfig, options) =>
-      (await channel.call(RPC.pullImage, { image, auth, sandboxConfig }, { timeoutMs: PULL_TIMEOUT_MS, ...options })).imageRef,
-    removeImage: async (image, options) => void (await orUndefined(channel.call(RPC.removeImage, { image: { image } }, options))),
+      (await channel.call(RPC.pullImage, { image, auth, sandboxConfig }, { timeoutMs: PULL_TIMEOUT_MS, ...options }))
+        .imageRef,
+    removeImage: async (image, options) =>
+      void (await orUndefined(channel.call(RPC.removeImage, { image: { image } }, options))),
     imageFsInfo: (options) => channel.call(RPC.imageFsInfo, {}, options),
   }
 }

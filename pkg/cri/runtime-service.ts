@@ -29,27 +29,49 @@ const RPC = {
   status: rpc("Status", message({ verbose: field(1, "bool") }), StatusResponse),
   updateRuntimeConfig: rpc(
     "UpdateRuntimeConfig",
-    message({ runtimeConfig: field(1, message({ networkConfig: field(1, message({ podCidr: field(1, "string") })) })) }),
+    message({
+      runtimeConfig: field(1, message({ networkConfig: field(1, message({ podCidr: field(1, "string") })) })),
+    }),
     Empty,
   ),
-  runPodSandbox: rpc("RunPodSandbox", message({ config: field(1, PodSandboxConfig), runtimeHandler: field(2, "string") }), SandboxId),
+  runPodSandbox: rpc(
+    "RunPodSandbox",
+    message({ config: field(1, PodSandboxConfig), runtimeHandler: field(2, "string") }),
+    SandboxId,
+  ),
   stopPodSandbox: rpc("StopPodSandbox", SandboxId, Empty),
   removePodSandbox: rpc("RemovePodSandbox", SandboxId, Empty),
   podSandboxStatus: rpc("PodSandboxStatus", SandboxId, message({ status: field(1, PodSandboxStatus) })),
-  listPodSandbox: rpc("ListPodSandbox", message({ filter: field(1, PodSandboxFilter) }), message({ items: repeated(1, PodSandbox) })),
+  listPodSandbox: rpc(
+    "ListPodSandbox",
+    message({ filter: field(1, PodSandboxFilter) }),
+    message({ items: repeated(1, PodSandbox) }),
+  ),
   createContainer: rpc(
     "CreateContainer",
-    message({ podSandboxId: field(1, "string"), config: field(2, ContainerConfig), sandboxConfig: field(3, PodSandboxConfig) }),
+    message({
+      podSandboxId: field(1, "string"),
+      config: field(2, ContainerConfig),
+      sandboxConfig: field(3, PodSandboxConfig),
+    }),
     ContainerId,
   ),
   startContainer: rpc("StartContainer", ContainerId, Empty),
   stopContainer: rpc("StopContainer", message({ containerId: field(1, "string"), timeout: field(2, "int64") }), Empty),
   removeContainer: rpc("RemoveContainer", ContainerId, Empty),
-  listContainers: rpc("ListContainers", message({ filter: field(1, ContainerFilter) }), message({ containers: repeated(1, Container) })),
+  listContainers: rpc(
+    "ListContainers",
+    message({ filter: field(1, ContainerFilter) }),
+    message({ containers: repeated(1, Container) }),
+  ),
   containerStatus: rpc("ContainerStatus", ContainerId, message({ status: field(1, ContainerStatus) })),
   updateContainerResources: rpc(
     "UpdateContainerResources",
-    message({ containerId: field(1, "string"), linux: field(2, LinuxContainerResources), annotations: map(4, "string") }),
+    message({
+      containerId: field(1, "string"),
+      linux: field(2, LinuxContainerResources),
+      annotations: map(4, "string"),
+    }),
     Empty,
   ),
   reopenContainerLog: rpc("ReopenContainerLog", ContainerId, Empty),
@@ -72,9 +94,17 @@ const RPC = {
   ),
   portForward: rpc("PortForward", message({ podSandboxId: field(1, "string"), port: repeated(2, "int32") }), Url),
   containerStats: rpc("ContainerStats", ContainerId, message({ stats: field(1, ContainerStats) })),
-  listContainerStats: rpc("ListContainerStats", message({ filter: field(1, ContainerStatsFilter) }), message({ stats: repeated(1, ContainerStats) })),
+  listContainerStats: rpc(
+    "ListContainerStats",
+    message({ filter: field(1, ContainerStatsFilter) }),
+    message({ stats: repeated(1, ContainerStats) }),
+  ),
   podSandboxStats: rpc("PodSandboxStats", SandboxId, message({ stats: field(1, PodSandboxStats) })),
-  listPodSandboxStats: rpc("ListPodSandboxStats", message({ filter: field(1, PodSandboxStatsFilter) }), message({ stats: repeated(1, PodSandboxStats) })),
+  listPodSandboxStats: rpc(
+    "ListPodSandboxStats",
+    message({ filter: field(1, PodSandboxStatsFilter) }),
+    message({ stats: repeated(1, PodSandboxStats) }),
+  ),
 }
 
 /** A sandbox sets up a network through CNI plugins, which may be slow: twice the ordinary time, as the kubelet's client allows. */
@@ -83,41 +113,75 @@ const RUN_SANDBOX_TIMEOUT_MS = 240_000
 const MARGIN_MS = 120_000
 
 /** The container runtime behind `channel`. */
-export function runtimeService(channel: Channel, subscribeContainerEvents: (signal: AbortSignal) => AsyncIterable<ContainerEvent>): RuntimeService {
+export function runtimeService(
+  channel: Channel,
+  subscribeContainerEvents: (signal: AbortSignal) => AsyncIterable<ContainerEvent>,
+): RuntimeService {
   const done = async (call: Promise<unknown>) => void (await call)
   return {
     version: (options) => channel.call(RPC.version, { version: "v1" }, options),
     status: (verbose = false, options) => channel.call(RPC.status, { verbose }, options),
-    updateRuntimeConfig: (podCidr, options) => done(channel.call(RPC.updateRuntimeConfig, { runtimeConfig: { networkConfig: { podCidr } } }, options)),
+    updateRuntimeConfig: (podCidr, options) =>
+      done(channel.call(RPC.updateRuntimeConfig, { runtimeConfig: { networkConfig: { podCidr } } }, options)),
 
     runPodSandbox: async (config, runtimeHandler = "", options) =>
-      (await channel.call(RPC.runPodSandbox, { config, runtimeHandler }, { timeoutMs: RUN_SANDBOX_TIMEOUT_MS, ...options })).podSandboxId,
-    stopPodSandbox: (podSandboxId, options) => done(orUndefined(channel.call(RPC.stopPodSandbox, { podSandboxId }, options))),
-    removePodSandbox: (podSandboxId, options) => done(orUndefined(channel.call(RPC.removePodSandbox, { podSandboxId }, options))),
-    podSandboxStatus: async (podSandboxId, options) => (await orUndefined(channel.call(RPC.podSandboxStatus, { podSandboxId }, options)))?.status,
+      (
+        await channel.call(
+          RPC.runPodSandbox,
+          { config, runtimeHandler },
+          { timeoutMs: RUN_SANDBOX_TIMEOUT_MS, ...options },
+        )
+      ).podSandboxId,
+    stopPodSandbox: (podSandboxId, options) =>
+      done(orUndefined(channel.call(RPC.stopPodSandbox, { podSandboxId }, options))),
+    removePodSandbox: (podSandboxId, options) =>
+      done(orUndefined(channel.call(RPC.removePodSandbox, { podSandboxId }, options))),
+    podSandboxStatus: async (podSandboxId, options) =>
+      (await orUndefined(channel.call(RPC.podSandboxStatus, { podSandboxId }, options)))?.status,
     listPodSandboxes: async (filter, options) => (await channel.call(RPC.listPodSandbox, { filter }, options)).items,
 
     createContainer: async (podSandboxId, config, sandboxConfig, options) =>
       (await channel.call(RPC.createContainer, { podSandboxId, config, sandboxConfig }, options)).containerId,
     startContainer: (containerId, options) => done(channel.call(RPC.startContainer, { containerId }, options)),
     stopContainer: (containerId, graceSeconds, options) =>
-      done(orUndefined(channel.call(RPC.stopContainer, { containerId, timeout: graceSeconds }, { timeoutMs: graceSeconds * 1000 + MARGIN_MS, ...options }))),
-    removeContainer: (containerId, options) => done(orUndefined(channel.call(RPC.removeContainer, { containerId }, options))),
+      done(
+        orUndefined(
+          channel.call(
+            RPC.stopContainer,
+            { containerId, timeout: graceSeconds },
+            { timeoutMs: graceSeconds * 1000 + MARGIN_MS, ...options },
+          ),
+        ),
+      ),
+    removeContainer: (containerId, options) =>
+      done(orUndefined(channel.call(RPC.removeContainer, { containerId }, options))),
     listContainers: async (filter, options) => (await channel.call(RPC.listContainers, { filter }, options)).containers,
-    containerStatus: async (containerId, options) => (await orUndefined(channel.call(RPC.containerStatus, { containerId }, options)))?.status,
-    updateContainerResources: (containerId, linux, options) => done(channel.call(RPC.updateContainerResources, { containerId, linux }, options)),
+    containerStatus: async (containerId, options) =>
+      (await orUndefined(channel.call(RPC.containerStatus, { containerId }, options)))?.status,
+    updateContainerResources: (containerId, linux, options) =>
+      done(channel.call(RPC.updateContainerResources, { containerId, linux }, options)),
     reopenContainerLog: (containerId, options) => done(channel.call(RPC.reopenContainerLog, { containerId }, options)),
 
     execSync: (containerId, cmd, timeout, options) =>
-      channel.call(RPC.execSync, { containerId, cmd, timeout }, { timeoutMs: timeout === 0 ? Infinity : timeout * 1000 + MARGIN_MS, ...options }),
-    exec: async (request, options) => (await channel.call(RPC.exec, request satisfies InitOf<typeof Command>, options)).url,
+      channel.call(
+        RPC.execSync,
+        { containerId, cmd, timeout },
+        { timeoutMs: timeout === 0 ? Infinity : timeout * 1000 + MARGIN_MS, ...options },
+      ),
+    exec: async (request, options) =>
+      (await channel.call(RPC.exec, request satisfies InitOf<typeof Command>, options)).url,
     attach: async (request, options) => (await channel.call(RPC.attach, request, options)).url,
-    portForward: async (podSandboxId, port, options) => (await channel.call(RPC.portForward, { podSandboxId, port }, options)).url,
+    portForward: async (podSandboxId, port, options) =>
+      (await channel.call(RPC.portForward, { podSandboxId, port }, options)).url,
 
-    containerStats: async (containerId, options) => (await orUndefined(channel.call(RPC.containerStats, { containerId }, options)))?.stats,
-    listContainerStats: async (filter, options) => (await channel.call(RPC.listContainerStats, { filter }, options)).stats,
-    podSandboxStats: async (podSandboxId, options) => (await orUndefined(channel.call(RPC.podSandboxStats, { podSandboxId }, options)))?.stats,
-    listPodSandboxStats: async (filter, options) => (await channel.call(RPC.listPodSandboxStats, { filter }, options)).stats,
+    containerStats: async (containerId, options) =>
+      (await orUndefined(channel.call(RPC.containerStats, { containerId }, options)))?.stats,
+    listContainerStats: async (filter, options) =>
+      (await channel.call(RPC.listContainerStats, { filter }, options)).stats,
+    podSandboxStats: async (podSandboxId, options) =>
+      (await orUndefined(channel.call(RPC.podSandboxStats, { podSandboxId }, options)))?.stats,
+    listPodSandboxStats: async (filter, options) =>
+      (await channel.call(RPC.listPodSandboxStats, { filter }, options)).stats,
 
     subscribeContainerEvents,
   }

@@ -28,6 +28,9 @@ export const StatusResponse = message({
   /** Only when asked for verbosely: JSON by topic, in the runtime's own form. */
   info: map(2, "string"),
   runtimeHandlers: repeated(3, RuntimeHandler),
-  features: field(4, message({ supplementalGroupsPolicy: field(1, "bool"), userNamespacesHostNetwork: field(2, "bool") })),
+  features: field(
+    4,
+    message({ supplementalGroupsPolicy: field(1, "bool"), userNamespacesHostNetwork: field(2, "bool") }),
+  ),
 })
 export interface StatusResponse extends DecodedOf<typeof StatusResponse> {}

@@ -3,7 +3,11 @@ import { enumeration, field, map, message, repeated, type DecodedOf, type InitOf
 import { LinuxContainerResources } from "./resources.ts"
 import { LinuxSandboxSecurityContext, NamespaceOption } from "./security.ts"
 
-export const DnsConfig = message({ servers: repeated(1, "string"), searches: repeated(2, "string"), options: repeated(3, "string") })
+export const DnsConfig = message({
+  servers: repeated(1, "string"),
+  searches: repeated(2, "string"),
+  options: repeated(3, "string"),
+})
 export interface DnsConfig extends InitOf<typeof DnsConfig> {}
 
 export const Protocol = enumeration({ TCP: 0, UDP: 1, SCTP: 2 })

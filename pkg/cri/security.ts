@@ -6,9 +6,17 @@ export const Int64Value = message({ value: field(1, "int64") })
 /** POD: shared by the containers of a pod; CONTAINER: its own; NODE: the host's; TARGET: another container's, `targetId`. */
 export const NamespaceMode = enumeration({ POD: 0, CONTAINER: 1, NODE: 2, TARGET: 3 })
 
-export const IdMapping = message({ hostId: field(1, "uint32"), containerId: field(2, "uint32"), length: field(3, "uint32") })
+export const IdMapping = message({
+  hostId: field(1, "uint32"),
+  containerId: field(2, "uint32"),
+  length: field(3, "uint32"),
+})
 
-export const UserNamespace = message({ mode: field(1, NamespaceMode), uids: repeated(2, IdMapping), gids: repeated(3, IdMapping) })
+export const UserNamespace = message({
+  mode: field(1, NamespaceMode),
+  uids: repeated(2, IdMapping),
+  gids: repeated(3, IdMapping),
+})
 
 export const NamespaceOption = message({
   network: field(1, NamespaceMode),

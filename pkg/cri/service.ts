@@ -5,7 +5,13 @@ import type { AuthConfig, Image, ImageSpec } from "./image.ts"
 import type { LinuxContainerResources } from "./resources.ts"
 import type { StatusResponse, VersionResponse } from "./runtime.ts"
 import type { PodSandbox, PodSandboxConfig, PodSandboxFilter, PodSandboxStatus } from "./sandbox.ts"
-import type { ContainerStats, ContainerStatsFilter, FilesystemUsage, PodSandboxStats, PodSandboxStatsFilter } from "./stats.ts"
+import type {
+  ContainerStats,
+  ContainerStatsFilter,
+  FilesystemUsage,
+  PodSandboxStats,
+  PodSandboxStatsFilter,
+} from "./stats.ts"
 
 /**
  * What a container runtime does for the kubelet, shaped as the CRI's RuntimeService. All methods throw CriError. What asks for one thing
@@ -28,7 +34,12 @@ export interface RuntimeService {
   listPodSandboxes(filter?: PodSandboxFilter, options?: CallOptions): Promise<readonly PodSandbox[]>
 
   /** Creates a container and does not start it. Returns its id. `sandboxConfig` is what the sandbox was run with. */
-  createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig, options?: CallOptions): Promise<string>
+  createContainer(
+    podSandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+    options?: CallOptions,
+  ): Promise<string>
   startContainer(containerId: string, options?: CallOptions): Promise<void>
   /** Sends the stop signal, and SIGKILL after `graceSeconds`. Resolves when the container has exited. */
   stopContainer(containerId: string, graceSeconds: number, options?: CallOptions): Promise<void>
@@ -41,7 +52,12 @@ export interface RuntimeService {
 
   /** Runs a command in the container and waits for it.
    *  @param timeoutSeconds 0 for none; past it the command is killed and CriError `DeadlineExceeded` thrown (by some versions `Unknown`) */
-  execSync(containerId: string, command: readonly string[], timeoutSeconds: number, options?: CallOptions): Promise<ExecResult>
+  execSync(
+    containerId: string,
+    command: readonly string[],
+    timeoutSeconds: number,
+    options?: CallOptions,
+  ): Promise<ExecResult>
   /** The three below prepare a stream and return the URL where the runtime serves it (SPDY/3.1 or WebSocket). */
   exec(request: ExecRequest, options?: CallOptions): Promise<string>
   attach(request: AttachRequest, options?: CallOptions): Promise<string>
@@ -66,7 +82,12 @@ export interface ImageService {
   listImages(image?: string, options?: CallOptions): Promise<readonly Image[]>
   imageStatus(image: string, options?: CallOptions): Promise<Image | undefined>
   /** Returns the reference of what was pulled, to be used in ContainerConfig.image. May take long: give a signal. */
-  pullImage(image: ImageSpec, auth?: AuthConfig, sandboxConfig?: PodSandboxConfig, options?: CallOptions): Promise<string>
+  pullImage(
+    image: ImageSpec,
+    auth?: AuthConfig,
+    sandboxConfig?: PodSandboxConfig,
+    options?: CallOptions,
+  ): Promise<string>
   removeImage(image: string, options?: CallOptions): Promise<void>
   /** The file systems that hold images, and those of the writable layers where they differ. */
   imageFsInfo(options?: CallOptions): Promise<ImageFsInfo>

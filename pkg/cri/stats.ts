@@ -5,7 +5,12 @@ import { PodSandboxMetadata } from "./sandbox.ts"
 
 const UInt64Value = message({ value: field(1, "uint64") })
 
-const PsiData = message({ total: field(1, "uint64"), avg10: field(2, "double"), avg60: field(3, "double"), avg300: field(4, "double") })
+const PsiData = message({
+  total: field(1, "uint64"),
+  avg10: field(2, "double"),
+  avg60: field(3, "double"),
+  avg300: field(4, "double"),
+})
 const PsiStats = message({ full: field(1, PsiData), some: field(2, PsiData) })
 
 /** Times in nanoseconds since 1970. A wrapped number that is absent was not measured. */
@@ -27,7 +32,11 @@ export const MemoryUsage = message({
   psi: field(8, PsiStats),
 })
 
-const SwapUsage = message({ timestamp: field(1, "int64"), swapAvailableBytes: field(2, UInt64Value), swapUsageBytes: field(3, UInt64Value) })
+const SwapUsage = message({
+  timestamp: field(1, "int64"),
+  swapAvailableBytes: field(2, UInt64Value),
+  swapUsageBytes: field(3, UInt64Value),
+})
 
 const IoUsage = message({ timestamp: field(1, "int64"), psi: field(2, PsiStats) })
 
@@ -42,7 +51,12 @@ export interface FilesystemUsage extends DecodedOf<typeof FilesystemUsage> {}
 export const ContainerStats = message({
   attributes: field(
     1,
-    message({ id: field(1, "string"), metadata: field(2, ContainerMetadata), labels: map(3, "string"), annotations: map(4, "string") }),
+    message({
+      id: field(1, "string"),
+      metadata: field(2, ContainerMetadata),
+      labels: map(3, "string"),
+      annotations: map(4, "string"),
+    }),
   ),
   cpu: field(2, CpuUsage),
   memory: field(3, MemoryUsage),
@@ -52,7 +66,11 @@ export const ContainerStats = message({
 })
 export interface ContainerStats extends DecodedOf<typeof ContainerStats> {}
 
-export const ContainerStatsFilter = message({ id: field(1, "string"), podSandboxId: field(2, "string"), labelSelector: map(3, "string") })
+export const ContainerStatsFilter = message({
+  id: field(1, "string"),
+  podSandboxId: field(2, "string"),
+  labelSelector: map(3, "string"),
+})
 export interface ContainerStatsFilter extends InitOf<typeof ContainerStatsFilter> {}
 
 const NetworkInterfaceUsage = message({
@@ -81,7 +99,12 @@ const LinuxPodSandboxStats = message({
 export const PodSandboxStats = message({
   attributes: field(
     1,
-    message({ id: field(1, "string"), metadata: field(2, PodSandboxMetadata), labels: map(3, "string"), annotations: map(4, "string") }),
+    message({
+      id: field(1, "string"),
+      metadata: field(2, PodSandboxMetadata),
+      labels: map(3, "string"),
+      annotations: map(4, "string"),
+    }),
   ),
   linux: field(2, LinuxPodSandboxStats),
 })

@@ -27,7 +27,10 @@ export function nextRun(schedule: CronSchedule | CronInterval, after: number, zo
   return undefined
 }
 
-function includesDay({ months, daysOfMonth, daysOfWeek, anyDayOfMonth, anyDayOfWeek }: CronSchedule, date: Date): boolean {
+function includesDay(
+  { months, daysOfMonth, daysOfWeek, anyDayOfMonth, anyDayOfWeek }: CronSchedule,
+  date: Date,
+): boolean {
   if (!months.has(date.getUTCMonth() + 1)) return false
   const [byDate, byWeekday] = [daysOfMonth.has(date.getUTCDate()), daysOfWeek.has(date.getUTCDay())]
   return anyDayOfMonth || anyDayOfWeek ? byDate && byWeekday : byDate || byWeekday

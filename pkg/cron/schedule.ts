@@ -21,7 +21,13 @@ export interface CronInterval {
 }
 
 const SHORTHANDS: Readonly<Record<string, string>> = {
-  "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+  "@monthly": "0 0 1 * *",
+  "@weekly": "0 0 * * 0",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@hourly": "0 * * * *",
 }
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -31,10 +37,18 @@ interface Range {
   readonly max: number
   readonly names?: readonly string[]
 }
-const FIELDS: readonly Range[] = [{ min: 0, max: 59 }, { min: 0, max: 23 }, { min: 1, max: 31 }, { min: 1, max: 12, names: MONTHS }, { min: 0, max: 6, names: DAYS }]
+const FIELDS: readonly Range[] = [
+  { min: 0, max: 59 },
+  { min: 0, max: 23 },
+  { min: 1, max: 31 },
+  { min: 1, max: 12, names: MONTHS },
+  { min: 0, max: 6, names: DAYS },
+]
 
 /** A schedule that may name its own zone: `CRON_TZ=Europe/Berlin 0 6 * * *`, or with `TZ=`. In words what is wrong with the text, else. */
-export function parseZonedCron(text: string): { readonly schedule: CronSchedule | CronInterval; readonly zone?: string } | string {
+export function parseZonedCron(
+  text: string,
+): { readonly schedule: CronSchedule | CronInterval; readonly zone?: string } | string {
   const [, zone, rest] = /^(?:CRON_)?TZ=(\S*)\s*(.*)$/.exec(text) ?? []
   if (zone !== undefined && !isTimeZone(zone)) return `provided bad location ${zone}: unknown time zone ${zone}`
   const schedule = parseCron(rest ?? text)
@@ -47,7 +61,9 @@ export function parseCron(text: string): CronSchedule | CronInterval | string {
     const every = /^@every (.+)$/.exec(text)
     if (every !== null) {
       const ms = parseDuration(every[1]!)
-      return ms === undefined ? `failed to parse duration ${text}: time: invalid duration ${JSON.stringify(every[1])}` : { every: Math.max(1000, ms - (ms % 1000)) }
+      return ms === undefined
+        ? `failed to parse duration ${text}: time: invalid duration ${JSON.stringify(every[1])}`
+        : { every: Math.max(1000, ms - (ms % 1000)) }
     }
     const known = SHORTHANDS[text]
     return known === undefined ? `unrecognized descriptor: ${text}` : parseCron(known)
@@ -63,8 +79,13 @@ export function parseCron(text: string): CronSchedule | CronInterval | string {
   }
   const any = (word: string) => word.split(",").some((part) => /^[*?](\/1)?$/.test(part))
   return {
-    minutes: sets[0]!, hours: sets[1]!, daysOfMonth: sets[2]!, months: sets[3]!, daysOfWeek: sets[4]!,
-    anyDayOfMonth: any(words[2]!), anyDayOfWeek: any(words[4]!),
+    minutes: sets[0]!,
+    hours: sets[1]!,
+    daysOfMonth: sets[2]!,
+    months: sets[3]!,
+    daysOfWeek: sets[4]!,
+    anyDayOfMonth: any(words[2]!),
+    anyDayOfWeek: any(words[4]!),
   }
 }
 
@@ -79,7 +100,12 @@ function parseField(text: string, range: Range): Set<number> | string {
     const start = every ? range.min : valueOf(low, range)
     if (typeof start === "string") return start
     // a single number with a step runs to the end: 5/15 is 5, 20, 35, 50
-    const end = every || (high === undefined && step !== undefined) ? range.max : high === undefined ? start : valueOf(high, range)
+    const end =
+      every || (high === undefined && step !== undefined)
+        ? range.max
+        : high === undefined
+          ? start
+          : valueOf(high, range)
     if (typeof end === "string") return end
     const by = step === undefined ? 1 : valueOf(step, { min: 0, max: range.max })
     if (typeof by === "string") return by
@@ -95,5 +121,7 @@ function parseField(text: string, range: Range): Set<number> | string {
 function valueOf(word: string, { names = [], min }: Range): number | string {
   const named = names.indexOf(word.toLowerCase())
   if (named !== -1) return named + min
-  return /^[0-9]+$/.test(word) ? Number(word) : `failed to parse int from ${word}: strconv.Atoi: parsing ${JSON.stringify(word)}: invalid syntax`
+  return /^[0-9]+$/.test(word)
+    ? Number(word)
+    : `failed to parse int from ${word}: strconv.Atoi: parsing ${JSON.stringify(word)}: invalid syntax`
 }

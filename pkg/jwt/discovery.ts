@@ -16,7 +16,9 @@ export function jwks(keys: readonly VerifyingKey[]): { readonly keys: readonly J
   return {
     keys: keys.map(({ publicKey, keyId, algorithm }) => {
       const { kty = "", crv, x, y, n, e } = publicKey.export({ format: "jwk" })
-      const members = Object.entries({ crv, x, y, n, e }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+      const members = Object.entries({ crv, x, y, n, e }).filter(
+        (entry): entry is [string, string] => entry[1] !== undefined,
+      )
       return { use: "sig", kty, kid: keyId, alg: algorithm, ...Object.fromEntries(members) }
     }),
   }
@@ -31,7 +33,15 @@ export interface OpenIdConfiguration {
 }
 
 /** The document at `/.well-known/openid-configuration`. `server` is how the API server is reached from outside, `https://host:port`. */
-export function openIdConfiguration({ issuer, server, keys }: { issuer: string; server: string; keys: readonly VerifyingKey[] }): OpenIdConfiguration {
+export function openIdConfiguration({
+  issuer,
+  server,
+  keys,
+}: {
+  issuer: string
+  server: string
+  keys: readonly VerifyingKey[]
+}): OpenIdConfiguration {
   return {
     issuer,
     jwks_uri: `${server}${JWKS_PATH}`,

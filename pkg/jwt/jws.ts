@@ -34,7 +34,10 @@ export function parseCompact(token: string): Unverified | undefined {
 
 /** Whether one of `keys` signed the token. A `kid` narrows them to those of that id. The algorithm is the key's: what the token claims must agree,
  *  which is what keeps `none` and mixed-up key types out. */
-export function isSignedBy({ header, input, signature }: Unverified, keys: readonly VerifyingKey[]): "yes" | "no" | "no such key" {
+export function isSignedBy(
+  { header, input, signature }: Unverified,
+  keys: readonly VerifyingKey[],
+): "yes" | "no" | "no such key" {
   const named = header.kid === undefined || header.kid === "" ? keys : keys.filter((key) => key.keyId === header.kid)
   if (named.length === 0) return "no such key"
   return named.some((key) => key.algorithm === header.alg && verifyBytes(key, input, signature)) ? "yes" : "no"
@@ -52,4 +55,5 @@ function decode(part: string): JsonObject | undefined {
   }
 }
 
-export const isObject = (value: Json | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value)
+export const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

@@ -11,7 +11,12 @@ import { createTokenIssuer, createTokenVerifier, DEFAULT_ISSUER, type TokenReque
 import { loadOrCreateSigningKey, newSigningKey, seededSigningKey, signingKey } from "./signing-key.ts"
 
 const NOW = Date.UTC(2026, 0, 1)
-const at = (now: number): Clock => ({ now: () => now, monotonic: () => 0, setTimeout: () => ({ cancel() {} }), afterTurn() {} })
+const at = (now: number): Clock => ({
+  now: () => now,
+  monotonic: () => 0,
+  setTimeout: () => ({ cancel() {} }),
+  afterTurn() {},
+})
 const key = newSigningKey()
 const request: TokenRequest = {
   namespace: "default",
@@ -24,8 +29,10 @@ const request: TokenRequest = {
 }
 const issue = (over: Partial<TokenRequest> = {}, signer = key) =>
   createTokenIssuer({ key: signer, clock: at(NOW), random: seededRandom(1) }).issue({ ...request, ...over })
-const verify = (token: string, { now = NOW, audiences, keys = [key] }: { now?: number; audiences?: string[]; keys?: (typeof key)[] } = {}) =>
-  createTokenVerifier({ keys, clock: at(now) }).verify(token, audiences)
+const verify = (
+  token: string,
+  { now = NOW, audiences, keys = [key] }: { now?: number; audiences?: string[]; keys?: (typeof key)[] } = {},
+) => createTokenVerifier({ keys, clock: at(now) }).verify(token, audiences)
 
 describe("a service account token", () => {
   test("says who it is for, what it is bound to and until when", () => {
@@ -71,7 +78,12 @@ describe("a service account token", () => {
     ["an hour and a minute later", issue().token, NOW + 3661_000, "expired"],
     ["within the leeway", issue().token, NOW + 3659_000, undefined],
     ["long before its time", issue().token, NOW - 61_000, "not yet valid"],
-    ["with another payload", `${head}.${base64({ iss: DEFAULT_ISSUER, sub: "admin" })}.${signature}`, NOW, "bad signature"],
+    [
+      "with another payload",
+      `${head}.${base64({ iss: DEFAULT_ISSUER, sub: "admin" })}.${signature}`,
+      NOW,
+      "bad signature",
+    ],
     ["with algorithm none", `${base64({ alg: "none" })}.${body}.`, NOW, "bad signature"],
     ["with a key nobody knows", issue({}, newSigningKey()).token, NOW, "unknown key"],
     ["from elsewhere", `${head}.${base64({ iss: "https://elsewhere" })}.${signature}`, NOW, "unknown issuer"],
@@ -92,7 +104,11 @@ describe("a service account token", () => {
   })
 
   test("signed with an RSA key verifies too, beside other keys", () => {
-    const rsa = signingKey(generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs1", format: "pem" }).toString())
+    const rsa = signingKey(
+      generateKeyPairSync("rsa", { modulusLength: 2048 })
+        .privateKey.export({ type: "pkcs1", format: "pem" })
+        .toString(),
+    )
     expect(verify(issue({}, rsa).token, { keys: [key, rsa] }).ok).toBe(true)
   })
 
@@ -104,11 +120,15 @@ describe("a service account token", () => {
   })
 
   test("verifies for others from the published keys", async () => {
-    const { payload, protectedHeader } = await jwtVerify(issue().token, createLocalJWKSet({ keys: jwks([key]).keys.map((jwk) => ({ ...jwk })) }), {
-      issuer: DEFAULT_ISSUER,
-      audience: "vault",
-      currentDate: new Date(NOW),
-    })
+    const { payload, protectedHeader } = await jwtVerify(
+      issue().token,
+      createLocalJWKSet({ keys: jwks([key]).keys.map((jwk) => ({ ...jwk })) }),
+      {
+        issuer: DEFAULT_ISSUER,
+        audience: "vault",
+        currentDate: new Date(NOW),
+      },
+    )
     expect(protectedHeader).toEqual({ alg: "ES256", kid: key.keyId })
     expect(payload["kubernetes.io"]).toEqual({
       namespace: "default",

@@ -50,10 +50,21 @@ export interface ServiceAccountClaims {
 }
 
 /** `malformed` and `unknown issuer` mean "not one of ours": another authenticator may know it. The others are refusals. */
-export type TokenRefusal = "malformed" | "unknown issuer" | "unknown key" | "bad signature" | "expired" | "not yet valid" | "wrong audience"
+export type TokenRefusal =
+  | "malformed"
+  | "unknown issuer"
+  | "unknown key"
+  | "bad signature"
+  | "expired"
+  | "not yet valid"
+  | "wrong audience"
 
 export type TokenVerdict =
-  | { readonly ok: true; readonly claims: ServiceAccountClaims; /** Those of the asked audiences that the token is for. */ readonly audiences: readonly string[] }
+  | {
+      readonly ok: true
+      readonly claims: ServiceAccountClaims
+      /** Those of the asked audiences that the token is for. */ readonly audiences: readonly string[]
+    }
   | { readonly ok: false; readonly reason: TokenRefusal; /** Upstream's words. */ readonly message: string }
 
 export interface IssuedToken {
@@ -68,7 +79,17 @@ export interface TokenIssuer {
   issue(request: TokenRequest): IssuedToken
 }
 
-export function createTokenIssuer({ key, issuer = DEFAULT_ISSUER, clock, random }: { key: SigningKey; issuer?: string; clock: Clock; random: Random }): TokenIssuer {
+export function createTokenIssuer({
+  key,
+  issuer = DEFAULT_ISSUER,
+  clock,
+  random,
+}: {
+  key: SigningKey
+  issuer?: string
+  clock: Clock
+  random: Random
+}): TokenIssuer {
   return {
     issue(request) {
       const now = Math.floor(clock.now() / 1000)
@@ -126,12 +147,14 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const parsed = parseCompact(token)
     if (parsed === undefined) return refuse("malformed", "not a JSON web token")
     const { iss } = parsed.payload
-    if (typeof iss !== "string" || !issuers.includes(iss)) return refuse("unknown issuer", `token issuer ${JSON.stringify(iss ?? "")} is invalid`)
+    if (typeof iss !== "string" || !issuers.includes(iss))
+      return refuse("unknown issuer", `token issuer ${JSON.stringify(iss ?? "")} is invalid`)
     const signed = isSignedBy(parsed, keys)
     if (signed === "no such key") return refuse("unknown key", "invalid signature, no keys found")
     if (signed === "no") return refuse("bad signature", "go-jose/go-jose: error in cryptographic primitive")
     const claims = claimsOf(parsed.payload, iss)
-    if (claims === undefined) return refuse("malformed", "service account token claims could not be validated due to unexpected private claim")
+    if (claims === undefined)
+      return refuse("malformed", "service account token claims could not be validated due to unexpected private claim")
     if (remembered.size >= REMEMBERED) remembered.delete(remembered.keys().next().value!)
     remembered.set(token, claims)
     return claims
@@ -144,16 +167,25 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       const tokenAudiences = claims.audiences.length > 0 ? claims.audiences : apiAudiences
       const common = tokenAudiences.filter((audience) => audiences.includes(audience))
       if (common.length === 0)
-        return refuse("wrong audience", `token audiences ${goList(tokenAudiences)} is invalid for the target audiences ${goList(audiences)}`)
+        return refuse(
+          "wrong audience",
+          `token audiences ${goList(tokenAudiences)} is invalid for the target audiences ${goList(audiences)}`,
+        )
       const now = clock.now() / 1000
-      if (claims.expiresAt !== undefined && now - LEEWAY_SECONDS > claims.expiresAt) return refuse("expired", "service account token has expired")
-      if (claims.issuedAt !== undefined && now + LEEWAY_SECONDS < claims.issuedAt) return refuse("not yet valid", "service account token is not valid yet")
+      if (claims.expiresAt !== undefined && now - LEEWAY_SECONDS > claims.expiresAt)
+        return refuse("expired", "service account token has expired")
+      if (claims.issuedAt !== undefined && now + LEEWAY_SECONDS < claims.issuedAt)
+        return refuse("not yet valid", "service account token is not valid yet")
       return { ok: true, claims, audiences: common }
     },
   }
 }
 
-const refuse = (reason: TokenRefusal, message: string): Extract<TokenVerdict, { ok: false }> => ({ ok: false, reason, message })
+const refuse = (reason: TokenRefusal, message: string): Extract<TokenVerdict, { ok: false }> => ({
+  ok: false,
+  reason,
+  message,
+})
 
 const goList = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(" ")}]`
 
@@ -161,8 +193,12 @@ function claimsOf(payload: JsonObject, issuer: string): ServiceAccountClaims | u
   const bound = payload["kubernetes.io"]
   if (!isObject(bound)) return undefined
   const serviceAccount = ref(bound.serviceaccount)
-  if (typeof bound.namespace !== "string" || serviceAccount === undefined || typeof payload.sub !== "string") return undefined
-  const node = isObject(bound.node) && typeof bound.node.name === "string" ? { name: bound.node.name, uid: text(bound.node.uid) } : undefined
+  if (typeof bound.namespace !== "string" || serviceAccount === undefined || typeof payload.sub !== "string")
+    return undefined
+  const node =
+    isObject(bound.node) && typeof bound.node.name === "string"
+      ? { name: bound.node.name, uid: text(bound.node.uid) }
+      : undefined
   // `nbf` and `iat` are the same moment in tokens of ours; the later one of foreign ones decides.
   const begin = [number(payload.iat), number(payload.nbf)].filter((time) => time !== undefined)
   return {

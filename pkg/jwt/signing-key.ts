@@ -47,7 +47,8 @@ export function loadOrCreateSigningKey(path: string): SigningKey {
 const ENCODING = { dsaEncoding: "ieee-p1363" } as const
 
 /** The signature over `input`. */
-export const signBytes = (key: SigningKey, input: Buffer): Buffer => sign(digestOf(key), input, { key: key.privateKey, ...ENCODING })
+export const signBytes = (key: SigningKey, input: Buffer): Buffer =>
+  sign(digestOf(key), input, { key: key.privateKey, ...ENCODING })
 
 export const verifyBytes = (key: VerifyingKey, input: Buffer, signature: Buffer): boolean =>
   verify(digestOf(key), input, { key: key.publicKey, ...ENCODING }, signature)
@@ -64,5 +65,7 @@ function algorithmOf(publicKey: KeyObject): Algorithm {
   if (publicKey.asymmetricKeyType === "rsa") return "RS256"
   if (publicKey.asymmetricKeyType === "ed25519") return "EdDSA"
   if (publicKey.asymmetricKeyDetails?.namedCurve === "prime256v1") return "ES256"
-  throw new TypeError(`Cannot sign tokens with this key: expected P-256, RSA or Ed25519, current type is ${publicKey.asymmetricKeyType}`)
+  throw new TypeError(
+    `Cannot sign tokens with this key: expected P-256, RSA or Ed25519, current type is ${publicKey.asymmetricKeyType}`,
+  )
 }

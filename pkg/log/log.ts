@@ -24,14 +24,23 @@ const RANK: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 }
 
 export function createLogger(options: LoggerOptions, inherited: LogFields = {}): Logger {
   const lowest = RANK[options.level]
-  const at = (level: Level) => (message: string, fields: LogFields = {}) => {
-    if (RANK[level] < lowest) return
-    const time = new Date(options.clock.now()).toISOString()
-    const all = { ...inherited, ...fields }
-    options.write(options.format === "json" ? JSON.stringify({ time, level, message, ...plain(all) }) : line(time, level, message, all))
-  }
+  const at =
+    (level: Level) =>
+    (message: string, fields: LogFields = {}) => {
+      if (RANK[level] < lowest) return
+      const time = new Date(options.clock.now()).toISOString()
+      const all = { ...inherited, ...fields }
+      options.write(
+        options.format === "json"
+          ? JSON.stringify({ time, level, message, ...plain(all) })
+          : line(time, level, message, all),
+      )
+    }
   return {
-    debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"),
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
     child: (fields) => createLogger(options, { ...inherited, ...fields }),
   }
 }
@@ -40,10 +49,19 @@ export function createLogger(options: LoggerOptions, inherited: LogFields = {}):
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
 const line = (time: string, level: Level, message: string, fields: LogFields) =>
-  [time, level.toUpperCase().padEnd(5), message, ...Object.entries(plain(fields)).map(([key, value]) => `${key}=${quoted(value)}`)].join(" ")
+  [
+    time,
+    level.toUpperCase().padEnd(5),
+    message,
+    ...Object.entries(plain(fields)).map(([key, value]) => `${key}=${quoted(value)}`),
+  ].join(" ")
 
 const plain = (fields: LogFields): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined).map(([key, value]) => [key, value instanceof Error ? value.message : value]))
+  Object.fromEntries(
+    Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => [key, value instanceof Error ? value.message : value]),
+  )
 
 const quoted = (value: unknown): string => {
   const text = typeof value === "string" ? value : JSON.stringify(value)

@@ -19,7 +19,8 @@ export function exposition(families: readonly MetricFamily[]): string {
   for (const { name, kind, help, series } of families.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (series.length === 0) continue
     lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${kind}`)
-    for (const { labels, value, at } of series) lines.push(`${name}${labelsText(labels)} ${value}${at === undefined ? "" : ` ${at}`}`)
+    for (const { labels, value, at } of series)
+      lines.push(`${name}${labelsText(labels)} ${value}${at === undefined ? "" : ` ${at}`}`)
   }
   return lines.map((line) => `${line}\n`).join("")
 }
@@ -31,4 +32,5 @@ function labelsText(labels: Readonly<Record<string, string>>): string {
 }
 
 /** A label's value as it stands between quotes. */
-export const escaped = (value: string): string => value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")
+export const escaped = (value: string): string =>
+  value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")

@@ -7,11 +7,24 @@ export function registerProcessMetrics(registry: Registry, startedAt: number): v
     const { user, system } = process.cpuUsage()
     return (user + system) / 1e6
   })
-  registry.read("gauge", "process_resident_memory_bytes", "Resident memory size in bytes.", () => process.memoryUsage.rss())
-  registry.read("gauge", "process_start_time_seconds", "Start time of the process since the Unix epoch in seconds.", () => startedAt / 1000)
-  registry.read("gauge", "process_open_fds", "Number of open file descriptors.", () => counted(() => readdirSync("/proc/self/fd").length))
-  registry.read("gauge", "process_max_fds", "Maximum number of open file descriptors.", () => counted(() => Number(/Max open files\s+(\d+)/.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? 0)))
-  registry.read("gauge", "process_virtual_memory_bytes", "Virtual memory size in bytes.", () => counted(() => Number(readFileSync("/proc/self/statm", "utf8").split(" ")[0]) * 4096))
+  registry.read("gauge", "process_resident_memory_bytes", "Resident memory size in bytes.", () =>
+    process.memoryUsage.rss(),
+  )
+  registry.read(
+    "gauge",
+    "process_start_time_seconds",
+    "Start time of the process since the Unix epoch in seconds.",
+    () => startedAt / 1000,
+  )
+  registry.read("gauge", "process_open_fds", "Number of open file descriptors.", () =>
+    counted(() => readdirSync("/proc/self/fd").length),
+  )
+  registry.read("gauge", "process_max_fds", "Maximum number of open file descriptors.", () =>
+    counted(() => Number(/Max open files\s+(\d+)/.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? 0)),
+  )
+  registry.read("gauge", "process_virtual_memory_bytes", "Virtual memory size in bytes.", () =>
+    counted(() => Number(readFileSync("/proc/self/statm", "utf8").split(" ")[0]) * 4096),
+  )
 }
 
 /** Zero where the system has no /proc. */

@@ -13,11 +13,20 @@ test("a registry writes counters, gauges and histograms in the text format, by n
 
   // then
   expect(text.split("\n")).toEqual([
-    "# HELP a_total How many.", "# TYPE a_total counter", 'a_total{code="200",path="a\\"b"} 3',
-    "# HELP load How much.", "# TYPE load gauge", "load 7",
-    "# HELP request_seconds How long.", "# TYPE request_seconds histogram",
-    'request_seconds_bucket{verb="GET",le="0.1"} 0', 'request_seconds_bucket{verb="GET",le="1"} 1', 'request_seconds_bucket{verb="GET",le="+Inf"} 1',
-    'request_seconds_sum{verb="GET"} 0.5', 'request_seconds_count{verb="GET"} 1', "",
+    "# HELP a_total How many.",
+    "# TYPE a_total counter",
+    'a_total{code="200",path="a\\"b"} 3',
+    "# HELP load How much.",
+    "# TYPE load gauge",
+    "load 7",
+    "# HELP request_seconds How long.",
+    "# TYPE request_seconds histogram",
+    'request_seconds_bucket{verb="GET",le="0.1"} 0',
+    'request_seconds_bucket{verb="GET",le="1"} 1',
+    'request_seconds_bucket{verb="GET",le="+Inf"} 1',
+    'request_seconds_sum{verb="GET"} 0.5',
+    'request_seconds_count{verb="GET"} 1',
+    "",
   ])
 })
 

@@ -59,7 +59,10 @@ export class Family<Child> {
     const known = this.children.get(key)
     if (known !== undefined) return known.child
     const child = this.make()
-    this.children.set(key, { text: this.labels.map((label, i) => `${label}="${escaped(values[i] ?? "")}"`).join(","), child })
+    this.children.set(key, {
+      text: this.labels.map((label, i) => `${label}="${escaped(values[i] ?? "")}"`).join(","),
+      child,
+    })
     return child
   }
   /** Forgets a series, for instance of an object that is gone. */
@@ -71,7 +74,10 @@ export class Family<Child> {
 type Kind = "counter" | "gauge" | "histogram"
 
 export class Registry {
-  private readonly metrics = new Map<string, { readonly kind: Kind; readonly help: string; write(lines: string[], name: string): void; readonly family: unknown }>()
+  private readonly metrics = new Map<
+    string,
+    { readonly kind: Kind; readonly help: string; write(lines: string[], name: string): void; readonly family: unknown }
+  >()
 
   /** The same name gives the same family, whoever asks. */
   counter(name: string, help: string, ...labels: readonly string[]): Family<Value> {
@@ -80,7 +86,12 @@ export class Registry {
   gauge(name: string, help: string, ...labels: readonly string[]): Family<Value> {
     return this.values("gauge", name, help, labels)
   }
-  histogram(name: string, help: string, buckets: readonly number[], ...labels: readonly string[]): Family<Distribution> {
+  histogram(
+    name: string,
+    help: string,
+    buckets: readonly number[],
+    ...labels: readonly string[]
+  ): Family<Distribution> {
     const known = this.metrics.get(name)
     if (known !== undefined) return known.family as Family<Distribution>
     const family = new Family(labels, () => new Distribution(buckets))
@@ -92,7 +103,13 @@ export class Registry {
     this.metrics.set(name, { kind, help, family: undefined, write: (lines) => void lines.push(`${name} ${value()}`) })
   }
   /** Several figures that are read when somebody asks, by the value of one label. */
-  readEach(kind: "counter" | "gauge", name: string, help: string, label: string, values: () => Readonly<Record<string, number>>): void {
+  readEach(
+    kind: "counter" | "gauge",
+    name: string,
+    help: string,
+    label: string,
+    values: () => Readonly<Record<string, number>>,
+  ): void {
     const write = (lines: string[]) => {
       for (const [of, value] of Object.entries(values())) lines.push(`${name}{${label}="${escaped(of)}"} ${value}`)
     }
@@ -104,9 +121,12 @@ export class Registry {
     if (known !== undefined) return known.family as Family<Value>
     const family = new Family(labels, () => new Value())
     this.metrics.set(name, {
-      kind, help, family,
+      kind,
+      help,
+      family,
       write: (lines) => {
-        for (const { text, child } of family.children.values()) lines.push(text === "" ? `${name} ${child.value}` : `${name}{${text}} ${child.value}`)
+        for (const { text, child } of family.children.values())
+          lines.push(text === "" ? `${name} ${child.value}` : `${name}{${text}} ${child.value}`)
       },
     })
     return family

@@ -17,7 +17,8 @@ const image = (name: string, text: string): ImageSource => ({
 
 const read = (archive: Uint8Array, path: string) => execFileSync("tar", ["-xOf", "-", path], { input: archive })
 const readJson = (archive: Uint8Array, path: string): unknown => JSON.parse(read(archive, path).toString())
-const names = (archive: Uint8Array) => execFileSync("tar", ["-tf", "-"], { input: archive, encoding: "utf8" }).trimEnd().split("\n")
+const names = (archive: Uint8Array) =>
+  execFileSync("tar", ["-tf", "-"], { input: archive, encoding: "utf8" }).trimEnd().split("\n")
 
 describe("buildImageArchive", () => {
   test("names every blob by the checksum of its bytes", () => {
@@ -43,7 +44,13 @@ describe("buildImageArchive", () => {
 
     // then the OCI index leads to the manifest, under the name that containerd reads
     expect(readJson(archive, "index.json")).toMatchObject({
-      manifests: [{ digest: manifest.digest, size: manifest.bytes.length, annotations: { "io.containerd.image.name": "k3ts.local/a:1" } }],
+      manifests: [
+        {
+          digest: manifest.digest,
+          size: manifest.bytes.length,
+          annotations: { "io.containerd.image.name": "k3ts.local/a:1" },
+        },
+      ],
     })
     // and docker's list leads to the same config and layers
     expect(readJson(archive, "manifest.json")).toEqual([
@@ -69,7 +76,10 @@ describe("buildImageArchive", () => {
     expect(buildImageArchive(image("k3ts.local/a:1", "one"))).toEqual(buildImageArchive(image("k3ts.local/a:1", "one")))
   })
 
-  test.each(["web", "web:1", "k3ts.local/web", "k3ts.local/web@sha256:00", "k3ts.local/web:a b"])("refuses the name %p", (name) => {
-    expect(() => buildImageArchive(image(name, "one"))).toThrow(`got "${name}"`)
-  })
+  test.each(["web", "web:1", "k3ts.local/web", "k3ts.local/web@sha256:00", "k3ts.local/web:a b"])(
+    "refuses the name %p",
+    (name) => {
+      expect(() => buildImageArchive(image(name, "one"))).toThrow(`got "${name}"`)
+    },
+  )
 })

@@ -31,7 +31,11 @@ function packImageArchive(images: readonly Image[]): Uint8Array {
     }),
     jsonFile(
       "manifest.json",
-      images.map(({ name, config, layers }) => ({ Config: blobPath(config), RepoTags: [name], Layers: layers.map(blobPath) })),
+      images.map(({ name, config, layers }) => ({
+        Config: blobPath(config),
+        RepoTags: [name],
+        Layers: layers.map(blobPath),
+      })),
     ),
     { type: "directory", path: "blobs" },
     { type: "directory", path: "blobs/sha256" },
@@ -41,7 +45,10 @@ function packImageArchive(images: readonly Image[]): Uint8Array {
 
 /** How importers learn the name: containerd reads the first, others take the tag from the second. */
 function annotations(name: string): Record<string, string> {
-  return { "io.containerd.image.name": name, "org.opencontainers.image.ref.name": name.slice(name.lastIndexOf(":") + 1) }
+  return {
+    "io.containerd.image.name": name,
+    "org.opencontainers.image.ref.name": name.slice(name.lastIndexOf(":") + 1),
+  }
 }
 
 function blobPath({ digest }: Blob): string {

@@ -7,7 +7,9 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 
 /** What tar(1) lists of an archive, and what it extracts of one entry: a reader that is not ours. */
 const list = (archive: Uint8Array) =>
-  execFileSync("tar", ["-tvf", "-", "--numeric-owner"], { input: archive, encoding: "utf8", env: { TZ: "UTC" } }).trimEnd().split("\n")
+  execFileSync("tar", ["-tvf", "-", "--numeric-owner"], { input: archive, encoding: "utf8", env: { TZ: "UTC" } })
+    .trimEnd()
+    .split("\n")
 const extract = (archive: Uint8Array, path: string) => execFileSync("tar", ["-xOf", "-", path], { input: archive })
 
 describe("writeTar", () => {

@@ -6,8 +6,21 @@
 
 /** One entry. `path` is relative to the root of the archive, without a leading slash. Permissions as in `0o755`. */
 export type TarEntry =
-  | { readonly type: "file"; readonly path: string; readonly data: Uint8Array; readonly mode?: number; readonly uid?: number; readonly gid?: number }
-  | { readonly type: "directory"; readonly path: string; readonly mode?: number; readonly uid?: number; readonly gid?: number }
+  | {
+      readonly type: "file"
+      readonly path: string
+      readonly data: Uint8Array
+      readonly mode?: number
+      readonly uid?: number
+      readonly gid?: number
+    }
+  | {
+      readonly type: "directory"
+      readonly path: string
+      readonly mode?: number
+      readonly uid?: number
+      readonly gid?: number
+    }
   /** `target` is written as it stands, relative or absolute. */
   | { readonly type: "symlink"; readonly path: string; readonly target: string }
   /** `target` is the path of an earlier entry of the same archive. */
@@ -26,9 +39,15 @@ export function writeTar(entries: readonly TarEntry[]): Uint8Array {
     const target = "target" in entry ? entry.target : ""
     const data = entry.type === "file" ? entry.data : new Uint8Array(0)
 
-    const long = paxRecords({ path: byteLength(path) > 100 ? path : "", linkpath: byteLength(target) > 100 ? target : "" })
+    const long = paxRecords({
+      path: byteLength(path) > 100 ? path : "",
+      linkpath: byteLength(target) > 100 ? target : "",
+    })
     if (long.length > 0) {
-      blocks.push(header({ name: "PaxHeaders/long-name", mode: 0o644, uid: 0, gid: 0, size: long.length, flag: "x", target: "" }), padded(long))
+      blocks.push(
+        header({ name: "PaxHeaders/long-name", mode: 0o644, uid: 0, gid: 0, size: long.length, flag: "x", target: "" }),
+        padded(long),
+      )
     }
     blocks.push(
       header({
@@ -60,7 +79,11 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
 
 function checkedPath({ type, path }: TarEntry): string {
   const bare = path.replace(/\/$/, "")
-  if (bare === "" || bare.startsWith("/") || bare.split("/").some((part) => part === "" || part === "." || part === "..")) {
+  if (
+    bare === "" ||
+    bare.startsWith("/") ||
+    bare.split("/").some((part) => part === "" || part === "." || part === "..")
+  ) {
     throw new RangeError(`Cannot write tar entry: expected a relative path without "." and "..", got "${path}"`)
   }
   return type === "directory" ? `${bare}/` : bare
@@ -79,8 +102,10 @@ interface Header {
 function header({ name, mode, uid, gid, size, flag, target }: Header): Uint8Array {
   const block = new Uint8Array(BLOCK)
   // A name too long for its field stands in the pax record before; what fits of it is kept for readers that know no pax.
-  const put = (offset: number, length: number, text: string) => block.set(encoder.encode(text).subarray(0, length), offset)
-  const putNumber = (offset: number, length: number, value: number) => put(offset, length, value.toString(8).padStart(length - 1, "0"))
+  const put = (offset: number, length: number, text: string) =>
+    block.set(encoder.encode(text).subarray(0, length), offset)
+  const putNumber = (offset: number, length: number, value: number) =>
+    put(offset, length, value.toString(8).padStart(length - 1, "0"))
   put(0, 100, name)
   putNumber(100, 8, mode)
   putNumber(108, 8, uid)

@@ -3,7 +3,8 @@ import { isIPv4, isIPv6 } from "node:net"
 /** The 4 or 16 bytes of an IP address, as a subject alternative name carries them. Throws TypeError when `address` is none. */
 export function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split(".").map(Number))
-  if (!isIPv6(address)) throw new TypeError(`Cannot put "${address}" into a certificate as an IP address: it is not one`)
+  if (!isIPv6(address))
+    throw new TypeError(`Cannot put "${address}" into a certificate as an IP address: it is not one`)
   const [head = "", tail] = withoutDottedEnd(address.replace(/%.*$/, "")).split("::")
   const groups = (text: string | undefined) => (text ? text.split(":").map((group) => Number.parseInt(group, 16)) : [])
   const before = groups(head)

@@ -1,9 +1,29 @@
 /** Making X.509 certificates: P-256 keys, ECDSA with SHA-256 (Ed25519 where everything must repeat), the extensions Kubernetes' own certificates carry.
  *  Sources: RFC 5280; client-go util/cert (NewSelfSignedCACert), k3s pkg/daemons/control/deps (who gets which certificate). */
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, X509Certificate } from "node:crypto"
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  X509Certificate,
+} from "node:crypto"
 import type { Random } from "../clock/random.ts"
 import { addressBytes } from "./address.ts"
-import { bitString, boolean, explicit, implicit, integer, octetString, oid, sequence, set, time, utf8String } from "./der.ts"
+import {
+  bitString,
+  boolean,
+  explicit,
+  implicit,
+  integer,
+  octetString,
+  oid,
+  sequence,
+  set,
+  time,
+  utf8String,
+} from "./der.ts"
 import { type Subject, subjectDer } from "./subject.ts"
 
 /** A certificate and the private key that belongs to it, both PEM. The key is PKCS #8. */
@@ -51,14 +71,20 @@ const OID = {
 
 /** A new P-256 private key as PKCS #8 PEM. Takes microseconds. */
 export function newPrivateKey(): string {
-  return generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString()
+  return generateKeyPairSync("ec", { namedCurve: "P-256" })
+    .privateKey.export({ type: "pkcs8", format: "pem" })
+    .toString()
 }
 
 /** An Ed25519 private key that follows from `random` alone, as PKCS #8 PEM. What it signs repeats to the byte, which ECDSA with its random numbers does not: for
  *  clusters on virtual time, whose history holds the authority's certificate. Not for TLS, where few clients know Ed25519. */
 export function seededPrivateKey(random: Random): string {
   // PKCS #8 (RFC 8410, 7): version, algorithm, and the 32 bytes of the seed in an octet string in an octet string.
-  const der = sequence(integer(Buffer.from([0])), sequence(oid(OID.ed25519)), octetString(octetString(random.bytes(32))))
+  const der = sequence(
+    integer(Buffer.from([0])),
+    sequence(oid(OID.ed25519)),
+    octetString(octetString(random.bytes(32))),
+  )
   return toPem("PRIVATE KEY", der)
 }
 
@@ -73,7 +99,10 @@ export function createCa({ commonName, validity, keyPem = newPrivateKey() }: CaO
     extension(OID.basicConstraints, sequence(boolean(true)), true),
     extension(OID.subjectKeyId, octetString(keyIdentifier(spki))),
   ]
-  return { certPem: signed({ subject: name(subject), issuer: name(subject), spki, validity, extensions, signer: key }), keyPem }
+  return {
+    certPem: signed({ subject: name(subject), issuer: name(subject), spki, validity, extensions, signer: key }),
+    keyPem,
+  }
 }
 
 /** A certificate for a server, a client or both, signed by `ca`. Its life never exceeds the authority's.
@@ -91,7 +120,10 @@ export function issueCertificate(ca: CertificatePair, options: LeafOptions): Cer
     extension(OID.basicConstraints, sequence(), true),
     extension(OID.authorityKeyId, sequence(implicit(0, keyIdentifier(publicKeyDer(authority.publicKey))))),
   ]
-  const names = [...dnsNames.map((dns) => implicit(2, Buffer.from(dns, "ascii"))), ...ipAddresses.map((ip) => implicit(7, addressBytes(ip)))]
+  const names = [
+    ...dnsNames.map((dns) => implicit(2, Buffer.from(dns, "ascii"))),
+    ...ipAddresses.map((ip) => implicit(7, addressBytes(ip))),
+  ]
   if (names.length > 0) extensions.push(extension(OID.subjectAltName, sequence(...names)))
   const certPem = signed({
     subject: name(subject),
@@ -124,11 +156,18 @@ interface ToBeSigned {
 
 function signed({ subject, issuer, spki, validity, extensions, signer }: ToBeSigned): string {
   // An Ed25519 key brings its own digest.
-  const [algorithmId, digest] = signer.asymmetricKeyType === "ed25519" ? ([OID.ed25519, null] as const) : ([OID.ecdsaWithSha256, "sha256"] as const)
+  const [algorithmId, digest] =
+    signer.asymmetricKeyType === "ed25519" ? ([OID.ed25519, null] as const) : ([OID.ecdsaWithSha256, "sha256"] as const)
   const algorithm = sequence(oid(algorithmId))
   const life = sequence(time(validity.notBefore), time(validity.notAfter))
   // A digest of what is certified is as unique as a random number and needs no source of chance. 16 bytes with the top bit clear: positive.
-  const serial = createHash("sha256").update(spki).update(subject).update(life).update(Buffer.concat(extensions)).digest().subarray(0, 16)
+  const serial = createHash("sha256")
+    .update(spki)
+    .update(subject)
+    .update(life)
+    .update(Buffer.concat(extensions))
+    .digest()
+    .subarray(0, 16)
   serial[0] = (serial[0]! & 0x7f) | 0x40
   const toBeSigned = sequence(
     explicit(0, integer(Buffer.from([2]))), // version 3
@@ -146,7 +185,8 @@ function signed({ subject, issuer, spki, validity, extensions, signer }: ToBeSig
 /** `O` before `CN`, as Go writes them. */
 function name({ commonName, organizations }: Subject): Buffer {
   const attribute = (type: string, value: string) => sequence(oid(type), utf8String(value))
-  const parts = organizations.length > 0 ? [set(...sorted(organizations.map((o) => attribute(OID.organization, o))))] : []
+  const parts =
+    organizations.length > 0 ? [set(...sorted(organizations.map((o) => attribute(OID.organization, o))))] : []
   return sequence(...parts, set(attribute(OID.commonName, commonName)))
 }
 

@@ -6,7 +6,15 @@
  *  Everything is synchronous: a whole cluster's certificates are made in a few milliseconds, and start-up wants them before anything else. */
 import { X509Certificate } from "node:crypto"
 import type { Random } from "../clock/random.ts"
-import { belongTogether, type CertificatePair, createCa, issueCertificate, newPrivateKey, seededPrivateKey, type Validity } from "./certificate.ts"
+import {
+  belongTogether,
+  type CertificatePair,
+  createCa,
+  issueCertificate,
+  newPrivateKey,
+  seededPrivateKey,
+  type Validity,
+} from "./certificate.ts"
 import { readPair, writePair } from "./pair-files.ts"
 import type { Subject } from "./subject.ts"
 import { needsRenewal, verifyCertificate } from "./verify.ts"
@@ -54,7 +62,9 @@ export interface ClusterPkiOptions {
  *  Throws when an authority's certificate and key are both there and do not belong together: to replace it silently would lock out every client. */
 export function openClusterPki({ dir, now, seeded }: ClusterPkiOptions): ClusterPki {
   const newKey = () => (seeded === undefined ? newPrivateKey() : seededPrivateKey(seeded))
-  const authorities = Object.fromEntries(AUTHORITIES.map((name) => [name, loadOrCreateCa(dir, name, now(), newKey)])) as Record<AuthorityName, CertificatePair>
+  const authorities = Object.fromEntries(
+    AUTHORITIES.map((name) => [name, loadOrCreateCa(dir, name, now(), newKey)]),
+  ) as Record<AuthorityName, CertificatePair>
 
   const issue = (request: LeafRequest): CertificatePair =>
     issueCertificate(authorities[request.authority], {
@@ -80,7 +90,12 @@ export function openClusterPki({ dir, now, seeded }: ClusterPkiOptions): Cluster
   }
 }
 
-function loadOrCreateCa(dir: string | undefined, name: AuthorityName, now: number, newKey: () => string): CertificatePair {
+function loadOrCreateCa(
+  dir: string | undefined,
+  name: AuthorityName,
+  now: number,
+  newKey: () => string,
+): CertificatePair {
   const found = dir === undefined ? { certPem: undefined, keyPem: undefined } : readPair(dir, name)
   if (isComplete(found) && belongTogether(found)) {
     if (!needsRenewal(found.certPem, now)) return found
@@ -113,7 +128,9 @@ function stillServes(pair: CertificatePair, request: LeafRequest, authority: Cer
   const verified = verifyCertificate(pair.certPem, authority.certPem, now)
   if (!verified.ok || !belongTogether(pair) || needsRenewal(pair.certPem, now)) return false
   const { subject } = verified
-  const sameSubject = subject.commonName === request.subject.commonName && sameMembers(subject.organizations, request.subject.organizations)
+  const sameSubject =
+    subject.commonName === request.subject.commonName &&
+    sameMembers(subject.organizations, request.subject.organizations)
   const certificate = new X509Certificate(pair.certPem)
   const covers =
     (request.dnsNames ?? []).every((dns) => certificate.checkHost(dns, { wildcards: false }) !== undefined) &&
@@ -121,6 +138,10 @@ function stillServes(pair: CertificatePair, request: LeafRequest, authority: Cer
   return sameSubject && covers
 }
 
-const sameMembers = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && a.every((member) => b.includes(member))
+const sameMembers = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((member) => b.includes(member))
 
-const validity = (now: number, life: number): Validity => ({ notBefore: new Date(now - BACKDATE), notAfter: new Date(now + life) })
+const validity = (now: number, life: number): Validity => ({
+  notBefore: new Date(now - BACKDATE),
+  notAfter: new Date(now + life),
+})

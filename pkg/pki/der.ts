@@ -26,7 +26,8 @@ function tlv(tag: number, ...content: readonly Uint8Array[]): Buffer {
 export const sequence = (...items: readonly Uint8Array[]): Buffer => tlv(TAG.sequence, ...items)
 export const set = (...items: readonly Uint8Array[]): Buffer => tlv(TAG.set, ...items)
 export const octetString = (content: Uint8Array): Buffer => tlv(TAG.octetString, content)
-export const bitString = (content: Uint8Array, unusedBits = 0): Buffer => tlv(TAG.bitString, Buffer.from([unusedBits]), content)
+export const bitString = (content: Uint8Array, unusedBits = 0): Buffer =>
+  tlv(TAG.bitString, Buffer.from([unusedBits]), content)
 export const utf8String = (text: string): Buffer => tlv(TAG.utf8String, Buffer.from(text, "utf8"))
 export const boolean = (value: boolean): Buffer => tlv(TAG.boolean, Buffer.from([value ? 0xff : 0x00]))
 /** A context-specific, constructed value: `[n] EXPLICIT`. */
@@ -49,7 +50,8 @@ export function oid(dotted: string): Buffer {
   const octets = [first * 40 + second]
   for (const arc of rest) {
     const base128 = [arc & 0x7f]
-    for (let left = Math.floor(arc / 128); left > 0; left = Math.floor(left / 128)) base128.unshift((left & 0x7f) | 0x80)
+    for (let left = Math.floor(arc / 128); left > 0; left = Math.floor(left / 128))
+      base128.unshift((left & 0x7f) | 0x80)
     octets.push(...base128)
   }
   return tlv(TAG.oid, Buffer.from(octets))
@@ -58,7 +60,9 @@ export function oid(dotted: string): Buffer {
 /** A time of validity: UTCTime up to 2049 and GeneralizedTime from 2050 on, as RFC 5280 4.1.2.5 demands. Whole seconds. */
 export function time(at: Date): Buffer {
   const digits = at.toISOString().replace(/[-:T]|\.\d+/g, "") // 20260102030405Z
-  return at.getUTCFullYear() < 2050 ? tlv(TAG.utcTime, Buffer.from(digits.slice(2))) : tlv(TAG.generalizedTime, Buffer.from(digits))
+  return at.getUTCFullYear() < 2050
+    ? tlv(TAG.utcTime, Buffer.from(digits.slice(2)))
+    : tlv(TAG.generalizedTime, Buffer.from(digits))
 }
 
 export interface DerValue {
@@ -79,7 +83,8 @@ export function readAll(bytes: Buffer): DerValue[] {
       length = bytes.readUIntBE(at, octets)
       at += octets
     }
-    if (at + length > bytes.length) throw new RangeError(`Cannot read DER: value of ${length} bytes ends after the input`)
+    if (at + length > bytes.length)
+      throw new RangeError(`Cannot read DER: value of ${length} bytes ends after the input`)
     values.push({ tag, content: bytes.subarray(at, at + length) })
     at += length
   }

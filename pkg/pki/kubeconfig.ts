@@ -4,8 +4,14 @@ import { stringify } from "yaml"
 export interface Kubeconfig {
   readonly apiVersion: "v1"
   readonly kind: "Config"
-  readonly clusters: readonly { readonly name: string; readonly cluster: { readonly server: string; readonly "certificate-authority-data": string } }[]
-  readonly contexts: readonly { readonly name: string; readonly context: { readonly cluster: string; readonly user: string } }[]
+  readonly clusters: readonly {
+    readonly name: string
+    readonly cluster: { readonly server: string; readonly "certificate-authority-data": string }
+  }[]
+  readonly contexts: readonly {
+    readonly name: string
+    readonly context: { readonly cluster: string; readonly user: string }
+  }[]
   readonly "current-context": string
   readonly preferences: Readonly<Record<string, never>>
   readonly users: readonly { readonly name: string; readonly user: Readonly<Record<string, string>> }[]
@@ -24,7 +30,9 @@ export interface KubeconfigOptions {
 function buildKubeconfig({ server, caPem, user, name = "default" }: KubeconfigOptions): Kubeconfig {
   const base64 = (text: string) => Buffer.from(text).toString("base64")
   const credentials: Record<string, string> =
-    "token" in user ? { token: user.token } : { "client-certificate-data": base64(user.certPem), "client-key-data": base64(user.keyPem) }
+    "token" in user
+      ? { token: user.token }
+      : { "client-certificate-data": base64(user.certPem), "client-key-data": base64(user.keyPem) }
   return {
     apiVersion: "v1",
     clusters: [{ cluster: { "certificate-authority-data": base64(caPem), server }, name }],
@@ -37,4 +45,5 @@ function buildKubeconfig({ server, caPem, user, name = "default" }: KubeconfigOp
 }
 
 /** `buildKubeconfig` as YAML text. */
-export const kubeconfigYaml = (options: KubeconfigOptions): string => stringify(buildKubeconfig(options), { lineWidth: 0 })
+export const kubeconfigYaml = (options: KubeconfigOptions): string =>
+  stringify(buildKubeconfig(options), { lineWidth: 0 })

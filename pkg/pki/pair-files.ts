@@ -2,7 +2,17 @@
  *
  *  Invariant: a file is replaced whole (written aside, then renamed) and the key goes first. So a kill at any moment leaves either a matching pair
  *  or a key whose certificate is missing or belongs to the key before; the next start sees that and certifies the key it finds. */
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs"
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import type { CertificatePair } from "./certificate.ts"
 
@@ -17,7 +27,11 @@ export function readIfExists(path: string): string | undefined {
 }
 
 /** Replaces `path` with `content` so that a reader sees the old or the new file and never a part. With `sync` it also survives a power cut. */
-export function replaceFile(path: string, content: string, { mode, sync = false }: { mode: number; sync?: boolean }): void {
+export function replaceFile(
+  path: string,
+  content: string,
+  { mode, sync = false }: { mode: number; sync?: boolean },
+): void {
   const aside = `${path}.tmp`
   rmSync(aside, { force: true }) // what a killed run left may have another mode
   const fd = openSync(aside, "wx", mode)
@@ -42,7 +56,12 @@ export function readPair(dir: string, name: string): FoundPair {
 }
 
 /** Writes the key, then the certificate. `sync` for what cannot be made again: authorities. */
-export function writePair(dir: string, name: string, pair: CertificatePair, { sync = false }: { sync?: boolean } = {}): void {
+export function writePair(
+  dir: string,
+  name: string,
+  pair: CertificatePair,
+  { sync = false }: { sync?: boolean } = {},
+): void {
   const path = join(dir, name)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   replaceFile(`${path}.key`, pair.keyPem, { mode: 0o600, sync })

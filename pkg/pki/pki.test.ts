@@ -14,7 +14,11 @@ import { needsRenewal, renewalTime, verifyCertificate } from "./verify.ts"
 
 const NOW = Date.UTC(2026, 0, 1)
 const DAY = 24 * 3600 * 1000
-const admin = { name: "client-admin", authority: "client-ca", subject: { commonName: "kubernetes-admin", organizations: ["system:masters", "a,b\nCN=x"] } } as const
+const admin = {
+  name: "client-admin",
+  authority: "client-ca",
+  subject: { commonName: "kubernetes-admin", organizations: ["system:masters", "a,b\nCN=x"] },
+} as const
 const serving = {
   name: "serving-kube-apiserver",
   authority: "server-ca",
@@ -30,7 +34,10 @@ afterEach(() => rmSync(dir, { recursive: true }))
 describe("certificates", () => {
   test("carry user and groups exactly, whatever characters they have", () => {
     const pki = openClusterPki({ now: () => NOW })
-    expect(subjectOf(pki.issue(admin).certPem)).toEqual({ commonName: "kubernetes-admin", organizations: expect.arrayContaining(["system:masters", "a,b\nCN=x"]) as unknown as string[] })
+    expect(subjectOf(pki.issue(admin).certPem)).toEqual({
+      commonName: "kubernetes-admin",
+      organizations: expect.arrayContaining(["system:masters", "a,b\nCN=x"]) as unknown as string[],
+    })
   })
 
   test("for servers name their hosts and addresses and no others", () => {
@@ -48,7 +55,10 @@ describe("certificates", () => {
     expect(again.authorities).toEqual(first.authorities)
     const leaf = first.issue(admin)
     expect(again.issue(admin)).toEqual(leaf)
-    expect(verifyCertificate(leaf.certPem, first.authorities["client-ca"].certPem, NOW)).toMatchObject({ ok: true, subject: { commonName: "kubernetes-admin" } })
+    expect(verifyCertificate(leaf.certPem, first.authorities["client-ca"].certPem, NOW)).toMatchObject({
+      ok: true,
+      subject: { commonName: "kubernetes-admin" },
+    })
     expect(verifyCertificate(leaf.certPem, other.authorities["client-ca"].certPem, NOW).ok).toBe(false)
   })
 
@@ -57,7 +67,10 @@ describe("certificates", () => {
     const { certPem } = pki.issue(admin)
     const ca = pki.authorities["client-ca"].certPem
     expect(verifyCertificate(certPem, ca, NOW)).toMatchObject({ ok: true, subject: { commonName: "kubernetes-admin" } })
-    expect(verifyCertificate(certPem, pki.authorities["server-ca"].certPem, NOW)).toEqual({ ok: false, reason: "unknown authority" })
+    expect(verifyCertificate(certPem, pki.authorities["server-ca"].certPem, NOW)).toEqual({
+      ok: false,
+      reason: "unknown authority",
+    })
     expect(verifyCertificate(certPem, ca + pki.authorities["server-ca"].certPem, NOW).ok).toBe(true)
     expect(verifyCertificate(certPem, ca, NOW - DAY)).toEqual({ ok: false, reason: "not yet valid" })
     expect(verifyCertificate(certPem, ca, NOW + 366 * DAY)).toEqual({ ok: false, reason: "expired" })
@@ -136,14 +149,22 @@ describe("the files of a cluster", () => {
   test("an authority with a foreign key is refused by name and never replaced", () => {
     openClusterPki({ dir, now: () => NOW })
     writeFileSync(join(dir, "client-ca.key"), newPrivateKey())
-    expect(() => openClusterPki({ dir, now: () => NOW })).toThrow("client-ca.crt and client-ca.key do not belong together")
+    expect(() => openClusterPki({ dir, now: () => NOW })).toThrow(
+      "client-ca.crt and client-ca.key do not belong together",
+    )
   })
 })
 
 test("a kubeconfig embeds the authority and the user's certificate or token", () => {
   const options = { server: "https://127.0.0.1:6443", caPem: "CA" }
-  const withToken = parse(kubeconfigYaml({ ...options, user: { token: "t" } })) as { users: unknown; clusters: unknown; "current-context": string }
+  const withToken = parse(kubeconfigYaml({ ...options, user: { token: "t" } })) as {
+    users: unknown
+    clusters: unknown
+    "current-context": string
+  }
   expect(withToken).toMatchObject({ users: [{ name: "default", user: { token: "t" } }], "current-context": "default" })
-  expect(withToken.clusters).toEqual([{ name: "default", cluster: { server: options.server, "certificate-authority-data": "Q0E=" } }])
+  expect(withToken.clusters).toEqual([
+    { name: "default", cluster: { server: options.server, "certificate-authority-data": "Q0E=" } },
+  ])
   expect(kubeconfigYaml({ ...options, user: { certPem: "C", keyPem: "K" } })).toContain("client-key-data: Sw==")
 })

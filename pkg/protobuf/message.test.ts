@@ -46,7 +46,10 @@ describe("message", () => {
     // then it is the same, with zero values filled in
     expect(decoded).toEqual({
       ...(value as DecodedOf<typeof Pod>),
-      ports: [{ containerPort: 80, hostIp: "" }, { containerPort: 0, hostIp: "127.0.0.1" }],
+      ports: [
+        { containerPort: 80, hostIp: "" },
+        { containerPort: 0, hostIp: "127.0.0.1" },
+      ],
       port: { containerPort: 0, hostIp: "" },
       byName: { http: { containerPort: 8080, hostIp: "" }, none: { containerPort: 0, hostIp: "" } },
     })
@@ -59,8 +62,19 @@ describe("message", () => {
     expect(bytes.length).toBe(0)
     // and all but nested messages is there when read
     expect(Pod.decode(bytes)).toEqual({
-      name: "", uid: new Uint8Array(0), privileged: false, exitCode: 0, createdAt: 0, limit: 0, state: "READY", groups: [], args: [], ports: [],
-      labels: {}, byName: {}, ratio: 0,
+      name: "",
+      uid: new Uint8Array(0),
+      privileged: false,
+      exitCode: 0,
+      createdAt: 0,
+      limit: 0,
+      state: "READY",
+      groups: [],
+      args: [],
+      ports: [],
+      labels: {},
+      byName: {},
+      ratio: 0,
     })
   })
 
@@ -100,22 +114,36 @@ describe("message", () => {
 })
 
 describe("Reader and Writer", () => {
-  test.each([0n, 1n, 127n, 128n, 300n, 2n ** 31n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 53n, 2n ** 63n - 1n, -1n, -128n, -(2n ** 31n), -(2n ** 32n), -(2n ** 53n), -(2n ** 63n)])(
-    "carries the 64-bit number %p exactly",
-    (value) => {
-      const writer = new Writer()
-      writer.int64(value)
-      writer.sint64(value)
-      writer.fixed64(value)
-      const wasNumber = BigInt(Number(value)) === value && value < 2n ** 63n
-      if (wasNumber) writer.int64(Number(value))
-      const reader = new Reader(writer.finish())
-      expect(reader.int64Exact()).toBe(value)
-      expect(reader.sint64()).toBe(Number(value))
-      expect(BigInt.asIntN(64, reader.fixed64())).toBe(value)
-      if (wasNumber) expect(reader.int64()).toBe(Number(value))
-    },
-  )
+  test.each([
+    0n,
+    1n,
+    127n,
+    128n,
+    300n,
+    2n ** 31n,
+    2n ** 32n - 1n,
+    2n ** 32n,
+    2n ** 53n,
+    2n ** 63n - 1n,
+    -1n,
+    -128n,
+    -(2n ** 31n),
+    -(2n ** 32n),
+    -(2n ** 53n),
+    -(2n ** 63n),
+  ])("carries the 64-bit number %p exactly", (value) => {
+    const writer = new Writer()
+    writer.int64(value)
+    writer.sint64(value)
+    writer.fixed64(value)
+    const wasNumber = BigInt(Number(value)) === value && value < 2n ** 63n
+    if (wasNumber) writer.int64(Number(value))
+    const reader = new Reader(writer.finish())
+    expect(reader.int64Exact()).toBe(value)
+    expect(reader.sint64()).toBe(Number(value))
+    expect(BigInt.asIntN(64, reader.fixed64())).toBe(value)
+    if (wasNumber) expect(reader.int64()).toBe(Number(value))
+  })
 
   test.each([
     ["int32 -1", (w: Writer) => w.int32(-1), [255, 255, 255, 255, 255, 255, 255, 255, 255, 1]],
@@ -131,14 +159,17 @@ describe("Reader and Writer", () => {
     expect([...writer.finish()]).toEqual(bytes)
   })
 
-  test.each([0, 1, 8, 9, 12, 13, 42, 43, 127, 128, 5_000, 20_000])("carries strings of %p characters, also outside ASCII", (length) => {
-    const texts = ["a", "é", "€", "😀"].map((character) => character.repeat(length))
-    const writer = new Writer(1)
-    for (const text of texts) writer.string(text)
-    const reader = new Reader(writer.finish())
-    expect(texts.map(() => reader.string())).toEqual(texts)
-    expect(reader.more()).toBe(false)
-  })
+  test.each([0, 1, 8, 9, 12, 13, 42, 43, 127, 128, 5_000, 20_000])(
+    "carries strings of %p characters, also outside ASCII",
+    (length) => {
+      const texts = ["a", "é", "€", "😀"].map((character) => character.repeat(length))
+      const writer = new Writer(1)
+      for (const text of texts) writer.string(text)
+      const reader = new Reader(writer.finish())
+      expect(texts.map(() => reader.string())).toEqual(texts)
+      expect(reader.more()).toBe(false)
+    },
+  )
 
   test("moves a nested part up when its length takes more than a byte", () => {
     const writer = new Writer()
@@ -170,7 +201,13 @@ describe("Reader and Writer", () => {
 
   test("throws ProtobufError or decodes, whatever the bytes", () => {
     // given every prefix of a good message, and each with one byte changed
-    const good = Pod.encode({ name: "web", groups: [1, -1], labels: { a: "b" }, ports: [{ containerPort: 80 }], ratio: 1 })
+    const good = Pod.encode({
+      name: "web",
+      groups: [1, -1],
+      labels: { a: "b" },
+      ports: [{ containerPort: 80 }],
+      ratio: 1,
+    })
     const attempt = (bytes: Uint8Array) => {
       try {
         Pod.decode(bytes)

@@ -58,7 +58,11 @@ export type DecodedOf<M> = M extends MessageType<infer F> ? Decoded<F> : never
 function scalar<T>(type: ValueType<T, T>): ValueType<T, T> {
   return type
 }
-function number(wire: WireType, write: (writer: Writer, value: number) => void, read: (reader: Reader) => number): ValueType<number, number> {
+function number(
+  wire: WireType,
+  write: (writer: Writer, value: number) => void,
+  read: (reader: Reader) => number,
+): ValueType<number, number> {
   return { wire, zero: 0, isZero: (value) => value === 0, write, read }
 }
 
@@ -84,12 +88,32 @@ const SCALARS = {
     write: (writer, value) => writer.bool(value),
     read: (reader) => reader.bool(),
   }),
-  int32: number(WIRE.varint, (w, v) => w.int32(v), (r) => r.int32()),
-  uint32: number(WIRE.varint, (w, v) => w.uint32(v), (r) => r.uint32()),
+  int32: number(
+    WIRE.varint,
+    (w, v) => w.int32(v),
+    (r) => r.int32(),
+  ),
+  uint32: number(
+    WIRE.varint,
+    (w, v) => w.uint32(v),
+    (r) => r.uint32(),
+  ),
   /** As number: exact within ±2^53, rounded beyond (times in nanoseconds since 1970 are right to 256 ns). */
-  int64: number(WIRE.varint, (w, v) => w.int64(v), (r) => r.int64()),
-  uint64: number(WIRE.varint, (w, v) => w.uint64(v), (r) => r.uint64()),
-  double: number(WIRE.fixed64, (w, v) => w.double(v), (r) => r.double()),
+  int64: number(
+    WIRE.varint,
+    (w, v) => w.int64(v),
+    (r) => r.int64(),
+  ),
+  uint64: number(
+    WIRE.varint,
+    (w, v) => w.uint64(v),
+    (r) => r.uint64(),
+  ),
+  double: number(
+    WIRE.fixed64,
+    (w, v) => w.double(v),
+    (r) => r.double(),
+  ),
 }
 type Scalar = keyof typeof SCALARS
 
@@ -121,7 +145,10 @@ export function field<T extends TypeName>(number: number, type: T): Field<TypeIn
 }
 
 /** A list. Numbers are written packed and read in both forms, as proto3 asks. */
-export function repeated<T extends TypeName>(number: number, type: T): Field<readonly TypeIn<T>[], readonly TypeOut<T>[], false> {
+export function repeated<T extends TypeName>(
+  number: number,
+  type: T,
+): Field<readonly TypeIn<T>[], readonly TypeOut<T>[], false> {
   const value = resolve(type)
   const packed = value.wire !== WIRE.bytes
   const empty: TypeOut<T>[] = []
@@ -194,14 +221,17 @@ export function map<T extends TypeName>(
       }
       reader.leave(outer)
       // defineProperty, since plain assignment of the key "__proto__" would set the prototype instead.
-      if (item !== undefined) Object.defineProperty(items, key, { value: item, enumerable: true, writable: true, configurable: true })
+      if (item !== undefined)
+        Object.defineProperty(items, key, { value: item, enumerable: true, writable: true, configurable: true })
       return items
     },
   }
 }
 
 /** An enum as a union of its names. A number this table does not know reads as the name of 0. */
-export function enumeration<const E extends Readonly<Record<string, number>>>(names: E): ValueType<keyof E & string, keyof E & string> {
+export function enumeration<const E extends Readonly<Record<string, number>>>(
+  names: E,
+): ValueType<keyof E & string, keyof E & string> {
   const byNumber = new Map<number, keyof E & string>(Object.entries(names).map(([name, number]) => [number, name]))
   const zero = byNumber.get(0)
   if (zero === undefined) throw new Error("Cannot declare enum: proto3 asks for a name with the number 0")
@@ -220,7 +250,8 @@ export function message<const F extends Fields>(fields: F): MessageType<F> {
   const byNumber: ({ name: string; field: Field<unknown, unknown, boolean> } | undefined)[] = []
   const initial: Record<string, unknown> = {}
   for (const row of rows) {
-    if (byNumber[row.field.number] !== undefined) throw new Error(`Cannot declare message: ${row.name} has a number that is taken, ${row.field.number}`)
+    if (byNumber[row.field.number] !== undefined)
+      throw new Error(`Cannot declare message: ${row.name} has a number that is taken, ${row.field.number}`)
     byNumber[row.field.number] = row
     if (row.field.initial !== undefined) initial[row.name] = row.field.initial
   }

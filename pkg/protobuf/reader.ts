@@ -149,7 +149,8 @@ export class Reader {
     const size = this.uint32()
     const outer = this.#end
     if (size > outer - this.#pos) throw this.#truncated()
-    if (++this.#depth > MAX_DEPTH) throw new ProtobufError(`Cannot read message: nested deeper than ${MAX_DEPTH} levels`)
+    if (++this.#depth > MAX_DEPTH)
+      throw new ProtobufError(`Cannot read message: nested deeper than ${MAX_DEPTH} levels`)
     this.#end = this.#pos + size
     return outer
   }

@@ -7,7 +7,12 @@ import { type ChunkedBody, chunkedBody, chunkOf } from "./chunked-body.ts"
 import { listenTls, type ServerAnswer, type ServerRequest } from "./listen.ts"
 
 const pki = openClusterPki({ now: () => Date.now() })
-const { certPem, keyPem } = pki.issue({ name: "s", authority: "server-ca", subject: { commonName: "localhost", organizations: [] }, ipAddresses: ["127.0.0.1"] })
+const { certPem, keyPem } = pki.issue({
+  name: "s",
+  authority: "server-ca",
+  subject: { commonName: "localhost", organizations: [] },
+  ipAddresses: ["127.0.0.1"],
+})
 
 /** A client that has the head of an answer whose body has begun, and the server's end of it. */
 async function opened() {
@@ -17,8 +22,20 @@ async function opened() {
     res.write("")
     asked.resolve({ body: chunkedBody(req, res)!, res })
   }
-  const listener = await listenTls({ host: "127.0.0.1", port: 0, cert: certPem, key: keyPem, clientCa: pki.authorities["client-ca"].certPem, onRequest })
-  const request = httpsRequest({ host: "127.0.0.1", port: listener.port, rejectUnauthorized: false, agent: false }).end()
+  const listener = await listenTls({
+    host: "127.0.0.1",
+    port: 0,
+    cert: certPem,
+    key: keyPem,
+    clientCa: pki.authorities["client-ca"].certPem,
+    onRequest,
+  })
+  const request = httpsRequest({
+    host: "127.0.0.1",
+    port: listener.port,
+    rejectUnauthorized: false,
+    agent: false,
+  }).end()
   const [answer] = (await once(request, "response")) as [IncomingMessage]
   return { ...(await asked.promise), answer, [Symbol.asyncDispose]: () => listener.stop() }
 }

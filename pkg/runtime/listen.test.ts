@@ -11,7 +11,13 @@ const now = () => Date.now()
 const pki = openClusterPki({ now })
 const stranger = openClusterPki({ now })
 const serving = (from: ClusterPki, dns = "localhost") =>
-  from.issue({ name: "s", authority: "server-ca", subject: { commonName: dns, organizations: [] }, dnsNames: [dns], ipAddresses: ["127.0.0.1"] })
+  from.issue({
+    name: "s",
+    authority: "server-ca",
+    subject: { commonName: dns, organizations: [] },
+    dnsNames: [dns],
+    ipAddresses: ["127.0.0.1"],
+  })
 const client = (from: ClusterPki) =>
   from.issue({ name: "c", authority: "client-ca", subject: { commonName: "jane", organizations: ["dev", "ops"] } })
 const ca = pki.authorities["server-ca"].certPem
@@ -25,7 +31,18 @@ const open = async (over: Partial<ListenOptions> = {}) => {
     cert: certPem,
     key: keyPem,
     clientCa: pki.authorities["client-ca"].certPem,
-    onRequest: (req, res) => answer(res, 200, { "content-type": "application/json" }, JSON.stringify({ version: req.httpVersion, peer: peerCertificate(req) ?? null, from: remoteAddress(req), url: req.url })),
+    onRequest: (req, res) =>
+      answer(
+        res,
+        200,
+        { "content-type": "application/json" },
+        JSON.stringify({
+          version: req.httpVersion,
+          peer: peerCertificate(req) ?? null,
+          from: remoteAddress(req),
+          url: req.url,
+        }),
+      ),
     ...over,
   })
   return listener
@@ -39,15 +56,19 @@ interface Seen {
   url: string
 }
 type Credentials = { cert?: string; key?: string }
-const credentials = (pair?: { certPem: string; keyPem: string }): Credentials => (pair === undefined ? {} : { cert: pair.certPem, key: pair.keyPem })
+const credentials = (pair?: { certPem: string; keyPem: string }): Credentials =>
+  pair === undefined ? {} : { cert: pair.certPem, key: pair.keyPem }
 
 const overHttp1 = (tls: Credentials, path = "/x") =>
   new Promise<Seen>((resolve, reject) => {
-    const req = httpsRequest({ host: "127.0.0.1", port: listener.port, path, ca, agent: false, ...tls }, async (res) => {
-      let text = ""
-      for await (const chunk of res) text += String(chunk)
-      resolve(JSON.parse(text) as Seen)
-    })
+    const req = httpsRequest(
+      { host: "127.0.0.1", port: listener.port, path, ca, agent: false, ...tls },
+      async (res) => {
+        let text = ""
+        for await (const chunk of res) text += String(chunk)
+        resolve(JSON.parse(text) as Seen)
+      },
+    )
     req.on("error", reject).end()
   })
 
@@ -97,7 +118,9 @@ test("a resumed TLS session keeps its certificate and gives nobody else's", asyn
     new Promise<{ peer: string; session: Buffer | undefined }>((resolve, reject) => {
       let session: Buffer | undefined
       let text = ""
-      const socket: TLSSocket = connectTls({ host: "127.0.0.1", port: listener.port, ca, ...tls }, () => socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"))
+      const socket: TLSSocket = connectTls({ host: "127.0.0.1", port: listener.port, ca, ...tls }, () =>
+        socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+      )
       socket.on("session", (ticket) => void (session = ticket))
       socket.on("data", (chunk) => void (text += String(chunk)))
       socket.on("close", () => resolve({ peer: /"commonName":"(\w+)"/.exec(text)?.[1] ?? "nobody", session }))
@@ -105,7 +128,9 @@ test("a resumed TLS session keeps its certificate and gives nobody else's", asyn
     })
   const first = await ask(credentials(client(pki)))
   expect(first.peer).toBe("jane")
-  expect((await ask({ ...credentials(client(pki)), ...(first.session && { session: first.session }) })).peer).toBe("jane")
+  expect((await ask({ ...credentials(client(pki)), ...(first.session && { session: first.session }) })).peer).toBe(
+    "jane",
+  )
   expect((await ask({})).peer).toBe("nobody")
 })
 
@@ -114,7 +139,11 @@ test("new certificates serve new connections while old ones go on", async () => 
   const session = connectHttp2(`https://127.0.0.1:${listener.port}`, { ca })
   await once(session, "connect")
   const next = serving(pki, "renewed.example")
-  listener.setCertificates({ cert: next.certPem, key: next.keyPem, clientCa: stranger.authorities["client-ca"].certPem })
+  listener.setCertificates({
+    cert: next.certPem,
+    key: next.keyPem,
+    clientCa: stranger.authorities["client-ca"].certPem,
+  })
   const socket = connectTls({ host: "127.0.0.1", port: listener.port, ca })
   await once(socket, "secureConnect")
   expect(socket.getPeerCertificate().subject.CN).toBe("renewed.example")
@@ -190,7 +219,12 @@ describe("stopping", () => {
     kept.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
     await Promise.all([once(idle, "secureConnect"), once(session, "connect"), once(kept, "data")])
     // then all end without waiting for the grace
-    await Promise.all([listener.stop({ graceMs: 60_000 }), once(idle, "close"), once(kept, "close"), once(session, "close")])
+    await Promise.all([
+      listener.stop({ graceMs: 60_000 }),
+      once(idle, "close"),
+      once(kept, "close"),
+      once(session, "close"),
+    ])
     await expect(overHttp1({})).rejects.toThrow()
   })
 
@@ -221,7 +255,14 @@ describe("a taken port", () => {
   afterAll(() => first.stop())
   test("is named in the error", async () => {
     const { certPem, keyPem } = serving(pki)
-    const again = listenTls({ host: "127.0.0.1", port: first.port, cert: certPem, key: keyPem, clientCa: ca, onRequest() {} })
+    const again = listenTls({
+      host: "127.0.0.1",
+      port: first.port,
+      cert: certPem,
+      key: keyPem,
+      clientCa: ca,
+      onRequest() {},
+    })
     await expect(again).rejects.toThrow(`Cannot listen on 127.0.0.1:${first.port}: the address is in use`)
   })
 })

@@ -4,8 +4,19 @@
  *  `http2.createSecureServer({ allowHTTP1: true })` would be shorter and is as fast (16 connections, 1 KB answers, load generator on the same two cores:
  *  57–61 k/s over HTTP/1.1 and 54–68 k/s over HTTP/2 either way), but Bun's has no `setSecureContext`, without which a renewed
  *  certificate would need a restart. Raw HTTP/2 streams in place of the request/response pair gave 80 k/s; not worth a second code path. */
-import { createServer as createHttp1, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerResponse } from "node:http"
-import { createServer as createHttp2, type Http2Session, Http2ServerRequest, Http2ServerResponse, type ServerHttp2Session } from "node:http2"
+import {
+  createServer as createHttp1,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from "node:http"
+import {
+  createServer as createHttp2,
+  type Http2Session,
+  Http2ServerRequest,
+  Http2ServerResponse,
+  type ServerHttp2Session,
+} from "node:http2"
 import type { AddressInfo } from "node:net"
 import type { Duplex, Readable, Writable } from "node:stream"
 import { createServer as createTls, type TLSSocket } from "node:tls"
@@ -127,7 +138,8 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
 
   await new Promise<void>((resolve, reject) => {
     server.once("error", (err: NodeJS.ErrnoException) => {
-      const why = err.code === "EADDRINUSE" ? "the address is in use" : err.code === "EACCES" ? "permission denied" : err.message
+      const why =
+        err.code === "EADDRINUSE" ? "the address is in use" : err.code === "EACCES" ? "permission denied" : err.message
       reject(new Error(`Cannot listen on ${host}:${port}: ${why}`, { cause: err }))
     })
     server.listen({ host, port }, resolve)
@@ -152,7 +164,12 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
 }
 
 /** Writes a whole answer at once: the fast way for one that is at hand. */
-export function answer(res: ServerAnswer, status: number, headers: OutgoingHttpHeaders, body: Uint8Array | string): void {
+export function answer(
+  res: ServerAnswer,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  body: Uint8Array | string,
+): void {
   const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength
   res.writeHead(status, { ...headers, "content-length": String(length) })
   res.end(body)
@@ -181,7 +198,8 @@ export function peerCertificate(req: ServerRequest): PeerCertificate | undefined
 
 /** The address the connection comes from, undefined once it is closed. */
 export function remoteAddress(req: ServerRequest): string | undefined {
-  const socket = req instanceof Http2ServerRequest ? req.stream.session?.socket : (req as unknown as { socket: TLSSocket }).socket
+  const socket =
+    req instanceof Http2ServerRequest ? req.stream.session?.socket : (req as unknown as { socket: TLSSocket }).socket
   return socket?.remoteAddress
 }
 

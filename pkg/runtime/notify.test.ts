@@ -13,7 +13,15 @@ test.skipIf(!python)("a datagram reaches the socket, whole", async () => {
   // given a receiver
   const folder = mkdtempSync(join(tmpdir(), "k3ts-notify-"))
   const path = join(folder, "socket")
-  const receiver = spawn("python3", ["-c", `import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\nprint("bound",flush=True)\nprint(s.recv(100).decode(),flush=True)`, path], { stdio: ["ignore", "pipe", "inherit"] })
+  const receiver = spawn(
+    "python3",
+    [
+      "-c",
+      `import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\nprint("bound",flush=True)\nprint(s.recv(100).decode(),flush=True)`,
+      path,
+    ],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  )
   try {
     const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]()
     expect((await lines.next()).value).toBe("bound")
@@ -30,5 +38,7 @@ test.skipIf(!python)("a datagram reaches the socket, whole", async () => {
 })
 
 test("where nobody listens is said so", () => {
-  expect(() => sendUnixDatagram("/nonexistent/socket", "READY=1")).toThrow("Cannot send to /nonexistent/socket: nobody listens there")
+  expect(() => sendUnixDatagram("/nonexistent/socket", "READY=1")).toThrow(
+    "Cannot send to /nonexistent/socket: nobody listens there",
+  )
 })

@@ -13,12 +13,16 @@ const MAX_PATH = 108
 export function sendUnixDatagram(path: string, text: string): void {
   const libc = dlopen("libc.so.6", {
     socket: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
-    sendto: { args: [FFIType.i32, FFIType.ptr, FFIType.u64, FFIType.i32, FFIType.ptr, FFIType.u32], returns: FFIType.i64 },
+    sendto: {
+      args: [FFIType.i32, FFIType.ptr, FFIType.u64, FFIType.i32, FFIType.ptr, FFIType.u32],
+      returns: FFIType.i64,
+    },
     close: { args: [FFIType.i32], returns: FFIType.i32 },
   })
   try {
     const name = Buffer.from(path.startsWith("@") ? `\0${path.slice(1)}` : path)
-    if (name.length >= MAX_PATH) throw new Error(`Cannot send to ${path}: the path is longer than ${MAX_PATH - 1} bytes`)
+    if (name.length >= MAX_PATH)
+      throw new Error(`Cannot send to ${path}: the path is longer than ${MAX_PATH - 1} bytes`)
     const address = Buffer.alloc(2 + name.length + (path.startsWith("@") ? 0 : 1))
     address.writeUInt16LE(AF_UNIX) // every platform of ours is little endian
     name.copy(address, 2)

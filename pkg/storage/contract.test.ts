@@ -18,10 +18,24 @@ const stores: Record<string, () => Storage> = {
   sqlite: () => new SqliteStorage({ clock: realClock, frozen: true, file: join(directory, `${files++}.db`) }),
 }
 
-const object = (name: string, data: unknown = 1): KubeObject & { data: unknown } => ({ apiVersion: "v1", kind: "Thing", metadata: { name }, data })
-const put = (key: string, value: KubeObject | null, expected?: number): Write => ({ key, object: value, expected, time: 1000, author: "tester" })
+const object = (name: string, data: unknown = 1): KubeObject & { data: unknown } => ({
+  apiVersion: "v1",
+  kind: "Thing",
+  metadata: { name },
+  data,
+})
+const put = (key: string, value: KubeObject | null, expected?: number): Write => ({
+  key,
+  object: value,
+  expected,
+  time: 1000,
+  author: "tester",
+})
 const codeOf = async (promise: Promise<unknown>): Promise<string> =>
-  promise.then(() => "ok", (err: unknown) => (err instanceof StorageError ? err.code : String(err)))
+  promise.then(
+    () => "ok",
+    (err: unknown) => (err instanceof StorageError ? err.code : String(err)),
+  )
 const parsed = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(bytes))
 
 describe.each(Object.keys(stores))("%s store", (kind) => {
@@ -141,9 +155,19 @@ describe.each(Object.keys(stores))("%s store", (kind) => {
         const expected = dice < 0.3 ? 0 : dice < 0.7 ? current : dice < 0.9 ? (current ?? 0) + 1 : undefined
         outcomes.push(codeOf(store.write(put(key, remove ? null : object(key, turn), expected))))
         const refusal =
-          expected === 0 ? (current === undefined ? (remove ? "missing" : undefined) : "exists")
-          : current === undefined ? (expected !== undefined || remove ? "missing" : undefined)
-          : expected !== undefined && expected !== current ? "conflict" : undefined
+          expected === 0
+            ? current === undefined
+              ? remove
+                ? "missing"
+                : undefined
+              : "exists"
+            : current === undefined
+              ? expected !== undefined || remove
+                ? "missing"
+                : undefined
+              : expected !== undefined && expected !== current
+                ? "conflict"
+                : undefined
         expectations.push(refusal ?? "ok")
         if (refusal !== undefined) continue
         revision++
@@ -154,7 +178,9 @@ describe.each(Object.keys(stores))("%s store", (kind) => {
       // when they have been committed
       expect(await Promise.all(outcomes)).toEqual(expectations)
       // then store and model agree
-      expect(store.list("/k/").map(({ key, revision }) => [key, revision])).toEqual([...model].sort(([a], [b]) => (a < b ? -1 : 1)))
+      expect(store.list("/k/").map(({ key, revision }) => [key, revision])).toEqual(
+        [...model].sort(([a], [b]) => (a < b ? -1 : 1)),
+      )
       if (turn === 75) store.compact(Math.floor(revision / 2))
     }
     expect(seen).toEqual(log)

@@ -96,8 +96,14 @@ export abstract class LogStorage implements Storage {
 
   since(revision: number, prefix = ""): readonly StorageEvent[] {
     if (revision < this.#compacted)
-      throw new StorageError("compacted", `Cannot read the log after revision ${revision}: revisions up to ${this.#compacted} have been compacted`)
-    const events = revision < this.#recentAfter() ? this.eventsAfter(revision, prefix) : this.recent.slice(this.#recentIndex(revision))
+      throw new StorageError(
+        "compacted",
+        `Cannot read the log after revision ${revision}: revisions up to ${this.#compacted} have been compacted`,
+      )
+    const events =
+      revision < this.#recentAfter()
+        ? this.eventsAfter(revision, prefix)
+        : this.recent.slice(this.#recentIndex(revision))
     return prefix === "" ? events : events.filter((event) => event.key.startsWith(prefix))
   }
 
@@ -239,10 +245,16 @@ export abstract class LogStorage implements Storage {
 function check({ key, object, expected }: Write, current: Stored | undefined): void {
   const action = object === null ? "delete" : expected === 0 ? "create" : "update"
   if (current === undefined) {
-    if (object === null || (expected ?? 0) !== 0) throw new StorageError("missing", `Cannot ${action} ${key}: it does not exist`)
+    if (object === null || (expected ?? 0) !== 0)
+      throw new StorageError("missing", `Cannot ${action} ${key}: it does not exist`)
     return
   }
-  if (expected === 0) throw new StorageError("exists", `Cannot ${action} ${key}: it exists at revision ${current.revision}`, current)
+  if (expected === 0)
+    throw new StorageError("exists", `Cannot ${action} ${key}: it exists at revision ${current.revision}`, current)
   if (expected !== undefined && current.revision !== expected)
-    throw new StorageError("conflict", `Cannot ${action} ${key}: expected revision ${expected}, current revision is ${current.revision}`, current)
+    throw new StorageError(
+      "conflict",
+      `Cannot ${action} ${key}: expected revision ${expected}, current revision is ${current.revision}`,
+      current,
+    )
 }

@@ -1,5 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync, closeSync } from "node:fs"
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+  closeSync,
+} from "node:fs"
 import { spawn } from "node:child_process"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -15,16 +27,38 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 let number = 0
 const newFile = () => join(root, `${number++}.db`)
 const open = (file: string) => new SqliteStorage({ clock: realClock, frozen: true, file })
-const object = (name: string, data: unknown = 1): KubeObject & { data: unknown } => ({ apiVersion: "v1", kind: "Thing", metadata: { name }, data })
-const put = (key: string, value: KubeObject | null, expected?: number, highChurn = false): Write => ({ key, object: value, expected, time: 1000, author: "tester", highChurn })
-const errorOf = async (promise: Promise<unknown>): Promise<StorageError> => promise.then(() => { throw new Error("it was expected to fail") }, (err: StorageError) => err)
+const object = (name: string, data: unknown = 1): KubeObject & { data: unknown } => ({
+  apiVersion: "v1",
+  kind: "Thing",
+  metadata: { name },
+  data,
+})
+const put = (key: string, value: KubeObject | null, expected?: number, highChurn = false): Write => ({
+  key,
+  object: value,
+  expected,
+  time: 1000,
+  author: "tester",
+  highChurn,
+})
+const errorOf = async (promise: Promise<unknown>): Promise<StorageError> =>
+  promise.then(
+    () => {
+      throw new Error("it was expected to fail")
+    },
+    (err: StorageError) => err,
+  )
 
 describe("a store in a file", () => {
   test("commits together what comes in over a few turns, and what comes alone at once", async () => {
     // given a clock whose turns are ended by hand
     const ended: (() => void)[] = []
     const endTurn = () => ended.splice(0).forEach((run) => run())
-    const store = new SqliteStorage({ clock: { ...realClock, afterTurn: (run) => void ended.push(run) }, frozen: true, file: newFile() })
+    const store = new SqliteStorage({
+      clock: { ...realClock, afterTurn: (run) => void ended.push(run) },
+      frozen: true,
+      file: newFile(),
+    })
     const commits: string[][] = []
     store.subscribe((events) => commits.push(events.map(({ key }) => key)))
 
@@ -66,9 +100,15 @@ describe("a store in a file", () => {
 
     const again = open(file)
     expect(again.revision).toBe(4)
-    expect(again.list("/a/").map(({ object }) => object)).toEqual([{ ...object("1", 2), metadata: { name: "1", resourceVersion: "3" } } as KubeObject])
+    expect(again.list("/a/").map(({ object }) => object)).toEqual([
+      { ...object("1", 2), metadata: { name: "1", resourceVersion: "3" } } as KubeObject,
+    ])
     expect(again.get("/a/1")!.created).toBe(1)
-    expect(again.since(1).map(({ type, previous }) => [type, previous?.revision])).toEqual([["create", undefined], ["update", 1], ["delete", 2]])
+    expect(again.since(1).map(({ type, previous }) => [type, previous?.revision])).toEqual([
+      ["create", undefined],
+      ["update", 1],
+      ["delete", 2],
+    ])
     expect((await again.write(put("/a/3", object("3"), 0))).revision).toBe(5)
     again.close()
   })
@@ -95,7 +135,10 @@ describe("a store in a file", () => {
     const large = "x".repeat(1_000_000)
     for (let i = 0; i < 40; i++) await store.write(put("/a/1", object("1", large)))
     expect(store.since(0).map(({ revision }) => revision)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1))
-    expect(store.since(38).map(({ type, revision }) => [type, revision])).toEqual([["update", 39], ["update", 40]])
+    expect(store.since(38).map(({ type, revision }) => [type, revision])).toEqual([
+      ["update", 39],
+      ["update", 40],
+    ])
     store.close()
   })
 
@@ -118,7 +161,12 @@ describe("a store in a file", () => {
     const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] })
     await new Promise((resolve) => child.stdout.once("data", resolve))
     // when another opens it, then that is refused
-    expect(() => open(file)).toThrow(new StorageError("locked", `Cannot open ${file}: process ${child.pid} uses it; stop that server first, or give this one another data directory`))
+    expect(() => open(file)).toThrow(
+      new StorageError(
+        "locked",
+        `Cannot open ${file}: process ${child.pid} uses it; stop that server first, or give this one another data directory`,
+      ),
+    )
     // when the first is killed, then the file opens and has what was acknowledged
     const gone = new Promise((resolve) => child.once("exit", resolve))
     child.kill("SIGKILL")
@@ -184,7 +232,12 @@ describe("a store in a file", () => {
     }
 
     test("is whole, and so is one whose last commit was cut short", () => {
-      for (const [bytes, objects] of [[log, OBJECTS], [log.subarray(0, -100), OBJECTS - 1], [flipped(log.length - 100), OBJECTS - 1], [Buffer.alloc(0), 0]] as const) {
+      for (const [bytes, objects] of [
+        [log, OBJECTS],
+        [log.subarray(0, -100), OBJECTS - 1],
+        [flipped(log.length - 100), OBJECTS - 1],
+        [Buffer.alloc(0), 0],
+      ] as const) {
         const store = open(leftWith(bytes))
         expect(store.list("/a/")).toHaveLength(objects)
         store.close()
@@ -237,7 +290,10 @@ describe("a store in a file", () => {
     store.limitPages(10)
     // when a batch is too large for it
     const big = "x".repeat(200_000)
-    const outcomes = await Promise.all([errorOf(store.write(put("/a/2", object("2", big), 0))), errorOf(store.write(put("/a/3", object("3"), 0)))])
+    const outcomes = await Promise.all([
+      errorOf(store.write(put("/a/2", object("2", big), 0))),
+      errorOf(store.write(put("/a/3", object("3"), 0))),
+    ])
     // then nothing of it has happened
     expect(outcomes.map(({ code }) => code)).toEqual(["full", "full"])
     expect([store.revision, store.get("/a/3")]).toEqual([1, undefined])

@@ -29,7 +29,17 @@ const SCHEMA = `
 const FORMAT = 1
 const TYPES = ["create", "update", "delete"] as const
 const COLUMNS = "rev, key, type, created, prev, value, time, author, sum"
-type Row = readonly [rev: number, key: string, type: number, created: number, prev: number, value: Uint8Array, time: number, author: string, sum: number]
+type Row = readonly [
+  rev: number,
+  key: string,
+  type: number,
+  created: number,
+  prev: number,
+  value: Uint8Array,
+  time: number,
+  author: string,
+  sum: number,
+]
 
 /** Events kept in memory, for watches that go on from a moment ago. Older ones are read from the file. */
 const RECENT = 2048
@@ -83,7 +93,7 @@ export class SqliteStorage extends LogStorage {
   history(key: string): readonly StorageEvent[] {
     return this.#read(() => {
       const rows: Row[] = []
-      for (let rev = this.live.get(key)?.revision ?? this.#deleted.get(key) ?? 0; rev !== 0; ) {
+      for (let rev = this.live.get(key)?.revision ?? this.#deleted.get(key) ?? 0; rev !== 0;) {
         const [row] = this.#checked(this.#row.rows(rev))
         if (row === undefined) break
         rows.unshift(row)
@@ -135,7 +145,11 @@ export class SqliteStorage extends LogStorage {
 
   protected eventsAfter(revision: number, prefix: string): readonly StorageEvent[] {
     const sql = `SELECT ${COLUMNS} FROM log WHERE rev > ? ${prefix === "" ? "" : "AND substr(key, 1, ?) = ?"} ORDER BY rev`
-    return this.#read(() => this.#events(this.#checked(this.#db.prepare<Row>(sql).rows(revision, ...(prefix === "" ? [] : [prefix.length, prefix])))))
+    return this.#read(() =>
+      this.#events(
+        this.#checked(this.#db.prepare<Row>(sql).rows(revision, ...(prefix === "" ? [] : [prefix.length, prefix]))),
+      ),
+    )
   }
 
   protected dropUpTo(revision: number): void {
@@ -152,10 +166,21 @@ export class SqliteStorage extends LogStorage {
   #load(): void {
     checkStructure(this.#db, this.#file)
     const compacted = this.#meta("compacted") ?? 0
-    const [[newest]] = this.#db.prepare<readonly [number | null]>("SELECT max(rev) FROM log").rows() as [readonly [number | null]]
-    const rows = this.#checked(this.#db.prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE type <> 2 AND rev NOT IN (SELECT prev FROM log)`).rows())
-    for (const [rev, key] of this.#db.prepare<readonly [number, string]>("SELECT rev, key FROM log WHERE type = 2 ORDER BY rev").rows()) this.#deleted.set(key, rev)
-    this.restore(rows.map(([rev, key, , created, , value]) => this.#stored(rev, key, created, value)), Math.max(newest ?? 0, compacted), compacted)
+    const [[newest]] = this.#db.prepare<readonly [number | null]>("SELECT max(rev) FROM log").rows() as [
+      readonly [number | null],
+    ]
+    const rows = this.#checked(
+      this.#db.prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE type <> 2 AND rev NOT IN (SELECT prev FROM log)`).rows(),
+    )
+    for (const [rev, key] of this.#db
+      .prepare<readonly [number, string]>("SELECT rev, key FROM log WHERE type = 2 ORDER BY rev")
+      .rows())
+      this.#deleted.set(key, rev)
+    this.restore(
+      rows.map(([rev, key, , created, , value]) => this.#stored(rev, key, created, value)),
+      Math.max(newest ?? 0, compacted),
+      compacted,
+    )
   }
 
   #checked(rows: Row[]): Row[] {
@@ -173,7 +198,8 @@ export class SqliteStorage extends LogStorage {
     return rows.map(([revision, key, type, created, prev, value, time, author]) => {
       const stored = this.#stored(revision, key, created, value)
       const before = type === 0 || prev === 0 ? undefined : this.#checked(this.#row.rows(prev))[0]
-      const previous = type === 0 ? undefined : before === undefined ? stored : this.#stored(before[0], key, before[3], before[5])
+      const previous =
+        type === 0 ? undefined : before === undefined ? stored : this.#stored(before[0], key, before[3], before[5])
       return { type: TYPES[type]!, revision, key, stored, previous, time, author }
     })
   }
@@ -184,7 +210,9 @@ export class SqliteStorage extends LogStorage {
     try {
       this.#db.exec("BEGIN IMMEDIATE")
       this.#db.prepare("DELETE FROM log WHERE rev IN (SELECT prev FROM log WHERE rev > ? AND rev <= ?)").run(done, end)
-      const gone = this.#db.prepare<readonly [number, string]>("SELECT rev, key FROM log WHERE rev > ? AND rev <= ? AND type = 2").rows(done, end)
+      const gone = this.#db
+        .prepare<readonly [number, string]>("SELECT rev, key FROM log WHERE rev > ? AND rev <= ? AND type = 2")
+        .rows(done, end)
       this.#db.prepare("DELETE FROM log WHERE rev > ? AND rev <= ? AND type = 2").run(done, end)
       this.#db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('compacted', ?)").run(end)
       this.#db.exec("COMMIT")
@@ -229,12 +257,21 @@ export class SqliteStorage extends LogStorage {
 }
 
 /** Of all that a row holds. */
-const checksum = (rev: number, key: string, type: number, created: number, prev: number, value: Uint8Array, time: number, author: string): number =>
-  crc32(`${rev} ${type} ${created} ${prev} ${time} ${key} ${author}`, crc32(value))
+const checksum = (
+  rev: number,
+  key: string,
+  type: number,
+  created: number,
+  prev: number,
+  value: Uint8Array,
+  time: number,
+  author: string,
+): number => crc32(`${rev} ${type} ${created} ${prev} ${time} ${key} ${author}`, crc32(value))
 
 /** @throws StorageError damaged, when the row is not what was written */
 function checkRow([rev, key, type, created, prev, value, time, author, sum]: Row, file: string): void {
-  if (checksum(rev, key, type, created, prev, value, time, author) !== sum) throw damaged(file, `revision ${rev} of ${key} does not match its checksum`)
+  if (checksum(rev, key, type, created, prev, value, time, author) !== sum)
+    throw damaged(file, `revision ${rev} of ${key} does not match its checksum`)
 }
 
 const formatOf = (db: SqliteDatabase): number => db.prepare<readonly [number]>("PRAGMA user_version").rows()[0]![0]
@@ -244,7 +281,8 @@ function checkStructure(db: SqliteDatabase, file: string): void {
   if (problem !== "ok") throw damaged(file, problem)
 }
 
-const damaged = (file: string, what: string): StorageError => new StorageError("damaged", `Cannot read ${file}: the file is damaged; restore it from a backup (${what})`)
+const damaged = (file: string, what: string): StorageError =>
+  new StorageError("damaged", `Cannot read ${file}: the file is damaged; restore it from a backup (${what})`)
 
 /**
  * Looks for damage in what a killed server left, through a connection that cannot write: one that can would write the log into the file when it is closed,
@@ -255,7 +293,7 @@ function inspect(file: string): void {
   try {
     checkStructure(db, file)
     if (formatOf(db) !== FORMAT) return // killed before it had made its tables, or of another k3ts
-    for (let after = -1; ; ) {
+    for (let after = -1; ;) {
       const rows = db.prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE rev > ? ORDER BY rev LIMIT 1000`).rows(after)
       for (const row of rows) checkRow(row, file)
       if (rows.length === 0) break
@@ -275,7 +313,11 @@ function open(file: string): SqliteDatabase {
     if (existsSync(`${file}-wal`)) {
       const damage = walDamage(`${file}-wal`)
       // A log that its holder is writing may look like anything; who holds it is found out below.
-      if (damage !== undefined && !isAlive(holderOf(file))) throw new StorageError("damaged", `Cannot open ${file}: ${file}-wal is damaged; restore both from a backup (${damage})`)
+      if (damage !== undefined && !isAlive(holderOf(file)))
+        throw new StorageError(
+          "damaged",
+          `Cannot open ${file}: ${file}-wal is damaged; restore both from a backup (${damage})`,
+        )
       inspect(file)
     }
     db = openSqlite(file)
@@ -289,15 +331,21 @@ function open(file: string): SqliteDatabase {
     // Takes the lock, which lasts until the file is closed.
     db.exec("BEGIN IMMEDIATE")
     const format = formatOf(db)
-    if (format > FORMAT) throw new StorageError("damaged", `Cannot open ${file}: it has format ${format}, this version of k3ts reads up to ${FORMAT}; use a newer k3ts`)
+    if (format > FORMAT)
+      throw new StorageError(
+        "damaged",
+        `Cannot open ${file}: it has format ${format}, this version of k3ts reads up to ${FORMAT}; use a newer k3ts`,
+      )
     if (format < FORMAT) db.exec(SCHEMA + `PRAGMA user_version = ${FORMAT};`)
     db.exec("COMMIT")
     writeFileSync(pidFile(file), `${process.pid}\n`)
     return db
   } catch (err) {
     db?.close()
-    if (err instanceof SqliteError && (err.code.startsWith("SQLITE_BUSY") || err.code.startsWith("SQLITE_LOCKED"))) throw lockedBy(file, err)
-    if (err instanceof Error && "syscall" in err) throw new StorageError("readonly", `Cannot write ${pidFile(file)}: ${err.message}`, undefined, { cause: err })
+    if (err instanceof SqliteError && (err.code.startsWith("SQLITE_BUSY") || err.code.startsWith("SQLITE_LOCKED")))
+      throw lockedBy(file, err)
+    if (err instanceof Error && "syscall" in err)
+      throw new StorageError("readonly", `Cannot write ${pidFile(file)}: ${err.message}`, undefined, { cause: err })
     throw storageErrorFrom(err, "open", file)
   }
 }
@@ -321,6 +369,10 @@ function isAlive(pid: number | undefined): boolean {
 
 function lockedBy(file: string, cause: unknown): StorageError {
   const pid = holderOf(file)
-  return new StorageError("locked", `Cannot open ${file}: ${pid === undefined ? "another process" : `process ${pid}`} uses it; stop that server first, or give this one another data directory`, undefined, { cause })
+  return new StorageError(
+    "locked",
+    `Cannot open ${file}: ${pid === undefined ? "another process" : `process ${pid}`} uses it; stop that server first, or give this one another data directory`,
+    undefined,
+    { cause },
+  )
 }
-

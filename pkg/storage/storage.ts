@@ -72,11 +72,24 @@ export interface StorageEvent {
  * exists: `expected` was 0 and the key is there. conflict: another revision is there. missing: a key to update or delete is not there.
  * compacted: history that was asked for is gone. full, readonly, damaged, locked: the disk or file; nothing was written.
  */
-export type StorageErrorCode = "exists" | "conflict" | "missing" | "compacted" | "full" | "readonly" | "damaged" | "locked"
+export type StorageErrorCode =
+  | "exists"
+  | "conflict"
+  | "missing"
+  | "compacted"
+  | "full"
+  | "readonly"
+  | "damaged"
+  | "locked"
 
 export class StorageError extends Error {
   override readonly name = "StorageError"
-  constructor(readonly code: StorageErrorCode, message: string, readonly current?: Stored, options?: ErrorOptions) {
+  constructor(
+    readonly code: StorageErrorCode,
+    message: string,
+    readonly current?: Stored,
+    options?: ErrorOptions,
+  ) {
     super(message, options)
   }
 }

@@ -15,7 +15,13 @@ export class StoredObject implements Stored {
   #object: KubeObject | undefined
   #json: Uint8Array | undefined
 
-  constructor(key: string, revision: number, created: number, content: { readonly object: KubeObject } | { readonly json: Uint8Array }, frozen: boolean) {
+  constructor(
+    key: string,
+    revision: number,
+    created: number,
+    content: { readonly object: KubeObject } | { readonly json: Uint8Array },
+    frozen: boolean,
+  ) {
     this.key = key
     this.revision = revision
     this.created = created
@@ -41,6 +47,11 @@ function parse(key: string, revision: number, json: Uint8Array): KubeObject {
   try {
     return JSON.parse(decoder.decode(json)) as KubeObject
   } catch (cause) {
-    throw new StorageError("damaged", `Cannot read ${key} at revision ${revision}: its stored JSON is damaged`, undefined, { cause })
+    throw new StorageError(
+      "damaged",
+      `Cannot read ${key} at revision ${revision}: its stored JSON is damaged`,
+      undefined,
+      { cause },
+    )
   }
 }

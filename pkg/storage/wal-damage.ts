@@ -29,7 +29,11 @@ export function walDamage(path: string): string | undefined {
     // Frames of an earlier round of the log have other salts, and lie behind those of this one.
     const own = wal.subarray(at + 8, at + 16).equals(salts)
     if (valid) {
-      sum = checksum(wal.subarray(at + FRAME_HEADER, at + size), checksum(wal.subarray(at, at + 8), sum, little), little)
+      sum = checksum(
+        wal.subarray(at + FRAME_HEADER, at + size),
+        checksum(wal.subarray(at, at + 8), sum, little),
+        little,
+      )
       valid = own && sum[0] === wal.readUInt32BE(at + 16) && sum[1] === wal.readUInt32BE(at + 20)
       if (valid) continue
     }

@@ -36,11 +36,17 @@ const MAX_HEAD = 64 * 1024
 const MAX_BODY = 64 * 1024
 
 /** Asks `url` to speak SPDY with one of `protocols`, best first. Rejects with UpgradeRefused, or with the socket's error. */
-export async function dialSpdy({ url, socketPath, tls, headers = {}, signal }: DialOptions, protocols: readonly string[]): Promise<Upgraded> {
+export async function dialSpdy(
+  { url, socketPath, tls, headers = {}, signal }: DialOptions,
+  protocols: readonly string[],
+): Promise<Upgraded> {
   signal?.throwIfAborted()
   const { protocol: scheme, hostname, host, port, pathname, search } = new URL(url)
   const secure = scheme === "https:"
-  const target = socketPath === undefined ? { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)) } : { path: socketPath }
+  const target =
+    socketPath === undefined
+      ? { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)) }
+      : { path: socketPath }
   const socket: Socket = secure ? connectTls({ ...target, ...tls, ALPNProtocols: ["http/1.1"] }) : connectTcp(target)
   socket.setNoDelay(true)
   const onAbort = () => socket.destroy(signal?.reason as Error)
@@ -71,9 +77,13 @@ function readAnswer(socket: Socket, oldest: string): Promise<Upgraded> {
       socket.off("close", onEnd)
       settle()
     }
-    const refused = () => finish(() => reject(new UpgradeRefused(answer!.status, bytes.toString("utf8", answer!.bodyAt))))
+    const refused = () =>
+      finish(() => reject(new UpgradeRefused(answer!.status, bytes.toString("utf8", answer!.bodyAt))))
     const onError = (err: Error) => finish(() => reject(err))
-    const onEnd = () => (answer === undefined ? finish(() => reject(new Error("unable to upgrade connection: the server closed it without an answer"))) : refused())
+    const onEnd = () =>
+      answer === undefined
+        ? finish(() => reject(new Error("unable to upgrade connection: the server closed it without an answer")))
+        : refused()
     const onData = (chunk: Buffer) => {
       bytes = Buffer.concat([bytes, chunk])
       answer ??= parseHead(bytes)
@@ -85,8 +95,15 @@ function readAnswer(socket: Socket, oldest: string): Promise<Upgraded> {
       if (status === 101) {
         // Paused, so that nothing is lost before its owner listens.
         socket.pause()
-        finish(() => resolve({ socket, head: bytes.subarray(bodyAt), protocol: headers.get("x-stream-protocol-version") ?? oldest }))
-      } else if (bytes.length - bodyAt >= Math.min(Number(headers.get("content-length") ?? Infinity), MAX_BODY)) refused()
+        finish(() =>
+          resolve({
+            socket,
+            head: bytes.subarray(bodyAt),
+            protocol: headers.get("x-stream-protocol-version") ?? oldest,
+          }),
+        )
+      } else if (bytes.length - bodyAt >= Math.min(Number(headers.get("content-length") ?? Infinity), MAX_BODY))
+        refused()
     }
     socket.on("data", onData)
     socket.on("end", onEnd)
@@ -99,6 +116,11 @@ function parseHead(bytes: Buffer): { status: number; headers: Map<string, string
   const end = bytes.indexOf("\r\n\r\n")
   if (end < 0) return undefined
   const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n")
-  const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(":")).trim().toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]))
+  const headers = new Map(
+    lines.map((line) => [
+      line.slice(0, line.indexOf(":")).trim().toLowerCase(),
+      line.slice(line.indexOf(":") + 1).trim(),
+    ]),
+  )
   return { status: Number(first.split(" ")[1]), headers, bodyAt: end + 4 }
 }

@@ -43,10 +43,14 @@ export async function joinPortForward(session: PortForwardSession, target: PortF
     join(connection.data, data)
     void connection.gone.then(() => data.destroy())
     // The data stream ends when both sides have said all, and takes the error stream with it: so the error must come first.
-    data.once("end", () => void error.then((message) => {
-      if (message !== "") connection.error.write(message)
-      connection.data.end()
-    }))
+    data.once(
+      "end",
+      () =>
+        void error.then((message) => {
+          if (message !== "") connection.error.write(message)
+          connection.data.end()
+        }),
+    )
   }
   await session.closed // the ports of channel clients are all known at once; their connections go on
   target.close()

@@ -17,12 +17,22 @@ import { refuseUpgrade } from "./upgrade.ts"
 
 const found = [
   ...(process.env.K3TS_TEST_KUBECTLS ?? "").split(":"),
-  ...(process.env.PATH ?? "").split(":").flatMap((dir) => (existsSync(dir) ? readdirSync(dir).filter((name) => /^kubectl(\.1\.\d+)?$/.test(name)).map((name) => join(dir, name)) : [])),
+  ...(process.env.PATH ?? "").split(":").flatMap((dir) =>
+    existsSync(dir)
+      ? readdirSync(dir)
+          .filter((name) => /^kubectl(\.1\.\d+)?$/.test(name))
+          .map((name) => join(dir, name))
+      : [],
+  ),
 ].filter((path) => path !== "" && existsSync(path))
 
-const versionOf = (path: string): string => /gitVersion:\s*v?(\S+)/.exec(spawnSync(path, ["version", "--client", "-o", "yaml"], { encoding: "utf8" }).stdout)?.[1] ?? "?"
+const versionOf = (path: string): string =>
+  /gitVersion:\s*v?(\S+)/.exec(
+    spawnSync(path, ["version", "--client", "-o", "yaml"], { encoding: "utf8" }).stdout,
+  )?.[1] ?? "?"
 const kubectls = [...new Map(found.map((path) => [versionOf(path), path]))]
-if (kubectls.length === 0) console.warn("SKIPPED: no kubectl on the PATH, so exec and port-forward are not tried with the real one")
+if (kubectls.length === 0)
+  console.warn("SKIPPED: no kubectl on the PATH, so exec and port-forward are not tried with the real one")
 
 const BIG = 8 * 1024 * 1024
 const pki = openClusterPki({ now: () => Date.now() })
@@ -33,8 +43,21 @@ let listener: Listener
 const echo = createServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket))
 
 beforeAll(async () => {
-  const serving = pki.issue({ name: "s", authority: "server-ca", subject: { commonName: "s", organizations: [] }, ipAddresses: ["127.0.0.1"] })
-  listener = await listenTls({ host: "127.0.0.1", port: 0, cert: serving.certPem, key: serving.keyPem, clientCa: pki.authorities["client-ca"].certPem, onRequest, onUpgrade: (req, socket, head) => void onUpgrade(req, socket, head) })
+  const serving = pki.issue({
+    name: "s",
+    authority: "server-ca",
+    subject: { commonName: "s", organizations: [] },
+    ipAddresses: ["127.0.0.1"],
+  })
+  listener = await listenTls({
+    host: "127.0.0.1",
+    port: 0,
+    cert: serving.certPem,
+    key: serving.keyPem,
+    clientCa: pki.authorities["client-ca"].certPem,
+    onRequest,
+    onUpgrade: (req, socket, head) => void onUpgrade(req, socket, head),
+  })
   echo.listen(0, "127.0.0.1")
   await once(echo, "listening")
 })
@@ -45,28 +68,51 @@ afterAll(async () => {
 })
 
 const pod = {
-  kind: "Pod", apiVersion: "v1", metadata: { name: "p", namespace: "default", uid: "u" },
-  spec: { containers: [{ name: "c", image: "i", stdin: true, tty: false }] }, status: { phase: "Running" },
+  kind: "Pod",
+  apiVersion: "v1",
+  metadata: { name: "p", namespace: "default", uid: "u" },
+  spec: { containers: [{ name: "c", image: "i", stdin: true, tty: false }] },
+  status: { phase: "Running" },
 }
 const DOCUMENTS: Record<string, unknown> = {
   "/api": { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] },
   "/apis": { kind: "APIGroupList", apiVersion: "v1", groups: [] },
-  "/api/v1": { kind: "APIResourceList", groupVersion: "v1", resources: [{ name: "pods", singularName: "pod", namespaced: true, kind: "Pod", verbs: ["get"], shortNames: ["po"] }] },
+  "/api/v1": {
+    kind: "APIResourceList",
+    groupVersion: "v1",
+    resources: [
+      { name: "pods", singularName: "pod", namespaced: true, kind: "Pod", verbs: ["get"], shortNames: ["po"] },
+    ],
+  },
   "/api/v1/namespaces/default/pods/p": pod,
 }
 
 function onRequest(req: ServerRequest, res: Parameters<typeof answer>[0]): void {
   const document = DOCUMENTS[new URL(req.url ?? "/", "http://x").pathname]
-  answer(res, document === undefined ? 404 : 200, { "content-type": "application/json" }, JSON.stringify(document ?? { kind: "Status", apiVersion: "v1", status: "Failure", code: 404, reason: "NotFound" }))
+  answer(
+    res,
+    document === undefined ? 404 : 200,
+    { "content-type": "application/json" },
+    JSON.stringify(document ?? { kind: "Status", apiVersion: "v1", status: "Failure", code: 404, reason: "NotFound" }),
+  )
 }
 
-async function onUpgrade(req: ServerRequest, socket: Parameters<typeof acceptRemoteCommand>[1], head: Buffer): Promise<void> {
+async function onUpgrade(
+  req: ServerRequest,
+  socket: Parameters<typeof acceptRemoteCommand>[1],
+  head: Buffer,
+): Promise<void> {
   const { pathname, searchParams } = new URL(req.url ?? "/", "http://x")
   if (pathname.endsWith("/portforward")) return forward(req, socket, head)
   const command = searchParams.getAll("command")
   if (command[0] === "forbidden") return refuseUpgrade(socket, 403, "not you")
   const wants = (name: string) => ["1", "true"].includes(searchParams.get(name) ?? "")
-  const session = await acceptRemoteCommand(req, socket, head, { stdin: wants("stdin"), stdout: wants("stdout"), stderr: wants("stderr"), tty: wants("tty") })
+  const session = await acceptRemoteCommand(req, socket, head, {
+    stdin: wants("stdin"),
+    stdout: wants("stdout"),
+    stderr: wants("stderr"),
+    tty: wants("tty"),
+  })
   if (session === undefined) return
   protocols.push(`${req.headers.upgrade} ${session.protocol}`)
   await run(session, command)
@@ -76,19 +122,28 @@ async function onUpgrade(req: ServerRequest, socket: Parameters<typeof acceptRem
 async function run(session: RemoteCommandSession, [name, argument = ""]: string[]): Promise<void> {
   const { stdin, stdout, stderr } = session
   if (name === "cat" && stdin !== undefined && stdout !== undefined) await pipeline(stdin, stdout, { end: false })
-  if (name === "big") for (let sent = 0; sent < BIG; sent += 65536) if (!stdout!.write(Buffer.alloc(65536, "x"))) await once(stdout!, "drain")
+  if (name === "big")
+    for (let sent = 0; sent < BIG; sent += 65536)
+      if (!stdout!.write(Buffer.alloc(65536, "x"))) await once(stdout!, "drain")
   if (name === "both") {
     stdout?.write("out")
     stderr?.write("err")
   }
-  if (name === "size") for await (const { width, height } of session.resize ?? []) {
-    stdout!.write(`${width > 0 && height > 0}`)
-    break
-  }
-  await session.exit(name === "broken" ? failureStatus("no such container") : exitCodeStatus(name === "exit" ? Number(argument) : 0))
+  if (name === "size")
+    for await (const { width, height } of session.resize ?? []) {
+      stdout!.write(`${width > 0 && height > 0}`)
+      break
+    }
+  await session.exit(
+    name === "broken" ? failureStatus("no such container") : exitCodeStatus(name === "exit" ? Number(argument) : 0),
+  )
 }
 
-async function forward(req: ServerRequest, socket: Parameters<typeof acceptPortForward>[1], head: Buffer): Promise<void> {
+async function forward(
+  req: ServerRequest,
+  socket: Parameters<typeof acceptPortForward>[1],
+  head: Buffer,
+): Promise<void> {
   const session = await acceptPortForward(req, socket, head)
   if (session === undefined) return
   protocols.push(`${req.headers.upgrade} ${session.protocol}`)
@@ -103,10 +158,25 @@ async function forward(req: ServerRequest, socket: Parameters<typeof acceptPortF
   }
 }
 
-const flags = () => ["--server", `https://127.0.0.1:${listener.port}`, "--insecure-skip-tls-verify", "--token", "t", "--cache-dir", join(home, "cache"), "--namespace", "default"]
-const start = (path: string, args: string[], env: Record<string, string> = {}) => spawn(path, [...flags(), ...args], { env: { ...process.env, HOME: home, KUBECONFIG: "/dev/null", ...env } })
+const flags = () => [
+  "--server",
+  `https://127.0.0.1:${listener.port}`,
+  "--insecure-skip-tls-verify",
+  "--token",
+  "t",
+  "--cache-dir",
+  join(home, "cache"),
+  "--namespace",
+  "default",
+]
+const start = (path: string, args: string[], env: Record<string, string> = {}) =>
+  spawn(path, [...flags(), ...args], { env: { ...process.env, HOME: home, KUBECONFIG: "/dev/null", ...env } })
 
-async function kubectl(path: string, args: string[], { input, env }: { input?: Buffer; env?: Record<string, string> } = {}) {
+async function kubectl(
+  path: string,
+  args: string[],
+  { input, env }: { input?: Buffer; env?: Record<string, string> } = {},
+) {
   const child = start(path, args, env)
   const read = async (stream: NodeJS.ReadableStream) => {
     const chunks: Buffer[] = []
@@ -115,25 +185,55 @@ async function kubectl(path: string, args: string[], { input, env }: { input?: B
   }
   child.stdin.on("error", () => {})
   child.stdin.end(input)
-  const [out, err, [code]] = await Promise.all([read(child.stdout), read(child.stderr), once(child, "exit") as Promise<[number]>])
+  const [out, err, [code]] = await Promise.all([
+    read(child.stdout),
+    read(child.stderr),
+    once(child, "exit") as Promise<[number]>,
+  ])
   return { out, err: err.toString(), code }
 }
 
 const minor = (version: string) => Number(version.split(".")[1])
 // From 1.30 (beta on) exec, and from 1.31 port-forward, begin with WebSocket; the variables bring the older way back.
 const runs = kubectls.flatMap(([version, path]) => [
-  { title: `${version}`, path, env: {} as Record<string, string>, webSocketExec: minor(version) >= 30, webSocketForward: minor(version) >= 31 },
+  {
+    title: `${version}`,
+    path,
+    env: {} as Record<string, string>,
+    webSocketExec: minor(version) >= 30,
+    webSocketForward: minor(version) >= 31,
+  },
   ...(minor(version) >= 30
-    ? [{ title: `${version} without WebSocket`, path, env: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false", KUBECTL_PORT_FORWARD_WEBSOCKETS: "false" }, webSocketExec: false, webSocketForward: false }]
+    ? [
+        {
+          title: `${version} without WebSocket`,
+          path,
+          env: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false", KUBECTL_PORT_FORWARD_WEBSOCKETS: "false" },
+          webSocketExec: false,
+          webSocketForward: false,
+        },
+      ]
     : []),
 ])
 
 describe.skipIf(runs.length === 0).each(runs)("kubectl $title", ({ path, env, webSocketExec, webSocketForward }) => {
   test("exec brings both outputs and the exit code", async () => {
-    expect(await kubectl(path, ["exec", "p", "--", "both"], { env })).toMatchObject({ out: Buffer.from("out"), err: "err", code: 0 })
-    expect(protocols.at(-1)).toMatch(webSocketExec ? /^websocket v5.channel.k8s.io$/ : /^SPDY.3.1 v[45].channel.k8s.io$/)
-    expect(await kubectl(path, ["exec", "p", "--", "exit", "42"], { env })).toMatchObject({ err: expect.stringContaining("command terminated with exit code 42") as string, code: 42 })
-    expect(await kubectl(path, ["exec", "p", "--", "broken"], { env })).toMatchObject({ err: expect.stringContaining("no such container") as string, code: 1 })
+    expect(await kubectl(path, ["exec", "p", "--", "both"], { env })).toMatchObject({
+      out: Buffer.from("out"),
+      err: "err",
+      code: 0,
+    })
+    expect(protocols.at(-1)).toMatch(
+      webSocketExec ? /^websocket v5.channel.k8s.io$/ : /^SPDY.3.1 v[45].channel.k8s.io$/,
+    )
+    expect(await kubectl(path, ["exec", "p", "--", "exit", "42"], { env })).toMatchObject({
+      err: expect.stringContaining("command terminated with exit code 42") as string,
+      code: 42,
+    })
+    expect(await kubectl(path, ["exec", "p", "--", "broken"], { env })).toMatchObject({
+      err: expect.stringContaining("no such container") as string,
+      code: 1,
+    })
   }, 30_000)
 
   test("exec -i ends the command's input, and much data passes whole", async () => {
@@ -156,7 +256,9 @@ describe.skipIf(runs.length === 0).each(runs)("kubectl $title", ({ path, env, we
       while (!words.test(text)) await new Promise<void>((resolve) => (seen = resolve))
     }
     await said(/127\.0\.0\.1:\d+ -> 81/)
-    expect(protocols.at(-1)).toBe(webSocketForward ? "websocket SPDY/3.1+portforward.k8s.io" : "SPDY/3.1 portforward.k8s.io")
+    expect(protocols.at(-1)).toBe(
+      webSocketForward ? "websocket SPDY/3.1+portforward.k8s.io" : "SPDY/3.1 portforward.k8s.io",
+    )
     const port = (remote: number) => Number(new RegExp(`127\\.0\\.0\\.1:(\\d+) -> ${remote}`).exec(text)?.[1])
     const input = Buffer.alloc(BIG, "0123456789abcdef")
     const talk = async (to: number) => {
@@ -169,7 +271,11 @@ describe.skipIf(runs.length === 0).each(runs)("kubectl $title", ({ path, env, we
       return Buffer.concat(chunks)
     }
     const talks = await Promise.all([talk(port(80)), talk(port(80)), talk(port(80))])
-    expect(talks.map((got) => [got.length, got.equals(input)])).toEqual([[BIG, true], [BIG, true], [BIG, true]])
+    expect(talks.map((got) => [got.length, got.equals(input)])).toEqual([
+      [BIG, true],
+      [BIG, true],
+      [BIG, true],
+    ])
     expect((await talk(port(81))).length).toBe(0)
     await said(/connection refused/)
     // kubectl may have given up by itself already

@@ -34,7 +34,12 @@ const CHANNEL_PROTOCOLS = ["v4.channel.k8s.io", "v4.base64.channel.k8s.io"]
 const IDLE_MS = 4 * 3600 * 1000
 
 /** Upgrades a request for port forwarding. Resolves to undefined when it was refused and answered. `parameter` names the ports where WebSocket channels carry them. */
-export async function acceptPortForward(req: UpgradeRequest, socket: Duplex, head: Buffer, parameter: "ports" | "port" = "ports"): Promise<PortForwardSession | undefined> {
+export async function acceptPortForward(
+  req: UpgradeRequest,
+  socket: Duplex,
+  head: Buffer,
+  parameter: "ports" | "port" = "ports",
+): Promise<PortForwardSession | undefined> {
   if (!isWebSocket(req)) {
     const protocol = agreeToSpdy(req, socket, [PORT_FORWARD_PROTOCOL])
     if (protocol === undefined) return undefined
@@ -74,19 +79,36 @@ function overSpdy(socket: Duplex, head: Buffer, protocol: string): PortForwardSe
     },
   })
   void connection.closed.then(() => queue.end())
-  return { protocol, closed: connection.closed, close: () => connection.close(), [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator]() }
+  return {
+    protocol,
+    closed: connection.closed,
+    close: () => connection.close(),
+    [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator](),
+  }
 }
 
-async function overChannels(req: UpgradeRequest, socket: Duplex, head: Buffer, parameter: "ports" | "port"): Promise<PortForwardSession | undefined> {
+async function overChannels(
+  req: UpgradeRequest,
+  socket: Duplex,
+  head: Buffer,
+  parameter: "ports" | "port",
+): Promise<PortForwardSession | undefined> {
   const ports = headerList(new URL(req.url ?? "/", "http://host").searchParams.getAll(parameter))
   const bad = ports.find((port) => !/^\d+$/.test(port) || Number(port) < 1 || Number(port) > 65535)
   if (ports.length === 0 || bad !== undefined) {
-    refuseUpgrade(socket, 400, bad === undefined ? `query parameter "${parameter}" is required` : `unable to parse "${bad}" as a port`)
+    refuseUpgrade(
+      socket,
+      400,
+      bad === undefined ? `query parameter "${parameter}" is required` : `unable to parse "${bad}" as a port`,
+    )
     return undefined
   }
   const accepted = await acceptWebSocket(req, socket, head, CHANNEL_PROTOCOLS)
   if (accepted === undefined) return undefined
-  const channels = new WebSocketChannels(accepted.ws, { base64: accepted.protocol.includes("base64"), closeSignal: false })
+  const channels = new WebSocketChannels(accepted.ws, {
+    base64: accepted.protocol.includes("base64"),
+    closeSignal: false,
+  })
   const queue = new Queue<ForwardedConnection>()
   let open = ports.length
   for (const [index, text] of ports.entries()) {
@@ -101,7 +123,12 @@ async function overChannels(req: UpgradeRequest, socket: Duplex, head: Buffer, p
     queue.push(forwarded(port, data, error, channels.closed))
   }
   queue.end()
-  return { protocol: accepted.protocol, closed: channels.closed, close: () => channels.close(), [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator]() }
+  return {
+    protocol: accepted.protocol,
+    closed: channels.closed,
+    close: () => channels.close(),
+    [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator](),
+  }
 }
 
 function forwarded(port: number, data: Duplex, error: Duplex, gone: Promise<void>): ForwardedConnection {
@@ -113,7 +140,12 @@ function forwarded(port: number, data: Duplex, error: Duplex, gone: Promise<void
 }
 
 /** Ends `connection` with the reason in the words of upstream. */
-export function refuseForwarded({ port, data, error }: ForwardedConnection, pod: string, uid: string, reason: string): void {
+export function refuseForwarded(
+  { port, data, error }: ForwardedConnection,
+  pod: string,
+  uid: string,
+  reason: string,
+): void {
   // What the client goes on sending is thrown away. Were it left unread, it would hold up the whole connection, and with it the client's word that it is done.
   data.resume()
   const message = new PassThrough()

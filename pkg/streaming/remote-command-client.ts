@@ -25,7 +25,9 @@ export interface RemoteCommandClient {
 const PROTOCOLS = ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io"]
 
 /** Runs or joins the command that `url` stands for. Rejects with UpgradeRefused or the socket's error. */
-export async function connectRemoteCommand(options: DialOptions & { readonly streams: CommandStreams }): Promise<RemoteCommandClient> {
+export async function connectRemoteCommand(
+  options: DialOptions & { readonly streams: CommandStreams },
+): Promise<RemoteCommandClient> {
   const { streams } = options
   const { socket, head, protocol } = await dialSpdy(options, PROTOCOLS)
   const version = protocolVersion(protocol)

@@ -33,8 +33,20 @@ export interface RemoteCommandSession {
 
 const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const
 
-const SPDY_PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"] as const
-const WEBSOCKET_PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io", "channel.k8s.io", "base64.channel.k8s.io"] as const
+const SPDY_PROTOCOLS = [
+  "v5.channel.k8s.io",
+  "v4.channel.k8s.io",
+  "v3.channel.k8s.io",
+  "v2.channel.k8s.io",
+  "channel.k8s.io",
+] as const
+const WEBSOCKET_PROTOCOLS = [
+  "v5.channel.k8s.io",
+  "v4.channel.k8s.io",
+  "v4.base64.channel.k8s.io",
+  "channel.k8s.io",
+  "base64.channel.k8s.io",
+] as const
 
 /** How long a client may take to open its streams, and to go when it has been told how the command ended. */
 const STREAM_CREATION_MS = 30_000
@@ -45,27 +57,50 @@ export const protocolVersion = (protocol: string): number => Number(/^v(\d+)\./.
 
 /** Upgrades a request for exec or attach. Call it when the command is known to be startable: from here on errors can only go to the error channel.
  *  Resolves to undefined when the upgrade was refused (and answered) or the client left before its streams were there. */
-export async function acceptRemoteCommand(req: UpgradeRequest, socket: Duplex, head: Buffer, streams: CommandStreams): Promise<RemoteCommandSession | undefined> {
+export async function acceptRemoteCommand(
+  req: UpgradeRequest,
+  socket: Duplex,
+  head: Buffer,
+  streams: CommandStreams,
+): Promise<RemoteCommandSession | undefined> {
   const wanted = { ...streams, stderr: streams.stderr && !streams.tty }
   return isWebSocket(req) ? acceptOverWebSocket(req, socket, head, wanted) : acceptOverSpdy(req, socket, head, wanted)
 }
 
-async function acceptOverWebSocket(req: UpgradeRequest, socket: Duplex, head: Buffer, wanted: CommandStreams): Promise<RemoteCommandSession | undefined> {
+async function acceptOverWebSocket(
+  req: UpgradeRequest,
+  socket: Duplex,
+  head: Buffer,
+  wanted: CommandStreams,
+): Promise<RemoteCommandSession | undefined> {
   const accepted = await acceptWebSocket(req, socket, head, WEBSOCKET_PROTOCOLS)
   if (accepted === undefined) return undefined
   const { ws, protocol } = accepted
   const version = protocolVersion(protocol)
   const channels = new WebSocketChannels(ws, { base64: protocol.includes("base64"), closeSignal: version >= 5 })
   const open = (name: keyof typeof CHANNEL, is: boolean) => (is ? channels.channel(CHANNEL[name]) : undefined)
-  const parts = { stdin: open("stdin", wanted.stdin), stdout: open("stdout", wanted.stdout), stderr: open("stderr", wanted.stderr) }
+  const parts = {
+    stdin: open("stdin", wanted.stdin),
+    stdout: open("stdout", wanted.stdout),
+    stderr: open("stderr", wanted.stderr),
+  }
   const error = channels.channel(CHANNEL.error)
   const resize = open("resize", wanted.tty)
   // An empty message on the first channel that is written to: some clients take it for "connected".
-  channels.send(wanted.stdout ? CHANNEL.stdout : wanted.stderr ? CHANNEL.stderr : CHANNEL.error, Buffer.alloc(0), () => {})
+  channels.send(
+    wanted.stdout ? CHANNEL.stdout : wanted.stderr ? CHANNEL.stderr : CHANNEL.error,
+    Buffer.alloc(0),
+    () => {},
+  )
   return session({ protocol, version, ...parts, error, resize, closed: channels.closed, close: () => channels.close() })
 }
 
-async function acceptOverSpdy(req: UpgradeRequest, socket: Duplex, head: Buffer, wanted: CommandStreams): Promise<RemoteCommandSession | undefined> {
+async function acceptOverSpdy(
+  req: UpgradeRequest,
+  socket: Duplex,
+  head: Buffer,
+  wanted: CommandStreams,
+): Promise<RemoteCommandSession | undefined> {
   const protocol = agreeToSpdy(req, socket, SPDY_PROTOCOLS)
   if (protocol === undefined) return undefined
   const version = protocolVersion(protocol)
@@ -126,7 +161,17 @@ interface Parts {
   close: () => void
 }
 
-function session({ protocol, version, stdin, stdout, stderr, error, resize, closed, close }: Parts): RemoteCommandSession {
+function session({
+  protocol,
+  version,
+  stdin,
+  stdout,
+  stderr,
+  error,
+  resize,
+  closed,
+  close,
+}: Parts): RemoteCommandSession {
   let exited: Promise<void> | undefined
   // Nothing is read from these, but their ends must be seen. This side of stdin stays open: clients close theirs when it ends.
   for (const output of [stdout, stderr, error]) output?.resume()

@@ -59,7 +59,11 @@ describe("a remote command over SPDY", () => {
     const host = await serve((req, socket, head) => void acceptRemoteCommand(req, socket, head, ALL).then(shout))
     const command = await connectRemoteCommand({ url: `http://${host}/exec`, streams: ALL })
     command.stdin!.end("hello")
-    expect(await Promise.all([text(command.stdout), text(command.stderr), command.status])).toEqual(["HELLO", "complaint", exitCodeStatus(3)])
+    expect(await Promise.all([text(command.stdout), text(command.stderr), command.status])).toEqual([
+      "HELLO",
+      "complaint",
+      exitCodeStatus(3),
+    ])
     command.close()
     await command.closed
   })
@@ -77,13 +81,19 @@ describe("a remote command over SPDY", () => {
     command.resize({ width: 100, height: 30 })
     command.stdout!.resume()
     expect(exitCodeOf(await command.status)).toBe(0)
-    expect(sizes).toEqual([{ width: 80, height: 24 }, { width: 100, height: 30 }])
+    expect(sizes).toEqual([
+      { width: 80, height: 24 },
+      { width: 100, height: 30 },
+    ])
     command.close()
   })
 
   test("that loses its connection has failed, and the other side learns that its client is gone", async () => {
     const arrived = Promise.withResolvers<RemoteCommandSession>()
-    const host = await serve((req, socket, head) => void acceptRemoteCommand(req, socket, head, ALL).then((session) => arrived.resolve(session!)))
+    const host = await serve(
+      (req, socket, head) =>
+        void acceptRemoteCommand(req, socket, head, ALL).then((session) => arrived.resolve(session!)),
+    )
     const command = await connectRemoteCommand({ url: `http://${host}/exec`, streams: ALL })
     const session = await arrived.promise
     command.close()
@@ -96,14 +106,18 @@ describe("a remote command over SPDY", () => {
 
   test("that is refused says why", async () => {
     const host = await serve((_req, socket) => refuseUpgrade(socket, 404, "container not found"))
-    const failure = await connectRemoteCommand({ url: `http://${host}/exec`, streams: ALL }).catch((err: unknown) => err)
+    const failure = await connectRemoteCommand({ url: `http://${host}/exec`, streams: ALL }).catch(
+      (err: unknown) => err,
+    )
     expect(failure).toBeInstanceOf(UpgradeRefused)
     expect(failure).toMatchObject({ status: 404, body: "container not found" })
   })
 
   test("whose server speaks no common version is refused", async () => {
     const host = await serve((req, socket, head) => void acceptPortForward(req, socket, head))
-    await expect(connectRemoteCommand({ url: `http://${host}/exec`, streams: ALL })).rejects.toThrow("server accepts [portforward.k8s.io]")
+    await expect(connectRemoteCommand({ url: `http://${host}/exec`, streams: ALL })).rejects.toThrow(
+      "server accepts [portforward.k8s.io]",
+    )
   })
 
   test("whose server is not there fails with the socket's error", async () => {
@@ -115,7 +129,8 @@ describe("a remote command over SPDY", () => {
 function dialWebSocket(host: string, path: string, protocols: string[]) {
   const ws = new WebSocket(`ws://${host}${path}`, protocols)
   const channels = new Map<number, Buffer>()
-  const add = (number: number, data: Buffer) => channels.set(number, Buffer.concat([channels.get(number) ?? Buffer.alloc(0), data]))
+  const add = (number: number, data: Buffer) =>
+    channels.set(number, Buffer.concat([channels.get(number) ?? Buffer.alloc(0), data]))
   ws.on("message", (data: RawData) => {
     const message = data as Buffer
     if (ws.protocol.includes("base64")) add(message[0]! - 0x30, Buffer.from(message.toString().slice(1), "base64"))
@@ -130,7 +145,13 @@ function dialWebSocket(host: string, path: string, protocols: string[]) {
 }
 
 describe("a remote command over WebSocket", () => {
-  test.each(["v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io", "channel.k8s.io", "base64.channel.k8s.io"])("%s has its streams and its end", async (protocol) => {
+  test.each([
+    "v5.channel.k8s.io",
+    "v4.channel.k8s.io",
+    "v4.base64.channel.k8s.io",
+    "channel.k8s.io",
+    "base64.channel.k8s.io",
+  ])("%s has its streams and its end", async (protocol) => {
     // given a command that ends with its first line, for only v5 can end its input
     const host = await serve(async (req, socket, head) => {
       const session = (await acceptRemoteCommand(req, socket, head, ALL))!
@@ -216,18 +237,25 @@ describe("port forwarding", () => {
     await client.closed
   })
 
-  test.each(["v4.channel.k8s.io", "v4.base64.channel.k8s.io"])("over WebSocket channels (%s) begins each with its port", async (protocol) => {
-    const host = await serve(forwardTo(await echoPort()))
-    const { ws, channels, open } = dialWebSocket(host, "/portforward?ports=80&ports=81", [protocol])
-    const message = new Promise<void>((resolve) => ws.on("message", () => channels.get(0)?.length === 7 && (channels.get(3)?.length ?? 0) > 2 && resolve()))
-    await open
-    ws.send(protocol.includes("base64") ? `0${Buffer.from("hello").toString("base64")}` : Buffer.from("\0hello"))
-    await message
-    expect(channels.get(0)?.toString("latin1")).toBe("\x50\0hello")
-    expect(channels.get(1)?.toString("latin1")).toBe("\x50\0")
-    expect(channels.get(3)?.toString("latin1")).toBe("\x51\0error forwarding port 81 to pod p, uid u: connection refused")
-    ws.terminate()
-  })
+  test.each(["v4.channel.k8s.io", "v4.base64.channel.k8s.io"])(
+    "over WebSocket channels (%s) begins each with its port",
+    async (protocol) => {
+      const host = await serve(forwardTo(await echoPort()))
+      const { ws, channels, open } = dialWebSocket(host, "/portforward?ports=80&ports=81", [protocol])
+      const message = new Promise<void>((resolve) =>
+        ws.on("message", () => channels.get(0)?.length === 7 && (channels.get(3)?.length ?? 0) > 2 && resolve()),
+      )
+      await open
+      ws.send(protocol.includes("base64") ? `0${Buffer.from("hello").toString("base64")}` : Buffer.from("\0hello"))
+      await message
+      expect(channels.get(0)?.toString("latin1")).toBe("\x50\0hello")
+      expect(channels.get(1)?.toString("latin1")).toBe("\x50\0")
+      expect(channels.get(3)?.toString("latin1")).toBe(
+        "\x51\0error forwarding port 81 to pod p, uid u: connection refused",
+      )
+      ws.terminate()
+    },
+  )
 
   test("over WebSocket channels wants its ports named", async () => {
     const host = await serve(forwardTo(1))
@@ -254,7 +282,9 @@ describe("joining", () => {
   }
 
   test("passes a command's streams, ends, much data and exit code through", async () => {
-    const { outer, joined } = await behind((req, socket, head) => void acceptRemoteCommand(req, socket, head, ALL).then(shout))
+    const { outer, joined } = await behind(
+      (req, socket, head) => void acceptRemoteCommand(req, socket, head, ALL).then(shout),
+    )
     const command = await connectRemoteCommand({ url: `http://${outer}/exec`, streams: ALL })
     command.stdin!.end("x".repeat(4 * 1024 * 1024))
     const [out, err, status] = await Promise.all([text(command.stdout), text(command.stderr), command.status])
@@ -301,7 +331,8 @@ describe("joining", () => {
     const { outer, joined } = await behind(async (req, socket, head) => {
       for await (const connection of (await acceptPortForward(req, socket, head))!) {
         if (connection.port === 81) refuseForwarded(connection, "p", "u", "connection refused")
-        else connection.data.pipe(connectTcp({ port: echo, host: "127.0.0.1", allowHalfOpen: true })).pipe(connection.data)
+        else
+          connection.data.pipe(connectTcp({ port: echo, host: "127.0.0.1", allowHalfOpen: true })).pipe(connection.data)
       }
     })
     const client = await connectPortForward({ url: `http://${outer}/portforward` })
@@ -316,7 +347,11 @@ describe("joining", () => {
 })
 
 describe("splicing", () => {
-  const front = (url: (path: string) => string) => serve((req, socket, head) => void spliceUpgrade(req, socket, head, { url: url(req.url ?? "/"), headers: { "x-extra": "1" } }))
+  const front = (url: (path: string) => string) =>
+    serve(
+      (req, socket, head) =>
+        void spliceUpgrade(req, socket, head, { url: url(req.url ?? "/"), headers: { "x-extra": "1" } }),
+    )
 
   test("lets client and server agree between themselves", async () => {
     const seen: unknown[] = []
@@ -325,7 +360,11 @@ describe("splicing", () => {
       void acceptRemoteCommand(req, socket, head, ALL).then(shout)
     })
     const outer = await front((path) => `http://${inner}${path}`)
-    const command = await connectRemoteCommand({ url: `http://${outer}/exec?a=b`, streams: ALL, headers: { Authorization: "Bearer secret" } })
+    const command = await connectRemoteCommand({
+      url: `http://${outer}/exec?a=b`,
+      streams: ALL,
+      headers: { Authorization: "Bearer secret" },
+    })
     command.stdin!.end("hello")
     expect(await Promise.all([text(command.stdout), command.status])).toEqual(["HELLO", exitCodeStatus(3)])
     command.close()
@@ -340,8 +379,12 @@ describe("splicing", () => {
 
   test("passes a refusal on, and answers for a server that is not there", async () => {
     const inner = await serve((_req, socket) => refuseUpgrade(socket, 404, "container not found"))
-    await expect(connectRemoteCommand({ url: `http://${await front(() => `http://${inner}/`)}/`, streams: ALL })).rejects.toThrow("404: container not found")
-    await expect(connectRemoteCommand({ url: `http://${await front(() => "http://127.0.0.1:1/")}/`, streams: ALL })).rejects.toThrow("502: error dialing backend")
+    await expect(
+      connectRemoteCommand({ url: `http://${await front(() => `http://${inner}/`)}/`, streams: ALL }),
+    ).rejects.toThrow("404: container not found")
+    await expect(
+      connectRemoteCommand({ url: `http://${await front(() => "http://127.0.0.1:1/")}/`, streams: ALL }),
+    ).rejects.toThrow("502: error dialing backend")
   })
 })
 

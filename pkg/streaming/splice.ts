@@ -12,10 +12,18 @@ const DROPPED = /^(host|authorization|x-remote-.*|impersonate-.*)$/
 
 /** Sends the request to `url`, its answer (upgrade or not) back, and then bytes both ways. `headers` are added to the request's.
  *  Resolves when both connections are closed. Never rejects: a target that cannot be reached is answered with 502. */
-export async function spliceUpgrade(req: UpgradeRequest, socket: Duplex, head: Buffer, { url, socketPath, tls, headers = {}, signal }: DialOptions): Promise<void> {
+export async function spliceUpgrade(
+  req: UpgradeRequest,
+  socket: Duplex,
+  head: Buffer,
+  { url, socketPath, tls, headers = {}, signal }: DialOptions,
+): Promise<void> {
   const { protocol: scheme, hostname, host, port, pathname, search } = new URL(url)
   const secure = scheme === "https:"
-  const place = socketPath === undefined ? { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)) } : { path: socketPath }
+  const place =
+    socketPath === undefined
+      ? { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)) }
+      : { path: socketPath }
   const options = { ...place, allowHalfOpen: true }
   const target: Socket = secure ? connectTls({ ...options, ...tls, ALPNProtocols: ["http/1.1"] }) : connectTcp(options)
   const stop = () => target.destroy()
@@ -30,7 +38,9 @@ export async function spliceUpgrade(req: UpgradeRequest, socket: Duplex, head: B
   })
   if (connected === undefined) {
     const kept = Object.entries(req.headers).filter(([name]) => !DROPPED.test(name))
-    const lines = [...kept, ...Object.entries(headers), ["host", host] as const].flatMap(([name, value]) => [value ?? []].flat().map((one) => `${name}: ${one}\r\n`))
+    const lines = [...kept, ...Object.entries(headers), ["host", host] as const].flatMap(([name, value]) =>
+      [value ?? []].flat().map((one) => `${name}: ${one}\r\n`),
+    )
     target.write(`${req.method ?? "GET"} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n`)
     if (head.length > 0) target.write(head)
     socket.pipe(target)

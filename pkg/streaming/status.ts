@@ -6,7 +6,9 @@ export interface CommandStatus {
   readonly metadata?: object
   readonly message?: string
   readonly reason?: string
-  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[] }
+  readonly details?: {
+    readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[]
+  }
   readonly code?: number
 }
 

@@ -28,12 +28,15 @@ export function readTerminalSizes(channel: Readable): AsyncIterable<TerminalSize
 /** No size is that long: what is, is something else. */
 const MAX_SIZE_TEXT = 1024
 
-export const encodeTerminalSize = ({ width, height }: TerminalSize): string => `${JSON.stringify({ Width: width, Height: height })}\n`
+export const encodeTerminalSize = ({ width, height }: TerminalSize): string =>
+  `${JSON.stringify({ Width: width, Height: height })}\n`
 
 function parseSize(json: string): TerminalSize | undefined {
   try {
     // Go reads field names in any case.
-    const fields = new Map(Object.entries(JSON.parse(json) as object).map(([name, value]) => [name.toLowerCase(), Number(value)]))
+    const fields = new Map(
+      Object.entries(JSON.parse(json) as object).map(([name, value]) => [name.toLowerCase(), Number(value)]),
+    )
     const [width, height] = [fields.get("width"), fields.get("height")]
     return width === undefined || height === undefined ? undefined : { width, height }
   } catch {

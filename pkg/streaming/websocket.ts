@@ -29,7 +29,11 @@ export function acceptWebSocket(
   const offered = headerList(req.headers["sec-websocket-protocol"])
   const protocol = offered.find((name) => supported.includes(name))
   if (offered.length > 0 && protocol === undefined) {
-    refuseUpgrade(socket, 400, `unable to upgrade: requested protocol(s) are not supported: [${offered.join(" ")}]; supports [${supported.join(" ")}]`)
+    refuseUpgrade(
+      socket,
+      400,
+      `unable to upgrade: requested protocol(s) are not supported: [${offered.join(" ")}]; supports [${supported.join(" ")}]`,
+    )
     return Promise.resolve(undefined)
   }
   const { "sec-websocket-protocol": _, ...headers } = req.headers
@@ -49,7 +53,8 @@ const closeOf = (ws: WebSocket): Promise<void> =>
     if (ws.readyState === ws.CLOSED) resolve()
   })
 
-const bytesOf = (data: RawData): Buffer => (Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data))
+const bytesOf = (data: RawData): Buffer =>
+  Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)
 
 /** Channels over one WebSocket: each message begins with the number of its channel. */
 export class WebSocketChannels {
@@ -79,7 +84,9 @@ export class WebSocketChannels {
 
   send(number: number, data: Buffer, done: () => void): void {
     if (this.ws.readyState !== this.ws.OPEN) return done()
-    const message = this.codec.base64 ? String(number) + data.toString("base64") : Buffer.concat([Buffer.from([number]), data])
+    const message = this.codec.base64
+      ? String(number) + data.toString("base64")
+      : Buffer.concat([Buffer.from([number]), data])
     this.ws.send(message, () => done()) // a failure means that the connection is over: see `closed`
   }
 
@@ -118,7 +125,12 @@ class Channel extends Duplex {
     private readonly number: number,
   ) {
     // Not `autoDestroy`: with it `for await` over what is read would destroy the channel at its end, while this side still writes.
-    super({ allowHalfOpen: true, autoDestroy: false, readableHighWaterMark: 256 * 1024, writableHighWaterMark: 64 * 1024 })
+    super({
+      allowHalfOpen: true,
+      autoDestroy: false,
+      readableHighWaterMark: 256 * 1024,
+      writableHighWaterMark: 64 * 1024,
+    })
   }
 
   receive(data: Buffer): void {

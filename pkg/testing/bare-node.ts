@@ -26,13 +26,40 @@ export class BareNode {
   }
 
   async start(): Promise<void> {
-    const { client, clock, spec: { name, cpus, memoryBytes, diskBytes, maxPods, labels, taints } } = this.#options
+    const {
+      client,
+      clock,
+      spec: { name, cpus, memoryBytes, diskBytes, maxPods, labels, taints },
+    } = this.#options
     const now = timestamp(clock)
-    const capacity = { cpu: String(cpus), memory: String(memoryBytes), "ephemeral-storage": String(diskBytes), pods: String(maxPods) }
-    await client.create(Node, { metadata: { name, labels: { "kubernetes.io/hostname": name, ...labels } }, spec: { taints } })
-    await client.create(Lease, { metadata: { namespace: "kube-node-lease", name }, spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime: microTimestamp(clock) } })
-    const ready = { type: "Ready", status: "True", reason: "KubeletReady", message: "there is no kubelet: the test says what happens to its pods", lastHeartbeatTime: now, lastTransitionTime: now }
-    await client.patch(Node, { name }, { type: "merge", body: { status: { capacity, allocatable: capacity, conditions: [ready] } } }, { subresource: "status" })
+    const capacity = {
+      cpu: String(cpus),
+      memory: String(memoryBytes),
+      "ephemeral-storage": String(diskBytes),
+      pods: String(maxPods),
+    }
+    await client.create(Node, {
+      metadata: { name, labels: { "kubernetes.io/hostname": name, ...labels } },
+      spec: { taints },
+    })
+    await client.create(Lease, {
+      metadata: { namespace: "kube-node-lease", name },
+      spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime: microTimestamp(clock) },
+    })
+    const ready = {
+      type: "Ready",
+      status: "True",
+      reason: "KubeletReady",
+      message: "there is no kubelet: the test says what happens to its pods",
+      lastHeartbeatTime: now,
+      lastTransitionTime: now,
+    }
+    await client.patch(
+      Node,
+      { name },
+      { type: "merge", body: { status: { capacity, allocatable: capacity, conditions: [ready] } } },
+      { subresource: "status" },
+    )
     this.#beat()
   }
 
@@ -43,9 +70,25 @@ export class BareNode {
 
   #beat(): void {
     if (this.#stopped) return
-    const { clock, client, spec: { name } } = this.#options
-    const renew = () => client.patch(Lease, { namespace: "kube-node-lease", name }, { type: "merge", body: { spec: { renewTime: microTimestamp(clock) } } })
+    const {
+      clock,
+      client,
+      spec: { name },
+    } = this.#options
+    const renew = () =>
+      client.patch(
+        Lease,
+        { namespace: "kube-node-lease", name },
+        { type: "merge", body: { spec: { renewTime: microTimestamp(clock) } } },
+      )
     // One that fails, as while the API server is down, is one that nobody heard.
-    this.#timer = clock.setTimeout(() => void renew().catch(() => undefined).then(() => this.#beat()), HEARTBEAT_MS, "upkeep")
+    this.#timer = clock.setTimeout(
+      () =>
+        void renew()
+          .catch(() => undefined)
+          .then(() => this.#beat()),
+      HEARTBEAT_MS,
+      "upkeep",
+    )
   }
 }

@@ -11,7 +11,8 @@ export function boundMemory(storage: MemoryStorage): void {
   const collect = garbageCollector()
   let collected = storage.revision
   storage.subscribe(() => {
-    if (storage.revision - storage.compactedRevision > 4 * KEPT_REVISIONS) storage.compact(storage.revision - KEPT_REVISIONS)
+    if (storage.revision - storage.compactedRevision > 4 * KEPT_REVISIONS)
+      storage.compact(storage.revision - KEPT_REVISIONS)
     if (storage.revision - collected < COLLECTED_REVISIONS) return
     collected = storage.revision
     collect()

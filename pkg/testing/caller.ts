@@ -18,8 +18,16 @@ export function callerOf(method: (...args: never[]) => unknown): Caller {
 /** `err` with the stack of the caller; what is no Error becomes one. The old stack stays with the cause. */
 export function at(caller: Caller, err: unknown): Error {
   const error = err instanceof Error ? err : new TestClusterError(String(err))
-  const frames = (caller.stack ?? "").split("\n").filter((line) => /^\s*at /.test(line)).join("\n")
-  if (frames !== "") Object.defineProperty(error, "stack", { value: `${error.name}: ${error.message}\n${frames}`, configurable: true, writable: true })
+  const frames = (caller.stack ?? "")
+    .split("\n")
+    .filter((line) => /^\s*at /.test(line))
+    .join("\n")
+  if (frames !== "")
+    Object.defineProperty(error, "stack", {
+      value: `${error.name}: ${error.message}\n${frames}`,
+      configurable: true,
+      writable: true,
+    })
   return error
 }
 

@@ -42,7 +42,11 @@ describe("a cluster", () => {
     await cluster.advance("3d")
     // then it ran three times, and each run ended well
     const jobs = await cluster.list(Job)
-    expect(jobs.map(({ status }) => status.startTime)).toEqual(["2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z", "2026-03-04T00:00:00Z"])
+    expect(jobs.map(({ status }) => status.startTime)).toEqual([
+      "2026-03-02T00:00:00Z",
+      "2026-03-03T00:00:00Z",
+      "2026-03-04T00:00:00Z",
+    ])
     expect(jobs.map(({ status }) => status.succeeded)).toEqual([1, 1, 1])
     expect((await cluster.get(CronJob, "nightly")).status.lastScheduleTime).toBe("2026-03-04T00:00:00Z")
     expect(await cluster.logs((await cluster.list(Pod))[0]!)).toBe("done\n")
@@ -61,16 +65,26 @@ describe("a cluster", () => {
   test("takes nodes with capacity, labels and taints", async () => {
     // given
     await using cluster = await startCluster({
-      nodes: [{ name: "small", capacity: { cpu: 1, memory: "1Gi" } }, { name: "gpu", labels: { gpu: "yes" }, taints: [{ key: "gpu", effect: "NoSchedule" }] }],
+      nodes: [
+        { name: "small", capacity: { cpu: 1, memory: "1Gi" } },
+        { name: "gpu", labels: { gpu: "yes" }, taints: [{ key: "gpu", effect: "NoSchedule" }] },
+      ],
     })
     // when a pod asks for more than the small one has
-    await cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: "big" }, spec: { containers: [{ name: "big", image: "big", resources: { requests: { cpu: "2" } } }] } })
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "big" },
+      spec: { containers: [{ name: "big", image: "big", resources: { requests: { cpu: "2" } } }] },
+    })
     // then it is told why it fits nowhere, per node and plugin
     const { nodes, reasons } = await cluster.explain("big")
-    expect(nodes).toEqual([
-      { node: "small", plugin: "NodeResourcesFit", reason: "Insufficient cpu" },
-      { node: "gpu", plugin: "TaintToleration", reason: "node(s) had untolerated taint(s)" },
-    ].map((entry) => expect.objectContaining({ node: entry.node, plugin: entry.plugin })))
+    expect(nodes).toEqual(
+      [
+        { node: "small", plugin: "NodeResourcesFit", reason: "Insufficient cpu" },
+        { node: "gpu", plugin: "TaintToleration", reason: "node(s) had untolerated taint(s)" },
+      ].map((entry) => expect.objectContaining({ node: entry.node, plugin: entry.plugin })),
+    )
     expect(reasons[0]).toContain("0/2 nodes are available")
   })
 
@@ -83,7 +97,11 @@ describe("a cluster", () => {
     await cluster.advance("30d")
     // then hardly anything was written but what its pods need, and all is as it was
     expect(cluster.history().length - before).toBeLessThan(20_000)
-    expect((await cluster.list(Node)).every(({ status }) => status.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"))).toBe(true)
+    expect(
+      (await cluster.list(Node)).every(({ status }) =>
+        status.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
+      ),
+    ).toBe(true)
     expect(await cluster.list(Pod, { phase: "Running" })).toHaveLength(2)
   })
 })
@@ -91,7 +109,10 @@ describe("a cluster", () => {
 describe("images", () => {
   test("behave as they are told: exit codes, back-off and last words", async () => {
     // given an image that fails
-    await using cluster = await startCluster({ nodes: 1, images: { broken: { runsMs: 100, exitCode: 3, terminationMessage: "no luck", logs: ["starting"] } } })
+    await using cluster = await startCluster({
+      nodes: 1,
+      images: { broken: { runsMs: 100, exitCode: 3, terminationMessage: "no luck", logs: ["starting"] } },
+    })
     await cluster.apply(web(1, "broken:1"))
     // when some time passes
     await cluster.advance("5m")
@@ -107,15 +128,27 @@ describe("images", () => {
   test("answer probes by a function", async () => {
     // given an image whose health is the test's to say
     let healthy = false
-    await using cluster = await startCluster({ nodes: 1, images: { api: { http: () => new Response("", { status: healthy ? 200 : 503 }) } } })
-    await cluster.apply({
-      apiVersion: "v1", kind: "Pod", metadata: { name: "api" },
-      spec: { containers: [{ name: "api", image: "api", readinessProbe: { httpGet: { path: "/ready", port: 8080 }, periodSeconds: 5 } }] },
+    await using cluster = await startCluster({
+      nodes: 1,
+      images: { api: { http: () => new Response("", { status: healthy ? 200 : 503 }) } },
     })
-    const ready = async () => (await cluster.get(Pod, "api")).status.conditions?.find(({ type }) => type === "Ready")?.status
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "api" },
+      spec: {
+        containers: [
+          { name: "api", image: "api", readinessProbe: { httpGet: { path: "/ready", port: 8080 }, periodSeconds: 5 } },
+        ],
+      },
+    })
+    const ready = async () =>
+      (await cluster.get(Pod, "api")).status.conditions?.find(({ type }) => type === "Ready")?.status
     await cluster.advance("1m")
     expect(await ready()).toBe("False")
-    expect((await cluster.explain("api")).reasons).toEqual(["container api runs and is not ready: its readiness or startup probe has not succeeded"])
+    expect((await cluster.explain("api")).reasons).toEqual([
+      "container api runs and is not ready: its readiness or startup probe has not succeeded",
+    ])
     // when it becomes healthy, and unhealthy again
     healthy = true
     await cluster.eventually(async () => (await ready()) === "True", { within: "10s" })
@@ -130,7 +163,15 @@ describe("images", () => {
     // given
     await using cluster = await startCluster({ nodes: 1, images: { hog: { memoryBytes: 200 * 2 ** 20 } } })
     // when
-    await cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: "hog" }, spec: { restartPolicy: "Never", containers: [{ name: "hog", image: "hog", resources: { limits: { memory: "100Mi" } } }] } })
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "hog" },
+      spec: {
+        restartPolicy: "Never",
+        containers: [{ name: "hog", image: "hog", resources: { limits: { memory: "100Mi" } } }],
+      },
+    })
     // then
     const { status } = await cluster.get(Pod, "hog")
     expect(status.phase).toBe("Failed")
@@ -139,8 +180,16 @@ describe("images", () => {
 
   test("take their time to stop", async () => {
     // given one that needs ten seconds and one that never listens
-    await using cluster = await startCluster({ nodes: 1, images: { slow: { onStop: { afterMs: 10_000 } }, deaf: { onStop: "ignore" } } })
-    const pod = (name: string) => ({ apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers: [{ name, image: name }] } })
+    await using cluster = await startCluster({
+      nodes: 1,
+      images: { slow: { onStop: { afterMs: 10_000 } }, deaf: { onStop: "ignore" } },
+    })
+    const pod = (name: string) => ({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name },
+      spec: { containers: [{ name, image: name }] },
+    })
     await cluster.apply([pod("slow"), pod("deaf")])
     const began = cluster.now.getTime()
     // when both are deleted

@@ -102,7 +102,8 @@ export class Cluster implements AsyncDisposable {
   constructor(options: ClusterOptions) {
     const { clock = "virtual", startTime = DEFAULT_START, history = "all", log = silent, images = {} } = options
     const specs = nodeSpecs(options.nodes)
-    if (clock !== "virtual" && clock !== "real") throw new TestClusterError(`Cannot use clock: ${JSON.stringify(clock)}: expected "virtual" or "real"`)
+    if (clock !== "virtual" && clock !== "real")
+      throw new TestClusterError(`Cannot use clock: ${JSON.stringify(clock)}: expected "virtual" or "real"`)
     this.seed = options.seed === undefined ? defaultSeed() : parseSeed(options.seed)
     this.#virtual = clock === "virtual" ? new VirtualClock(instant(startTime)) : undefined
     this.#clock = this.#virtual ?? realClock
@@ -114,13 +115,37 @@ export class Cluster implements AsyncDisposable {
     this.#rules = new RequestRules(this.#clock)
     this.#controllers = options.components?.controllers !== false
     this.#parts = new Parts({
-      clock: this.#clock, random, log, storage: this.#storage, rules: this.#rules, frozen: this.#frozen, options, features: featuresFrom(options.features), signal: this.#ending.signal,
-      historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history), clusterCidr: specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR,
+      clock: this.#clock,
+      random,
+      log,
+      storage: this.#storage,
+      rules: this.#rules,
+      frozen: this.#frozen,
+      options,
+      features: featuresFrom(options.features),
+      signal: this.#ending.signal,
+      historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history),
+      clusterCidr: specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR,
     })
     this.client = guarded(this.#parts.givenClientFor(ADMIN.name, ADMIN.groups), () => this.#alive())
     this.images = new ImageBehaviours(images)
-    this.#nodes = new Nodes({ parts: this.#parts, clock: this.#clock, images: this.images, kubelets: options.components?.kubelet !== false, client: this.#parts.clientFor(ADMIN.name, ADMIN.groups), signal: this.#ending.signal })
-    this.faults = new Faults({ nodes: this.#nodes.simulated, rules: this.#rules, clock: this.#virtual, components: this.#parts.components, signal: this.#ending.signal, alive: () => this.#alive(), forgetHistory: () => this.#storage.compact(this.#storage.revision) })
+    this.#nodes = new Nodes({
+      parts: this.#parts,
+      clock: this.#clock,
+      images: this.images,
+      kubelets: options.components?.kubelet !== false,
+      client: this.#parts.clientFor(ADMIN.name, ADMIN.groups),
+      signal: this.#ending.signal,
+    })
+    this.faults = new Faults({
+      nodes: this.#nodes.simulated,
+      rules: this.#rules,
+      clock: this.#virtual,
+      components: this.#parts.components,
+      signal: this.#ending.signal,
+      alive: () => this.#alive(),
+      forgetHistory: () => this.#storage.compact(this.#storage.revision),
+    })
     this.#specs = specs
   }
 
@@ -129,7 +154,11 @@ export class Cluster implements AsyncDisposable {
     const { components } = this.#parts
     await components.apiserver.start()
     const nodes = this.#specs.map((spec) => this.#nodes.add(spec))
-    await driven(this.#virtual, [components["controller-manager"].start(), components.scheduler.start(), ...nodes.map((start) => start())])
+    await driven(this.#virtual, [
+      components["controller-manager"].start(),
+      components.scheduler.start(),
+      ...nodes.map((start) => start()),
+    ])
     await this.#virtual?.settle()
     if (preload !== undefined) await this.apply(preload)
   }
@@ -161,20 +190,42 @@ export class Cluster implements AsyncDisposable {
   /** The kind served under this name; for custom resources. */
   kind(apiVersion: string, kind: string): Resource {
     const resource = this.#parts.apiServer.scheme.of(apiVersion, kind)
-    if (resource === undefined) throw at(callerOf(this.kind), new TestClusterError(`No kind ${JSON.stringify(kind)} is served in ${JSON.stringify(apiVersion)}`))
+    if (resource === undefined)
+      throw at(
+        callerOf(this.kind),
+        new TestClusterError(`No kind ${JSON.stringify(kind)} is served in ${JSON.stringify(apiVersion)}`),
+      )
     return resource
   }
 
   /** Applies a path, YAML text or objects by server-side apply, in their order. Objects without a namespace go to `default`. */
-  apply(source: ManifestSource | readonly ManifestSource[], { namespace = "default" }: { readonly namespace?: string } = {}): Promise<readonly KubeObject[]> {
+  apply(
+    source: ManifestSource | readonly ManifestSource[],
+    { namespace = "default" }: { readonly namespace?: string } = {},
+  ): Promise<readonly KubeObject[]> {
     return this.#from(this.apply, async () => {
       const applied: KubeObject[] = []
-      for (const { resource, object, where } of readManifests(source, (apiVersion, kind) => this.#parts.apiServer.scheme.of(apiVersion, kind))) {
-        const ref = { name: object.metadata.name, namespace: resource.scope === "Namespaced" ? (object.metadata.namespace ?? namespace) : undefined }
+      for (const { resource, object, where } of readManifests(source, (apiVersion, kind) =>
+        this.#parts.apiServer.scheme.of(apiVersion, kind),
+      )) {
+        const ref = {
+          name: object.metadata.name,
+          namespace: resource.scope === "Namespaced" ? (object.metadata.namespace ?? namespace) : undefined,
+        }
         try {
-          applied.push(await this.client.patch(resource, ref, { type: "apply", body: object }, { fieldManager: FIELD_MANAGER, force: true, fieldValidation: "Strict" }))
+          applied.push(
+            await this.client.patch(
+              resource,
+              ref,
+              { type: "apply", body: object },
+              { fieldManager: FIELD_MANAGER, force: true, fieldValidation: "Strict" },
+            ),
+          )
         } catch (err) {
-          throw new TestClusterError(`Cannot apply ${where} (${resource.kind} ${object.metadata.name}): ${err instanceof Error ? err.message : String(err)}`, { cause: err })
+          throw new TestClusterError(
+            `Cannot apply ${where} (${resource.kind} ${object.metadata.name}): ${err instanceof Error ? err.message : String(err)}`,
+            { cause: err },
+          )
         }
       }
       await this.#virtual?.settle()
@@ -196,7 +247,12 @@ export class Cluster implements AsyncDisposable {
   find<T extends KubeObject>(resource: Resource<T>, ref: Reference): Promise<T | undefined> {
     return this.#from(this.find, async () => {
       const { name, namespace } = refOf(resource, ref)
-      return (await this.client.list(resource, { fieldSelector: `metadata.name=${name}`, ...(namespace === undefined ? {} : { namespace }) })).items[0]
+      return (
+        await this.client.list(resource, {
+          fieldSelector: `metadata.name=${name}`,
+          ...(namespace === undefined ? {} : { namespace }),
+        })
+      ).items[0]
     })
   }
 
@@ -216,7 +272,10 @@ export class Cluster implements AsyncDisposable {
   advanceTo(time: string | number | Date): Promise<void> {
     return this.#from(this.advanceTo, () => {
       const target = instant(time)
-      if (target < this.#clock.now()) throw new TestClusterError(`Cannot go back in time: it is ${formatTime(this.#clock.now())}, asked for ${formatTime(target)}`)
+      if (target < this.#clock.now())
+        throw new TestClusterError(
+          `Cannot go back in time: it is ${formatTime(this.#clock.now())}, asked for ${formatTime(target)}`,
+        )
       return this.#clockOf("advanceTo").advanceTo(target)
     })
   }
@@ -232,16 +291,30 @@ export class Cluster implements AsyncDisposable {
    */
   eventually<T>(check: Check<T>, options?: EventuallyOptions): Promise<T>
   /** The same for a list of objects. Gives the list. */
-  eventually<T extends KubeObject>(resource: Resource<T>, selection: Selection, check: (objects: readonly T[]) => unknown, options?: EventuallyOptions): Promise<readonly T[]>
-  eventually<T extends KubeObject, R>(first: Check<R> | Resource<T>, second?: EventuallyOptions | Selection, third?: (objects: readonly T[]) => unknown, fourth?: EventuallyOptions): Promise<R | readonly T[]> {
+  eventually<T extends KubeObject>(
+    resource: Resource<T>,
+    selection: Selection,
+    check: (objects: readonly T[]) => unknown,
+    options?: EventuallyOptions,
+  ): Promise<readonly T[]>
+  eventually<T extends KubeObject, R>(
+    first: Check<R> | Resource<T>,
+    second?: EventuallyOptions | Selection,
+    third?: (objects: readonly T[]) => unknown,
+    fourth?: EventuallyOptions,
+  ): Promise<R | readonly T[]> {
     const how = { clock: this.#clock, virtual: this.#virtual, storage: this.#storage, seed: this.seed }
     return this.#from<R | readonly T[]>(this.eventually, () => {
       if (typeof first === "function") return eventually(first, how, second as EventuallyOptions | undefined)
       const selection = second as Selection
-      return eventually(async () => {
-        const { items } = await this.client.list(first, listOptions(selection))
-        return (await third!(items)) === false ? false : items
-      }, how, fourth) as Promise<readonly T[]>
+      return eventually(
+        async () => {
+          const { items } = await this.client.list(first, listOptions(selection))
+          return (await third!(items)) === false ? false : items
+        },
+        how,
+        fourth,
+      ) as Promise<readonly T[]>
     })
   }
 
@@ -265,7 +338,11 @@ export class Cluster implements AsyncDisposable {
     const { name: podName, namespace } = refOf(Pod, pod)
     const found = this.#storage.get(`${Pod.prefix}${namespace ?? ""}/${podName ?? ""}`)?.object as Pod | undefined
     const container = name ?? found?.spec.containers[0]?.name
-    return found === undefined || container === undefined ? undefined : this.#nodes.simulated.get(found.spec.nodeName ?? "")?.runtime.containers.find(found.metadata.uid ?? "", container)
+    return found === undefined || container === undefined
+      ? undefined
+      : this.#nodes.simulated
+          .get(found.spec.nodeName ?? "")
+          ?.runtime.containers.find(found.metadata.uid ?? "", container)
   }
 
   /** The simulated machine of a node: its files, images and containers. */
@@ -286,7 +363,10 @@ export class Cluster implements AsyncDisposable {
   logs(pod: Reference, name?: string): Promise<string> {
     return this.#from(this.logs, () => {
       const container = this.container(pod, name)
-      if (container === undefined) throw new TestClusterError(`Cannot read the log of pod ${JSON.stringify(pod)}: it has no such container on a simulated node`)
+      if (container === undefined)
+        throw new TestClusterError(
+          `Cannot read the log of pod ${JSON.stringify(pod)}: it has no such container on a simulated node`,
+        )
       return container.written()
     })
   }
@@ -301,7 +381,10 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Runs a controller of the test's own, as `user`, until the cluster ends. */
-  async run<T extends KubeObject>(controller: Controller<T>, { user = ADMIN.name, groups = ADMIN.groups }: { readonly user?: string; readonly groups?: readonly string[] } = {}): Promise<void> {
+  async run<T extends KubeObject>(
+    controller: Controller<T>,
+    { user = ADMIN.name, groups = ADMIN.groups }: { readonly user?: string; readonly groups?: readonly string[] } = {},
+  ): Promise<void> {
     await this.#from(this.run, async () => {
       const context = this.#parts.contextFor(this.#parts.givenClientFor(user, groups))
       const informers = this.#parts.informersFor(context.client)
@@ -315,7 +398,10 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** What a component of the test's own is made of, acting as `user`. Its informers end with the cluster; the component is the test's to stop. */
-  contextFor(user: string = ADMIN.name, groups: readonly string[] = user === ADMIN.name ? ADMIN.groups : []): ComponentContext {
+  contextFor(
+    user: string = ADMIN.name,
+    groups: readonly string[] = user === ADMIN.name ? ADMIN.groups : [],
+  ): ComponentContext {
     this.#alive()
     const context = this.#parts.contextFor(this.#parts.givenClientFor(user, groups))
     const informers = this.#parts.informersFor(context.client)
@@ -335,14 +421,20 @@ export class Cluster implements AsyncDisposable {
       const open = await this.#parts.apiServer.listen({ host: "127.0.0.1", port })
       const url = `https://127.0.0.1:${open}`
       const { pki, adminToken: token } = this.#parts.apiServer.files!
-      this.#kubeconfig = kubeconfigYaml({ server: url, caPem: pki.authorities["server-ca"].certPem, user: { token }, name: "k3ts-testing" })
+      this.#kubeconfig = kubeconfigYaml({
+        server: url,
+        caPem: pki.authorities["server-ca"].certPem,
+        user: { token },
+        name: "k3ts-testing",
+      })
       return { url, port: open, token, kubeconfig: this.#kubeconfig }
     })
   }
 
   /** For kubectl and every client library; after `listen`. */
   get kubeconfig(): string {
-    if (this.#kubeconfig === undefined) throw new TestClusterError("There is no kubeconfig yet: call `await cluster.listen()` first")
+    if (this.#kubeconfig === undefined)
+      throw new TestClusterError("There is no kubeconfig yet: call `await cluster.listen()` first")
     return this.#kubeconfig
   }
 
@@ -363,7 +455,8 @@ export class Cluster implements AsyncDisposable {
   async #stop(): Promise<void> {
     const problems: string[] = []
     await this.#virtual?.settle()
-    if (this.#controllers && this.#virtual !== undefined && !this.#virtual.exact) problems.push(...orphans(this.#storage, this.#parts.apiServer.scheme.resources))
+    if (this.#controllers && this.#virtual !== undefined && !this.#virtual.exact)
+      problems.push(...orphans(this.#storage, this.#parts.apiServer.scheme.resources))
     this.#ending.abort(new Error("the cluster is being stopped"))
     for (const stop of this.#stops.toReversed()) await stop()
     await this.#nodes.stop()
@@ -375,18 +468,30 @@ export class Cluster implements AsyncDisposable {
     await this.#virtual?.quiet()
     const { pending = 0 } = this.#virtual ?? {}
     if (pending > 0) problems.push(`${pending} timer${pending === 1 ? " was" : "s were"} left`)
-    problems.push(...this.#endRevisions(), ...this.#parts.failures.map((err) => `background work failed: ${err instanceof Error ? err.message : String(err)}`))
+    problems.push(
+      ...this.#endRevisions(),
+      ...this.#parts.failures.map(
+        (err) => `background work failed: ${err instanceof Error ? err.message : String(err)}`,
+      ),
+    )
     this.#storage.close()
-    if (problems.length > 0) throw new TestClusterError(`The cluster did not end well (${replay(this.seed)}):\n  ${problems.join("\n  ")}`, { cause: this.#parts.failures[0] })
+    if (problems.length > 0)
+      throw new TestClusterError(`The cluster did not end well (${replay(this.seed)}):\n  ${problems.join("\n  ")}`, {
+        cause: this.#parts.failures[0],
+      })
   }
 
   #clockOf(method: string): VirtualClock {
-    if (this.#virtual === undefined) throw new TestClusterError(`Cannot ${method}: the cluster runs on the real clock, which nobody can move. Use \`eventually\`, or clock: "virtual"`)
+    if (this.#virtual === undefined)
+      throw new TestClusterError(
+        `Cannot ${method}: the cluster runs on the real clock, which nobody can move. Use \`eventually\`, or clock: "virtual"`,
+      )
     return this.#virtual
   }
 
   #alive(): void {
-    if (this.#stopped !== undefined) throw new TestClusterError("The cluster has ended: it was stopped, or its `await using` block was left")
+    if (this.#stopped !== undefined)
+      throw new TestClusterError("The cluster has ended: it was stopped, or its `await using` block was left")
   }
 
   /** `work` of a public method: refused after the end, and failing at the line that called. */

@@ -4,21 +4,51 @@ import { Deployment, Pod, startCluster, type Cluster } from "./testing.ts"
 /** Rollouts, failures, back-off, probes, schedules, a lost node, deletions: a little of everything. */
 async function mixedWorkload(seed: number): Promise<string> {
   await using cluster = await startCluster({
-    nodes: 3, seed,
-    images: { flaky: { runsMs: 700, exitCode: 1 }, api: { listensAfterMs: 3000, http: () => new Response("ok") }, slow: { pullMs: 4000, startMs: 500, onStop: { afterMs: 2000 } } },
+    nodes: 3,
+    seed,
+    images: {
+      flaky: { runsMs: 700, exitCode: 1 },
+      api: { listensAfterMs: 3000, http: () => new Response("ok") },
+      slow: { pullMs: 4000, startMs: 500, onStop: { afterMs: 2000 } },
+    },
   })
   const deployment = (name: string, replicas: number, image: string, container: object = {}) => ({
-    apiVersion: "apps/v1", kind: "Deployment", metadata: { name },
-    spec: { replicas, selector: { matchLabels: { app: name } }, template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "main", image, ...container }] } } },
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: name } },
+      template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "main", image, ...container }] } },
+    },
   })
   await cluster.apply([
     deployment("flaky", 2, "flaky:1"),
     deployment("api", 4, "api:1", { readinessProbe: { httpGet: { path: "/", port: 80 }, periodSeconds: 2 } }),
     deployment("slow", 3, "slow:1", { resources: { requests: { cpu: "2" } } }),
-    { apiVersion: "v1", kind: "Service", metadata: { name: "api" }, spec: { selector: { app: "api" }, ports: [{ port: 80 }] } },
     {
-      apiVersion: "batch/v1", kind: "CronJob", metadata: { name: "tick" },
-      spec: { schedule: "*/10 * * * *", jobTemplate: { spec: { template: { spec: { restartPolicy: "OnFailure", containers: [{ name: "tick", image: "busybox", command: ["sleep", "20"] }] } } } } },
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "api" },
+      spec: { selector: { app: "api" }, ports: [{ port: 80 }] },
+    },
+    {
+      apiVersion: "batch/v1",
+      kind: "CronJob",
+      metadata: { name: "tick" },
+      spec: {
+        schedule: "*/10 * * * *",
+        jobTemplate: {
+          spec: {
+            template: {
+              spec: {
+                restartPolicy: "OnFailure",
+                containers: [{ name: "tick", image: "busybox", command: ["sleep", "20"] }],
+              },
+            },
+          },
+        },
+      },
     },
   ])
   await cluster.advance("15m")
@@ -30,7 +60,10 @@ async function mixedWorkload(seed: number): Promise<string> {
   await cluster.advance("20m")
   await evictOne(cluster)
   await cluster.advance("15m")
-  return cluster.history().map((entry) => JSON.stringify(entry)).join("\n")
+  return cluster
+    .history()
+    .map((entry) => JSON.stringify(entry))
+    .join("\n")
 }
 
 async function evictOne(cluster: Cluster): Promise<void> {

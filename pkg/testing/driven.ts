@@ -5,7 +5,7 @@ export async function driven(clock: VirtualClock | undefined, work: readonly Pro
   let done = false
   const all = Promise.all(work).finally(() => (done = true))
   all.catch(() => undefined)
-  for (await clock?.settle(); clock !== undefined && !done; ) {
+  for (await clock?.settle(); clock !== undefined && !done;) {
     const due = clock.nextDue
     if (due === undefined) break
     await clock.advanceTo(due)

@@ -57,7 +57,13 @@ export function orphans(storage: MemoryStorage, resources: readonly Resource[]):
   const uids = new Set(objects.map(({ metadata }) => metadata.uid))
   const kinds = new Set(resources.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`))
   const isOrphan = ({ metadata: { ownerReferences = [], deletionTimestamp } }: KubeObject): boolean =>
-    deletionTimestamp === undefined && ownerReferences.length > 0 && ownerReferences.every(({ uid, apiVersion, kind }) => kinds.has(`${apiVersion} ${kind}`) && !uids.has(uid))
-  return objects.filter(isOrphan).map(({ kind, metadata: { namespace, name, ownerReferences = [] } }) =>
-    `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name} is an orphan of ${ownerReferences.map((owner) => `${owner.kind} ${owner.name}`).join(", ")}`)
+    deletionTimestamp === undefined &&
+    ownerReferences.length > 0 &&
+    ownerReferences.every(({ uid, apiVersion, kind }) => kinds.has(`${apiVersion} ${kind}`) && !uids.has(uid))
+  return objects
+    .filter(isOrphan)
+    .map(
+      ({ kind, metadata: { namespace, name, ownerReferences = [] } }) =>
+        `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name} is an orphan of ${ownerReferences.map((owner) => `${owner.kind} ${owner.name}`).join(", ")}`,
+    )
 }

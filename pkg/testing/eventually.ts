@@ -25,7 +25,11 @@ export interface Waiting {
 const LOOK_MS = 100
 
 /** Waits until `check` holds. @throws TestClusterError that says what was last seen */
-export async function eventually<T>(check: Check<T>, { clock, virtual, storage, seed }: Waiting, { within = "60s" }: EventuallyOptions = {}): Promise<T> {
+export async function eventually<T>(
+  check: Check<T>,
+  { clock, virtual, storage, seed }: Waiting,
+  { within = "60s" }: EventuallyOptions = {},
+): Promise<T> {
   const began = clock.now()
   const deadline = began + milliseconds(within)
   for (;;) {
@@ -34,7 +38,10 @@ export async function eventually<T>(check: Check<T>, { clock, virtual, storage, 
     if ("value" in seen) return seen.value
     const due = virtual === undefined ? clock.now() : (virtual.nextDue ?? Infinity)
     if (due > deadline || clock.now() >= deadline) {
-      throw new TestClusterError(`Not within ${formatDuration(deadline - began)} of ${virtual === undefined ? "" : "virtual "}time (${replay(seed)}); last seen: ${seen.why}`, { cause: seen.cause })
+      throw new TestClusterError(
+        `Not within ${formatDuration(deadline - began)} of ${virtual === undefined ? "" : "virtual "}time (${replay(seed)}); last seen: ${seen.why}`,
+        { cause: seen.cause },
+      )
     }
     if (virtual === undefined) await change(clock, storage)
     else await virtual.advanceTo(due)

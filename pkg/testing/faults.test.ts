@@ -2,8 +2,12 @@ import { describe, expect, test } from "bun:test"
 import { web } from "./cluster.fixtures.ts"
 import { ConfigMap, Deployment, Node, Pod, startCluster, type Cluster } from "./testing.ts"
 
-const condition = async (cluster: Cluster, node: string, type: string) => (await cluster.get(Node, node)).status.conditions?.find((one) => one.type === type)?.status
-const runningOn = async (cluster: Cluster, node: string) => (await cluster.list(Pod, { phase: "Running", fields: `spec.nodeName=${node}` })).filter(({ metadata }) => metadata.deletionTimestamp === undefined).length
+const condition = async (cluster: Cluster, node: string, type: string) =>
+  (await cluster.get(Node, node)).status.conditions?.find((one) => one.type === type)?.status
+const runningOn = async (cluster: Cluster, node: string) =>
+  (await cluster.list(Pod, { phase: "Running", fields: `spec.nodeName=${node}` })).filter(
+    ({ metadata }) => metadata.deletionTimestamp === undefined,
+  ).length
 
 describe("a node", () => {
   test("that is lost is noticed, its pods are replaced, and it comes back", async () => {
@@ -40,7 +44,10 @@ describe("a node", () => {
     expect(container.running).toBe(false)
   })
 
-  test.each([["nodeOutOfMemory", "MemoryPressure"], ["nodeOutOfDisk", "DiskPressure"]] as const)("%s is under %s while it lasts", async (fault, type) => {
+  test.each([
+    ["nodeOutOfMemory", "MemoryPressure"],
+    ["nodeOutOfDisk", "DiskPressure"],
+  ] as const)("%s is under %s while it lasts", async (fault, type) => {
     // given
     await using cluster = await startCluster({ nodes: 1 })
     // when
@@ -97,9 +104,20 @@ describe("requests", () => {
   test("fail so many times and are delayed so long as the rule says", async () => {
     // given
     await using cluster = await startCluster()
-    await using _conflict = await cluster.faults.requests({ verb: "create", resource: "configmaps", name: "once", error: "Conflict", times: 1 })
+    await using _conflict = await cluster.faults.requests({
+      verb: "create",
+      resource: "configmaps",
+      name: "once",
+      error: "Conflict",
+      times: 1,
+    })
     const create = (name: string) => cluster.client.create(ConfigMap, { metadata: { namespace: "default", name } })
-    await using _slow = await cluster.faults.requests({ user: "system:admin", verb: "get", resource: "configmaps", delay: "3s" })
+    await using _slow = await cluster.faults.requests({
+      user: "system:admin",
+      verb: "get",
+      resource: "configmaps",
+      delay: "3s",
+    })
     await cluster.settle()
     // when
     const late = cluster.client.get(ConfigMap, { namespace: "kube-public", name: "kube-root-ca.crt" })
@@ -124,20 +142,23 @@ test("watches that are dropped are taken up again", async () => {
   await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 2)
 })
 
-test.each(["scheduler", "controller-manager", "apiserver"] as const)("a crash of the %s is mended by its restart", async (component) => {
-  // given
-  await using cluster = await startCluster({ nodes: 1 })
-  await cluster.apply(web(1))
-  // when it crashes, and the Deployment is scaled as soon as that is possible
-  const fault = await cluster.faults.crashed(component)
-  if (component !== "apiserver") await cluster.apply(web(3))
-  await cluster.advance("5s")
-  if (component !== "apiserver") expect(await cluster.list(Pod, { phase: "Running" })).toHaveLength(1)
-  await fault.end()
-  if (component === "apiserver") await cluster.apply(web(3))
-  // then
-  await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 3, { within: "2m" })
-})
+test.each(["scheduler", "controller-manager", "apiserver"] as const)(
+  "a crash of the %s is mended by its restart",
+  async (component) => {
+    // given
+    await using cluster = await startCluster({ nodes: 1 })
+    await cluster.apply(web(1))
+    // when it crashes, and the Deployment is scaled as soon as that is possible
+    const fault = await cluster.faults.crashed(component)
+    if (component !== "apiserver") await cluster.apply(web(3))
+    await cluster.advance("5s")
+    if (component !== "apiserver") expect(await cluster.list(Pod, { phase: "Running" })).toHaveLength(1)
+    await fault.end()
+    if (component === "apiserver") await cluster.apply(web(3))
+    // then
+    await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 3, { within: "2m" })
+  },
+)
 
 test("a kubelet that restarts adopts its pods", async () => {
   // given

@@ -31,7 +31,9 @@ export interface FaultsContext {
 }
 
 export const noSuchNode = (name: string, nodes: ReadonlyMap<string, SimulatedNode>): TestClusterError =>
-  new TestClusterError(`There is no node ${JSON.stringify(name)}: the simulated nodes are ${[...nodes.keys()].join(", ") || "none"}`)
+  new TestClusterError(
+    `There is no node ${JSON.stringify(name)}: the simulated nodes are ${[...nodes.keys()].join(", ") || "none"}`,
+  )
 
 /**
  * What can go wrong in a cluster. Each method returns what ends the fault. While any is there, heartbeats and all that watches for them run at their very
@@ -57,7 +59,10 @@ export class Faults {
   async nodePartitioned(name: string): Promise<Fault> {
     const node = this.#node(name, this.nodePartitioned)
     const user = `system:node:${name}`
-    const unreachable = new ApiError("ServiceUnavailable", `dial tcp: no route to host: node ${JSON.stringify(name)} is partitioned`)
+    const unreachable = new ApiError(
+      "ServiceUnavailable",
+      `dial tcp: no route to host: node ${JSON.stringify(name)} is partitioned`,
+    )
     const heal = this.#context.rules.add({ user, error: unreachable })
     const fault = this.#begin(() => {
       heal()
@@ -71,7 +76,11 @@ export class Faults {
   /** What the node's runtime does takes `factor` times as long, and at least `factor` milliseconds. */
   async nodeSlow(name: string, factor: number): Promise<Fault> {
     const { runtime } = this.#node(name, this.nodeSlow)
-    if (!(factor >= 1)) throw at(callerOf(this.nodeSlow), new TestClusterError(`Cannot slow a node down by ${factor}: expected a number of 1 or more`))
+    if (!(factor >= 1))
+      throw at(
+        callerOf(this.nodeSlow),
+        new TestClusterError(`Cannot slow a node down by ${factor}: expected a number of 1 or more`),
+      )
     runtime.faults.slowness = factor
     return this.#begin(() => {
       runtime.faults.slowness = 1
@@ -89,12 +98,20 @@ export class Faults {
   }
 
   /** Pulls of an image (`*` at its end for all that begin so) fail, on one node or on all. */
-  async imagePull(image: string, { node, message }: { readonly node?: string; readonly message?: string } = {}): Promise<Fault> {
+  async imagePull(
+    image: string,
+    { node, message }: { readonly node?: string; readonly message?: string } = {},
+  ): Promise<Fault> {
     const nodes = node === undefined ? [...this.#context.nodes.values()] : [this.#node(node, this.imagePull)]
     this.#context.alive()
     const wanted = familiar(image.replace(/\*$/, ""))
-    const matching = (ref: string) => (image.endsWith("*") ? familiar(ref).startsWith(wanted) : familiar(ref) === wanted || familiar(ref).replace(/:[^/:]*$/, "") === wanted)
-    const ends = nodes.map(({ runtime }) => runtime.faults.failPulls(matching, message ?? `failed to resolve reference ${JSON.stringify(image)}: not found`))
+    const matching = (ref: string) =>
+      image.endsWith("*")
+        ? familiar(ref).startsWith(wanted)
+        : familiar(ref) === wanted || familiar(ref).replace(/:[^/:]*$/, "") === wanted
+    const ends = nodes.map(({ runtime }) =>
+      runtime.faults.failPulls(matching, message ?? `failed to resolve reference ${JSON.stringify(image)}: not found`),
+    )
     return this.#begin(() => ends.forEach((end) => end()))
   }
 
@@ -153,10 +170,11 @@ export class Faults {
     this.#active++
     if (clock !== undefined) clock.exact = true
     let ended: Promise<void> | undefined
-    const once = () => (ended ??= (async () => {
-      await end()
-      if (--this.#active === 0 && clock !== undefined) clock.exact = false
-    })())
+    const once = () =>
+      (ended ??= (async () => {
+        await end()
+        if (--this.#active === 0 && clock !== undefined) clock.exact = false
+      })())
     return { end: once, [Symbol.asyncDispose]: once }
   }
 }

@@ -4,20 +4,42 @@ import { web } from "./cluster.fixtures.ts"
 
 const CONTAINER = { name: "c", image: "web" }
 const labels = { app: "web" }
-const deployment = (spec: object) => ({ metadata: { name: "web", namespace: "default" }, spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [CONTAINER], ...spec } } } })
+const deployment = (spec: object) => ({
+  metadata: { name: "web", namespace: "default" },
+  spec: {
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: [CONTAINER], ...spec } },
+  },
+})
 const RULES = [{ action: "Restart", exitCodes: { operator: "In", values: [42] } }]
 
 describe("a feature that is off", () => {
   const fields: readonly [feature: FeatureName, spec: object, without: object][] = [
     ["HostnameOverride", { hostnameOverride: "db" }, {}],
     ["PodLevelResources", { resources: { requests: { cpu: "1" } } }, {}],
-    ["ContainerRestartRules", { containers: [{ ...CONTAINER, restartPolicy: "Never", restartPolicyRules: RULES }], initContainers: [{ ...CONTAINER, name: "i", restartPolicy: "Always" }] }, { initContainers: [{ name: "i", restartPolicy: "Always" }] }],
+    [
+      "ContainerRestartRules",
+      {
+        containers: [{ ...CONTAINER, restartPolicy: "Never", restartPolicyRules: RULES }],
+        initContainers: [{ ...CONTAINER, name: "i", restartPolicy: "Always" }],
+      },
+      { initContainers: [{ name: "i", restartPolicy: "Always" }] },
+    ],
   ]
   test.each(fields)("%s: pods and templates have no such fields", async (feature, spec, without) => {
     const made = async (on: boolean) => {
-      await using cluster = await startCluster({ features: { [feature]: on }, admission: { disabled: ["ServiceAccount"] }, components: { controllers: false } })
-      const pod = await cluster.client.create(Pod, { metadata: { name: "p", namespace: "default" }, spec: { containers: [CONTAINER], ...spec } })
-      const { spec: { template } } = await cluster.client.create(Deployment, deployment(spec))
+      await using cluster = await startCluster({
+        features: { [feature]: on },
+        admission: { disabled: ["ServiceAccount"] },
+        components: { controllers: false },
+      })
+      const pod = await cluster.client.create(Pod, {
+        metadata: { name: "p", namespace: "default" },
+        spec: { containers: [CONTAINER], ...spec },
+      })
+      const {
+        spec: { template },
+      } = await cluster.client.create(Deployment, deployment(spec))
       return [pod.spec, template.spec]
     }
     // when it is on, then they have
@@ -27,14 +49,30 @@ describe("a feature that is off", () => {
       // then they have not, and all else
       expect(left).toMatchObject({ containers: [CONTAINER], ...without })
       const [container] = left.containers
-      expect([left.hostnameOverride, left.resources, container?.restartPolicy, container?.restartPolicyRules]).toEqual([undefined, undefined, undefined, undefined])
+      expect([left.hostnameOverride, left.resources, container?.restartPolicy, container?.restartPolicyRules]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+      ])
     }
   })
 
   test("EnvFiles: a variable out of a file is one without a source", async () => {
-    await using cluster = await startCluster({ features: { EnvFiles: false }, admission: { disabled: ["ServiceAccount"] } })
-    const spec = { volumes: [{ name: "v", emptyDir: {} }], containers: [{ ...CONTAINER, env: [{ name: "A", valueFrom: { fileKeyRef: { volumeName: "v", path: "env", key: "A" } } }] }] }
-    const err = await cluster.client.create(Pod, { metadata: { name: "p", namespace: "default" }, spec }).then(() => undefined, (failure: Error) => failure)
+    await using cluster = await startCluster({
+      features: { EnvFiles: false },
+      admission: { disabled: ["ServiceAccount"] },
+    })
+    const spec = {
+      volumes: [{ name: "v", emptyDir: {} }],
+      containers: [
+        { ...CONTAINER, env: [{ name: "A", valueFrom: { fileKeyRef: { volumeName: "v", path: "env", key: "A" } } }] },
+      ],
+    }
+    const err = await cluster.client.create(Pod, { metadata: { name: "p", namespace: "default" }, spec }).then(
+      () => undefined,
+      (failure: Error) => failure,
+    )
     expect(err?.message).toContain("spec.containers[0].env[0].valueFrom")
   })
 
@@ -43,28 +81,50 @@ describe("a feature that is off", () => {
     await using cluster = await startCluster({ nodes: 1, features: { MaxUnavailableStatefulSet: false } })
     await cluster.client.create(StatefulSet, {
       metadata: { name: "db", namespace: "default" },
-      spec: { replicas: 3, podManagementPolicy: "Parallel", updateStrategy: { rollingUpdate: { maxUnavailable: 2 } }, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [CONTAINER] } } },
+      spec: {
+        replicas: 3,
+        podManagementPolicy: "Parallel",
+        updateStrategy: { rollingUpdate: { maxUnavailable: 2 } },
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [CONTAINER] } },
+      },
     })
     await cluster.settle()
     const after = cluster.history().at(-1)!.revision
     // when
-    await cluster.client.patch(StatefulSet, { name: "db", namespace: "default" }, { type: "strategic", body: { spec: { template: { spec: { containers: [{ ...CONTAINER, image: "web:2" }] } } } } })
+    await cluster.client.patch(
+      StatefulSet,
+      { name: "db", namespace: "default" },
+      { type: "strategic", body: { spec: { template: { spec: { containers: [{ ...CONTAINER, image: "web:2" }] } } } } },
+    )
     await cluster.settle()
     // then
-    const told = cluster.history({ kind: "Pod", after }).flatMap(({ type, object }) => (type === "update" ? [] : [`${type} ${object.metadata.name}`]))
+    const told = cluster
+      .history({ kind: "Pod", after })
+      .flatMap(({ type, object }) => (type === "update" ? [] : [`${type} ${object.metadata.name}`]))
     expect(told).toEqual(["delete db-2", "create db-2", "delete db-1", "create db-1", "delete db-0", "create db-0"])
   })
 
-  test.each([[true, ["cheap"]], [false, ["dear"]]] as const)("PodDeletionCost: %p: which pod goes", async (on, gone) => {
+  test.each([
+    [true, ["cheap"]],
+    [false, ["dear"]],
+  ] as const)("PodDeletionCost: %p: which pod goes", async (on, gone) => {
     // given two pods, of which the newer one costs more to delete
     await using cluster = await startCluster({ nodes: 2, features: { PodDeletionCost: on } })
     await cluster.apply(web(1))
-    const cost = async (pod: Pod, cost: string) => cluster.client.patch(Pod, pod.metadata, { type: "merge", body: { metadata: { annotations: { "controller.kubernetes.io/pod-deletion-cost": cost } } } })
+    const cost = async (pod: Pod, cost: string) =>
+      cluster.client.patch(Pod, pod.metadata, {
+        type: "merge",
+        body: { metadata: { annotations: { "controller.kubernetes.io/pod-deletion-cost": cost } } },
+      })
     const [old] = await cluster.list(Pod)
     await cost(old!, "-10")
     await cluster.advance("1d")
     await cluster.apply(web(2))
-    await cost((await cluster.list(Pod)).find(({ metadata }) => metadata.name !== old!.metadata.name)!, "10")
+    await cost(
+      (await cluster.list(Pod)).find(({ metadata }) => metadata.name !== old!.metadata.name)!,
+      "10",
+    )
     // when one is too many
     await cluster.apply(web(1))
     // then
@@ -74,7 +134,12 @@ describe("a feature that is off", () => {
 
   test("WatchList: watches do not begin with what there is when they are told to", async () => {
     await using cluster = await startCluster({ features: { WatchList: false } })
-    const watch = () => cluster.client.watch(Pod, { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: true }, { onEvent() {}, onEnd: (error) => ended.resolve(error) })
+    const watch = () =>
+      cluster.client.watch(
+        Pod,
+        { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: true },
+        { onEvent() {}, onEnd: (error) => ended.resolve(error) },
+      )
     const ended = Promise.withResolvers<Error | undefined>()
     let refused: unknown
     try {
@@ -83,12 +148,20 @@ describe("a feature that is off", () => {
     } catch (err) {
       refused = err
     }
-    expect((refused as Error).message).toContain("sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
+    expect((refused as Error).message).toContain(
+      "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+    )
   })
 })
 
-test.each([[{ Nonsense: true }, 'unknown feature gate "Nonsense": the feature gates are ContainerRestartRules, EnvFiles'], [{ WatchList: "no" }, 'feature gate WatchList cannot be "no": expected true or false']])("features %j are refused", async (features, message) => {
-  const err = await startCluster({ features: features as Record<string, boolean> }).then(() => undefined, (failure: Error) => failure)
+test.each([
+  [{ Nonsense: true }, 'unknown feature gate "Nonsense": the feature gates are ContainerRestartRules, EnvFiles'],
+  [{ WatchList: "no" }, 'feature gate WatchList cannot be "no": expected true or false'],
+])("features %j are refused", async (features, message) => {
+  const err = await startCluster({ features: features as Record<string, boolean> }).then(
+    () => undefined,
+    (failure: Error) => failure,
+  )
   expect(err).toBeInstanceOf(TestClusterError)
   expect(err!.message).toContain(message)
   expect(err!.stack).toContain("features.test.ts")

@@ -25,10 +25,21 @@ export interface HistoryFilter {
 }
 
 /** Every kept revision, oldest first. */
-export function historyOf(storage: MemoryStorage, { kind, namespace, name, author, after = 0 }: HistoryFilter = {}): readonly HistoryEntry[] {
-  return storage.since(Math.max(after, storage.compactedRevision)).flatMap(({ revision, type, time, author: by, stored: { object }, previous }) => {
-    const { metadata } = object
-    const wanted = (kind === undefined || object.kind === kind) && (namespace === undefined || metadata.namespace === namespace) && (name === undefined || metadata.name === name) && (author === undefined || by === author)
-    return wanted ? [{ revision, type, time: formatMicroTime(time), author: by, object, previous: previous?.object }] : []
-  })
+export function historyOf(
+  storage: MemoryStorage,
+  { kind, namespace, name, author, after = 0 }: HistoryFilter = {},
+): readonly HistoryEntry[] {
+  return storage
+    .since(Math.max(after, storage.compactedRevision))
+    .flatMap(({ revision, type, time, author: by, stored: { object }, previous }) => {
+      const { metadata } = object
+      const wanted =
+        (kind === undefined || object.kind === kind) &&
+        (namespace === undefined || metadata.namespace === namespace) &&
+        (name === undefined || metadata.name === name) &&
+        (author === undefined || by === author)
+      return wanted
+        ? [{ revision, type, time: formatMicroTime(time), author: by, object, previous: previous?.object }]
+        : []
+    })
 }

@@ -5,21 +5,36 @@ import { web } from "./cluster.fixtures.ts"
 import { Pod, startCluster } from "./testing.ts"
 
 interface Kubeconfig {
-  readonly clusters: readonly { readonly cluster: { readonly server: string; readonly "certificate-authority-data": string } }[]
+  readonly clusters: readonly {
+    readonly cluster: { readonly server: string; readonly "certificate-authority-data": string }
+  }[]
   readonly users: readonly { readonly user: { readonly token: string } }[]
 }
 
 /** A GET with nothing but what the kubeconfig holds. */
-function get(kubeconfig: string, path: string, token?: string): Promise<{ readonly status: number | undefined; readonly body: unknown }> {
-  const { clusters: [of], users: [as] } = parse(kubeconfig) as Kubeconfig
+function get(
+  kubeconfig: string,
+  path: string,
+  token?: string,
+): Promise<{ readonly status: number | undefined; readonly body: unknown }> {
+  const {
+    clusters: [of],
+    users: [as],
+  } = parse(kubeconfig) as Kubeconfig
   return new Promise((resolve, reject) => {
-    const call = request(`${of!.cluster.server}${path}`, {
-      ca: Buffer.from(of!.cluster["certificate-authority-data"], "base64").toString(), headers: { Authorization: `Bearer ${token ?? as!.user.token}`, Connection: "close" }, agent: false,
-    }, (response) => {
-      let text = ""
-      response.on("data", (chunk: Buffer) => (text += chunk.toString("utf8")))
-      response.on("end", () => resolve({ status: response.statusCode, body: JSON.parse(text) as unknown }))
-    })
+    const call = request(
+      `${of!.cluster.server}${path}`,
+      {
+        ca: Buffer.from(of!.cluster["certificate-authority-data"], "base64").toString(),
+        headers: { Authorization: `Bearer ${token ?? as!.user.token}`, Connection: "close" },
+        agent: false,
+      },
+      (response) => {
+        let text = ""
+        response.on("data", (chunk: Buffer) => (text += chunk.toString("utf8")))
+        response.on("end", () => resolve({ status: response.statusCode, body: JSON.parse(text) as unknown }))
+      },
+    )
     call.on("error", reject)
     call.end()
   })
@@ -40,7 +55,9 @@ test("clusters of one process serve real clients, each its own, under one author
   expect((ofOne.body as { readonly items: readonly unknown[] }).items).toHaveLength(2)
   expect((ofTwo.body as { readonly items: readonly unknown[] }).items).toHaveLength(0)
   // and no token of another counts
-  const { users: [as] } = parse(first.kubeconfig) as Kubeconfig
+  const {
+    users: [as],
+  } = parse(first.kubeconfig) as Kubeconfig
   expect((await get(second.kubeconfig, path, as!.user.token)).status).toBe(401)
 })
 

@@ -27,8 +27,10 @@ type ResourceOf = (apiVersion: string, kind: string) => Resource | undefined
 
 /** The objects of a source in their order. @throws TestClusterError with file and line for what is no object of a known kind */
 export function readManifests(source: ManifestSource, resourceOf: ResourceOf): readonly Manifest[] {
-  if (typeof source === "string") return isText(source) ? fromText(source, "the text given", resourceOf) : fromPath(source, resourceOf)
-  if (Array.isArray(source)) return (source as readonly ManifestSource[]).flatMap((part) => readManifests(part, resourceOf))
+  if (typeof source === "string")
+    return isText(source) ? fromText(source, "the text given", resourceOf) : fromPath(source, resourceOf)
+  if (Array.isArray(source))
+    return (source as readonly ManifestSource[]).flatMap((part) => readManifests(part, resourceOf))
   return manifestsOf(source, "the object given", resourceOf)
 }
 
@@ -36,9 +38,15 @@ export function readManifests(source: ManifestSource, resourceOf: ResourceOf): r
 const isText = (source: string): boolean => /[\n{]|:\s|:$/.test(source.trim())
 
 function fromPath(path: string, resourceOf: ResourceOf): readonly Manifest[] {
-  if (!existsSync(path)) throw new TestClusterError(`Cannot apply ${JSON.stringify(path)}: there is no such file. Give a path, YAML text or objects`)
+  if (!existsSync(path))
+    throw new TestClusterError(
+      `Cannot apply ${JSON.stringify(path)}: there is no such file. Give a path, YAML text or objects`,
+    )
   if (!statSync(path).isDirectory()) return fromText(readFileSync(path, "utf8"), path, resourceOf)
-  return readdirSync(path).filter((name) => /\.(ya?ml|json)$/.test(name)).sort().flatMap((name) => fromPath(join(path, name), resourceOf))
+  return readdirSync(path)
+    .filter((name) => /\.(ya?ml|json)$/.test(name))
+    .sort()
+    .flatMap((name) => fromPath(join(path, name), resourceOf))
 }
 
 function fromText(text: string, name: string, resourceOf: ResourceOf): readonly Manifest[] {
@@ -47,7 +55,8 @@ function fromText(text: string, name: string, resourceOf: ResourceOf): readonly 
   if (!Array.isArray(documents)) return []
   return documents.flatMap((document) => {
     const [error] = document.errors
-    if (error !== undefined) throw new TestClusterError(`Cannot read ${name}, line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
+    if (error !== undefined)
+      throw new TestClusterError(`Cannot read ${name}, line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
     const start = document.contents?.range?.[0] ?? document.range[0]
     const value: unknown = JSON.parse(JSON.stringify(document.toJS() ?? null))
     return value === null ? [] : manifestsOf(value, `${name}, line ${lines.linePos(start).line}`, resourceOf)
@@ -55,13 +64,25 @@ function fromText(text: string, name: string, resourceOf: ResourceOf): readonly 
 }
 
 function manifestsOf(value: unknown, where: string, resourceOf: ResourceOf): readonly Manifest[] {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new TestClusterError(`Cannot apply ${where}: expected an object, got ${JSON.stringify(value)}`)
-  const { apiVersion, kind, metadata, items } = value as { apiVersion?: unknown; kind?: unknown; metadata?: { name?: unknown }; items?: unknown }
-  if (typeof apiVersion !== "string" || apiVersion === "") throw new TestClusterError(`Cannot apply ${where}: apiVersion is missing`)
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new TestClusterError(`Cannot apply ${where}: expected an object, got ${JSON.stringify(value)}`)
+  const { apiVersion, kind, metadata, items } = value as {
+    apiVersion?: unknown
+    kind?: unknown
+    metadata?: { name?: unknown }
+    items?: unknown
+  }
+  if (typeof apiVersion !== "string" || apiVersion === "")
+    throw new TestClusterError(`Cannot apply ${where}: apiVersion is missing`)
   if (typeof kind !== "string" || kind === "") throw new TestClusterError(`Cannot apply ${where}: kind is missing`)
-  if (kind.endsWith("List") && Array.isArray(items)) return items.flatMap((item, index) => manifestsOf(item, `${where}, items[${index}]`, resourceOf))
+  if (kind.endsWith("List") && Array.isArray(items))
+    return items.flatMap((item, index) => manifestsOf(item, `${where}, items[${index}]`, resourceOf))
   const resource = resourceOf(apiVersion, kind)
-  if (resource === undefined) throw new TestClusterError(`Cannot apply ${where}: no kind ${JSON.stringify(kind)} is served in ${JSON.stringify(apiVersion)}`)
-  if (typeof metadata?.name !== "string" || metadata.name === "") throw new TestClusterError(`Cannot apply ${where}: ${kind} has no metadata.name`)
+  if (resource === undefined)
+    throw new TestClusterError(
+      `Cannot apply ${where}: no kind ${JSON.stringify(kind)} is served in ${JSON.stringify(apiVersion)}`,
+    )
+  if (typeof metadata?.name !== "string" || metadata.name === "")
+    throw new TestClusterError(`Cannot apply ${where}: ${kind} has no metadata.name`)
   return [{ resource, object: value as KubeObject, where }]
 }

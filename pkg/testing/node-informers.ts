@@ -98,7 +98,8 @@ export class NodePods implements Informer<Pod> {
 /** What the kubelet of one node sees: its pods, and of everything else what all see. */
 export const informersOfNode = (shared: Informers, pods: NodePods): Informers => ({
   // The one kind that is narrowed is Pod, whose informer is one of pods.
-  of: <T extends KubeObject>(resource: Resource<T>): Informer<T> => ((resource as unknown) === Pod ? (pods as unknown as Informer<T>) : shared.of(resource)),
+  of: <T extends KubeObject>(resource: Resource<T>): Informer<T> =>
+    (resource as unknown) === Pod ? (pods as unknown as Informer<T>) : shared.of(resource),
   whenSynced: () => shared.whenSynced(),
   pending: () => shared.pending(),
   stop() {},

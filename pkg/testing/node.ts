@@ -1,5 +1,8 @@
 import { createKubelet } from "../../components/kubelet/kubelet.ts"
-import { createSimulatedRuntime, type SimulatedRuntime } from "../../components/kubelet/runtime/simulated/simulated-runtime.ts"
+import {
+  createSimulatedRuntime,
+  type SimulatedRuntime,
+} from "../../components/kubelet/runtime/simulated/simulated-runtime.ts"
 import type { ImageBehaviours } from "../../components/kubelet/runtime/simulated/behaviour.ts"
 import type { SimulatedNetwork } from "../../components/kubelet/runtime/simulated/network.ts"
 import { Node } from "../api/core/v1/node.ts"
@@ -33,12 +36,27 @@ export class SimulatedNode {
   #kubelet: Component | undefined
 
   constructor(options: SimulatedNodeOptions) {
-    const { spec, index, context: { clock, random }, behaviours, network, informers } = options
+    const {
+      spec,
+      index,
+      context: { clock, random },
+      behaviours,
+      network,
+      informers,
+    } = options
     this.#options = options
     this.spec = spec
     this.ip = `192.168.${Math.floor(index / 250)}.${(index % 250) + 2}`
     this.runtime = createSimulatedRuntime({
-      name: spec.name, cpus: spec.cpus, memoryBytes: spec.memoryBytes, diskBytes: spec.diskBytes, nodeIp: this.ip, clock, random, behaviours, network,
+      name: spec.name,
+      cpus: spec.cpus,
+      memoryBytes: spec.memoryBytes,
+      diskBytes: spec.diskBytes,
+      nodeIp: this.ip,
+      clock,
+      random,
+      behaviours,
+      network,
       // Until the node IPAM controller has said otherwise, or when it does not run.
       podCidr: () => informers.of(Node).get(spec.name)?.spec.podCIDR ?? `10.${128 + (index >> 8)}.${index & 255}.0/24`,
     })
@@ -53,11 +71,26 @@ export class SimulatedNode {
 
   async start(signal: AbortSignal): Promise<void> {
     const { spec, context, informers, pods, connectors } = this.#options
-    const kubelet = createKubelet({ ...context, informers: informersOfNode(informers, pods) }, {
-      nodeName: spec.name, nodeIps: [this.ip], root: "/var/lib/kubelet", podLogs: "/var/log/pods", staticPods: "/etc/kubernetes/manifests",
-      clusterDns: ["10.43.0.10"], clusterDomain: "cluster.local", resolvConf: "", maxPods: spec.maxPods, cgroupDriver: "cgroupfs",
-      labels: spec.labels, taints: spec.taints, port: KUBELET_PORT, runtime: this.runtime, nodes: connectors,
-    })
+    const kubelet = createKubelet(
+      { ...context, informers: informersOfNode(informers, pods) },
+      {
+        nodeName: spec.name,
+        nodeIps: [this.ip],
+        root: "/var/lib/kubelet",
+        podLogs: "/var/log/pods",
+        staticPods: "/etc/kubernetes/manifests",
+        clusterDns: ["10.43.0.10"],
+        clusterDomain: "cluster.local",
+        resolvConf: "",
+        maxPods: spec.maxPods,
+        cgroupDriver: "cgroupfs",
+        labels: spec.labels,
+        taints: spec.taints,
+        port: KUBELET_PORT,
+        runtime: this.runtime,
+        nodes: connectors,
+      },
+    )
     this.#kubelet = kubelet
     await kubelet.start(signal)
   }

@@ -43,7 +43,8 @@ export class Nodes {
   /** The next node, with all that it needs. @throws TestClusterError for one that makes no sense, or that is there */
   specOf(options: NodeOptions): NodeSpec {
     const spec = nodeSpec(options, this.names.length)
-    if (this.names.includes(spec.name)) throw new TestClusterError(`Cannot add a second node named ${JSON.stringify(spec.name)}`)
+    if (this.names.includes(spec.name))
+      throw new TestClusterError(`Cannot add a second node named ${JSON.stringify(spec.name)}`)
     return spec
   }
 
@@ -58,7 +59,13 @@ export class Nodes {
     this.#shared ??= this.#share()
     const { informers, pods } = this.#shared
     const node = new SimulatedNode({
-      spec, index: this.simulated.size, informers, pods: pods.of(spec.name), behaviours: images, network: this.network, connectors: parts.connectors,
+      spec,
+      index: this.simulated.size,
+      informers,
+      pods: pods.of(spec.name),
+      behaviours: images,
+      network: this.network,
+      connectors: parts.connectors,
       context: parts.contextFor(parts.clientFor(`system:node:${spec.name}`, ["system:nodes"])),
     })
     this.simulated.set(spec.name, node)

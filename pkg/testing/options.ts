@@ -11,7 +11,12 @@ export interface NodeOptions {
   /** `node-0`, `node-1` … unless given. */
   readonly name?: string
   /** What the machine has. 8 CPUs, 32Gi, 110 pods and 100Gi of disk unless given. */
-  readonly capacity?: { readonly cpu?: string | number; readonly memory?: string; readonly pods?: string | number; readonly "ephemeral-storage"?: string }
+  readonly capacity?: {
+    readonly cpu?: string | number
+    readonly memory?: string
+    readonly pods?: string | number
+    readonly "ephemeral-storage"?: string
+  }
   readonly labels?: Readonly<Record<string, string>>
   readonly taints?: readonly Taint[]
 }
@@ -64,29 +69,43 @@ const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
 /** Every node with all that it needs. @throws TestClusterError that names the option, its value and the mend */
 export function nodeSpecs(nodes: ClusterOptions["nodes"] = 0): readonly NodeSpec[] {
   if (typeof nodes === "number") {
-    if (!Number.isInteger(nodes) || nodes < 0 || nodes > MOST_NODES) throw new TestClusterError(`Cannot start a cluster with nodes: ${nodes}: expected a whole number from 0 to ${MOST_NODES}`)
+    if (!Number.isInteger(nodes) || nodes < 0 || nodes > MOST_NODES)
+      throw new TestClusterError(
+        `Cannot start a cluster with nodes: ${nodes}: expected a whole number from 0 to ${MOST_NODES}`,
+      )
     return Array.from({ length: nodes }, (_, index) => nodeSpec({}, index))
   }
   const specs = nodes.map(nodeSpec)
   const twice = specs.find(({ name }, index) => specs.findIndex((other) => other.name === name) !== index)
-  if (twice !== undefined) throw new TestClusterError(`Cannot start a cluster with two nodes named ${JSON.stringify(twice.name)}`)
+  if (twice !== undefined)
+    throw new TestClusterError(`Cannot start a cluster with two nodes named ${JSON.stringify(twice.name)}`)
   return specs
 }
 
 /** One node with all that it needs, the `index`th of its cluster. @throws TestClusterError that names the option, its value and the mend */
 export function nodeSpec({ name, capacity = {}, labels = {}, taints = [] }: NodeOptions, index: number): NodeSpec {
   const own = name ?? `node-${index}`
-  if (!NAME.test(own)) throw new TestClusterError(`Cannot name a node ${JSON.stringify(own)}: expected lower-case letters, digits, "-" and "."`)
+  if (!NAME.test(own))
+    throw new TestClusterError(
+      `Cannot name a node ${JSON.stringify(own)}: expected lower-case letters, digits, "-" and "."`,
+    )
   return {
-    name: own, labels, taints,
-    cpus: amount(capacity.cpu ?? 8, "cpu", own), memoryBytes: amount(capacity.memory ?? "32Gi", "memory", own),
-    diskBytes: amount(capacity["ephemeral-storage"] ?? "100Gi", "ephemeral-storage", own), maxPods: amount(capacity.pods ?? 110, "pods", own),
+    name: own,
+    labels,
+    taints,
+    cpus: amount(capacity.cpu ?? 8, "cpu", own),
+    memoryBytes: amount(capacity.memory ?? "32Gi", "memory", own),
+    diskBytes: amount(capacity["ephemeral-storage"] ?? "100Gi", "ephemeral-storage", own),
+    maxPods: amount(capacity.pods ?? 110, "pods", own),
   }
 }
 
 function amount(value: string | number, resource: string, node: string): number {
   const parsed = parseQuantity(String(value))
-  if (parsed === undefined || parsed.nano < 0n) throw new TestClusterError(`Cannot give node ${JSON.stringify(node)} ${resource} ${JSON.stringify(value)}: expected a quantity such as "4" or "16Gi"`)
+  if (parsed === undefined || parsed.nano < 0n)
+    throw new TestClusterError(
+      `Cannot give node ${JSON.stringify(node)} ${resource} ${JSON.stringify(value)}: expected a quantity such as "4" or "16Gi"`,
+    )
   return unitsOf(String(value))
 }
 
@@ -95,6 +114,8 @@ export function featuresFrom(given: ClusterOptions["features"]): Features {
   try {
     return featuresOf(given ?? {})
   } catch (err) {
-    throw new TestClusterError(`Cannot start a cluster with features: ${err instanceof Error ? err.message : String(err)}`)
+    throw new TestClusterError(
+      `Cannot start a cluster with features: ${err instanceof Error ? err.message : String(err)}`,
+    )
   }
 }

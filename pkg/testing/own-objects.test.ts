@@ -12,16 +12,18 @@ const spoil = (object: ConfigMap | undefined) => () => {
 
 /** Every way in which a cluster gives an object to a test. */
 const WAYS: Readonly<Record<string, (cluster: Cluster) => Promise<ConfigMap | undefined>>> = {
-  "get": (cluster) => cluster.get(ConfigMap, "settings"),
-  "list": async (cluster) => (await cluster.list(ConfigMap, { namespace: "default" })).find(({ metadata }) => metadata.name === "settings"),
-  "apply": async (cluster) => (await cluster.apply(settings))[0] as ConfigMap,
-  "the client of somebody else": (cluster) => cluster.as("system:admin", ["system:masters"]).get(ConfigMap, { namespace: "default", name: "settings" }),
+  get: (cluster) => cluster.get(ConfigMap, "settings"),
+  list: async (cluster) =>
+    (await cluster.list(ConfigMap, { namespace: "default" })).find(({ metadata }) => metadata.name === "settings"),
+  apply: async (cluster) => (await cluster.apply(settings))[0] as ConfigMap,
+  "the client of somebody else": (cluster) =>
+    cluster.as("system:admin", ["system:masters"]).get(ConfigMap, { namespace: "default", name: "settings" }),
   "an informer": async (cluster) => {
     const informer = cluster.contextFor().informers.of(ConfigMap)
     await cluster.settle()
     return informer.get("default/settings")
   },
-  "history": async (cluster) => cluster.history({ kind: "ConfigMap", name: "settings" })[0]!.object as ConfigMap,
+  history: async (cluster) => cluster.history({ kind: "ConfigMap", name: "settings" })[0]!.object as ConfigMap,
 }
 
 for (const [way, take] of Object.entries(WAYS)) {

@@ -18,15 +18,18 @@ export function keepingApart(transport: Transport, { freeze }: { readonly freeze
   const given: <T>(value: T) => T = freeze ? deepFreeze : (value) => value
   return {
     call: async (call, signal) => given(await transport.call(withOwnObjects(call), signal)),
-    watch: (resource, options, handlers) => transport.watch(resource, options, {
-      onEvent: (event) => handlers.onEvent(given(event)),
-      onEnd: (error) => handlers.onEnd(error),
-    }),
+    watch: (resource, options, handlers) =>
+      transport.watch(resource, options, {
+        onEvent: (event) => handlers.onEvent(given(event)),
+        onEnd: (error) => handlers.onEnd(error),
+      }),
   }
 }
 
 const withOwnObjects = (call: ApiCall): ApiCall =>
-  call.object === undefined && call.patch === undefined ? call : { ...call, object: copied(call.object), ...(call.patch === undefined ? {} : { patch: copied(call.patch) }) }
+  call.object === undefined && call.patch === undefined
+    ? call
+    : { ...call, object: copied(call.object), ...(call.patch === undefined ? {} : { patch: copied(call.patch) }) }
 
 /** A deep copy of lists and plain objects. Anything else is not JSON, and for the API server to refuse. */
 function copied<T>(value: T): T {

@@ -50,20 +50,56 @@ export class Parts {
 
   constructor(options: PartsOptions) {
     this.#options = options
-    const { clock, random, log, storage, rules, historyMs, features, options: { components = {}, admission = {} } } = options
-    this.apiServer = createApiServer({ clock, random, log }, {
-      serviceCidr: SERVICE_CIDR, nodePorts: { first: 30_000, last: 32_767 }, clusterDomain: "cluster.local", advertiseAddress: "127.0.0.1", nodes: this.connectors,
-      storage, files: testServingFiles(), historyMs, disabledAdmission: new Set(admission.disabled), features, intercept: rules.around,
-    })
+    const {
+      clock,
+      random,
+      log,
+      storage,
+      rules,
+      historyMs,
+      features,
+      options: { components = {}, admission = {} },
+    } = options
+    this.apiServer = createApiServer(
+      { clock, random, log },
+      {
+        serviceCidr: SERVICE_CIDR,
+        nodePorts: { first: 30_000, last: 32_767 },
+        clusterDomain: "cluster.local",
+        advertiseAddress: "127.0.0.1",
+        nodes: this.connectors,
+        storage,
+        files: testServingFiles(),
+        historyMs,
+        disabledAdmission: new Set(admission.disabled),
+        features,
+        intercept: rules.around,
+      },
+    )
     const { scheduler = true, controllers = true } = components
     this.components = {
       apiserver: { start: () => this.apiServer.start(options.signal), crash: () => this.apiServer.stop() },
-      scheduler: scheduler ? this.#part("system:kube-scheduler", (context) => (this.#scheduler = createScheduler(context))) : NOTHING,
-      "controller-manager": controllers === false ? NOTHING : this.#part("system:kube-controller-manager", (context) => createControllerManager(context, {
-        resources: () => this.apiServer.scheme.resources, resourceOf: (apiVersion, kind) => this.apiServer.scheme.of(apiVersion, kind), caPem: sharedCaPem, clusterCidr: options.clusterCidr, features,
-        clientFor: (account) => this.clientFor(`system:serviceaccount:kube-system:${account}`, ["system:serviceaccounts", "system:serviceaccounts:kube-system"]),
-        ...(controllers === true ? {} : { disabled: new Set(controllers.disabled) }),
-      })),
+      scheduler: scheduler
+        ? this.#part("system:kube-scheduler", (context) => (this.#scheduler = createScheduler(context)))
+        : NOTHING,
+      "controller-manager":
+        controllers === false
+          ? NOTHING
+          : this.#part("system:kube-controller-manager", (context) =>
+              createControllerManager(context, {
+                resources: () => this.apiServer.scheme.resources,
+                resourceOf: (apiVersion, kind) => this.apiServer.scheme.of(apiVersion, kind),
+                caPem: sharedCaPem,
+                clusterCidr: options.clusterCidr,
+                features,
+                clientFor: (account) =>
+                  this.clientFor(`system:serviceaccount:kube-system:${account}`, [
+                    "system:serviceaccounts",
+                    "system:serviceaccounts:kube-system",
+                  ]),
+                ...(controllers === true ? {} : { disabled: new Set(controllers.disabled) }),
+              }),
+            ),
     }
   }
 
@@ -82,7 +118,10 @@ export class Parts {
   }
 
   #transportFor(name: string, groups: readonly string[]): Transport {
-    return this.watches.counted(this.apiServer.transportFor({ name, groups: [...groups, "system:authenticated"] }), name)
+    return this.watches.counted(
+      this.apiServer.transportFor({ name, groups: [...groups, "system:authenticated"] }),
+      name,
+    )
   }
 
   /** A context without informers of its own, that acts through `client`. */
@@ -97,7 +136,9 @@ export class Parts {
   }
 
   spawn: ComponentContext["spawn"] = (name, run) => {
-    run().catch((err: unknown) => this.failures.push(new Error(`${name}: ${err instanceof Error ? err.message : String(err)}`, { cause: err })))
+    run().catch((err: unknown) =>
+      this.failures.push(new Error(`${name}: ${err instanceof Error ? err.message : String(err)}`, { cause: err })),
+    )
   }
 
   /** A component that is made anew at each start, with informers of its own. */

@@ -25,7 +25,10 @@ export interface RequestRule extends RequestMatch {
   readonly times?: number
 }
 
-interface OpenWatch { readonly request: ApiRequest; end(error: ApiError | undefined): void }
+interface OpenWatch {
+  readonly request: ApiRequest
+  end(error: ApiError | undefined): void
+}
 
 /** Stands before the pipeline and does to requests what the rules of the test say. */
 export class RequestRules {
@@ -63,7 +66,10 @@ export class RequestRules {
       const entry = this.#ruleFor(request)
       if (entry === undefined) return pipeline.handle(request)
       const { delay, error } = entry
-      if (delay !== undefined) return sleep(this.#clock, milliseconds(delay), request.signal).then(() => failing(error, request) ?? pipeline.handle(request)).then(thrown)
+      if (delay !== undefined)
+        return sleep(this.#clock, milliseconds(delay), request.signal)
+          .then(() => failing(error, request) ?? pipeline.handle(request))
+          .then(thrown)
       return thrown(failing(error, request) ?? pipeline.handle(request))
     },
     watch: (request, sink) => this.#watch(pipeline, request, sink),
@@ -83,9 +89,12 @@ export class RequestRules {
     }
     this.#watches.add(open)
     try {
-      inner = pipeline.watch(request, { send: (frames) => sink.send(frames), end: (error) => {
-        if (this.#watches.delete(open)) sink.end(error)
-      } })
+      inner = pipeline.watch(request, {
+        send: (frames) => sink.send(frames),
+        end: (error) => {
+          if (this.#watches.delete(open)) sink.end(error)
+        },
+      })
     } catch (err) {
       this.#watches.delete(open)
       throw err
@@ -110,12 +119,20 @@ const any = (wanted: string | readonly string[] | undefined, is: string | undefi
   wanted === undefined || (typeof wanted === "string" ? wanted === is : is !== undefined && wanted.includes(is))
 
 const matches = ({ user, verb, resource, subresource, namespace, name }: RequestMatch, request: ApiRequest): boolean =>
-  any(user, request.user.name) && any(verb, request.verb) && any(resource, request.resource.plural) && any(subresource, request.subresource) && any(namespace, request.namespace) && any(name, request.name)
+  any(user, request.user.name) &&
+  any(verb, request.verb) &&
+  any(resource, request.resource.plural) &&
+  any(subresource, request.subresource) &&
+  any(namespace, request.namespace) &&
+  any(name, request.name)
 
 function failing(error: RequestRule["error"], request: ApiRequest): ApiError | undefined {
   if (error === undefined || error instanceof ApiError) return error
   if (typeof error === "function") return error(request)
-  return new ApiError(error, `${error}: a rule of the test refuses ${request.verb} ${request.resource.plural}${request.name === undefined ? "" : ` ${JSON.stringify(request.name)}`}`)
+  return new ApiError(
+    error,
+    `${error}: a rule of the test refuses ${request.verb} ${request.resource.plural}${request.name === undefined ? "" : ` ${JSON.stringify(request.name)}`}`,
+  )
 }
 
 function thrown<T>(result: T | ApiError): T {

@@ -11,7 +11,8 @@ let ofProcess: number | undefined
 export function defaultSeed(): number {
   if (ofProcess === undefined) {
     const given = process.env["K3TS_SEED"]
-    ofProcess = given === undefined || given === "" ? Math.floor(systemRandom.next() * 2 ** 31) : parseSeed(given, "K3TS_SEED")
+    ofProcess =
+      given === undefined || given === "" ? Math.floor(systemRandom.next() * 2 ** 31) : parseSeed(given, "K3TS_SEED")
     if (given === undefined || given === "") process.stderr.write(`Test clusters of this run: ${replay(ofProcess)}\n`)
   }
   return ofProcess
@@ -22,6 +23,9 @@ export const replay = (seed: number): string => `seed ${seed} (K3TS_SEED=${seed}
 /** @throws TestClusterError for what is no seed */
 export function parseSeed(value: string | number, name = "seed"): number {
   const seed = Number(value)
-  if (!Number.isInteger(seed) || seed < 0 || seed > 2 ** 32 - 1) throw new TestClusterError(`Cannot use ${name} ${JSON.stringify(value)}: a seed is a whole number from 0 to ${2 ** 32 - 1}`)
+  if (!Number.isInteger(seed) || seed < 0 || seed > 2 ** 32 - 1)
+    throw new TestClusterError(
+      `Cannot use ${name} ${JSON.stringify(value)}: a seed is a whole number from 0 to ${2 ** 32 - 1}`,
+    )
   return seed
 }

@@ -18,8 +18,14 @@ export interface Selection {
 export type Reference = string | ObjectRef | Pick<KubeObject, "metadata">
 
 export function listOptions({ namespace, labels, fields, phase }: Selection): ListOptions {
-  const fieldSelector = [fields, phase === undefined ? undefined : `status.phase=${phase}`].filter((part) => part !== undefined).join(",")
-  return { ...(namespace === undefined ? {} : { namespace }), ...(labels === undefined ? {} : { labelSelector: labels }), ...(fieldSelector === "" ? {} : { fieldSelector }) }
+  const fieldSelector = [fields, phase === undefined ? undefined : `status.phase=${phase}`]
+    .filter((part) => part !== undefined)
+    .join(",")
+  return {
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labels === undefined ? {} : { labelSelector: labels }),
+    ...(fieldSelector === "" ? {} : { fieldSelector }),
+  }
 }
 
 export function refOf<T extends KubeObject>({ scope }: Resource<T>, reference: Reference): ObjectRef {

@@ -17,19 +17,34 @@ let shared: { readonly authorities: ClusterPki["authorities"]; readonly signingK
 function sharedKeys() {
   if (shared === undefined) {
     const random = seededRandom(0)
-    const authorities = Object.fromEntries(AUTHORITIES.map((name) => [name, createCa({ commonName: `k3ts-testing-${name}`, validity: VALIDITY, keyPem: seededPrivateKey(random) })])) as Record<AuthorityName, CertificatePair>
+    const authorities = Object.fromEntries(
+      AUTHORITIES.map((name) => [
+        name,
+        createCa({ commonName: `k3ts-testing-${name}`, validity: VALIDITY, keyPem: seededPrivateKey(random) }),
+      ]),
+    ) as Record<AuthorityName, CertificatePair>
     shared = { authorities, signingKey: seededSigningKey(random) }
   }
   return shared
 }
 
-const SERVING = { subject: { commonName: "kube-apiserver", organizations: [] }, usages: ["server"], dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"], ipAddresses: ["127.0.0.1", "::1"] } as const
+const SERVING = {
+  subject: { commonName: "kube-apiserver", organizations: [] },
+  usages: ["server"],
+  dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
+  ipAddresses: ["127.0.0.1", "::1"],
+} as const
 
 /** The keys of one cluster. What only a listening cluster needs is made when it is asked for. */
 export function testServingFiles(): ServingFiles {
   const { authorities, signingKey } = sharedKeys()
-  const issue: ClusterPki["issue"] = ({ authority, subject, usages = [authority === "server-ca" ? "server" : "client"], dnsNames = [], ipAddresses = [] }) =>
-    issueCertificate(authorities[authority], { subject, usages, dnsNames, ipAddresses, validity: VALIDITY })
+  const issue: ClusterPki["issue"] = ({
+    authority,
+    subject,
+    usages = [authority === "server-ca" ? "server" : "client"],
+    dnsNames = [],
+    ipAddresses = [],
+  }) => issueCertificate(authorities[authority], { subject, usages, dnsNames, ipAddresses, validity: VALIDITY })
   let serving: CertificatePair | undefined
   let admin: CertificatePair | undefined
   const adminToken = Buffer.from(systemRandom.bytes(24)).toString("base64url")
@@ -39,9 +54,15 @@ export function testServingFiles(): ServingFiles {
       return (serving ??= issueCertificate(authorities["server-ca"], { ...SERVING, validity: VALIDITY }))
     },
     get admin() {
-      return (admin ??= issue({ name: "client-admin", authority: "client-ca", subject: { commonName: "system:admin", organizations: ["system:masters"] } }))
+      return (admin ??= issue({
+        name: "client-admin",
+        authority: "client-ca",
+        subject: { commonName: "system:admin", organizations: ["system:masters"] },
+      }))
     },
-    adminToken, signingKey, clientCertificates: false,
+    adminToken,
+    signingKey,
+    clientCertificates: false,
   }
 }
 

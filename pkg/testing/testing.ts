@@ -21,7 +21,11 @@ export type { HistoryEntry, HistoryFilter } from "./history.ts"
 export type { Explanation } from "./explain.ts"
 export type { ManifestSource } from "./manifests.ts"
 export type { Reference, Selection } from "./selection.ts"
-export type { ContainerHandle, ExecAnswer, ImageBehaviour } from "../../components/kubelet/runtime/simulated/behaviour.ts"
+export type {
+  ContainerHandle,
+  ExecAnswer,
+  ImageBehaviour,
+} from "../../components/kubelet/runtime/simulated/behaviour.ts"
 
 // What a test asks for and what a controller of one's own is made of.
 export { ApiError, isAlreadyExists, isConflict, isNotFound } from "../apimachinery/errors.ts"

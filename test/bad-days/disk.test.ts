@@ -6,7 +6,12 @@ import { join } from "node:path"
 import { EXECUTABLE, startServer, type Answer } from "../harness/server.ts"
 
 const PATH = "/api/v1/namespaces/default/configmaps"
-const configMap = (name: string, bytes: number) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { text: "x".repeat(bytes) } })
+const configMap = (name: string, bytes: number) => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name },
+  data: { text: "x".repeat(bytes) },
+})
 
 const canMount = process.getuid?.() === 0
 if (!canMount) console.warn("!!! SKIPPED: full and read-only disks need root, to mount file systems of their own")
@@ -65,7 +70,10 @@ describe.skipIf(!canMount)("a disk that fills up", () => {
       expect(refused?.status).toBe(500)
       expect(messageOf(refused!)).toContain("disk is full")
       // and reads show all that was taken and nothing that was not
-      const names = async () => (JSON.parse((await server.get(PATH)).body.toString()) as { items: { metadata: { name: string } }[] }).items.map(({ metadata }) => metadata.name)
+      const names = async () =>
+        (JSON.parse((await server.get(PATH)).body.toString()) as { items: { metadata: { name: string } }[] }).items.map(
+          ({ metadata }) => metadata.name,
+        )
       expect(await names()).toEqual(expect.arrayContaining([...taken.keys()]))
       expect((await names()).filter((name) => refusedNames.includes(name))).toEqual([])
       expect((await server.get("/livez")).status).toBe(200)
@@ -80,14 +88,25 @@ describe.skipIf(!canMount)("a disk that fills up", () => {
       taken.delete("first")
       expect(server.output()).not.toContain("Background work failed")
       // and the log has a line for the beginning and one for the end, and none for each refusal
-      expect(server.output().split("\n").filter((line) => /The store (refuses|takes) writes|Request failed/.test(line)).map((line) => line.match(/The store \w+ writes|Request failed/)![0]))
-        .toEqual(["The store refuses writes", "The store takes writes"])
+      expect(
+        server
+          .output()
+          .split("\n")
+          .filter((line) => /The store (refuses|takes) writes|Request failed/.test(line))
+          .map((line) => line.match(/The store \w+ writes|Request failed/)![0]),
+      ).toEqual(["The store refuses writes", "The store takes writes"])
       await server.kill("SIGKILL")
     }
     // and after a kill everything taken is there
     await using again = await startServer({ dataDir })
-    const { items } = JSON.parse((await again.get(PATH)).body.toString()) as { items: { metadata: { name: string }; data: { text?: string } }[] }
-    const found = new Map(items.filter(({ data }) => data.text !== undefined).map(({ metadata, data }) => [metadata.name, data.text!.length]))
+    const { items } = JSON.parse((await again.get(PATH)).body.toString()) as {
+      items: { metadata: { name: string }; data: { text?: string } }[]
+    }
+    const found = new Map(
+      items
+        .filter(({ data }) => data.text !== undefined)
+        .map(({ metadata, data }) => [metadata.name, data.text!.length]),
+    )
     expect(found).toEqual(taken)
   }, 60_000)
 
@@ -111,7 +130,20 @@ describe.skipIf(!canMount)("a read-only file system", () => {
   test("is named in one line, and nothing starts", () => {
     using disk = smallDisk(8)
     expect(spawnSync("mount", ["-o", "remount,ro", disk.path]).status).toBe(0)
-    const { status, stderr } = spawnSync(EXECUTABLE, ["server", "--disable-agent", "--data-dir", join(disk.path, "k3ts"), "--https-listen-port", "16599", "--write-kubeconfig", join(disk.path, "config")], { timeout: 20_000 })
+    const { status, stderr } = spawnSync(
+      EXECUTABLE,
+      [
+        "server",
+        "--disable-agent",
+        "--data-dir",
+        join(disk.path, "k3ts"),
+        "--https-listen-port",
+        "16599",
+        "--write-kubeconfig",
+        join(disk.path, "config"),
+      ],
+      { timeout: 20_000 },
+    )
     expect(status).toBe(1)
     expect(stderr.toString()).toContain(disk.path)
     expect(stderr.toString()).toContain("data directory")

@@ -19,8 +19,14 @@ const SCHEDULED = 10_000
 const MB = 2 ** 20
 
 const deployment = (name: string, replicas: number) => ({
-  apiVersion: "apps/v1", kind: "Deployment", metadata: { name },
-  spec: { replicas, selector: { matchLabels: { app: name } }, template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "web", image: "web" }] } } },
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "web", image: "web" }] } },
+  },
 })
 
 const now = () => performance.now()
@@ -40,10 +46,12 @@ async function starts(nodes: number): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < STARTS; i++) {
     let cluster: Cluster | undefined
-    times.push(await timed(async () => {
-      cluster = await startCluster({ nodes, seed: i })
-      await cluster.list(Namespace)
-    }))
+    times.push(
+      await timed(async () => {
+        cluster = await startCluster({ nodes, seed: i })
+        await cluster.list(Namespace)
+      }),
+    )
     await cluster!.stop()
   }
   return median(times)
@@ -72,16 +80,21 @@ async function hundredReplicas(): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < 20; i++) {
     await using cluster = await startCluster({ nodes: 10, seed: i })
-    times.push(await timed(async () => {
-      await cluster.apply(deployment("web", 100))
-      await cluster.eventually(Deployment, {}, ([web]) => web?.status.readyReplicas === 100)
-    }))
+    times.push(
+      await timed(async () => {
+        await cluster.apply(deployment("web", 100))
+        await cluster.eventually(Deployment, {}, ([web]) => web?.status.readyReplicas === 100)
+      }),
+    )
   }
   return median(times)
 }
 
 /** In milliseconds. The first run is that of a test alone in its process; the others find the engine warm, as in a suite. */
-export interface MonthRuns { readonly first: number; readonly median: number }
+export interface MonthRuns {
+  readonly first: number
+  readonly median: number
+}
 
 async function monthsOfCronJobs(): Promise<MonthRuns> {
   const times: number[] = []
@@ -91,25 +104,51 @@ async function monthsOfCronJobs(): Promise<MonthRuns> {
 
 async function monthOfCronJobs(): Promise<number> {
   await using cluster = await startCluster({ nodes: 3, seed: 1 })
-  await cluster.apply(Array.from({ length: CRON_JOBS }, (_, i) => ({
-    apiVersion: "batch/v1", kind: "CronJob", metadata: { name: `nightly-${i}` },
-    spec: { schedule: `${i} 0 * * *`, jobTemplate: { spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "work", image: "busybox", command: ["sleep", "60"] }] } } } } },
-  })))
+  await cluster.apply(
+    Array.from({ length: CRON_JOBS }, (_, i) => ({
+      apiVersion: "batch/v1",
+      kind: "CronJob",
+      metadata: { name: `nightly-${i}` },
+      spec: {
+        schedule: `${i} 0 * * *`,
+        jobTemplate: {
+          spec: {
+            template: {
+              spec: {
+                restartPolicy: "Never",
+                containers: [{ name: "work", image: "busybox", command: ["sleep", "60"] }],
+              },
+            },
+          },
+        },
+      },
+    })),
+  )
   const ms = await timed(() => cluster.advance("30d"))
   const ended = (await cluster.list(Job)).filter(({ status }) => status.succeeded === 1).length
-  if (ended < CRON_JOBS || (await cluster.list(CronJob)).some(({ status }) => status.lastScheduleTime === undefined)) throw new Error(`the jobs did not run: ${ended} ended`)
+  if (ended < CRON_JOBS || (await cluster.list(CronJob)).some(({ status }) => status.lastScheduleTime === undefined))
+    throw new Error(`the jobs did not run: ${ended} ended`)
   return ms
 }
 
 /** In seconds, pods a second and MB. */
-export interface LargeRun { readonly seconds: number; readonly scheduled: number; readonly peak: number }
+export interface LargeRun {
+  readonly seconds: number
+  readonly scheduled: number
+  readonly peak: number
+}
 
 async function large(): Promise<LargeRun> {
   const began = now()
   await using cluster = await startCluster({ nodes: NODES, seed: 1, frozen: false, history: "none" })
   const names = Array.from({ length: 10 }, (_, i) => `web-${i}`)
   await cluster.apply(names.map((name) => deployment(name, PODS / names.length)))
-  await cluster.eventually(Deployment, {}, (all) => all.every(({ status }) => status.readyReplicas === PODS / names.length), { within: "1h" })
+  await cluster.eventually(
+    Deployment,
+    {},
+    (all) => all.every(({ status }) => status.readyReplicas === PODS / names.length),
+    { within: "1h" },
+  )
   const seconds = (now() - began) / 1000
   return { seconds, scheduled: PODS / seconds, peak: (process.resourceUsage().maxRSS * 1024) / MB }
 }
@@ -117,7 +156,12 @@ async function large(): Promise<LargeRun> {
 /** Pods that the scheduler places a second. As in the peer's benchmark there are nodes without kubelets, no controllers, and some pods before those that count. */
 async function scheduling(): Promise<number> {
   await using cluster = await startCluster({
-    nodes: SCHEDULING_NODES, seed: 1, frozen: false, history: "none", components: { kubelet: false, controllers: false }, admission: { disabled: ["ServiceAccount", "TaintNodesByCondition"] },
+    nodes: SCHEDULING_NODES,
+    seed: 1,
+    frozen: false,
+    history: "none",
+    components: { kubelet: false, controllers: false },
+    admission: { disabled: ["ServiceAccount", "TaintNodesByCondition"] },
   })
   await placed(cluster, "before", SCHEDULED_BEFORE)
   return SCHEDULED / ((await timed(() => placed(cluster, "counted", SCHEDULED))) / 1000)
@@ -126,27 +170,40 @@ async function scheduling(): Promise<number> {
 /** Creates pods, a hundred at a time, and waits until all have a node. */
 async function placed(cluster: Cluster, name: string, count: number): Promise<void> {
   let next = 0
-  await Promise.all(Array.from({ length: 100 }, async () => {
-    while (next < count) {
-      await cluster.client.create(Pod, {
-        metadata: { name: `${name}-${next++}`, namespace: "default" },
-        spec: { containers: [{ name: "pause", image: "pause", resources: { requests: { cpu: "100m", memory: "500Mi" } } }] },
-      })
-    }
-  }))
+  await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      while (next < count) {
+        await cluster.client.create(Pod, {
+          metadata: { name: `${name}-${next++}`, namespace: "default" },
+          spec: {
+            containers: [{ name: "pause", image: "pause", resources: { requests: { cpu: "100m", memory: "500Mi" } } }],
+          },
+        })
+      }
+    }),
+  )
   await cluster.settle()
   const left = (await cluster.list(Pod)).filter(({ spec }) => spec.nodeName === undefined).length
   if (left > 0) throw new Error(`${left} pods have no node`)
 }
 
 export const RUNS = {
-  start: () => starts(0), startWithNodes: () => starts(3), memoryOfOne, growth, hundredReplicas, monthsOfCronJobs, scheduling, large,
+  start: () => starts(0),
+  startWithNodes: () => starts(3),
+  memoryOfOne,
+  growth,
+  hundredReplicas,
+  monthsOfCronJobs,
+  scheduling,
+  large,
 } satisfies Readonly<Record<string, () => Promise<number | MonthRuns | LargeRun>>>
 
 if (import.meta.main) {
   const name = process.argv[2] ?? ""
   if (!Object.hasOwn(RUNS, name)) {
-    process.stderr.write(`No figure is called ${JSON.stringify(name)}: expected one of ${Object.keys(RUNS).join(", ")}\n`)
+    process.stderr.write(
+      `No figure is called ${JSON.stringify(name)}: expected one of ${Object.keys(RUNS).join(", ")}\n`,
+    )
     process.exit(2)
   }
   const run = RUNS[name as keyof typeof RUNS]

@@ -17,23 +17,37 @@ export interface Benchmark {
   run(): AsyncIterable<Figure>
 }
 
-export const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
+export const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 
-export const reached = ({ value, goal, better }: Figure): boolean | undefined => (goal === undefined ? undefined : better === "less" ? value <= goal : value >= goal)
+export const reached = ({ value, goal, better }: Figure): boolean | undefined =>
+  goal === undefined ? undefined : better === "less" ? value <= goal : value >= goal
 
 export function table(figures: readonly Figure[]): string {
   const rows = figures.map((figure) => [
-    figure.name, shown(figure.value, figure.unit), figure.goal === undefined ? "" : shown(figure.goal, figure.unit),
+    figure.name,
+    shown(figure.value, figure.unit),
+    figure.goal === undefined ? "" : shown(figure.goal, figure.unit),
     reached(figure) === undefined ? "" : reached(figure) ? "yes" : "no",
-    figure.limit === undefined ? "" : shown(figure.limit.value, figure.unit), figure.limit === undefined ? "" : ratio(figure), figure.limit?.what ?? "",
+    figure.limit === undefined ? "" : shown(figure.limit.value, figure.unit),
+    figure.limit === undefined ? "" : ratio(figure),
+    figure.limit?.what ?? "",
   ])
   const all = [["figure", "measured", "goal", "reached", "limit", "ratio", "the limit is"], ...rows]
   const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))
-  return all.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd()).join("\n")
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n")
 }
 
 /** How many times the limit's cost: 1.0 is as good as the machine allows. */
-const ratio = ({ value, limit, better }: Figure): string => (limit === undefined ? "" : (better === "less" ? value / limit.value : limit.value / value).toFixed(2))
+const ratio = ({ value, limit, better }: Figure): string =>
+  limit === undefined ? "" : (better === "less" ? value / limit.value : limit.value / value).toFixed(2)
 
 function shown(value: number, unit: Figure["unit"]): string {
   const digits = value >= 1000 ? 0 : value >= 10 ? 1 : 2

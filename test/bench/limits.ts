@@ -11,7 +11,10 @@ import { load } from "./load.ts"
 /** Requests a second of a bare TLS server that answers each with the same bytes: what no API server on this runtime can beat. It runs in a process of its own, as the server does. */
 export async function bareTls(bytes: number, connections: number): Promise<number> {
   const port = await freePort()
-  const child = Bun.spawn([process.execPath, import.meta.path, String(port), String(bytes)], { stdout: "pipe", env: { ...process.env, BARE_TLS: "1" } })
+  const child = Bun.spawn([process.execPath, import.meta.path, String(port), String(bytes)], {
+    stdout: "pipe",
+    env: { ...process.env, BARE_TLS: "1" },
+  })
   const reader = child.stdout.getReader()
   await reader.read() // it listens
   try {
@@ -51,23 +54,35 @@ export function rawSqlite(bytes: number, batch: number): number {
 /** Milliseconds in which a bare TLS server in a process of its own writes the same bytes to so many connections, until all have them; the median of some rounds. */
 export async function bareFanOut(bytes: number, connections: number): Promise<number> {
   const port = await freePort()
-  const child = Bun.spawn([process.execPath, import.meta.path, String(port), String(bytes)], { stdin: "pipe", stdout: "pipe", env: { ...process.env, BARE_TLS: "fan-out" } })
+  const child = Bun.spawn([process.execPath, import.meta.path, String(port), String(bytes)], {
+    stdin: "pipe",
+    stdout: "pipe",
+    env: { ...process.env, BARE_TLS: "fan-out" },
+  })
   await child.stdout.getReader().read() // it listens
   let [arrived, all] = [0, (): void => undefined]
-  const sockets = await Promise.all(Array.from({ length: connections }, () => new Promise<Bun.Socket>((resolve, reject) => {
-    let greeted = false
-    Bun.connect({
-      hostname: "127.0.0.1", port, tls: { rejectUnauthorized: false },
-      socket: {
-        data(socket, chunk) {
-          if (greeted) arrived += chunk.length
-          greeted = true
-          resolve(socket)
-          if (arrived >= bytes * connections) all()
-        },
-      },
-    }).catch(reject)
-  })))
+  const sockets = await Promise.all(
+    Array.from(
+      { length: connections },
+      () =>
+        new Promise<Bun.Socket>((resolve, reject) => {
+          let greeted = false
+          Bun.connect({
+            hostname: "127.0.0.1",
+            port,
+            tls: { rejectUnauthorized: false },
+            socket: {
+              data(socket, chunk) {
+                if (greeted) arrived += chunk.length
+                greeted = true
+                resolve(socket)
+                if (arrived >= bytes * connections) all()
+              },
+            },
+          }).catch(reject)
+        }),
+    ),
+  )
   const ms = await rounds(async () => {
     arrived = 0
     const delivered = new Promise<void>((resolve) => (all = resolve))
@@ -97,7 +112,12 @@ const ROUNDS = 25
 if (process.env["BARE_TLS"] !== undefined) {
   const [port, bytes] = process.argv.slice(2).map(Number)
   const pki = openClusterPki({ now: () => Date.now() })
-  const leaf = pki.leaf({ name: "bare", authority: "server-ca", subject: { commonName: "bare", organizations: [] }, ipAddresses: ["127.0.0.1"] })
+  const leaf = pki.leaf({
+    name: "bare",
+    authority: "server-ca",
+    subject: { commonName: "bare", organizations: [] },
+    ipAddresses: ["127.0.0.1"],
+  })
   const body = Buffer.alloc(bytes!, "x")
   const certificate = { cert: leaf.certPem, key: leaf.keyPem }
   const listening = () => console.log("listening")
@@ -105,7 +125,9 @@ if (process.env["BARE_TLS"] !== undefined) {
     // Without the streams of node:tls, which cost as much again as TLS itself.
     const open = new Set<Bun.Socket>()
     Bun.listen({
-      hostname: "127.0.0.1", port: port!, tls: certificate,
+      hostname: "127.0.0.1",
+      port: port!,
+      tls: certificate,
       socket: {
         data() {},
         close: (socket) => void open.delete(socket),

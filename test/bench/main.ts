@@ -12,7 +12,9 @@ const BENCHMARKS: readonly Benchmark[] = [node, api, watch, testing]
 const asked = process.argv.slice(2)
 const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))
 if (unknown.length > 0) {
-  console.error(`No benchmark is named ${unknown.join(", ")}; there are ${BENCHMARKS.map(({ name }) => name).join(", ")}.`)
+  console.error(
+    `No benchmark is named ${unknown.join(", ")}; there are ${BENCHMARKS.map(({ name }) => name).join(", ")}.`,
+  )
   process.exit(2)
 }
 const figures: Figure[] = []
@@ -36,7 +38,15 @@ for (const benchmark of BENCHMARKS.filter(({ name }) => asked.length === 0 || as
 console.log(`\n${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Bun ${Bun.version}\n`)
 console.log(table(figures))
 mkdirSync("dist", { recursive: true })
-const json = JSON.stringify({ cores: cpus().length, memoryBytes: totalmem(), figures: figures.map((figure) => ({ ...figure, reached: reached(figure) })) }, undefined, 2)
+const json = JSON.stringify(
+  {
+    cores: cpus().length,
+    memoryBytes: totalmem(),
+    figures: figures.map((figure) => ({ ...figure, reached: reached(figure) })),
+  },
+  undefined,
+  2,
+)
 writeFileSync("dist/bench.json", `${json}\n`)
 console.log(`\n${json}`)
 process.exit(failed ? 1 : 0)

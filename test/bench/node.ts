@@ -6,10 +6,16 @@ import { EXECUTABLE, startServer, type TestServer } from "../harness/server.ts"
 
 const run = promisify(execFile)
 const WEB = {
-  apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web", namespace: "default" },
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "web", namespace: "default" },
   spec: {
-    replicas: 3, selector: { matchLabels: { app: "web" } },
-    template: { metadata: { labels: { app: "web" } }, spec: { terminationGracePeriodSeconds: 5, containers: [{ name: "web", image: "k3ts.local/web:1" }] } },
+    replicas: 3,
+    selector: { matchLabels: { app: "web" } },
+    template: {
+      metadata: { labels: { app: "web" } },
+      spec: { terminationGracePeriodSeconds: 5, containers: [{ name: "web", image: "k3ts.local/web:1" }] },
+    },
   },
 }
 
@@ -21,17 +27,34 @@ export const node: Benchmark = {
     await using server = await startServer({ agent: true })
     yield { name: "empty disk → /readyz", unit: "s", value: server.readyAfter, goal: 0.25, better: "less" }
     await until(server, "/api/v1/nodes", (list) => list.items.some(isReady))
-    yield { name: "empty disk → node Ready", unit: "s", value: (performance.now() - server.startedAt) / 1000, goal: 1, better: "less" }
+    yield {
+      name: "empty disk → node Ready",
+      unit: "s",
+      value: (performance.now() - server.startedAt) / 1000,
+      goal: 1,
+      better: "less",
+    }
 
     await Bun.sleep(5000)
     const [cpu, at] = [server.cpuSeconds(), performance.now()]
     await Bun.sleep(30_000)
-    yield { name: "idle CPU", unit: "% of a core", value: ((server.cpuSeconds() - cpu) * 100_000) / (performance.now() - at), goal: 1, better: "less" }
+    yield {
+      name: "idle CPU",
+      unit: "% of a core",
+      value: ((server.cpuSeconds() - cpu) * 100_000) / (performance.now() - at),
+      goal: 1,
+      better: "less",
+    }
     yield { name: "resident memory, idle", unit: "MB", value: server.residentMb(), goal: 120, better: "less" }
 
     await importImages(server)
     const raw = await rawPods()
-    const ready = (count: number) => until(server, "/apis/apps/v1/namespaces/default/deployments/web", (web) => web.status?.readyReplicas === count && web.status?.replicas === count)
+    const ready = (count: number) =>
+      until(
+        server,
+        "/apis/apps/v1/namespaces/default/deployments/web",
+        (web) => web.status?.readyReplicas === count && web.status?.replicas === count,
+      )
     const timed = async (work: () => Promise<unknown>): Promise<number> => {
       const start = performance.now()
       await work()
@@ -41,33 +64,69 @@ export const node: Benchmark = {
       await server.send("POST", "/apis/apps/v1/namespaces/default/deployments", WEB)
       await ready(3)
     })
-    yield { name: "apply of 3 replicas → Ready", unit: "s", value: three, goal: 0.8, better: "less", limit: { what: "3 pods straight through the CRI", value: raw.three } }
-    const scale = (replicas: number) => server.send("PATCH", "/apis/apps/v1/namespaces/default/deployments/web", { spec: { replicas } }, "application/merge-patch+json")
+    yield {
+      name: "apply of 3 replicas → Ready",
+      unit: "s",
+      value: three,
+      goal: 0.8,
+      better: "less",
+      limit: { what: "3 pods straight through the CRI", value: raw.three },
+    }
+    const scale = (replicas: number) =>
+      server.send(
+        "PATCH",
+        "/apis/apps/v1/namespaces/default/deployments/web",
+        { spec: { replicas } },
+        "application/merge-patch+json",
+      )
     const thirty = await timed(async () => {
       await scale(30)
       await ready(30)
     })
-    yield { name: "3 → 30 replicas Ready", unit: "s", value: thirty, goal: 3.5, better: "less", limit: { what: "27 pods straight through the CRI", value: raw.twentySeven } }
+    yield {
+      name: "3 → 30 replicas Ready",
+      unit: "s",
+      value: thirty,
+      goal: 3.5,
+      better: "less",
+      limit: { what: "27 pods straight through the CRI", value: raw.twentySeven },
+    }
     await Bun.sleep(5000)
     yield { name: "resident memory with 30 pods", unit: "MB", value: server.residentMb(), goal: 160, better: "less" }
     const gone = await timed(async () => {
       await scale(0)
       await until(server, "/api/v1/namespaces/default/pods", (list) => list.items.length === 0)
     })
-    yield { name: "30 → 0 gone", unit: "s", value: gone, goal: 5, better: "less", limit: { what: "30 pods removed straight through the CRI", value: raw.removeThirty } }
+    yield {
+      name: "30 → 0 gone",
+      unit: "s",
+      value: gone,
+      goal: 5,
+      better: "less",
+      limit: { what: "30 pods removed straight through the CRI", value: raw.removeThirty },
+    }
   },
 }
 
-interface Answer { readonly items: readonly Answer[]; readonly status?: { readonly readyReplicas?: number; readonly replicas?: number; readonly conditions?: readonly { readonly type: string; readonly status: string }[] } }
+interface Answer {
+  readonly items: readonly Answer[]
+  readonly status?: {
+    readonly readyReplicas?: number
+    readonly replicas?: number
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+  }
+}
 
-const isReady = ({ status }: Answer): boolean => status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true
+const isReady = ({ status }: Answer): boolean =>
+  status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true
 
 /** Asks again and again until the answer is as wanted: the benchmark, unlike a test, measures when. */
 async function until(server: TestServer, path: string, wanted: (answer: Answer) => boolean): Promise<void> {
   for (const start = performance.now(); ; await Bun.sleep(5)) {
     const { status, body } = await server.get(path)
     if (status === 200 && wanted(JSON.parse(body.toString()) as Answer)) return
-    if (performance.now() - start > 120_000) throw new Error(`${path} was not as wanted after two minutes: ${body.toString().slice(0, 2000)}`)
+    if (performance.now() - start > 120_000)
+      throw new Error(`${path} was not as wanted after two minutes: ${body.toString().slice(0, 2000)}`)
   }
 }
 

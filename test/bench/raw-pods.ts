@@ -18,10 +18,24 @@ export async function rawPods(): Promise<RawPods> {
   const cri = connectCri(SOCKET, realClock)
   const sandboxes: string[] = []
   const start = async (name: string): Promise<void> => {
-    const config = { metadata: { name, uid: name, namespace: "raw", attempt: 0 }, hostname: name, logDirectory: "/tmp", linux: {} }
+    const config = {
+      metadata: { name, uid: name, namespace: "raw", attempt: 0 },
+      hostname: name,
+      logDirectory: "/tmp",
+      linux: {},
+    }
     const podSandboxId = await cri.runtime.runPodSandbox(config)
     sandboxes.push(podSandboxId)
-    const containerId = await cri.runtime.createContainer(podSandboxId, { metadata: { name: "web", attempt: 0 }, image: { image: "k3ts.local/web:1" }, logPath: `${name}.log`, linux: {} }, config)
+    const containerId = await cri.runtime.createContainer(
+      podSandboxId,
+      {
+        metadata: { name: "web", attempt: 0 },
+        image: { image: "k3ts.local/web:1" },
+        logPath: `${name}.log`,
+        linux: {},
+      },
+      config,
+    )
     await cri.runtime.startContainer(containerId)
   }
   try {
@@ -41,8 +55,10 @@ export async function rawPods(): Promise<RawPods> {
 async function timed(count: number, work: (i: number) => Promise<void>): Promise<number> {
   const begin = performance.now()
   let next = 0
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, count) }, async () => {
-    while (next < count) await work(next++)
-  }))
+  await Promise.all(
+    Array.from({ length: Math.min(AT_ONCE, count) }, async () => {
+      while (next < count) await work(next++)
+    }),
+  )
   return (performance.now() - begin) / 1000
 }

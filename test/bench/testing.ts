@@ -7,17 +7,70 @@ import type { Benchmark, Figure } from "./figure.ts"
 export const testing: Benchmark = {
   name: "testing",
   async *run(): AsyncIterable<Figure> {
-    yield { name: "test cluster: start to first answer", unit: "ms", value: measured("start"), goal: 10, better: "less" }
-    yield { name: "test cluster: the same with 3 nodes", unit: "ms", value: measured("startWithNodes"), goal: 15, better: "less" }
-    yield { name: `test cluster: memory of one, ${ALIVE} alive`, unit: "MB", value: measured("memoryOfOne"), goal: 3, better: "less" }
-    yield { name: `test cluster: growth over ${IN_A_ROW} in a row`, unit: "MB", value: measured("growth"), goal: 20, better: "less" }
-    yield { name: "test cluster: 100 replicas on 10 nodes Ready", unit: "ms", value: measured("hundredReplicas"), goal: 100, better: "less" }
+    yield {
+      name: "test cluster: start to first answer",
+      unit: "ms",
+      value: measured("start"),
+      goal: 10,
+      better: "less",
+    }
+    yield {
+      name: "test cluster: the same with 3 nodes",
+      unit: "ms",
+      value: measured("startWithNodes"),
+      goal: 15,
+      better: "less",
+    }
+    yield {
+      name: `test cluster: memory of one, ${ALIVE} alive`,
+      unit: "MB",
+      value: measured("memoryOfOne"),
+      goal: 3,
+      better: "less",
+    }
+    yield {
+      name: `test cluster: growth over ${IN_A_ROW} in a row`,
+      unit: "MB",
+      value: measured("growth"),
+      goal: 20,
+      better: "less",
+    }
+    yield {
+      name: "test cluster: 100 replicas on 10 nodes Ready",
+      unit: "ms",
+      value: measured("hundredReplicas"),
+      goal: 100,
+      better: "less",
+    }
     const { first, median } = measured("monthsOfCronJobs")
-    yield { name: `test cluster: 30 days of ${CRON_JOBS} CronJobs, median of ${MONTHS}`, unit: "s", value: median / 1000, goal: 2, better: "less" }
-    yield { name: "test cluster: the first of these, in a process just begun", unit: "s", value: first / 1000, better: "less" }
-    yield { name: `scheduler: pods placed on ${SCHEDULING_NODES} nodes`, unit: "/s", value: measured("scheduling"), goal: 680, better: "more" }
+    yield {
+      name: `test cluster: 30 days of ${CRON_JOBS} CronJobs, median of ${MONTHS}`,
+      unit: "s",
+      value: median / 1000,
+      goal: 2,
+      better: "less",
+    }
+    yield {
+      name: "test cluster: the first of these, in a process just begun",
+      unit: "s",
+      value: first / 1000,
+      better: "less",
+    }
+    yield {
+      name: `scheduler: pods placed on ${SCHEDULING_NODES} nodes`,
+      unit: "/s",
+      value: measured("scheduling"),
+      goal: 680,
+      better: "more",
+    }
     const { seconds, scheduled, peak } = measured("large")
-    yield { name: `test cluster: ${NODES} nodes, ${PODS} pods Running`, unit: "s", value: seconds, goal: 60, better: "less" }
+    yield {
+      name: `test cluster: ${NODES} nodes, ${PODS} pods Running`,
+      unit: "s",
+      value: seconds,
+      goal: 60,
+      better: "less",
+    }
     yield { name: "test cluster: pods of that, created to Running", unit: "/s", value: scheduled, better: "more" }
     yield { name: "test cluster: peak memory of that", unit: "MB", value: peak, goal: 1536, better: "less" }
   },
@@ -26,7 +79,11 @@ export const testing: Benchmark = {
 type Runs = typeof RUNS
 
 function measured<N extends keyof Runs>(name: N): Awaited<ReturnType<Runs[N]>> {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [fileURLToPath(new URL("cluster-runs.ts", import.meta.url)), name], { encoding: "utf8" })
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    [fileURLToPath(new URL("cluster-runs.ts", import.meta.url)), name],
+    { encoding: "utf8" },
+  )
   if (status !== 0) throw new Error(`the run ${name} failed: ${stderr}`)
   return JSON.parse(stdout) as Awaited<ReturnType<Runs[N]>>
 }

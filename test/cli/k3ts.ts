@@ -28,7 +28,11 @@ function ended(child: ChildProcess): Promise<Ended> {
   const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []]
   child.stdout!.on("data", (bytes: Buffer) => stdout.push(bytes))
   child.stderr!.on("data", (bytes: Buffer) => stderr.push(bytes))
-  return new Promise((resolve) => child.once("close", (code, signal) => resolve({ code, signal, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() })))
+  return new Promise((resolve) =>
+    child.once("close", (code, signal) =>
+      resolve({ code, signal, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() }),
+    ),
+  )
 }
 
 export interface TestServer extends AsyncDisposable {
@@ -46,18 +50,51 @@ export interface TestServer extends AsyncDisposable {
 }
 
 /** A server without a node that is ready. @throws Error with what it wrote when it does not come up */
-export async function startServer({ flags = [], env = {}, dataDir = mkdtempSync(join(tmpdir(), "k3ts-cli-")), keep = false, host }: { flags?: readonly string[]; env?: Record<string, string>; dataDir?: string; keep?: boolean; host?: string } = {}): Promise<TestServer> {
+export async function startServer({
+  flags = [],
+  env = {},
+  dataDir = mkdtempSync(join(tmpdir(), "k3ts-cli-")),
+  keep = false,
+  host,
+}: {
+  flags?: readonly string[]
+  env?: Record<string, string>
+  dataDir?: string
+  keep?: boolean
+  host?: string
+} = {}): Promise<TestServer> {
   const port = await freePort()
   const kubeconfig = join(dataDir, "k3ts.yaml")
-  const child = launch(["server", "--disable-agent", "--data-dir", dataDir, "--https-listen-port", String(port), "--write-kubeconfig", kubeconfig, ...(host === undefined ? [] : ["--bind-address", host]), ...flags], { K3TS_CONFIG: emptyConfig(), ...env })
+  const child = launch(
+    [
+      "server",
+      "--disable-agent",
+      "--data-dir",
+      dataDir,
+      "--https-listen-port",
+      String(port),
+      "--write-kubeconfig",
+      kubeconfig,
+      ...(host === undefined ? [] : ["--bind-address", host]),
+      ...flags,
+    ],
+    { K3TS_CONFIG: emptyConfig(), ...env },
+  )
   const end = ended(child)
   let over: Ended | undefined
   void end.then((result) => (over = result))
   const get = (path: string, token = tokenOf(dataDir)) => call(host ?? "127.0.0.1", port, path, token)
   while (over === undefined && (await get("/readyz").catch(() => undefined))?.status !== 200) await Bun.sleep(5)
-  if (over !== undefined) throw new Error(`The server ended with code ${(over as Ended).code}:\n${(over as Ended).stderr}`)
+  if (over !== undefined)
+    throw new Error(`The server ended with code ${(over as Ended).code}:\n${(over as Ended).stderr}`)
   return {
-    dataDir, kubeconfig, port, pid: child.pid!, token: tokenOf(dataDir), ended: end, get,
+    dataDir,
+    kubeconfig,
+    port,
+    pid: child.pid!,
+    token: tokenOf(dataDir),
+    ended: end,
+    get,
     async eventually(path, wanted) {
       const deadline = performance.now() + 20_000
       for (;;) {
@@ -79,16 +116,27 @@ export async function startServer({ flags = [], env = {}, dataDir = mkdtempSync(
 /** So that a config file of this machine has no say. */
 const emptyConfig = (): string => "/dev/null"
 
-const tokenOf = (dataDir: string): string => (existsSync(join(dataDir, "server/token")) ? readFileSync(join(dataDir, "server/token"), "utf8").trim() : "")
+const tokenOf = (dataDir: string): string =>
+  existsSync(join(dataDir, "server/token")) ? readFileSync(join(dataDir, "server/token"), "utf8").trim() : ""
 
 function call(host: string, port: number, path: string, token: string): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
-    const req = request({ host, port, path, rejectUnauthorized: false, agent: false, headers: token === "" ? {} : { authorization: `Bearer ${token}` } }, (res) => {
-      const parts: Buffer[] = []
-      res.on("data", (part: Buffer) => parts.push(part))
-      res.on("end", () => resolve({ status: res.statusCode ?? 0, body: Buffer.concat(parts).toString() }))
-      res.on("error", reject)
-    })
+    const req = request(
+      {
+        host,
+        port,
+        path,
+        rejectUnauthorized: false,
+        agent: false,
+        headers: token === "" ? {} : { authorization: `Bearer ${token}` },
+      },
+      (res) => {
+        const parts: Buffer[] = []
+        res.on("data", (part: Buffer) => parts.push(part))
+        res.on("end", () => resolve({ status: res.statusCode ?? 0, body: Buffer.concat(parts).toString() }))
+        res.on("error", reject)
+      },
+    )
     req.on("error", reject)
     req.end()
   })

@@ -11,7 +11,8 @@ import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
 import { freePort, k3ts, startServer } from "./k3ts.ts"
 
 const CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
-const configMap = (name: string, value: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {value: "${value}"}\n`
+const configMap = (name: string, value: string) =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {value: "${value}"}\n`
 
 describe("k3ts server", () => {
   test("runs beside another one with its own data directory and port", async () => {
@@ -30,26 +31,58 @@ describe("k3ts server", () => {
     await using server = await startServer()
 
     // when another is started on its directory
-    const second = await k3ts(["server", "--disable-agent", "--data-dir", server.dataDir, "--https-listen-port", String(await freePort()), "--write-kubeconfig", join(server.dataDir, "other.yaml")])
+    const second = await k3ts([
+      "server",
+      "--disable-agent",
+      "--data-dir",
+      server.dataDir,
+      "--https-listen-port",
+      String(await freePort()),
+      "--write-kubeconfig",
+      join(server.dataDir, "other.yaml"),
+    ])
 
     // then it ends with one line, and the first goes on
-    expect(second).toMatchObject({ code: 1, stderr: `k3ts: cannot use ${server.dataDir}: another k3ts server runs on it (pid ${server.pid}); stop that one, or choose another --data-dir\n` })
+    expect(second).toMatchObject({
+      code: 1,
+      stderr: `k3ts: cannot use ${server.dataDir}: another k3ts server runs on it (pid ${server.pid}); stop that one, or choose another --data-dir\n`,
+    })
     expect((await server.get("/readyz")).status).toBe(200)
   })
 
   test("tells the health of each of its parts", async () => {
     await using server = await startServer()
     const ready = await server.eventually("/readyz?verbose", (body) => body.includes("[+]deployer"))
-    for (const name of ["etcd", "informer-sync", "poststarthook/bootstrap-controller", "scheduler", "controller-manager", "deployer", "shutdown"]) expect(ready).toContain(`[+]${name} ok\n`)
-    const { items } = JSON.parse(await server.eventually("/api/v1/componentstatuses", (_, status) => status === 200)) as { items: { metadata: { name: string }; conditions: { status: string }[] }[] }
-    expect(items.map(({ metadata, conditions }) => [metadata.name, conditions[0]?.status])).toEqual([["controller-manager", "True"], ["etcd-0", "True"], ["scheduler", "True"]])
+    for (const name of [
+      "etcd",
+      "informer-sync",
+      "poststarthook/bootstrap-controller",
+      "scheduler",
+      "controller-manager",
+      "deployer",
+      "shutdown",
+    ])
+      expect(ready).toContain(`[+]${name} ok\n`)
+    const { items } = JSON.parse(
+      await server.eventually("/api/v1/componentstatuses", (_, status) => status === 200),
+    ) as { items: { metadata: { name: string }; conditions: { status: string }[] }[] }
+    expect(items.map(({ metadata, conditions }) => [metadata.name, conditions[0]?.status])).toEqual([
+      ["controller-manager", "True"],
+      ["etcd-0", "True"],
+      ["scheduler", "True"],
+    ])
   })
 
   test("ends in order at SIGTERM, within five seconds, also with a watch open", async () => {
     // given a server with an open watch
     const server = await startServer()
     const watching = server.get(`${CONFIGMAPS}?watch=true`).catch((err: unknown) => err)
-    await server.eventually("/metrics", (body) => /apiserver_longrunning_requests\{[^}]*verb="WATCH"[^}]*\} [1-9]/.test(body) || !body.includes("apiserver_longrunning_requests"))
+    await server.eventually(
+      "/metrics",
+      (body) =>
+        /apiserver_longrunning_requests\{[^}]*verb="WATCH"[^}]*\} [1-9]/.test(body) ||
+        !body.includes("apiserver_longrunning_requests"),
+    )
 
     // when it is told to end
     const started = performance.now()
@@ -85,14 +118,27 @@ describe("k3ts server", () => {
     // given a port that is taken
     const folder = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
     const holder = createServer()
-    const port = await new Promise<number>((resolve) => holder.listen(0, "0.0.0.0", () => resolve((holder.address() as { port: number }).port)))
+    const port = await new Promise<number>((resolve) =>
+      holder.listen(0, "0.0.0.0", () => resolve((holder.address() as { port: number }).port)),
+    )
 
     // when a server is to listen on it
-    const { code, stderr } = await k3ts(["server", "--disable-agent", "--data-dir", join(folder, "data"), "--https-listen-port", String(port), "--write-kubeconfig", join(folder, "k.yaml")])
+    const { code, stderr } = await k3ts([
+      "server",
+      "--disable-agent",
+      "--data-dir",
+      join(folder, "data"),
+      "--https-listen-port",
+      String(port),
+      "--write-kubeconfig",
+      join(folder, "k.yaml"),
+    ])
 
     // then it says so, and has made nothing
     expect(code).toBe(1)
-    expect(stderr).toBe(`k3ts: this machine lacks what k3ts needs:\n  port ${port}: in use on 0.0.0.0; end the program that has it (ss -ltnp 'sport = :${port}' names it), or choose another --https-listen-port\n`)
+    expect(stderr).toBe(
+      `k3ts: this machine lacks what k3ts needs:\n  port ${port}: in use on 0.0.0.0; end the program that has it (ss -ltnp 'sport = :${port}' names it), or choose another --https-listen-port\n`,
+    )
     expect(existsSync(join(folder, "data"))).toBe(false)
     holder.close()
     rmSync(folder, { recursive: true })
@@ -100,31 +146,62 @@ describe("k3ts server", () => {
 
   test.each<[string, string[], Record<string, string>, string]>([
     ["flag", ["server", "--data-dri", "/x"], {}, "unknown flag --data-dri; did you mean --data-dir?"],
-    ["value", ["server", "--https-listen-port", "x"], {}, 'invalid value "x" for --https-listen-port: must be a port, 1 to 65535'],
-    ["variable", ["server"], { K3TS_BIND_ADDRESS: "x" }, 'invalid value "x" for K3TS_BIND_ADDRESS: must be an IP address'],
+    [
+      "value",
+      ["server", "--https-listen-port", "x"],
+      {},
+      'invalid value "x" for --https-listen-port: must be a port, 1 to 65535',
+    ],
+    [
+      "variable",
+      ["server"],
+      { K3TS_BIND_ADDRESS: "x" },
+      'invalid value "x" for K3TS_BIND_ADDRESS: must be an IP address',
+    ],
     ["argument", ["server", "x"], {}, 'unexpected argument "x": k3ts server takes none'],
-    ["pair of ranges", ["server", "--cluster-cidr", "10.43.0.0/16"], {}, "--service-cidr 10.43.0.0/16 and --cluster-cidr 10.43.0.0/16 overlap: choose ranges apart from each other"],
-    ["config file", ["server", "--config", "/nonexistent/config.yaml"], {}, "cannot read the config file /nonexistent/config.yaml: there is no such file"],
+    [
+      "pair of ranges",
+      ["server", "--cluster-cidr", "10.43.0.0/16"],
+      {},
+      "--service-cidr 10.43.0.0/16 and --cluster-cidr 10.43.0.0/16 overlap: choose ranges apart from each other",
+    ],
+    [
+      "config file",
+      ["server", "--config", "/nonexistent/config.yaml"],
+      {},
+      "cannot read the config file /nonexistent/config.yaml: there is no such file",
+    ],
     ["command", ["sever"], {}, "unknown command sever; did you mean k3ts server?"],
     ["subcommand", ["images", "ls"], {}, "unknown command k3ts images ls"],
   ])("a wrong %s is one line, exit code 2, and nothing is started", async (_, args, env, message) => {
     const folder = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
     const dataDir = join(folder, "data")
-    expect(await k3ts(args, { K3TS_DATA_DIR: dataDir, ...env })).toEqual({ code: 2, signal: null, stdout: "", stderr: `k3ts: ${message}\n` })
+    expect(await k3ts(args, { K3TS_DATA_DIR: dataDir, ...env })).toEqual({
+      code: 2,
+      signal: null,
+      stdout: "",
+      stderr: `k3ts: ${message}\n`,
+    })
     expect(existsSync(dataDir)).toBe(false)
     rmSync(folder, { recursive: true })
   })
 
   test("takes its flags from a config file, with the file mode for the kubeconfig", async () => {
     const folder = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
-    writeFileSync(join(folder, "config.yaml"), "write-kubeconfig-mode: 0640\ntls-san:\n  - cluster.example.org\nservice-cidr: 10.63.0.0/16\nlog-format: json\n")
+    writeFileSync(
+      join(folder, "config.yaml"),
+      "write-kubeconfig-mode: 0640\ntls-san:\n  - cluster.example.org\nservice-cidr: 10.63.0.0/16\nlog-format: json\n",
+    )
     const server = await startServer({ env: { K3TS_CONFIG: join(folder, "config.yaml") } })
     expect(statSync(server.kubeconfig).mode & 0o777).toBe(0o640)
-    expect((await server.get("/api/v1/namespaces/default/services/kubernetes")).body).toContain('"clusterIP":"10.63.0.1"')
+    expect((await server.get("/api/v1/namespaces/default/services/kubernetes")).body).toContain(
+      '"clusterIP":"10.63.0.1"',
+    )
     server.signal("SIGINT")
     const { code, stderr } = await server.ended
     expect(code).toBe(0)
-    for (const line of stderr.trim().split("\n")) expect(JSON.parse(line)).toMatchObject({ level: expect.any(String), message: expect.any(String) })
+    for (const line of stderr.trim().split("\n"))
+      expect(JSON.parse(line)).toMatchObject({ level: expect.any(String), message: expect.any(String) })
     rmSync(folder, { recursive: true })
     rmSync(server.dataDir, { recursive: true })
   })
@@ -170,14 +247,21 @@ describe("commands beside a server", () => {
 
     // another user's, who may do nothing yet
     const alice = clientFor((await k3ts(["kubeconfig", ...where, "--user", "alice", "--group", "devs"])).stdout)
-    await expect(alice.list(ConfigMap, { namespace: "default" })).rejects.toThrow('User "alice" cannot list resource "configmaps"')
+    await expect(alice.list(ConfigMap, { namespace: "default" })).rejects.toThrow(
+      'User "alice" cannot list resource "configmaps"',
+    )
 
     // a service account's token
     await admin.create(ServiceAccount, { metadata: { name: "robot", namespace: "default" } })
     const { stdout: token, code } = await k3ts(["token", "create", "robot", ...where, "--ttl", "15m"])
     expect(code).toBe(0)
-    expect((await server.get(CONFIGMAPS, token.trim())).body).toContain('User \\"system:serviceaccount:default:robot\\" cannot list')
-    expect(await k3ts(["token", "create", "nobody", ...where])).toMatchObject({ code: 1, stderr: 'k3ts: serviceaccounts "nobody" not found\n' })
+    expect((await server.get(CONFIGMAPS, token.trim())).body).toContain(
+      'User \\"system:serviceaccount:default:robot\\" cannot list',
+    )
+    expect(await k3ts(["token", "create", "nobody", ...where])).toMatchObject({
+      code: 1,
+      stderr: 'k3ts: serviceaccounts "nobody" not found\n',
+    })
   })
 
   test("find a server that listens on one address only", async () => {
@@ -194,22 +278,34 @@ describe("commands beside a server", () => {
     expect(await k3ts(["token", "create", "robot", ...where])).toMatchObject({ code: 0, stderr: "" })
 
     // and where it does not run, the flags tell
-    expect((await k3ts(["kubeconfig", ...where, "--bind-address", "::1"])).stdout).toContain("server: https://127.0.0.5:")
+    expect((await k3ts(["kubeconfig", ...where, "--bind-address", "::1"])).stdout).toContain(
+      "server: https://127.0.0.5:",
+    )
     server.signal("SIGTERM")
     await server.ended
-    expect((await k3ts(["kubeconfig", ...where, "--bind-address", "::1", "--https-listen-port", "7443"])).stdout).toContain("server: https://[::1]:7443\n")
+    expect(
+      (await k3ts(["kubeconfig", ...where, "--bind-address", "::1", "--https-listen-port", "7443"])).stdout,
+    ).toContain("server: https://[::1]:7443\n")
   })
 
   test("say that there is no cluster where there is none", async () => {
-    expect(await k3ts(["token", "--data-dir", "/nonexistent"])).toMatchObject({ code: 1, stderr: "k3ts: There is no folder /nonexistent: start k3ts server, or name its --data-dir\n" })
-    expect(await k3ts(["images", "list", "--data-dir", "/nonexistent", "--container-runtime-endpoint", "/nonexistent.sock"])).toMatchObject({ code: 1, stderr: "k3ts: There is no container runtime at /nonexistent.sock\n" })
+    expect(await k3ts(["token", "--data-dir", "/nonexistent"])).toMatchObject({
+      code: 1,
+      stderr: "k3ts: There is no folder /nonexistent: start k3ts server, or name its --data-dir\n",
+    })
+    expect(
+      await k3ts(["images", "list", "--data-dir", "/nonexistent", "--container-runtime-endpoint", "/nonexistent.sock"]),
+    ).toMatchObject({ code: 1, stderr: "k3ts: There is no container runtime at /nonexistent.sock\n" })
   })
 })
 
 describe("commands without a server", () => {
   test("version tells the Kubernetes level, for people and for programs", async () => {
     expect((await k3ts(["version"])).stdout).toContain("Kubernetes v1.36.0+k3ts\n")
-    expect(JSON.parse((await k3ts(["version", "--output", "json"])).stdout)).toMatchObject({ kubernetes: { gitVersion: "v1.36.0+k3ts" }, version: JSON.parse(readFileSync("package.json", "utf8")).version })
+    expect(JSON.parse((await k3ts(["version", "--output", "json"])).stdout)).toMatchObject({
+      kubernetes: { gitVersion: "v1.36.0+k3ts" },
+      version: JSON.parse(readFileSync("package.json", "utf8")).version,
+    })
   })
 
   test("--help is there for each command", async () => {
@@ -222,15 +318,36 @@ describe("commands without a server", () => {
   })
 
   test("check-config names each requirement and ends with 1 where one is missing", async () => {
-    const { code, stdout } = await k3ts(["check-config", "--output", "json", "--https-listen-port", String(await freePort())], { PATH: "/nonexistent" })
-    const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: { name: string; status: string; detail: string; mend?: string }[] }
+    const { code, stdout } = await k3ts(
+      ["check-config", "--output", "json", "--https-listen-port", String(await freePort())],
+      { PATH: "/nonexistent" },
+    )
+    const { ok, findings } = JSON.parse(stdout) as {
+      ok: boolean
+      findings: { name: string; status: string; detail: string; mend?: string }[]
+    }
     expect([code, ok]).toEqual([1, false])
-    expect(findings).toContainEqual({ name: "runc", status: "missing", detail: "not on the PATH", mend: "apt-get install runc" })
+    expect(findings).toContainEqual({
+      name: "runc",
+      status: "missing",
+      detail: "not on the PATH",
+      mend: "apt-get install runc",
+    })
     for (const { status, mend } of findings) expect(status === "found" || mend !== undefined).toBe(true)
   })
 
   test("check-config without a node asks for less", async () => {
-    const { code } = await k3ts(["check-config", "--disable-agent", "--data-dir", join(tmpdir(), "k3ts-none"), "--https-listen-port", String(await freePort())], { PATH: "/nonexistent" })
+    const { code } = await k3ts(
+      [
+        "check-config",
+        "--disable-agent",
+        "--data-dir",
+        join(tmpdir(), "k3ts-none"),
+        "--https-listen-port",
+        String(await freePort()),
+      ],
+      { PATH: "/nonexistent" },
+    )
     expect(code).toBe(0)
   })
 

@@ -6,7 +6,14 @@ import { join } from "node:path"
 import { parse } from "yaml"
 import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
 import { startCluster, type Cluster } from "../../pkg/testing/cluster.ts"
-import { BUSYBOX, describeOnNode, startCluster as startNode, stay, WEB, type Cluster as NodeCluster } from "../harness/cluster.ts"
+import {
+  BUSYBOX,
+  describeOnNode,
+  startCluster as startNode,
+  stay,
+  WEB,
+  type Cluster as NodeCluster,
+} from "../harness/cluster.ts"
 import { run } from "../harness/kubectl.ts"
 
 const PROGRAM = join(import.meta.dirname, "client-node.program.ts")
@@ -22,7 +29,9 @@ async function works(step: string, kubeconfig: string): Promise<void> {
   const [config, ca] = [join(home, "config"), join(home, "ca.pem")]
   writeFileSync(config, kubeconfig)
   writeFileSync(ca, caOf(kubeconfig))
-  const { code, err } = await run(process.execPath, [PROGRAM, step], { env: { ...process.env, KUBECONFIG: config, NODE_EXTRA_CA_CERTS: ca } })
+  const { code, err } = await run(process.execPath, [PROGRAM, step], {
+    env: { ...process.env, KUBECONFIG: config, NODE_EXTRA_CA_CERTS: ca },
+  })
   expect({ step, code, err: code === 0 ? "" : err }).toEqual({ step, code: 0, err: "" })
 }
 
@@ -35,8 +44,10 @@ describe("@kubernetes/client-node", () => {
   afterAll(() => cluster[Symbol.asyncDispose]())
 
   test.each([
-    ["creates, reads, lists in pages, replaces and deletes objects", "objects"], ["patches in every way, applies on the server, and works without knowing the kind", "patches"],
-    ["watches", "watches"], ["keeps an informer current", "informers"],
+    ["creates, reads, lists in pages, replaces and deletes objects", "objects"],
+    ["patches in every way, applies on the server, and works without knowing the kind", "patches"],
+    ["watches", "watches"],
+    ["keeps an informer current", "informers"],
   ])("%s", (_title, step) => works(step, cluster.kubeconfig), 30_000)
 })
 
@@ -47,12 +58,25 @@ describeOnNode("@kubernetes/client-node on a node", () => {
     cluster = await startNode()
     const { server } = cluster
     // Bun's fetch shows no client certificate of a single request, so the administrator comes with the token.
-    kubeconfig = kubeconfigYaml({ server: `https://127.0.0.1:${server.port}`, caPem: caOf(readFileSync(server.kubeconfig, "utf8")), user: { token: server.token }, name: "k3ts" })
-    await cluster.runPod("web", { terminationGracePeriodSeconds: 0, containers: [{ name: "web", image: WEB }, { name: "shell", image: BUSYBOX, command: stay("echo hello from the log") }] })
+    kubeconfig = kubeconfigYaml({
+      server: `https://127.0.0.1:${server.port}`,
+      caPem: caOf(readFileSync(server.kubeconfig, "utf8")),
+      user: { token: server.token },
+      name: "k3ts",
+    })
+    await cluster.runPod("web", {
+      terminationGracePeriodSeconds: 0,
+      containers: [
+        { name: "web", image: WEB },
+        { name: "shell", image: BUSYBOX, command: stay("echo hello from the log") },
+      ],
+    })
   }, 60_000)
   afterAll(() => cluster?.[Symbol.asyncDispose]())
 
   test.each([
-    ["runs commands, with what they read and print, and tells their exit codes", "exec"], ["forwards a port", "portForward"], ["follows logs", "logs"],
+    ["runs commands, with what they read and print, and tells their exit codes", "exec"],
+    ["forwards a port", "portForward"],
+    ["follows logs", "logs"],
   ])("%s", (_title, step) => works(step, kubeconfig), 30_000)
 })

@@ -1,7 +1,18 @@
 /** What goes when something else has gone: dependents, namespaces, volumes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { ConformanceCluster, Loose } from "./cluster.ts"
-import { APPS, condition, makeNamespace, NS, podsOf, podSpec, running, selected, startWorkloadCluster, template } from "./workload-cluster.ts"
+import {
+  APPS,
+  condition,
+  makeNamespace,
+  NS,
+  podsOf,
+  podSpec,
+  running,
+  selected,
+  startWorkloadCluster,
+  template,
+} from "./workload-cluster.ts"
 
 let cluster: ConformanceCluster
 beforeAll(async () => {
@@ -10,7 +21,10 @@ beforeAll(async () => {
 afterAll(() => cluster.stop())
 
 describe("the garbage collector", () => {
-  const rc = (name: string, replicas = 2) => ({ metadata: { name }, spec: { replicas, selector: { app: name }, template: template(name) } })
+  const rc = (name: string, replicas = 2) => ({
+    metadata: { name },
+    spec: { replicas, selector: { app: name }, template: template(name) },
+  })
   const path = `${NS}/replicationcontrollers`
 
   test("deletes, orphans, or lets the owner wait, as asked", async () => {
@@ -20,7 +34,9 @@ describe("the garbage collector", () => {
     await cluster.untilList(podsOf("gc-bg"), (pods) => pods.length === 0)
     await cluster.delete(`${path}/gc-orphan`, { propagationPolicy: "Orphan" })
     await cluster.until(`${path}/gc-orphan`, (found) => found === undefined)
-    const orphans = await cluster.untilList(podsOf("gc-orphan"), (pods) => pods.every(({ metadata }) => metadata.ownerReferences === undefined))
+    const orphans = await cluster.untilList(podsOf("gc-orphan"), (pods) =>
+      pods.every(({ metadata }) => metadata.ownerReferences === undefined),
+    )
     expect(orphans).toHaveLength(2)
     const waiting = await cluster.delete(`${path}/gc-fg`, { propagationPolicy: "Foreground" })
     expect(waiting.metadata.finalizers ?? ["foregroundDeletion"]).toContain("foregroundDeletion")
@@ -29,13 +45,19 @@ describe("the garbage collector", () => {
   })
 
   test("deletes or orphans the ReplicaSet of a Deployment", async () => {
-    for (const [name, propagationPolicy, left] of [["gc-dep", "Background", 0], ["gc-dep-orphan", "Orphan", 1]] as const) {
+    for (const [name, propagationPolicy, left] of [
+      ["gc-dep", "Background", 0],
+      ["gc-dep-orphan", "Orphan", 1],
+    ] as const) {
       await cluster.post(`${APPS}/deployments`, { metadata: { name }, spec: { replicas: 2, ...selected(name) } })
       const sets = `${APPS}/replicasets?labelSelector=app%3D${name}`
       await cluster.untilList(sets, (found) => found.length === 1)
       await cluster.delete(`${APPS}/deployments/${name}`, { propagationPolicy })
       await cluster.until(`${APPS}/deployments/${name}`, (found) => found === undefined)
-      await cluster.untilList(sets, (found) => found.length === left && found.every(({ metadata }) => metadata.ownerReferences === undefined))
+      await cluster.untilList(
+        sets,
+        (found) => found.length === left && found.every(({ metadata }) => metadata.ownerReferences === undefined),
+      )
     }
   })
 
@@ -43,15 +65,38 @@ describe("the garbage collector", () => {
     await cluster.post(path, rc("gc-going"))
     const stays = await cluster.post(path, rc("gc-stays", 0))
     const [shared] = await cluster.untilList(podsOf("gc-going"), running(2))
-    await cluster.patch(`${NS}/pods/${shared!.metadata.name}`, "strategic", { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ReplicationController", name: "gc-stays", uid: stays.metadata.uid }] } })
+    await cluster.patch(`${NS}/pods/${shared!.metadata.name}`, "strategic", {
+      metadata: {
+        ownerReferences: [
+          { apiVersion: "v1", kind: "ReplicationController", name: "gc-stays", uid: stays.metadata.uid },
+        ],
+      },
+    })
     await cluster.delete(`${path}/gc-going`, { propagationPolicy: "Foreground" })
     await cluster.until(`${path}/gc-going`, (found) => found === undefined)
-    expect((await cluster.get(`${NS}/pods/${shared!.metadata.name}`)).metadata.ownerReferences?.map(({ name }) => name)).toEqual(["gc-stays"])
+    expect(
+      (await cluster.get(`${NS}/pods/${shared!.metadata.name}`)).metadata.ownerReferences?.map(({ name }) => name),
+    ).toEqual(["gc-stays"])
 
     const pods: Loose[] = []
-    for (const name of ["circle1", "circle2", "circle3"]) pods.push(await cluster.post(`${NS}/pods`, { metadata: { name, labels: { app: "circle" } }, spec: podSpec() }))
-    const ownedBy = (i: number) => ({ metadata: { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: pods[i]!.metadata.name, uid: pods[i]!.metadata.uid, controller: true, blockOwnerDeletion: true }] } })
-    for (const [i, pod] of pods.entries()) await cluster.patch(`${NS}/pods/${pod.metadata.name}`, "merge", ownedBy((i + 2) % 3))
+    for (const name of ["circle1", "circle2", "circle3"])
+      pods.push(await cluster.post(`${NS}/pods`, { metadata: { name, labels: { app: "circle" } }, spec: podSpec() }))
+    const ownedBy = (i: number) => ({
+      metadata: {
+        ownerReferences: [
+          {
+            apiVersion: "v1",
+            kind: "Pod",
+            name: pods[i]!.metadata.name,
+            uid: pods[i]!.metadata.uid,
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
+      },
+    })
+    for (const [i, pod] of pods.entries())
+      await cluster.patch(`${NS}/pods/${pod.metadata.name}`, "merge", ownedBy((i + 2) % 3))
     await cluster.delete(`${NS}/pods/circle1`, { propagationPolicy: "Foreground" })
     await cluster.untilList(podsOf("circle"), (left) => left.length === 0)
   })
@@ -72,9 +117,17 @@ describe("a namespace that is deleted", () => {
   test("deletes pods first, and waits for them", async () => {
     const ns = await makeNamespace(cluster, "ordered")
     await cluster.post(`${ns}/configmaps`, { metadata: { name: "cm" } })
-    await cluster.post(`${ns}/pods`, { metadata: { name: "p", finalizers: ["e2e.example.com/finalizer"] }, spec: podSpec() })
+    await cluster.post(`${ns}/pods`, {
+      metadata: { name: "p", finalizers: ["e2e.example.com/finalizer"] },
+      spec: podSpec(),
+    })
     await cluster.delete("/api/v1/namespaces/ordered")
-    const waiting = await cluster.until("/api/v1/namespaces/ordered", (found) => condition(found, "NamespaceContentRemaining")?.status === "True" && condition(found, "NamespaceFinalizersRemaining")?.status === "True")
+    const waiting = await cluster.until(
+      "/api/v1/namespaces/ordered",
+      (found) =>
+        condition(found, "NamespaceContentRemaining")?.status === "True" &&
+        condition(found, "NamespaceFinalizersRemaining")?.status === "True",
+    )
     expect(condition(waiting, "NamespaceDeletionContentFailure")?.status).not.toBe("True")
     expect((await cluster.get(`${ns}/pods/p`)).metadata.deletionTimestamp).toBeTruthy()
     expect((await cluster.get(`${ns}/configmaps/cm`)).metadata.deletionTimestamp).toBeUndefined()
@@ -84,9 +137,24 @@ describe("a namespace that is deleted", () => {
 })
 
 test("volumes and claims that nobody uses go when they are deleted", async () => {
-  const [claims, volumes, classes] = [`${NS}/persistentvolumeclaims`, "/api/v1/persistentvolumes", "/apis/storage.k8s.io/v1/volumeattributesclasses"]
-  await cluster.post(volumes, { metadata: { name: "pv" }, spec: { storageClassName: "none", capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], hostPath: { path: "/tmp/pv" } } })
-  await cluster.post(claims, { metadata: { name: "pvc" }, spec: { storageClassName: "none", accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } } })
+  const [claims, volumes, classes] = [
+    `${NS}/persistentvolumeclaims`,
+    "/api/v1/persistentvolumes",
+    "/apis/storage.k8s.io/v1/volumeattributesclasses",
+  ]
+  await cluster.post(volumes, {
+    metadata: { name: "pv" },
+    spec: {
+      storageClassName: "none",
+      capacity: { storage: "1Gi" },
+      accessModes: ["ReadWriteOnce"],
+      hostPath: { path: "/tmp/pv" },
+    },
+  })
+  await cluster.post(claims, {
+    metadata: { name: "pvc" },
+    spec: { storageClassName: "none", accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  })
   await cluster.post(classes, { metadata: { name: "vac" }, driverName: "d.example.com", parameters: { a: "b" } })
   for (const path of [`${claims}/pvc`, `${volumes}/pv`, `${classes}/vac`]) {
     expect((await cluster.get(path)).metadata.finalizers).toHaveLength(1)

@@ -14,16 +14,40 @@ export interface Loose {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: {
-    readonly name: string; readonly namespace: string; readonly uid: string; readonly resourceVersion: string; readonly generation: number; readonly creationTimestamp: string; readonly deletionTimestamp?: string
-    readonly labels?: Readonly<Record<string, string>>; readonly annotations?: Readonly<Record<string, string>>; readonly finalizers?: readonly string[]; readonly ownerReferences?: readonly { readonly uid: string; readonly name: string; readonly controller?: boolean }[]
-    readonly managedFields?: readonly { readonly manager: string; readonly operation: string; readonly subresource?: string }[]
-    readonly continue?: string; readonly remainingItemCount?: number
+    readonly name: string
+    readonly namespace: string
+    readonly uid: string
+    readonly resourceVersion: string
+    readonly generation: number
+    readonly creationTimestamp: string
+    readonly deletionTimestamp?: string
+    readonly labels?: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
+    readonly finalizers?: readonly string[]
+    readonly ownerReferences?: readonly { readonly uid: string; readonly name: string; readonly controller?: boolean }[]
+    readonly managedFields?: readonly {
+      readonly manager: string
+      readonly operation: string
+      readonly subresource?: string
+    }[]
+    readonly continue?: string
+    readonly remainingItemCount?: number
   }
   readonly spec: LooseFields & { readonly replicas?: number; readonly clusterIP?: string; readonly nodeName?: string }
   readonly status: LooseFields & {
-    readonly phase?: string; readonly replicas?: number; readonly readyReplicas?: number; readonly availableReplicas?: number; readonly observedGeneration?: number
-    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string; readonly message: string }[]
-    readonly used?: Readonly<Record<string, string>>; readonly hard?: Readonly<Record<string, string>>
+    readonly phase?: string
+    readonly replicas?: number
+    readonly readyReplicas?: number
+    readonly availableReplicas?: number
+    readonly observedGeneration?: number
+    readonly conditions?: readonly {
+      readonly type: string
+      readonly status: string
+      readonly reason: string
+      readonly message: string
+    }[]
+    readonly used?: Readonly<Record<string, string>>
+    readonly hard?: Readonly<Record<string, string>>
   }
   readonly data?: Readonly<Record<string, string>>
   readonly items: readonly Loose[]
@@ -32,7 +56,9 @@ export interface Loose {
   readonly message: string
   readonly [field: string]: unknown
 }
-export interface LooseFields { readonly [field: string]: unknown }
+export interface LooseFields {
+  readonly [field: string]: unknown
+}
 
 export interface Send {
   readonly body?: unknown
@@ -43,7 +69,10 @@ export interface Send {
   /** A bearer token instead of the administrator's. */
   readonly token?: string
 }
-export interface WatchedEvent { readonly type: string; readonly object: Loose }
+export interface WatchedEvent {
+  readonly type: string
+  readonly object: Loose
+}
 export interface OpenWatch {
   readonly events: readonly WatchedEvent[]
   /** The events when `enough` holds of them; fails after five seconds. */
@@ -51,7 +80,12 @@ export interface OpenWatch {
   close(): void
 }
 
-const PATCHES = { merge: "application/merge-patch+json", strategic: "application/strategic-merge-patch+json", json: "application/json-patch+json", apply: "application/apply-patch+yaml" } as const
+const PATCHES = {
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  json: "application/json-patch+json",
+  apply: "application/apply-patch+yaml",
+} as const
 /** Stands for an object that is not there. */
 const ABSENT = {} as Loose
 /** Far more than any change takes here; only a failing test waits so long. */
@@ -82,22 +116,49 @@ export class ConformanceCluster {
     this.#cluster.faults.forgetHistory()
   }
 
-  send(method: string, path: string, { body, type = "application/json", accept = "application/json", headers = {}, token }: Send = {}): Promise<Answer> {
-    const bytes = body === undefined ? undefined : body instanceof Uint8Array || typeof body === "string" ? Buffer.from(body) : Buffer.from(JSON.stringify(body))
+  send(
+    method: string,
+    path: string,
+    { body, type = "application/json", accept = "application/json", headers = {}, token }: Send = {},
+  ): Promise<Answer> {
+    const bytes =
+      body === undefined
+        ? undefined
+        : body instanceof Uint8Array || typeof body === "string"
+          ? Buffer.from(body)
+          : Buffer.from(JSON.stringify(body))
     return new Promise((resolve, reject) => {
-      const req = request({
-        host: "127.0.0.1", port: this.#port, method, path, agent: this.#agent,
-        headers: { authorization: `Bearer ${token ?? this.#token}`, accept, ...(bytes === undefined ? {} : { "content-type": type, "content-length": bytes.length }), ...headers },
-      }, (res) => {
-        const parts: Buffer[] = []
-        res.on("data", (part: Buffer) => parts.push(part))
-        res.on("end", () => {
-          const all = Buffer.concat(parts)
-          const text = all.toString()
-          resolve({ code: res.statusCode!, headers: res.headers, bytes: all, text, body: (text.startsWith("{") ? JSON.parse(text) : {}) as Loose })
-        })
-        res.on("error", reject)
-      })
+      const req = request(
+        {
+          host: "127.0.0.1",
+          port: this.#port,
+          method,
+          path,
+          agent: this.#agent,
+          headers: {
+            authorization: `Bearer ${token ?? this.#token}`,
+            accept,
+            ...(bytes === undefined ? {} : { "content-type": type, "content-length": bytes.length }),
+            ...headers,
+          },
+        },
+        (res) => {
+          const parts: Buffer[] = []
+          res.on("data", (part: Buffer) => parts.push(part))
+          res.on("end", () => {
+            const all = Buffer.concat(parts)
+            const text = all.toString()
+            resolve({
+              code: res.statusCode!,
+              headers: res.headers,
+              bytes: all,
+              text,
+              body: (text.startsWith("{") ? JSON.parse(text) : {}) as Loose,
+            })
+          })
+          res.on("error", reject)
+        },
+      )
       req.on("error", reject)
       req.end(bytes)
     })
@@ -109,11 +170,21 @@ export class ConformanceCluster {
     if (answer.code >= 300) throw new Error(`${method} ${path}: ${answer.code} ${answer.text}`)
     return answer.body
   }
-  get(path: string): Promise<Loose> { return this.ok("GET", path) }
-  post(path: string, body: unknown): Promise<Loose> { return this.ok("POST", path, { body }) }
-  put(path: string, body: unknown): Promise<Loose> { return this.ok("PUT", path, { body }) }
-  delete(path: string, body?: unknown): Promise<Loose> { return this.ok("DELETE", path, body === undefined ? {} : { body }) }
-  patch(path: string, kind: keyof typeof PATCHES, body: unknown): Promise<Loose> { return this.ok("PATCH", path, { body, type: PATCHES[kind] }) }
+  get(path: string): Promise<Loose> {
+    return this.ok("GET", path)
+  }
+  post(path: string, body: unknown): Promise<Loose> {
+    return this.ok("POST", path, { body })
+  }
+  put(path: string, body: unknown): Promise<Loose> {
+    return this.ok("PUT", path, { body })
+  }
+  delete(path: string, body?: unknown): Promise<Loose> {
+    return this.ok("DELETE", path, body === undefined ? {} : { body })
+  }
+  patch(path: string, kind: keyof typeof PATCHES, body: unknown): Promise<Loose> {
+    return this.ok("PATCH", path, { body, type: PATCHES[kind] })
+  }
 
   /** Resolves when the server has begun to answer: what happens from then on is seen. */
   async watch(path: string): Promise<OpenWatch> {
@@ -126,36 +197,47 @@ export class ConformanceCluster {
       open()
       check()
     }
-    const req = request({ host: "127.0.0.1", port: this.#port, path: `${path}${path.includes("?") ? "&" : "?"}watch=1`, agent: false, rejectUnauthorized: false, headers: { authorization: `Bearer ${this.#token}` } }, (res) => {
-      open()
-      let rest = ""
-      res.on("data", (part: Buffer) => {
-        const lines = (rest + part.toString()).split("\n")
-        rest = lines.pop()!
-        for (const line of lines) events.push(JSON.parse(line) as WatchedEvent)
-        check()
-      })
-      res.on("end", () => end("the server ended the watch"))
-    })
+    const req = request(
+      {
+        host: "127.0.0.1",
+        port: this.#port,
+        path: `${path}${path.includes("?") ? "&" : "?"}watch=1`,
+        agent: false,
+        rejectUnauthorized: false,
+        headers: { authorization: `Bearer ${this.#token}` },
+      },
+      (res) => {
+        open()
+        let rest = ""
+        res.on("data", (part: Buffer) => {
+          const lines = (rest + part.toString()).split("\n")
+          rest = lines.pop()!
+          for (const line of lines) events.push(JSON.parse(line) as WatchedEvent)
+          check()
+        })
+        res.on("end", () => end("the server ended the watch"))
+      },
+    )
     req.on("error", (err) => end(String(err)))
     req.end()
     await opened
     return {
       events,
-      until: (enough) => new Promise((resolve, reject) => {
-        const fail = (why: string): void => {
-          clearTimeout(timer)
-          reject(new Error(`${why}: ${path}: ${JSON.stringify(events)}`.slice(0, 3000)))
-        }
-        const timer = setTimeout(() => fail("Waited in vain"), PATIENCE_MS)
-        check = () => {
-          if (enough(events)) {
+      until: (enough) =>
+        new Promise((resolve, reject) => {
+          const fail = (why: string): void => {
             clearTimeout(timer)
-            resolve(events)
-          } else if (ended !== undefined) fail(ended)
-        }
-        check()
-      }),
+            reject(new Error(`${why}: ${path}: ${JSON.stringify(events)}`.slice(0, 3000)))
+          }
+          const timer = setTimeout(() => fail("Waited in vain"), PATIENCE_MS)
+          check = () => {
+            if (enough(events)) {
+              clearTimeout(timer)
+              resolve(events)
+            } else if (ended !== undefined) fail(ended)
+          }
+          check()
+        }),
       close: () => void req.destroy(),
     }
   }
@@ -182,7 +264,9 @@ export class ConformanceCluster {
     const list = await this.get(path)
     const items = new Map<string, Loose>(list.items.map((item) => [item.metadata.uid, item]))
     if (wanted([...items.values()])) return [...items.values()]
-    const watch = await this.watch(`${path}${path.includes("?") ? "&" : "?"}resourceVersion=${list.metadata.resourceVersion}`)
+    const watch = await this.watch(
+      `${path}${path.includes("?") ? "&" : "?"}resourceVersion=${list.metadata.resourceVersion}`,
+    )
     const seen = { count: 0 }
     try {
       await watch.until((events) => {
@@ -206,7 +290,10 @@ export interface ConformanceOptions {
   readonly nodes?: number
 }
 
-export async function startConformanceCluster({ controllers = false, nodes = 0 }: ConformanceOptions = {}): Promise<ConformanceCluster> {
+export async function startConformanceCluster({
+  controllers = false,
+  nodes = 0,
+}: ConformanceOptions = {}): Promise<ConformanceCluster> {
   const cluster = await startCluster({ clock: "real", nodes, components: { controllers, scheduler: controllers } })
   if (!controllers) await cluster.client.create(ServiceAccount, { metadata: { namespace: "default", name: "default" } })
   return new ConformanceCluster(cluster, await cluster.listen())

@@ -13,9 +13,19 @@ afterAll(() => cluster.stop())
 
 const CONFIGMAPS = "/api/v1/namespaces/m/configmaps"
 const WANTED = [
-  ["apps", "v1", "deployments"], ["authentication.k8s.io", "v1", "tokenreviews"], ["authorization.k8s.io", "v1", "selfsubjectaccessreviews"], ["batch", "v1", "jobs"], ["coordination.k8s.io", "v1", "leases"],
-  ["discovery.k8s.io", "v1", "endpointslices"], ["events.k8s.io", "v1", "events"], ["networking.k8s.io", "v1", "ingresses"], ["node.k8s.io", "v1", "runtimeclasses"], ["policy", "v1", "poddisruptionbudgets"],
-  ["rbac.authorization.k8s.io", "v1", "roles"], ["scheduling.k8s.io", "v1", "priorityclasses"], ["storage.k8s.io", "v1", "csinodes"],
+  ["apps", "v1", "deployments"],
+  ["authentication.k8s.io", "v1", "tokenreviews"],
+  ["authorization.k8s.io", "v1", "selfsubjectaccessreviews"],
+  ["batch", "v1", "jobs"],
+  ["coordination.k8s.io", "v1", "leases"],
+  ["discovery.k8s.io", "v1", "endpointslices"],
+  ["events.k8s.io", "v1", "events"],
+  ["networking.k8s.io", "v1", "ingresses"],
+  ["node.k8s.io", "v1", "runtimeclasses"],
+  ["policy", "v1", "poddisruptionbudgets"],
+  ["rbac.authorization.k8s.io", "v1", "roles"],
+  ["scheduling.k8s.io", "v1", "priorityclasses"],
+  ["storage.k8s.io", "v1", "csinodes"],
 ] as const
 
 describe("discovery", () => {
@@ -23,7 +33,10 @@ describe("discovery", () => {
     const { groups } = (await cluster.get("/apis/")) as unknown as { groups: { name: string }[] }
     expect(groups.length).toBeGreaterThan(10)
     for (const { name } of groups) {
-      const group = (await cluster.get(`/apis/${name}/`)) as unknown as { versions: { groupVersion: string }[]; preferredVersion: { groupVersion: string } }
+      const group = (await cluster.get(`/apis/${name}/`)) as unknown as {
+        versions: { groupVersion: string }[]
+        preferredVersion: { groupVersion: string }
+      }
       expect(group.versions.map(({ groupVersion }) => groupVersion)).toContain(group.preferredVersion.groupVersion)
     }
   })
@@ -31,7 +44,10 @@ describe("discovery", () => {
   test("lists the resources of each group", async () => {
     expect(await cluster.get("/api")).toMatchObject({ kind: "APIVersions", versions: ["v1"] })
     for (const [group, version, resource] of WANTED) {
-      const list = (await cluster.get(`/apis/${group}/${version}`)) as unknown as { groupVersion: string; resources: { name: string }[] }
+      const list = (await cluster.get(`/apis/${group}/${version}`)) as unknown as {
+        groupVersion: string
+        resources: { name: string }[]
+      }
       expect(list.groupVersion).toBe(`${group}/${version}`)
       expect(list.resources.map(({ name }) => name)).toContain(resource)
     }
@@ -39,7 +55,9 @@ describe("discovery", () => {
 
   test("comes as one document to those who ask for it", async () => {
     const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-    const { items } = (await cluster.ok("GET", "/apis", { accept })) as unknown as { items: { metadata: { name: string }; versions: { version: string; resources: { resource: string }[] }[] }[] }
+    const { items } = (await cluster.ok("GET", "/apis", { accept })) as unknown as {
+      items: { metadata: { name: string }; versions: { version: string; resources: { resource: string }[] }[] }[]
+    }
     for (const [group, version, resource] of WANTED) {
       const found = items.find(({ metadata }) => metadata.name === group)?.versions.find((v) => v.version === version)
       expect(found?.resources.map((r) => r.resource)).toContain(resource)
@@ -57,20 +75,30 @@ describe("discovery", () => {
 describe("tables", () => {
   test("are refused with 406 where a kind has none", async () => {
     const answer = await cluster.send("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
-      accept: "application/json;as=Table;v=v1;g=meta.k8s.io", body: { spec: { nonResourceAttributes: { path: "/", verb: "get" } } },
+      accept: "application/json;as=Table;v=v1;g=meta.k8s.io",
+      body: { spec: { nonResourceAttributes: { path: "/", verb: "get" } } },
     })
     expect([answer.code, answer.body.reason]).toEqual([406, "NotAcceptable"])
   })
 
   test("come in chunks too, and in the version asked for", async () => {
-    for (const n of [1, 2, 3]) await cluster.post(CONFIGMAPS, { metadata: { name: `table-${n}`, labels: { table: "yes" } } })
-    const get = (query: string) => cluster.ok("GET", `${CONFIGMAPS}?labelSelector=table&${query}`, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" })
+    for (const n of [1, 2, 3])
+      await cluster.post(CONFIGMAPS, { metadata: { name: `table-${n}`, labels: { table: "yes" } } })
+    const get = (query: string) =>
+      cluster.ok("GET", `${CONFIGMAPS}?labelSelector=table&${query}`, {
+        accept: "application/json;as=Table;v=v1;g=meta.k8s.io",
+      })
     const first = await get("limit=2")
-    const names = (table: Loose) => (table as unknown as { rows: { cells: unknown[] }[] }).rows.map(({ cells }) => cells[0])
-    expect(first).toMatchObject({ columnDefinitions: [{ name: "Name", type: "string", format: "name" }, { name: "Data" }, { name: "Age" }] })
+    const names = (table: Loose) =>
+      (table as unknown as { rows: { cells: unknown[] }[] }).rows.map(({ cells }) => cells[0])
+    expect(first).toMatchObject({
+      columnDefinitions: [{ name: "Name", type: "string", format: "name" }, { name: "Data" }, { name: "Age" }],
+    })
     expect(names(first)).toEqual(["table-1", "table-2"])
     expect(names(await get(`limit=2&continue=${encodeURIComponent(first.metadata.continue!)}`))).toEqual(["table-3"])
-    expect((await get("limit=1&includeObject=Object")).rows).toMatchObject([{ object: { kind: "ConfigMap", apiVersion: "v1" } }])
+    expect((await get("limit=1&includeObject=Object")).rows).toMatchObject([
+      { object: { kind: "ConfigMap", apiVersion: "v1" } },
+    ])
     expect((await get("limit=1&includeObject=None")).rows).not.toMatchObject([{ object: { kind: "ConfigMap" } }])
   })
 })
@@ -78,7 +106,16 @@ describe("tables", () => {
 describe("lists in chunks", () => {
   const TEMPLATES = "/api/v1/namespaces/m/podtemplates"
   const TOTAL = 40
-  beforeAll(() => Promise.all(Array.from({ length: TOTAL }, (_, n) => cluster.post(TEMPLATES, { metadata: { name: `template-${String(n).padStart(4, "0")}` }, template: { spec: { containers: [{ name: "test", image: "test2" }] } } }))))
+  beforeAll(() =>
+    Promise.all(
+      Array.from({ length: TOTAL }, (_, n) =>
+        cluster.post(TEMPLATES, {
+          metadata: { name: `template-${String(n).padStart(4, "0")}` },
+          template: { spec: { containers: [{ name: "test", image: "test2" }] } },
+        }),
+      ),
+    ),
+  )
 
   test("show one revision, and tell how much is left", async () => {
     let found = 0
@@ -101,7 +138,8 @@ describe("lists in chunks", () => {
     // given a first chunk, and history forgotten since
     const short = await startConformanceCluster()
     try {
-      for (const n of [0, 1, 2, 3]) await short.post("/api/v1/namespaces/default/configmaps", { metadata: { name: `c-${n}` } })
+      for (const n of [0, 1, 2, 3])
+        await short.post("/api/v1/namespaces/default/configmaps", { metadata: { name: `c-${n}` } })
       const path = "/api/v1/namespaces/default/configmaps?limit=2"
       const first = await short.get(path)
       await short.post("/api/v1/namespaces/default/configmaps", { metadata: { name: "c-2b" } })
@@ -110,16 +148,25 @@ describe("lists in chunks", () => {
       // when the second is asked for, then it is gone, with a token that goes on
       const expired = await short.send("GET", `${path}&continue=${encodeURIComponent(first.metadata.continue!)}`)
       expect([expired.code, expired.body.reason]).toEqual([410, "Expired"])
-      expect(expired.body.message).toContain("The provided continue parameter is too old to display a consistent list result.")
+      expect(expired.body.message).toContain(
+        "The provided continue parameter is too old to display a consistent list result.",
+      )
       const second = await short.get(`${path}&continue=${encodeURIComponent(expired.body.metadata.continue!)}`)
       expect(second.items.map(({ metadata }) => metadata.name)).toEqual(["c-2", "c-2b"])
       expect(second.metadata.resourceVersion).not.toBe(first.metadata.resourceVersion)
       const third = await short.get(`${path}&continue=${encodeURIComponent(second.metadata.continue!)}`)
-      expect([third.metadata.resourceVersion, third.metadata.continue, third.items.length]).toEqual([second.metadata.resourceVersion, undefined, 1])
+      expect([third.metadata.resourceVersion, third.metadata.continue, third.items.length]).toEqual([
+        second.metadata.resourceVersion,
+        undefined,
+        1,
+      ])
 
       // and a watch from the past is told so
       const old = await short.send("GET", `/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=1`)
-      expect([old.code, JSON.parse(old.text.split("\n")[0]!) as unknown]).toMatchObject([200, { type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired", status: "Failure" } }])
+      expect([old.code, JSON.parse(old.text.split("\n")[0]!) as unknown]).toMatchObject([
+        200,
+        { type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired", status: "Failure" } },
+      ])
     } finally {
       await short.stop()
     }
@@ -131,7 +178,11 @@ describe("watches", () => {
   const types = (events: readonly { type: string }[]) => events.map(({ type }) => type)
 
   test("tell of each change to those whose selector matches", async () => {
-    const [a, b, both] = [await cluster.watch(labelled("A")), await cluster.watch(labelled("B")), await cluster.watch(`${CONFIGMAPS}?labelSelector=watch-this-configmap+in+(A,B)`)]
+    const [a, b, both] = [
+      await cluster.watch(labelled("A")),
+      await cluster.watch(labelled("B")),
+      await cluster.watch(`${CONFIGMAPS}?labelSelector=watch-this-configmap+in+(A,B)`),
+    ]
     await cluster.post(CONFIGMAPS, { metadata: { name: "a", labels: { "watch-this-configmap": "A" } } })
     await cluster.patch(`${CONFIGMAPS}/a`, "merge", { data: { mutation: "1" } })
     await cluster.patch(`${CONFIGMAPS}/a`, "merge", { data: { mutation: "2" } })
@@ -150,13 +201,18 @@ describe("watches", () => {
     const once = await cluster.patch(`${CONFIGMAPS}/rv`, "merge", { data: { mutation: "1" } })
     await cluster.patch(`${CONFIGMAPS}/rv`, "merge", { data: { mutation: "2" } })
     const from = await cluster.watch(`${labelled("rv")}&resourceVersion=${once.metadata.resourceVersion}`)
-    expect((await from.until((events) => events.length === 1))[0]).toMatchObject({ type: "MODIFIED", object: { data: { mutation: "2" } } })
+    expect((await from.until((events) => events.length === 1))[0]).toMatchObject({
+      type: "MODIFIED",
+      object: { data: { mutation: "2" } },
+    })
     from.close()
     await cluster.delete(`${CONFIGMAPS}/rv`)
     const again = await cluster.watch(`${labelled("rv")}&resourceVersion=${made.metadata.resourceVersion}`)
     const events = await again.until((seen) => seen.length === 3)
     expect(types(events)).toEqual(["MODIFIED", "MODIFIED", "DELETED"])
-    expect(Number(events[2]!.object.metadata.resourceVersion)).toBeGreaterThan(Number(events[1]!.object.metadata.resourceVersion))
+    expect(Number(events[2]!.object.metadata.resourceVersion)).toBeGreaterThan(
+      Number(events[1]!.object.metadata.resourceVersion),
+    )
     again.close()
   })
 
@@ -166,7 +222,9 @@ describe("watches", () => {
     await cluster.patch(`${CONFIGMAPS}/l`, "merge", { data: { mutation: "1" } })
     await cluster.patch(`${CONFIGMAPS}/l`, "merge", { metadata: { labels: { "watch-this-configmap": "wrong" } } })
     await cluster.patch(`${CONFIGMAPS}/l`, "merge", { data: { mutation: "2" } })
-    await cluster.patch(`${CONFIGMAPS}/l`, "merge", { metadata: { labels: { "watch-this-configmap": "label-changed" } } })
+    await cluster.patch(`${CONFIGMAPS}/l`, "merge", {
+      metadata: { labels: { "watch-this-configmap": "label-changed" } },
+    })
     await cluster.patch(`${CONFIGMAPS}/l`, "merge", { data: { mutation: "3" } })
     await cluster.delete(`${CONFIGMAPS}/l`)
     const events = await watch.until((seen) => seen.length === 6)
@@ -186,41 +244,72 @@ describe("watches", () => {
       else await cluster.put(`${CONFIGMAPS}/${name}`, { ...existing.body, data: { n: String(n) } })
       if (n % 10 === 5) watches.push(await cluster.watch(`${CONFIGMAPS}?resourceVersion=${start}`))
     }
-    const orders = await Promise.all(watches.map(async (watch) => (await watch.until((events) => events.length >= 30)).map(({ object }) => object.metadata.resourceVersion)))
+    const orders = await Promise.all(
+      watches.map(async (watch) =>
+        (await watch.until((events) => events.length >= 30)).map(({ object }) => object.metadata.resourceVersion),
+      ),
+    )
     for (const order of orders) expect(order).toEqual(orders[0]!)
     for (const watch of watches) watch.close()
   })
 })
 
 describe("field validation", () => {
-  const deployment = (spec: string, metadata = "") => `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"my-dep",${metadata}"labels":{"app":"nginx"}},"spec":{${spec}"selector":{"matchLabels":{"app":"nginx"}},"template":{"metadata":{"labels":{"app":"nginx"}},"spec":{"containers":[{"name":"nginx","image":"nginx:latest"}]}}}}`
-  const post = (body: string, type = "application/json", validation = "Strict") => cluster.send("POST", `/apis/apps/v1/namespaces/m/deployments?dryRun=All&fieldManager=field_validation_mgr&fieldValidation=${validation}`, { body, type })
+  const deployment = (spec: string, metadata = "") =>
+    `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"my-dep",${metadata}"labels":{"app":"nginx"}},"spec":{${spec}"selector":{"matchLabels":{"app":"nginx"}},"template":{"metadata":{"labels":{"app":"nginx"}},"spec":{"containers":[{"name":"nginx","image":"nginx:latest"}]}}}}`
+  const post = (body: string, type = "application/json", validation = "Strict") =>
+    cluster.send(
+      "POST",
+      `/apis/apps/v1/namespaces/m/deployments?dryRun=All&fieldManager=field_validation_mgr&fieldValidation=${validation}`,
+      { body, type },
+    )
 
   test("finds unknown and duplicate fields, in the order of the document", async () => {
     const { code, body } = await post(deployment('"unknownField":"foo","replicas":2,"replicas":3,'))
-    expect([code, body.message]).toEqual([400, 'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.unknownField", duplicate field "spec.replicas"'])
-    const yaml = await post("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: my-dep\n  labels:\n    app: nginx\nspec:\n  unknownField: foo\n  replicas: 2\n  replicas: 3\n  selector:\n    matchLabels:\n      app: nginx\n  template:\n    metadata:\n      labels:\n        app: nginx\n    spec:\n      containers:\n      - name: nginx\n        image: nginx:latest\n", "application/yaml")
+    expect([code, body.message]).toEqual([
+      400,
+      'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.unknownField", duplicate field "spec.replicas"',
+    ])
+    const yaml = await post(
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: my-dep\n  labels:\n    app: nginx\nspec:\n  unknownField: foo\n  replicas: 2\n  replicas: 3\n  selector:\n    matchLabels:\n      app: nginx\n  template:\n    metadata:\n      labels:\n        app: nginx\n    spec:\n      containers:\n      - name: nginx\n        image: nginx:latest\n",
+      "application/yaml",
+    )
     expect(yaml.code).toBe(400)
     expect(yaml.body.message).toContain('key "replicas" already set in map')
     expect(yaml.body.message).toContain('unknown field "spec.unknownField"')
   })
 
   test("finds unknown metadata, and fields of lists by their index", async () => {
-    expect((await post(deployment("", '"unknownMeta":"foo",'))).body.message).toContain('strict decoding error: unknown field "metadata.unknownMeta"')
-    expect((await post(deployment("").replace('"image"', '"imagePullPolice":"Always","image"'))).body.message).toContain('unknown field "spec.template.spec.containers[0].imagePullPolice"')
+    expect((await post(deployment("", '"unknownMeta":"foo",'))).body.message).toContain(
+      'strict decoding error: unknown field "metadata.unknownMeta"',
+    )
+    expect(
+      (await post(deployment("").replace('"image"', '"imagePullPolice":"Always","image"'))).body.message,
+    ).toContain('unknown field "spec.template.spec.containers[0].imagePullPolice"')
   })
 
   test("warns or is silent if told so, in patches and applies as well", async () => {
     const warned = await post(deployment('"unknownField":"foo",'), "application/json", "Warn")
     expect([warned.code, warned.headers["warning"]]).toEqual([201, '299 - "unknown field \\"spec.unknownField\\""'])
-    expect((await post(deployment('"unknownField":"foo",'), "application/json", "Ignore")).headers["warning"]).toBeUndefined()
+    expect(
+      (await post(deployment('"unknownField":"foo",'), "application/json", "Ignore")).headers["warning"],
+    ).toBeUndefined()
     await cluster.post("/apis/apps/v1/namespaces/m/deployments", JSON.parse(deployment('"replicas":0,')) as unknown)
     const path = "/apis/apps/v1/namespaces/m/deployments/my-dep?fieldValidation=Strict&fieldManager=mgr&dryRun=All"
     const patch = (type: string, body: string) => cluster.send("PATCH", path, { type, body })
-    expect((await patch("application/merge-patch+json", '{"spec":{"foo":1}}')).body.message).toContain('unknown field "spec.foo"')
-    expect((await patch("application/strategic-merge-patch+json", '{"spec":{"foo":1,"replicas":1,"replicas":2}}')).body.message).toMatch(/strict decoding error: .*(unknown field "spec.foo"|duplicate field "spec.replicas")/)
-    expect((await patch("application/json-patch+json", '[{"op":"add","path":"/spec/foo","value":1}]')).body.message).toContain('unknown field "spec.foo"')
-    expect((await patch("application/apply-patch+yaml", deployment('"foo":1,'))).body.message).toMatch(/\.spec\.foo: field not declared in schema/)
+    expect((await patch("application/merge-patch+json", '{"spec":{"foo":1}}')).body.message).toContain(
+      'unknown field "spec.foo"',
+    )
+    expect(
+      (await patch("application/strategic-merge-patch+json", '{"spec":{"foo":1,"replicas":1,"replicas":2}}')).body
+        .message,
+    ).toMatch(/strict decoding error: .*(unknown field "spec.foo"|duplicate field "spec.replicas")/)
+    expect(
+      (await patch("application/json-patch+json", '[{"op":"add","path":"/spec/foo","value":1}]')).body.message,
+    ).toContain('unknown field "spec.foo"')
+    expect((await patch("application/apply-patch+yaml", deployment('"foo":1,'))).body.message).toMatch(
+      /\.spec\.foo: field not declared in schema/,
+    )
   })
 })
 
@@ -229,29 +318,75 @@ describe("errors", () => {
     const answer = await cluster.send("GET", `${CONFIGMAPS}/none`, { accept: "application/vnd.kubernetes.protobuf" })
     expect([answer.code, answer.headers["content-type"]]).toEqual([404, "application/vnd.kubernetes.protobuf"])
     expect(openEnvelope(answer.bytes)).toMatchObject({ apiVersion: "v1", kind: "Status" })
-    expect((await cluster.send("GET", `${CONFIGMAPS}/none`, { accept: "application/yaml" })).text).toContain("reason: NotFound\n")
+    expect((await cluster.send("GET", `${CONFIGMAPS}/none`, { accept: "application/yaml" })).text).toContain(
+      "reason: NotFound\n",
+    )
   })
 
   test("of a list and a create are told in Kubernetes' words", async () => {
-    expect<unknown>((await cluster.send("GET", `${CONFIGMAPS}/none`)).body).toEqual({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message: 'configmaps "none" not found', reason: "NotFound", details: { name: "none", kind: "configmaps" }, code: 404 })
-    expect((await cluster.send("GET", "/apis/apps/v1/namespaces/m/deployments/none")).body).toMatchObject({ message: 'deployments.apps "none" not found', details: { name: "none", group: "apps", kind: "deployments" } })
+    expect<unknown>((await cluster.send("GET", `${CONFIGMAPS}/none`)).body).toEqual({
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: 'configmaps "none" not found',
+      reason: "NotFound",
+      details: { name: "none", kind: "configmaps" },
+      code: 404,
+    })
+    expect((await cluster.send("GET", "/apis/apps/v1/namespaces/m/deployments/none")).body).toMatchObject({
+      message: 'deployments.apps "none" not found',
+      details: { name: "none", group: "apps", kind: "deployments" },
+    })
     await cluster.post(CONFIGMAPS, { metadata: { name: "twice" } })
-    expect((await cluster.send("POST", CONFIGMAPS, { body: { metadata: { name: "twice" } } })).body).toMatchObject({ message: 'configmaps "twice" already exists', details: { name: "twice", kind: "configmaps" } })
-    expect((await cluster.send("POST", "/api/v1/namespaces/absent/configmaps", { body: { metadata: { name: "a" } } })).body).toMatchObject({ code: 404, message: 'namespaces "absent" not found' })
-    expect((await cluster.send("PUT", `${CONFIGMAPS}/twice`, { body: { metadata: { name: "twice", resourceVersion: "1" } } })).body.message).toBe('Operation cannot be fulfilled on configmaps "twice": the object has been modified; please apply your changes to the latest version and try again')
-    expect((await cluster.send("POST", CONFIGMAPS, { body: { metadata: { name: "a", namespace: "other" } } })).body).toMatchObject({ code: 400, message: "the namespace of the provided object does not match the namespace sent on the request" })
-    expect((await cluster.send("PUT", `${CONFIGMAPS}/twice`, { body: { metadata: { name: "other" } } })).body).toMatchObject({ code: 400, message: "the name of the object (other) does not match the name on the URL (twice)" })
-    expect((await cluster.send("DELETE", `${CONFIGMAPS}/twice`)).body).toMatchObject({ kind: "Status", status: "Success", details: { name: "twice", kind: "configmaps" } })
+    expect((await cluster.send("POST", CONFIGMAPS, { body: { metadata: { name: "twice" } } })).body).toMatchObject({
+      message: 'configmaps "twice" already exists',
+      details: { name: "twice", kind: "configmaps" },
+    })
+    expect(
+      (await cluster.send("POST", "/api/v1/namespaces/absent/configmaps", { body: { metadata: { name: "a" } } })).body,
+    ).toMatchObject({ code: 404, message: 'namespaces "absent" not found' })
+    expect(
+      (
+        await cluster.send("PUT", `${CONFIGMAPS}/twice`, {
+          body: { metadata: { name: "twice", resourceVersion: "1" } },
+        })
+      ).body.message,
+    ).toBe(
+      'Operation cannot be fulfilled on configmaps "twice": the object has been modified; please apply your changes to the latest version and try again',
+    )
+    expect(
+      (await cluster.send("POST", CONFIGMAPS, { body: { metadata: { name: "a", namespace: "other" } } })).body,
+    ).toMatchObject({
+      code: 400,
+      message: "the namespace of the provided object does not match the namespace sent on the request",
+    })
+    expect(
+      (await cluster.send("PUT", `${CONFIGMAPS}/twice`, { body: { metadata: { name: "other" } } })).body,
+    ).toMatchObject({ code: 400, message: "the name of the object (other) does not match the name on the URL (twice)" })
+    expect((await cluster.send("DELETE", `${CONFIGMAPS}/twice`)).body).toMatchObject({
+      kind: "Status",
+      status: "Success",
+      details: { name: "twice", kind: "configmaps" },
+    })
   })
 })
 
 describe("dry runs", () => {
   test("answer as the real thing, and leave nothing", async () => {
-    const made = await cluster.ok("POST", `${CONFIGMAPS}?dryRun=All`, { body: { metadata: { generateName: "dry-" }, data: { a: "1" } } })
+    const made = await cluster.ok("POST", `${CONFIGMAPS}?dryRun=All`, {
+      body: { metadata: { generateName: "dry-" }, data: { a: "1" } },
+    })
     expect([typeof made.metadata.uid, made.metadata.name.startsWith("dry-")]).toEqual(["string", true])
     await cluster.post(CONFIGMAPS, { metadata: { name: "dry" }, data: { a: "1" } })
-    for (const [method, type, body] of [["PATCH", "application/merge-patch+json", { data: { a: "2" } }], ["PUT", "application/json", { metadata: { name: "dry" }, data: { a: "2" } }], ["PATCH", "application/apply-patch+yaml", { apiVersion: "v1", kind: "ConfigMap", data: { b: "2" } }]] as const)
-      expect((await cluster.send(method, `${CONFIGMAPS}/dry?dryRun=All&fieldManager=dry`, { type, body })).code).toBe(200)
+    for (const [method, type, body] of [
+      ["PATCH", "application/merge-patch+json", { data: { a: "2" } }],
+      ["PUT", "application/json", { metadata: { name: "dry" }, data: { a: "2" } }],
+      ["PATCH", "application/apply-patch+yaml", { apiVersion: "v1", kind: "ConfigMap", data: { b: "2" } }],
+    ] as const)
+      expect((await cluster.send(method, `${CONFIGMAPS}/dry?dryRun=All&fieldManager=dry`, { type, body })).code).toBe(
+        200,
+      )
     await cluster.ok("DELETE", `${CONFIGMAPS}/dry?dryRun=All`)
     await cluster.ok("DELETE", `${CONFIGMAPS}?dryRun=All`)
     expect((await cluster.get(`${CONFIGMAPS}/dry`)).data).toEqual({ a: "1" })

@@ -24,5 +24,8 @@ export const template = (app: string, image?: string) => ({ metadata: { labels: 
 export const selected = (app: string) => ({ selector: { matchLabels: { app } }, template: template(app) })
 export const podsOf = (app: string, ns = NS) => `${ns}/pods?labelSelector=app%3D${app}`
 /** So many pods run, and none of them is about to go. */
-export const running = (count: number) => (pods: readonly Loose[]) => pods.length === count && pods.every(({ status, metadata }) => status.phase === "Running" && metadata.deletionTimestamp === undefined)
-export const condition = (object: Loose | undefined, type: string) => object?.status.conditions?.find((c) => c.type === type)
+export const running = (count: number) => (pods: readonly Loose[]) =>
+  pods.length === count &&
+  pods.every(({ status, metadata }) => status.phase === "Running" && metadata.deletionTimestamp === undefined)
+export const condition = (object: Loose | undefined, type: string) =>
+  object?.status.conditions?.find((c) => c.type === type)

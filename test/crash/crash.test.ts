@@ -10,12 +10,22 @@ const WRITERS = 16
 const PATH = "/api/v1/namespaces/default/configmaps"
 
 /** What one writer knows of its object: the last number it wrote that was acknowledged, and the one that was on its way when the server died. */
-interface Known { acknowledged: number | "absent"; sent: number | "absent" }
+interface Known {
+  acknowledged: number | "absent"
+  sent: number | "absent"
+}
 
 /** One write. By fetch: Bun's node:https client lets the death of a server under load escape as an error that nobody can catch. */
-async function send(server: TestServer, method: "POST" | "PUT" | "DELETE", path: string, body?: object): Promise<number> {
+async function send(
+  server: TestServer,
+  method: "POST" | "PUT" | "DELETE",
+  path: string,
+  body?: object,
+): Promise<number> {
   const { status } = await fetch(`https://127.0.0.1:${server.port}${path}`, {
-    method, headers: { authorization: `Bearer ${server.token}`, "content-type": "application/json" }, tls: { rejectUnauthorized: false },
+    method,
+    headers: { authorization: `Bearer ${server.token}`, "content-type": "application/json" },
+    tls: { rejectUnauthorized: false },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   return status
@@ -24,13 +34,20 @@ async function send(server: TestServer, method: "POST" | "PUT" | "DELETE", path:
 /** Writes rising numbers into an object of its own, deleting it now and then, until the server is gone. */
 async function write(server: TestServer, name: string, known: Known, random: () => number): Promise<void> {
   for (;;) {
-    const next = known.acknowledged !== "absent" && random() < 0.1 ? "absent" : (typeof known.sent === "number" ? known.sent : 0) + 1
+    const next =
+      known.acknowledged !== "absent" && random() < 0.1
+        ? "absent"
+        : (typeof known.sent === "number" ? known.sent : 0) + 1
     const before = known.acknowledged
     known.sent = next
     try {
       const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { n: String(next) } }
-      const status = next === "absent" ? await send(server, "DELETE", `${PATH}/${name}`)
-        : before === "absent" ? await send(server, "POST", PATH, object) : await send(server, "PUT", `${PATH}/${name}`, object)
+      const status =
+        next === "absent"
+          ? await send(server, "DELETE", `${PATH}/${name}`)
+          : before === "absent"
+            ? await send(server, "POST", PATH, object)
+            : await send(server, "PUT", `${PATH}/${name}`, object)
       if (status >= 300) throw new Error(`unexpected answer ${status}`)
       known.acknowledged = next
     } catch (err) {
@@ -46,18 +63,28 @@ describe("a server that is killed under write load", () => {
     const seed = Number(process.env["K3TS_SEED"] ?? 20_261_120)
     const random = seededRandom(seed)
     const dataDir = mkdtempSync(join(tmpdir(), "k3ts-crash-"))
-    const known = new Map<string, Known>(Array.from({ length: WRITERS }, (_, i) => [`w${i}`, { acknowledged: "absent", sent: "absent" }]))
+    const known = new Map<string, Known>(
+      Array.from({ length: WRITERS }, (_, i) => [`w${i}`, { acknowledged: "absent", sent: "absent" }]),
+    )
     let writes = 0
     try {
       for (let kill = 0; kill <= KILLS; kill++) {
         // when it starts again on what the last kill left
         const server = await startServer({ dataDir })
         // then each object is as it was acknowledged, or as it was about to become
-        const { items } = JSON.parse((await server.get(PATH)).body.toString()) as { items: { metadata: { name: string }; data: { n: string } }[] }
+        const { items } = JSON.parse((await server.get(PATH)).body.toString()) as {
+          items: { metadata: { name: string }; data: { n: string } }[]
+        }
         for (const [name, { acknowledged, sent }] of known) {
           const found = items.find(({ metadata }) => metadata.name === name)
           const state = found === undefined ? "absent" : Number(found.data.n)
-          expect({ seed, kill, name, state, oneOf: [acknowledged, sent].includes(state) }).toEqual({ seed, kill, name, state, oneOf: true })
+          expect({ seed, kill, name, state, oneOf: [acknowledged, sent].includes(state) }).toEqual({
+            seed,
+            kill,
+            name,
+            state,
+            oneOf: true,
+          })
           known.set(name, { acknowledged: state, sent: state })
         }
         if (kill === KILLS) {

@@ -18,16 +18,21 @@ function title(name: string, row: readonly unknown[]): string {
   })
 }
 
-export const test = Object.assign((name: string, body: () => unknown, timeout?: number): void => {
-  void nodeTest(name, timeout === undefined ? {} : { timeout }, async () => void (await body()))
-}, {
-  each: <Row>(rows: readonly Row[]) => (name: string, body: Body): void => {
-    for (const row of rows) {
-      const values: readonly unknown[] = Array.isArray(row) ? row : [row]
-      test(title(name, values), () => (body as (...args: unknown[]) => unknown)(...values))
-    }
+export const test = Object.assign(
+  (name: string, body: () => unknown, timeout?: number): void => {
+    void nodeTest(name, timeout === undefined ? {} : { timeout }, async () => void (await body()))
   },
-})
+  {
+    each:
+      <Row>(rows: readonly Row[]) =>
+      (name: string, body: Body): void => {
+        for (const row of rows) {
+          const values: readonly unknown[] = Array.isArray(row) ? row : [row]
+          test(title(name, values), () => (body as (...args: unknown[]) => unknown)(...values))
+        }
+      },
+  },
+)
 
 /** Stands for any object that has at least these fields. */
 class Containing {
@@ -37,13 +42,18 @@ class Containing {
   }
 }
 
-const shown = (value: unknown): string => (typeof value === "string" ? JSON.stringify(value) : (JSON.stringify(value) ?? String(value)))
+const shown = (value: unknown): string =>
+  typeof value === "string" ? JSON.stringify(value) : (JSON.stringify(value) ?? String(value))
 
 /** Without the fields that are undefined, as Bun's toEqual compares. */
 const defined = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(defined)
   if (value === null || typeof value !== "object" || Object.getPrototypeOf(value) !== Object.prototype) return value
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined).map(([key, field]) => [key, defined(field)]))
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, field]) => field !== undefined)
+      .map(([key, field]) => [key, defined(field)]),
+  )
 }
 
 const holds = (check: () => void): boolean => {
@@ -65,17 +75,22 @@ const thrown = (run: () => unknown): unknown => {
   }
 }
 
-const contains = (is: unknown, part: unknown): boolean => holds(() => partialDeepStrictEqual(defined(is), defined(part)))
+const contains = (is: unknown, part: unknown): boolean =>
+  holds(() => partialDeepStrictEqual(defined(is), defined(part)))
 
 function equal(is: unknown, wanted: unknown): boolean {
   if (wanted instanceof Containing) return contains(is, wanted.part)
-  if (Array.isArray(wanted) && Array.isArray(is)) return is.length === wanted.length && wanted.every((one, index) => equal(is[index], one))
+  if (Array.isArray(wanted) && Array.isArray(is))
+    return is.length === wanted.length && wanted.every((one, index) => equal(is[index], one))
   return holds(() => deepStrictEqual(defined(is), defined(wanted)))
 }
 
 function matchers(is: unknown, negated: boolean) {
   const check = (name: string, ok: boolean, wanted: unknown): void => {
-    if (ok === negated) throw new Error(`expect(received).${negated ? "not." : ""}${name}(expected)\n\n${name === "toHaveLength" ? "Expected length" : "Expected"}: ${shown(wanted)}\nReceived: ${shown(is)}`)
+    if (ok === negated)
+      throw new Error(
+        `expect(received).${negated ? "not." : ""}${name}(expected)\n\n${name === "toHaveLength" ? "Expected length" : "Expected"}: ${shown(wanted)}\nReceived: ${shown(is)}`,
+      )
   }
   const number = is as number
   return {
@@ -83,12 +98,19 @@ function matchers(is: unknown, negated: boolean) {
     toEqual: (wanted: unknown) => check("toEqual", equal(is, wanted), wanted),
     toMatchObject: (wanted: object) => check("toMatchObject", contains(is, wanted), wanted),
     toHaveLength: (wanted: number) => check("toHaveLength", (is as ArrayLike<unknown>).length === wanted, wanted),
-    toContain: (wanted: unknown) => check("toContain", typeof is === "string" ? is.includes(String(wanted)) : (is as unknown[]).includes(wanted), wanted),
+    toContain: (wanted: unknown) =>
+      check(
+        "toContain",
+        typeof is === "string" ? is.includes(String(wanted)) : (is as unknown[]).includes(wanted),
+        wanted,
+      ),
     toStartWith: (wanted: string) => check("toStartWith", String(is).startsWith(wanted), wanted),
     toBeDefined: () => check("toBeDefined", is !== undefined, "a value"),
     toBeUndefined: () => check("toBeUndefined", is === undefined, undefined),
-    toThrow: (wanted: abstract new (...args: never[]) => unknown = Error) => check("toThrow", thrown(is as () => unknown) instanceof wanted, wanted.name),
-    toBeInstanceOf: (wanted: abstract new (...args: never[]) => unknown) => check("toBeInstanceOf", is instanceof wanted, wanted.name),
+    toThrow: (wanted: abstract new (...args: never[]) => unknown = Error) =>
+      check("toThrow", thrown(is as () => unknown) instanceof wanted, wanted.name),
+    toBeInstanceOf: (wanted: abstract new (...args: never[]) => unknown) =>
+      check("toBeInstanceOf", is instanceof wanted, wanted.name),
     toBeGreaterThan: (wanted: number) => check("toBeGreaterThan", number > wanted, wanted),
     toBeGreaterThanOrEqual: (wanted: number) => check("toBeGreaterThanOrEqual", number >= wanted, wanted),
     toBeLessThan: (wanted: number) => check("toBeLessThan", number < wanted, wanted),

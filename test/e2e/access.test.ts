@@ -10,7 +10,8 @@ describeOnNode("a pod", () => {
   let cluster: Cluster
   beforeAll(async () => void (cluster = await startCluster()))
   afterAll(() => cluster?.[Symbol.asyncDispose]())
-  const ok = (args: string | readonly string[], input?: string) => cluster.kubectl.ok(args, input === undefined ? {} : { input })
+  const ok = (args: string | readonly string[], input?: string) =>
+    cluster.kubectl.ok(args, input === undefined ? {} : { input })
 
   test("asks the API with its service account's token, and may what RBAC permits it", async () => {
     await ok("create serviceaccount reader")
@@ -18,7 +19,10 @@ describeOnNode("a pod", () => {
     await ok("create rolebinding reader --role=reader --serviceaccount=default:reader")
     await cluster.create(ConfigMap, { metadata: { name: "seen", namespace: "default" }, data: { a: "b" } })
     await Promise.all([
-      cluster.runPod("reader", { serviceAccountName: "reader", containers: [{ name: "c", image: BUSYBOX, command: stay() }] }),
+      cluster.runPod("reader", {
+        serviceAccountName: "reader",
+        containers: [{ name: "c", image: BUSYBOX, command: stay() }],
+      }),
       cluster.runPod("nobody", { containers: [{ name: "c", image: BUSYBOX, command: stay() }] }),
     ])
     // busybox has no TLS of its own: the token is taken out, and used from here as the pod would
@@ -28,17 +32,33 @@ describeOnNode("a pod", () => {
       const { status, body } = await cluster.server.raw(method, path, { authorization: `Bearer ${token}` })
       return { status, body: JSON.parse(body.toString()) as { message?: string; data?: object } }
     }
-    expect(await asPod("reader", "GET", "/api/v1/namespaces/default/configmaps/seen")).toMatchObject({ status: 200, body: { data: { a: "b" } } })
-    expect((await asPod("reader", "DELETE", "/api/v1/namespaces/default/configmaps/seen")).body.message).toBe('configmaps "seen" is forbidden: User "system:serviceaccount:default:reader" cannot delete resource "configmaps" in API group "" in the namespace "default"')
+    expect(await asPod("reader", "GET", "/api/v1/namespaces/default/configmaps/seen")).toMatchObject({
+      status: 200,
+      body: { data: { a: "b" } },
+    })
+    expect((await asPod("reader", "DELETE", "/api/v1/namespaces/default/configmaps/seen")).body.message).toBe(
+      'configmaps "seen" is forbidden: User "system:serviceaccount:default:reader" cannot delete resource "configmaps" in API group "" in the namespace "default"',
+    )
     expect((await asPod("nobody", "GET", "/api/v1/namespaces/default/configmaps/seen")).status).toBe(403)
     expect(await cluster.kubectl.sh("reader", `cat ${folder}/namespace`)).toBe("default")
     expect(await cluster.kubectl.sh("reader", `cat ${folder}/ca.crt`)).toContain("BEGIN CERTIFICATE")
     // the way is open from inside
-    expect(await cluster.kubectl.sh("reader", "nc -w 3 $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT < /dev/null && echo open")).toBe("open\n")
+    expect(
+      await cluster.kubectl.sh(
+        "reader",
+        "nc -w 3 $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT < /dev/null && echo open",
+      ),
+    ).toBe("open\n")
     // and the token dies with its pod
     const token = (await cluster.kubectl.sh("reader", `cat ${folder}/token`)).trim()
     await ok("delete pod reader --grace-period=1")
-    expect((await cluster.server.raw("GET", "/api/v1/namespaces/default/configmaps/seen", { authorization: `Bearer ${token}` })).status).toBe(401)
+    expect(
+      (
+        await cluster.server.raw("GET", "/api/v1/namespaces/default/configmaps/seen", {
+          authorization: `Bearer ${token}`,
+        })
+      ).status,
+    ).toBe(401)
   }, 60_000)
 
   test("sees every volume, and what changes in them", async () => {
@@ -47,33 +67,90 @@ describeOnNode("a pod", () => {
       cluster.create(Secret, { metadata: { name: "live", namespace: "default" }, stringData: { password: "s3cret" } }),
     ])
     const volumeMounts = [
-      { name: "cm", mountPath: "/cm" }, { name: "cm", mountPath: "/one/file", subPath: "a" }, { name: "secret", mountPath: "/secret", readOnly: true }, { name: "all", mountPath: "/all" },
-      { name: "disk", mountPath: "/disk" }, { name: "disk", mountPath: "/part", subPathExpr: "$(POD)" }, { name: "memory", mountPath: "/memory" }, { name: "host", mountPath: "/host" },
+      { name: "cm", mountPath: "/cm" },
+      { name: "cm", mountPath: "/one/file", subPath: "a" },
+      { name: "secret", mountPath: "/secret", readOnly: true },
+      { name: "all", mountPath: "/all" },
+      { name: "disk", mountPath: "/disk" },
+      { name: "disk", mountPath: "/part", subPathExpr: "$(POD)" },
+      { name: "memory", mountPath: "/memory" },
+      { name: "host", mountPath: "/host" },
     ]
-    await cluster.runPod("volumes", {
-      containers: [{ name: "c", image: BUSYBOX, command: stay(), volumeMounts, env: [{ name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }] }, { name: "d", image: BUSYBOX, command: stay(), volumeMounts: [{ name: "disk", mountPath: "/shared" }] }],
-      volumes: [
-        { name: "cm", configMap: { name: "live", defaultMode: 0o440 } }, { name: "secret", secret: { secretName: "live" } }, { name: "disk", emptyDir: {} }, { name: "memory", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
-        { name: "host", hostPath: { path: cluster.server.dataDir, type: "Directory" } },
-        { name: "all", projected: { sources: [{ configMap: { name: "live", items: [{ key: "b", path: "sub/b" }] } }, { secret: { name: "live" } }, { downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } }, { serviceAccountToken: { path: "token", audience: "vault" } }] } },
-      ],
-    }, { labels: { app: "volumes" } })
+    await cluster.runPod(
+      "volumes",
+      {
+        containers: [
+          {
+            name: "c",
+            image: BUSYBOX,
+            command: stay(),
+            volumeMounts,
+            env: [{ name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
+          },
+          { name: "d", image: BUSYBOX, command: stay(), volumeMounts: [{ name: "disk", mountPath: "/shared" }] },
+        ],
+        volumes: [
+          { name: "cm", configMap: { name: "live", defaultMode: 0o440 } },
+          { name: "secret", secret: { secretName: "live" } },
+          { name: "disk", emptyDir: {} },
+          { name: "memory", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+          { name: "host", hostPath: { path: cluster.server.dataDir, type: "Directory" } },
+          {
+            name: "all",
+            projected: {
+              sources: [
+                { configMap: { name: "live", items: [{ key: "b", path: "sub/b" }] } },
+                { secret: { name: "live" } },
+                { downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } },
+                { serviceAccountToken: { path: "token", audience: "vault" } },
+              ],
+            },
+          },
+        ],
+      },
+      { labels: { app: "volumes" } },
+    )
     const inside = (script: string, container = "c") => cluster.kubectl.sh("volumes", script, container)
-    expect(await inside("cat /cm/a /cm/b /one/file /secret/password /all/sub/b /all/password; cat /all/labels; ls /all; stat -L -c %a /cm/a")).toBe('1211s3cret2s3cretapp="volumes"labels\npassword\nsub\ntoken\n440\n'.replace("1211", "121"))
-    expect(await inside("echo hi > /disk/x; echo there > /part/y; ls /disk/volumes; mount | grep -c 'tmpfs on /memory'; ls /host/server/token; head -c 2m /dev/zero > /memory/big; [ $(stat -c %s /memory/big) -le 1048576 ] && echo small")).toBe("y\n1\n/host/server/token\nsmall\n")
+    expect(
+      await inside(
+        "cat /cm/a /cm/b /one/file /secret/password /all/sub/b /all/password; cat /all/labels; ls /all; stat -L -c %a /cm/a",
+      ),
+    ).toBe('1211s3cret2s3cretapp="volumes"labels\npassword\nsub\ntoken\n440\n'.replace("1211", "121"))
+    expect(
+      await inside(
+        "echo hi > /disk/x; echo there > /part/y; ls /disk/volumes; mount | grep -c 'tmpfs on /memory'; ls /host/server/token; head -c 2m /dev/zero > /memory/big; [ $(stat -c %s /memory/big) -le 1048576 ] && echo small",
+      ),
+    ).toBe("y\n1\n/host/server/token\nsmall\n")
     expect(await inside("cat /shared/x", "d")).toBe("hi\n")
-    expect((await cluster.kubectl.run(["exec", "volumes", "-c", "c", "--", "touch", "/secret/x"])).err).toContain("Read-only file system")
+    expect((await cluster.kubectl.run(["exec", "volumes", "-c", "c", "--", "touch", "/secret/x"])).err).toContain(
+      "Read-only file system",
+    )
     // when they change, then the pod sees it, but for a subPath
     await ok(["patch", "configmap", "live", "-p", '{"data":{"a":"new"}}'])
     await ok("label pod volumes app=changed --overwrite")
-    expect(await inside("i=0; until [ \"$(cat /cm/a)\" = new ] && grep -q changed /all/labels; do i=$((i+1)); [ $i -gt 100 ] && exit 1; sleep 0.1; done; cat /one/file")).toBe("1")
+    expect(
+      await inside(
+        'i=0; until [ "$(cat /cm/a)" = new ] && grep -q changed /all/labels; do i=$((i+1)); [ $i -gt 100 ] && exit 1; sleep 0.1; done; cat /one/file',
+      ),
+    ).toBe("1")
   }, 60_000)
 
   test("is evicted if its budget allows", async () => {
-    await cluster.runPod("evicted", { terminationGracePeriodSeconds: 1, containers: [{ name: "c", image: BUSYBOX, command: stay() }] }, { labels: { app: "evicted" } })
+    await cluster.runPod(
+      "evicted",
+      { terminationGracePeriodSeconds: 1, containers: [{ name: "c", image: BUSYBOX, command: stay() }] },
+      { labels: { app: "evicted" } },
+    )
     await ok("create pdb keep --selector=app=evicted --min-available=1")
     await ok("wait --for=jsonpath={.status.expectedPods}=1 pdb/keep --timeout=10s")
-    const evict = async () => (await cluster.server.send("POST", "/api/v1/namespaces/default/pods/evicted/eviction", { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "evicted" } })).status
+    const evict = async () =>
+      (
+        await cluster.server.send("POST", "/api/v1/namespaces/default/pods/evicted/eviction", {
+          apiVersion: "policy/v1",
+          kind: "Eviction",
+          metadata: { name: "evicted" },
+        })
+      ).status
     expect(await evict()).toBe(429)
     await ok("delete pdb keep")
     expect(await evict()).toBe(201)
@@ -98,7 +175,9 @@ describeOnNode("a pod", () => {
     await ok(`drain ${node} --ignore-daemonsets --delete-emptydir-data --force --timeout=30s`)
     expect(await ok("get nodes")).toContain("Ready,SchedulingDisabled")
     await ok("wait --for=jsonpath={.status.conditions[0].reason}=Unschedulable pod -l app=drained --timeout=10s")
-    expect(await ok("get pods -l app=drained -o jsonpath={.items[0].status.conditions[0].message}")).toBe("0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.")
+    expect(await ok("get pods -l app=drained -o jsonpath={.items[0].status.conditions[0].message}")).toBe(
+      "0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+    )
     await ok(`uncordon ${node}`)
     await ok("rollout status deploy/drained --timeout=30s")
   }, 60_000)

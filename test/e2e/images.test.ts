@@ -27,9 +27,13 @@ describeOnNode("images", () => {
     rmSync(folder, { recursive: true, force: true })
   })
   const images = (...args: string[]) => run(EXECUTABLE, ["images", ...args, "--data-dir", cluster.server.dataDir])
-  const waiting = (name: string, reason: string) => cluster.pod(name, ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === reason)
+  const waiting = (name: string, reason: string) =>
+    cluster.pod(name, ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === reason)
   const container = (image: string, more: object = {}) => ({ name: "c", image, command: stay(), ...more })
-  const events = async (name: string) => (await cluster.client.list(Event, { namespace: "default", fieldSelector: `involvedObject.name=${name}` })).items.map(({ reason, message }) => `${reason}: ${message}`)
+  const events = async (name: string) =>
+    (
+      await cluster.client.list(Event, { namespace: "default", fieldSelector: `involvedObject.name=${name}` })
+    ).items.map(({ reason, message }) => `${reason}: ${message}`)
 
   test("that cannot be had are told with the reason and asked for again, ever later", async () => {
     const port = await freePort() // nobody listens there
@@ -41,8 +45,12 @@ describeOnNode("images", () => {
     const failed = await waiting("no-registry", "ErrImagePull")
     expect(failed.status.containerStatuses![0]!.state.waiting!.message).toContain("connection refused")
     await waiting("no-registry", "ImagePullBackOff")
-    expect((await events("no-registry")).join("\n")).toMatch(/Pulling: Pulling image "127\.0\.0\.1[\s\S]*Failed: Failed to pull image[\s\S]*BackOff: Back-off pulling image/)
-    expect((await waiting("never", "ErrImageNeverPull")).status.containerStatuses![0]!.state.waiting!.message).toContain('Container image "k3ts.local/absent:1" is not present with pull policy of Never')
+    expect((await events("no-registry")).join("\n")).toMatch(
+      /Pulling: Pulling image "127\.0\.0\.1[\s\S]*Failed: Failed to pull image[\s\S]*BackOff: Back-off pulling image/,
+    )
+    expect(
+      (await waiting("never", "ErrImageNeverPull")).status.containerStatuses![0]!.state.waiting!.message,
+    ).toContain('Container image "k3ts.local/absent:1" is not present with pull policy of Never')
     await waiting("no-name", "InvalidImageName")
   }, 60_000)
 
@@ -51,56 +59,93 @@ describeOnNode("images", () => {
     writeFileSync(archive, buildImageArchive(webImage("7", "k3ts.local/mine:7")))
     expect(await images("import", archive)).toEqual({ code: 0, out: "k3ts.local/mine:7\n", err: "" })
     expect((await images("list")).out).toMatch(/^IMAGE +ID +SIZE\n[\s\S]*k3ts\.local\/mine:7 +[0-9a-f]{12} /)
-    await cluster.runPod("mine", { terminationGracePeriodSeconds: 1, containers: [container("k3ts.local/mine:7", { imagePullPolicy: "Never" })] })
+    await cluster.runPod("mine", {
+      terminationGracePeriodSeconds: 1,
+      containers: [container("k3ts.local/mine:7", { imagePullPolicy: "Never" })],
+    })
     await cluster.client.delete(Pod, { name: "mine", namespace: "default" })
     await cluster.gone(Pod, "mine")
     expect(await images("remove", "k3ts.local/mine:7")).toMatchObject({ code: 0 })
     expect((await images("list")).out).not.toContain("mine")
-    expect(await images("remove", "k3ts.local/mine:7")).toMatchObject({ code: 1, err: "k3ts: there is no image k3ts.local/mine:7\n" })
+    expect(await images("remove", "k3ts.local/mine:7")).toMatchObject({
+      code: 1,
+      err: "k3ts: there is no image k3ts.local/mine:7\n",
+    })
     expect((await images("import", join(folder, "nothing.tar"))).err).toContain("There is no file")
   })
 
-  test.skipIf(!hasRegistry)("are pulled from a registry, by policy, and with the credentials of a Secret", async () => {
-    // given two registries of this machine, one of which wants a password
-    await using open = await startRegistry(join(folder, "open"))
-    await using closed = await startRegistry(join(folder, "closed"), { user: "jane", password: "s3cret" })
-    for (const { port } of [open, closed]) allowPlainHttp(cluster.server.dataDir, port)
-    await push(`127.0.0.1:${open.port}`, "team/app", "1")
-    await push(`127.0.0.1:${closed.port}`, "team/app", "1", { user: "jane", password: "s3cret" })
-    // when pods want them, then they are pulled
-    const pulled = await cluster.runPod("pulled", { containers: [container(`127.0.0.1:${open.port}/team/app:1`)] })
-    expect(pulled.status.containerStatuses![0]!.imageID).toMatch(new RegExp(`^127\\.0\\.0\\.1:${open.port}/team/app@sha256:`))
-    expect((await events("pulled")).join("\n")).toMatch(/Pulled: Successfully pulled image "127/)
-    await cluster.runPod("present", { containers: [container(`127.0.0.1:${open.port}/team/app:1`, { imagePullPolicy: "IfNotPresent" })] })
-    expect((await events("present")).join("\n")).toContain("already present on machine")
-    await cluster.createPod("no-tag", { containers: [container(`127.0.0.1:${open.port}/team/app:none`)] })
-    expect((await waiting("no-tag", "ErrImagePull")).status.containerStatuses![0]!.state.waiting!.message).toContain("not found")
-    // and only those with the right credentials get the other
-    const auths = { auths: { [`127.0.0.1:${closed.port}`]: { username: "jane", password: "s3cret" } } }
-    await cluster.create(Secret, { metadata: { name: "pull", namespace: "default" }, type: "kubernetes.io/dockerconfigjson", stringData: { ".dockerconfigjson": JSON.stringify(auths) } })
-    const image = `127.0.0.1:${closed.port}/team/app:1`
-    await Promise.all([
-      cluster.createPod("outsider", { containers: [container(image, { imagePullPolicy: "Always" })] }),
-      cluster.runPod("insider", { imagePullSecrets: [{ name: "pull" }], containers: [container(image, { imagePullPolicy: "Always" })] }),
-    ])
-    await waiting("outsider", "ImagePullBackOff")
-    expect((await events("outsider")).join("\n")).toMatch(/Failed to pull image .*(401|unauthorized|authorization|no basic auth)/i)
-  }, 60_000)
+  test.skipIf(!hasRegistry)(
+    "are pulled from a registry, by policy, and with the credentials of a Secret",
+    async () => {
+      // given two registries of this machine, one of which wants a password
+      await using open = await startRegistry(join(folder, "open"))
+      await using closed = await startRegistry(join(folder, "closed"), { user: "jane", password: "s3cret" })
+      for (const { port } of [open, closed]) allowPlainHttp(cluster.server.dataDir, port)
+      await push(`127.0.0.1:${open.port}`, "team/app", "1")
+      await push(`127.0.0.1:${closed.port}`, "team/app", "1", { user: "jane", password: "s3cret" })
+      // when pods want them, then they are pulled
+      const pulled = await cluster.runPod("pulled", { containers: [container(`127.0.0.1:${open.port}/team/app:1`)] })
+      expect(pulled.status.containerStatuses![0]!.imageID).toMatch(
+        new RegExp(`^127\\.0\\.0\\.1:${open.port}/team/app@sha256:`),
+      )
+      expect((await events("pulled")).join("\n")).toMatch(/Pulled: Successfully pulled image "127/)
+      await cluster.runPod("present", {
+        containers: [container(`127.0.0.1:${open.port}/team/app:1`, { imagePullPolicy: "IfNotPresent" })],
+      })
+      expect((await events("present")).join("\n")).toContain("already present on machine")
+      await cluster.createPod("no-tag", { containers: [container(`127.0.0.1:${open.port}/team/app:none`)] })
+      expect((await waiting("no-tag", "ErrImagePull")).status.containerStatuses![0]!.state.waiting!.message).toContain(
+        "not found",
+      )
+      // and only those with the right credentials get the other
+      const auths = { auths: { [`127.0.0.1:${closed.port}`]: { username: "jane", password: "s3cret" } } }
+      await cluster.create(Secret, {
+        metadata: { name: "pull", namespace: "default" },
+        type: "kubernetes.io/dockerconfigjson",
+        stringData: { ".dockerconfigjson": JSON.stringify(auths) },
+      })
+      const image = `127.0.0.1:${closed.port}/team/app:1`
+      await Promise.all([
+        cluster.createPod("outsider", { containers: [container(image, { imagePullPolicy: "Always" })] }),
+        cluster.runPod("insider", {
+          imagePullSecrets: [{ name: "pull" }],
+          containers: [container(image, { imagePullPolicy: "Always" })],
+        }),
+      ])
+      await waiting("outsider", "ImagePullBackOff")
+      expect((await events("outsider")).join("\n")).toMatch(
+        /Failed to pull image .*(401|unauthorized|authorization|no basic auth)/i,
+      )
+    },
+    60_000,
+  )
 
   test("of the examples were imported at the start", async () => {
-    expect(JSON.parse((await images("list", "--output", "json")).out)).toContainEqual(expect.objectContaining({ names: expect.arrayContaining([BUSYBOX]) as unknown }))
+    expect(JSON.parse((await images("list", "--output", "json")).out)).toContainEqual(
+      expect.objectContaining({ names: expect.arrayContaining([BUSYBOX]) as unknown }),
+    )
   })
 })
 
-interface Login { readonly user: string; readonly password: string }
+interface Login {
+  readonly user: string
+  readonly password: string
+}
 
 /** Debian's docker-registry, on loopback. */
 async function startRegistry(folder: string, login?: Login): Promise<AsyncDisposable & { readonly port: number }> {
   mkdirSync(folder, { recursive: true })
   const port = await freePort()
   const auth = login === undefined ? "" : `auth: { htpasswd: { realm: test, path: ${folder}/htpasswd } }\n`
-  if (login !== undefined) writeFileSync(join(folder, "htpasswd"), `${login.user}:${await Bun.password.hash(login.password, { algorithm: "bcrypt", cost: 4 })}\n`)
-  writeFileSync(join(folder, "config.yml"), `version: 0.1\nlog: { level: error }\nstorage: { filesystem: { rootdirectory: ${folder}/data } }\nhttp: { addr: "127.0.0.1:${port}" }\n${auth}`)
+  if (login !== undefined)
+    writeFileSync(
+      join(folder, "htpasswd"),
+      `${login.user}:${await Bun.password.hash(login.password, { algorithm: "bcrypt", cost: 4 })}\n`,
+    )
+  writeFileSync(
+    join(folder, "config.yml"),
+    `version: 0.1\nlog: { level: error }\nstorage: { filesystem: { rootdirectory: ${folder}/data } }\nhttp: { addr: "127.0.0.1:${port}" }\n${auth}`,
+  )
   const child: ChildProcess = spawn("docker-registry", ["serve", join(folder, "config.yml")], { stdio: "ignore" })
   while ((await fetch(`http://127.0.0.1:${port}/v2/`).catch(() => undefined)) === undefined) {
     if (child.exitCode !== null) throw new Error(`docker-registry ended with ${child.exitCode}`)
@@ -125,10 +170,15 @@ function allowPlainHttp(dataDir: string, port: number): void {
 async function push(registry: string, name: string, tag: string, login?: Login): Promise<void> {
   const files = untar(buildImageArchive(busyboxImage("x/y:1")))
   const headers = login === undefined ? {} : { authorization: `Basic ${btoa(`${login.user}:${login.password}`)}` }
-  const index = JSON.parse(Buffer.from(files.get("index.json")!).toString()) as { manifests: { digest: string; mediaType: string }[] }
+  const index = JSON.parse(Buffer.from(files.get("index.json")!).toString()) as {
+    manifests: { digest: string; mediaType: string }[]
+  }
   const { digest, mediaType } = index.manifests[0]!
   const blob = (of: string) => files.get(`blobs/${of.replace(":", "/")}`)!
-  const manifest = JSON.parse(Buffer.from(blob(digest)).toString()) as { config: { digest: string }; layers: { digest: string }[] }
+  const manifest = JSON.parse(Buffer.from(blob(digest)).toString()) as {
+    config: { digest: string }
+    layers: { digest: string }[]
+  }
   const expectOk = async (response: Response) => {
     if (!response.ok) throw new Error(`The registry answered ${response.status}: ${await response.text()}`)
     return response
@@ -136,18 +186,35 @@ async function push(registry: string, name: string, tag: string, login?: Login):
   for (const { digest } of [manifest.config, ...manifest.layers]) {
     const bytes = blob(digest)
     expect(`sha256:${createHash("sha256").update(bytes).digest("hex")}`).toBe(digest)
-    const { headers: answered } = await expectOk(await fetch(`http://${registry}/v2/${name}/blobs/uploads/`, { method: "POST", headers }))
+    const { headers: answered } = await expectOk(
+      await fetch(`http://${registry}/v2/${name}/blobs/uploads/`, { method: "POST", headers }),
+    )
     const place = new URL(answered.get("location")!, `http://${registry}`)
     place.searchParams.set("digest", digest)
-    await expectOk(await fetch(place, { method: "PUT", headers: { ...headers, "content-type": "application/octet-stream" }, body: Buffer.from(bytes) }))
+    await expectOk(
+      await fetch(place, {
+        method: "PUT",
+        headers: { ...headers, "content-type": "application/octet-stream" },
+        body: Buffer.from(bytes),
+      }),
+    )
   }
-  await expectOk(await fetch(`http://${registry}/v2/${name}/manifests/${tag}`, { method: "PUT", headers: { ...headers, "content-type": mediaType }, body: Buffer.from(blob(digest)) }))
+  await expectOk(
+    await fetch(`http://${registry}/v2/${name}/manifests/${tag}`, {
+      method: "PUT",
+      headers: { ...headers, "content-type": mediaType },
+      body: Buffer.from(blob(digest)),
+    }),
+  )
 }
 
 /** The files of a plain tar archive. */
 function untar(archive: Uint8Array): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>()
-  const text = (from: number, length: number) => Buffer.from(archive.subarray(from, from + length)).toString().replace(/\0.*$/s, "")
+  const text = (from: number, length: number) =>
+    Buffer.from(archive.subarray(from, from + length))
+      .toString()
+      .replace(/\0.*$/s, "")
   for (let at = 0; at + 512 <= archive.length && archive[at] !== 0;) {
     const size = parseInt(text(at + 124, 12), 8)
     files.set(text(at, 100), archive.subarray(at + 512, at + 512 + size))

@@ -19,18 +19,25 @@ async function machine() {
 
 async function look() {
   const lines = async (command: string, ...args: string[]) => (await run(command, args)).out.split("\n")
-  const commands = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid)).map((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim()
-    } catch {
-      return ""
-    }
-  })
+  const commands = readdirSync("/proc")
+    .filter((pid) => /^\d+$/.test(pid))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim()
+      } catch {
+        return ""
+      }
+    })
   return {
     links: (await lines("ip", "-o", "link")).map((line) => line.split(": ")[1] ?? "").sort(),
     namespaces: (await lines("ip", "netns")).sort(),
-    rules: (await lines("iptables-save")).filter((line) => line.startsWith("-A") || (line.startsWith(":") && !/^:[A-Z]+ (ACCEPT|DROP)/.test(line))).sort(),
-    mounts: readFileSync("/proc/self/mountinfo", "utf8").split("\n").map((line) => line.split(" ")[4] ?? "").sort(),
+    rules: (await lines("iptables-save"))
+      .filter((line) => line.startsWith("-A") || (line.startsWith(":") && !/^:[A-Z]+ (ACCEPT|DROP)/.test(line)))
+      .sort(),
+    mounts: readFileSync("/proc/self/mountinfo", "utf8")
+      .split("\n")
+      .map((line) => line.split(" ")[4] ?? "")
+      .sort(),
     containers: commands.filter((command) => /containerd|httpd/.test(command)).sort(),
     // Those of pods, whichever hierarchy they are in.
     cgroups: (await lines("find", "/sys/fs/cgroup", "-type", "d", "-path", "*/kubepods*")).sort(),
@@ -67,16 +74,42 @@ describeOnNode("k3ts killall", () => {
     try {
       // given pods with volumes, a host port and a Service
       await using cluster = await startCluster({ dataDir })
-      await cluster.create(Service, { metadata: { name: "web", namespace: "default" }, spec: { type: "NodePort", selector: { app: "web" }, ports: [{ port: 80 }] } })
+      await cluster.create(Service, {
+        metadata: { name: "web", namespace: "default" },
+        spec: { type: "NodePort", selector: { app: "web" }, ports: [{ port: 80 }] },
+      })
       await Promise.all([
-        cluster.runPod("killall-web", { containers: [{ name: "c", image: WEB, ports: [{ containerPort: 80, hostPort: 31_998 }] }] }, { labels: { app: "web" } }),
-        cluster.runPod("killall-volumes", { volumes: [{ name: "m", emptyDir: { medium: "Memory" } }, { name: "h", hostPath: { path: folder } }], containers: [{ name: "c", image: BUSYBOX, command: stay(), volumeMounts: [{ name: "m", mountPath: "/m" }, { name: "h", mountPath: "/h" }], resources: { limits: { memory: "32Mi" } } }] }),
+        cluster.runPod(
+          "killall-web",
+          { containers: [{ name: "c", image: WEB, ports: [{ containerPort: 80, hostPort: 31_998 }] }] },
+          { labels: { app: "web" } },
+        ),
+        cluster.runPod("killall-volumes", {
+          volumes: [
+            { name: "m", emptyDir: { medium: "Memory" } },
+            { name: "h", hostPath: { path: folder } },
+          ],
+          containers: [
+            {
+              name: "c",
+              image: BUSYBOX,
+              command: stay(),
+              volumeMounts: [
+                { name: "m", mountPath: "/m" },
+                { name: "h", mountPath: "/h" },
+              ],
+              resources: { limits: { memory: "32Mi" } },
+            },
+          ],
+        }),
         // which has a sandbox, but never a container
         cluster.createPod("killall-waiting", { containers: [{ name: "c", image: "nosuch.invalid/image:1" }] }),
         cluster.pod("killall-waiting", ({ status }) => status.podIP !== undefined),
       ])
       expect(await machine()).not.toEqual(before)
-      const ofPods = (await run("ip", ["-o", "link", "show", "master", "cni0"])).out.split("\n").flatMap((line) => /: (veth\w+)/.exec(line)?.[1] ?? [])
+      const ofPods = (await run("ip", ["-o", "link", "show", "master", "cni0"])).out
+        .split("\n")
+        .flatMap((line) => /: (veth\w+)/.exec(line)?.[1] ?? [])
       expect(ofPods.length).toBeGreaterThanOrEqual(2)
       // when all is killed while it runs
       const killed = await run(EXECUTABLE, ["killall", "--data-dir", dataDir])

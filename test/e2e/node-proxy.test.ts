@@ -11,10 +11,26 @@ describeOnNode("a node's own paths", () => {
     const name = (await cluster.kubectl.ok("get nodes -o jsonpath={.items[0].metadata.name}")).trim()
     proxy = `/api/v1/nodes/${name}/proxy`
     await cluster.runPod("busy", {
-      volumes: [{ name: "disk", emptyDir: {} }, { name: "memory", emptyDir: { medium: "Memory", sizeLimit: "8Mi" } }],
+      volumes: [
+        { name: "disk", emptyDir: {} },
+        { name: "memory", emptyDir: { medium: "Memory", sizeLimit: "8Mi" } },
+      ],
       containers: [
-        { name: "burns", image: BUSYBOX, command: ["sh", "-c", "trap exit TERM; echo began; while :; do :; done"], resources: { limits: { cpu: "200m", memory: "64Mi" } } },
-        { name: "rests", image: BUSYBOX, command: stay(), volumeMounts: [{ name: "disk", mountPath: "/disk" }, { name: "memory", mountPath: "/memory" }] },
+        {
+          name: "burns",
+          image: BUSYBOX,
+          command: ["sh", "-c", "trap exit TERM; echo began; while :; do :; done"],
+          resources: { limits: { cpu: "200m", memory: "64Mi" } },
+        },
+        {
+          name: "rests",
+          image: BUSYBOX,
+          command: stay(),
+          volumeMounts: [
+            { name: "disk", mountPath: "/disk" },
+            { name: "memory", mountPath: "/memory" },
+          ],
+        },
       ],
     })
   })
@@ -23,11 +39,21 @@ describeOnNode("a node's own paths", () => {
 
   test("tell what its pods use: processor, memory, disk and network", async () => {
     // given a pod that has some traffic and a file of its own
-    await cluster.kubectl.run(["exec", "busy", "-c", "rests", "--", "sh", "-c", "for file in /big /disk/big /memory/big; do dd if=/dev/zero of=$file bs=1M count=5 2>/dev/null; done; nc -w 1 $KUBERNETES_SERVICE_HOST 443 </dev/null"])
+    await cluster.kubectl.run([
+      "exec",
+      "busy",
+      "-c",
+      "rests",
+      "--",
+      "sh",
+      "-c",
+      "for file in /big /disk/big /memory/big; do dd if=/dev/zero of=$file bs=1M count=5 2>/dev/null; done; nc -w 1 $KUBERNETES_SERVICE_HOST 443 </dev/null",
+    ])
 
     // when it has run long enough to tell how much it uses
     let summary: Summary
-    const stats = (name: string) => summary.pods.find(({ podRef }) => podRef.name === "busy")?.containers.find((container) => container.name === name)
+    const stats = (name: string) =>
+      summary.pods.find(({ podRef }) => podRef.name === "busy")?.containers.find((container) => container.name === name)
     do summary = JSON.parse(await raw("/stats/summary")) as Summary
     while (stats("burns")?.cpu?.usageNanoCores === undefined)
 
@@ -61,12 +87,26 @@ describeOnNode("a node's own paths", () => {
   }, 60_000)
 
   test("run a command and give what it printed", async () => {
-    expect(await cluster.kubectl.ok(["create", "--raw", `${proxy}/run/default/busy/rests?cmd=echo%20hello`, "-f", "/dev/null"])).toBe("hello\n")
+    expect(
+      await cluster.kubectl.ok([
+        "create",
+        "--raw",
+        `${proxy}/run/default/busy/rests?cmd=echo%20hello`,
+        "-f",
+        "/dev/null",
+      ]),
+    ).toBe("hello\n")
   })
 
   test("give the metrics of its containers as cAdvisor does", async () => {
     const lines = (await raw("/metrics/cadvisor")).split("\n")
-    const value = (name: string, ...labels: readonly string[]) => Number(lines.find((line) => line.startsWith(`${name}{`) && labels.every((label) => line.includes(label)))?.split("} ")[1]?.split(" ")[0])
+    const value = (name: string, ...labels: readonly string[]) =>
+      Number(
+        lines
+          .find((line) => line.startsWith(`${name}{`) && labels.every((label) => line.includes(label)))
+          ?.split("} ")[1]
+          ?.split(" ")[0],
+      )
     const burns = ['container="burns"', 'namespace="default"', 'pod="busy"']
     expect(value("container_cpu_usage_seconds_total", ...burns)).toBeGreaterThan(0.1)
     expect(value("container_cpu_cfs_throttled_periods_total", ...burns)).toBeGreaterThan(0)
@@ -76,11 +116,15 @@ describeOnNode("a node's own paths", () => {
     expect(value("container_network_transmit_bytes_total", 'interface="eth0"', 'pod="busy"')).toBeGreaterThan(0)
     expect(value("container_cpu_usage_seconds_total", 'id="/"')).toBeGreaterThan(0)
     expect(value("machine_memory_bytes")).toBeGreaterThan(2 ** 28)
-    expect(await raw("/metrics/resource")).toMatch(/^pod_cpu_usage_seconds_total\{namespace="default",pod="busy"\} [\d.]+ \d+$/m)
+    expect(await raw("/metrics/resource")).toMatch(
+      /^pod_cpu_usage_seconds_total\{namespace="default",pod="busy"\} [\d.]+ \d+$/m,
+    )
   })
 
   test("show its pods, their logs and the kubelet's health to those who may ask", async () => {
-    const { items } = JSON.parse(await raw("/pods")) as { items: { metadata: { name: string }; status: { phase: string } }[] }
+    const { items } = JSON.parse(await raw("/pods")) as {
+      items: { metadata: { name: string }; status: { phase: string } }[]
+    }
     expect(items.find(({ metadata }) => metadata.name === "busy")?.status.phase).toBe("Running")
     expect(await raw("/runningpods/")).toContain('"name":"burns"')
     expect(await raw("/containerLogs/default/busy/burns")).toBe("began\n")
@@ -88,6 +132,9 @@ describeOnNode("a node's own paths", () => {
     expect(await raw("/healthz")).toBe("ok")
     expect(await raw("/configz")).toContain('"kubeletconfig":{"kind":"KubeletConfiguration"')
     const { code, err } = await cluster.kubectl.run(["get", "--raw", `${proxy}/pods`, "--as", "jane"])
-    expect([code, err]).toEqual([1, expect.stringContaining('cannot get resource "nodes/proxy" in API group "" at the cluster scope')])
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('cannot get resource "nodes/proxy" in API group "" at the cluster scope'),
+    ])
   })
 })

@@ -15,30 +15,84 @@ describeOnNode("pods", () => {
   let cluster: Cluster
   beforeAll(async () => void (cluster = await startCluster()))
   afterAll(() => cluster?.[Symbol.asyncDispose]())
-  const remove = (name: string, gracePeriodSeconds?: number) => cluster.client.delete(Pod, { name, namespace: "default" }, gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds })
-  const reasons = async (name: string) => (await cluster.client.list(Event, { namespace: "default", fieldSelector: `involvedObject.name=${name}` })).items.map(({ reason }) => reason)
+  const remove = (name: string, gracePeriodSeconds?: number) =>
+    cluster.client.delete(
+      Pod,
+      { name, namespace: "default" },
+      gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds },
+    )
+  const reasons = async (name: string) =>
+    (
+      await cluster.client.list(Event, { namespace: "default", fieldSelector: `involvedObject.name=${name}` })
+    ).items.map(({ reason }) => reason)
 
   describe("environment", () => {
     test("comes from values, references, fields, resources, ConfigMaps and Secrets, and refers to itself", async () => {
       await Promise.all([
         cluster.create(ConfigMap, { metadata: { name: "env", namespace: "default" }, data: { COLOUR: "red" } }),
         cluster.create(Secret, { metadata: { name: "env", namespace: "default" }, stringData: { password: "s3cret" } }),
-        cluster.create(Service, { metadata: { name: "earlier", namespace: "default" }, spec: { ports: [{ port: 81 }] } }),
+        cluster.create(Service, {
+          metadata: { name: "earlier", namespace: "default" },
+          spec: { ports: [{ port: 81 }] },
+        }),
       ])
-      const out = await cluster.output("env", {
-        command: sh("env | sort; echo args: $0 $@"), args: ["$(PLAIN)", "$$(PLAIN)", "$(NOWHERE)"], resources: { requests: { cpu: "10m", memory: "8Mi" }, limits: { memory: "32Mi" } },
-        envFrom: [{ prefix: "CM_", configMapRef: { name: "env" } }, { configMapRef: { name: "none", optional: true } }],
-        env: [
-          { name: "PLAIN", value: "plain" }, { name: "BOTH", value: "$(PLAIN) and $(CM_COLOUR)" },
-          { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "env", key: "password" } } }, { name: "ABSENT", valueFrom: { secretKeyRef: { name: "env", key: "nope", optional: true } } },
-          { name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }, { name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }, { name: "NODE", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
-          { name: "LABEL", valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } }, { name: "MEMORY", valueFrom: { resourceFieldRef: { resource: "limits.memory", divisor: "1Mi" } } },
-        ],
-      }, {})
+      const out = await cluster.output(
+        "env",
+        {
+          command: sh("env | sort; echo args: $0 $@"),
+          args: ["$(PLAIN)", "$$(PLAIN)", "$(NOWHERE)"],
+          resources: { requests: { cpu: "10m", memory: "8Mi" }, limits: { memory: "32Mi" } },
+          envFrom: [
+            { prefix: "CM_", configMapRef: { name: "env" } },
+            { configMapRef: { name: "none", optional: true } },
+          ],
+          env: [
+            { name: "PLAIN", value: "plain" },
+            { name: "BOTH", value: "$(PLAIN) and $(CM_COLOUR)" },
+            { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "env", key: "password" } } },
+            { name: "ABSENT", valueFrom: { secretKeyRef: { name: "env", key: "nope", optional: true } } },
+            { name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+            { name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+            { name: "NODE", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
+            { name: "LABEL", valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } },
+            { name: "MEMORY", valueFrom: { resourceFieldRef: { resource: "limits.memory", divisor: "1Mi" } } },
+          ],
+        },
+        {},
+      )
       const pod = await cluster.pod("env", () => true)
-      const env = new Map(out.trim().split("\n").map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]))
-      expect(Object.fromEntries(["PLAIN", "BOTH", "PASSWORD", "POD", "NODE", "MEMORY", "CM_COLOUR", "EARLIER_SERVICE_PORT", "KUBERNETES_SERVICE_HOST", "HOSTNAME"].map((name) => [name, env.get(name)]))).toEqual({
-        PLAIN: "plain", BOTH: "plain and red", PASSWORD: "s3cret", POD: "env", NODE: pod.spec.nodeName, MEMORY: "32", CM_COLOUR: "red", EARLIER_SERVICE_PORT: "81", KUBERNETES_SERVICE_HOST: "10.43.0.1", HOSTNAME: "env",
+      const env = new Map(
+        out
+          .trim()
+          .split("\n")
+          .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+      )
+      expect(
+        Object.fromEntries(
+          [
+            "PLAIN",
+            "BOTH",
+            "PASSWORD",
+            "POD",
+            "NODE",
+            "MEMORY",
+            "CM_COLOUR",
+            "EARLIER_SERVICE_PORT",
+            "KUBERNETES_SERVICE_HOST",
+            "HOSTNAME",
+          ].map((name) => [name, env.get(name)]),
+        ),
+      ).toEqual({
+        PLAIN: "plain",
+        BOTH: "plain and red",
+        PASSWORD: "s3cret",
+        POD: "env",
+        NODE: pod.spec.nodeName,
+        MEMORY: "32",
+        CM_COLOUR: "red",
+        EARLIER_SERVICE_PORT: "81",
+        KUBERNETES_SERVICE_HOST: "10.43.0.1",
+        HOSTNAME: "env",
       })
       expect(env.get("IP")).toMatch(/^10\.42\./)
       expect(env.has("ABSENT")).toBe(false)
@@ -46,8 +100,20 @@ describeOnNode("pods", () => {
     })
 
     test("that cannot be made is told, and made once it can", async () => {
-      await cluster.createPod("no-env", { containers: [{ name: "c", image, command: stay(), env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "late", key: "a" } } }] }] })
-      const waiting = await cluster.pod("no-env", ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === "CreateContainerConfigError")
+      await cluster.createPod("no-env", {
+        containers: [
+          {
+            name: "c",
+            image,
+            command: stay(),
+            env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "late", key: "a" } } }],
+          },
+        ],
+      })
+      const waiting = await cluster.pod(
+        "no-env",
+        ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === "CreateContainerConfigError",
+      )
       expect(waiting.status.containerStatuses![0]!.state.waiting!.message).toBe('configmap "late" not found')
       await cluster.create(ConfigMap, { metadata: { name: "late", namespace: "default" }, data: { a: "1" } })
       await cluster.pod("no-env")
@@ -58,10 +124,20 @@ describeOnNode("pods", () => {
     test("init containers run one after the other, sidecars beside them, and the sidecar ends last", async () => {
       const volumeMounts = [{ name: "log", mountPath: "/log" }]
       await cluster.createPod("order", {
-        volumes: [{ name: "log", emptyDir: {} }], restartPolicy: "Never",
+        volumes: [{ name: "log", emptyDir: {} }],
+        restartPolicy: "Never",
         initContainers: [
           { name: "first", image, command: sh("echo first >> /log/all"), volumeMounts },
-          { name: "side", image, restartPolicy: "Always", command: sh("echo side >> /log/all; trap 'echo side ends >> /log/all; cat /log/all; exit 0' TERM; while :; do sleep 3600 & wait $!; done"), volumeMounts, startupProbe: { exec: { command: ["grep", "side", "/log/all"] }, periodSeconds: 1 } },
+          {
+            name: "side",
+            image,
+            restartPolicy: "Always",
+            command: sh(
+              "echo side >> /log/all; trap 'echo side ends >> /log/all; cat /log/all; exit 0' TERM; while :; do sleep 3600 & wait $!; done",
+            ),
+            volumeMounts,
+            startupProbe: { exec: { command: ["grep", "side", "/log/all"] }, periodSeconds: 1 },
+          },
           { name: "second", image, command: sh("echo second >> /log/all"), volumeMounts },
         ],
         containers: [{ name: "main", image, command: sh("echo main >> /log/all"), volumeMounts }],
@@ -72,7 +148,11 @@ describeOnNode("pods", () => {
     })
 
     test("a failing init container keeps the rest from starting", async () => {
-      await cluster.createPod("init-fails", { restartPolicy: "Never", initContainers: [{ name: "i", image, command: sh("exit 9") }], containers: [{ name: "c", image, command: stay() }] })
+      await cluster.createPod("init-fails", {
+        restartPolicy: "Never",
+        initContainers: [{ name: "i", image, command: sh("exit 9") }],
+        containers: [{ name: "c", image, command: stay() }],
+      })
       const failed = await cluster.pod("init-fails", ({ status }) => status.phase === "Failed")
       expect(failed.status.initContainerStatuses![0]!.state.terminated).toMatchObject({ exitCode: 9, reason: "Error" })
       expect(failed.status.containerStatuses![0]!.state.waiting?.reason).toBe("PodInitializing")
@@ -81,10 +161,18 @@ describeOnNode("pods", () => {
     test("postStart runs before the container is ready, preStop before it is told to end", async () => {
       await cluster.runPod("hooks", {
         volumes: [{ name: "log", hostPath: { path: `${cluster.server.dataDir}/hooks`, type: "DirectoryOrCreate" } }],
-        containers: [{
-          name: "c", image, command: sh("trap 'echo term >> /log/all; exit 0' TERM; while :; do sleep 3600 & wait $!; done"), volumeMounts: [{ name: "log", mountPath: "/log" }],
-          lifecycle: { postStart: { exec: { command: sh("echo started >> /log/all") } }, preStop: { exec: { command: sh("echo stopping >> /log/all") } } },
-        }],
+        containers: [
+          {
+            name: "c",
+            image,
+            command: sh("trap 'echo term >> /log/all; exit 0' TERM; while :; do sleep 3600 & wait $!; done"),
+            volumeMounts: [{ name: "log", mountPath: "/log" }],
+            lifecycle: {
+              postStart: { exec: { command: sh("echo started >> /log/all") } },
+              preStop: { exec: { command: sh("echo stopping >> /log/all") } },
+            },
+          },
+        ],
       })
       await remove("hooks")
       await cluster.gone(Pod, "hooks")
@@ -92,8 +180,16 @@ describeOnNode("pods", () => {
     })
 
     test("a postStart that fails ends the container", async () => {
-      await cluster.createPod("bad-hook", { terminationGracePeriodSeconds: 1, containers: [{ name: "c", image, command: stay(), lifecycle: { postStart: { exec: { command: ["false"] } } } }] })
-      await cluster.pod("bad-hook", ({ status }) => (status.containerStatuses?.[0]?.restartCount ?? 0) > 0 || status.containerStatuses?.[0]?.state.waiting?.reason === "CrashLoopBackOff")
+      await cluster.createPod("bad-hook", {
+        terminationGracePeriodSeconds: 1,
+        containers: [{ name: "c", image, command: stay(), lifecycle: { postStart: { exec: { command: ["false"] } } } }],
+      })
+      await cluster.pod(
+        "bad-hook",
+        ({ status }) =>
+          (status.containerStatuses?.[0]?.restartCount ?? 0) > 0 ||
+          status.containerStatuses?.[0]?.state.waiting?.reason === "CrashLoopBackOff",
+      )
       expect(await reasons("bad-hook")).toContain("FailedPostStartHook")
     })
   })
@@ -101,28 +197,82 @@ describeOnNode("pods", () => {
   describe("ends", () => {
     test("restart by policy, back off, and tell exit codes, reasons and messages", async () => {
       await Promise.all([
-        cluster.createPod("crash", { containers: [{ name: "c", image, command: sh("echo dying > /dev/termination-log; exit 5") }] }),
-        cluster.createPod("on-failure", { restartPolicy: "OnFailure", volumes: [{ name: "d", emptyDir: {} }], containers: [{ name: "c", image, volumeMounts: [{ name: "d", mountPath: "/d" }], command: sh("[ -e /d/again ] && exit 0; touch /d/again; exit 1") }] }),
-        cluster.createPod("never", { restartPolicy: "Never", containers: [{ name: "c", image, command: sh("echo last words; exit 1"), terminationMessagePolicy: "FallbackToLogsOnError" }] }),
-        cluster.createPod("oom", { restartPolicy: "Never", containers: [{ name: "c", image, command: sh("head -c 200m /dev/zero | tail"), resources: { limits: { memory: "20Mi" } } }] }),
+        cluster.createPod("crash", {
+          containers: [{ name: "c", image, command: sh("echo dying > /dev/termination-log; exit 5") }],
+        }),
+        cluster.createPod("on-failure", {
+          restartPolicy: "OnFailure",
+          volumes: [{ name: "d", emptyDir: {} }],
+          containers: [
+            {
+              name: "c",
+              image,
+              volumeMounts: [{ name: "d", mountPath: "/d" }],
+              command: sh("[ -e /d/again ] && exit 0; touch /d/again; exit 1"),
+            },
+          ],
+        }),
+        cluster.createPod("never", {
+          restartPolicy: "Never",
+          containers: [
+            {
+              name: "c",
+              image,
+              command: sh("echo last words; exit 1"),
+              terminationMessagePolicy: "FallbackToLogsOnError",
+            },
+          ],
+        }),
+        cluster.createPod("oom", {
+          restartPolicy: "Never",
+          containers: [
+            {
+              name: "c",
+              image,
+              command: sh("head -c 200m /dev/zero | tail"),
+              resources: { limits: { memory: "20Mi" } },
+            },
+          ],
+        }),
       ])
-      const crash = await cluster.pod("crash", ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === "CrashLoopBackOff")
-      expect(crash.status.containerStatuses![0]!.lastState.terminated).toMatchObject({ exitCode: 5, reason: "Error", message: "dying\n" })
-      expect(crash.status.containerStatuses![0]!.state.waiting!.message).toMatch(/^back-off 10s restarting failed container=c pod=crash_default\(/)
+      const crash = await cluster.pod(
+        "crash",
+        ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === "CrashLoopBackOff",
+      )
+      expect(crash.status.containerStatuses![0]!.lastState.terminated).toMatchObject({
+        exitCode: 5,
+        reason: "Error",
+        message: "dying\n",
+      })
+      expect(crash.status.containerStatuses![0]!.state.waiting!.message).toMatch(
+        /^back-off 10s restarting failed container=c pod=crash_default\(/,
+      )
       expect(await reasons("crash")).toContain("BackOff")
       const onFailure = await cluster.pod("on-failure", ({ status }) => status.phase === "Succeeded")
       expect(onFailure.status.containerStatuses![0]!.restartCount).toBe(1)
       const never = await cluster.pod("never", ({ status }) => status.phase === "Failed")
-      expect(never.status.containerStatuses![0]!.state.terminated).toMatchObject({ exitCode: 1, message: "last words\n" })
+      expect(never.status.containerStatuses![0]!.state.terminated).toMatchObject({
+        exitCode: 1,
+        message: "last words\n",
+      })
       const oom = await cluster.pod("oom", ({ status }) => status.phase === "Failed")
       expect(oom.status.containerStatuses![0]!.state.terminated).toMatchObject({ exitCode: 137, reason: "OOMKilled" })
     }, 60_000)
 
     test("a graceful deletion waits for the container, up to the grace period; a forced one does not", async () => {
       const pods = await Promise.all([
-        cluster.runPod("graceful", { containers: [{ name: "c", image, command: sh("trap 'sleep 0.5; exit 0' TERM; while :; do sleep 3600 & wait $!; done") }] }),
-        cluster.runPod("stubborn", { terminationGracePeriodSeconds: 1, containers: [{ name: "c", image, command: sh("trap '' TERM; while :; do sleep 1; done") }] }),
-        cluster.runPod("forced", { containers: [{ name: "c", image, command: sh("trap '' TERM; while :; do sleep 1; done") }] }),
+        cluster.runPod("graceful", {
+          containers: [
+            { name: "c", image, command: sh("trap 'sleep 0.5; exit 0' TERM; while :; do sleep 3600 & wait $!; done") },
+          ],
+        }),
+        cluster.runPod("stubborn", {
+          terminationGracePeriodSeconds: 1,
+          containers: [{ name: "c", image, command: sh("trap '' TERM; while :; do sleep 1; done") }],
+        }),
+        cluster.runPod("forced", {
+          containers: [{ name: "c", image, command: sh("trap '' TERM; while :; do sleep 1; done") }],
+        }),
       ])
       const began = performance.now()
       const took = async (name: string) => {
@@ -131,18 +281,29 @@ describeOnNode("pods", () => {
       }
       const gone = Promise.all([took("graceful"), took("stubborn"), took("forced")])
       await Promise.all([remove("graceful"), remove("stubborn"), remove("forced", 0)])
-      expect((await cluster.client.get(Pod, { name: "graceful", namespace: "default" })).metadata.deletionGracePeriodSeconds).toBe(30)
+      expect(
+        (await cluster.client.get(Pod, { name: "graceful", namespace: "default" })).metadata.deletionGracePeriodSeconds,
+      ).toBe(30)
       const [graceful, stubborn, forced] = await gone
       expect(graceful).toBeGreaterThan(450)
       expect(stubborn).toBeGreaterThan(950)
       expect(forced).toBeLessThan(graceful)
       // its processes end nonetheless, and nothing of the three is left
-      const cgroups = () => pods.flatMap(({ metadata }) => spawnSync("find", ["/sys/fs/cgroup", "-type", "d", "-name", `*pod${metadata.uid}*`], { encoding: "utf8" }).stdout.split("\n").filter((line) => line !== ""))
+      const cgroups = () =>
+        pods.flatMap(({ metadata }) =>
+          spawnSync("find", ["/sys/fs/cgroup", "-type", "d", "-name", `*pod${metadata.uid}*`], { encoding: "utf8" })
+            .stdout.split("\n")
+            .filter((line) => line !== ""),
+        )
       while (cgroups().length > 0) await Bun.sleep(20)
     })
 
     test("a pod over its deadline fails", async () => {
-      await cluster.createPod("deadline", { activeDeadlineSeconds: 1, terminationGracePeriodSeconds: 1, containers: [{ name: "c", image, command: stay() }] })
+      await cluster.createPod("deadline", {
+        activeDeadlineSeconds: 1,
+        terminationGracePeriodSeconds: 1,
+        containers: [{ name: "c", image, command: stay() }],
+      })
       const failed = await cluster.pod("deadline", ({ status }) => status.phase === "Failed")
       expect(failed.status.reason).toBe("DeadlineExceeded")
     })
@@ -152,26 +313,63 @@ describeOnNode("pods", () => {
     test("of every kind make a pod ready, take it off its Service, or restart it", async () => {
       const server = { image: WEB, readinessProbe: { httpGet: { path: "/index.html", port: 80 }, periodSeconds: 1 } }
       await Promise.all([
-        cluster.create(Service, { metadata: { name: "probed", namespace: "default" }, spec: { selector: { app: "probed" }, ports: [{ port: 80 }] } }),
+        cluster.create(Service, {
+          metadata: { name: "probed", namespace: "default" },
+          spec: { selector: { app: "probed" }, ports: [{ port: 80 }] },
+        }),
         cluster.createPod("http", { containers: [{ name: "c", ...server }] }, { labels: { app: "probed" } }),
-        cluster.createPod("tcp", { containers: [{ name: "c", image: WEB, readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 } }] }),
-        cluster.createPod("tcp-not", { containers: [{ name: "c", image: WEB, readinessProbe: { tcpSocket: { port: 81 }, periodSeconds: 1 } }] }),
-        cluster.createPod("grpc-not", { containers: [{ name: "c", image: WEB, readinessProbe: { grpc: { port: 80 }, periodSeconds: 1 } }] }),
-        cluster.createPod("live", { terminationGracePeriodSeconds: 1, containers: [{ name: "c", image, command: stay("touch /tmp/fine"), livenessProbe: { exec: { command: ["cat", "/tmp/fine"] }, periodSeconds: 1, failureThreshold: 1 } }] }),
-        cluster.createPod("slow", { containers: [{ name: "c", image, command: stay("sleep 2; touch /tmp/up"), startupProbe: { exec: { command: ["cat", "/tmp/up"] }, periodSeconds: 1, failureThreshold: 30 }, livenessProbe: { exec: { command: ["cat", "/tmp/up"] }, periodSeconds: 1, failureThreshold: 1 } }] }),
+        cluster.createPod("tcp", {
+          containers: [{ name: "c", image: WEB, readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 } }],
+        }),
+        cluster.createPod("tcp-not", {
+          containers: [{ name: "c", image: WEB, readinessProbe: { tcpSocket: { port: 81 }, periodSeconds: 1 } }],
+        }),
+        cluster.createPod("grpc-not", {
+          containers: [{ name: "c", image: WEB, readinessProbe: { grpc: { port: 80 }, periodSeconds: 1 } }],
+        }),
+        cluster.createPod("live", {
+          terminationGracePeriodSeconds: 1,
+          containers: [
+            {
+              name: "c",
+              image,
+              command: stay("touch /tmp/fine"),
+              livenessProbe: { exec: { command: ["cat", "/tmp/fine"] }, periodSeconds: 1, failureThreshold: 1 },
+            },
+          ],
+        }),
+        cluster.createPod("slow", {
+          containers: [
+            {
+              name: "c",
+              image,
+              command: stay("sleep 2; touch /tmp/up"),
+              startupProbe: { exec: { command: ["cat", "/tmp/up"] }, periodSeconds: 1, failureThreshold: 30 },
+              livenessProbe: { exec: { command: ["cat", "/tmp/up"] }, periodSeconds: 1, failureThreshold: 1 },
+            },
+          ],
+        }),
       ])
       await Promise.all(["http", "tcp", "live", "slow"].map((name) => cluster.pod(name)))
       expect((await cluster.pod("slow", () => true)).status.containerStatuses![0]!.restartCount).toBe(0)
-      expect(await cluster.kubectl.ok("get endpoints probed -o jsonpath={.subsets[*].addresses[*].targetRef.name}")).toBe("http")
+      expect(
+        await cluster.kubectl.ok("get endpoints probed -o jsonpath={.subsets[*].addresses[*].targetRef.name}"),
+      ).toBe("http")
       // when readiness and liveness fail
       await cluster.kubectl.sh("http", "rm /www/index.html")
       await cluster.kubectl.sh("live", "rm /tmp/fine")
-      await cluster.pod("http", ({ status }) => status.conditions?.some(({ type, status }) => type === "Ready" && status === "False") === true)
-      await cluster.kubectl.ok("wait --for=jsonpath={.subsets[0].notReadyAddresses[0].targetRef.name}=http endpoints/probed --timeout=10s")
+      await cluster.pod(
+        "http",
+        ({ status }) => status.conditions?.some(({ type, status }) => type === "Ready" && status === "False") === true,
+      )
+      await cluster.kubectl.ok(
+        "wait --for=jsonpath={.subsets[0].notReadyAddresses[0].targetRef.name}=http endpoints/probed --timeout=10s",
+      )
       const live = await cluster.pod("live", ({ status }) => status.containerStatuses?.[0]?.restartCount === 1)
       expect(live.status.containerStatuses![0]!.restartCount).toBe(1)
       expect(await reasons("live")).toEqual(expect.arrayContaining(["Unhealthy", "Killing"]))
-      for (const name of ["tcp-not", "grpc-not"]) expect((await cluster.pod(name, () => true)).status.containerStatuses![0]!.ready).toBe(false)
+      for (const name of ["tcp-not", "grpc-not"])
+        expect((await cluster.pod(name, () => true)).status.containerStatuses![0]!.ready).toBe(false)
       expect(await reasons("grpc-not")).toContain("Unhealthy")
     }, 60_000)
   })
@@ -179,20 +377,47 @@ describeOnNode("pods", () => {
   describe("resources and security", () => {
     test("requests and limits are the cgroup's values, and decide the class of service", async () => {
       const v2 = existsSync("/sys/fs/cgroup/cgroup.controllers")
-      const show = v2 ? "cat /sys/fs/cgroup/memory.max; cat /sys/fs/cgroup/cpu.max; cat /sys/fs/cgroup/cpu.weight" : "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu/cpu.shares"
-      const out = await cluster.output("limited", { command: sh(show), resources: { requests: { cpu: "100m", memory: "16Mi" }, limits: { cpu: "500m", memory: "32Mi" } } })
-      expect(out.trim().split("\n")).toEqual(v2 ? [String(32 * 1024 * 1024), "50000 100000", "4"] : [String(32 * 1024 * 1024), "50000", "102"])
+      const show = v2
+        ? "cat /sys/fs/cgroup/memory.max; cat /sys/fs/cgroup/cpu.max; cat /sys/fs/cgroup/cpu.weight"
+        : "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu/cpu.shares"
+      const out = await cluster.output("limited", {
+        command: sh(show),
+        resources: { requests: { cpu: "100m", memory: "16Mi" }, limits: { cpu: "500m", memory: "32Mi" } },
+      })
+      expect(out.trim().split("\n")).toEqual(
+        v2 ? [String(32 * 1024 * 1024), "50000 100000", "4"] : [String(32 * 1024 * 1024), "50000", "102"],
+      )
       expect((await cluster.pod("limited", () => true)).status.qosClass).toBe("Burstable")
-      await cluster.createPod("guaranteed", { containers: [{ name: "c", image, command: sh("true"), resources: { limits: { cpu: "10m", memory: "16Mi" } } }] })
+      await cluster.createPod("guaranteed", {
+        containers: [{ name: "c", image, command: sh("true"), resources: { limits: { cpu: "10m", memory: "16Mi" } } }],
+      })
       expect((await cluster.pod("guaranteed", () => true)).status.qosClass).toBe("Guaranteed")
     })
 
     test("users, groups, capabilities, read-only roots and sysctls are as asked", async () => {
-      const out = await cluster.output("secured", {
-        command: sh("id -u; id -g; id -G; touch /x 2>&1; grep -E 'CapEff|NoNewPrivs|Seccomp:' /proc/self/status | tr -s '\\t' ' '; ls -ln /data | tail -1 | tr -s ' ' | cut -d' ' -f4"),
-        securityContext: { runAsUser: 1000, runAsGroup: 2000, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] }, seccompProfile: { type: "RuntimeDefault" } },
-        volumeMounts: [{ name: "data", mountPath: "/data" }],
-      }, { securityContext: { supplementalGroups: [3000], fsGroup: 4000 }, volumes: [{ name: "data", downwardAPI: { items: [{ path: "name", fieldRef: { fieldPath: "metadata.name" } }] } }] })
+      const out = await cluster.output(
+        "secured",
+        {
+          command: sh(
+            "id -u; id -g; id -G; touch /x 2>&1; grep -E 'CapEff|NoNewPrivs|Seccomp:' /proc/self/status | tr -s '\\t' ' '; ls -ln /data | tail -1 | tr -s ' ' | cut -d' ' -f4",
+          ),
+          securityContext: {
+            runAsUser: 1000,
+            runAsGroup: 2000,
+            readOnlyRootFilesystem: true,
+            allowPrivilegeEscalation: false,
+            capabilities: { drop: ["ALL"] },
+            seccompProfile: { type: "RuntimeDefault" },
+          },
+          volumeMounts: [{ name: "data", mountPath: "/data" }],
+        },
+        {
+          securityContext: { supplementalGroups: [3000], fsGroup: 4000 },
+          volumes: [
+            { name: "data", downwardAPI: { items: [{ path: "name", fieldRef: { fieldPath: "metadata.name" } }] } },
+          ],
+        },
+      )
       const [uid, gid, groups, touched, ...rest] = out.trim().split("\n")
       expect([uid, gid, touched]).toEqual(["1000", "2000", "touch: /x: Read-only file system"])
       expect(groups!.split(" ").sort()).toEqual(["2000", "3000", "4000"])
@@ -200,20 +425,53 @@ describeOnNode("pods", () => {
     })
 
     test("a pod that must not run as root is not started as root", async () => {
-      await cluster.createPod("as-root", { containers: [{ name: "c", image, command: stay(), securityContext: { runAsNonRoot: true } }] })
-      const waiting = await cluster.pod("as-root", ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === "CreateContainerConfigError")
-      expect(waiting.status.containerStatuses![0]!.state.waiting!.message).toContain("container has runAsNonRoot and image will run as root")
+      await cluster.createPod("as-root", {
+        containers: [{ name: "c", image, command: stay(), securityContext: { runAsNonRoot: true } }],
+      })
+      const waiting = await cluster.pod(
+        "as-root",
+        ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === "CreateContainerConfigError",
+      )
+      expect(waiting.status.containerStatuses![0]!.state.waiting!.message).toContain(
+        "container has runAsNonRoot and image will run as root",
+      )
     })
 
     test("privileged, host namespaces, shared processes, host aliases and names", async () => {
       const [host, shared, named] = await Promise.all([
-        cluster.output("host", { command: sh("ls /dev | wc -l; hostname; readlink /proc/self/ns/net"), securityContext: { privileged: true } }, { hostNetwork: true, hostPID: true }),
-        cluster.output("shared", { command: sh("until pidof sleep >/dev/null; do :; done; ps | grep -c 'sleep [3]600'; kill -9 $(pidof sleep)") }, { shareProcessNamespace: true, initContainers: [{ name: "s", image, restartPolicy: "Always", command: ["sleep", "3600"] }] }),
-        cluster.output("named", { command: sh("hostname; hostname -f; grep extra /etc/hosts | tr -s '\\t' ' '") }, { hostname: "custom", subdomain: "sub", hostAliases: [{ ip: "10.1.2.3", hostnames: ["extra.example"] }] }),
+        cluster.output(
+          "host",
+          {
+            command: sh("ls /dev | wc -l; hostname; readlink /proc/self/ns/net"),
+            securityContext: { privileged: true },
+          },
+          { hostNetwork: true, hostPID: true },
+        ),
+        cluster.output(
+          "shared",
+          {
+            command: sh(
+              "until pidof sleep >/dev/null; do :; done; ps | grep -c 'sleep [3]600'; kill -9 $(pidof sleep)",
+            ),
+          },
+          {
+            shareProcessNamespace: true,
+            initContainers: [{ name: "s", image, restartPolicy: "Always", command: ["sleep", "3600"] }],
+          },
+        ),
+        cluster.output(
+          "named",
+          { command: sh("hostname; hostname -f; grep extra /etc/hosts | tr -s '\\t' ' '") },
+          { hostname: "custom", subdomain: "sub", hostAliases: [{ ip: "10.1.2.3", hostnames: ["extra.example"] }] },
+        ),
       ])
       expect(Number(host.split("\n")[0])).toBeGreaterThan(15)
       expect(shared.trim()).toBe("1")
-      expect(named.trim().split("\n")).toEqual(["custom", "custom.sub.default.svc.cluster.local", "10.1.2.3 extra.example"])
+      expect(named.trim().split("\n")).toEqual([
+        "custom",
+        "custom.sub.default.svc.cluster.local",
+        "10.1.2.3 extra.example",
+      ])
     })
   })
 })

@@ -23,12 +23,28 @@ describeOnNode("a node", () => {
   /** What tells whether a pod's containers are the ones that they were. */
   const identities = async () =>
     (await cluster.client.list(Pod, { namespace: "default", labelSelector: "app=web" })).items
-      .map(({ metadata, status }) => ({ name: metadata.name, ip: status.podIP, containers: status.containerStatuses?.map(({ containerID, restartCount, state }) => ({ containerID, restartCount, state })) }))
+      .map(({ metadata, status }) => ({
+        name: metadata.name,
+        ip: status.podIP,
+        containers: status.containerStatuses?.map(({ containerID, restartCount, state }) => ({
+          containerID,
+          restartCount,
+          state,
+        })),
+      }))
       .sort((a, b) => (a.name! < b.name! ? -1 : 1))
   const startAgain = async () => {
     server = await startServer({ agent: true, dataDir, port: cluster.server.port })
     const before = Date.now()
-    await cluster.until(Node, hostname().toLowerCase(), ({ status }) => status.conditions?.some(({ type, status, lastHeartbeatTime }) => type === "Ready" && status === "True" && Date.parse(lastHeartbeatTime ?? "") >= before - 5000) === true)
+    await cluster.until(
+      Node,
+      hostname().toLowerCase(),
+      ({ status }) =>
+        status.conditions?.some(
+          ({ type, status, lastHeartbeatTime }) =>
+            type === "Ready" && status === "True" && Date.parse(lastHeartbeatTime ?? "") >= before - 5000,
+        ) === true,
+    )
   }
   /** A pod that can only be running if the kubelet works again, and so has looked at all others. */
   const works = async (name: string) => {
@@ -39,9 +55,20 @@ describeOnNode("a node", () => {
   beforeAll(async () => {
     cluster = await startCluster({ dataDir })
     server = cluster.server
-    const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: WEB, readinessProbe: { httpGet: { port: 80 }, periodSeconds: 1 } }] } }
-    await cluster.create(Deployment, { metadata: { name: "web", namespace: "default" }, spec: { replicas: 2, selector: { matchLabels: { app: "web" } }, template } })
-    address = (await cluster.create(Service, { metadata: { name: "web", namespace: "default" }, spec: { selector: { app: "web" }, ports: [{ port: 80 }] } })).spec.clusterIP!
+    const template = {
+      metadata: { labels: { app: "web" } },
+      spec: { containers: [{ name: "web", image: WEB, readinessProbe: { httpGet: { port: 80 }, periodSeconds: 1 } }] },
+    }
+    await cluster.create(Deployment, {
+      metadata: { name: "web", namespace: "default" },
+      spec: { replicas: 2, selector: { matchLabels: { app: "web" } }, template },
+    })
+    address = (
+      await cluster.create(Service, {
+        metadata: { name: "web", namespace: "default" },
+        spec: { selector: { app: "web" }, ports: [{ port: 80 }] },
+      })
+    ).spec.clusterIP!
     await cluster.kubectl.ok("rollout status deploy/web --timeout=30s")
     while (!(await curl()).includes("k3ts web 1")) await Bun.sleep(20)
   }, 60_000)
@@ -111,8 +138,12 @@ describeOnNode("a node", () => {
     const container = (name: string) => ({ name, image: BUSYBOX, command: stay() })
     const before = await cluster.runPod("two", { containers: [container("a"), container("b")] })
     await cluster.kubectl.run(["exec", "two", "-c", "a", "--", "kill", "1"])
-    const after = await cluster.pod("two", (pod) => isPodReady(pod) && pod.status.containerStatuses?.find(({ name }) => name === "a")?.restartCount === 1)
-    const id = (pod: Pod, name: string) => pod.status.containerStatuses?.find((status) => status.name === name)?.containerID
+    const after = await cluster.pod(
+      "two",
+      (pod) => isPodReady(pod) && pod.status.containerStatuses?.find(({ name }) => name === "a")?.restartCount === 1,
+    )
+    const id = (pod: Pod, name: string) =>
+      pod.status.containerStatuses?.find((status) => status.name === name)?.containerID
     expect(id(after, "b")).toBe(id(before, "b")!)
     expect(id(after, "a")).not.toBe(id(before, "a")!)
     expect(after.status.podIP).toBe(before.status.podIP!)
@@ -121,7 +152,8 @@ describeOnNode("a node", () => {
   test("runs static pods from files, shows them, follows changes, and ends them with their file", async () => {
     const file = join(dataDir, "agent/pod-manifests/static.yaml")
     const name = `static-${hostname().toLowerCase()}`
-    const manifest = (value: string) => `apiVersion: v1\nkind: Pod\nmetadata: { name: static, namespace: default }\nspec:\n  terminationGracePeriodSeconds: 1\n  containers: [{ name: c, image: "${BUSYBOX}", command: ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"], env: [{ name: V, value: ${value} }] }]\n`
+    const manifest = (value: string) =>
+      `apiVersion: v1\nkind: Pod\nmetadata: { name: static, namespace: default }\nspec:\n  terminationGracePeriodSeconds: 1\n  containers: [{ name: c, image: "${BUSYBOX}", command: ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"], env: [{ name: V, value: ${value} }] }]\n`
     writeFileSync(file, manifest("one"))
     const first = await cluster.pod(name)
     expect(first.metadata.annotations).toHaveProperty(["kubernetes.io/config.mirror"])
@@ -135,7 +167,8 @@ describeOnNode("a node", () => {
 
   test("applies manifests from files, follows changes, and removes what a file had made", async () => {
     const file = join(dataDir, "server/manifests/mine.yaml")
-    const manifest = (value: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: from-file, namespace: default }\ndata: { v: ${value} }\n`
+    const manifest = (value: string) =>
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: from-file, namespace: default }\ndata: { v: ${value} }\n`
     writeFileSync(file, manifest("one"))
     await cluster.until(ConfigMap, "from-file", ({ data }) => data?.["v"] === "one")
     writeFileSync(file, manifest("two"))

@@ -26,22 +26,50 @@ describeOnNode("Services and DNS", () => {
   const inside = (script: string) => cluster.kubectl.sh(CLIENT, script)
   const wget = (url: string) => inside(`timeout 5 wget -q -O - http://${url}/`)
   const curl = async (url: string) => (await run("curl", ["-s", "-m", "3", `http://${url}/`])).out
-  const service = (name: string, spec: NonNullable<InputOfResource<typeof Service>["spec"]>) => cluster.create(Service, { metadata: { name, namespace: "default" }, spec: { selector: { app: "web" }, ports: [{ port: 80 }], ...spec } })
+  const service = (name: string, spec: NonNullable<InputOfResource<typeof Service>["spec"]>) =>
+    cluster.create(Service, {
+      metadata: { name, namespace: "default" },
+      spec: { selector: { app: "web" }, ports: [{ port: 80 }], ...spec },
+    })
   /** Resolves when kube-proxy has written a rule that contains `text`, or has none any more. */
   const rules = async (text: string, there = true) => {
     const deadline = performance.now() + 10_000
     while ((await run("iptables-save", [])).out.includes(text) !== there) {
-      if (performance.now() > deadline) throw new Error(`After 10 s ${text} is ${there ? "not yet" : "still"} in the rules:\n${(await run("iptables-save", ["-t", "nat"])).out}`)
+      if (performance.now() > deadline)
+        throw new Error(
+          `After 10 s ${text} is ${there ? "not yet" : "still"} in the rules:\n${(await run("iptables-save", ["-t", "nat"])).out}`,
+        )
       await Bun.sleep(20)
     }
   }
   /** Who answers to each of `count` requests. */
-  const whoAnswers = async (ask: () => Promise<string>, count = 12) => new Set((await Promise.all(Array.from({ length: count }, ask))).map((answer) => answer.trim()))
+  const whoAnswers = async (ask: () => Promise<string>, count = 12) =>
+    new Set((await Promise.all(Array.from({ length: count }, ask))).map((answer) => answer.trim()))
 
   beforeAll(async () => {
     cluster = await startCluster({ flags: ["--service-node-port-range", "30000-30100"] })
-    const server = (name: string) => cluster.runPod(name, { hostname: name, subdomain: "headless", containers: [{ name: "c", image: WEB, command: stay(`echo ${name} > /www/index.html; httpd -p 80 -h /www`), ports: [{ name: "http", containerPort: 80 }], readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 } }] }, { labels: { app: "web", name } })
-    const started = await Promise.all([...names.map(server), cluster.runPod(CLIENT, { containers: [{ name: "c", image: BUSYBOX, command: stay() }] })])
+    const server = (name: string) =>
+      cluster.runPod(
+        name,
+        {
+          hostname: name,
+          subdomain: "headless",
+          containers: [
+            {
+              name: "c",
+              image: WEB,
+              command: stay(`echo ${name} > /www/index.html; httpd -p 80 -h /www`),
+              ports: [{ name: "http", containerPort: 80 }],
+              readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 },
+            },
+          ],
+        },
+        { labels: { app: "web", name } },
+      )
+    const started = await Promise.all([
+      ...names.map(server),
+      cluster.runPod(CLIENT, { containers: [{ name: "c", image: BUSYBOX, command: stay() }] }),
+    ])
     for (const pod of started) pods.set(pod.metadata.name!, pod.status.podIP!)
     nodeIp = started[0]!.status.hostIP!
   }, 60_000)
@@ -49,11 +77,18 @@ describeOnNode("Services and DNS", () => {
 
   describe("a Service", () => {
     test("has an address that spreads over its pods, from pods and from the machine, and names of ports", async () => {
-      const { spec } = await service("web", { ports: [{ name: "one", port: 80, targetPort: "http" }, { name: "two", port: 8080, targetPort: 80 }] })
+      const { spec } = await service("web", {
+        ports: [
+          { name: "one", port: 80, targetPort: "http" },
+          { name: "two", port: 8080, targetPort: 80 },
+        ],
+      })
       await rules("default/web:two -> ")
       expect(await whoAnswers(() => curl(spec.clusterIP!), 40)).toEqual(new Set(names))
       expect(await whoAnswers(() => curl(`${spec.clusterIP}:8080`), 40)).toEqual(new Set(names))
-      const answers = (await inside(`for i in $(seq 40); do timeout 5 wget -q -O - http://${spec.clusterIP}/; done`)).trim().split("\n")
+      const answers = (await inside(`for i in $(seq 40); do timeout 5 wget -q -O - http://${spec.clusterIP}/; done`))
+        .trim()
+        .split("\n")
       expect(new Set(answers)).toEqual(new Set(names))
     })
 
@@ -71,7 +106,9 @@ describeOnNode("Services and DNS", () => {
       const { spec } = await service("empty", { selector: { app: "nobody" } })
       await rules("default/empty has no endpoints")
       const began = performance.now()
-      expect((await cluster.kubectl.run(["exec", CLIENT, "--", "wget", "-q", "-O", "-", `http://${spec.clusterIP}/`])).err).toContain("Connection refused")
+      expect(
+        (await cluster.kubectl.run(["exec", CLIENT, "--", "wget", "-q", "-O", "-", `http://${spec.clusterIP}/`])).err,
+      ).toContain("Connection refused")
       expect(performance.now() - began).toBeLessThan(3000)
     })
 
@@ -84,13 +121,18 @@ describeOnNode("Services and DNS", () => {
     test("of type NodePort answers at the machine's addresses", async () => {
       const { spec } = await service("node-port", { type: "NodePort", ports: [{ port: 80, nodePort: 30_080 }] })
       await rules("default/node-port -> ")
-      for (const address of [nodeIp, "127.0.0.1"]) expect(names as readonly string[]).toContain((await curl(`${address}:30080`)).trim())
+      for (const address of [nodeIp, "127.0.0.1"])
+        expect(names as readonly string[]).toContain((await curl(`${address}:30080`)).trim())
       expect(names as readonly string[]).toContain((await wget(`${nodeIp}:30080`)).trim())
       expect(names as readonly string[]).toContain((await curl(spec.clusterIP!)).trim())
     })
 
     test("with externalTrafficPolicy Local answers at the machine's addresses too", async () => {
-      await service("local", { type: "NodePort", externalTrafficPolicy: "Local", ports: [{ port: 80, nodePort: 30_081 }] })
+      await service("local", {
+        type: "NodePort",
+        externalTrafficPolicy: "Local",
+        ports: [{ port: 80, nodePort: 30_081 }],
+      })
       await rules("default/local -> ")
       expect(names as readonly string[]).toContain((await curl(`${nodeIp}:30081`)).trim())
       expect(names as readonly string[]).toContain((await wget(`${nodeIp}:30081`)).trim())
@@ -119,14 +161,31 @@ describeOnNode("Services and DNS", () => {
       const askers: string[] = []
       server.on("message", (question, { address, port }) => {
         askers.push(address)
-        server.send(Buffer.concat([question.subarray(0, 2), Buffer.from([0x81, 0x83]), question.subarray(4)]), port, address)
+        server.send(
+          Buffer.concat([question.subarray(0, 2), Buffer.from([0x81, 0x83]), question.subarray(4)]),
+          port,
+          address,
+        )
       })
-      const { spec } = await cluster.create(Service, { metadata: { name: "udp", namespace: "default" }, spec: { ports: [{ port: 53, protocol: "UDP" }] } })
-      await cluster.create(EndpointSlice, { metadata: { name: "udp-1", namespace: "default", labels: { "kubernetes.io/service-name": "udp" } }, addressType: "IPv4", endpoints: [{ addresses: [bridgeAddress()] }], ports: [{ port: server.address().port, protocol: "UDP" }] })
+      const { spec } = await cluster.create(Service, {
+        metadata: { name: "udp", namespace: "default" },
+        spec: { ports: [{ port: 53, protocol: "UDP" }] },
+      })
+      await cluster.create(EndpointSlice, {
+        metadata: { name: "udp-1", namespace: "default", labels: { "kubernetes.io/service-name": "udp" } },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [bridgeAddress()] }],
+        ports: [{ port: server.address().port, protocol: "UDP" }],
+      })
       await rules("default/udp -> ")
       // when a pod and the machine ask at the Service's address
-      expect((await cluster.kubectl.run(["exec", CLIENT, "--", "nslookup", "-type=a", "nowhere.example.", spec.clusterIP!])).out).toContain("can't find nowhere.example.: NXDOMAIN")
-      expect((await run("/bin/busybox", ["nslookup", "-type=a", "nowhere.example.", spec.clusterIP!])).out).toContain("NXDOMAIN")
+      expect(
+        (await cluster.kubectl.run(["exec", CLIENT, "--", "nslookup", "-type=a", "nowhere.example.", spec.clusterIP!]))
+          .out,
+      ).toContain("can't find nowhere.example.: NXDOMAIN")
+      expect((await run("/bin/busybox", ["nslookup", "-type=a", "nowhere.example.", spec.clusterIP!])).out).toContain(
+        "NXDOMAIN",
+      )
       // then the pod is known by its own address
       expect(askers).toContain(pods.get(CLIENT)!)
       server.close()
@@ -134,13 +193,23 @@ describeOnNode("Services and DNS", () => {
 
     test("leads a flow of UDP elsewhere when its endpoint has gone", async () => {
       // given two servers of this process, and a Service that leads to the first
-      const servers = await Promise.all(["one", "two"].map(async (name) => {
-        const server = createSocket("udp4").bind(0, bridgeAddress())
-        await once(server, "listening")
-        return server.on("message", (_question, { address, port }) => server.send(name, port, address))
-      }))
-      const { spec } = await cluster.create(Service, { metadata: { name: "moved", namespace: "default" }, spec: { ports: [{ port: 99, protocol: "UDP" }] } })
-      const slice = await cluster.create(EndpointSlice, { metadata: { name: "moved-1", namespace: "default", labels: { "kubernetes.io/service-name": "moved" } }, addressType: "IPv4", endpoints: [{ addresses: [bridgeAddress()] }], ports: [{ port: servers[0]!.address().port, protocol: "UDP" }] })
+      const servers = await Promise.all(
+        ["one", "two"].map(async (name) => {
+          const server = createSocket("udp4").bind(0, bridgeAddress())
+          await once(server, "listening")
+          return server.on("message", (_question, { address, port }) => server.send(name, port, address))
+        }),
+      )
+      const { spec } = await cluster.create(Service, {
+        metadata: { name: "moved", namespace: "default" },
+        spec: { ports: [{ port: 99, protocol: "UDP" }] },
+      })
+      const slice = await cluster.create(EndpointSlice, {
+        metadata: { name: "moved-1", namespace: "default", labels: { "kubernetes.io/service-name": "moved" } },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [bridgeAddress()] }],
+        ports: [{ port: servers[0]!.address().port, protocol: "UDP" }],
+      })
       await rules("default/moved -> ")
       // when the same socket asks before and after the endpoint has changed
       const client = createSocket("udp4").bind(0)
@@ -151,9 +220,17 @@ describeOnNode("Services and DNS", () => {
         return (await answered)[0].toString()
       }
       expect(await ask()).toBe("one")
-      await cluster.client.update(EndpointSlice, { ...slice, ports: [{ port: servers[1]!.address().port, protocol: "UDP" }] })
+      await cluster.client.update(EndpointSlice, {
+        ...slice,
+        ports: [{ port: servers[1]!.address().port, protocol: "UDP" }],
+      })
       await rules(`${bridgeAddress()}:${servers[1]!.address().port}`)
-      while ((await run("conntrack", ["-L", "-p", "udp", "--orig-dst", spec.clusterIP!])).out.includes(`sport=${servers[0]!.address().port} `)) await Bun.sleep(20)
+      while (
+        (await run("conntrack", ["-L", "-p", "udp", "--orig-dst", spec.clusterIP!])).out.includes(
+          `sport=${servers[0]!.address().port} `,
+        )
+      )
+        await Bun.sleep(20)
       expect(await ask()).toBe("two")
       for (const socket of [client, ...servers]) socket.close()
     })
@@ -165,8 +242,16 @@ describeOnNode("Services and DNS", () => {
     })
 
     test("without a selector leads where its EndpointSlice says", async () => {
-      const { spec } = await cluster.create(Service, { metadata: { name: "by-hand", namespace: "default" }, spec: { ports: [{ port: 80 }] } })
-      await cluster.create(EndpointSlice, { metadata: { name: "by-hand-1", namespace: "default", labels: { "kubernetes.io/service-name": "by-hand" } }, addressType: "IPv4", endpoints: [{ addresses: [pods.get("b")!] }], ports: [{ port: 80 }] })
+      const { spec } = await cluster.create(Service, {
+        metadata: { name: "by-hand", namespace: "default" },
+        spec: { ports: [{ port: 80 }] },
+      })
+      await cluster.create(EndpointSlice, {
+        metadata: { name: "by-hand-1", namespace: "default", labels: { "kubernetes.io/service-name": "by-hand" } },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [pods.get("b")!] }],
+        ports: [{ port: 80 }],
+      })
       await rules("default/by-hand -> ")
       expect(await curl(spec.clusterIP!)).toBe("b\n")
     })
@@ -176,9 +261,20 @@ describeOnNode("Services and DNS", () => {
     })
 
     test("has no moment without an answer while a Deployment is rolled over whose pods take their leave", async () => {
-      const container = (version: string) => ({ name: "c", image: `k3ts.local/web:${version}`, readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 }, lifecycle: { preStop: { sleep: { seconds: 1 } } } })
-      const template = (version: string) => ({ metadata: { labels: { app: "rolled" } }, spec: { containers: [container(version)] } })
-      await cluster.create(Deployment, { metadata: { name: "rolled", namespace: "default" }, spec: { replicas: 2, selector: { matchLabels: { app: "rolled" } }, template: template("1") } })
+      const container = (version: string) => ({
+        name: "c",
+        image: `k3ts.local/web:${version}`,
+        readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 },
+        lifecycle: { preStop: { sleep: { seconds: 1 } } },
+      })
+      const template = (version: string) => ({
+        metadata: { labels: { app: "rolled" } },
+        spec: { containers: [container(version)] },
+      })
+      await cluster.create(Deployment, {
+        metadata: { name: "rolled", namespace: "default" },
+        spec: { replicas: 2, selector: { matchLabels: { app: "rolled" } }, template: template("1") },
+      })
       const { spec } = await service("rolled", { selector: { app: "rolled" } })
       await cluster.kubectl.ok("rollout status deploy/rolled --timeout=30s")
       await rules("default/rolled -> ")
@@ -205,12 +301,23 @@ describeOnNode("Services and DNS", () => {
     expect(await cluster.kubectl.sh("a", `timeout 5 wget -q -O - http://${pods.get("a")}/`)).toBe("a\n")
     const server = createServer((socket) => void socket.end(`${socket.remoteAddress}`)).listen(0, bridgeAddress())
     await once(server, "listening")
-    expect(await inside(`nc -w 3 ${bridgeAddress()} ${(server.address() as AddressInfo).port} < /dev/null`)).toContain(pods.get(CLIENT)!)
+    expect(await inside(`nc -w 3 ${bridgeAddress()} ${(server.address() as AddressInfo).port} < /dev/null`)).toContain(
+      pods.get(CLIENT)!,
+    )
     server.close()
   })
 
   test("a host port leads to its pod", async () => {
-    await cluster.runPod("host-port", { containers: [{ name: "c", image: WEB, ports: [{ containerPort: 80, hostPort: 31_999 }], readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 } }] })
+    await cluster.runPod("host-port", {
+      containers: [
+        {
+          name: "c",
+          image: WEB,
+          ports: [{ containerPort: 80, hostPort: 31_999 }],
+          readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 },
+        },
+      ],
+    })
     for (const address of [nodeIp, "127.0.0.1"]) expect(await curl(`${address}:31999`)).toContain("k3ts web 1")
     await cluster.kubectl.ok("delete pod host-port --grace-period=1")
     expect((await run("curl", ["-s", "-m", "1", `http://127.0.0.1:31999`])).code).not.toBe(0)
@@ -218,23 +325,56 @@ describeOnNode("Services and DNS", () => {
 
   describe("cluster DNS", () => {
     const answers = async (name: string, type?: "srv" | "cname" | "a") => {
-      const out = (await cluster.kubectl.run(["exec", CLIENT, "--", "nslookup", ...(type === undefined ? [] : [`-type=${type}`]), name])).out
+      const out = (
+        await cluster.kubectl.run([
+          "exec",
+          CLIENT,
+          "--",
+          "nslookup",
+          ...(type === undefined ? [] : [`-type=${type}`]),
+          name,
+        ])
+      ).out
       return out.slice(out.indexOf("\n\n") + 2).trim()
     }
 
     test("gives a pod the search path of its namespace", async () => {
-      expect(await inside("cat /etc/resolv.conf")).toMatch(/^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\nnameserver 10\.43\.0\.10\noptions ndots:5\n/)
+      expect(await inside("cat /etc/resolv.conf")).toMatch(
+        /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\nnameserver 10\.43\.0\.10\noptions ndots:5\n/,
+      )
     })
 
     test("knows Services by every form of their names", async () => {
       await service("named", {})
       await rules("default/named -> ")
-      for (const name of ["named", "named.default", "named.default.svc", "named.default.svc.cluster.local", "named.default.svc.cluster.local."]) expect(names as readonly string[]).toContain((await wget(name)).trim())
+      for (const name of [
+        "named",
+        "named.default",
+        "named.default.svc",
+        "named.default.svc.cluster.local",
+        "named.default.svc.cluster.local.",
+      ])
+        expect(names as readonly string[]).toContain((await wget(name)).trim())
     })
 
     test("answers for headless Services with their pods, and for these with their own names", async () => {
       await service("headless", { clusterIP: "None", ports: [{ name: "http", port: 80 }] })
-      await cluster.until(EndpointSlice, (await cluster.kubectl.ok(["wait", "--for=create", "endpointslice", "-l", "kubernetes.io/service-name=headless", "--timeout=10s", "-o", "jsonpath={.metadata.name}"])).trim(), ({ endpoints }) => endpoints?.length === 2)
+      await cluster.until(
+        EndpointSlice,
+        (
+          await cluster.kubectl.ok([
+            "wait",
+            "--for=create",
+            "endpointslice",
+            "-l",
+            "kubernetes.io/service-name=headless",
+            "--timeout=10s",
+            "-o",
+            "jsonpath={.metadata.name}",
+          ])
+        ).trim(),
+        ({ endpoints }) => endpoints?.length === 2,
+      )
       const all = await answers("headless.default.svc.cluster.local")
       for (const name of names) expect(all).toContain(pods.get(name)!)
       expect(await wget("a.headless")).toBe("a\n")
@@ -247,14 +387,22 @@ describeOnNode("Services and DNS", () => {
       await service("alias", { type: "ExternalName", externalName: "named.default.svc.cluster.local", ports: [] })
       await rules("default/reversed -> ")
       expect(await answers(spec.clusterIP!)).toContain("name = reversed.default.svc.cluster.local")
-      expect(await answers("alias.default.svc.cluster.local", "cname")).toContain("canonical name = named.default.svc.cluster.local")
+      expect(await answers("alias.default.svc.cluster.local", "cname")).toContain(
+        "canonical name = named.default.svc.cluster.local",
+      )
       expect(names as readonly string[]).toContain((await wget("alias")).trim())
-      expect(await answers(`${pods.get("a")!.replaceAll(".", "-")}.default.pod.cluster.local`)).toContain(pods.get("a")!)
-      expect((await cluster.kubectl.run(["exec", CLIENT, "--", "nslookup", "nothing.default.svc.cluster.local"])).out).toContain("NXDOMAIN")
+      expect(await answers(`${pods.get("a")!.replaceAll(".", "-")}.default.pod.cluster.local`)).toContain(
+        pods.get("a")!,
+      )
+      expect(
+        (await cluster.kubectl.run(["exec", CLIENT, "--", "nslookup", "nothing.default.svc.cluster.local"])).out,
+      ).toContain("NXDOMAIN")
     })
 
     test("answers the machine too", async () => {
-      expect((await run("/bin/busybox", ["nslookup", "named.default.svc.cluster.local", "10.43.0.10"])).out).toMatch(/Address.*: 10\.43\./)
+      expect((await run("/bin/busybox", ["nslookup", "named.default.svc.cluster.local", "10.43.0.10"])).out).toMatch(
+        /Address.*: 10\.43\./,
+      )
     })
   })
 })

@@ -16,16 +16,21 @@ describeOnNode("the walk-through", () => {
     await cluster?.[Symbol.asyncDispose]()
     rmSync(files, { recursive: true, force: true })
   })
-  const ok = (args: string | readonly string[], options?: Parameters<Cluster["kubectl"]["ok"]>[1]) => cluster.kubectl.ok(args, options)
+  const ok = (args: string | readonly string[], options?: Parameters<Cluster["kubectl"]["ok"]>[1]) =>
+    cluster.kubectl.ok(args, options)
   const curl = async (url: string) => (await run("curl", ["-sS", "-m", "5", url])).out
   const firstPod = () => ok("get pods -l app=web -o jsonpath={.items[0].metadata.name}")
 
   test("shows a node that is ready", async () => {
-    expect(await ok("get nodes -o wide")).toMatch(/^NAME +STATUS .*\n\S+ +Ready .* v1\.36\.0\+k3ts +[\d.]+ .* containerd:\/\/\d/)
+    expect(await ok("get nodes -o wide")).toMatch(
+      /^NAME +STATUS .*\n\S+ +Ready .* v1\.36\.0\+k3ts +[\d.]+ .* containerd:\/\/\d/,
+    )
   })
 
   test("applies the example, and serves its page at the Service's address as soon as it is rolled out", async () => {
-    expect(await ok(["apply", "-f", MANIFEST])).toBe("configmap/web created\ndeployment.apps/web created\nservice/web created\n")
+    expect(await ok(["apply", "-f", MANIFEST])).toBe(
+      "configmap/web created\ndeployment.apps/web created\nservice/web created\n",
+    )
     expect(await ok("rollout status deploy/web --timeout=30s")).toEndWith('deployment "web" successfully rolled out\n')
     const address = await ok("get svc web -o jsonpath={.spec.clusterIP}")
     expect(await curl(`http://${address}`)).toBe("<h1>Hello from k3ts</h1>\n")
@@ -40,18 +45,29 @@ describeOnNode("the walk-through", () => {
   test("runs commands, with what is typed, at a terminal, and with their exit codes", async () => {
     expect(await cluster.kubectl.sh("deploy/web", "echo $0 $(cat /etc/hostname)")).toBe(`sh ${await firstPod()}\n`)
     expect(await ok("exec -i deploy/web -- wc -c", { input: "12345" })).toBe("5\n")
-    expect((await cluster.kubectl.run(["exec", "deploy/web", "--", "sh", "-c", "echo sorry >&2; exit 7"]))).toEqual({ code: 7, out: "", err: "sorry\ncommand terminated with exit code 7\n" })
-    const terminal = await cluster.kubectl.run(["exec", "-it", "deploy/web", "--", "sh", "-c", "tty; sleep 0.3; stty size; exit 3"], { terminal: true, input: "" })
+    expect(await cluster.kubectl.run(["exec", "deploy/web", "--", "sh", "-c", "echo sorry >&2; exit 7"])).toEqual({
+      code: 7,
+      out: "",
+      err: "sorry\ncommand terminated with exit code 7\n",
+    })
+    const terminal = await cluster.kubectl.run(
+      ["exec", "-it", "deploy/web", "--", "sh", "-c", "tty; sleep 0.3; stty size; exit 3"],
+      { terminal: true, input: "" },
+    )
     expect(terminal.out).toContain("/dev/pts/0\r\n")
     expect(terminal.out).toContain("24 80\r\n")
     expect(terminal.code).toBe(3)
-    expect((await cluster.kubectl.run(["exec", "deploy/web", "--", "nonsense"])).err).toContain("executable file not found")
+    expect((await cluster.kubectl.run(["exec", "deploy/web", "--", "nonsense"])).err).toContain(
+      "executable file not found",
+    )
   })
 
   test("forwards ports of pods, Deployments and Services", async () => {
     for (const target of [`pod/${await firstPod()}`, "deploy/web", "svc/web"]) {
       await using forward = await cluster.kubectl.portForward(target, 80)
-      expect(await Promise.all([1, 2, 3].map(() => curl(`http://127.0.0.1:${forward.port}`)))).toEqual(Array.from({ length: 3 }, () => "<h1>Hello from k3ts</h1>\n"))
+      expect(await Promise.all([1, 2, 3].map(() => curl(`http://127.0.0.1:${forward.port}`)))).toEqual(
+        Array.from({ length: 3 }, () => "<h1>Hello from k3ts</h1>\n"),
+      )
     }
   })
 
@@ -74,7 +90,11 @@ describeOnNode("the walk-through", () => {
   test("updates the image pod by pod, and goes back", async () => {
     await ok("set image deploy/web web=k3ts.local/web:2")
     await ok("rollout status deploy/web --timeout=30s")
-    expect(await ok("get pods -l app=web --field-selector=status.phase=Running -o jsonpath={.items[*].spec.containers[0].image}")).toContain("k3ts.local/web:2")
+    expect(
+      await ok(
+        "get pods -l app=web --field-selector=status.phase=Running -o jsonpath={.items[*].spec.containers[0].image}",
+      ),
+    ).toContain("k3ts.local/web:2")
     expect(await ok("rollout history deploy/web")).toMatch(/1 +<none>\n2 +<none>/)
     await ok("rollout undo deploy/web")
     await ok("rollout status deploy/web --timeout=30s")
@@ -84,9 +104,12 @@ describeOnNode("the walk-through", () => {
   })
 
   test("tells in describe what happened", async () => {
-    expect(await ok("describe deploy web")).toMatch(/Normal +ScalingReplicaSet .* deployment-controller +Scaled up replica set web-\w+ from 0 to 2/)
+    expect(await ok("describe deploy web")).toMatch(
+      /Normal +ScalingReplicaSet .* deployment-controller +Scaled up replica set web-\w+ from 0 to 2/,
+    )
     const pod = await ok(["describe", "pod", await firstPod()])
-    for (const reason of ["Scheduled", "Pulled", "Created", "Started"]) expect(pod).toMatch(new RegExp(`Normal +${reason} `))
+    for (const reason of ["Scheduled", "Pulled", "Created", "Started"])
+      expect(pod).toMatch(new RegExp(`Normal +${reason} `))
     expect(await ok("describe node")).toContain("Allocated resources:")
     expect(await ok("describe svc web")).toMatch(/Endpoints: +10\.42\.\d+\.\d+:80,10\.42/)
   })

@@ -3,14 +3,22 @@ import { expect, test } from "bun:test"
 import { Deployment, Node, Pod, startCluster, type Cluster } from "../../pkg/testing/testing.ts"
 
 const service = (tolerationSeconds: number) => ({
-  apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "service" },
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "service" },
   spec: {
-    replicas: 6, selector: { matchLabels: { app: "service" } },
+    replicas: 6,
+    selector: { matchLabels: { app: "service" } },
     template: {
       metadata: { labels: { app: "service" } },
       spec: {
         containers: [{ name: "service", image: "example.com/service:1" }],
-        tolerations: ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"].map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds })),
+        tolerations: ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"].map((key) => ({
+          key,
+          operator: "Exists",
+          effect: "NoExecute",
+          tolerationSeconds,
+        })),
       },
     },
   },
@@ -24,21 +32,29 @@ async function outage(cluster: Cluster, tolerationSeconds: number): Promise<numb
   const lost = victim!.spec.nodeName!
   const began = cluster.now.getTime()
   await cluster.faults.nodeLost(lost)
-  const elsewhere = async () => (await cluster.list(Pod, { labels: "app=service", phase: "Running" }))
-    .filter(({ spec, metadata }) => spec.nodeName !== lost && metadata.deletionTimestamp === undefined).length
+  const elsewhere = async () =>
+    (await cluster.list(Pod, { labels: "app=service", phase: "Running" })).filter(
+      ({ spec, metadata }) => spec.nodeName !== lost && metadata.deletionTimestamp === undefined,
+    ).length
   await cluster.eventually(async () => (await elsewhere()) === 6, { within: "30m" })
   return (cluster.now.getTime() - began) / 1000
 }
 
-test.each([[300, 330, 360], [10, 40, 70]])("with tolerationSeconds %d the service is whole again after %d to %d seconds", async (tolerationSeconds, least, most) => {
-  // given three nodes
-  await using cluster = await startCluster({ nodes: 3 })
-  // when one dies
-  const seconds = await outage(cluster, tolerationSeconds)
-  // then
-  expect(seconds).toBeGreaterThanOrEqual(least)
-  expect(seconds).toBeLessThanOrEqual(most)
-})
+test.each([
+  [300, 330, 360],
+  [10, 40, 70],
+])(
+  "with tolerationSeconds %d the service is whole again after %d to %d seconds",
+  async (tolerationSeconds, least, most) => {
+    // given three nodes
+    await using cluster = await startCluster({ nodes: 3 })
+    // when one dies
+    const seconds = await outage(cluster, tolerationSeconds)
+    // then
+    expect(seconds).toBeGreaterThanOrEqual(least)
+    expect(seconds).toBeLessThanOrEqual(most)
+  },
+)
 
 test("a node that comes back takes pods again", async () => {
   // given a node that was lost, and is back

@@ -3,7 +3,15 @@
  * takes the copies away when the original goes. It runs against the real API under the real garbage collector and admission, in virtual time.
  */
 import { describe, expect, test } from "bun:test"
-import { ConfigMap, defineController, isNotFound, Namespace, splitKey, startCluster, type Client } from "../../pkg/testing/testing.ts"
+import {
+  ConfigMap,
+  defineController,
+  isNotFound,
+  Namespace,
+  splitKey,
+  startCluster,
+  type Client,
+} from "../../pkg/testing/testing.ts"
 
 const SHARED = { share: "everywhere" }
 const ORIGIN = "example.com/copied-from"
@@ -13,22 +21,42 @@ const isShared = (config: ConfigMap) => config.metadata.labels?.["share"] === SH
 const sharing = defineController<ConfigMap>({
   name: "config-sharing",
   reconciles: ConfigMap,
-  watches: [{
-    resource: Namespace, // a new namespace wants all that is shared
-    keys: (_namespace, { informers }) => informers.of(ConfigMap).list().filter(isShared).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
-  }],
+  watches: [
+    {
+      resource: Namespace, // a new namespace wants all that is shared
+      keys: (_namespace, { informers }) =>
+        informers
+          .of(ConfigMap)
+          .list()
+          .filter(isShared)
+          .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+    },
+  ],
   async reconcile(key, { client, informers }) {
     const { namespace = "", name } = splitKey(key)
     const original = informers.of(ConfigMap).get(key)
-    const copies = informers.of(ConfigMap).list().filter(({ metadata }) => metadata.annotations?.[ORIGIN] === key)
+    const copies = informers
+      .of(ConfigMap)
+      .list()
+      .filter(({ metadata }) => metadata.annotations?.[ORIGIN] === key)
     if (original === undefined || !isShared(original)) {
       for (const { metadata } of copies) await remove(client, metadata)
       return
     }
     for (const { metadata } of informers.of(Namespace).list()) {
       if (metadata.name === namespace || metadata.deletionTimestamp !== undefined) continue
-      const copy = { apiVersion: "v1", kind: "ConfigMap", metadata: { name, annotations: { [ORIGIN]: key } }, data: original.data }
-      await client.patch(ConfigMap, { namespace: metadata.name, name }, { type: "apply", body: copy }, { fieldManager: "config-sharing", force: true })
+      const copy = {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name, annotations: { [ORIGIN]: key } },
+        data: original.data,
+      }
+      await client.patch(
+        ConfigMap,
+        { namespace: metadata.name, name },
+        { type: "apply", body: copy },
+        { fieldManager: "config-sharing", force: true },
+      )
     }
   },
 })
@@ -39,7 +67,12 @@ async function remove(client: Client, ref: ConfigMap["metadata"]): Promise<void>
   })
 }
 
-const original = (text: string) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "motd", labels: SHARED }, data: { text } })
+const original = (text: string) => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "motd", labels: SHARED },
+  data: { text },
+})
 const namespace = (name: string) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })
 
 describe("the sharing operator", () => {
@@ -53,7 +86,8 @@ describe("the sharing operator", () => {
     await cluster.apply(namespace("new"))
     await cluster.apply(original("good evening"))
     // then
-    for (const name of ["old", "new"]) expect((await cluster.get(ConfigMap, `${name}/motd`)).data).toEqual({ text: "good evening" })
+    for (const name of ["old", "new"])
+      expect((await cluster.get(ConfigMap, `${name}/motd`)).data).toEqual({ text: "good evening" })
   })
 
   test("takes the copies away with the original", async () => {
@@ -67,7 +101,12 @@ describe("the sharing operator", () => {
   test("gets over an API that fails for a while", async () => {
     // given an API server that refuses its writes
     await using cluster = await startCluster({ preload: namespace("team") })
-    await using outage = await cluster.faults.requests({ verb: "patch", resource: "configmaps", namespace: "team", error: "InternalError" })
+    await using outage = await cluster.faults.requests({
+      verb: "patch",
+      resource: "configmaps",
+      namespace: "team",
+      error: "InternalError",
+    })
     await cluster.run(sharing)
     await cluster.apply(original("hello"))
     await cluster.advance("1m")

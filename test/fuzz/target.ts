@@ -3,7 +3,13 @@ import { startServer, type Answer, type TestServer } from "../harness/server.ts"
 export interface FuzzTarget extends AsyncDisposable {
   readonly server: TestServer
   /** Sends a request as administrator; a wrong answer is kept for `faults`. Undefined when the server's parser cut the connection, which is an answer too. */
-  send(what: string, method: string, path: string, headers?: Record<string, string>, body?: Uint8Array | string): Promise<Answer | undefined>
+  send(
+    what: string,
+    method: string,
+    path: string,
+    headers?: Record<string, string>,
+    body?: Uint8Array | string,
+  ): Promise<Answer | undefined>
   /** What went wrong so far, one line for each cause, with the first request that had it. */
   faults(): readonly string[]
 }
@@ -18,17 +24,29 @@ export async function startTarget(): Promise<FuzzTarget> {
   return {
     server,
     async send(what, method, path, headers = {}, body) {
-      const answer = await server.raw(method, path, { authorization: `Bearer ${server.token}`, ...headers }, body).catch((err: unknown) => {
-        if (!server.alive) throw new Error(`The server ended at ${what}: ${String(err)}\n${method} ${path}\nsent: ${String(body).slice(0, 2000)}\n${server.output()}`)
-        return undefined
-      })
+      const answer = await server
+        .raw(method, path, { authorization: `Bearer ${server.token}`, ...headers }, body)
+        .catch((err: unknown) => {
+          if (!server.alive)
+            throw new Error(
+              `The server ended at ${what}: ${String(err)}\n${method} ${path}\nsent: ${String(body).slice(0, 2000)}\n${server.output()}`,
+            )
+          return undefined
+        })
       if (answer === undefined || answer.status < 500 || ORDERLY.has(answer.status)) return answer
       const text = answer.body.toString()
       const cause = `${answer.status} ${/"message":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? text.slice(0, 300)}`
-      if (!faults.has(cause)) faults.set(cause, `${cause}\n  ${what}: ${method} ${path}\n  sent: ${String(body).slice(0, 1500)}`)
+      if (!faults.has(cause))
+        faults.set(cause, `${cause}\n  ${what}: ${method} ${path}\n  sent: ${String(body).slice(0, 1500)}`)
       return answer
     },
-    faults: () => [...faults.values(), ...(/(unhandled rejection|uncaught exception|Background work failed)[^\n]*/i.exec(server.output())?.[0] === undefined ? [] : [server.output()])],
+    faults: () => [
+      ...faults.values(),
+      ...(/(unhandled rejection|uncaught exception|Background work failed)[^\n]*/i.exec(server.output())?.[0] ===
+      undefined
+        ? []
+        : [server.output()]),
+    ],
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }

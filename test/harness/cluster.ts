@@ -28,7 +28,9 @@ function missing(): readonly string[] {
   const found = (program: string) => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0
   return [
     ...(process.getuid?.() === 0 ? [] : ["root"]),
-    ...["containerd", "runc", "iptables", "conntrack", "kubectl", "curl", "script"].filter((program) => !found(program)),
+    ...["containerd", "runc", "iptables", "conntrack", "kubectl", "curl", "script"].filter(
+      (program) => !found(program),
+    ),
     ...(existsSync(IMAGES) ? [] : ["dist/images (hack/build.sh makes it)"]),
   ]
 }
@@ -49,13 +51,30 @@ export interface Cluster extends AsyncDisposable {
   kubectlOf(path: string): Kubectl
   create<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, object: I): Promise<T>
   /** Creates a pod in the default namespace. */
-  createPod(name: string, spec: Partial<PodSpec> & Pick<PodSpec, "containers">, metadata?: InputOfResource<typeof Pod>["metadata"]): Promise<Pod>
+  createPod(
+    name: string,
+    spec: Partial<PodSpec> & Pick<PodSpec, "containers">,
+    metadata?: InputOfResource<typeof Pod>["metadata"],
+  ): Promise<Pod>
   /** Resolves with the first state of an object for which `wanted` holds; `undefined` is its absence. @throws Error with the last state seen */
-  until<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, name: string, wanted: (object: T) => boolean, namespace?: string): Promise<T>
-  gone<T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, name: string, namespace?: string): Promise<void>
+  until<T extends KubeObject, I extends KubeObjectInput>(
+    resource: Resource<T, I>,
+    name: string,
+    wanted: (object: T) => boolean,
+    namespace?: string,
+  ): Promise<T>
+  gone<T extends KubeObject, I extends KubeObjectInput>(
+    resource: Resource<T, I>,
+    name: string,
+    namespace?: string,
+  ): Promise<void>
   pod(name: string, wanted?: (pod: Pod) => boolean): Promise<Pod>
   /** Creates a pod and waits until it is ready. */
-  runPod(name: string, spec: Partial<PodSpec> & Pick<PodSpec, "containers">, metadata?: InputOfResource<typeof Pod>["metadata"]): Promise<Pod>
+  runPod(
+    name: string,
+    spec: Partial<PodSpec> & Pick<PodSpec, "containers">,
+    metadata?: InputOfResource<typeof Pod>["metadata"],
+  ): Promise<Pod>
   /** Runs a pod of one container to its end and gives what it printed. */
   output(name: string, container: Partial<ContainerSpec>, spec?: Partial<PodSpec>): Promise<string>
   log(name: string, query?: string): Promise<string>
@@ -67,10 +86,16 @@ const LIMIT_MS = 30_000
  * Starts a cluster, with the images of the examples. Only one node can run on a machine, since its network and its runtime folder are the machine's.
  * @throws Error when one runs already
  */
-export async function startCluster({ flags = [], dataDir }: { readonly flags?: readonly string[]; readonly dataDir?: string } = {}): Promise<Cluster> {
-  if (await answers("/run/k3ts/containerd/containerd.sock")) throw new Error("Another node of k3ts runs on this machine: end it first, with k3ts killall")
+export async function startCluster({
+  flags = [],
+  dataDir,
+}: { readonly flags?: readonly string[]; readonly dataDir?: string } = {}): Promise<Cluster> {
+  if (await answers("/run/k3ts/containerd/containerd.sock"))
+    throw new Error("Another node of k3ts runs on this machine: end it first, with k3ts killall")
   const server = await startServer({
-    agent: true, flags, ...(dataDir === undefined ? {} : { dataDir }),
+    agent: true,
+    flags,
+    ...(dataDir === undefined ? {} : { dataDir }),
     prepare(dir) {
       mkdirSync(join(dir, "agent/images"), { recursive: true })
       cpSync(IMAGES, join(dir, "agent/images/k3ts-examples.tar"))
@@ -78,7 +103,11 @@ export async function startCluster({ flags = [], dataDir }: { readonly flags?: r
   })
   const cluster = connect(server)
   try {
-    await cluster.until(Node, hostname().toLowerCase(), ({ status }) => status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true)
+    await cluster.until(
+      Node,
+      hostname().toLowerCase(),
+      ({ status }) => status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true,
+    )
   } catch (err) {
     await cluster[Symbol.asyncDispose]()
     throw err
@@ -88,12 +117,21 @@ export async function startCluster({ flags = [], dataDir }: { readonly flags?: r
 
 /** The clients of a server that runs. */
 function connect(server: TestServer): Cluster {
-  const transport: HttpsTransport = createHttpsTransport({ config: loadKubeconfig(server.kubeconfig), userAgent: "k3ts-test/1" })
+  const transport: HttpsTransport = createHttpsTransport({
+    config: loadKubeconfig(server.kubeconfig),
+    userAgent: "k3ts-test/1",
+  })
   const client = newClient(transport)
   const home = mkdtempSync(join(server.dataDir, "kubectl-"))
-  const kubectlOf = (path: string) => new Kubectl({ path, kubeconfig: server.kubeconfig, home: mkdtempSync(join(home, "home-")) })
+  const kubectlOf = (path: string) =>
+    new Kubectl({ path, kubeconfig: server.kubeconfig, home: mkdtempSync(join(home, "home-")) })
 
-  const watched = <T extends KubeObject, I extends KubeObjectInput>(resource: Resource<T, I>, name: string, namespace: string, wanted: (object: T | undefined) => boolean): Promise<T | undefined> =>
+  const watched = <T extends KubeObject, I extends KubeObjectInput>(
+    resource: Resource<T, I>,
+    name: string,
+    namespace: string,
+    wanted: (object: T | undefined) => boolean,
+  ): Promise<T | undefined> =>
     new Promise((resolve, reject) => {
       let last: T | undefined
       const finish = (settle: () => void) => {
@@ -105,34 +143,62 @@ function connect(server: TestServer): Cluster {
         last = object
         if (wanted(object)) finish(() => resolve(object))
       }
-      const timer = setTimeout(() => finish(() => reject(new Error(`${resource.kind} ${name} is not as wanted after ${LIMIT_MS / 1000} s: ${JSON.stringify(last === undefined ? "absent" : "status" in last ? last.status : last, undefined, 1)}\n${server.output().slice(-3000)}`))), LIMIT_MS)
+      const timer = setTimeout(
+        () =>
+          finish(() =>
+            reject(
+              new Error(
+                `${resource.kind} ${name} is not as wanted after ${LIMIT_MS / 1000} s: ${JSON.stringify(last === undefined ? "absent" : "status" in last ? last.status : last, undefined, 1)}\n${server.output().slice(-3000)}`,
+              ),
+            ),
+          ),
+        LIMIT_MS,
+      )
       const scope = resource.scope === "Namespaced" ? { namespace } : {}
-      const watch = client.watch(resource, { ...scope, fieldSelector: `metadata.name=${name}` }, {
-        onEvent: (event) => {
-          if (event.type === "DELETED") look(undefined)
-          else if (event.type === "ADDED" || event.type === "MODIFIED") look(event.object)
+      const watch = client.watch(
+        resource,
+        { ...scope, fieldSelector: `metadata.name=${name}` },
+        {
+          onEvent: (event) => {
+            if (event.type === "DELETED") look(undefined)
+            else if (event.type === "ADDED" || event.type === "MODIFIED") look(event.object)
+          },
+          onEnd: (error) =>
+            finish(() =>
+              reject(new Error(`The watch of ${resource.kind} ${name} ended: ${error?.message ?? "no reason given"}`)),
+            ),
         },
-        onEnd: (error) => finish(() => reject(new Error(`The watch of ${resource.kind} ${name} ended: ${error?.message ?? "no reason given"}`))),
-      })
+      )
       // A watch tells nothing of what is not there.
       client.get(resource, { name, ...scope }).catch((err: unknown) => {
-        if (String(err).includes("not found") && last === undefined && wanted(undefined)) finish(() => resolve(undefined))
+        if (String(err).includes("not found") && last === undefined && wanted(undefined))
+          finish(() => resolve(undefined))
       })
     })
 
   const cluster: Cluster = {
-    server, client, kubectl: kubectlOf("kubectl"), kubectlOf,
+    server,
+    client,
+    kubectl: kubectlOf("kubectl"),
+    kubectlOf,
     create: (resource, object) => client.create(resource, object),
-    createPod: (name, spec, metadata = {}) => client.create(Pod, { metadata: { namespace: "default", ...metadata, name }, spec }),
-    until: async (resource, name, wanted, namespace = "default") => (await watched(resource, name, namespace, (object) => object !== undefined && wanted(object)))!,
-    gone: async (resource, name, namespace = "default") => void (await watched(resource, name, namespace, (object) => object === undefined)),
+    createPod: (name, spec, metadata = {}) =>
+      client.create(Pod, { metadata: { namespace: "default", ...metadata, name }, spec }),
+    until: async (resource, name, wanted, namespace = "default") =>
+      (await watched(resource, name, namespace, (object) => object !== undefined && wanted(object)))!,
+    gone: async (resource, name, namespace = "default") =>
+      void (await watched(resource, name, namespace, (object) => object === undefined)),
     pod: (name, wanted = isPodReady) => cluster.until(Pod, name, wanted),
     async runPod(name, spec, metadata) {
       await cluster.createPod(name, spec, metadata)
       return cluster.pod(name)
     },
     async output(name, container, spec = {}) {
-      await cluster.createPod(name, { restartPolicy: "Never", ...spec, containers: [{ name: "c", image: BUSYBOX, ...container }] })
+      await cluster.createPod(name, {
+        restartPolicy: "Never",
+        ...spec,
+        containers: [{ name: "c", image: BUSYBOX, ...container }],
+      })
       await cluster.pod(name, ({ status }) => status.phase === "Succeeded" || status.phase === "Failed")
       return cluster.log(name)
     },
@@ -150,7 +216,11 @@ function connect(server: TestServer): Cluster {
 }
 
 /** A shell command that does something and then stays until it is told to end, which it then does at once. */
-export const stay = (script = "true"): string[] => ["sh", "-c", `trap 'exit 0' TERM\n${script}\nwhile :; do sleep 3600 & wait $!; done`]
+export const stay = (script = "true"): string[] => [
+  "sh",
+  "-c",
+  `trap 'exit 0' TERM\n${script}\nwhile :; do sleep 3600 & wait $!; done`,
+]
 export const sh = (script: string): string[] => ["sh", "-c", script]
 
 function answers(path: string): Promise<boolean> {

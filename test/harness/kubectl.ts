@@ -1,7 +1,11 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 
-export interface Ran { readonly code: number; readonly out: string; readonly err: string }
+export interface Ran {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
 export interface RunOptions {
   readonly input?: string | Uint8Array
   /** Run it at a terminal of its own, as `-it` wants. What it prints is then all in `out`. */
@@ -9,7 +13,11 @@ export interface RunOptions {
 }
 
 /** Runs a program to its end; never throws for an exit code. */
-export async function run(program: string, args: readonly string[], { input, env }: { readonly input?: string | Uint8Array; readonly env?: Record<string, string | undefined> } = {}): Promise<Ran> {
+export async function run(
+  program: string,
+  args: readonly string[],
+  { input, env }: { readonly input?: string | Uint8Array; readonly env?: Record<string, string | undefined> } = {},
+): Promise<Ran> {
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], env: env ?? process.env })
   let [out, err] = ["", ""]
   child.stdout.on("data", (bytes: Buffer) => (out += bytes.toString()))
@@ -25,7 +33,15 @@ export class Kubectl {
   readonly path: string
   readonly env: Record<string, string | undefined>
 
-  constructor({ path = "kubectl", kubeconfig, home }: { readonly path?: string; readonly kubeconfig: string; readonly home: string }) {
+  constructor({
+    path = "kubectl",
+    kubeconfig,
+    home,
+  }: {
+    readonly path?: string
+    readonly kubeconfig: string
+    readonly home: string
+  }) {
     this.path = path
     this.env = { ...process.env, KUBECONFIG: kubeconfig, HOME: home, COLUMNS: "200" }
   }
@@ -34,7 +50,10 @@ export class Kubectl {
     const { env } = this
     if (!terminal) return run(this.path, args, { env, ...(input === undefined ? {} : { input }) })
     const command = [this.path, ...args].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(" ")
-    return run("script", ["-qec", `stty rows 24 cols 80; ${command}`, "/dev/null"], { env, ...(input === undefined ? {} : { input }) })
+    return run("script", ["-qec", `stty rows 24 cols 80; ${command}`, "/dev/null"], {
+      env,
+      ...(input === undefined ? {} : { input }),
+    })
   }
 
   /** What it prints. @throws Error with what it complains of */
@@ -51,8 +70,15 @@ export class Kubectl {
   }
 
   /** Forwards a port of this machine to one of a pod or Service until disposed. */
-  async portForward(target: string, port: number, options: readonly string[] = []): Promise<AsyncDisposable & { readonly port: number }> {
-    const child = spawn(this.path, ["port-forward", ...options, target, `:${port}`], { env: this.env, stdio: ["ignore", "pipe", "pipe"] })
+  async portForward(
+    target: string,
+    port: number,
+    options: readonly string[] = [],
+  ): Promise<AsyncDisposable & { readonly port: number }> {
+    const child = spawn(this.path, ["port-forward", ...options, target, `:${port}`], {
+      env: this.env,
+      stdio: ["ignore", "pipe", "pipe"],
+    })
     let output = ""
     const local = await new Promise<number>((resolve, reject) => {
       const take = (bytes: Buffer) => {

@@ -33,7 +33,10 @@ export interface TestServer extends AsyncDisposable {
   cpuSeconds(): number
 }
 
-export interface Answer { readonly status: number; readonly body: Buffer }
+export interface Answer {
+  readonly status: number
+  readonly body: Buffer
+}
 
 export interface TestServerOptions {
   /** Also a node: kubelet, containerd, kube-proxy, DNS. */
@@ -53,22 +56,46 @@ const START_LIMIT_MS = 30_000
 
 /** What each server that has not been disposed leaves behind, and how to take it away. A test run that is cut off does so before it ends. */
 const abandoned = new Set<() => void>()
-for (const [signal, code] of [["SIGTERM", 143], ["SIGINT", 130], ["SIGHUP", 129]] as const) {
+for (const [signal, code] of [
+  ["SIGTERM", 143],
+  ["SIGINT", 130],
+  ["SIGHUP", 129],
+] as const) {
   process.once(signal, () => {
     for (const clearAway of abandoned) clearAway()
     process.exit(code)
   })
 }
 
-export async function startServer({ agent = false, flags = [], dataDir, port: wanted, prepare }: TestServerOptions = {}): Promise<TestServer> {
+export async function startServer({
+  agent = false,
+  flags = [],
+  dataDir,
+  port: wanted,
+  prepare,
+}: TestServerOptions = {}): Promise<TestServer> {
   const dir = dataDir ?? mkdtempSync(join(tmpdir(), "k3ts-test-"))
   const port = wanted ?? (await freePort())
   const kubeconfig = join(dir, "k3ts.yaml")
   prepare?.(dir)
   const startedAt = performance.now()
-  const child = spawn(EXECUTABLE, [
-    "server", "--config", "/dev/null", "--data-dir", dir, "--https-listen-port", String(port), "--write-kubeconfig", kubeconfig, ...(agent ? [] : ["--disable-agent"]), ...flags,
-  ], { stdio: ["ignore", "pipe", "pipe"] })
+  const child = spawn(
+    EXECUTABLE,
+    [
+      "server",
+      "--config",
+      "/dev/null",
+      "--data-dir",
+      dir,
+      "--https-listen-port",
+      String(port),
+      "--write-kubeconfig",
+      kubeconfig,
+      ...(agent ? [] : ["--disable-agent"]),
+      ...flags,
+    ],
+    { stdio: ["ignore", "pipe", "pipe"] },
+  )
   const clearAway = () => {
     child.kill("SIGKILL")
     if (agent) spawnSync(EXECUTABLE, dataDir === undefined ? uninstallArgs(dir) : ["killall", "--data-dir", dir])
@@ -81,7 +108,8 @@ export async function startServer({ agent = false, flags = [], dataDir, port: wa
   child.stderr.on("data", keep)
   const connections = new Agent({ keepAlive: true, maxSockets: 64 })
   let token = ""
-  const raw = (method: string, path: string, headers: Record<string, string>, body?: Uint8Array | string) => send(connections, port, method, path, headers, body)
+  const raw = (method: string, path: string, headers: Record<string, string>, body?: Uint8Array | string) =>
+    send(connections, port, method, path, headers, body)
   const authorized = (headers: Record<string, string>) => ({ authorization: `Bearer ${token}`, ...headers })
   const kill = (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal)
@@ -90,7 +118,8 @@ export async function startServer({ agent = false, flags = [], dataDir, port: wa
   try {
     while ((await raw("GET", "/readyz", {}).catch(() => undefined))?.status !== 200) {
       if (child.exitCode !== null) throw new Error(`The server ended with code ${child.exitCode}:\n${output}`)
-      if (performance.now() - startedAt > START_LIMIT_MS) throw new Error(`The server was not ready after 30 s:\n${output}`)
+      if (performance.now() - startedAt > START_LIMIT_MS)
+        throw new Error(`The server was not ready after 30 s:\n${output}`)
       await Bun.sleep(2)
     }
   } catch (err) {
@@ -103,11 +132,22 @@ export async function startServer({ agent = false, flags = [], dataDir, port: wa
   token = readFileSync(join(dir, "server/token"), "utf8").trim()
   const pid = child.pid!
   return {
-    port, dataDir: dir, kubeconfig, token, pid, readyAfter, startedAt, raw, kill,
+    port,
+    dataDir: dir,
+    kubeconfig,
+    token,
+    pid,
+    readyAfter,
+    startedAt,
+    raw,
+    kill,
     output: () => output,
     get: (path, headers = {}) => raw("GET", path, authorized(headers)),
-    send: (method, path, body, contentType = "application/json") => raw(method, path, authorized({ "content-type": contentType }), JSON.stringify(body)),
-    get alive() { return child.exitCode === null && child.signalCode === null },
+    send: (method, path, body, contentType = "application/json") =>
+      raw(method, path, authorized({ "content-type": contentType }), JSON.stringify(body)),
+    get alive() {
+      return child.exitCode === null && child.signalCode === null
+    },
     residentMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024,
     cpuSeconds() {
       const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")
@@ -117,7 +157,12 @@ export async function startServer({ agent = false, flags = [], dataDir, port: wa
       connections.destroy()
       abandoned.delete(clearAway)
       if (child.exitCode === null && child.signalCode === null) await kill("SIGTERM")
-      if (agent) await ended(spawn(EXECUTABLE, dataDir === undefined ? uninstallArgs(dir) : ["killall", "--data-dir", dir], { stdio: "ignore" }))
+      if (agent)
+        await ended(
+          spawn(EXECUTABLE, dataDir === undefined ? uninstallArgs(dir) : ["killall", "--data-dir", dir], {
+            stdio: "ignore",
+          }),
+        )
       if (dataDir === undefined) rmSync(dir, { recursive: true, force: true })
     },
   }
@@ -128,16 +173,36 @@ export function uninstallArgs(dataDir: string): string[] {
   const config = join(dataDir, "config.yaml")
   mkdirSync(dataDir, { recursive: true })
   writeFileSync(config, "{}\n")
-  return ["uninstall", "--yes", "--data-dir", dataDir, "--write-kubeconfig", join(dataDir, "k3ts.yaml"), "--config", config]
+  return [
+    "uninstall",
+    "--yes",
+    "--data-dir",
+    dataDir,
+    "--write-kubeconfig",
+    join(dataDir, "k3ts.yaml"),
+    "--config",
+    config,
+  ]
 }
 
 const ended = (child: ChildProcess): Promise<number | null> =>
-  new Promise((resolve) => (child.exitCode !== null || child.signalCode !== null ? resolve(child.exitCode) : child.once("exit", (code) => resolve(code))))
+  new Promise((resolve) =>
+    child.exitCode !== null || child.signalCode !== null
+      ? resolve(child.exitCode)
+      : child.once("exit", (code) => resolve(code)),
+  )
 
 /** Connections whose failures are listened to. */
 const heard = new WeakSet<object>()
 
-function send(agent: Agent, port: number, method: string, path: string, headers: Record<string, string>, body?: Uint8Array | string): Promise<Answer> {
+function send(
+  agent: Agent,
+  port: number,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: Uint8Array | string,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const req = request({ agent, host: "127.0.0.1", port, method, path, headers, rejectUnauthorized: false }, (res) => {
       const chunks: Buffer[] = []

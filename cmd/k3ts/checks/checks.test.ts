@@ -1,17 +1,31 @@
 import { describe, expect, test } from "bun:test"
 import { judgeCgroups, readCgroups } from "./cgroups.ts"
 import type { Finding } from "./finding.ts"
-import { judgeBridgeFilter, judgeCapabilities, judgeConntrack, judgeForwarding, judgeKernel, judgeNamespaces, judgeOverlay, judgeRoot } from "./kernel.ts"
+import {
+  judgeBridgeFilter,
+  judgeCapabilities,
+  judgeConntrack,
+  judgeForwarding,
+  judgeKernel,
+  judgeNamespaces,
+  judgeOverlay,
+  judgeRoot,
+} from "./kernel.ts"
 import { judgeMode } from "./netfilter.ts"
 import { judgeClock, judgeDisk, judgeMemory } from "./resources.ts"
 
 const short = (findings: readonly Finding[]) => findings.map(({ name, status }) => `${status} ${name}`)
-const V1 = ["cpu,cpuacct", "cpuset", "devices", "freezer", "memory", "pids", "blkio", "hugetlb"].map((name) => `cgroup /sys/fs/cgroup/${name} cgroup rw,nosuid,${name} 0 0`)
+const V1 = ["cpu,cpuacct", "cpuset", "devices", "freezer", "memory", "pids", "blkio", "hugetlb"].map(
+  (name) => `cgroup /sys/fs/cgroup/${name} cgroup rw,nosuid,${name} 0 0`,
+)
 
 describe("cgroups", () => {
   test("v2 is told by its file of controllers", () => {
     const cgroups = readCgroups("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", "cpuset cpu io memory hugetlb pids rdma\n")
-    expect(cgroups).toEqual({ version: "v2", controllers: ["cpuset", "cpu", "io", "memory", "hugetlb", "pids", "rdma"] })
+    expect(cgroups).toEqual({
+      version: "v2",
+      controllers: ["cpuset", "cpu", "io", "memory", "hugetlb", "pids", "rdma"],
+    })
     expect(judgeCgroups(cgroups).every(({ status }) => status === "found")).toBe(true)
   })
 
@@ -25,12 +39,25 @@ describe("cgroups", () => {
   test("each controller that is missing is named, with its mend", () => {
     // A Raspberry Pi's kernel leaves the memory controller off.
     const findings = judgeCgroups(readCgroups("", "cpuset cpu io pids"))
-    expect(short(findings)).toEqual(["found cgroups", "found cgroup cpu", "found cgroup cpuset", "missing cgroup memory", "found cgroup pids", "found cgroup io", "warning cgroup hugetlb"])
+    expect(short(findings)).toEqual([
+      "found cgroups",
+      "found cgroup cpu",
+      "found cgroup cpuset",
+      "missing cgroup memory",
+      "found cgroup pids",
+      "found cgroup io",
+      "warning cgroup hugetlb",
+    ])
     expect(findings[3]?.mend).toBe("start the kernel with cgroup_enable=memory cgroup_memory=1")
-    expect(short(judgeCgroups(readCgroups(V1.filter((line) => !/pids|freezer/.test(line)).join("\n"), undefined))).filter((line) => !line.startsWith("found"))).toEqual(["missing cgroup freezer", "warning cgroup pids"])
+    expect(
+      short(judgeCgroups(readCgroups(V1.filter((line) => !/pids|freezer/.test(line)).join("\n"), undefined))).filter(
+        (line) => !line.startsWith("found"),
+      ),
+    ).toEqual(["missing cgroup freezer", "warning cgroup pids"])
   })
 
-  test("no hierarchy at all is one finding", () => expect(short(judgeCgroups(readCgroups("proc /proc proc rw 0 0", undefined)))).toEqual(["missing cgroups"]))
+  test("no hierarchy at all is one finding", () =>
+    expect(short(judgeCgroups(readCgroups("proc /proc proc rw 0 0", undefined)))).toEqual(["missing cgroups"]))
 })
 
 describe("single requirements", () => {
@@ -64,12 +91,25 @@ describe("single requirements", () => {
   ])("%s", (_, finding, expected) => expect(short([finding].flat())).toEqual([expected]))
 
   test("capabilities are read from their bits", () => {
-    expect(short(judgeCapabilities("CapEff:\t000001ffffffffff\n"))).toEqual(["found CAP_SYS_ADMIN", "found CAP_NET_ADMIN", "found CAP_SYS_RESOURCE"])
-    expect(short(judgeCapabilities("CapEff:\t000001fffeffffff\n"))).toEqual(["found CAP_SYS_ADMIN", "found CAP_NET_ADMIN", "warning CAP_SYS_RESOURCE"])
-    expect(short(judgeCapabilities("CapEff:\t0000000000000000\n"))).toEqual(["missing CAP_SYS_ADMIN", "missing CAP_NET_ADMIN", "warning CAP_SYS_RESOURCE"])
+    expect(short(judgeCapabilities("CapEff:\t000001ffffffffff\n"))).toEqual([
+      "found CAP_SYS_ADMIN",
+      "found CAP_NET_ADMIN",
+      "found CAP_SYS_RESOURCE",
+    ])
+    expect(short(judgeCapabilities("CapEff:\t000001fffeffffff\n"))).toEqual([
+      "found CAP_SYS_ADMIN",
+      "found CAP_NET_ADMIN",
+      "warning CAP_SYS_RESOURCE",
+    ])
+    expect(short(judgeCapabilities("CapEff:\t0000000000000000\n"))).toEqual([
+      "missing CAP_SYS_ADMIN",
+      "missing CAP_NET_ADMIN",
+      "warning CAP_SYS_RESOURCE",
+    ])
   })
 
   test("what is not found has a mend", () => {
-    for (const finding of [judgeRoot(1), judgeKernel("3.10"), judgeDisk("/", 0), judgeConntrack(undefined, false)]) expect(finding.mend).toBeTruthy()
+    for (const finding of [judgeRoot(1), judgeKernel("3.10"), judgeDisk("/", 0), judgeConntrack(undefined, false)])
+      expect(finding.mend).toBeTruthy()
   })
 })

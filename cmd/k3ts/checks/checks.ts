@@ -11,31 +11,74 @@ import { askPrograms, findPrograms } from "./programs.ts"
 import { checkFolder, checkPort, checkResources } from "./resources.ts"
 
 /** Of the flags, those that say what is needed. */
-export type Needs = Pick<ServerFlags, "data-dir" | "bind-address" | "https-listen-port" | "write-kubeconfig" | "disable-agent" | "container-runtime-endpoint">
+export type Needs = Pick<
+  ServerFlags,
+  | "data-dir"
+  | "bind-address"
+  | "https-listen-port"
+  | "write-kubeconfig"
+  | "disable-agent"
+  | "container-runtime-endpoint"
+>
 
 /** What keeps the server from running, and can be seen in a few milliseconds: looked at before anything starts. */
 export async function preflight(needs: Needs, pid?: number): Promise<Finding[]> {
-  const node = hasNoRealNode(needs) ? [] : [judgeRoot(process.getuid?.()), ...checkCgroups(), ...findPrograms(needs["container-runtime-endpoint"] === undefined), ...runtimeEndpoint(needs)]
-  return [...folders(needs), await checkPort(needs["bind-address"], needs["https-listen-port"], pid), ...node].filter(({ status }) => status === "missing")
+  const node = hasNoRealNode(needs)
+    ? []
+    : [
+        judgeRoot(process.getuid?.()),
+        ...checkCgroups(),
+        ...findPrograms(needs["container-runtime-endpoint"] === undefined),
+        ...runtimeEndpoint(needs),
+      ]
+  return [...folders(needs), await checkPort(needs["bind-address"], needs["https-listen-port"], pid), ...node].filter(
+    ({ status }) => status === "missing",
+  )
 }
 
 /** Every requirement of the host, with what was found. Changes nothing. */
 export async function checkHost(needs: Needs, now: number): Promise<Finding[]> {
   const server = findServer(needs["data-dir"])
-  const common = [...folders(needs), await checkPort(needs["bind-address"], needs["https-listen-port"], server?.pid), ...(await checkResources(needs["data-dir"], now, Date.parse(buildDate)))]
+  const common = [
+    ...folders(needs),
+    await checkPort(needs["bind-address"], needs["https-listen-port"], server?.pid),
+    ...(await checkResources(needs["data-dir"], now, Date.parse(buildDate))),
+  ]
   if (hasNoRealNode(needs)) return common
-  const [kernel, programs, netfilter] = await Promise.all([checkKernel(), askPrograms(needs["container-runtime-endpoint"] === undefined), checkNetfilter()])
-  return [judgeRoot(process.getuid?.()), ...kernel, ...checkCgroups(), ...programs, ...runtimeEndpoint(needs), ...netfilter, ...common]
+  const [kernel, programs, netfilter] = await Promise.all([
+    checkKernel(),
+    askPrograms(needs["container-runtime-endpoint"] === undefined),
+    checkNetfilter(),
+  ])
+  return [
+    judgeRoot(process.getuid?.()),
+    ...kernel,
+    ...checkCgroups(),
+    ...programs,
+    ...runtimeEndpoint(needs),
+    ...netfilter,
+    ...common,
+  ]
 }
 
 /** Whether nothing runs here that needs more than any process has. */
-const hasNoRealNode = (needs: Needs): boolean => needs["disable-agent"] || needs["container-runtime-endpoint"] === SIMULATED
+const hasNoRealNode = (needs: Needs): boolean =>
+  needs["disable-agent"] || needs["container-runtime-endpoint"] === SIMULATED
 
 const folders = (needs: Needs): Finding[] => [
-  checkFolder("data directory", needs["data-dir"], "data-dir"), checkFolder("kubeconfig directory", dirname(needs["write-kubeconfig"]), "write-kubeconfig"),
+  checkFolder("data directory", needs["data-dir"], "data-dir"),
+  checkFolder("kubeconfig directory", dirname(needs["write-kubeconfig"]), "write-kubeconfig"),
 ]
 
 function runtimeEndpoint({ "container-runtime-endpoint": endpoint }: Needs): Finding[] {
   if (endpoint === undefined) return []
-  return [existsSync(endpoint) ? found("container runtime", endpoint) : missing("container runtime", `there is no socket ${endpoint}`, "start the container runtime, or leave --container-runtime-endpoint out")]
+  return [
+    existsSync(endpoint)
+      ? found("container runtime", endpoint)
+      : missing(
+          "container runtime",
+          `there is no socket ${endpoint}`,
+          "start the container runtime, or leave --container-runtime-endpoint out",
+        ),
+  ]
 }

@@ -10,5 +10,15 @@ export interface Finding {
 }
 
 export const found = (name: string, detail: string): Finding => ({ name, status: "found", detail })
-export const missing = (name: string, detail: string, mend: string): Finding => ({ name, status: "missing", detail, mend })
-export const warning = (name: string, detail: string, mend: string): Finding => ({ name, status: "warning", detail, mend })
+export const missing = (name: string, detail: string, mend: string): Finding => ({
+  name,
+  status: "missing",
+  detail,
+  mend,
+})
+export const warning = (name: string, detail: string, mend: string): Finding => ({
+  name,
+  status: "warning",
+  detail,
+  mend,
+})

@@ -19,25 +19,44 @@ const DEVICES = ["bridge", "veth"] as const
 /** Tries each in a network namespace that ends with the trial, so that no rule of the host changes. */
 export async function checkNetfilter(): Promise<Finding[]> {
   if (onPath("iptables") === undefined || onPath("unshare") === undefined || process.getuid?.() !== 0) return []
-  const mode = judgeMode(await run("iptables", ["--version"]).then(({ stdout }) => stdout, () => ""))
-  const tried = await Promise.all(RULES.map(async ([what, table, rule]) => {
-    // MASQUERADE is for POSTROUTING only, and a chain of our own may be led to from anywhere.
-    const chain = rule.includes("MASQUERADE") ? "POSTROUTING" : "TRIAL"
-    const script = `${chain === "TRIAL" ? `iptables -w -t ${table} -N TRIAL && ` : ""}iptables -w -t ${table} -A ${chain} ${rule}`
-    const fault = await trial(script)
-    return fault === undefined ? found(`iptables ${what}`, "there") : missing(`iptables ${what}`, fault, "load the kernel's netfilter modules (modprobe -a nf_nat xt_comment xt_statistic xt_recent xt_addrtype xt_conntrack xt_mark), or start a kernel that has them")
-  }))
-  const devices = await Promise.all(DEVICES.map(async (type) => {
-    const fault = await trial(`ip link add trial type ${type}`)
-    return fault === undefined ? found(`${type} device`, "there") : missing(`${type} device`, fault, `modprobe ${type}, or start a kernel that has it`)
-  }))
+  const mode = judgeMode(
+    await run("iptables", ["--version"]).then(
+      ({ stdout }) => stdout,
+      () => "",
+    ),
+  )
+  const tried = await Promise.all(
+    RULES.map(async ([what, table, rule]) => {
+      // MASQUERADE is for POSTROUTING only, and a chain of our own may be led to from anywhere.
+      const chain = rule.includes("MASQUERADE") ? "POSTROUTING" : "TRIAL"
+      const script = `${chain === "TRIAL" ? `iptables -w -t ${table} -N TRIAL && ` : ""}iptables -w -t ${table} -A ${chain} ${rule}`
+      const fault = await trial(script)
+      return fault === undefined
+        ? found(`iptables ${what}`, "there")
+        : missing(
+            `iptables ${what}`,
+            fault,
+            "load the kernel's netfilter modules (modprobe -a nf_nat xt_comment xt_statistic xt_recent xt_addrtype xt_conntrack xt_mark), or start a kernel that has them",
+          )
+    }),
+  )
+  const devices = await Promise.all(
+    DEVICES.map(async (type) => {
+      const fault = await trial(`ip link add trial type ${type}`)
+      return fault === undefined
+        ? found(`${type} device`, "there")
+        : missing(`${type} device`, fault, `modprobe ${type}, or start a kernel that has it`)
+    }),
+  )
   return [mode, ...tried, ...devices]
 }
 
 /** `iptables v1.8.9 (nf_tables)`; before 1.8 there is no word in parentheses. */
 export function judgeMode(version: string): Finding {
   const mode = /\((nf_tables|legacy)\)/.exec(version)?.[1] ?? "legacy"
-  return version === "" ? missing("iptables mode", "iptables does not run", "apt-get install --reinstall iptables") : found("iptables mode", mode === "nf_tables" ? "nft" : "legacy")
+  return version === ""
+    ? missing("iptables mode", "iptables does not run", "apt-get install --reinstall iptables")
+    : found("iptables mode", mode === "nf_tables" ? "nft" : "legacy")
 }
 
 /** Gives the fault's last line, or nothing. */

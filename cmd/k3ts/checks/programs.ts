@@ -41,15 +41,21 @@ export const findPrograms = (ownRuntime: boolean): Finding[] => [
 
 /** The same, with the versions, which each program is asked for. */
 export const askPrograms = async (ownRuntime: boolean): Promise<Finding[]> => [
-  ...(await Promise.all(programsFor(ownRuntime).map(async ({ name, package: source, version }) => {
-    if (onPath(name) === undefined) return absent(name, source)
-    try {
-      const { stdout } = await run(name, [...version])
-      return found(name, stdout.split("\n")[0]!.trim())
-    } catch (err) {
-      return missing(name, `does not run: ${(err as Error).message.split("\n")[0]}`, `install it anew: apt-get install --reinstall ${source}`)
-    }
-  }))),
+  ...(await Promise.all(
+    programsFor(ownRuntime).map(async ({ name, package: source, version }) => {
+      if (onPath(name) === undefined) return absent(name, source)
+      try {
+        const { stdout } = await run(name, [...version])
+        return found(name, stdout.split("\n")[0]!.trim())
+      } catch (err) {
+        return missing(
+          name,
+          `does not run: ${(err as Error).message.split("\n")[0]}`,
+          `install it anew: apt-get install --reinstall ${source}`,
+        )
+      }
+    }),
+  )),
   ...(ownRuntime ? [cniPlugins()] : []),
 ]
 
@@ -58,18 +64,26 @@ const absent = (name: string, source: string): Finding => missing(name, "not on 
 function cniPlugins(): Finding {
   const folder = findCniBinDir()
   return folder === undefined
-    ? missing("CNI plugins", "bridge, host-local, loopback and portmap are in none of /opt/cni/bin, /usr/lib/cni, /usr/libexec/cni", "apt-get install containernetworking-plugins")
+    ? missing(
+        "CNI plugins",
+        "bridge, host-local, loopback and portmap are in none of /opt/cni/bin, /usr/lib/cni, /usr/libexec/cni",
+        "apt-get install containernetworking-plugins",
+      )
     : found("CNI plugins", folder)
 }
 
 /** Where a program is; undefined when nowhere. */
 export function onPath(name: string, path = process.env.PATH ?? ""): string | undefined {
-  return path.split(delimiter).filter((folder) => folder !== "").map((folder) => join(folder, name)).find((file) => {
-    try {
-      accessSync(file, constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return path
+    .split(delimiter)
+    .filter((folder) => folder !== "")
+    .map((folder) => join(folder, name))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
 }

@@ -39,14 +39,33 @@ export interface CommandDefinition<S extends FlagShape> {
   readonly summary: string
   readonly details?: string
   readonly flags: S
-  readonly positionals?: { readonly name: string; readonly min: number; readonly max: number; readonly choices?: readonly string[] }
+  readonly positionals?: {
+    readonly name: string
+    readonly min: number
+    readonly max: number
+    readonly choices?: readonly string[]
+  }
   /** Resolves with the exit code; nothing is 0. */
-  run(input: { readonly flags: FlagsOf<S>; readonly args: readonly string[]; print(text: string): void }): Promise<number | void>
+  run(input: {
+    readonly flags: FlagsOf<S>
+    readonly args: readonly string[]
+    print(text: string): void
+  }): Promise<number | void>
 }
 
-export function defineCommand<const S extends FlagShape>({ summary, details = "", flags, positionals, run }: CommandDefinition<S>): Command {
+export function defineCommand<const S extends FlagShape>({
+  summary,
+  details = "",
+  flags,
+  positionals,
+  run,
+}: CommandDefinition<S>): Command {
   const command: Command = {
-    summary, details, flags, positionals: positionals?.name ?? "", choices: positionals?.choices ?? [],
+    summary,
+    details,
+    flags,
+    positionals: positionals?.name ?? "",
+    choices: positionals?.choices ?? [],
     async invoke({ argv, env, path, configKeys, print }) {
       const written = splitArguments(argv, flags)
       if (written.help) {
@@ -55,7 +74,10 @@ export function defineCommand<const S extends FlagShape>({ summary, details = ""
       }
       const { min, max } = positionals ?? { min: 0, max: 0 }
       const args = written.positionals
-      if (args.length > max) throw new UsageError(`unexpected argument ${JSON.stringify(args[max])}: ${path} takes ${max === 0 ? "none" : command.positionals}`)
+      if (args.length > max)
+        throw new UsageError(
+          `unexpected argument ${JSON.stringify(args[max])}: ${path} takes ${max === 0 ? "none" : command.positionals}`,
+        )
       if (args.length < min) throw new UsageError(`${path} needs ${command.positionals}`)
       return (await run({ flags: resolveFlags(flags, { written, env, configKeys }), args, print })) ?? 0
     },

@@ -18,6 +18,10 @@ test.each<[string, string[], boolean]>([
   ["completion ", ["bash", "zsh", "fish"], false],
   ["nonsense ", [], false],
 ])("after `k3ts %s` comes %j", async (line, words, files) => {
-  const found = await complete(line.split(" "), COMMANDS.map(({ name }) => name), async (name) => (await COMMANDS.find((entry) => entry.name === name)?.load())?.default)
+  const found = await complete(
+    line.split(" "),
+    COMMANDS.map(({ name }) => name),
+    async (name) => (await COMMANDS.find((entry) => entry.name === name)?.load())?.default,
+  )
   expect(found).toEqual({ words, files })
 })

@@ -11,7 +11,11 @@ export interface Completion {
 const NOTHING: Completion = { words: [], files: false }
 
 /** @param words what follows `k3ts`, the last one being typed (it may be empty); @param load gives a command by its name */
-export async function complete(words: readonly string[], names: readonly string[], load: (name: string) => Promise<Command | CommandGroup | undefined>): Promise<Completion> {
+export async function complete(
+  words: readonly string[],
+  names: readonly string[],
+  load: (name: string) => Promise<Command | CommandGroup | undefined>,
+): Promise<Completion> {
   const [first = "", ...rest] = words
   if (rest.length === 0) return matching([...names, "help"], first)
   const command = await load(first)
@@ -27,16 +31,25 @@ function ofCommand({ flags, positionals, choices }: Command, words: readonly str
   const current = words.at(-1) ?? ""
   const before = words.at(-2) ?? ""
   const equals = current.startsWith("--") ? current.indexOf("=") : -1
-  const flag = equals > 0 ? current.slice(2, equals) : before.startsWith("--") && !before.includes("=") ? before.slice(2) : ""
+  const flag =
+    equals > 0 ? current.slice(2, equals) : before.startsWith("--") && !before.includes("=") ? before.slice(2) : ""
   const schema = Object.hasOwn(flags, flag) ? flags[flag] : undefined
   if (schema !== undefined && (equals > 0 || noteOf(schema).kind !== "boolean")) {
     const note = noteOf(schema)
     const values = note.kind === "boolean" ? ["true", "false"] : (note.choices ?? [])
     const typed = equals > 0 ? current.slice(equals + 1) : current
-    return { words: values.filter((value) => value.startsWith(typed)).map((value) => (equals > 0 ? `${current.slice(0, equals + 1)}${value}` : value)), files: note.path === true && equals < 0 }
+    return {
+      words: values
+        .filter((value) => value.startsWith(typed))
+        .map((value) => (equals > 0 ? `${current.slice(0, equals + 1)}${value}` : value)),
+      files: note.path === true && equals < 0,
+    }
   }
   if (current.startsWith("-")) return matching([...Object.keys(flags).map((name) => `--${name}`), "--help"], current)
   return { ...matching(choices, current), files: positionals.includes("FILE") }
 }
 
-const matching = (words: readonly string[], typed: string): Completion => ({ words: words.filter((word) => word.startsWith(typed)), files: false })
+const matching = (words: readonly string[], typed: string): Completion => ({
+  words: words.filter((word) => word.startsWith(typed)),
+  files: false,
+})

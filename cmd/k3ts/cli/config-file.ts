@@ -10,14 +10,20 @@ export interface ConfigEntries {
 }
 
 /** Reads a YAML file whose keys are flags. @throws UsageError that names the file and what is wrong in it */
-export function readConfigFile(path: string, known: readonly string[], { optional }: { readonly optional: boolean }): ConfigEntries | undefined {
+export function readConfigFile(
+  path: string,
+  known: readonly string[],
+  { optional }: { readonly optional: boolean },
+): ConfigEntries | undefined {
   let text: string
   try {
     text = readFileSync(path, "utf8")
   } catch (err) {
     const { code, message } = err as NodeJS.ErrnoException
     if (code === "ENOENT" && optional) return undefined
-    throw new UsageError(`cannot read the config file ${path}: ${code === "ENOENT" ? "there is no such file" : message}`)
+    throw new UsageError(
+      `cannot read the config file ${path}: ${code === "ENOENT" ? "there is no such file" : message}`,
+    )
   }
   return { path, entries: parseConfig(text, path, known) }
 }
@@ -26,7 +32,8 @@ export function readConfigFile(path: string, known: readonly string[], { optiona
 function parseConfig(text: string, path: string, known: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const document = parseDocument(text, { uniqueKeys: true })
   const fault = document.errors[0]
-  if (fault !== undefined) throw new UsageError(`${path} is not YAML: ${fault.message.split("\n")[0]!.replace(/:$/, "")}`)
+  if (fault !== undefined)
+    throw new UsageError(`${path} is not YAML: ${fault.message.split("\n")[0]!.replace(/:$/, "")}`)
   const { contents } = document
   const entries = new Map<string, readonly string[]>()
   if (contents === null || (isScalar(contents) && contents.value === null)) return entries
@@ -35,8 +42,14 @@ function parseConfig(text: string, path: string, known: readonly string[]): Read
     const name = String((key as Scalar).value)
     if (!known.includes(name)) throw new UsageError(`unknown key "${name}" in ${path}${didYouMean(name, known)}`)
     const texts = isSeq(value) ? value.items.map(textOf) : [textOf(value)]
-    if (texts.includes(undefined)) throw new UsageError(`invalid value for ${name} in ${path}: must be a text, a number, true or false, or a list of those`)
-    entries.set(name, texts.filter((one) => one !== undefined))
+    if (texts.includes(undefined))
+      throw new UsageError(
+        `invalid value for ${name} in ${path}: must be a text, a number, true or false, or a list of those`,
+      )
+    entries.set(
+      name,
+      texts.filter((one) => one !== undefined),
+    )
   }
   return entries
 }

@@ -44,7 +44,9 @@ export function value<T extends z.ZodType>(schema: T, summary: string, note: Not
 }
 
 export function boolean(summary: string, note: Note = {}): z.ZodDefault<z.ZodType<boolean>> {
-  const schema: z.ZodDefault<z.ZodType<boolean>> = z.stringbool({ truthy: ["true", "1", "yes"], falsy: ["false", "0", "no"], error: "must be true or false" }).default(false)
+  const schema: z.ZodDefault<z.ZodType<boolean>> = z
+    .stringbool({ truthy: ["true", "1", "yes"], falsy: ["false", "0", "no"], error: "must be true or false" })
+    .default(false)
   notes.add(schema, { ...note, kind: "boolean", summary })
   return schema
 }
@@ -56,8 +58,15 @@ export function list<T extends z.ZodType>(item: T, summary: string, note: Note =
   return schema
 }
 
-export function oneOf<const T extends readonly [string, ...string[]]>(choices: T, initial: NoInfer<T[number]>, summary: string, note: Note = {}) {
-  const schema = z.enum([...choices] as [T[number], ...T[number][]], { error: `must be ${choices.join(" or ")}` }).default(initial)
+export function oneOf<const T extends readonly [string, ...string[]]>(
+  choices: T,
+  initial: NoInfer<T[number]>,
+  summary: string,
+  note: Note = {},
+) {
+  const schema = z
+    .enum([...choices] as [T[number], ...T[number][]], { error: `must be ${choices.join(" or ")}` })
+    .default(initial)
   notes.add(schema, { ...note, kind: "value", summary, choices })
   return schema
 }

@@ -16,11 +16,18 @@ const configKeys = Object.keys(serverFlags).filter((name) => name !== "config")
 let files = 0
 
 /** Reads a server's flags; a text in `file` is the config file. */
-function read(argv: readonly string[], { env = {}, file }: { env?: Record<string, string>; file?: string } = {}): ServerFlags {
+function read(
+  argv: readonly string[],
+  { env = {}, file }: { env?: Record<string, string>; file?: string } = {},
+): ServerFlags {
   const path = join(folder, `config-${files++}.yaml`)
   if (file !== undefined) writeFileSync(path, file)
   const written = splitArguments([...argv, ...(file === undefined ? [] : ["--config", path])], serverFlags)
-  return resolveFlags(serverFlags, { written, env: { K3TS_CONFIG: file === undefined ? undefined : path, ...env }, configKeys })
+  return resolveFlags(serverFlags, {
+    written,
+    env: { K3TS_CONFIG: file === undefined ? undefined : path, ...env },
+    configKeys,
+  })
 }
 
 function faultOf(run: () => unknown): string {
@@ -38,9 +45,17 @@ describe("where a flag's value comes from", () => {
     ["the default", [], {}, undefined, 6443],
     ["the config file", [], {}, "https-listen-port: 7000", 7000],
     ["a variable, before the file", [], { K3TS_HTTPS_LISTEN_PORT: "7001" }, "https-listen-port: 7000", 7001],
-    ["the command line, before all", ["--https-listen-port", "7002"], { K3TS_HTTPS_LISTEN_PORT: "7001" }, "https-listen-port: 7000", 7002],
+    [
+      "the command line, before all",
+      ["--https-listen-port", "7002"],
+      { K3TS_HTTPS_LISTEN_PORT: "7001" },
+      "https-listen-port: 7000",
+      7002,
+    ],
     ["the command line, with =", ["--https-listen-port=7003"], {}, undefined, 7003],
-  ])("%s", (_, argv, env, file, expected) => expect(read(argv, { env, ...(file === undefined ? {} : { file }) })["https-listen-port"]).toBe(expected))
+  ])("%s", (_, argv, env, file, expected) =>
+    expect(read(argv, { env, ...(file === undefined ? {} : { file }) })["https-listen-port"]).toBe(expected),
+  )
 })
 
 describe("kinds of values", () => {
@@ -61,12 +76,32 @@ describe("kinds of values", () => {
   })
 
   test("everything else is read into what it means", () => {
-    const flags = read(["--node-taint", "dedicated=db:NoSchedule", "--node-label", "disk=ssd", "--service-node-port-range", "31000-31999", "-d", "/data", "-o", "/k.yaml", "--container-runtime-endpoint", "unix:///run/x.sock"], { file: "write-kubeconfig-mode: 0644" })
+    const flags = read(
+      [
+        "--node-taint",
+        "dedicated=db:NoSchedule",
+        "--node-label",
+        "disk=ssd",
+        "--service-node-port-range",
+        "31000-31999",
+        "-d",
+        "/data",
+        "-o",
+        "/k.yaml",
+        "--container-runtime-endpoint",
+        "unix:///run/x.sock",
+      ],
+      { file: "write-kubeconfig-mode: 0644" },
+    )
     expect(flags["node-taint"]).toEqual([{ key: "dedicated", value: "db", effect: "NoSchedule" }])
     expect(flags["node-label"]).toEqual([["disk", "ssd"]])
     expect(flags["service-node-port-range"]).toEqual({ first: 31000, last: 31999 })
     expect(flags["write-kubeconfig-mode"]).toBe(0o644)
-    expect([flags["data-dir"], flags["write-kubeconfig"], flags["container-runtime-endpoint"]]).toEqual(["/data", "/k.yaml", "/run/x.sock"])
+    expect([flags["data-dir"], flags["write-kubeconfig"], flags["container-runtime-endpoint"]]).toEqual([
+      "/data",
+      "/k.yaml",
+      "/run/x.sock",
+    ])
   })
 
   test("defaults are read like values", () => {
@@ -96,25 +131,60 @@ describe("a wrong command line is named with its mend", () => {
     [["--https-listen-port", "0"], 'invalid value "0" for --https-listen-port: must be a port, 1 to 65535'],
     [["--https-listen-port", "65536"], 'invalid value "65536" for --https-listen-port: must be a port, 1 to 65535'],
     [["--https-listen-port", "1e3"], 'invalid value "1e3" for --https-listen-port: must be a port, 1 to 65535'],
-    [["--https-listen-port", "1", "--https-listen-port", "2"], "--https-listen-port is given 2 times, but takes one value"],
+    [
+      ["--https-listen-port", "1", "--https-listen-port", "2"],
+      "--https-listen-port is given 2 times, but takes one value",
+    ],
     [["--debug=maybe"], 'invalid value "maybe" for --debug: must be true or false'],
     [["--log-format", "xml"], 'invalid value "xml" for --log-format: must be text or json'],
-    [["--cluster-cidr", "10.42.0.1/16"], 'invalid value "10.42.0.1/16" for --cluster-cidr: must be an IPv4 range whose address ends where its prefix does, as in 10.42.0.0/16'],
-    [["--service-cidr", "10.43.0.0"], 'invalid value "10.43.0.0" for --service-cidr: must be an IPv4 range whose address ends where its prefix does, as in 10.42.0.0/16'],
+    [
+      ["--cluster-cidr", "10.42.0.1/16"],
+      'invalid value "10.42.0.1/16" for --cluster-cidr: must be an IPv4 range whose address ends where its prefix does, as in 10.42.0.0/16',
+    ],
+    [
+      ["--service-cidr", "10.43.0.0"],
+      'invalid value "10.43.0.0" for --service-cidr: must be an IPv4 range whose address ends where its prefix does, as in 10.42.0.0/16',
+    ],
     [["--bind-address", "localhost"], 'invalid value "localhost" for --bind-address: must be an IP address'],
-    [["--tls-san", "ok.example.org,not ok"], 'invalid value "not ok" for --tls-san: must be a host name or an IP address'],
-    [["--node-name", "Node_1"], "invalid value \"Node_1\" for --node-name: must be a DNS name: lower case letters, digits, '-' and '.'"],
-    [["--node-taint", "a=b:Never"], 'invalid value "a=b:Never" for --node-taint: must be a taint, as in dedicated=db:NoSchedule (NoSchedule, PreferNoSchedule, NoExecute)'],
-    [["--node-label", "disk"], 'invalid value "disk" for --node-label: must be a label that a node may give itself, as in disk=ssd'],
-    [["--node-label", "node-role.kubernetes.io/db="], 'invalid value "node-role.kubernetes.io/db=" for --node-label: must be a label that a node may give itself, as in disk=ssd'],
-    [["--write-kubeconfig-mode", "rw"], 'invalid value "rw" for --write-kubeconfig-mode: must be a file mode in octal, as in 600 or 0644'],
-    [["--service-node-port-range", "32767-30000"], 'invalid value "32767-30000" for --service-node-port-range: must be a range of ports, as in 30000-32767'],
-    [["--disable", "dns,traefik"], 'invalid value "traefik" for --disable: must be one of dns, kube-proxy, scheduler, controller-manager, manifests'],
+    [
+      ["--tls-san", "ok.example.org,not ok"],
+      'invalid value "not ok" for --tls-san: must be a host name or an IP address',
+    ],
+    [
+      ["--node-name", "Node_1"],
+      "invalid value \"Node_1\" for --node-name: must be a DNS name: lower case letters, digits, '-' and '.'",
+    ],
+    [
+      ["--node-taint", "a=b:Never"],
+      'invalid value "a=b:Never" for --node-taint: must be a taint, as in dedicated=db:NoSchedule (NoSchedule, PreferNoSchedule, NoExecute)',
+    ],
+    [
+      ["--node-label", "disk"],
+      'invalid value "disk" for --node-label: must be a label that a node may give itself, as in disk=ssd',
+    ],
+    [
+      ["--node-label", "node-role.kubernetes.io/db="],
+      'invalid value "node-role.kubernetes.io/db=" for --node-label: must be a label that a node may give itself, as in disk=ssd',
+    ],
+    [
+      ["--write-kubeconfig-mode", "rw"],
+      'invalid value "rw" for --write-kubeconfig-mode: must be a file mode in octal, as in 600 or 0644',
+    ],
+    [
+      ["--service-node-port-range", "32767-30000"],
+      'invalid value "32767-30000" for --service-node-port-range: must be a range of ports, as in 30000-32767',
+    ],
+    [
+      ["--disable", "dns,traefik"],
+      'invalid value "traefik" for --disable: must be one of dns, kube-proxy, scheduler, controller-manager, manifests',
+    ],
     [["--config", "/nonexistent.yaml"], "cannot read the config file /nonexistent.yaml: there is no such file"],
   ])("%j", (argv, expected) => expect(faultOf(() => read(argv))).toBe(expected))
 
   test("a wrong variable is named", () => {
-    expect(faultOf(() => read([], { env: { K3TS_NODE_IP: "here" } }))).toBe('invalid value "here" for K3TS_NODE_IP: must be an IP address')
+    expect(faultOf(() => read([], { env: { K3TS_NODE_IP: "here" } }))).toBe(
+      'invalid value "here" for K3TS_NODE_IP: must be an IP address',
+    )
   })
 })
 
@@ -126,12 +196,22 @@ describe("a wrong config file is named with its mend", () => {
     ["just text", "FILE must be a map of flags, as in: https-listen-port: 6443"],
     ["https-listen-port: many", 'invalid value "many" for https-listen-port in FILE: must be a port, 1 to 65535'],
     ["https-listen-port: [1, 2]", "https-listen-port in FILE is given 2 times, but takes one value"],
-    ["https-listen-port:", "invalid value for https-listen-port in FILE: must be a text, a number, true or false, or a list of those"],
-    ["tls-san: {a: b}", "invalid value for tls-san in FILE: must be a text, a number, true or false, or a list of those"],
+    [
+      "https-listen-port:",
+      "invalid value for https-listen-port in FILE: must be a text, a number, true or false, or a list of those",
+    ],
+    [
+      "tls-san: {a: b}",
+      "invalid value for tls-san in FILE: must be a text, a number, true or false, or a list of those",
+    ],
   ])("%j", (file, expected) => expect(faultOf(() => read([], { file }))).toBe(expected))
 
-  test.each(["a: [", "a: 1\na: 2"])("%j is no YAML, or not one that can be meant", (file) => expect(faultOf(() => read([], { file }))).toStartWith("FILE is not YAML: "))
-  test.each(["", "# nothing\n", "---\n"])("%j says nothing, which is fine", (file) => expect(read([], { file })["https-listen-port"]).toBe(6443))
+  test.each(["a: [", "a: 1\na: 2"])("%j is no YAML, or not one that can be meant", (file) =>
+    expect(faultOf(() => read([], { file }))).toStartWith("FILE is not YAML: "),
+  )
+  test.each(["", "# nothing\n", "---\n"])("%j says nothing, which is fine", (file) =>
+    expect(read([], { file })["https-listen-port"]).toBe(6443),
+  )
 })
 
 describe("addresses that follow from each other", () => {
@@ -142,8 +222,17 @@ describe("addresses that follow from each other", () => {
   })
 
   test.each<[string[], string]>([
-    [["--cluster-dns", "10.42.0.10"], 'invalid value "10.42.0.10" for --cluster-dns: must be an address of --service-cidr 10.43.0.0/16, but not one of its first two'],
-    [["--cluster-dns", "10.43.0.1"], 'invalid value "10.43.0.1" for --cluster-dns: must be an address of --service-cidr 10.43.0.0/16, but not one of its first two'],
-    [["--cluster-cidr", "10.0.0.0/8"], "--service-cidr 10.43.0.0/16 and --cluster-cidr 10.0.0.0/8 overlap: choose ranges apart from each other"],
+    [
+      ["--cluster-dns", "10.42.0.10"],
+      'invalid value "10.42.0.10" for --cluster-dns: must be an address of --service-cidr 10.43.0.0/16, but not one of its first two',
+    ],
+    [
+      ["--cluster-dns", "10.43.0.1"],
+      'invalid value "10.43.0.1" for --cluster-dns: must be an address of --service-cidr 10.43.0.0/16, but not one of its first two',
+    ],
+    [
+      ["--cluster-cidr", "10.0.0.0/8"],
+      "--service-cidr 10.43.0.0/16 and --cluster-cidr 10.0.0.0/8 overlap: choose ranges apart from each other",
+    ],
   ])("%j is refused", (argv, expected) => expect(faultOf(() => networkOf(read(argv)))).toBe(expected))
 })

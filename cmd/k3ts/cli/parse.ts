@@ -16,7 +16,11 @@ export interface Written {
 export function splitArguments(argv: readonly string[], shape: FlagShape): Written {
   const flags = new Map<string, string[]>()
   const positionals: string[] = []
-  const shorts = new Map(Object.entries(shape).flatMap(([name, schema]) => (noteOf(schema).short === undefined ? [] : [[noteOf(schema).short!, name] as const])))
+  const shorts = new Map(
+    Object.entries(shape).flatMap(([name, schema]) =>
+      noteOf(schema).short === undefined ? [] : [[noteOf(schema).short!, name] as const],
+    ),
+  )
   let help = false
   for (let i = 0; i < argv.length; i++) {
     const arg = argv[i]!
@@ -66,8 +70,17 @@ export function resolveFlags<S extends FlagShape>(shape: S, { written, env, conf
     const schema = shape[name]!
     const { kind } = noteOf(schema)
     const [given, source] = find(name, written, env, file)
-    const raw = given === undefined ? undefined : kind === "list" ? given.flatMap((text) => text.split(",")).map((text) => text.trim()).filter((text) => text !== "") : given.at(-1)
-    if (given !== undefined && kind !== "list" && given.length > 1) throw new UsageError(`${source} is given ${given.length} times, but takes one value`)
+    const raw =
+      given === undefined
+        ? undefined
+        : kind === "list"
+          ? given
+              .flatMap((text) => text.split(","))
+              .map((text) => text.trim())
+              .filter((text) => text !== "")
+          : given.at(-1)
+    if (given !== undefined && kind !== "list" && given.length > 1)
+      throw new UsageError(`${source} is given ${given.length} times, but takes one value`)
     const result = schema.safeParse(raw)
     if (!result.success) throw new UsageError(wrongValue(result.error, raw, source))
     resolved[name] = result.data
@@ -80,7 +93,12 @@ export function resolveFlags<S extends FlagShape>(shape: S, { written, env, conf
   return resolved as FlagsOf<S>
 }
 
-function find(name: string, written: Written, env: Sources["env"], file: ConfigEntries | undefined): [given: readonly string[] | undefined, source: string] {
+function find(
+  name: string,
+  written: Written,
+  env: Sources["env"],
+  file: ConfigEntries | undefined,
+): [given: readonly string[] | undefined, source: string] {
   const argument = written.flags.get(name)
   if (argument !== undefined) return [argument, `--${name}`]
   const variable = env[variableOf(name)]

@@ -2,7 +2,9 @@
 export function nearest(wrong: string, known: readonly string[]): string | undefined {
   // A third of the letters may be wrong: more is a different word.
   const limit = Math.max(1, Math.floor(wrong.length / 3))
-  const ranked = known.map((name) => ({ name, distance: distance(wrong, name) })).sort((a, b) => a.distance - b.distance)
+  const ranked = known
+    .map((name) => ({ name, distance: distance(wrong, name) }))
+    .sort((a, b) => a.distance - b.distance)
   const best = ranked[0]
   if (best !== undefined && best.distance <= limit) return best.name
   const longer = wrong.length >= 3 ? known.filter((name) => name.startsWith(wrong)) : []
@@ -23,7 +25,8 @@ function distance(a: string, b: string): number {
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1] ? 0 : 1
       let least = Math.min(rows[i - 1]![j]! + 1, row[j - 1]! + 1, rows[i - 1]![j - 1]! + same)
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, rows[i - 2]![j - 2]! + 1)
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        least = Math.min(least, rows[i - 2]![j - 2]! + 1)
       row.push(least)
     }
     rows.push(row)

@@ -24,11 +24,20 @@ const checked = (holds: (text: string) => boolean, message: string) => z.string(
 const wholeNumber = (text: string): number | undefined => (/^\d{1,9}$/.test(text) ? Number(text) : undefined)
 
 /** A path, made absolute. */
-export const filePath = reading((text) => (text === "" || text.includes("\0") ? undefined : resolve(text)), "must be a path, as in /var/lib/k3ts")
+export const filePath = reading(
+  (text) => (text === "" || text.includes("\0") ? undefined : resolve(text)),
+  "must be a path, as in /var/lib/k3ts",
+)
 export const ipAddress = checked((text) => isIP(text) !== 0, "must be an IP address")
 export const ipv4Address = checked(isIPv4, "must be an IPv4 address")
-export const hostOrAddress = checked((text) => isIP(text) !== 0 || isDNS1123Subdomain(text.replace(/^\*\./, "")) === undefined, "must be a host name or an IP address")
-export const dnsName = checked((text) => isDNS1123Subdomain(text) === undefined, "must be a DNS name: lower case letters, digits, '-' and '.'")
+export const hostOrAddress = checked(
+  (text) => isIP(text) !== 0 || isDNS1123Subdomain(text.replace(/^\*\./, "")) === undefined,
+  "must be a host name or an IP address",
+)
+export const dnsName = checked(
+  (text) => isDNS1123Subdomain(text) === undefined,
+  "must be a DNS name: lower case letters, digits, '-' and '.'",
+)
 
 export const port = reading((text) => {
   const number = wholeNumber(text)
@@ -38,11 +47,16 @@ export const port = reading((text) => {
 /** `30000-32767` */
 export const portRange = reading((text) => {
   const [first, last] = (/^(\d+)-(\d+)$/.exec(text) ?? []).slice(1).map(Number)
-  return first !== undefined && last !== undefined && first >= 1 && first <= last && last <= 65535 ? { first, last } : undefined
+  return first !== undefined && last !== undefined && first >= 1 && first <= last && last <= 65535
+    ? { first, last }
+    : undefined
 }, "must be a range of ports, as in 30000-32767")
 
 /** Octal, as chmod has it. */
-export const fileMode = reading((text) => (/^(0o)?[0-7]{3,4}$/.test(text) ? Number.parseInt(text.replace("0o", ""), 8) : undefined), "must be a file mode in octal, as in 600 or 0644")
+export const fileMode = reading(
+  (text) => (/^(0o)?[0-7]{3,4}$/.test(text) ? Number.parseInt(text.replace("0o", ""), 8) : undefined),
+  "must be a file mode in octal, as in 600 or 0644",
+)
 
 /** IPv4 with room for Services or nodes. */
 export const ipv4Cidr = checked((text) => {
@@ -54,17 +68,24 @@ export const ipv4Cidr = checked((text) => {
 export const label = reading((text): readonly [string, string] | undefined => {
   const equals = text.indexOf("=")
   const [key, labelValue] = [text.slice(0, equals), text.slice(equals + 1)]
-  return equals > 0 && isQualifiedName(key) === undefined && isLabelValue(labelValue) === undefined && isOfKubelet(key) ? [key, labelValue] : undefined
+  return equals > 0 && isQualifiedName(key) === undefined && isLabelValue(labelValue) === undefined && isOfKubelet(key)
+    ? [key, labelValue]
+    : undefined
 }, "must be a label that a node may give itself, as in disk=ssd")
 
 const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const
 
 /** `key=value:NoSchedule`, or `key:NoSchedule` */
-export const taint = reading((text): Taint | undefined => {
-  const [, key = "", taintValue = "", effect = ""] = /^([^=:]+)(?:=([^:]*))?:(\w+)$/.exec(text) ?? []
-  const known = EFFECTS.find((name) => name === effect)
-  return known !== undefined && isQualifiedName(key) === undefined && isLabelValue(taintValue) === undefined ? { key, value: taintValue, effect: known } : undefined
-}, `must be a taint, as in dedicated=db:NoSchedule (${EFFECTS.join(", ")})`)
+export const taint = reading(
+  (text): Taint | undefined => {
+    const [, key = "", taintValue = "", effect = ""] = /^([^=:]+)(?:=([^:]*))?:(\w+)$/.exec(text) ?? []
+    const known = EFFECTS.find((name) => name === effect)
+    return known !== undefined && isQualifiedName(key) === undefined && isLabelValue(taintValue) === undefined
+      ? { key, value: taintValue, effect: known }
+      : undefined
+  },
+  `must be a taint, as in dedicated=db:NoSchedule (${EFFECTS.join(", ")})`,
+)
 
 /** `Name=true,Other=false` */
 export const featureGates = z.string().transform((text, { issues }) => {

@@ -5,13 +5,26 @@ import { defineCommand } from "../cli/command.ts"
 import { oneOf } from "../cli/flags.ts"
 import { serverFlags } from "../server-flags.ts"
 
-const { config, "data-dir": dataDir, "bind-address": bindAddress, "https-listen-port": port, "write-kubeconfig": kubeconfig, "disable-agent": disableAgent, "container-runtime-endpoint": runtime } = serverFlags
+const {
+  config,
+  "data-dir": dataDir,
+  "bind-address": bindAddress,
+  "https-listen-port": port,
+  "write-kubeconfig": kubeconfig,
+  "disable-agent": disableAgent,
+  "container-runtime-endpoint": runtime,
+} = serverFlags
 
 export default defineCommand({
   summary: "Check whether this machine has what k3ts needs, and say how to mend what it lacks",
   details: "Changes nothing. The exit code is 1 when something is missing.",
   flags: {
-    config, "data-dir": dataDir, "bind-address": bindAddress, "https-listen-port": port, "write-kubeconfig": kubeconfig, "disable-agent": disableAgent,
+    config,
+    "data-dir": dataDir,
+    "bind-address": bindAddress,
+    "https-listen-port": port,
+    "write-kubeconfig": kubeconfig,
+    "disable-agent": disableAgent,
     "container-runtime-endpoint": runtime,
     output: oneOf(["text", "json"], "text", "Form of the output"),
   },
@@ -24,7 +37,8 @@ export default defineCommand({
   },
 })
 
-const line = ({ name, status, detail, mend }: Finding): string => `${status.padEnd(8)} ${name}: ${detail}${mend === undefined ? "" : `\n${" ".repeat(9)}mend: ${mend}`}`
+const line = ({ name, status, detail, mend }: Finding): string =>
+  `${status.padEnd(8)} ${name}: ${detail}${mend === undefined ? "" : `\n${" ".repeat(9)}mend: ${mend}`}`
 
 function summary(findings: readonly Finding[]): string {
   const count = (wanted: Finding["status"]) => findings.filter(({ status }) => status === wanted).length

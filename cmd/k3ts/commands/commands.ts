@@ -10,13 +10,41 @@ export interface Entry {
 /** Every command, in the order in which the help shows them. */
 export const COMMANDS: readonly Entry[] = [
   { name: "server", summary: "Run a cluster", load: () => import("./server.ts") },
-  { name: "test-cluster", summary: "Run a command beside a cluster in memory", load: () => import("./test-cluster.ts") },
-  { name: "check-config", summary: "Check whether this machine has what k3ts needs", load: () => import("./check-config.ts") },
-  { name: "kubeconfig", summary: "Print a kubeconfig, of the administrator or of another user", load: () => import("./kubeconfig.ts") },
-  { name: "token", summary: "Print the administrator's token, or issue one for a service account", load: () => import("./token.ts") },
+  {
+    name: "test-cluster",
+    summary: "Run a command beside a cluster in memory",
+    load: () => import("./test-cluster.ts"),
+  },
+  {
+    name: "check-config",
+    summary: "Check whether this machine has what k3ts needs",
+    load: () => import("./check-config.ts"),
+  },
+  {
+    name: "kubeconfig",
+    summary: "Print a kubeconfig, of the administrator or of another user",
+    load: () => import("./kubeconfig.ts"),
+  },
+  {
+    name: "token",
+    summary: "Print the administrator's token, or issue one for a service account",
+    load: () => import("./token.ts"),
+  },
   { name: "images", summary: "Import, list and remove images of this node", load: () => import("./images.ts") },
-  { name: "killall", summary: "Stop the server and its containers, and remove what they left on the host", load: () => import("./killall.ts") },
-  { name: "uninstall", summary: "Do what killall does, and remove the cluster's data", load: () => import("./uninstall.ts") },
-  { name: "completion", summary: "Print a script that completes commands and flags in a shell", load: () => import("./completion.ts") },
+  {
+    name: "killall",
+    summary: "Stop the server and its containers, and remove what they left on the host",
+    load: () => import("./killall.ts"),
+  },
+  {
+    name: "uninstall",
+    summary: "Do what killall does, and remove the cluster's data",
+    load: () => import("./uninstall.ts"),
+  },
+  {
+    name: "completion",
+    summary: "Print a script that completes commands and flags in a shell",
+    load: () => import("./completion.ts"),
+  },
   { name: "version", summary: "Show the version", load: () => import("./version.ts") },
 ]

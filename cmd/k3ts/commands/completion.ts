@@ -48,12 +48,16 @@ complete -c k3ts -f -a '(__k3ts_complete)'
 
 export default defineCommand({
   summary: "Print a script that completes k3ts' commands and flags in a shell",
-  details: "bash: source <(k3ts completion bash)\nzsh:  source <(k3ts completion zsh)\nfish: k3ts completion fish | source",
+  details:
+    "bash: source <(k3ts completion bash)\nzsh:  source <(k3ts completion zsh)\nfish: k3ts completion fish | source",
   flags: {},
   positionals: { name: "bash|zsh|fish", min: 1, max: 1, choices: Object.keys(SCRIPTS) },
   run({ args, print }) {
     const script = Object.hasOwn(SCRIPTS, args[0]!) ? SCRIPTS[args[0]!] : undefined
-    if (script === undefined) throw new UsageError(`no completion for the shell ${JSON.stringify(args[0])}: must be ${Object.keys(SCRIPTS).join(", ")}`)
+    if (script === undefined)
+      throw new UsageError(
+        `no completion for the shell ${JSON.stringify(args[0])}: must be ${Object.keys(SCRIPTS).join(", ")}`,
+      )
     print(script)
     return Promise.resolve(0)
   },

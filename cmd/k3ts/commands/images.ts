@@ -15,12 +15,29 @@ const flags = { config: configFlag(), "data-dir": dataDirFlag(), "container-runt
 const list = defineCommand({
   summary: "List the images of this node",
   flags: { ...flags, output: oneOf(["text", "json"], "text", "Form of the output") },
-  run: ({ flags, print }) => withRuntime(flags, async ({ images }) => {
-    const found = (await images.listImages()).map(({ id, repoTags, repoDigests, size }) => ({ names: [...repoTags, ...(repoTags.length === 0 ? repoDigests : [])], id, size }))
-    found.sort((a, b) => ((a.names[0] ?? "") < (b.names[0] ?? "") ? -1 : 1))
-    if (flags.output === "json") print(`${JSON.stringify(found, undefined, 2)}\n`)
-    else print(table(["IMAGE", "ID", "SIZE"], found.flatMap(({ names, id, size }) => (names.length === 0 ? ["<none>"] : names).map((name) => [name, id.replace("sha256:", "").slice(0, 12), megabytes(size)]))))
-  }),
+  run: ({ flags, print }) =>
+    withRuntime(flags, async ({ images }) => {
+      const found = (await images.listImages()).map(({ id, repoTags, repoDigests, size }) => ({
+        names: [...repoTags, ...(repoTags.length === 0 ? repoDigests : [])],
+        id,
+        size,
+      }))
+      found.sort((a, b) => ((a.names[0] ?? "") < (b.names[0] ?? "") ? -1 : 1))
+      if (flags.output === "json") print(`${JSON.stringify(found, undefined, 2)}\n`)
+      else
+        print(
+          table(
+            ["IMAGE", "ID", "SIZE"],
+            found.flatMap(({ names, id, size }) =>
+              (names.length === 0 ? ["<none>"] : names).map((name) => [
+                name,
+                id.replace("sha256:", "").slice(0, 12),
+                megabytes(size),
+              ]),
+            ),
+          ),
+        )
+    }),
 })
 
 const importCommand = defineCommand({
@@ -28,11 +45,15 @@ const importCommand = defineCommand({
   flags,
   positionals: { name: "FILE…", min: 1, max: Number.POSITIVE_INFINITY },
   async run({ flags, args, print }) {
-    if (flags["container-runtime-endpoint"] !== undefined) throw new Error("images import is for the containerd that k3ts runs; import into another runtime with its own tool, as in: ctr -n k8s.io images import FILE")
+    if (flags["container-runtime-endpoint"] !== undefined)
+      throw new Error(
+        "images import is for the containerd that k3ts runs; import into another runtime with its own tool, as in: ctr -n k8s.io images import FILE",
+      )
     const missing = args.find((path) => !existsSync(path))
     if (missing !== undefined) throw new Error(`There is no file ${missing}`)
     await withRuntime(flags, async () => {
-      for (const path of args) for (const name of await importImages([path], containerdPaths(flags["data-dir"]))) print(`${name}\n`)
+      for (const path of args)
+        for (const name of await importImages([path], containerdPaths(flags["data-dir"]))) print(`${name}\n`)
     })
   },
 })
@@ -41,30 +62,37 @@ const remove = defineCommand({
   summary: "Remove images from the node's store",
   flags,
   positionals: { name: "IMAGE…", min: 1, max: Number.POSITIVE_INFINITY },
-  run: ({ flags, args, print }) => withRuntime(flags, async ({ images }) => {
-    let code = 0
-    for (const name of args) {
-      if ((await images.imageStatus(name)) === undefined) {
-        process.stderr.write(`k3ts: there is no image ${name}\n`)
-        code = 1
-        continue
+  run: ({ flags, args, print }) =>
+    withRuntime(flags, async ({ images }) => {
+      let code = 0
+      for (const name of args) {
+        if ((await images.imageStatus(name)) === undefined) {
+          process.stderr.write(`k3ts: there is no image ${name}\n`)
+          code = 1
+          continue
+        }
+        await images.removeImage(name)
+        print(`Removed ${name}\n`)
       }
-      await images.removeImage(name)
-      print(`Removed ${name}\n`)
-    }
-    return code
-  }),
+      return code
+    }),
 })
 
-async function withRuntime<T>(flags: { readonly "data-dir": string; readonly "container-runtime-endpoint": string | undefined }, use: (cri: CriClient) => Promise<T>): Promise<T> {
+async function withRuntime<T>(
+  flags: { readonly "data-dir": string; readonly "container-runtime-endpoint": string | undefined },
+  use: (cri: CriClient) => Promise<T>,
+): Promise<T> {
   const socket = flags["container-runtime-endpoint"] ?? containerdPaths(flags["data-dir"]).socket
-  const hint = flags["container-runtime-endpoint"] === undefined ? ": is k3ts server running on this machine, with a node?" : ""
+  const hint =
+    flags["container-runtime-endpoint"] === undefined ? ": is k3ts server running on this machine, with a node?" : ""
   if (!existsSync(socket)) throw new Error(`There is no container runtime at ${socket}${hint}`)
   const cri = connectCri(socket, realClock)
   try {
     return await use(cri)
   } catch (err) {
-    throw isCriError(err, "Unavailable") ? new Error(`The container runtime at ${socket} does not answer${hint}`, { cause: err }) : err
+    throw isCriError(err, "Unavailable")
+      ? new Error(`The container runtime at ${socket} does not answer${hint}`, { cause: err })
+      : err
   } finally {
     cri.close()
   }
@@ -72,5 +100,8 @@ async function withRuntime<T>(flags: { readonly "data-dir": string; readonly "co
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
-const group: CommandGroup = { summary: "Images of this node's container runtime", commands: { import: importCommand, list, remove } }
+const group: CommandGroup = {
+  summary: "Images of this node's container runtime",
+  commands: { import: importCommand, list, remove },
+}
 export default group

@@ -7,24 +7,46 @@ import { UsageError } from "../cli/usage-error.ts"
 import { localServer, openPki } from "../credentials.ts"
 import { bindAddressFlag, configFlag, dataDirFlag, portFlag } from "../server-flags.ts"
 
-const url = z.string().refine((text) => URL.canParse(text) && new URL(text).protocol === "https:", { error: "must be a URL, as in https://k3ts.example.org:6443" })
+const url = z.string().refine((text) => URL.canParse(text) && new URL(text).protocol === "https:", {
+  error: "must be a URL, as in https://k3ts.example.org:6443",
+})
 const name = z.string().min(1, "must not be empty")
 
 export default defineCommand({
   summary: "Print a kubeconfig: the administrator's, or with --user one for somebody else",
-  details: "A kubeconfig made with --user holds a new certificate, valid for a year. What that user may do is a matter of RBAC.",
+  details:
+    "A kubeconfig made with --user holds a new certificate, valid for a year. What that user may do is a matter of RBAC.",
   flags: {
-    config: configFlag(), "data-dir": dataDirFlag(), "bind-address": bindAddressFlag(), "https-listen-port": portFlag(),
-    user: value(name.optional(), "Name of the user", { placeholder: "NAME" }), group: list(name, "Group of that user", { placeholder: "GROUP" }),
-    server: value(url.optional(), "URL under which the server is reached", { placeholder: "URL", defaultText: "this machine's" }),
+    config: configFlag(),
+    "data-dir": dataDirFlag(),
+    "bind-address": bindAddressFlag(),
+    "https-listen-port": portFlag(),
+    user: value(name.optional(), "Name of the user", { placeholder: "NAME" }),
+    group: list(name, "Group of that user", { placeholder: "GROUP" }),
+    server: value(url.optional(), "URL under which the server is reached", {
+      placeholder: "URL",
+      defaultText: "this machine's",
+    }),
   },
   async run({ flags, print }) {
     const { user, group, "data-dir": dataDir } = flags
     if (user === undefined && group.length > 0) throw new UsageError("--group goes with --user")
     const pki = openPki(dataDir, () => realClock.now())
-    const subject = user === undefined ? { commonName: "system:admin", organizations: ["system:masters"] } : { commonName: user, organizations: group }
-    const pair = user === undefined ? pki.leaf({ name: "client-admin", authority: "client-ca", subject }) : pki.issue({ name: "client", authority: "client-ca", subject })
-    print(kubeconfigYaml({ server: flags.server ?? localServer(dataDir, { host: flags["bind-address"], port: flags["https-listen-port"] }), caPem: pki.authorities["server-ca"].certPem, user: pair }))
+    const subject =
+      user === undefined
+        ? { commonName: "system:admin", organizations: ["system:masters"] }
+        : { commonName: user, organizations: group }
+    const pair =
+      user === undefined
+        ? pki.leaf({ name: "client-admin", authority: "client-ca", subject })
+        : pki.issue({ name: "client", authority: "client-ca", subject })
+    print(
+      kubeconfigYaml({
+        server: flags.server ?? localServer(dataDir, { host: flags["bind-address"], port: flags["https-listen-port"] }),
+        caPem: pki.authorities["server-ca"].certPem,
+        user: pair,
+      }),
+    )
     return Promise.resolve(0)
   },
 })

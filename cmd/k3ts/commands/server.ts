@@ -17,13 +17,21 @@ export default defineCommand({
   flags: serverFlags,
   async run({ flags }) {
     const { clusterDns } = networkOf(flags)
-    const log = createLogger({ clock: realClock, format: flags["log-format"], level: flags.debug ? "debug" : "info", write: (line) => void process.stderr.write(`${line}\n`) })
+    const log = createLogger({
+      clock: realClock,
+      format: flags["log-format"],
+      level: flags.debug ? "debug" : "info",
+      write: (line) => void process.stderr.write(`${line}\n`),
+    })
     const dataDir = flags["data-dir"]
     refuseSecondServer(dataDir)
     const ownsNode = !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
     if (ownsNode) refuseSecondNode()
     const lacking = await preflight(flags)
-    if (lacking.length > 0) throw new Error(`this machine lacks what k3ts needs:\n${lacking.map(({ name, detail, mend }) => `  ${name}: ${detail}; ${mend}`).join("\n")}`)
+    if (lacking.length > 0)
+      throw new Error(
+        `this machine lacks what k3ts needs:\n${lacking.map(({ name, detail, mend }) => `  ${name}: ${detail}; ${mend}`).join("\n")}`,
+      )
     const lock = lockDataDir(dataDir)
     const nodeLock = ownsNode ? lockNode() : undefined
     try {
@@ -35,27 +43,54 @@ export default defineCommand({
   },
 })
 
-async function serve(flags: ServerFlags, clusterDns: string, log: Logger, onPort: (port: number) => void): Promise<void> {
+async function serve(
+  flags: ServerFlags,
+  clusterDns: string,
+  log: Logger,
+  onPort: (port: number) => void,
+): Promise<void> {
   const from = realClock.monotonic()
   const sinceStart = () => Math.round(realClock.monotonic() - from)
   const signal = untilSignal(log)
   const context = createContext(log)
   failOn(context.spawn)
-  log.info("Starting k3ts", { version, commit: gitCommit, kubernetes: GIT_VERSION, dataDir: flags["data-dir"], pid: process.pid })
+  log.info("Starting k3ts", {
+    version,
+    commit: gitCommit,
+    kubernetes: GIT_VERSION,
+    dataDir: flags["data-dir"],
+    pid: process.pid,
+  })
   const nodes = new NodeConnectors()
   const { apiServer, clients, parts } = controlPlaneParts({ context, flags, nodes, clusterDns })
   // A server without a node never loads what a node is made of.
-  const agent = flags["disable-agent"] ? [] : flags["container-runtime-endpoint"] === SIMULATED
+  const agent = flags["disable-agent"]
+    ? []
+    : flags["container-runtime-endpoint"] === SIMULATED
       ? (await import("../simulated-node.ts")).simulatedNodeParts({ context, clients, flags, nodes })
-      : (await import("../node.ts")).nodeParts({ context, clients, flags, clusterDns, nodes, metrics: apiServer.metrics })
+      : (await import("../node.ts")).nodeParts({
+          context,
+          clients,
+          flags,
+          clusterDns,
+          nodes,
+          metrics: apiServer.metrics,
+        })
   apiServer.health.add("informer-sync", () => notSynced(clients.pendingInformers()), ["readyz"])
   signal.addEventListener("abort", () => (apiServer.health.shuttingDown = true), { once: true })
   await runComponents([...parts, ...agent], {
-    signal, clock: context.clock, log, failed: context.failed,
+    signal,
+    clock: context.clock,
+    log,
+    failed: context.failed,
     started(component: Component) {
       if (component === apiServer) {
         onPort(apiServer.port ?? flags["https-listen-port"])
-        log.info("The API server is ready", { port: apiServer.port, kubeconfig: flags["write-kubeconfig"], ms: sinceStart() })
+        log.info("The API server is ready", {
+          port: apiServer.port,
+          kubeconfig: flags["write-kubeconfig"],
+          ms: sinceStart(),
+        })
       } else if (component.problem !== undefined) {
         apiServer.health.add(component.name, () => component.problem!(), ["readyz"])
       }
@@ -68,7 +103,8 @@ async function serve(flags: ServerFlags, clusterDns: string, log: Logger, onPort
   log.info("k3ts has stopped")
 }
 
-const notSynced = (kinds: readonly string[]): string | undefined => (kinds.length === 0 ? undefined : `${kinds.length} informers not started yet: [${kinds.join(" ")}]`)
+const notSynced = (kinds: readonly string[]): string | undefined =>
+  kinds.length === 0 ? undefined : `${kinds.length} informers not started yet: [${kinds.join(" ")}]`
 
 /** Aborts at the first SIGTERM or SIGINT. A second one ends the program at once. */
 function untilSignal(log: Logger): AbortSignal {
@@ -86,7 +122,8 @@ function untilSignal(log: Logger): AbortSignal {
 
 /** What nobody has caught is a bug: the program says so and ends, rather than go on in an unknown state. */
 function failOn(spawn: (name: string, run: () => Promise<void>) => void): void {
-  const fail = (kind: string) => (err: unknown) => spawn(kind, () => Promise.reject(err instanceof Error ? err : new Error(String(err))))
+  const fail = (kind: string) => (err: unknown) =>
+    spawn(kind, () => Promise.reject(err instanceof Error ? err : new Error(String(err))))
   process.on("unhandledRejection", fail("unhandled rejection"))
   process.on("uncaughtException", fail("uncaught exception"))
 }

@@ -8,7 +8,14 @@ const k3ts = (...args: string[]) => spawnSync(process.execPath, [main, "test-clu
 
 test("test-cluster passes on the command's exit code and leaves nothing behind", () => {
   // when a command prints where its kubeconfig is, and fails
-  const { status, stdout } = k3ts("--nodes", "1", "--", "sh", "-c", "echo $KUBECONFIG; grep -c https://127.0.0.1: $KUBECONFIG; exit 7")
+  const { status, stdout } = k3ts(
+    "--nodes",
+    "1",
+    "--",
+    "sh",
+    "-c",
+    "echo $KUBECONFIG; grep -c https://127.0.0.1: $KUBECONFIG; exit 7",
+  )
   // then
   expect(status).toBe(7)
   const [path = "", servers] = stdout.split("\n")
@@ -16,7 +23,10 @@ test("test-cluster passes on the command's exit code and leaves nothing behind",
   expect(existsSync(path)).toBe(false)
 })
 
-test.each([[["--", "/no/such/program"], 127, "cannot run /no/such/program"], [["--nodes", "many"], 2, "must be a whole number"]] as const)("test-cluster %j exits with %d", (args, code, message) => {
+test.each([
+  [["--", "/no/such/program"], 127, "cannot run /no/such/program"],
+  [["--nodes", "many"], 2, "must be a whole number"],
+] as const)("test-cluster %j exits with %d", (args, code, message) => {
   const { status, stderr } = k3ts(...args)
   expect(status).toBe(code)
   expect(stderr).toContain(message)

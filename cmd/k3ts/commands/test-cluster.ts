@@ -16,7 +16,11 @@ const MOST_NODES = 1000
 const NOT_FOUND = 127
 const NOT_EXECUTABLE = 126
 
-const nodeCount = z.string().regex(/^\d+$/, "must be a whole number").transform(Number).refine((count) => count <= MOST_NODES, `must be at most ${MOST_NODES}`)
+const nodeCount = z
+  .string()
+  .regex(/^\d+$/, "must be a whole number")
+  .transform(Number)
+  .refine((count) => count <= MOST_NODES, `must be at most ${MOST_NODES}`)
 
 export default defineCommand({
   summary: "Run a command beside a cluster in memory, with KUBECONFIG set, and take both away again",
@@ -27,17 +31,32 @@ export default defineCommand({
   ].join("\n"),
   flags: {
     nodes: value(nodeCount.default(1), "How many simulated nodes", { placeholder: "N" }),
-    "feature-gates": value(featureGates.prefault(""), "Features to switch on or off", { placeholder: "NAME=BOOL,…", defaultText: "all on" }),
+    "feature-gates": value(featureGates.prefault(""), "Features to switch on or off", {
+      placeholder: "NAME=BOOL,…",
+      defaultText: "all on",
+    }),
     debug: boolean("Show what the cluster does"),
   },
   positionals: { name: "COMMAND…", min: 0, max: Infinity },
   async run({ flags, args, print }) {
-    const log = createLogger({ clock: realClock, format: "text", level: flags.debug ? "debug" : "error", write: (line) => void process.stderr.write(`${line}\n`) })
+    const log = createLogger({
+      clock: realClock,
+      format: "text",
+      level: flags.debug ? "debug" : "error",
+      write: (line) => void process.stderr.write(`${line}\n`),
+    })
     const folder = mkdtempSync(join(tmpdir(), "k3ts-test-cluster-"))
     let cluster: Cluster | undefined
     try {
       const stopped = untilSignal()
-      cluster = await startCluster({ clock: "real", nodes: flags.nodes, features: flags["feature-gates"], log, history: "10m", seed: Math.floor(systemRandom.next() * 2 ** 31) })
+      cluster = await startCluster({
+        clock: "real",
+        nodes: flags.nodes,
+        features: flags["feature-gates"],
+        log,
+        history: "10m",
+        seed: Math.floor(systemRandom.next() * 2 ** 31),
+      })
       const kubeconfig = join(folder, "kubeconfig.yaml")
       writeFileSync(kubeconfig, (await cluster.listen()).kubeconfig, { mode: 0o600 })
       if (args.length > 0) return await runCommand(args, kubeconfig, stopped)
@@ -74,7 +93,10 @@ function untilSignal(): Signals {
 /** Resolves with the exit code of the command. Signals are the command's: what it makes of them decides. */
 function runCommand([program = "", ...args]: readonly string[], kubeconfig: string, signals: Signals): Promise<number> {
   return new Promise((resolve) => {
-    const child: ChildProcess = spawn(program, args, { stdio: "inherit", env: { ...process.env, KUBECONFIG: kubeconfig } })
+    const child: ChildProcess = spawn(program, args, {
+      stdio: "inherit",
+      env: { ...process.env, KUBECONFIG: kubeconfig },
+    })
     signals.onSignal((name) => child.kill(name))
     child.once("error", (err) => {
       process.stderr.write(`k3ts: cannot run ${program}: ${err.message}\n`)

@@ -11,27 +11,40 @@ import { requireRoot } from "./killall.ts"
 
 export default defineCommand({
   summary: "Do what killall does, and remove the cluster's data and configuration",
-  flags: { config: configFlag(), "data-dir": dataDirFlag(), "write-kubeconfig": kubeconfigFlag(), yes: boolean("Do not ask", { short: "y" }) },
+  flags: {
+    config: configFlag(),
+    "data-dir": dataDirFlag(),
+    "write-kubeconfig": kubeconfigFlag(),
+    yes: boolean("Do not ask", { short: "y" }),
+  },
   async run({ flags, print }) {
     requireRoot("uninstall")
     const { "data-dir": dataDir, "write-kubeconfig": kubeconfig, config } = flags
     const folders = [dataDir, kubeconfig, config].filter((path) => existsSync(path))
-    if (existsSync(dataDir) && !looksLikeOurs(dataDir)) throw new Error(`${dataDir} has neither a folder "server" nor "agent": it is no data directory of k3ts, so nothing was removed`)
-    if (!flags.yes && !(await confirmed(`This stops every pod and removes ${folders.join(", ") || "what is left on the host"}. Go on?`))) {
+    if (existsSync(dataDir) && !looksLikeOurs(dataDir))
+      throw new Error(
+        `${dataDir} has neither a folder "server" nor "agent": it is no data directory of k3ts, so nothing was removed`,
+      )
+    if (
+      !flags.yes &&
+      !(await confirmed(`This stops every pod and removes ${folders.join(", ") || "what is left on the host"}. Go on?`))
+    ) {
       print("Nothing was removed\n")
       return 1
     }
     const logs = podLogs(dataDir)
     await killAll({ dataDir, clock: realClock, tell: (what) => print(`${what}\n`) })
     for (const path of [...folders, ...logs]) rmSync(path, { recursive: true, force: true })
-    for (const folder of new Set([dirname(kubeconfig), dirname(config), "/run/k3ts/cni", "/run/k3ts"])) removeIfEmpty(folder)
+    for (const folder of new Set([dirname(kubeconfig), dirname(config), "/run/k3ts/cni", "/run/k3ts"]))
+      removeIfEmpty(folder)
     print(`Removed ${folders.join(", ") || "nothing: there was no data"}\n`)
     return 0
   },
 })
 
 /** Removing a folder with all that is in it is not done for one that merely was named. */
-const looksLikeOurs = (dataDir: string): boolean => existsSync(join(dataDir, "server")) || existsSync(join(dataDir, "agent"))
+const looksLikeOurs = (dataDir: string): boolean =>
+  existsSync(join(dataDir, "server")) || existsSync(join(dataDir, "agent"))
 
 const POD_LOGS = "/var/log/pods"
 
@@ -39,11 +52,16 @@ const POD_LOGS = "/var/log/pods"
 function podLogs(dataDir: string): string[] {
   const pods = join(kubeletFolders(dataDir).root, "pods")
   const uids = existsSync(pods) ? readdirSync(pods) : []
-  return existsSync(POD_LOGS) ? readdirSync(POD_LOGS).filter((name) => uids.some((uid) => name.endsWith(`_${uid}`))).map((name) => join(POD_LOGS, name)) : []
+  return existsSync(POD_LOGS)
+    ? readdirSync(POD_LOGS)
+        .filter((name) => uids.some((uid) => name.endsWith(`_${uid}`)))
+        .map((name) => join(POD_LOGS, name))
+    : []
 }
 
 async function confirmed(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new Error("uninstall asks before it removes anything, and there is no terminal: give --yes")
+  if (!process.stdin.isTTY)
+    throw new Error("uninstall asks before it removes anything, and there is no terminal: give --yes")
   const readline = createInterface({ input: process.stdin, output: process.stdout })
   try {
     return /^y(es)?$/i.test((await readline.question(`${question} [y/N] `)).trim())

@@ -1,5 +1,12 @@
 import { stringify } from "yaml"
-import { buildDate, gitCommit, gitTreeState, GIT_VERSION, KUBERNETES_MINOR, version } from "../../../pkg/version/version.ts"
+import {
+  buildDate,
+  gitCommit,
+  gitTreeState,
+  GIT_VERSION,
+  KUBERNETES_MINOR,
+  version,
+} from "../../../pkg/version/version.ts"
 import { defineCommand } from "../cli/command.ts"
 import { oneOf } from "../cli/flags.ts"
 
@@ -8,12 +15,20 @@ export default defineCommand({
   flags: { output: oneOf(["text", "json", "yaml"], "text", "Form of the output") },
   run({ flags, print }) {
     const info = {
-      version, gitCommit, gitTreeState, buildDate, kubernetes: { gitVersion: GIT_VERSION, ...KUBERNETES_MINOR },
-      runtime: process.versions.bun === undefined ? `node ${process.versions.node}` : `bun ${process.versions.bun}`, platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
+      version,
+      gitCommit,
+      gitTreeState,
+      buildDate,
+      kubernetes: { gitVersion: GIT_VERSION, ...KUBERNETES_MINOR },
+      runtime: process.versions.bun === undefined ? `node ${process.versions.node}` : `bun ${process.versions.bun}`,
+      platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
     }
     if (flags.output === "json") print(`${JSON.stringify(info, undefined, 2)}\n`)
     else if (flags.output === "yaml") print(stringify(info))
-    else print(`k3ts ${version}${gitCommit === "" ? "" : ` (${gitCommit.slice(0, 12)}${gitTreeState === "dirty" ? ", changed" : ""})`}\nKubernetes ${GIT_VERSION}\n${info.runtime}, ${info.platform}\n`)
+    else
+      print(
+        `k3ts ${version}${gitCommit === "" ? "" : ` (${gitCommit.slice(0, 12)}${gitTreeState === "dirty" ? ", changed" : ""})`}\nKubernetes ${GIT_VERSION}\n${info.runtime}, ${info.platform}\n`,
+      )
     return Promise.resolve(0)
   },
 })

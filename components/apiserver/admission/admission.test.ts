@@ -9,7 +9,9 @@ test("a plugin is asked about its own kinds and operations only, and one without
   // given
   const asked: string[] = []
   const plugin = (name: string, operations: readonly Operation[], kinds?: readonly string[]): AdmissionPlugin => ({
-    name, operations, ...(kinds === undefined ? {} : { kinds }),
+    name,
+    operations,
+    ...(kinds === undefined ? {} : { kinds }),
     admit: ({ resource }) => void asked.push(`${name} admits ${resource.plural}`),
     validate: ({ resource }) => void asked.push(`${name} validates ${resource.plural}`),
     settled: ({ resource }) => void asked.push(`${name} settles ${resource.plural}`),
@@ -30,5 +32,9 @@ test("a plugin is asked about its own kinds and operations only, and one without
   expect(go("CREATE", ConfigMap)).toEqual([])
   expect(go("UPDATE", Pod)).toEqual([])
   expect(go("DELETE", Pod)).toEqual(["any admits pods", "any validates pods", "any settles pods"])
-  expect(go("DELETE", ConfigMap)).toEqual(["any admits configmaps", "any validates configmaps", "any settles configmaps"])
+  expect(go("DELETE", ConfigMap)).toEqual([
+    "any admits configmaps",
+    "any validates configmaps",
+    "any settles configmaps",
+  ])
 })

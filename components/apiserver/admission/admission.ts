@@ -54,15 +54,28 @@ interface Chain {
 }
 
 export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
-  const chains: Readonly<Record<Operation, WeakMap<Resource, Chain>>> = { CREATE: new WeakMap(), UPDATE: new WeakMap(), DELETE: new WeakMap(), CONNECT: new WeakMap() }
+  const chains: Readonly<Record<Operation, WeakMap<Resource, Chain>>> = {
+    CREATE: new WeakMap(),
+    UPDATE: new WeakMap(),
+    DELETE: new WeakMap(),
+    CONNECT: new WeakMap(),
+  }
   const chainFor = ({ operation, resource }: AdmissionAttributes): Chain => {
     let chain = chains[operation].get(resource)
     if (chain === undefined) {
-      const asked = plugins.filter(({ operations, kinds }) => operations.includes(operation) && kinds?.includes(qualified(resource)) !== false)
+      const asked = plugins.filter(
+        ({ operations, kinds }) => operations.includes(operation) && kinds?.includes(qualified(resource)) !== false,
+      )
       chain = {
-        admitting: asked.filter((plugin): plugin is AdmissionPlugin & Chain["admitting"][number] => plugin.admit !== undefined),
-        validating: asked.filter((plugin): plugin is AdmissionPlugin & Chain["validating"][number] => plugin.validate !== undefined),
-        settling: asked.filter((plugin): plugin is AdmissionPlugin & Chain["settling"][number] => plugin.settled !== undefined),
+        admitting: asked.filter(
+          (plugin): plugin is AdmissionPlugin & Chain["admitting"][number] => plugin.admit !== undefined,
+        ),
+        validating: asked.filter(
+          (plugin): plugin is AdmissionPlugin & Chain["validating"][number] => plugin.validate !== undefined,
+        ),
+        settling: asked.filter(
+          (plugin): plugin is AdmissionPlugin & Chain["settling"][number] => plugin.settled !== undefined,
+        ),
       }
       chains[operation].set(resource, chain)
     }
@@ -77,19 +90,29 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
   }
 }
 
-function admitFrom(first: number, plugins: Chain["admitting"], attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined> {
+function admitFrom(
+  first: number,
+  plugins: Chain["admitting"],
+  attributes: AdmissionAttributes,
+): KubeObject | undefined | Promise<KubeObject | undefined> {
   let current = attributes
   for (let i = first; i < plugins.length; i++) {
     const admitted = plugins[i]!.admit(current)
-    if (admitted instanceof Promise) return admitted.then((object) => admitFrom(i + 1, plugins, withObject(current, object)))
+    if (admitted instanceof Promise)
+      return admitted.then((object) => admitFrom(i + 1, plugins, withObject(current, object)))
     current = withObject(current, admitted)
   }
   return current.object
 }
 
-const withObject = (attributes: AdmissionAttributes, object: KubeObject | undefined): AdmissionAttributes => (object === undefined ? attributes : { ...attributes, object })
+const withObject = (attributes: AdmissionAttributes, object: KubeObject | undefined): AdmissionAttributes =>
+  object === undefined ? attributes : { ...attributes, object }
 
-function validateFrom(first: number, plugins: Chain["validating"], attributes: AdmissionAttributes): void | Promise<void> {
+function validateFrom(
+  first: number,
+  plugins: Chain["validating"],
+  attributes: AdmissionAttributes,
+): void | Promise<void> {
   for (let i = first; i < plugins.length; i++) {
     const checked = plugins[i]!.validate(attributes)
     if (checked instanceof Promise) return checked.then(() => validateFrom(i + 1, plugins, attributes))

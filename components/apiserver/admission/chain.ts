@@ -30,19 +30,28 @@ export interface AdmissionContext {
 }
 
 /** The plugins in their order. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins; webhooks and policies stand there before ResourceQuota, which is last. */
-export const defaultChain = (context: AdmissionContext, disabled: ReadonlySet<string> = new Set(), features: Features = DEFAULT_FEATURES): Admission => chainOf([
-  namespaceLifecycle(context),
-  limitRanger(context),
-  serviceAccount(context),
-  nodeRestriction(context),
-  taintNodesByCondition,
-  podSecurity(context),
-  priority(context),
-  defaultTolerationSeconds,
-  defaultStorageClass(context),
-  storageObjectInUseProtection,
-  runtimeClass(context),
-  defaultIngressClass(context),
-  disabledFields(features),
-  resourceQuota(context),
-].filter((plugin) => plugin !== undefined).filter(({ name }) => !disabled.has(name)))
+export const defaultChain = (
+  context: AdmissionContext,
+  disabled: ReadonlySet<string> = new Set(),
+  features: Features = DEFAULT_FEATURES,
+): Admission =>
+  chainOf(
+    [
+      namespaceLifecycle(context),
+      limitRanger(context),
+      serviceAccount(context),
+      nodeRestriction(context),
+      taintNodesByCondition,
+      podSecurity(context),
+      priority(context),
+      defaultTolerationSeconds,
+      defaultStorageClass(context),
+      storageObjectInUseProtection,
+      runtimeClass(context),
+      defaultIngressClass(context),
+      disabledFields(features),
+      resourceQuota(context),
+    ]
+      .filter((plugin) => plugin !== undefined)
+      .filter(({ name }) => !disabled.has(name)),
+  )

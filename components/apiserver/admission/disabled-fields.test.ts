@@ -8,7 +8,8 @@ test("what an object has of a feature that is off it keeps, and what it has not 
   // given
   const plugin = disabledFields({ ...DEFAULT_FEATURES, HostnameOverride: false })!
   const pod = (spec: object) => ({ metadata: { name: "p" }, spec: { containers: [], ...spec } }) as unknown as Pod
-  const update = (old: Pod, object: Pod) => plugin.admit!({ resource: Pod, object, old } as unknown as AdmissionAttributes) as Pod | undefined
+  const update = (old: Pod, object: Pod) =>
+    plugin.admit!({ resource: Pod, object, old } as unknown as AdmissionAttributes) as Pod | undefined
   // when, then
   expect(update(pod({ hostnameOverride: "a" }), pod({ hostnameOverride: "b" }))).toBeUndefined()
   expect(update(pod({}), pod({ hostnameOverride: "b" }))).toEqual(pod({}))

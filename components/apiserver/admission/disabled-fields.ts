@@ -12,24 +12,36 @@ interface Field {
 /** Fields of a pod's spec that come with a feature. */
 const OF_PODS: Readonly<Partial<Record<FeatureName, readonly Field[]>>> = {
   ContainerRestartRules: [
-    { path: ["containers", "[]", "restartPolicyRules"] }, { path: ["containers", "[]", "restartPolicy"] },
-    { path: ["initContainers", "[]", "restartPolicyRules"] }, { path: ["initContainers", "[]", "restartPolicy"], keeps: (value) => value === "Always" },
+    { path: ["containers", "[]", "restartPolicyRules"] },
+    { path: ["containers", "[]", "restartPolicy"] },
+    { path: ["initContainers", "[]", "restartPolicyRules"] },
+    { path: ["initContainers", "[]", "restartPolicy"], keeps: (value) => value === "Always" },
   ],
-  EnvFiles: ["initContainers", "containers", "ephemeralContainers"].map((list) => ({ path: [list, "[]", "env", "[]", "valueFrom", "fileKeyRef"] })),
+  EnvFiles: ["initContainers", "containers", "ephemeralContainers"].map((list) => ({
+    path: [list, "[]", "env", "[]", "valueFrom", "fileKeyRef"],
+  })),
   HostnameOverride: [{ path: ["hostnameOverride"] }],
   PodLevelResources: [{ path: ["resources"] }],
 }
 
 /** Where a kind has the spec of a pod. */
 const POD_SPECS: Readonly<Record<string, readonly string[]>> = {
-  "pods": ["spec"], "podtemplates": ["template", "spec"], "replicationcontrollers": ["spec", "template", "spec"], "replicasets.apps": ["spec", "template", "spec"],
-  "deployments.apps": ["spec", "template", "spec"], "daemonsets.apps": ["spec", "template", "spec"], "statefulsets.apps": ["spec", "template", "spec"],
-  "jobs.batch": ["spec", "template", "spec"], "cronjobs.batch": ["spec", "jobTemplate", "spec", "template", "spec"],
+  pods: ["spec"],
+  podtemplates: ["template", "spec"],
+  replicationcontrollers: ["spec", "template", "spec"],
+  "replicasets.apps": ["spec", "template", "spec"],
+  "deployments.apps": ["spec", "template", "spec"],
+  "daemonsets.apps": ["spec", "template", "spec"],
+  "statefulsets.apps": ["spec", "template", "spec"],
+  "jobs.batch": ["spec", "template", "spec"],
+  "cronjobs.batch": ["spec", "jobTemplate", "spec", "template", "spec"],
 }
 
 /** Fields of other kinds. */
 const OF_KINDS: Readonly<Partial<Record<FeatureName, Readonly<Record<string, readonly Field[]>>>>> = {
-  MaxUnavailableStatefulSet: { "statefulsets.apps": [{ path: ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"] }] },
+  MaxUnavailableStatefulSet: {
+    "statefulsets.apps": [{ path: ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"] }],
+  },
 }
 
 /**
@@ -45,7 +57,8 @@ export function disabledFields(features: Features): AdmissionPlugin | undefined 
     admit({ resource, object, old }) {
       if (object === undefined) return undefined
       let left: unknown = object
-      for (const field of off.flatMap((name) => fieldsOf(resource, name))) if (old === undefined || without(old, field) === old) left = without(left, field)
+      for (const field of off.flatMap((name) => fieldsOf(resource, name)))
+        if (old === undefined || without(old, field) === old) left = without(left, field)
       return left === object ? undefined : (left as KubeObject)
     },
   }
@@ -54,7 +67,12 @@ export function disabledFields(features: Features): AdmissionPlugin | undefined 
 function fieldsOf({ group, plural }: Resource, name: FeatureName): readonly Field[] {
   const kind = group === "" ? plural : `${plural}.${group}`
   const spec = POD_SPECS[kind]
-  return [...(OF_KINDS[name]?.[kind] ?? []), ...(spec === undefined ? [] : (OF_PODS[name] ?? []).map(({ path, ...rest }) => ({ path: [...spec, ...path], ...rest })))]
+  return [
+    ...(OF_KINDS[name]?.[kind] ?? []),
+    ...(spec === undefined
+      ? []
+      : (OF_PODS[name] ?? []).map(({ path, ...rest }) => ({ path: [...spec, ...path], ...rest }))),
+  ]
 }
 
 /** `value` without the field, or `value` itself where it has none. */

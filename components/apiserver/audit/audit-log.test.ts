@@ -13,21 +13,47 @@ import { createApiServer } from "../apiserver.ts"
 async function start() {
   const dir = mkdtempSync(join(tmpdir(), "audit-"))
   const auditLogPath = join(dir, "audit.log")
-  const server = createApiServer({ clock: realClock, random: systemRandom, log: silent }, {
-    listen: { host: "127.0.0.1", port: 0 }, serviceCidr: "10.43.0.0/16", nodePorts: { first: 30000, last: 32767 }, clusterDomain: "cluster.local", nodes: new NodeConnectors(), auditLogPath,
-  })
+  const server = createApiServer(
+    { clock: realClock, random: systemRandom, log: silent },
+    {
+      listen: { host: "127.0.0.1", port: 0 },
+      serviceCidr: "10.43.0.0/16",
+      nodePorts: { first: 30000, last: 32767 },
+      clusterDomain: "cluster.local",
+      nodes: new NodeConnectors(),
+      auditLogPath,
+    },
+  )
   await server.start(new AbortController().signal)
   return {
     /** Resolves to the answer's Audit-Id. */
-    ask: (method: string, path: string, headers: Readonly<Record<string, string>>, body = "") => new Promise<unknown>((resolve, reject) => {
-      request({
-        host: "127.0.0.1", port: server.port!, method, path, rejectUnauthorized: false, agent: false,
-        headers: { authorization: `Bearer ${server.files!.adminToken}`, "content-length": String(Buffer.byteLength(body)), ...headers },
-      }, (res) => res.resume().on("end", () => resolve(res.headers["audit-id"]))).on("error", reject).end(body)
-    }),
+    ask: (method: string, path: string, headers: Readonly<Record<string, string>>, body = "") =>
+      new Promise<unknown>((resolve, reject) => {
+        request(
+          {
+            host: "127.0.0.1",
+            port: server.port!,
+            method,
+            path,
+            rejectUnauthorized: false,
+            agent: false,
+            headers: {
+              authorization: `Bearer ${server.files!.adminToken}`,
+              "content-length": String(Buffer.byteLength(body)),
+              ...headers,
+            },
+          },
+          (res) => res.resume().on("end", () => resolve(res.headers["audit-id"])),
+        )
+          .on("error", reject)
+          .end(body)
+      }),
     async end() {
       await server.stop()
-      const lines = readFileSync(auditLogPath, "utf8").trim().split("\n").map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+      const lines = readFileSync(auditLogPath, "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
       rmSync(dir, { recursive: true })
       return lines
     },
@@ -38,22 +64,48 @@ test("an audit log has a line for each request: who, as whom, what, and how it w
   // given
   const server = await start()
   // when somebody asks for something, as somebody else
-  const auditId = await server.ask("GET", "/api/v1/namespaces/default/secrets/s", { "impersonate-user": "jane", "user-agent": "tester" })
+  const auditId = await server.ask("GET", "/api/v1/namespaces/default/secrets/s", {
+    "impersonate-user": "jane",
+    "user-agent": "tester",
+  })
   // then the log says so
-  expect(await server.end()).toMatchObject([{
-    kind: "Event", apiVersion: "audit.k8s.io/v1", level: "Metadata", stage: "ResponseComplete", auditID: auditId, verb: "get", requestURI: "/api/v1/namespaces/default/secrets/s", userAgent: "tester",
-    user: { username: "system:admin" }, impersonatedUser: { username: "jane", groups: ["system:authenticated"] }, sourceIPs: ["127.0.0.1"],
-    objectRef: { resource: "secrets", namespace: "default", name: "s", apiVersion: "v1" },
-    responseStatus: { status: "Failure", code: 403, reason: "Forbidden", message: 'secrets "s" is forbidden: User "jane" cannot get resource "secrets" in API group "" in the namespace "default"', details: { name: "s", kind: "secrets" } },
-    annotations: { "authorization.k8s.io/decision": "forbid", "authorization.k8s.io/reason": "" },
-  }])
+  expect(await server.end()).toMatchObject([
+    {
+      kind: "Event",
+      apiVersion: "audit.k8s.io/v1",
+      level: "Metadata",
+      stage: "ResponseComplete",
+      auditID: auditId,
+      verb: "get",
+      requestURI: "/api/v1/namespaces/default/secrets/s",
+      userAgent: "tester",
+      user: { username: "system:admin" },
+      impersonatedUser: { username: "jane", groups: ["system:authenticated"] },
+      sourceIPs: ["127.0.0.1"],
+      objectRef: { resource: "secrets", namespace: "default", name: "s", apiVersion: "v1" },
+      responseStatus: {
+        status: "Failure",
+        code: 403,
+        reason: "Forbidden",
+        message:
+          'secrets "s" is forbidden: User "jane" cannot get resource "secrets" in API group "" in the namespace "default"',
+        details: { name: "s", kind: "secrets" },
+      },
+      annotations: { "authorization.k8s.io/decision": "forbid", "authorization.k8s.io/reason": "" },
+    },
+  ])
 })
 
 test("an audit log tells why somebody was allowed, and what an object was called that was sent", async () => {
   // given a user who holds a role
   const server = await start()
-  const post = (path: string, object: object, headers: Readonly<Record<string, string>> = {}) => server.ask("POST", path, { "content-type": "application/json", ...headers }, JSON.stringify(object))
-  await post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", { metadata: { name: "editors" }, roleRef: { kind: "ClusterRole", name: "edit" }, subjects: [{ kind: "User", name: "jane" }] })
+  const post = (path: string, object: object, headers: Readonly<Record<string, string>> = {}) =>
+    server.ask("POST", path, { "content-type": "application/json", ...headers }, JSON.stringify(object))
+  await post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+    metadata: { name: "editors" },
+    roleRef: { kind: "ClusterRole", name: "edit" },
+    subjects: [{ kind: "User", name: "jane" }],
+  })
   const jane = { "impersonate-user": "jane" }
 
   // when
@@ -63,22 +115,40 @@ test("an audit log tells why somebody was allowed, and what an object was called
   await server.ask("GET", "/api/v1/namespaces/default/endpoints", jane)
 
   // then
-  const allowed = { "authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": 'RBAC: allowed by ClusterRoleBinding "editors" of ClusterRole "edit" to User "jane"' }
+  const allowed = {
+    "authorization.k8s.io/decision": "allow",
+    "authorization.k8s.io/reason": 'RBAC: allowed by ClusterRoleBinding "editors" of ClusterRole "edit" to User "jane"',
+  }
   const [binding, made, version, log, endpoints] = await server.end()
-  expect(binding).toMatchObject({ objectRef: { name: "editors", apiGroup: "rbac.authorization.k8s.io" }, annotations: { "authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": "" } })
-  expect(made).toMatchObject({ objectRef: { resource: "configmaps", namespace: "default", name: "a" }, responseStatus: { code: 201 }, annotations: allowed })
-  expect(version!["annotations"]).toEqual({ ...allowed, "authorization.k8s.io/reason": expect.stringMatching(/^RBAC: allowed by ClusterRoleBinding "system:[-a-z]+" of ClusterRole "system:[-a-z]+" to Group "system:authenticated"$/) })
+  expect(binding).toMatchObject({
+    objectRef: { name: "editors", apiGroup: "rbac.authorization.k8s.io" },
+    annotations: { "authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": "" },
+  })
+  expect(made).toMatchObject({
+    objectRef: { resource: "configmaps", namespace: "default", name: "a" },
+    responseStatus: { code: 201 },
+    annotations: allowed,
+  })
+  expect(version!["annotations"]).toEqual({
+    ...allowed,
+    "authorization.k8s.io/reason": expect.stringMatching(
+      /^RBAC: allowed by ClusterRoleBinding "system:[-a-z]+" of ClusterRole "system:[-a-z]+" to Group "system:authenticated"$/,
+    ),
+  })
   expect(log!["annotations"]).toEqual(allowed)
   expect(endpoints!["annotations"]).toEqual({ ...allowed, "k8s.io/deprecated": "true" })
 })
 
 test("an audit log names tokens that were issued, by their id", async () => {
   const server = await start()
-  const post = (path: string, object: object) => server.ask("POST", path, { "content-type": "application/json" }, JSON.stringify(object))
+  const post = (path: string, object: object) =>
+    server.ask("POST", path, { "content-type": "application/json" }, JSON.stringify(object))
   await post("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "robot" } })
   await post("/api/v1/namespaces/default/serviceaccounts/robot/token", { spec: {} })
   const [, issued] = await server.end()
-  expect(issued!["annotations"]).toMatchObject({ "authentication.kubernetes.io/issued-credential-id": expect.stringMatching(/^JTI=[0-9a-f-]{36}$/) })
+  expect(issued!["annotations"]).toMatchObject({
+    "authentication.kubernetes.io/issued-credential-id": expect.stringMatching(/^JTI=[0-9a-f-]{36}$/),
+  })
 })
 
 test("an audit log has those, too, who could not say who they are, or may not be whom they want to be", async () => {
@@ -89,19 +159,40 @@ test("an audit log has those, too, who could not say who they are, or may not be
 
   // then
   expect(await server.end()).toMatchObject([
-    { stage: "ResponseStarted", user: {}, responseStatus: { code: 401, message: "Authentication failed, attempted: bearer" } },
-    { stage: "ResponseComplete", user: { username: "system:admin" }, responseStatus: { status: "Failure", code: expect.any(Number) } },
+    {
+      stage: "ResponseStarted",
+      user: {},
+      responseStatus: { code: 401, message: "Authentication failed, attempted: bearer" },
+    },
+    {
+      stage: "ResponseComplete",
+      user: { username: "system:admin" },
+      responseStatus: { status: "Failure", code: expect.any(Number) },
+    },
   ])
 })
 
 test("what admission noted about a request stands in its line", async () => {
   // given a namespace where privileged pods are noted
   const server = await start()
-  const post = (path: string, object: object) => server.ask("POST", path, { "content-type": "application/json" }, JSON.stringify(object))
-  await post("/api/v1/namespaces", { metadata: { name: "team", labels: { "pod-security.kubernetes.io/audit": "baseline" } } })
+  const post = (path: string, object: object) =>
+    server.ask("POST", path, { "content-type": "application/json" }, JSON.stringify(object))
+  await post("/api/v1/namespaces", {
+    metadata: { name: "team", labels: { "pod-security.kubernetes.io/audit": "baseline" } },
+  })
   const spec = { hostNetwork: true, containers: [{ name: "c", image: "i" }] }
   // when a workload of such is made
-  await post("/apis/apps/v1/namespaces/team/deployments", { metadata: { name: "d" }, spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec } } })
+  await post("/apis/apps/v1/namespaces/team/deployments", {
+    metadata: { name: "d" },
+    spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec } },
+  })
   // then
-  expect((await server.end()).map(({ annotations }) => annotations)).toMatchObject([{}, { "authorization.k8s.io/decision": "allow", "pod-security.kubernetes.io/audit-violations": 'would violate PodSecurity "baseline:latest": host namespaces (hostNetwork=true)' }])
+  expect((await server.end()).map(({ annotations }) => annotations)).toMatchObject([
+    {},
+    {
+      "authorization.k8s.io/decision": "allow",
+      "pod-security.kubernetes.io/audit-violations":
+        'would violate PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
+    },
+  ])
 })

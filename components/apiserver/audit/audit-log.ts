@@ -32,7 +32,10 @@ const FLUSH_MS = 100
  * An audit log as `--audit-log-path` asks for: one JSON Event of audit.k8s.io/v1 a line, at the level Metadata, when the request has been answered.
  * Source: apiserver pkg/apis/audit/v1/types.go.
  */
-export function createAuditLog(path: string, { clock, log }: { readonly clock: Clock; readonly log: Logger }): AuditSink {
+export function createAuditLog(
+  path: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+): AuditSink {
   const open = new WeakMap<Exchange, string>()
   let lines: string[] = []
   const flush = () => {
@@ -58,13 +61,29 @@ export function createAuditLog(path: string, { clock, log }: { readonly clock: C
       if (seconds > SLOW_SECONDS) exchange.annotate("apiserver.latency.k8s.io/total", formatDuration(seconds * 1000))
       const annotations = Object.entries(exchange.annotations ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
       if (lines.length === 0) clock.setTimeout(flush, FLUSH_MS)
-      lines.push(JSON.stringify({
-        kind: "Event", apiVersion: "audit.k8s.io/v1", level: "Metadata", auditID: auditId, stage: sender === undefined ? "ResponseStarted" : "ResponseComplete", requestURI: req.url, verb: info.verb,
-        user: sender === undefined ? {} : plain(sender), ...(user === undefined || user === sender ? {} : { impersonatedUser: plain(user) }), sourceIPs: [remoteAddress(req) ?? ""], userAgent: bounded(exchange.header("user-agent")),
-        ...(info.isResource ? { objectRef: objectRefOf(info, exchange.sent) } : {}),
-        responseStatus: sender === undefined ? { metadata: {}, message: `Authentication failed, ${attempted(exchange)}`, code } : { metadata: {}, ...toldOf(exchange.failure), code }, requestReceivedTimestamp: received, stageTimestamp: microTimestamp(clock),
-        ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
-      }) + "\n")
+      lines.push(
+        JSON.stringify({
+          kind: "Event",
+          apiVersion: "audit.k8s.io/v1",
+          level: "Metadata",
+          auditID: auditId,
+          stage: sender === undefined ? "ResponseStarted" : "ResponseComplete",
+          requestURI: req.url,
+          verb: info.verb,
+          user: sender === undefined ? {} : plain(sender),
+          ...(user === undefined || user === sender ? {} : { impersonatedUser: plain(user) }),
+          sourceIPs: [remoteAddress(req) ?? ""],
+          userAgent: bounded(exchange.header("user-agent")),
+          ...(info.isResource ? { objectRef: objectRefOf(info, exchange.sent) } : {}),
+          responseStatus:
+            sender === undefined
+              ? { metadata: {}, message: `Authentication failed, ${attempted(exchange)}`, code }
+              : { metadata: {}, ...toldOf(exchange.failure), code },
+          requestReceivedTimestamp: received,
+          stageTimestamp: microTimestamp(clock),
+          ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
+        }) + "\n",
+      )
     },
     close: flush,
   }
@@ -72,16 +91,29 @@ export function createAuditLog(path: string, { clock, log }: { readonly clock: C
 
 /** What is asked for; what the path does not say, the object that was sent does. Source: apiserver pkg/audit/request.go LogRequestObject. */
 function objectRefOf({ group, version, resource, subresource, namespace, name }: RequestInfo, sent: unknown) {
-  const metadata = (sent as { readonly metadata?: Partial<Record<"name" | "namespace" | "uid" | "resourceVersion", unknown>> } | undefined)?.metadata
+  const metadata = (
+    sent as
+      | { readonly metadata?: Partial<Record<"name" | "namespace" | "uid" | "resourceVersion", unknown>> }
+      | undefined
+  )?.metadata
   const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined)
   return {
-    resource, namespace: text(namespace) ?? text(metadata?.namespace), name: text(name) ?? text(metadata?.name), uid: text(metadata?.uid), apiGroup: text(group), apiVersion: version,
-    resourceVersion: text(metadata?.resourceVersion), subresource: text(subresource),
+    resource,
+    namespace: text(namespace) ?? text(metadata?.namespace),
+    name: text(name) ?? text(metadata?.name),
+    uid: text(metadata?.uid),
+    apiGroup: text(group),
+    apiVersion: version,
+    resourceVersion: text(metadata?.resourceVersion),
+    subresource: text(subresource),
   }
 }
 
 const LONGEST_USER_AGENT = 1024
-const bounded = (agent: string | undefined): string | undefined => (agent === undefined || agent.length <= LONGEST_USER_AGENT ? agent : `${agent.slice(0, LONGEST_USER_AGENT)}...TRUNCATED`)
+const bounded = (agent: string | undefined): string | undefined =>
+  agent === undefined || agent.length <= LONGEST_USER_AGENT
+    ? agent
+    : `${agent.slice(0, LONGEST_USER_AGENT)}...TRUNCATED`
 
 /** Source: apiserver pkg/endpoints/filters/authn_audit.go getAuthMethods. */
 function attempted({ req: { headers } }: Exchange): string {
@@ -90,6 +122,7 @@ function attempted({ req: { headers } }: Exchange): string {
 }
 
 /** What is bounded of a failure. Source: apiserver pkg/audit/request.go LogResponseObject. */
-const toldOf = (failure: Status | undefined) => failure && { status: failure.status, message: failure.message, reason: failure.reason, details: failure.details }
+const toldOf = (failure: Status | undefined) =>
+  failure && { status: failure.status, message: failure.message, reason: failure.reason, details: failure.details }
 
 const plain = ({ name, uid, groups, extra }: UserInfo) => ({ username: name, uid, groups, extra })

@@ -47,7 +47,10 @@ export interface Authenticator {
 
 /** Without credentials only these may be asked: what load balancers and probes need. Source: KEP-4633 (anonymous authentication by path). */
 const ANONYMOUS_PATHS: readonly string[] = ["/healthz", "/livez", "/readyz", "/version"]
-const isAnonymousPath = (path: string): boolean => ANONYMOUS_PATHS.some((prefix) => path === prefix || (path.startsWith(prefix) && path.charCodeAt(prefix.length) === 47))
+const isAnonymousPath = (path: string): boolean =>
+  ANONYMOUS_PATHS.some(
+    (prefix) => path === prefix || (path.startsWith(prefix) && path.charCodeAt(prefix.length) === 47),
+  )
 
 /**
  * The authenticators in their order: front proxy, client certificate, bearer token, anonymous. The first that knows the sender decides.
@@ -62,7 +65,12 @@ export function createAuthenticator({ tokens, meaningOf }: AuthenticatorOptions)
     if (found === undefined) {
       const { commonName, organizations } = certificate
       const meaning = meaningOf(certificate)
-      found = meaning !== "user" ? meaning : commonName === "" ? "nothing" : { name: commonName, groups: [...organizations, AUTHENTICATED] }
+      found =
+        meaning !== "user"
+          ? meaning
+          : commonName === ""
+            ? "nothing"
+            : { name: commonName, groups: [...organizations, AUTHENTICATED] }
       byCertificate.set(certificate, found)
     }
     return found
@@ -92,7 +100,12 @@ export function createAuthenticator({ tokens, meaningOf }: AuthenticatorOptions)
       if (bearer !== undefined) {
         const verdict = token(bearer)
         if (verdict !== undefined && "user" in verdict) return verdict.user
-        throw new ApiError("Unauthorized", "Unauthorized", undefined, verdict === undefined ? undefined : { cause: new Error(verdict.error) })
+        throw new ApiError(
+          "Unauthorized",
+          "Unauthorized",
+          undefined,
+          verdict === undefined ? undefined : { cause: new Error(verdict.error) },
+        )
       }
       if (isAnonymousPath(credentials.path)) return ANONYMOUS
       throw new ApiError("Unauthorized", "Unauthorized")
@@ -102,7 +115,12 @@ export function createAuthenticator({ tokens, meaningOf }: AuthenticatorOptions)
 
 /** `Bearer <token>`, the scheme in any case. */
 function bearerOf(authorization: string): string | undefined {
-  if (authorization.length < 8 || authorization.charCodeAt(6) !== 32 || authorization.slice(0, 6).toLowerCase() !== "bearer") return undefined
+  if (
+    authorization.length < 8 ||
+    authorization.charCodeAt(6) !== 32 ||
+    authorization.slice(0, 6).toLowerCase() !== "bearer"
+  )
+    return undefined
   const text = authorization.slice(7).trim()
   return text === "" ? undefined : text
 }
@@ -112,7 +130,10 @@ const PROTOCOL_PREFIX = "base64url.bearer.authorization.k8s.io."
 /** Browsers cannot set headers on a WebSocket, so the token may come as a subprotocol. Source: authentication/request/websocket/protocol.go. */
 function tokenOfProtocols({ header }: Credentials): string | undefined {
   for (const value of header("sec-websocket-protocol")) {
-    const found = value.split(",").map((part) => part.trim()).find((part) => part.startsWith(PROTOCOL_PREFIX))
+    const found = value
+      .split(",")
+      .map((part) => part.trim())
+      .find((part) => part.startsWith(PROTOCOL_PREFIX))
     if (found !== undefined) return Buffer.from(found.slice(PROTOCOL_PREFIX.length), "base64url").toString("utf8")
   }
   return undefined
@@ -126,11 +147,18 @@ function remoteUser({ header, headerNames }: Credentials): UserInfo | undefined 
   if (name === undefined || name === "") return undefined
   const [uid] = header("x-remote-uid")
   const extra: Record<string, readonly string[]> = {}
-  for (const key of headerNames()) if (key.startsWith(EXTRA_PREFIX)) extra[unescaped(key.slice(EXTRA_PREFIX.length))] = header(key)
-  return { name, groups: withAuthenticated(header("x-remote-group")), ...(uid === undefined ? {} : { uid }), ...(Object.keys(extra).length === 0 ? {} : { extra }) }
+  for (const key of headerNames())
+    if (key.startsWith(EXTRA_PREFIX)) extra[unescaped(key.slice(EXTRA_PREFIX.length))] = header(key)
+  return {
+    name,
+    groups: withAuthenticated(header("x-remote-group")),
+    ...(uid === undefined ? {} : { uid }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  }
 }
 
-export const withAuthenticated = (groups: readonly string[]): readonly string[] => (groups.includes(AUTHENTICATED) || groups.includes(UNAUTHENTICATED) ? groups : [...groups, AUTHENTICATED])
+export const withAuthenticated = (groups: readonly string[]): readonly string[] =>
+  groups.includes(AUTHENTICATED) || groups.includes(UNAUTHENTICATED) ? groups : [...groups, AUTHENTICATED]
 
 /** Extra keys may hold what a header name may not, percent-encoded. */
 export function unescaped(key: string): string {

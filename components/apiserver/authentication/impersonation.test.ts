@@ -5,27 +5,55 @@ import { impersonate } from "./impersonation.ts"
 const sender = { name: "boss", groups: ["bosses", "system:authenticated"] }
 
 /** Impersonates by the headers given, and tells what the authorizer was asked. */
-function acting(headers: Readonly<Record<string, readonly string[]>>, allowed: (attributes: ResourceAttributes) => boolean = () => true) {
+function acting(
+  headers: Readonly<Record<string, readonly string[]>>,
+  allowed: (attributes: ResourceAttributes) => boolean = () => true,
+) {
   const asked: string[] = []
-  const user = impersonate(sender, { header: (name) => headers[name] ?? [], headerNames: () => Object.keys(headers) }, (attributes) => {
-    const { verb, group, resource, subresource, namespace, name } = attributes
-    asked.push([verb, group, subresource === undefined ? resource : `${resource}/${subresource}`, namespace, name].filter((part) => part).join(" "))
-    return { allowed: allowed(attributes), reason: "" }
-  })
+  const user = impersonate(
+    sender,
+    { header: (name) => headers[name] ?? [], headerNames: () => Object.keys(headers) },
+    (attributes) => {
+      const { verb, group, resource, subresource, namespace, name } = attributes
+      asked.push(
+        [verb, group, subresource === undefined ? resource : `${resource}/${subresource}`, namespace, name]
+          .filter((part) => part)
+          .join(" "),
+      )
+      return { allowed: allowed(attributes), reason: "" }
+    },
+  )
   return { user, asked }
 }
 
 describe("a request made as somebody else", () => {
   test("needs leave for each part of that somebody", () => {
-    expect(acting({ "impersonate-user": ["jane"], "impersonate-group": ["a", "b"], "impersonate-uid": ["7"], "impersonate-extra-scopes%2fx": ["r", "w"] })).toEqual({
+    expect(
+      acting({
+        "impersonate-user": ["jane"],
+        "impersonate-group": ["a", "b"],
+        "impersonate-uid": ["7"],
+        "impersonate-extra-scopes%2fx": ["r", "w"],
+      }),
+    ).toEqual({
       user: { name: "jane", groups: ["a", "b", "system:authenticated"], uid: "7", extra: { "scopes/x": ["r", "w"] } },
-      asked: ["impersonate users jane", "impersonate groups a", "impersonate groups b", "impersonate authentication.k8s.io userextras/scopes/x r", "impersonate authentication.k8s.io userextras/scopes/x w", "impersonate authentication.k8s.io uids 7"],
+      asked: [
+        "impersonate users jane",
+        "impersonate groups a",
+        "impersonate groups b",
+        "impersonate authentication.k8s.io userextras/scopes/x r",
+        "impersonate authentication.k8s.io userextras/scopes/x w",
+        "impersonate authentication.k8s.io uids 7",
+      ],
     })
   })
 
   test("has the groups that go with a service account", () => {
     expect(acting({ "impersonate-user": ["system:serviceaccount:ns:builder"] })).toEqual({
-      user: { name: "system:serviceaccount:ns:builder", groups: ["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"] },
+      user: {
+        name: "system:serviceaccount:ns:builder",
+        groups: ["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"],
+      },
       asked: ["impersonate serviceaccounts ns builder"],
     })
   })
@@ -35,8 +63,14 @@ describe("a request made as somebody else", () => {
   })
 
   test("is refused in words that name the part", () => {
-    expect(() => acting({ "impersonate-user": ["jane"], "impersonate-group": ["system:masters"] }, ({ resource }) => resource === "users"))
-      .toThrow('groups "system:masters" is forbidden: User "boss" cannot impersonate resource "groups" in API group "" at the cluster scope')
+    expect(() =>
+      acting(
+        { "impersonate-user": ["jane"], "impersonate-group": ["system:masters"] },
+        ({ resource }) => resource === "users",
+      ),
+    ).toThrow(
+      'groups "system:masters" is forbidden: User "boss" cannot impersonate resource "groups" in API group "" at the cluster scope',
+    )
   })
 
   test("has to say as whom", () => {

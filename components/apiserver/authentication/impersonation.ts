@@ -16,13 +16,18 @@ interface Headers {
  * The user that a request is made as: the sender, or whom its Impersonate-* headers name, if the sender may impersonate each part of that.
  * Throws BadRequest and Forbidden. Source: apiserver pkg/endpoints/filters/impersonation.go.
  */
-export function impersonate(sender: UserInfo, { header, headerNames }: Headers, authorize: (request: ResourceAttributes) => AuthorizationDecision): UserInfo {
+export function impersonate(
+  sender: UserInfo,
+  { header, headerNames }: Headers,
+  authorize: (request: ResourceAttributes) => AuthorizationDecision,
+): UserInfo {
   const [name] = header("impersonate-user")
   const groups = header("impersonate-group")
   const [uid] = header("impersonate-uid")
   const extras = headerNames().filter((key) => key.startsWith(EXTRA_PREFIX))
   if (name === undefined || name === "") {
-    if (groups.length > 0 || uid !== undefined || extras.length > 0) throw badRequest("requested groups, uid or extra without impersonating a user: set Impersonate-User as well")
+    if (groups.length > 0 || uid !== undefined || extras.length > 0)
+      throw badRequest("requested groups, uid or extra without impersonating a user: set Impersonate-User as well")
     return sender
   }
 
@@ -40,20 +45,27 @@ export function impersonate(sender: UserInfo, { header, headerNames }: Headers, 
   }
 
   const account = SERVICE_ACCOUNT.exec(name)
-  if (account !== null) check({ group: "", version: "v1", resource: "serviceaccounts", namespace: account[1]!, name: account[2]! })
+  if (account !== null)
+    check({ group: "", version: "v1", resource: "serviceaccounts", namespace: account[1]!, name: account[2]! })
   else check({ group: "", version: "v1", resource: "users", name })
   for (const group of groups) check({ group: "", version: "v1", resource: "groups", name: group })
   const extra: Record<string, readonly string[]> = {}
   for (const key of extras) {
     const subresource = unescaped(key.slice(EXTRA_PREFIX.length))
     extra[subresource] = header(key)
-    for (const value of header(key)) check({ group: GROUP, version: "v1", resource: "userextras", subresource, name: value })
+    for (const value of header(key))
+      check({ group: GROUP, version: "v1", resource: "userextras", subresource, name: value })
   }
   if (uid !== undefined) check({ group: GROUP, version: "v1", resource: "uids", name: uid })
 
   return {
     name,
-    groups: groups.length > 0 ? grouped(name, groups) : account === null ? grouped(name, []) : serviceAccountGroups(account[1]!),
+    groups:
+      groups.length > 0
+        ? grouped(name, groups)
+        : account === null
+          ? grouped(name, [])
+          : serviceAccountGroups(account[1]!),
     ...(uid === undefined ? {} : { uid }),
     ...(extras.length === 0 ? {} : { extra }),
   }

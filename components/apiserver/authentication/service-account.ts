@@ -4,17 +4,31 @@ import type { UserInfo } from "../request.ts"
 import { AUTHENTICATED, type TokenAuthenticator } from "./authenticator.ts"
 
 /** Gives the live object of a core kind, by its plural. */
-export type Lookup = (plural: "serviceaccounts" | "pods" | "nodes" | "secrets", ref: { readonly namespace?: string; readonly name: string }) => KubeObject | undefined
+export type Lookup = (
+  plural: "serviceaccounts" | "pods" | "nodes" | "secrets",
+  ref: { readonly namespace?: string; readonly name: string },
+) => KubeObject | undefined
 
 /**
  * Tokens of service accounts. One that verifies still only counts while its account, and the pod, secret or node it is bound to, are there under the same uid.
  * Source: pkg/serviceaccount/claims.go.
  */
-export function createServiceAccountTokens({ verifier, lookup, now }: { verifier: TokenVerifier; lookup: Lookup; now: () => number }): TokenAuthenticator {
+export function createServiceAccountTokens({
+  verifier,
+  lookup,
+  now,
+}: {
+  verifier: TokenVerifier
+  lookup: Lookup
+  now: () => number
+}): TokenAuthenticator {
   return {
     authenticate(token, audiences) {
       const verdict = verifier.verify(token, audiences)
-      if (!verdict.ok) return verdict.reason === "malformed" || verdict.reason === "unknown issuer" ? undefined : { error: verdict.message }
+      if (!verdict.ok)
+        return verdict.reason === "malformed" || verdict.reason === "unknown issuer"
+          ? undefined
+          : { error: verdict.message }
       const error = unbound(verdict.claims, lookup, now())
       return error === undefined ? { user: userOf(verdict.claims), audiences: verdict.audiences } : { error }
     },
@@ -24,19 +38,33 @@ export function createServiceAccountTokens({ verifier, lookup, now }: { verifier
 /** A deleted object is gone for tokens a while before it is gone for good. Source: claims.go, the leeway of 60 seconds. */
 const DELETION_LEEWAY_MS = 60_000
 
-function unbound({ namespace, serviceAccount, pod, secret, node }: ServiceAccountClaims, lookup: Lookup, now: number): string | undefined {
-  const problem = (what: string, object: KubeObject | undefined, ref: { readonly name: string; readonly uid?: string | undefined }): string | undefined => {
+function unbound(
+  { namespace, serviceAccount, pod, secret, node }: ServiceAccountClaims,
+  lookup: Lookup,
+  now: number,
+): string | undefined {
+  const problem = (
+    what: string,
+    object: KubeObject | undefined,
+    ref: { readonly name: string; readonly uid?: string | undefined },
+  ): string | undefined => {
     if (object === undefined) return `${what} "${ref.name}" not found`
     const { uid, deletionTimestamp } = object.metadata
-    if (ref.uid !== undefined && uid !== ref.uid) return `The ${what} UID (${uid}) does not match the ${what} reference in the token (${ref.uid})`
-    if (deletionTimestamp !== undefined && Date.parse(deletionTimestamp) + DELETION_LEEWAY_MS < now) return `${what} "${ref.name}" has been deleted`
+    if (ref.uid !== undefined && uid !== ref.uid)
+      return `The ${what} UID (${uid}) does not match the ${what} reference in the token (${ref.uid})`
+    if (deletionTimestamp !== undefined && Date.parse(deletionTimestamp) + DELETION_LEEWAY_MS < now)
+      return `${what} "${ref.name}" has been deleted`
     return undefined
   }
   return (
     problem("service account", lookup("serviceaccounts", { namespace, name: serviceAccount.name }), serviceAccount) ??
-    (secret === undefined ? undefined : problem("secret", lookup("secrets", { namespace, name: secret.name }), secret)) ??
+    (secret === undefined
+      ? undefined
+      : problem("secret", lookup("secrets", { namespace, name: secret.name }), secret)) ??
     (pod === undefined
-      ? node === undefined ? undefined : problem("node", lookup("nodes", { name: node.name }), node)
+      ? node === undefined
+        ? undefined
+        : problem("node", lookup("nodes", { name: node.name }), node)
       : problem("pod", lookup("pods", { namespace, name: pod.name }), pod))
   )
 }
@@ -58,9 +86,18 @@ function userOf(claims: ServiceAccountClaims): UserInfo {
     extra["authentication.kubernetes.io/node-name"] = [node.name]
     if (node.uid !== undefined) extra["authentication.kubernetes.io/node-uid"] = [node.uid]
   }
-  user = { name: subject, uid: serviceAccount.uid, groups: serviceAccountGroups(namespace), ...(Object.keys(extra).length === 0 ? {} : { extra }) }
+  user = {
+    name: subject,
+    uid: serviceAccount.uid,
+    groups: serviceAccountGroups(namespace),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  }
   users.set(claims, user)
   return user
 }
 
-export const serviceAccountGroups = (namespace: string): readonly string[] => ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, AUTHENTICATED]
+export const serviceAccountGroups = (namespace: string): readonly string[] => [
+  "system:serviceaccounts",
+  `system:serviceaccounts:${namespace}`,
+  AUTHENTICATED,
+]

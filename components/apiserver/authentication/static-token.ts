@@ -3,6 +3,11 @@ import { withAuthenticated, type TokenAuthenticator } from "./authenticator.ts"
 
 /** Tokens that were handed out by name, for instance the administrator's. */
 export function createStaticTokens(users: Readonly<Record<string, UserInfo>>): TokenAuthenticator {
-  const byToken = new Map(Object.entries(users).map(([token, user]) => [token, { user: { ...user, groups: withAuthenticated(user.groups) } }]))
+  const byToken = new Map(
+    Object.entries(users).map(([token, user]) => [
+      token,
+      { user: { ...user, groups: withAuthenticated(user.groups) } },
+    ]),
+  )
   return { authenticate: (token) => byToken.get(token) }
 }

@@ -26,7 +26,17 @@ export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]):
  * Keeps aggregated cluster roles up to date whenever a cluster role changes; roles may aggregate aggregated ones, which settles after a few rounds.
  * Source: pkg/controller/clusterroleaggregation. Differs from upstream: done in the API server, so that it needs no right to escalate.
  */
-export function keepAggregated({ storage, objects, clock, log }: { readonly storage: Storage; readonly objects: Objects; readonly clock: Clock; readonly log: Logger }): () => void {
+export function keepAggregated({
+  storage,
+  objects,
+  clock,
+  log,
+}: {
+  readonly storage: Storage
+  readonly objects: Objects
+  readonly clock: Clock
+  readonly log: Logger
+}): () => void {
   const prefix = storagePrefix(ClusterRole, undefined)
   const settle = () => {
     const all = objects.list(ClusterRole)
@@ -34,10 +44,19 @@ export function keepAggregated({ storage, objects, clock, log }: { readonly stor
       const rules = aggregatedRules(role, all)
       if (rules === undefined || deepEqual(rules, role.rules)) continue
       const expected = Number(role.metadata.resourceVersion)
-      storage.write({ key: storageKey(ClusterRole, role.metadata), object: { ...role, rules } as ClusterRole, expected, time: clock.now(), author: "system:controller:clusterrole-aggregation-controller" }).catch((error: unknown) => {
-        // Somebody changed it meanwhile: that change's event comes here again.
-        if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing"))) log.error("Cannot aggregate a cluster role", { role: role.metadata.name, error })
-      })
+      storage
+        .write({
+          key: storageKey(ClusterRole, role.metadata),
+          object: { ...role, rules } as ClusterRole,
+          expected,
+          time: clock.now(),
+          author: "system:controller:clusterrole-aggregation-controller",
+        })
+        .catch((error: unknown) => {
+          // Somebody changed it meanwhile: that change's event comes here again.
+          if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing")))
+            log.error("Cannot aggregate a cluster role", { role: role.metadata.name, error })
+        })
     }
   }
   settle()

@@ -13,21 +13,35 @@ export interface BootstrapClusterRole {
   readonly aggregates?: readonly Readonly<Record<string, string>>[]
 }
 
-const AGGREGATE = (role: "admin" | "edit" | "view"): Readonly<Record<string, string>> => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: "true" })
+const AGGREGATE = (role: "admin" | "edit" | "view"): Readonly<Record<string, string>> => ({
+  [`rbac.authorization.k8s.io/aggregate-to-${role}`]: "true",
+})
 
 const DISCOVERY_PATHS = "/livez /readyz /healthz /version /version/ /openapi /openapi/* /api /api/* /apis /apis/*"
 const HEALTH_PATHS = "/livez /readyz /healthz /version /version/"
 
 const VIEWED = [
-  on(READ, "core", "pods pods/status replicationcontrollers replicationcontrollers/scale replicationcontrollers/status serviceaccounts services services/status endpoints persistentvolumeclaims persistentvolumeclaims/status configmaps"),
+  on(
+    READ,
+    "core",
+    "pods pods/status replicationcontrollers replicationcontrollers/scale replicationcontrollers/status serviceaccounts services services/status endpoints persistentvolumeclaims persistentvolumeclaims/status configmaps",
+  ),
   on(READ, "core", "limitranges resourcequotas resourcequotas/status bindings pods/log namespaces/status"),
   on(READ, "core events.k8s.io", "events"),
   on(READ, "core", "namespaces"),
   on(READ, "discovery.k8s.io", "endpointslices"),
-  on(READ, "apps", "controllerrevisions statefulsets statefulsets/status statefulsets/scale daemonsets daemonsets/status deployments deployments/status deployments/scale replicasets replicasets/status replicasets/scale"),
+  on(
+    READ,
+    "apps",
+    "controllerrevisions statefulsets statefulsets/status statefulsets/scale daemonsets daemonsets/status deployments deployments/status deployments/scale replicasets replicasets/status replicasets/scale",
+  ),
   on(READ, "autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status"),
   on(READ, "batch", "jobs cronjobs cronjobs/status jobs/status"),
-  on(READ, "extensions", "daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses ingresses/status replicasets replicasets/scale replicasets/status replicationcontrollers/scale networkpolicies"),
+  on(
+    READ,
+    "extensions",
+    "daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses ingresses/status replicasets replicasets/scale replicasets/status replicationcontrollers/scale networkpolicies",
+  ),
   on(READ, "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
   on(READ, "networking.k8s.io", "networkpolicies ingresses ingresses/status"),
   on(READ, "resource.k8s.io", "resourceclaims resourceclaims/status resourceclaimtemplates"),
@@ -38,13 +52,25 @@ const EDITED = [
   on("impersonate", "core", "serviceaccounts"),
   on(WRITE, "core", "pods pods/attach pods/proxy pods/exec pods/portforward"),
   on("create", "core", "pods/eviction"),
-  on(WRITE, "core", "replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy persistentvolumeclaims configmaps secrets"),
+  on(
+    WRITE,
+    "core",
+    "replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy persistentvolumeclaims configmaps secrets",
+  ),
   on(WRITE, "core events.k8s.io", "events"),
   on("create", "core", "serviceaccounts/token"),
-  on(WRITE, "apps", "statefulsets statefulsets/scale daemonsets deployments deployments/scale deployments/rollback replicasets replicasets/scale"),
+  on(
+    WRITE,
+    "apps",
+    "statefulsets statefulsets/scale daemonsets deployments deployments/scale deployments/rollback replicasets replicasets/scale",
+  ),
   on(WRITE, "autoscaling", "horizontalpodautoscalers"),
   on(WRITE, "batch", "jobs cronjobs"),
-  on(WRITE, "extensions", "daemonsets deployments deployments/scale deployments/rollback ingresses replicasets replicasets/scale replicationcontrollers/scale networkpolicies"),
+  on(
+    WRITE,
+    "extensions",
+    "daemonsets deployments deployments/scale deployments/rollback ingresses replicasets replicasets/scale replicationcontrollers/scale networkpolicies",
+  ),
   on(WRITE, "policy", "poddisruptionbudgets"),
   on(WRITE, "networking.k8s.io", "networkpolicies ingresses"),
   on(`${READ} ${WRITE}`, "coordination.k8s.io", "leases"),
@@ -59,8 +85,20 @@ const ADMINISTERED = [
 export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
   { name: "cluster-admin", rules: [on("*", "*", "*"), urls("*", "*")] },
   { name: "system:discovery", rules: [urls("get", DISCOVERY_PATHS)] },
-  { name: "system:monitoring", rules: [urls("get", "/metrics /metrics/slis /livez /readyz /healthz /livez/* /readyz/* /healthz/* /flagz /statusz"), on("get", "core", "nodes/metrics")] },
-  { name: "system:basic-user", rules: [on("create", "authorization.k8s.io", "selfsubjectaccessreviews selfsubjectrulesreviews"), on("create", "authentication.k8s.io", "selfsubjectreviews")] },
+  {
+    name: "system:monitoring",
+    rules: [
+      urls("get", "/metrics /metrics/slis /livez /readyz /healthz /livez/* /readyz/* /healthz/* /flagz /statusz"),
+      on("get", "core", "nodes/metrics"),
+    ],
+  },
+  {
+    name: "system:basic-user",
+    rules: [
+      on("create", "authorization.k8s.io", "selfsubjectaccessreviews selfsubjectrulesreviews"),
+      on("create", "authentication.k8s.io", "selfsubjectreviews"),
+    ],
+  },
   { name: "system:public-info-viewer", rules: [urls("get", HEALTH_PATHS)] },
   { name: "admin", rules: [], aggregates: [AGGREGATE("admin")] },
   { name: "edit", rules: [], labels: AGGREGATE("admin"), aggregates: [AGGREGATE("edit")] },
@@ -68,59 +106,143 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
   { name: "system:aggregate-to-admin", rules: ADMINISTERED, labels: AGGREGATE("admin") },
   { name: "system:aggregate-to-edit", rules: EDITED, labels: AGGREGATE("edit") },
   { name: "system:aggregate-to-view", rules: VIEWED, labels: AGGREGATE("view") },
-  { name: "system:heapster", rules: [on(READ, "core", "events pods nodes namespaces"), on(READ, "extensions", "deployments")] },
+  {
+    name: "system:heapster",
+    rules: [on(READ, "core", "events pods nodes namespaces"), on(READ, "extensions", "deployments")],
+  },
   { name: "system:node", rules: nodeRules() },
-  { name: "system:node-problem-detector", rules: [on("get", "core", "nodes"), on("patch", "core", "nodes/status"), EVENTS] },
-  { name: "system:kubelet-api-admin", rules: [on("get list watch proxy", "core", "nodes"), on("*", "core", "nodes/proxy nodes/metrics nodes/stats nodes/log nodes/configz nodes/healthz nodes/pods")] },
-  { name: "system:node-bootstrapper", rules: [on("create get list watch", "certificates.k8s.io", "certificatesigningrequests")] },
-  { name: "system:auth-delegator", rules: [on("create", "authentication.k8s.io", "tokenreviews"), on("create", "authorization.k8s.io", "subjectaccessreviews")] },
+  {
+    name: "system:node-problem-detector",
+    rules: [on("get", "core", "nodes"), on("patch", "core", "nodes/status"), EVENTS],
+  },
+  {
+    name: "system:kubelet-api-admin",
+    rules: [
+      on("get list watch proxy", "core", "nodes"),
+      on("*", "core", "nodes/proxy nodes/metrics nodes/stats nodes/log nodes/configz nodes/healthz nodes/pods"),
+    ],
+  },
+  {
+    name: "system:node-bootstrapper",
+    rules: [on("create get list watch", "certificates.k8s.io", "certificatesigningrequests")],
+  },
+  {
+    name: "system:auth-delegator",
+    rules: [
+      on("create", "authentication.k8s.io", "tokenreviews"),
+      on("create", "authorization.k8s.io", "subjectaccessreviews"),
+    ],
+  },
   { name: "system:kube-aggregator", rules: [on(READ, "core", "services endpoints")] },
   {
     name: "system:kube-controller-manager",
     rules: [
       EVENTS,
-      on("create", "coordination.k8s.io", "leases"), on("get update", "coordination.k8s.io", "leases", "kube-controller-manager"),
-      on("create", "core", "secrets serviceaccounts"), on("delete", "core", "secrets"), on("get", "core", "namespaces secrets serviceaccounts configmaps"), on("update", "core", "secrets serviceaccounts"),
-      on("create", "authentication.k8s.io", "tokenreviews"), on("create", "authorization.k8s.io", "subjectaccessreviews"),
-      on("list watch", "*", "*"), on("create", "core", "serviceaccounts/token"),
+      on("create", "coordination.k8s.io", "leases"),
+      on("get update", "coordination.k8s.io", "leases", "kube-controller-manager"),
+      on("create", "core", "secrets serviceaccounts"),
+      on("delete", "core", "secrets"),
+      on("get", "core", "namespaces secrets serviceaccounts configmaps"),
+      on("update", "core", "secrets serviceaccounts"),
+      on("create", "authentication.k8s.io", "tokenreviews"),
+      on("create", "authorization.k8s.io", "subjectaccessreviews"),
+      on("list watch", "*", "*"),
+      on("create", "core", "serviceaccounts/token"),
     ],
   },
   {
     // Differs from upstream: slices and namespaces too, as CoreDNS gives itself. Our DNS acts as this account.
-    name: "system:kube-dns", rules: [on("list watch", "core", "endpoints services namespaces"), on("list watch", "discovery.k8s.io", "endpointslices")],
+    name: "system:kube-dns",
+    rules: [
+      on("list watch", "core", "endpoints services namespaces"),
+      on("list watch", "discovery.k8s.io", "endpointslices"),
+    ],
   },
   {
     name: "system:persistent-volume-provisioner",
     rules: [
-      on("get list watch create delete", "core", "persistentvolumes"), on("get list watch update", "core", "persistentvolumeclaims"), on(READ, "storage.k8s.io", "storageclasses"),
-      on("watch", "core", "events"), EVENTS,
+      on("get list watch create delete", "core", "persistentvolumes"),
+      on("get list watch update", "core", "persistentvolumeclaims"),
+      on(READ, "storage.k8s.io", "storageclasses"),
+      on("watch", "core", "events"),
+      EVENTS,
     ],
   },
   {
-    name: "system:certificates.k8s.io:certificatesigningrequests:nodeclient", rules: [on("create", "certificates.k8s.io", "certificatesigningrequests/nodeclient")],
+    name: "system:certificates.k8s.io:certificatesigningrequests:nodeclient",
+    rules: [on("create", "certificates.k8s.io", "certificatesigningrequests/nodeclient")],
   },
   {
-    name: "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient", rules: [on("create", "certificates.k8s.io", "certificatesigningrequests/selfnodeclient")],
+    name: "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient",
+    rules: [on("create", "certificates.k8s.io", "certificatesigningrequests/selfnodeclient")],
   },
-  { name: "system:volume-scheduler", rules: [on("get list watch update patch", "core", "persistentvolumes persistentvolumeclaims"), on(READ, "storage.k8s.io", "storageclasses")] },
-  { name: "system:certificates.k8s.io:legacy-unknown-approver", rules: [on("approve", "certificates.k8s.io", "signers", "kubernetes.io/legacy-unknown")] },
-  { name: "system:certificates.k8s.io:kubelet-serving-approver", rules: [on("approve", "certificates.k8s.io", "signers", "kubernetes.io/kubelet-serving")] },
-  { name: "system:certificates.k8s.io:kube-apiserver-client-approver", rules: [on("approve", "certificates.k8s.io", "signers", "kubernetes.io/kube-apiserver-client")] },
-  { name: "system:certificates.k8s.io:kube-apiserver-client-kubelet-approver", rules: [on("approve", "certificates.k8s.io", "signers", "kubernetes.io/kube-apiserver-client-kubelet")] },
-  { name: "system:service-account-issuer-discovery", rules: [urls("get", "/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks /openid/v1/jwks/")] },
-  { name: "system:node-proxier", rules: [on("list watch", "core", "services endpoints"), on("get list watch", "core", "nodes"), EVENTS, on("list watch", "discovery.k8s.io", "endpointslices"), on("list watch", "networking.k8s.io", "servicecidrs")] },
+  {
+    name: "system:volume-scheduler",
+    rules: [
+      on("get list watch update patch", "core", "persistentvolumes persistentvolumeclaims"),
+      on(READ, "storage.k8s.io", "storageclasses"),
+    ],
+  },
+  {
+    name: "system:certificates.k8s.io:legacy-unknown-approver",
+    rules: [on("approve", "certificates.k8s.io", "signers", "kubernetes.io/legacy-unknown")],
+  },
+  {
+    name: "system:certificates.k8s.io:kubelet-serving-approver",
+    rules: [on("approve", "certificates.k8s.io", "signers", "kubernetes.io/kubelet-serving")],
+  },
+  {
+    name: "system:certificates.k8s.io:kube-apiserver-client-approver",
+    rules: [on("approve", "certificates.k8s.io", "signers", "kubernetes.io/kube-apiserver-client")],
+  },
+  {
+    name: "system:certificates.k8s.io:kube-apiserver-client-kubelet-approver",
+    rules: [on("approve", "certificates.k8s.io", "signers", "kubernetes.io/kube-apiserver-client-kubelet")],
+  },
+  {
+    name: "system:service-account-issuer-discovery",
+    rules: [
+      urls(
+        "get",
+        "/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks /openid/v1/jwks/",
+      ),
+    ],
+  },
+  {
+    name: "system:node-proxier",
+    rules: [
+      on("list watch", "core", "services endpoints"),
+      on("get list watch", "core", "nodes"),
+      EVENTS,
+      on("list watch", "discovery.k8s.io", "endpointslices"),
+      on("list watch", "networking.k8s.io", "servicecidrs"),
+    ],
+  },
   {
     name: "system:kube-scheduler",
     rules: [
       EVENTS,
-      on("create", "coordination.k8s.io", "leases"), on("get list update watch", "coordination.k8s.io", "leases", "kube-scheduler"), on(`${READ} ${WRITE}`, "coordination.k8s.io", "leasecandidates"),
-      on(READ, "core", "nodes"), on("delete get list watch", "core", "pods"), on("create", "core", "bindings pods/binding"), on("patch update", "core", "pods/status"),
-      on(READ, "core", "replicationcontrollers services"), on(READ, "apps extensions", "replicasets"), on(READ, "apps", "statefulsets"), on(READ, "policy", "poddisruptionbudgets"),
+      on("create", "coordination.k8s.io", "leases"),
+      on("get list update watch", "coordination.k8s.io", "leases", "kube-scheduler"),
+      on(`${READ} ${WRITE}`, "coordination.k8s.io", "leasecandidates"),
+      on(READ, "core", "nodes"),
+      on("delete get list watch", "core", "pods"),
+      on("create", "core", "bindings pods/binding"),
+      on("patch update", "core", "pods/status"),
+      on(READ, "core", "replicationcontrollers services"),
+      on(READ, "apps extensions", "replicasets"),
+      on(READ, "apps", "statefulsets"),
+      on(READ, "policy", "poddisruptionbudgets"),
       on(READ, "core", "persistentvolumeclaims persistentvolumes"),
-      on("create", "authentication.k8s.io", "tokenreviews"), on("create", "authorization.k8s.io", "subjectaccessreviews"),
-      on(READ, "storage.k8s.io", "csinodes csidrivers csistoragecapacities volumeattachments"), on(READ, "core", "namespaces"),
-      on(READ, "resource.k8s.io", "deviceclasses resourceslices"), on("get list watch create update patch delete", "resource.k8s.io", "resourceclaims"),
-      on("get list watch update patch", "resource.k8s.io", "resourceclaims/status"), on("update patch", "resource.k8s.io", "resourceclaims/binding"), on("update", "core", "pods/finalizers"),
+      on("create", "authentication.k8s.io", "tokenreviews"),
+      on("create", "authorization.k8s.io", "subjectaccessreviews"),
+      on(READ, "storage.k8s.io", "csinodes csidrivers csistoragecapacities volumeattachments"),
+      on(READ, "core", "namespaces"),
+      on(READ, "resource.k8s.io", "deviceclasses resourceslices"),
+      on("get list watch create update patch delete", "resource.k8s.io", "resourceclaims"),
+      on("get list watch update patch", "resource.k8s.io", "resourceclaims/status"),
+      on("update patch", "resource.k8s.io", "resourceclaims/binding"),
+      on("update", "core", "pods/finalizers"),
     ],
   },
 ]
@@ -152,13 +274,30 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
 /** What a kubelet may do at all; the node authorizer narrows reading to what its pods use. */
 export function nodeRules(): readonly PolicyRule[] {
   return [
-    on("create", "authentication.k8s.io", "tokenreviews"), on("create", "authorization.k8s.io", "subjectaccessreviews localsubjectaccessreviews"),
-    on(READ, "core", "services"), on("create get list watch", "core", "nodes"), on("update patch", "core", "nodes/status"), on("update patch", "core", "nodes"),
-    EVENTS, on(READ, "core", "pods"), on("create delete", "core", "pods"), on("update patch", "core", "pods/status"), on("create", "core", "pods/eviction"),
-    on(READ, "core", "secrets configmaps"), on("get", "core", "persistentvolumeclaims persistentvolumes"), on("get", "core", "endpoints"),
-    on("create get list watch", "certificates.k8s.io", "certificatesigningrequests"), on("get create delete update patch", "coordination.k8s.io", "leases"), on("get", "storage.k8s.io", "volumeattachments"),
-    on("create", "core", "serviceaccounts/token"), on("get update patch", "core", "persistentvolumeclaims/status"), on(READ, "storage.k8s.io", "csidrivers"),
-    on("get create update patch delete", "storage.k8s.io", "csinodes"), on(READ, "node.k8s.io", "runtimeclasses"), on("get", "resource.k8s.io", "resourceclaims"), on("deletecollection", "resource.k8s.io", "resourceslices"),
+    on("create", "authentication.k8s.io", "tokenreviews"),
+    on("create", "authorization.k8s.io", "subjectaccessreviews localsubjectaccessreviews"),
+    on(READ, "core", "services"),
+    on("create get list watch", "core", "nodes"),
+    on("update patch", "core", "nodes/status"),
+    on("update patch", "core", "nodes"),
+    EVENTS,
+    on(READ, "core", "pods"),
+    on("create delete", "core", "pods"),
+    on("update patch", "core", "pods/status"),
+    on("create", "core", "pods/eviction"),
+    on(READ, "core", "secrets configmaps"),
+    on("get", "core", "persistentvolumeclaims persistentvolumes"),
+    on("get", "core", "endpoints"),
+    on("create get list watch", "certificates.k8s.io", "certificatesigningrequests"),
+    on("get create delete update patch", "coordination.k8s.io", "leases"),
+    on("get", "storage.k8s.io", "volumeattachments"),
+    on("create", "core", "serviceaccounts/token"),
+    on("get update patch", "core", "persistentvolumeclaims/status"),
+    on(READ, "storage.k8s.io", "csidrivers"),
+    on("get create update patch delete", "storage.k8s.io", "csinodes"),
+    on(READ, "node.k8s.io", "runtimeclasses"),
+    on("get", "resource.k8s.io", "resourceclaims"),
+    on("deletecollection", "resource.k8s.io", "resourceslices"),
     on("get", "core", "serviceaccounts"),
   ]
 }

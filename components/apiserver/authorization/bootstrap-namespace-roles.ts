@@ -12,19 +12,53 @@ export interface BootstrapRole {
 const LEADER_LOCKING = on("get watch list create update", "coordination.k8s.io", "leases leasecandidates")
 
 export const ROLES: readonly BootstrapRole[] = [
-  { namespace: "kube-system", name: "extension-apiserver-authentication-reader", rules: [on(READ, "core", "configmaps", "extension-apiserver-authentication")] },
+  {
+    namespace: "kube-system",
+    name: "extension-apiserver-authentication-reader",
+    rules: [on(READ, "core", "configmaps", "extension-apiserver-authentication")],
+  },
   { namespace: "kube-system", name: "system:controller:bootstrap-signer", rules: [on(READ, "core", "secrets")] },
-  { namespace: "kube-system", name: "system:controller:cloud-provider", rules: [on("create get list watch", "core", "configmaps")] },
-  { namespace: "kube-system", name: "system:controller:token-cleaner", rules: [on("get list watch delete", "core", "secrets"), EVENTS] },
+  {
+    namespace: "kube-system",
+    name: "system:controller:cloud-provider",
+    rules: [on("create get list watch", "core", "configmaps")],
+  },
+  {
+    namespace: "kube-system",
+    name: "system:controller:token-cleaner",
+    rules: [on("get list watch delete", "core", "secrets"), EVENTS],
+  },
   { namespace: "kube-system", name: "system::leader-locking-kube-controller-manager", rules: [LEADER_LOCKING] },
   { namespace: "kube-system", name: "system::leader-locking-kube-scheduler", rules: [LEADER_LOCKING] },
-  { namespace: "kube-public", name: "system:controller:bootstrap-signer", rules: [on(READ, "core", "configmaps"), on("update", "core", "configmaps", "cluster-info"), EVENTS] },
+  {
+    namespace: "kube-public",
+    name: "system:controller:bootstrap-signer",
+    rules: [on(READ, "core", "configmaps"), on("update", "core", "configmaps", "cluster-info"), EVENTS],
+  },
 ]
 
-export const ROLE_BINDINGS: readonly (BootstrapBinding & { readonly namespace: string; /** The role's name unless given. */ readonly name?: string })[] = [
-  { namespace: "kube-system", name: "system::extension-apiserver-authentication-reader", role: "extension-apiserver-authentication-reader", users: ["system:kube-controller-manager", "system:kube-scheduler"] },
-  { namespace: "kube-system", role: "system::leader-locking-kube-controller-manager", users: ["system:kube-controller-manager"], accounts: ["kube-system/kube-controller-manager", "kube-system/leader-election-controller"] },
-  { namespace: "kube-system", role: "system::leader-locking-kube-scheduler", users: ["system:kube-scheduler"], accounts: ["kube-system/kube-scheduler"] },
+export const ROLE_BINDINGS: readonly (BootstrapBinding & {
+  readonly namespace: string
+  /** The role's name unless given. */ readonly name?: string
+})[] = [
+  {
+    namespace: "kube-system",
+    name: "system::extension-apiserver-authentication-reader",
+    role: "extension-apiserver-authentication-reader",
+    users: ["system:kube-controller-manager", "system:kube-scheduler"],
+  },
+  {
+    namespace: "kube-system",
+    role: "system::leader-locking-kube-controller-manager",
+    users: ["system:kube-controller-manager"],
+    accounts: ["kube-system/kube-controller-manager", "kube-system/leader-election-controller"],
+  },
+  {
+    namespace: "kube-system",
+    role: "system::leader-locking-kube-scheduler",
+    users: ["system:kube-scheduler"],
+    accounts: ["kube-system/kube-scheduler"],
+  },
   { namespace: "kube-system", role: "system:controller:bootstrap-signer", accounts: ["kube-system/bootstrap-signer"] },
   { namespace: "kube-system", role: "system:controller:cloud-provider", accounts: ["kube-system/cloud-provider"] },
   { namespace: "kube-system", role: "system:controller:token-cleaner", accounts: ["kube-system/token-cleaner"] },

@@ -12,18 +12,28 @@ const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"]
 /** The rules of an aggregated role: those of all roles that carry its label, and theirs. */
 function rulesOf(name: string): readonly PolicyRule[] {
   const { rules, aggregates = [] } = CLUSTER_ROLES.find((role) => role.name === name)!
-  const parts = CLUSTER_ROLES.filter(({ labels = {} }) => aggregates.some((wanted) => Object.entries(wanted).every(([key, value]) => labels[key] === value)))
+  const parts = CLUSTER_ROLES.filter(({ labels = {} }) =>
+    aggregates.some((wanted) => Object.entries(wanted).every(([key, value]) => labels[key] === value)),
+  )
   return [...rules, ...parts.flatMap((part) => rulesOf(part.name))]
 }
 /** Namespaced kinds on which a role gives a verb. */
 const kindsFor = (role: string, verb: string): readonly string[] =>
-  RESOURCES.filter(({ scope, group, plural }) => scope === "Namespaced" && rulesOf(role).some((rule) => ruleAllowsKind(rule, { verb, group, resource: plural }))).map(({ plural }) => plural)
+  RESOURCES.filter(
+    ({ scope, group, plural }) =>
+      scope === "Namespaced" && rulesOf(role).some((rule) => ruleAllowsKind(rule, { verb, group, resource: plural })),
+  ).map(({ plural }) => plural)
 const namespaced = RESOURCES.filter(({ scope }) => scope === "Namespaced").map(({ plural }) => plural)
 const without = (...left: readonly string[]): readonly string[] => namespaced.filter((plural) => !left.includes(plural))
 
 describe("the roles for people", () => {
   test("widen from view to edit to admin, and cluster-admin may do all of it", () => {
-    for (const [narrow, wide] of [["view", "edit"], ["edit", "admin"], ["admin", "cluster-admin"]] as const) expect(notCovered(rulesOf(wide), rulesOf(narrow))).toEqual([])
+    for (const [narrow, wide] of [
+      ["view", "edit"],
+      ["edit", "admin"],
+      ["admin", "cluster-admin"],
+    ] as const)
+      expect(notCovered(rulesOf(wide), rulesOf(narrow))).toEqual([])
   })
 
   test("show what runs in a namespace, but nothing that grants more than was given", () => {
@@ -35,15 +45,34 @@ describe("the roles for people", () => {
   })
 
   test("let an editor write what runs, not what bounds it or says who may do what", () => {
-    const systems = ["bindings", "endpoints", "endpointslices", "controllerrevisions", "limitranges", "resourcequotas", "podtemplates", "csistoragecapacities", "localsubjectaccessreviews"]
-    for (const verb of ["create", "update", "patch", "delete", "deletecollection"]) expect(kindsFor("edit", verb)).toEqual(without(...systems, "roles", "rolebindings"))
-    expect(kindsFor("admin", "create")).toEqual(without(...systems.filter((plural) => plural !== "localsubjectaccessreviews")))
+    const systems = [
+      "bindings",
+      "endpoints",
+      "endpointslices",
+      "controllerrevisions",
+      "limitranges",
+      "resourcequotas",
+      "podtemplates",
+      "csistoragecapacities",
+      "localsubjectaccessreviews",
+    ]
+    for (const verb of ["create", "update", "patch", "delete", "deletecollection"])
+      expect(kindsFor("edit", verb)).toEqual(without(...systems, "roles", "rolebindings"))
+    expect(kindsFor("admin", "create")).toEqual(
+      without(...systems.filter((plural) => plural !== "localsubjectaccessreviews")),
+    )
   })
 
   test("of one namespace reach nothing of the whole cluster, its own namespace apart", () => {
     const clusterWide = RESOURCES.filter(({ scope }) => scope === "Cluster")
     for (const role of AGGREGATED)
-      expect(clusterWide.filter(({ group, plural }) => VERBS.some((verb) => rulesOf(role).some((rule) => ruleAllowsKind(rule, { verb, group, resource: plural })))).map(({ plural }) => plural)).toEqual(["namespaces"])
+      expect(
+        clusterWide
+          .filter(({ group, plural }) =>
+            VERBS.some((verb) => rulesOf(role).some((rule) => ruleAllowsKind(rule, { verb, group, resource: plural }))),
+          )
+          .map(({ plural }) => plural),
+      ).toEqual(["namespaces"])
   })
 })
 
@@ -51,29 +80,54 @@ describe("bindings", () => {
   test("give only roles that are there, and only the administrators' group gets everything", () => {
     const clusterRoles = CLUSTER_ROLES.map(({ name }) => name)
     expect(CLUSTER_ROLE_BINDINGS.filter(({ role }) => !clusterRoles.includes(role))).toEqual([])
-    expect(ROLE_BINDINGS.filter(({ namespace, role }) => !ROLES.some((known) => known.namespace === namespace && known.name === role))).toEqual([])
-    expect(CLUSTER_ROLE_BINDINGS.filter(({ role }) => rulesOf(role).some(({ verbs, resources }) => verbs.includes("*") && resources?.includes("*")))).toEqual([{ role: "cluster-admin", groups: ["system:masters"] }])
+    expect(
+      ROLE_BINDINGS.filter(
+        ({ namespace, role }) => !ROLES.some((known) => known.namespace === namespace && known.name === role),
+      ),
+    ).toEqual([])
+    expect(
+      CLUSTER_ROLE_BINDINGS.filter(({ role }) =>
+        rulesOf(role).some(({ verbs, resources }) => verbs.includes("*") && resources?.includes("*")),
+      ),
+    ).toEqual([{ role: "cluster-admin", groups: ["system:masters"] }])
   })
 
   test("give those who are not known nothing but health and version", () => {
     const open = CLUSTER_ROLE_BINDINGS.filter(({ groups = [] }) => groups.includes("system:unauthenticated"))
-    expect(open.flatMap(({ role }) => rulesOf(role))).toEqual([{ verbs: ["get"], nonResourceURLs: ["/livez", "/readyz", "/healthz", "/version", "/version/"] }])
+    expect(open.flatMap(({ role }) => rulesOf(role))).toEqual([
+      { verbs: ["get"], nonResourceURLs: ["/livez", "/readyz", "/healthz", "/version", "/version/"] },
+    ])
   })
 })
 
 test("only controllers that deal with every kind may touch every kind", () => {
-  const onAll = Object.entries(CONTROLLER_ROLES).filter(([, rules]) => rules.some(({ resources }) => resources?.includes("*") === true))
-  expect(onAll.map(([name]) => name)).toEqual(["generic-garbage-collector", "horizontal-pod-autoscaler", "namespace-controller", "resourcequota-controller"])
+  const onAll = Object.entries(CONTROLLER_ROLES).filter(([, rules]) =>
+    rules.some(({ resources }) => resources?.includes("*") === true),
+  )
+  expect(onAll.map(([name]) => name)).toEqual([
+    "generic-garbage-collector",
+    "horizontal-pod-autoscaler",
+    "namespace-controller",
+    "resourcequota-controller",
+  ])
 })
 
 test("every kind that a role names and we serve stands under its own group: another would give nobody anything", () => {
   const groups = new Map<string, string[]>()
   for (const { plural, group } of RESOURCES) groups.set(plural, [...(groups.get(plural) ?? []), group])
   const elsewhere = ["extensions", "metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io", "*"]
-  const rules = [...Object.values(CONTROLLER_ROLES).flat(), ...CLUSTER_ROLES.flatMap((role) => role.rules), ...ROLES.flatMap((role) => role.rules)]
-  const misplaced = rules.flatMap(({ apiGroups = [], resources = [] }) => apiGroups.flatMap((group) => resources.filter((resource) => {
-    const known = groups.get(resource.split("/")[0]!)
-    return known !== undefined && !elsewhere.includes(group) && !known.includes(group)
-  })))
+  const rules = [
+    ...Object.values(CONTROLLER_ROLES).flat(),
+    ...CLUSTER_ROLES.flatMap((role) => role.rules),
+    ...ROLES.flatMap((role) => role.rules),
+  ]
+  const misplaced = rules.flatMap(({ apiGroups = [], resources = [] }) =>
+    apiGroups.flatMap((group) =>
+      resources.filter((resource) => {
+        const known = groups.get(resource.split("/")[0]!)
+        return known !== undefined && !elsewhere.includes(group) && !known.includes(group)
+      }),
+    ),
+  )
   expect(misplaced).toEqual([])
 })

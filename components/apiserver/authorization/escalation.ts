@@ -16,10 +16,25 @@ export const roleHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHoo
   checkWrite(request, object, old) {
     const { rules = [], aggregationRule } = object as RoleLike
     const before = old as RoleLike | undefined
-    if (before !== undefined && deepEqual(rules, before.rules) && deepEqual(aggregationRule, before.aggregationRule)) return
+    if (before !== undefined && deepEqual(rules, before.rules) && deepEqual(aggregationRule, before.aggregationRule))
+      return
     const { user, resource, namespace } = request
-    if (authorizer.authorize({ user, verb: "escalate", group: GROUP, version: "*", resource: resource.plural, namespace, name: object.metadata.name }).allowed) return
-    const wanted = aggregationRule === undefined ? rules : [...rules, { verbs: ["*"], apiGroups: ["*"], resources: ["*"] }, { verbs: ["*"], nonResourceURLs: ["*"] }]
+    if (
+      authorizer.authorize({
+        user,
+        verb: "escalate",
+        group: GROUP,
+        version: "*",
+        resource: resource.plural,
+        namespace,
+        name: object.metadata.name,
+      }).allowed
+    )
+      return
+    const wanted =
+      aggregationRule === undefined
+        ? rules
+        : [...rules, { verbs: ["*"], apiGroups: ["*"], resources: ["*"] }, { verbs: ["*"], nonResourceURLs: ["*"] }]
     refuseUncovered(request, object, rbac.rulesOf(user, namespace), wanted)
   },
 })
@@ -32,9 +47,18 @@ export const bindingHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): Kind
     if (before !== undefined && deepEqual(roleRef, before.roleRef) && deepEqual(subjects, before.subjects)) return
     const { user, namespace } = request
     const resource = roleRef.kind === "ClusterRole" ? "clusterroles" : "roles"
-    if (authorizer.authorize({ user, verb: "bind", group: GROUP, version: "*", resource, namespace, name: roleRef.name }).allowed) return
+    if (
+      authorizer.authorize({ user, verb: "bind", group: GROUP, version: "*", resource, namespace, name: roleRef.name })
+        .allowed
+    )
+      return
     const rules = rbac.rulesOfRole(roleRef, namespace)
-    if (rules === undefined) throw forbidden(request.resource, object.metadata.name ?? "", `${roleRef.kind.toLowerCase()}.${GROUP} ${JSON.stringify(roleRef.name)} not found`)
+    if (rules === undefined)
+      throw forbidden(
+        request.resource,
+        object.metadata.name ?? "",
+        `${roleRef.kind.toLowerCase()}.${GROUP} ${JSON.stringify(roleRef.name)} not found`,
+      )
     refuseUncovered(request, object, rbac.rulesOf(user, namespace), rules)
   },
 })
@@ -48,16 +72,31 @@ interface BindingLike extends KubeObject {
   readonly subjects?: unknown
 }
 
-function refuseUncovered({ user, resource }: ApiRequest, { metadata }: KubeObject, held: readonly PolicyRule[], wanted: readonly PolicyRule[]): void {
+function refuseUncovered(
+  { user, resource }: ApiRequest,
+  { metadata }: KubeObject,
+  held: readonly PolicyRule[],
+  wanted: readonly PolicyRule[],
+): void {
   const lacking = notCovered(held, wanted)
   if (lacking.length === 0) return
   const text = lacking.map(shown).sort().join("\n")
-  throw forbidden(resource, metadata.name ?? "", `user ${JSON.stringify(user.name)} (groups=${shownGroups(user)}) is attempting to grant RBAC permissions not currently held:\n${text}`)
+  throw forbidden(
+    resource,
+    metadata.name ?? "",
+    `user ${JSON.stringify(user.name)} (groups=${shownGroups(user)}) is attempting to grant RBAC permissions not currently held:\n${text}`,
+  )
 }
 
 const shownGroups = ({ groups }: UserInfo): string => `[${groups.map((group) => JSON.stringify(group)).join(" ")}]`
 
 function shown({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): string {
-  const parts = Object.entries({ NonResourceURLs: nonResourceURLs, APIGroups: apiGroups, Resources: resources, ResourceNames: resourceNames, Verbs: verbs })
+  const parts = Object.entries({
+    NonResourceURLs: nonResourceURLs,
+    APIGroups: apiGroups,
+    Resources: resources,
+    ResourceNames: resourceNames,
+    Verbs: verbs,
+  })
   return `{${parts.flatMap(([name, values]) => (values === undefined || values.length === 0 ? [] : `${name}:[${values.map((value) => JSON.stringify(value)).join(" ")}]`)).join(", ")}}`
 }

@@ -45,18 +45,40 @@ export class NodeAuthorizer implements Authorizer {
   authorize(request: ResourceAttributes | NonResourceRequest): AuthorizationDecision {
     if ("path" in request) return NO_OPINION
     const node = nodeOf(request.user)
-    if (node === undefined || !this.#rules.for(request).some(({ rule }) => allowsName(rule, request.name))) return NO_OPINION
+    if (node === undefined || !this.#rules.for(request).some(({ rule }) => allowsName(rule, request.name)))
+      return NO_OPINION
     const { group, resource, subresource, verb, namespace, name } = request
     if (group !== "") return ALLOWED
-    const only = (used: boolean): AuthorizationDecision => (used ? ALLOWED : { allowed: false, reason: `no relationship found between node '${node}' and this object` })
+    const only = (used: boolean): AuthorizationDecision =>
+      used ? ALLOWED : { allowed: false, reason: `no relationship found between node '${node}' and this object` }
     switch (subresource === undefined ? resource : `${resource}/${subresource}`) {
-      case "secrets": return only(name !== undefined && this.#some(node, namespace, (pod) => usesSecret(pod, name)))
-      case "configmaps": return only(name !== undefined && this.#some(node, namespace, (pod) => usesConfigMap(pod, name)))
-      case "persistentvolumeclaims": case "persistentvolumeclaims/status": return only(name !== undefined && this.#some(node, namespace, (pod) => usesClaim(pod, name)))
-      case "persistentvolumes": return only(this.#someOn(node, (pod) => claimsOf(pod).some((claim) => this.#objects.get(PersistentVolumeClaim, { namespace: pod.metadata.namespace, name: claim })?.spec.volumeName === name)))
-      case "serviceaccounts": case "serviceaccounts/token": return only(this.#some(node, namespace, (pod) => pod.spec.serviceAccountName === name))
-      case "nodes": case "nodes/status": return verb === "create" || verb === "list" || verb === "watch" || verb === "get" || name === node ? ALLOWED : only(false)
-      default: return ALLOWED
+      case "secrets":
+        return only(name !== undefined && this.#some(node, namespace, (pod) => usesSecret(pod, name)))
+      case "configmaps":
+        return only(name !== undefined && this.#some(node, namespace, (pod) => usesConfigMap(pod, name)))
+      case "persistentvolumeclaims":
+      case "persistentvolumeclaims/status":
+        return only(name !== undefined && this.#some(node, namespace, (pod) => usesClaim(pod, name)))
+      case "persistentvolumes":
+        return only(
+          this.#someOn(node, (pod) =>
+            claimsOf(pod).some(
+              (claim) =>
+                this.#objects.get(PersistentVolumeClaim, { namespace: pod.metadata.namespace, name: claim })?.spec
+                  .volumeName === name,
+            ),
+          ),
+        )
+      case "serviceaccounts":
+      case "serviceaccounts/token":
+        return only(this.#some(node, namespace, (pod) => pod.spec.serviceAccountName === name))
+      case "nodes":
+      case "nodes/status":
+        return verb === "create" || verb === "list" || verb === "watch" || verb === "get" || name === node
+          ? ALLOWED
+          : only(false)
+      default:
+        return ALLOWED
     }
   }
 
@@ -78,17 +100,38 @@ export class NodeAuthorizer implements Authorizer {
   }
 }
 
-const containersOf = ({ spec }: Pod) => [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])]
+const containersOf = ({ spec }: Pod) => [
+  ...spec.containers,
+  ...(spec.initContainers ?? []),
+  ...(spec.ephemeralContainers ?? []),
+]
 
 const usesSecret = (pod: Pod, name: string): boolean =>
   pod.spec.imagePullSecrets?.some((secret) => secret.name === name) === true ||
-  pod.spec.volumes?.some(({ secret, projected }) => secret?.secretName === name || projected?.sources?.some((source) => source.secret?.name === name)) === true ||
-  containersOf(pod).some(({ env, envFrom }) => env?.some(({ valueFrom }) => valueFrom?.secretKeyRef?.name === name) === true || envFrom?.some(({ secretRef }) => secretRef?.name === name) === true)
+  pod.spec.volumes?.some(
+    ({ secret, projected }) =>
+      secret?.secretName === name || projected?.sources?.some((source) => source.secret?.name === name),
+  ) === true ||
+  containersOf(pod).some(
+    ({ env, envFrom }) =>
+      env?.some(({ valueFrom }) => valueFrom?.secretKeyRef?.name === name) === true ||
+      envFrom?.some(({ secretRef }) => secretRef?.name === name) === true,
+  )
 
 const usesConfigMap = (pod: Pod, name: string): boolean =>
-  pod.spec.volumes?.some(({ configMap, projected }) => configMap?.name === name || projected?.sources?.some((source) => source.configMap?.name === name)) === true ||
-  containersOf(pod).some(({ env, envFrom }) => env?.some(({ valueFrom }) => valueFrom?.configMapKeyRef?.name === name) === true || envFrom?.some(({ configMapRef }) => configMapRef?.name === name) === true)
+  pod.spec.volumes?.some(
+    ({ configMap, projected }) =>
+      configMap?.name === name || projected?.sources?.some((source) => source.configMap?.name === name),
+  ) === true ||
+  containersOf(pod).some(
+    ({ env, envFrom }) =>
+      env?.some(({ valueFrom }) => valueFrom?.configMapKeyRef?.name === name) === true ||
+      envFrom?.some(({ configMapRef }) => configMapRef?.name === name) === true,
+  )
 
 const claimsOf = ({ metadata, spec }: Pod): readonly string[] =>
-  spec.volumes?.flatMap(({ name, persistentVolumeClaim, ephemeral }) => persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? [] : `${metadata.name ?? ""}-${name}`)) ?? []
+  spec.volumes?.flatMap(
+    ({ name, persistentVolumeClaim, ephemeral }) =>
+      persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? [] : `${metadata.name ?? ""}-${name}`),
+  ) ?? []
 const usesClaim = (pod: Pod, name: string): boolean => claimsOf(pod).includes(name)

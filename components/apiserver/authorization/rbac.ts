@@ -64,9 +64,15 @@ export class RbacAuthorizer implements Authorizer {
 
   authorize(request: ResourceAttributes | NonResourceRequest): AuthorizationDecision {
     const { rules, missing } = this.#heldBy(request.user, "path" in request ? undefined : request.namespace)
-    const found = "path" in request ? rules.all.find(({ rule }) => ruleAllowsPath(rule, request.verb, request.path)) : rules.for(request).find(({ rule }) => allowsName(rule, request.name))
+    const found =
+      "path" in request
+        ? rules.all.find(({ rule }) => ruleAllowsPath(rule, request.verb, request.path))
+        : rules.for(request).find(({ rule }) => allowsName(rule, request.name))
     if (found !== undefined) return found.allowed
-    return { allowed: false, reason: missing.length === 0 ? "" : `RBAC: ${missing.length === 1 ? missing[0]! : `[${missing.join(", ")}]`}` }
+    return {
+      allowed: false,
+      reason: missing.length === 0 ? "" : `RBAC: ${missing.length === 1 ? missing[0]! : `[${missing.join(", ")}]`}`,
+    }
   }
 
   /** All rules a user has in a namespace, cluster-wide ones among them. */
@@ -77,7 +83,9 @@ export class RbacAuthorizer implements Authorizer {
   /** The rules of the role a binding refers to; nothing when it is not there. */
   rulesOfRole(roleRef: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined {
     const { kind, name } = roleRef
-    return kind === "ClusterRole" ? this.#objects.get(ClusterRole, { name })?.rules : this.#objects.get(Role, { namespace, name })?.rules
+    return kind === "ClusterRole"
+      ? this.#objects.get(ClusterRole, { name })?.rules
+      : this.#objects.get(Role, { namespace, name })?.rules
   }
 
   #forget(): void {
@@ -107,12 +115,21 @@ export class RbacAuthorizer implements Authorizer {
     const grants = (this.#grants ??= this.#index())
     const subjects = [`User ${user.name}`, ...user.groups.map((group) => `Group ${group}`)]
     const own = subjects.flatMap((subject) => grants.get(subject) ?? NO_GRANTS)
-    const local = namespace === "" ? [] : subjects.flatMap((subject) => grants.get(`${namespace} ${subject}`) ?? NO_GRANTS)
+    const local =
+      namespace === "" ? [] : subjects.flatMap((subject) => grants.get(`${namespace} ${subject}`) ?? NO_GRANTS)
     const missing: string[] = []
     const rules = [...own, ...local].flatMap((grant): HeldRule[] => {
       const granted = this.rulesOfRole(grant.roleRef, grant.namespace)
-      if (granted === undefined) missing.push(`${grant.roleRef.kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(grant.roleRef.name)} not found`)
-      const allowed: AuthorizationDecision = { allowed: true, get reason() { return `RBAC: allowed by ${sourceOf(grant)}` } }
+      if (granted === undefined)
+        missing.push(
+          `${grant.roleRef.kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(grant.roleRef.name)} not found`,
+        )
+      const allowed: AuthorizationDecision = {
+        allowed: true,
+        get reason() {
+          return `RBAC: allowed by ${sourceOf(grant)}`
+        },
+      }
       return granted?.map((rule) => ({ rule, allowed })) ?? []
     })
     return { rules: new RulesByKind(rules), missing }
@@ -126,10 +143,24 @@ export class RbacAuthorizer implements Authorizer {
       else known.push(grant)
     }
     for (const { metadata, roleRef, subjects = [] } of this.#objects.list(ClusterRoleBinding))
-      for (const subject of subjects) add(subjectId(subject, ""), { kind: "ClusterRoleBinding", name: metadata.name!, namespace: undefined, roleRef, subject })
+      for (const subject of subjects)
+        add(subjectId(subject, ""), {
+          kind: "ClusterRoleBinding",
+          name: metadata.name!,
+          namespace: undefined,
+          roleRef,
+          subject,
+        })
     for (const { metadata, roleRef, subjects = [] } of this.#objects.list(RoleBinding)) {
       const namespace = metadata.namespace!
-      for (const subject of subjects) add(`${namespace} ${subjectId(subject, namespace)}`, { kind: "RoleBinding", name: metadata.name!, namespace, roleRef, subject })
+      for (const subject of subjects)
+        add(`${namespace} ${subjectId(subject, namespace)}`, {
+          kind: "RoleBinding",
+          name: metadata.name!,
+          namespace,
+          roleRef,
+          subject,
+        })
     }
     return grants
   }
@@ -137,11 +168,16 @@ export class RbacAuthorizer implements Authorizer {
 
 /** A service account is the user of its long name. */
 const subjectId = ({ kind, name, namespace = "" }: Subject, bindingNamespace: string): string =>
-  kind === "ServiceAccount" ? `User system:serviceaccount:${namespace === "" ? bindingNamespace : namespace}:${name}` : `${kind} ${name}`
+  kind === "ServiceAccount"
+    ? `User system:serviceaccount:${namespace === "" ? bindingNamespace : namespace}:${name}`
+    : `${kind} ${name}`
 
 /** `ClusterRoleBinding "x" of ClusterRole "y" to User "z"` */
 function sourceOf({ kind, name, namespace, roleRef, subject }: Grant): string {
   const binding = namespace === undefined ? name : `${name}/${namespace}`
-  const to = subject.kind === "ServiceAccount" ? `ServiceAccount "${subject.name}/${subject.namespace ?? namespace ?? ""}"` : `${subject.kind} ${JSON.stringify(subject.name)}`
+  const to =
+    subject.kind === "ServiceAccount"
+      ? `ServiceAccount "${subject.name}/${subject.namespace ?? namespace ?? ""}"`
+      : `${subject.kind} ${JSON.stringify(subject.name)}`
   return `${kind} ${JSON.stringify(binding)} of ${roleRef.kind} ${JSON.stringify(roleRef.name)} to ${to}`
 }

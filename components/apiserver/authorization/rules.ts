@@ -8,21 +8,32 @@ export interface Asked {
   readonly subresource?: string | undefined
 }
 
-const has = (list: readonly string[] | undefined, value: string): boolean => list !== undefined && (list.includes(value) || list.includes("*"))
+const has = (list: readonly string[] | undefined, value: string): boolean =>
+  list !== undefined && (list.includes(value) || list.includes("*"))
 
 /** Whether the rule is about objects of this name; most are about all. */
-export const allowsName = ({ resourceNames }: PolicyRule, name = ""): boolean => resourceNames === undefined || resourceNames.length === 0 || resourceNames.includes(name)
+export const allowsName = ({ resourceNames }: PolicyRule, name = ""): boolean =>
+  resourceNames === undefined || resourceNames.length === 0 || resourceNames.includes(name)
 
 /** Whether the rule gives the verb on the kind, whatever the object's name. Source: pkg/apis/rbac/v1/evaluation_helpers.go. */
-export function ruleAllowsKind({ verbs, apiGroups, resources }: PolicyRule, { verb, group, resource, subresource }: Asked): boolean {
+export function ruleAllowsKind(
+  { verbs, apiGroups, resources }: PolicyRule,
+  { verb, group, resource, subresource }: Asked,
+): boolean {
   if (!has(verbs, verb) || !has(apiGroups, group)) return false
   if (resources === undefined) return false
   if (subresource === undefined || subresource === "") return has(resources, resource)
-  return resources.includes("*") || resources.includes(`${resource}/${subresource}`) || resources.includes(`*/${subresource}`)
+  return (
+    resources.includes("*") ||
+    resources.includes(`${resource}/${subresource}`) ||
+    resources.includes(`*/${subresource}`)
+  )
 }
 
 export const ruleAllowsPath = ({ verbs, nonResourceURLs }: PolicyRule, verb: string, path: string): boolean =>
-  nonResourceURLs !== undefined && has(verbs, verb) && nonResourceURLs.some((url) => url === "*" || url === path || (url.endsWith("*") && path.startsWith(url.slice(0, -1))))
+  nonResourceURLs !== undefined &&
+  has(verbs, verb) &&
+  nonResourceURLs.some((url) => url === "*" || url === path || (url.endsWith("*") && path.startsWith(url.slice(0, -1))))
 
 /**
  * The parts of `wanted` that `held` does not give. A rule is taken apart into single verb, group, resource and name, each of which has to be held.
@@ -33,14 +44,21 @@ export function notCovered(held: readonly PolicyRule[], wanted: readonly PolicyR
 }
 
 /** A rule as rules of one verb and one thing each. */
-function broken({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): PolicyRule[] {
+function broken({
+  verbs,
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+  nonResourceURLs = [],
+}: PolicyRule): PolicyRule[] {
   const parts: PolicyRule[] = []
   for (const verb of verbs) {
-    for (const group of apiGroups) for (const resource of resources) {
-      const part = { verbs: [verb], apiGroups: [group], resources: [resource] }
-      if (resourceNames.length === 0) parts.push(part)
-      for (const name of resourceNames) parts.push({ ...part, resourceNames: [name] })
-    }
+    for (const group of apiGroups)
+      for (const resource of resources) {
+        const part = { verbs: [verb], apiGroups: [group], resources: [resource] }
+        if (resourceNames.length === 0) parts.push(part)
+        for (const name of resourceNames) parts.push({ ...part, resourceNames: [name] })
+      }
     for (const url of nonResourceURLs) parts.push({ verbs: [verb], nonResourceURLs: [url] })
   }
   return parts
@@ -50,7 +68,12 @@ function covers(rule: PolicyRule, part: PolicyRule): boolean {
   const verb = part.verbs[0]!
   if (!has(rule.verbs, verb)) return false
   const url = part.nonResourceURLs?.[0]
-  if (url !== undefined) return rule.nonResourceURLs?.some((own) => own === url || own === "*" || (own.endsWith("*") && url.startsWith(own.slice(0, -1)))) === true
+  if (url !== undefined)
+    return (
+      rule.nonResourceURLs?.some(
+        (own) => own === url || own === "*" || (own.endsWith("*") && url.startsWith(own.slice(0, -1))),
+      ) === true
+    )
   if (!has(rule.apiGroups, part.apiGroups![0]!)) return false
   const resource = part.resources![0]!
   const slash = resource.indexOf("/")

@@ -31,10 +31,15 @@ export class BookmarkRounds<W> {
 
   #newRound(first: W, everyMs: number): Round<W> {
     const watchers = new Set([first])
-    const arm = () => this.#clock.setTimeout(() => {
-      round.timer = arm()
-      this.#tell(watchers)
-    }, everyMs, "upkeep")
+    const arm = () =>
+      this.#clock.setTimeout(
+        () => {
+          round.timer = arm()
+          this.#tell(watchers)
+        },
+        everyMs,
+        "upkeep",
+      )
     const round: Round<W> = { watchers, timer: arm() }
     return round
   }

@@ -8,13 +8,18 @@ export class Objects {
   constructor(storage: Storage) {
     this.#storage = storage
   }
-  get<T extends KubeObject>(resource: Resource<T>, ref: { readonly namespace?: string | undefined; readonly name?: string | undefined }): T | undefined {
+  get<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: { readonly namespace?: string | undefined; readonly name?: string | undefined },
+  ): T | undefined {
     const stored = this.#storage.get(storageKey(resource as Resource, ref))
     return stored === undefined ? undefined : (viewOf(resource as Resource).shown(stored).object as T)
   }
   /** All, or those of one namespace, in the order of their keys. */
   list<T extends KubeObject>(resource: Resource<T>, namespace?: string): readonly T[] {
     const view = viewOf(resource as Resource)
-    return this.#storage.list(storagePrefix(resource as Resource, namespace)).map((stored) => view.shown(stored).object as T)
+    return this.#storage
+      .list(storagePrefix(resource as Resource, namespace))
+      .map((stored) => view.shown(stored).object as T)
   }
 }

@@ -8,26 +8,45 @@ export function checkListOptions(options: RequestOptions, verb: "list" | "watch"
   if (causes.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", causes)
 }
 
-function listFaults({ resourceVersion = "", resourceVersionMatch: match = "", continue: token = "", sendInitialEvents }: RequestOptions): Cause[] {
+function listFaults({
+  resourceVersion = "",
+  resourceVersionMatch: match = "",
+  continue: token = "",
+  sendInitialEvents,
+}: RequestOptions): Cause[] {
   const causes: Cause[] = []
   const forbid = (why: string) => causes.push(forbiddenField("resourceVersionMatch", why))
   if (match !== "") {
     if (resourceVersion === "") forbid("resourceVersionMatch is forbidden unless resourceVersion is provided")
     if (token !== "") forbid("resourceVersionMatch is forbidden when continue is provided")
-    if (match !== "Exact" && match !== "NotOlderThan") causes.push(notSupported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
-    if (match === "Exact" && resourceVersion === "0") forbid('resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+    if (match !== "Exact" && match !== "NotOlderThan")
+      causes.push(notSupported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
+    if (match === "Exact" && resourceVersion === "0")
+      forbid('resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
   }
-  if (sendInitialEvents !== undefined) causes.push(forbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+  if (sendInitialEvents !== undefined)
+    causes.push(forbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"))
   return causes
 }
 
-function watchFaults({ resourceVersionMatch: match = "", continue: token = "", sendInitialEvents }: RequestOptions, watchList: boolean): Cause[] {
+function watchFaults(
+  { resourceVersionMatch: match = "", continue: token = "", sendInitialEvents }: RequestOptions,
+  watchList: boolean,
+): Cause[] {
   const causes: Cause[] = []
   const forbid = (why: string) => causes.push(forbiddenField("resourceVersionMatch", why))
-  if (sendInitialEvents !== undefined && match !== "NotOlderThan") forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
-  if (sendInitialEvents !== undefined && !watchList) causes.push(forbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"))
+  if (sendInitialEvents !== undefined && match !== "NotOlderThan")
+    forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+  if (sendInitialEvents !== undefined && !watchList)
+    causes.push(
+      forbiddenField(
+        "sendInitialEvents",
+        "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+      ),
+    )
   if (match !== "") {
-    if (sendInitialEvents === undefined) forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
+    if (sendInitialEvents === undefined)
+      forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
     if (match !== "NotOlderThan") causes.push(notSupported("resourceVersionMatch", match, ["NotOlderThan"]))
     if (token !== "") forbid("resourceVersionMatch is forbidden when continue is provided")
   }
@@ -37,7 +56,10 @@ function watchFaults({ resourceVersionMatch: match = "", continue: token = "", s
 /** A resourceVersion as a number; undefined when it was not given. @throws ApiError Invalid for text that is no number. */
 export function parseResourceVersion(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined
-  if (!/^\d{1,16}$/.test(text)) throw invalid({ group: "", kind: "resourceVersion" }, "", [invalidValue("resourceVersion", text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`)])
+  if (!/^\d{1,16}$/.test(text))
+    throw invalid({ group: "", kind: "resourceVersion" }, "", [
+      invalidValue("resourceVersion", text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`),
+    ])
   return Number(text)
 }
 
@@ -45,6 +67,7 @@ export function parseResourceVersion(text: string | undefined): number | undefin
 export function checkNotFuture(wanted: number, current: number): void {
   if (wanted <= current) return
   throw new ApiError("Timeout", `Too large resource version: ${wanted}, current: ${current}`, {
-    causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: 1,
+    causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+    retryAfterSeconds: 1,
   })
 }

@@ -15,24 +15,33 @@ export interface Selection {
 const EVERYTHING: Selection = { everything: true, name: undefined, matches: () => true }
 
 /** Reads the selectors of a request. @throws ApiError BadRequest for text that is no selector or a field that is not indexed. */
-export function selectionOf(resource: Resource, { labelSelector = "", fieldSelector = "" }: { readonly labelSelector?: string; readonly fieldSelector?: string }): Selection {
+export function selectionOf(
+  resource: Resource,
+  { labelSelector = "", fieldSelector = "" }: { readonly labelSelector?: string; readonly fieldSelector?: string },
+): Selection {
   if (labelSelector === "" && fieldSelector === "") return EVERYTHING
   const labels = parseLabelSelector(labelSelector)
   const fields = parseFieldSelector(fieldSelector)
   for (const { path } of fields) {
-    if (!isSelectable(resource, path)) throw badRequest(`Unable to find "${resource.group === "" ? "" : `${resource.group}/`}${resource.version}, Resource=${resource.plural}" that match label selector "${labelSelector}", field selector "${fieldSelector}": field label not supported: ${path}`)
+    if (!isSelectable(resource, path))
+      throw badRequest(
+        `Unable to find "${resource.group === "" ? "" : `${resource.group}/`}${resource.version}, Resource=${resource.plural}" that match label selector "${labelSelector}", field selector "${fieldSelector}": field label not supported: ${path}`,
+      )
   }
   const name = fields.find(({ path, operator }) => path === "metadata.name" && operator !== "!=")?.value
   return {
     everything: false,
     name,
     matches: (object) =>
-      (labels.everything || labels.matches(object.metadata.labels ?? {})) && (fields.length === 0 || matchesFields(fields, (path) => fieldValue(resource, object, path))),
+      (labels.everything || labels.matches(object.metadata.labels ?? {})) &&
+      (fields.length === 0 || matchesFields(fields, (path) => fieldValue(resource, object, path))),
   }
 }
 
 const isSelectable = (resource: Resource, path: string): boolean =>
-  path === "metadata.name" || (path === "metadata.namespace" && resource.scope === "Namespaced") || resource.fieldSelectors?.[path] !== undefined
+  path === "metadata.name" ||
+  (path === "metadata.namespace" && resource.scope === "Namespaced") ||
+  resource.fieldSelectors?.[path] !== undefined
 
 function fieldValue(resource: Resource, object: KubeObject, path: string): string {
   const own = resource.fieldSelectors?.[path]

@@ -23,7 +23,12 @@ const MOST_REVISIONS = 200_000
 const EXPIRY_INTERVAL_MS = 60_000
 
 export function startUpkeep(options: UpkeepOptions): () => void {
-  const stops = [startCompaction(options), ...options.resources.filter(({ ttlSeconds }) => ttlSeconds !== undefined).map((resource) => startExpiry(options, resource))]
+  const stops = [
+    startCompaction(options),
+    ...options.resources
+      .filter(({ ttlSeconds }) => ttlSeconds !== undefined)
+      .map((resource) => startExpiry(options, resource)),
+  ]
   return () => stops.forEach((stop) => stop())
 }
 
@@ -59,9 +64,19 @@ function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource)
     if (oldest !== undefined) arm(life - oldest)
   }
   const end = ({ key, revision }: Stored) => {
-    storage.write({ key, object: null, expected: revision, time: clock.now(), author: "system:apiserver", highChurn: resource.highChurn === true }).catch((error: unknown) => {
-      if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing"))) log.error("Cannot end an object whose time is up", { key, error })
-    })
+    storage
+      .write({
+        key,
+        object: null,
+        expected: revision,
+        time: clock.now(),
+        author: "system:apiserver",
+        highChurn: resource.highChurn === true,
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing")))
+          log.error("Cannot end an object whose time is up", { key, error })
+      })
   }
   if (storage.list(prefix).length > 0) arm(0)
   const unsubscribe = storage.subscribe((events) => {
@@ -75,7 +90,11 @@ function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource)
 
 /** An Event that is repeated lives on from its last time. */
 function ageOf({ object }: Stored, now: number): number {
-  const { lastTimestamp, eventTime, series } = object as { lastTimestamp?: string; eventTime?: string; series?: { lastObservedTime?: string } } & Stored["object"]
+  const { lastTimestamp, eventTime, series } = object as {
+    lastTimestamp?: string
+    eventTime?: string
+    series?: { lastObservedTime?: string }
+  } & Stored["object"]
   let last: number | undefined
   for (const time of [object.metadata.creationTimestamp, lastTimestamp, eventTime, series?.lastObservedTime]) {
     const at = time === undefined ? Number.NaN : Date.parse(time)

@@ -19,9 +19,14 @@ export function viewOf(resource: Resource): View {
 }
 
 /** The key of an object of the resource in the store. */
-export function storageKey(resource: Resource, ref: { readonly namespace?: string | undefined; readonly name?: string | undefined }): string {
+export function storageKey(
+  resource: Resource,
+  ref: { readonly namespace?: string | undefined; readonly name?: string | undefined },
+): string {
   const { prefix } = viewOf(resource)
-  return resource.scope === "Namespaced" ? `${prefix}${ref.namespace ?? ""}/${ref.name ?? ""}` : `${prefix}${ref.name ?? ""}`
+  return resource.scope === "Namespaced"
+    ? `${prefix}${ref.namespace ?? ""}/${ref.name ?? ""}`
+    : `${prefix}${ref.name ?? ""}`
 }
 
 /** What all keys of the resource start with, or those of one of its namespaces. */
@@ -30,7 +35,8 @@ export const storagePrefix = (resource: Resource, namespace: string | undefined)
 
 function makeView(resource: Resource): View {
   const { storedAs } = resource
-  if (storedAs === undefined) return { prefix: resource.prefix, shown: (stored) => stored, toStored: (object) => object }
+  if (storedAs === undefined)
+    return { prefix: resource.prefix, shown: (stored) => stored, toStored: (object) => object }
   const made = new WeakMap<Stored, Stored>()
   return {
     prefix: `/registry/${storedAs.group === "" ? "core" : storedAs.group}/${resource.plural}/`,

@@ -40,7 +40,12 @@ export class WatchGroups<W> {
 
   /** Number of watchers, by the prefix of their resource. */
   counts(): ReadonlyMap<string, number> {
-    return new Map([...this.#byResource].map(([prefix, groups]) => [prefix, [...groups].reduce((sum, { watchers }) => sum + watchers.size, 0)]))
+    return new Map(
+      [...this.#byResource].map(([prefix, groups]) => [
+        prefix,
+        [...groups].reduce((sum, { watchers }) => sum + watchers.size, 0),
+      ]),
+    )
   }
 
   #groupOf(view: View, prefix: string): WatchGroup<W> {

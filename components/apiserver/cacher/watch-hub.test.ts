@@ -12,13 +12,14 @@ import type { WatchBatch, WatchFrame } from "./frame.ts"
 import { startUpkeep } from "./upkeep.ts"
 import { WatchHub } from "./watch-hub.ts"
 
-
 /** Real turns of the event loop, but time that the test moves. */
 function handClock() {
   let now = 0
   const timers = new Set<{ at: number; run: () => void }>()
   const clock: Clock = {
-    ...realClock, now: () => now, monotonic: () => now,
+    ...realClock,
+    now: () => now,
+    monotonic: () => now,
     setTimeout(run, ms) {
       const timer = { at: now + ms, run }
       timers.add(timer)
@@ -26,7 +27,7 @@ function handClock() {
     },
   }
   const pass = (ms: number) => {
-    for (const end = now + ms; ; ) {
+    for (const end = now + ms; ;) {
       const next = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0]
       if (next === undefined) return void (now = end)
       timers.delete(next)
@@ -42,22 +43,47 @@ function stage() {
   const storage = new MemoryStorage({ clock, frozen: true })
   const hub = new WatchHub({ storage, clock })
   const put = (name: string, labels: Record<string, string> = {}) =>
-    storage.write({ key: `/registry/core/configmaps/default/${name}`, object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default", labels } }, expected: undefined, time: clock.now(), author: "x" })
-  const open = (options: RequestOptions, accept: (batch: WatchBatch) => boolean = () => true, namespace?: string, more: Partial<ApiRequest> = {}) => {
+    storage.write({
+      key: `/registry/core/configmaps/default/${name}`,
+      object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default", labels } },
+      expected: undefined,
+      time: clock.now(),
+      author: "x",
+    })
+  const open = (
+    options: RequestOptions,
+    accept: (batch: WatchBatch) => boolean = () => true,
+    namespace?: string,
+    more: Partial<ApiRequest> = {},
+  ) => {
     const seen: string[] = []
     const frames: WatchFrame[] = []
     let end: { error: ApiError | undefined } | undefined
-    const handle = watch({ storage, hub } as unknown as RegistryContext, { user: { name: "x", groups: [] }, verb: "watch", resource: ConfigMap, namespace, options, warn: () => undefined, ...more }, {
-      send(sent) {
-        for (const frame of sent.frames) {
-          frames.push(frame)
-          const { name, resourceVersion, annotations } = frame.stored.object.metadata
-          seen.push(`${frame.type} ${name ?? ""}@${resourceVersion}${annotations?.["k8s.io/initial-events-end"] === "true" ? " end" : ""}`)
-        }
-        return accept(sent)
+    const handle = watch(
+      { storage, hub } as unknown as RegistryContext,
+      {
+        user: { name: "x", groups: [] },
+        verb: "watch",
+        resource: ConfigMap,
+        namespace,
+        options,
+        warn: () => undefined,
+        ...more,
       },
-      end: (error) => void (end = { error }),
-    })
+      {
+        send(sent) {
+          for (const frame of sent.frames) {
+            frames.push(frame)
+            const { name, resourceVersion, annotations } = frame.stored.object.metadata
+            seen.push(
+              `${frame.type} ${name ?? ""}@${resourceVersion}${annotations?.["k8s.io/initial-events-end"] === "true" ? " end" : ""}`,
+            )
+          }
+          return accept(sent)
+        },
+        end: (error) => void (end = { error }),
+      },
+    )
     return { seen, frames, handle, ended: () => end }
   }
   return { storage, hub, put, open, pass, timers, clock }
@@ -79,16 +105,24 @@ describe("a watch", () => {
   test("marks the end of its initial events when asked", async () => {
     const { put, open } = stage()
     await put("a")
-    expect(open({ sendInitialEvents: true, resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: true }).seen).toEqual(["ADDED a@1", "BOOKMARK @1 end"])
+    expect(
+      open({ sendInitialEvents: true, resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: true }).seen,
+    ).toEqual(["ADDED a@1", "BOOKMARK @1 end"])
     expect(open({ sendInitialEvents: false, resourceVersionMatch: "NotOlderThan" }).seen).toEqual([])
-    expect(() => open({ sendInitialEvents: true })).toThrow("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+    expect(() => open({ sendInitialEvents: true })).toThrow(
+      "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+    )
   })
 
   test("ends with 410 when the log no longer reaches back, and is refused a revision that is still to come", async () => {
     const { put, open, storage } = stage()
     for (const name of ["a", "b", "c"]) await put(name)
     storage.compact(2)
-    expect(open({ resourceVersion: "1" }).ended()?.error).toMatchObject({ code: 410, reason: "Expired", message: "too old resource version: 1 (2)" })
+    expect(open({ resourceVersion: "1" }).ended()?.error).toMatchObject({
+      code: 410,
+      reason: "Expired",
+      message: "too old resource version: 1 (2)",
+    })
     expect(() => open({ resourceVersion: "99" })).toThrow("Too large resource version: 99, current: 3")
   })
 
@@ -96,7 +130,13 @@ describe("a watch", () => {
     const { put, open, storage, pass, timers } = stage()
     await put("a")
     const watch = open({ resourceVersion: "1", allowWatchBookmarks: true, timeoutSeconds: 90 })
-    await storage.write({ key: "/registry/core/secrets/default/s", object: { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } }, expected: 0, time: 0, author: "x" })
+    await storage.write({
+      key: "/registry/core/secrets/default/s",
+      object: { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } },
+      expected: 0,
+      time: 0,
+      author: "x",
+    })
     pass(60_000)
     expect(watch.seen).toEqual(["BOOKMARK @2"])
     pass(30_000)
@@ -107,7 +147,13 @@ describe("a watch", () => {
   test("of this process hears them seldom, but often enough to resume within the history that is kept", async () => {
     const { open, storage, pass, timers } = stage()
     const near = open({ resourceVersion: "0", allowWatchBookmarks: true }, () => true, undefined, { inProcess: true })
-    await storage.write({ key: "/registry/core/secrets/default/s", object: { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } }, expected: 0, time: 0, author: "x" })
+    await storage.write({
+      key: "/registry/core/secrets/default/s",
+      object: { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } },
+      expected: 0,
+      time: 0,
+      author: "x",
+    })
     // when
     pass(14 * 60_000)
     const early = near.seen.length
@@ -134,18 +180,30 @@ describe("a watch", () => {
     const [one, two, some] = [open({}), open({}), open({ labelSelector: "x=1" })]
     await put("a", { x: "1" })
     expect(one.frames[0]!.line).toBe(two.frames[0]!.line)
-    expect(new TextDecoder().decode(some.frames[0]!.line)).toBe(`{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default","labels":{"x":"1"},"resourceVersion":"1"}}}\n`)
+    expect(new TextDecoder().decode(some.frames[0]!.line)).toBe(
+      `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default","labels":{"x":"1"},"resourceVersion":"1"}}}\n`,
+    )
   })
 
   test("hears of its own namespace only, and so do those with selectors", async () => {
     const { hub, put, open } = stage()
     // given watches of everything, of one namespace and of another
-    const [all, here, some, elsewhere] = [open({}), open({}, undefined, "default"), open({ labelSelector: "x=1" }, undefined, "default"), open({}, undefined, "other")]
+    const [all, here, some, elsewhere] = [
+      open({}),
+      open({}, undefined, "default"),
+      open({ labelSelector: "x=1" }, undefined, "default"),
+      open({}, undefined, "other"),
+    ]
     expect(hub.counts()).toEqual(new Map([["/registry/core/configmaps/", 4]]))
     // when objects of the one change
     await Promise.all([put("a"), put("b", { x: "1" })])
     // then those who see that namespace hear of it, until they are closed
-    expect([all, here, some, elsewhere].map(({ seen }) => seen)).toEqual([["ADDED a@1", "ADDED b@2"], ["ADDED a@1", "ADDED b@2"], ["ADDED b@2"], []])
+    expect([all, here, some, elsewhere].map(({ seen }) => seen)).toEqual([
+      ["ADDED a@1", "ADDED b@2"],
+      ["ADDED a@1", "ADDED b@2"],
+      ["ADDED b@2"],
+      [],
+    ])
     for (const watch of [all, here, some]) watch.handle.close()
     await put("a")
     expect(here.seen).toHaveLength(2)
@@ -158,8 +216,24 @@ describe("a watch", () => {
 describe("upkeep", () => {
   test("compacts what is older than the window, and ends objects whose time is up", async () => {
     const { storage, put, clock, pass, timers } = stage()
-    const stop = startUpkeep({ storage, clock, log: silent, resources: [{ ...ConfigMap, ttlSeconds: 3600 }], historyMs: 4000 })
-    await storage.write({ key: "/registry/core/configmaps/default/old", object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "old", creationTimestamp: "1970-01-01T00:00:00Z" } }, expected: 0, time: 0, author: "x" })
+    const stop = startUpkeep({
+      storage,
+      clock,
+      log: silent,
+      resources: [{ ...ConfigMap, ttlSeconds: 3600 }],
+      historyMs: 4000,
+    })
+    await storage.write({
+      key: "/registry/core/configmaps/default/old",
+      object: {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "old", creationTimestamp: "1970-01-01T00:00:00Z" },
+      },
+      expected: 0,
+      time: 0,
+      author: "x",
+    })
     await put("a")
     pass(3000)
     expect(storage.compactedRevision).toBe(0)
@@ -168,7 +242,9 @@ describe("upkeep", () => {
     pass(3_600_000)
     await new Promise((resolve) => setImmediate(resolve))
     await new Promise((resolve) => setImmediate(resolve))
-    expect(storage.list("/registry/core/configmaps/").map(({ key }) => key)).toEqual(["/registry/core/configmaps/default/a"])
+    expect(storage.list("/registry/core/configmaps/").map(({ key }) => key)).toEqual([
+      "/registry/core/configmaps/default/a",
+    ])
     stop()
     expect(timers.size).toBe(0)
   })

@@ -69,7 +69,14 @@ export class WatchHub {
     const { resource, namespace, selection } = request
     const view = viewOf(resource)
     const prefix = storagePrefix(resource, namespace)
-    const watcher: Watcher = { request, sink, selection: selection.everything ? undefined : selection, group: undefined, timer: undefined, sentRevision: this.#storage.revision }
+    const watcher: Watcher = {
+      request,
+      sink,
+      selection: selection.everything ? undefined : selection,
+      group: undefined,
+      timer: undefined,
+      sentRevision: this.#storage.revision,
+    }
     const missed = this.#firstFrames(watcher, view, prefix)
     if (missed instanceof ApiError) {
       sink.end(missed)
@@ -77,7 +84,8 @@ export class WatchHub {
     }
     watcher.group = this.#watchers.add(view, prefix, watcher)
     if (request.bookmarkEveryMs !== undefined) this.#bookmarks.add(watcher, request.bookmarkEveryMs)
-    if (request.timeoutSeconds !== undefined) watcher.timer = this.#clock.setTimeout(() => this.#end(watcher, undefined), request.timeoutSeconds * 1000)
+    if (request.timeoutSeconds !== undefined)
+      watcher.timer = this.#clock.setTimeout(() => this.#end(watcher, undefined), request.timeoutSeconds * 1000)
     if (missed.length > 0 && !sink.send(new WatchBatch(missed))) this.#end(watcher, undefined)
     return { close: () => void this.#remove(watcher) }
   }
@@ -104,7 +112,8 @@ export class WatchHub {
     try {
       return this.#storage.since(after, prefix).flatMap((event) => frameFor(event, view, selection) ?? [])
     } catch (err) {
-      if (err instanceof StorageError && err.code === "compacted") return new ApiError("Expired", `too old resource version: ${after} (${this.#storage.compactedRevision})`)
+      if (err instanceof StorageError && err.code === "compacted")
+        return new ApiError("Expired", `too old resource version: ${after} (${this.#storage.compactedRevision})`)
       return ApiError.from(err)
     }
   }
@@ -205,7 +214,8 @@ class SharedFrames {
 }
 
 /** Most commits are one event, and watchers with different selectors that see it share its bytes too. */
-const batchOf = (frames: readonly WatchFrame[]): WatchBatch => (frames.length === 1 ? frames[0]!.alone : new WatchBatch(frames))
+const batchOf = (frames: readonly WatchFrame[]): WatchBatch =>
+  frames.length === 1 ? frames[0]!.alone : new WatchBatch(frames)
 
 function frameFor(event: StorageEvent, view: View, selection: Selection): WatchFrame | undefined {
   const type = transition(event, view, selection)
@@ -231,10 +241,17 @@ function makeFrame(event: StorageEvent, view: View, type: FrameType): WatchFrame
 }
 
 const atRevision = (stored: Stored, revision: number): Stored =>
-  new ShownObject({ key: stored.key, revision, created: stored.created }, { ...stored.object, metadata: { ...stored.object.metadata, resourceVersion: String(revision) } })
+  new ShownObject(
+    { key: stored.key, revision, created: stored.created },
+    { ...stored.object, metadata: { ...stored.object.metadata, resourceVersion: String(revision) } },
+  )
 
 function bookmark({ apiVersion, kind }: Resource, revision: number, initialEnd: boolean): WatchFrame {
-  const object: KubeObject = { kind, apiVersion, metadata: { resourceVersion: String(revision), ...(initialEnd ? { annotations: { [INITIAL_END]: "true" } } : {}) } }
+  const object: KubeObject = {
+    kind,
+    apiVersion,
+    metadata: { resourceVersion: String(revision), ...(initialEnd ? { annotations: { [INITIAL_END]: "true" } } : {}) },
+  }
   return new WatchFrame("BOOKMARK", new ShownObject({ key: "", revision, created: revision }, object))
 }
 

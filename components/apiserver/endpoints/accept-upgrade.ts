@@ -3,13 +3,20 @@ import { badRequest, type ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Exchange, Upgrade } from "../http/exchange.ts"
 
 /** The raw connection, of a client that asked to leave HTTP. @throws ApiError of a client that did not */
-export function upgradeOf({ upgrade }: Exchange, refusal: () => ApiError = () => badRequest("Upgrade request required")): Upgrade {
+export function upgradeOf(
+  { upgrade }: Exchange,
+  refusal: () => ApiError = () => badRequest("Upgrade request required"),
+): Upgrade {
   if (upgrade === undefined) throw refusal()
   return upgrade
 }
 
 /** Hands the raw connection over. */
-export function accepted<T>({ req }: Exchange, { answer, socket, head }: Upgrade, accept: (req: Exchange["req"], socket: Duplex, head: Buffer) => Promise<T>): Promise<T> {
+export function accepted<T>(
+  { req }: Exchange,
+  { answer, socket, head }: Upgrade,
+  accept: (req: Exchange["req"], socket: Duplex, head: Buffer) => Promise<T>,
+): Promise<T> {
   answer.upgraded()
   return accept(req, socket, head)
 }

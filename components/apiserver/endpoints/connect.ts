@@ -8,7 +8,10 @@ import type { UserInfo } from "../request.ts"
 export type Connection = (exchange: Exchange, info: RequestInfo, user: UserInfo) => Promise<void>
 
 /** Reads live objects for connections, by the plural of a core kind. */
-export type Live = (plural: "pods" | "services" | "nodes" | "endpoints", ref: { readonly namespace?: string; readonly name: string }) => KubeObject | undefined
+export type Live = (
+  plural: "pods" | "services" | "nodes" | "endpoints",
+  ref: { readonly namespace?: string; readonly name: string },
+) => KubeObject | undefined
 
 /** The streaming subresources, by `<plural>/<subresource>` of the core group. */
 export interface Connections {

@@ -15,21 +15,41 @@ interface SubresourceEntry {
 /** A resource's subresources in the order of their names. */
 function subresourcesOf({ kind, subresources }: Resource): readonly SubresourceEntry[] {
   if (subresources === undefined) return []
-  const entries: SubresourceEntry[] = Object.entries(subresources.other ?? {}).map(([name, entry]) => ({ name, ...entry }))
+  const entries: SubresourceEntry[] = Object.entries(subresources.other ?? {}).map(([name, entry]) => ({
+    name,
+    ...entry,
+  }))
   if (subresources.status !== undefined) entries.push({ name: "status", verbs: ["get", "patch", "update"], kind })
-  if (subresources.scale !== undefined) entries.push({ name: "scale", verbs: ["get", "patch", "update"], kind: "Scale", group: "autoscaling", version: "v1" })
+  if (subresources.scale !== undefined)
+    entries.push({
+      name: "scale",
+      verbs: ["get", "patch", "update"],
+      kind: "Scale",
+      group: "autoscaling",
+      version: "v1",
+    })
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** `/api` */
-export const apiVersions = (serverAddress: string) => ({ kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress }] })
+export const apiVersions = (serverAddress: string) => ({
+  kind: "APIVersions",
+  versions: ["v1"],
+  serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress }],
+})
 
 /** `/apis` */
-export const apiGroupList = (scheme: Scheme) => ({ kind: "APIGroupList", apiVersion: "v1", groups: scheme.groups.filter(({ name }) => name !== "").map(({ name }) => groupEntry(scheme, name)) })
+export const apiGroupList = (scheme: Scheme) => ({
+  kind: "APIGroupList",
+  apiVersion: "v1",
+  groups: scheme.groups.filter(({ name }) => name !== "").map(({ name }) => groupEntry(scheme, name)),
+})
 
 /** `/apis/<group>`; undefined when there is no such group. */
 export function apiGroup(scheme: Scheme, name: string) {
-  return name === "" || scheme.group(name) === undefined ? undefined : { kind: "APIGroup", apiVersion: "v1", ...groupEntry(scheme, name) }
+  return name === "" || scheme.group(name) === undefined
+    ? undefined
+    : { kind: "APIGroup", apiVersion: "v1", ...groupEntry(scheme, name) }
 }
 
 function groupEntry(scheme: Scheme, name: string) {
@@ -47,16 +67,38 @@ export function apiResourceList(scheme: Scheme, group: string, version: string) 
     const namespaced = scope === "Namespaced"
     const hash = storageVersionHash(resource)
     return [
-      { name: plural, singularName: singular, namespaced, kind, verbs: [...verbs].sort(), ...nonEmpty("shortNames", shortNames), ...nonEmpty("categories", categories), ...(hash === undefined ? {} : { storageVersionHash: hash }) },
+      {
+        name: plural,
+        singularName: singular,
+        namespaced,
+        kind,
+        verbs: [...verbs].sort(),
+        ...nonEmpty("shortNames", shortNames),
+        ...nonEmpty("categories", categories),
+        ...(hash === undefined ? {} : { storageVersionHash: hash }),
+      },
       ...subresourcesOf(resource).map((sub) => ({
-        name: `${plural}/${sub.name}`, singularName: "", namespaced, ...(sub.group === undefined ? {} : { group: sub.group, version: sub.version ?? version }), kind: sub.kind, verbs: [...sub.verbs].sort(),
+        name: `${plural}/${sub.name}`,
+        singularName: "",
+        namespaced,
+        ...(sub.group === undefined ? {} : { group: sub.group, version: sub.version ?? version }),
+        kind: sub.kind,
+        verbs: [...sub.verbs].sort(),
       })),
     ]
   })
-  return { kind: "APIResourceList", ...(group === "" ? {} : { apiVersion: "v1" }), groupVersion: group === "" ? version : `${group}/${version}`, resources: resources.sort((a, b) => (a.name < b.name ? -1 : 1)) }
+  return {
+    kind: "APIResourceList",
+    ...(group === "" ? {} : { apiVersion: "v1" }),
+    groupVersion: group === "" ? version : `${group}/${version}`,
+    resources: resources.sort((a, b) => (a.name < b.name ? -1 : 1)),
+  }
 }
 
-const nonEmpty = <K extends string>(key: K, values: readonly string[] | undefined): Partial<Record<K, readonly string[]>> =>
+const nonEmpty = <K extends string>(
+  key: K,
+  values: readonly string[] | undefined,
+): Partial<Record<K, readonly string[]>> =>
   values === undefined || values.length === 0 ? {} : ({ [key]: values } as Record<K, readonly string[]>)
 
 export interface Document {
@@ -70,19 +112,43 @@ export function aggregated(scheme: Scheme, which: "api" | "apis", version: "v2" 
   const groups = scheme.groups.filter(({ name }) => (name === "") === (which === "api"))
   const items = groups.map(({ name, versions }) => ({
     metadata: name === "" ? { creationTimestamp: null } : { name, creationTimestamp: null },
-    versions: versions.map((version) => ({ version, resources: scheme.resourcesOf(name, version).map(aggregatedResource).sort((a, b) => (a.resource < b.resource ? -1 : 1)), freshness: "Current" })),
+    versions: versions.map((version) => ({
+      version,
+      resources: scheme
+        .resourcesOf(name, version)
+        .map(aggregatedResource)
+        .sort((a, b) => (a.resource < b.resource ? -1 : 1)),
+      freshness: "Current",
+    })),
   }))
-  const text = JSON.stringify({ kind: "APIGroupDiscoveryList", apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items })
+  const text = JSON.stringify({
+    kind: "APIGroupDiscoveryList",
+    apiVersion: `apidiscovery.k8s.io/${version}`,
+    metadata: {},
+    items,
+  })
   return { text, etag: `"${createHash("sha256").update(text).digest("hex").toUpperCase()}"` }
 }
 
 function aggregatedResource(resource: Resource) {
   const { plural, kind, scope, singular, verbs, shortNames, categories } = resource
   const subresources = subresourcesOf(resource).map((sub) => ({
-    subresource: sub.name, responseKind: { group: sub.group ?? "", version: sub.group === undefined ? "" : (sub.version ?? ""), kind: sub.kind }, verbs: [...sub.verbs].sort(),
+    subresource: sub.name,
+    responseKind: {
+      group: sub.group ?? "",
+      version: sub.group === undefined ? "" : (sub.version ?? ""),
+      kind: sub.kind,
+    },
+    verbs: [...sub.verbs].sort(),
   }))
   return {
-    resource: plural, responseKind: { group: "", version: "", kind }, scope, singularResource: singular, verbs: [...verbs].sort(),
-    ...nonEmpty("shortNames", shortNames), ...nonEmpty("categories", categories), ...(subresources.length === 0 ? {} : { subresources }),
+    resource: plural,
+    responseKind: { group: "", version: "", kind },
+    scope,
+    singularResource: singular,
+    verbs: [...verbs].sort(),
+    ...nonEmpty("shortNames", shortNames),
+    ...nonEmpty("categories", categories),
+    ...(subresources.length === 0 ? {} : { subresources }),
   }
 }

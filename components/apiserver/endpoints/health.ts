@@ -18,8 +18,15 @@ const WELL = () => undefined
  */
 export class Health {
   // Log lines are written before the next request is read, so a server that answers has none in its way.
-  private checks: readonly Check[] = [{ name: "ping", problem: WELL, endpoints: ENDPOINTS }, { name: "log", problem: WELL, endpoints: ENDPOINTS }]
-  private readonly shutdown: Check = { name: "shutdown", problem: () => (this.shuttingDown ? "process is shutting down" : undefined), endpoints: ["readyz"] }
+  private checks: readonly Check[] = [
+    { name: "ping", problem: WELL, endpoints: ENDPOINTS },
+    { name: "log", problem: WELL, endpoints: ENDPOINTS },
+  ]
+  private readonly shutdown: Check = {
+    name: "shutdown",
+    problem: () => (this.shuttingDown ? "process is shutting down" : undefined),
+    endpoints: ["readyz"],
+  }
   /** Set when the program begins to end: from then on no further requests are to be sent to it. */
   shuttingDown = false
 
@@ -46,9 +53,14 @@ export class Health {
     const one = path.slice(endpoint.length + 2)
     const check = checks.find(({ name }) => name === one)
     if (one !== "" && check === undefined) return false
-    const { status, text } = check !== undefined ? reportOne(check) : reportAll(endpoint, checks, {
-      excluded: query.all("exclude"), verbose: query.get("verbose") !== undefined, mayKnow: ({ name }) => mayAsk(`/${endpoint}/${name}`),
-    })
+    const { status, text } =
+      check !== undefined
+        ? reportOne(check)
+        : reportAll(endpoint, checks, {
+            excluded: query.all("exclude"),
+            verbose: query.get("verbose") !== undefined,
+            mayKnow: ({ name }) => mayAsk(`/${endpoint}/${name}`),
+          })
     exchange.sendText(status, text)
     return true
   }

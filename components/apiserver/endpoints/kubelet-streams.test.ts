@@ -13,7 +13,9 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const uidOfPod = async () => (JSON.parse((await server.send("GET", "/api/v1/namespaces/default/pods/web")).text) as { metadata: { uid: string } }).metadata.uid
+const uidOfPod = async () =>
+  (JSON.parse((await server.send("GET", "/api/v1/namespaces/default/pods/web")).text) as { metadata: { uid: string } })
+    .metadata.uid
 
 describe("a kubelet's own streams", () => {
   test("run commands and attach, with the parameters of the kubelet", async () => {
@@ -46,13 +48,21 @@ describe("a kubelet's own streams", () => {
     // then
     expect(exec).toMatchObject({ status: { reason: "NonZeroExitCode" }, text: "hello" })
     expect(attach).toMatchObject({ status: { status: "Success" }, text: "welcome" })
-    expect(asked).toEqual(["web", { container: "c", command: ["cat", "-u"], streams }, "web", { container: "c", streams: terminal }])
+    expect(asked).toEqual([
+      "web",
+      { container: "c", command: ["cat", "-u"], streams },
+      "web",
+      { container: "c", streams: terminal },
+    ])
     unregister()
   })
 
   test("carry connections to ports of a pod", async () => {
     const unregister = server.nodes.register("n1", { ...NO_STREAMS, portForward: TALKING_PORTS })
-    const forward = await connectPortForward({ ...server.dial(), url: server.url(`${KUBELET}/portForward/default/web`) })
+    const forward = await connectPortForward({
+      ...server.dial(),
+      url: server.url(`${KUBELET}/portForward/default/web`),
+    })
     expect(await heardFrom(forward, 8080, "hello")).toBe("port 8080 says hello")
     forward.close()
     unregister()
@@ -60,21 +70,54 @@ describe("a kubelet's own streams", () => {
 
   test.each<[string, string, string, number, string]>([
     ["a pod that is not on the node", "POST", "exec/default/none/c?command=ls&output=1", 404, "pod does not exist"],
-    ["a container that is not in the pod", "GET", "exec/default/web/none?command=ls&output=1", 500, 'container not found ("none")'],
+    [
+      "a container that is not in the pod",
+      "GET",
+      "exec/default/web/none?command=ls&output=1",
+      500,
+      'container not found ("none")',
+    ],
     ["a pod of another uid", "GET", "attach/default/web/another/c?output=1", 500, 'container not found ("c")'],
     ["ports of a pod of another uid", "POST", "portForward/default/web/another", 404, "pod not found"],
-    ["no stream at all", "GET", "exec/default/web/c?command=ls&stdout=true", 400, "you must specify at least 1 of stdin, stdout, stderr"],
-    ["a client that stays with HTTP", "POST", "exec/default/web/c?command=ls&output=1", 500, "Upgrade request required"],
+    [
+      "no stream at all",
+      "GET",
+      "exec/default/web/c?command=ls&stdout=true",
+      400,
+      "you must specify at least 1 of stdin, stdout, stderr",
+    ],
+    [
+      "a client that stays with HTTP",
+      "POST",
+      "exec/default/web/c?command=ls&output=1",
+      500,
+      "Upgrade request required",
+    ],
   ])("refuse in plain text: %s", async (_title, method, path, code, text) => {
     const unregister = server.nodes.register("n1", NO_STREAMS)
-    expect(await server.send(method, `${KUBELET}/${path}`)).toMatchObject({ code, text, headers: { "content-type": "text/plain; charset=utf-8" } })
+    expect(await server.send(method, `${KUBELET}/${path}`)).toMatchObject({
+      code,
+      text,
+      headers: { "content-type": "text/plain; charset=utf-8" },
+    })
     unregister()
   })
 
   test("answer a command that cannot be started", async () => {
-    const unregister = server.nodes.register("n1", { ...NO_STREAMS, exec: () => Promise.reject(new Error("no such program")) })
-    const refused = await connectRemoteCommand({ ...server.dial(), url: server.url(`${KUBELET}/exec/default/web/c?command=ls&output=1`), streams: { stdin: false, stdout: true, stderr: false, tty: false } }).catch((err: unknown) => err)
-    expect(refused).toMatchObject({ name: "UpgradeRefused", status: 500, body: expect.stringContaining("no such program") })
+    const unregister = server.nodes.register("n1", {
+      ...NO_STREAMS,
+      exec: () => Promise.reject(new Error("no such program")),
+    })
+    const refused = await connectRemoteCommand({
+      ...server.dial(),
+      url: server.url(`${KUBELET}/exec/default/web/c?command=ls&output=1`),
+      streams: { stdin: false, stdout: true, stderr: false, tty: false },
+    }).catch((err: unknown) => err)
+    expect(refused).toMatchObject({
+      name: "UpgradeRefused",
+      status: 500,
+      body: expect.stringContaining("no such program"),
+    })
     unregister()
   })
 })

@@ -20,7 +20,8 @@ interface Target {
 /** `/exec/NAMESPACE/POD[/UID]/CONTAINER`, the same with `attach`, and `/portForward/NAMESPACE/POD[/UID]`. */
 export function streamTargetOf({ rest }: RequestInfo): Target | undefined {
   const [, kind = "", namespace = "", pod = "", ...more] = rest.replace(/\/$/, "").split("/").map(decodeURIComponent)
-  if (kind === "portForward") return pod === "" || more.length > 1 ? undefined : { kind, namespace, pod, uid: more[0], container: "" }
+  if (kind === "portForward")
+    return pod === "" || more.length > 1 ? undefined : { kind, namespace, pod, uid: more[0], container: "" }
   if ((kind !== "exec" && kind !== "attach") || more.length < 1 || more.length > 2) return undefined
   return { kind, namespace, pod, uid: more.length === 2 ? more[0] : undefined, container: more.at(-1)! }
 }
@@ -29,7 +30,12 @@ export function streamTargetOf({ rest }: RequestInfo): Target | undefined {
  * exec, attach and port forwarding as a kubelet serves them on its own paths, to whom the API server lets use nodes/proxy. The parameters have other names than
  * those of the pods' subresources, and what is refused is told in plain text. Source: pkg/kubelet/server/server.go getExec, getAttach, getPortForward.
  */
-export async function serveKubeletStream(exchange: Exchange, { query }: RequestInfo, target: Target, { node, connector, live }: { readonly node: string; readonly connector: NodeConnector; readonly live: Live }): Promise<void> {
+export async function serveKubeletStream(
+  exchange: Exchange,
+  { query }: RequestInfo,
+  target: Target,
+  { node, connector, live }: { readonly node: string; readonly connector: NodeConnector; readonly live: Live },
+): Promise<void> {
   try {
     await serve(exchange, query, target, podOn(node, target, live), connector)
   } catch (err) {
@@ -38,20 +44,32 @@ export async function serveKubeletStream(exchange: Exchange, { query }: RequestI
   }
 }
 
-async function serve(exchange: Exchange, query: Query, { kind, container, uid }: Target, { metadata, spec }: Pod, connector: NodeConnector): Promise<void> {
+async function serve(
+  exchange: Exchange,
+  query: Query,
+  { kind, container, uid }: Target,
+  { metadata, spec }: Pod,
+  connector: NodeConnector,
+): Promise<void> {
   const pod = { namespace: metadata.namespace ?? "", name: metadata.name ?? "", uid: metadata.uid ?? "" }
   const isOther = uid !== undefined && uid !== metadata.uid
   if (kind === "portForward") {
     if (isOther) throw new ApiError("NotFound", "pod not found")
     const upgrade = upgradeOf(exchange, leftOut)
-    return connector.portForward(pod, () => accepted(exchange, upgrade, (req, socket, head) => acceptPortForward(req, socket, head, "port")))
+    return connector.portForward(pod, () =>
+      accepted(exchange, upgrade, (req, socket, head) => acceptPortForward(req, socket, head, "port")),
+    )
   }
   const streams = streamsOf(query)
   const containers = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])]
-  if (isOther || !containers.some(({ name }) => name === container)) throw new ApiError("InternalError", `container not found (${JSON.stringify(container)})`)
+  if (isOther || !containers.some(({ name }) => name === container))
+    throw new ApiError("InternalError", `container not found (${JSON.stringify(container)})`)
   const upgrade = upgradeOf(exchange, leftOut)
-  const accept = () => accepted(exchange, upgrade, (req, socket, head) => acceptRemoteCommand(req, socket, head, streams))
-  return kind === "attach" ? connector.attach(pod, { container, streams }, accept) : connector.exec(pod, { container, command: query.all("command"), streams }, accept)
+  const accept = () =>
+    accepted(exchange, upgrade, (req, socket, head) => acceptRemoteCommand(req, socket, head, streams))
+  return kind === "attach"
+    ? connector.attach(pod, { container, streams }, accept)
+    : connector.exec(pod, { container, command: query.all("command"), streams }, accept)
 }
 
 /** The kubelet takes it for its own failure when nobody asked to leave HTTP. */
@@ -68,6 +86,7 @@ function streamsOf(query: Query): CommandStreams {
   const on = (name: string): boolean => query.get(name) === "1"
   const tty = on("tty")
   const streams = { stdin: on("input"), stdout: on("output"), stderr: on("error") && !tty, tty }
-  if (!streams.stdin && !streams.stdout && !streams.stderr) throw new ApiError("BadRequest", "you must specify at least 1 of stdin, stdout, stderr")
+  if (!streams.stdin && !streams.stdout && !streams.stderr)
+    throw new ApiError("BadRequest", "you must specify at least 1 of stdin, stdout, stderr")
   return streams
 }

@@ -21,13 +21,18 @@ export function createOpenApi(scheme: Scheme): () => Promise<OpenApiDocuments> {
   let made: { readonly generation: number; readonly documents: OpenApiDocuments } | undefined
   return async () => {
     // Loaded with the first request: no start needs it.
-    const makers = { ...(await import("../../../pkg/apimachinery/openapi/documents.ts")), ...(await import("../../../pkg/apimachinery/openapi/gnostic.ts")) }
-    if (made?.generation !== scheme.generation) made = { generation: scheme.generation, documents: documentsOf(scheme, makers) }
+    const makers = {
+      ...(await import("../../../pkg/apimachinery/openapi/documents.ts")),
+      ...(await import("../../../pkg/apimachinery/openapi/gnostic.ts")),
+    }
+    if (made?.generation !== scheme.generation)
+      made = { generation: scheme.generation, documents: documentsOf(scheme, makers) }
     return made.documents
   }
 }
 
-type Makers = Pick<typeof documentMakers, "openApiV2" | "openApiV3"> & Pick<typeof gnosticMakers, "encodeGnostic" | "GNOSTIC_TYPE">
+type Makers = Pick<typeof documentMakers, "openApiV2" | "openApiV3"> &
+  Pick<typeof gnosticMakers, "encodeGnostic" | "GNOSTIC_TYPE">
 
 interface Body {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -35,7 +40,11 @@ interface Body {
 }
 
 function documentsOf(scheme: Scheme, { openApiV2, openApiV3, encodeGnostic, GNOSTIC_TYPE }: Makers): OpenApiDocuments {
-  const served: documentMakers.Served = { resources: scheme.resources, find: ({ group, version, kind }) => scheme.kind(group, version, kind), version: GIT_VERSION }
+  const served: documentMakers.Served = {
+    resources: scheme.resources,
+    find: ({ group, version, kind }) => scheme.kind(group, version, kind),
+    version: GIT_VERSION,
+  }
   const v2Bodies = new Map<string, Body>()
   const documents = openApiV3(served)
   const hashes = new Map<string, string>()
@@ -58,10 +67,19 @@ function documentsOf(scheme: Scheme, { openApiV2, openApiV3, encodeGnostic, GNOS
     v2(accept, ifNoneMatch) {
       const type = (accept ?? "").includes("proto-openapi.spec.v2") ? GNOSTIC_TYPE : "application/json"
       const { bytes, hash } = v2Body(type)
-      return Promise.resolve(ifNoneMatch === `"${hash}"` ? unchanged(hash) : new Response(bytes, { headers: { "Content-Type": type, ETag: `"${hash}"`, Vary: "Accept" } }))
+      return Promise.resolve(
+        ifNoneMatch === `"${hash}"`
+          ? unchanged(hash)
+          : new Response(bytes, { headers: { "Content-Type": type, ETag: `"${hash}"`, Vary: "Accept" } }),
+      )
     },
     v3Index() {
-      const paths = Object.fromEntries([...documents].map(([path, make]) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(path, make)}` }]))
+      const paths = Object.fromEntries(
+        [...documents].map(([path, make]) => [
+          path,
+          { serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(path, make)}` },
+        ]),
+      )
       return Response.json({ paths })
     },
     v3(path, hash, ifNoneMatch) {
@@ -69,9 +87,15 @@ function documentsOf(scheme: Scheme, { openApiV2, openApiV3, encodeGnostic, GNOS
       if (make === undefined) return undefined
       const current = hashOf(path, make)
       // The document has changed since the client saw the index: it is sent to where the new one is.
-      if (hash !== undefined && hash !== current) return new Response(null, { status: 301, headers: { Location: `/openapi/v3/${path}?hash=${current}` } })
+      if (hash !== undefined && hash !== current)
+        return new Response(null, { status: 301, headers: { Location: `/openapi/v3/${path}?hash=${current}` } })
       if (ifNoneMatch === `"${current}"`) return unchanged(current)
-      const headers = { "Content-Type": "application/json", ETag: `"${current}"`, Vary: "Accept", ...(hash === undefined ? {} : { "Cache-Control": "public, immutable" }) }
+      const headers = {
+        "Content-Type": "application/json",
+        ETag: `"${current}"`,
+        Vary: "Accept",
+        ...(hash === undefined ? {} : { "Cache-Control": "public, immutable" }),
+      }
       return new Response(json(make()).bytes, { headers })
     },
   }
@@ -79,5 +103,8 @@ function documentsOf(scheme: Scheme, { openApiV2, openApiV3, encodeGnostic, GNOS
 
 const unchanged = (hash: string): Response => new Response(null, { status: 304, headers: { ETag: `"${hash}"` } })
 
-const bodyOf = (bytes: Uint8Array): Body => ({ bytes: new Uint8Array(bytes), hash: createHash("sha512").update(bytes).digest("hex").toUpperCase() })
+const bodyOf = (bytes: Uint8Array): Body => ({
+  bytes: new Uint8Array(bytes),
+  hash: createHash("sha512").update(bytes).digest("hex").toUpperCase(),
+})
 const json = (document: Schema): Body => bodyOf(new TextEncoder().encode(JSON.stringify(document)))

@@ -18,10 +18,19 @@ describe("the paths beside resources", () => {
     const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
     const all = await call("GET", "/apis", { headers: { accept } })
     expect(all.headers["content-type"]).toBe("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
-    expect(JSON.parse(all.text)).toMatchObject({ kind: "APIGroupDiscoveryList", items: expect.arrayContaining([expect.objectContaining({ metadata: { name: "apps", creationTimestamp: null } })]) })
+    expect(JSON.parse(all.text)).toMatchObject({
+      kind: "APIGroupDiscoveryList",
+      items: expect.arrayContaining([expect.objectContaining({ metadata: { name: "apps", creationTimestamp: null } })]),
+    })
     const again = await call("GET", "/apis", { headers: { accept, "if-none-match": String(all.headers.etag) } })
     expect([again.code, again.text, again.headers["content-type"]]).toEqual([304, "", undefined])
-    expect(JSON.parse((await call("GET", "/api/v1")).text)).toMatchObject({ kind: "APIResourceList", groupVersion: "v1", resources: expect.arrayContaining([expect.objectContaining({ name: "configmaps", storageVersionHash: "qFsyl6wFWjQ=" })]) })
+    expect(JSON.parse((await call("GET", "/api/v1")).text)).toMatchObject({
+      kind: "APIResourceList",
+      groupVersion: "v1",
+      resources: expect.arrayContaining([
+        expect.objectContaining({ name: "configmaps", storageVersionHash: "qFsyl6wFWjQ=" }),
+      ]),
+    })
     expect((await call("GET", "/apis/nowhere")).code).toBe(404)
   })
 
@@ -37,9 +46,12 @@ describe("the paths beside resources", () => {
     expect((await call("GET", "/healthz?verbose")).text).toBe(live.text.replace("livez", "healthz"))
     expect(names(ready.text)).toEqual(["ping", "log", "etcd", "etcd-readiness", ...hooks, "shutdown"])
     // then each is there by itself
-    for (const name of names(ready.text)) expect([name, (await call("GET", `/readyz/${name}`)).text]).toEqual([name, "ok"])
+    for (const name of names(ready.text))
+      expect([name, (await call("GET", `/readyz/${name}`)).text]).toEqual([name, "ok"])
     expect((await call("GET", "/livez/shutdown")).code).toBe(404)
-    expect((await call("GET", "/readyz?verbose&exclude=etcd&exclude=none&exclude=nothing")).text).toMatch(/^\[\+\]ping ok\n\[\+\]log ok\n\[\+\]etcd excluded: ok\n[^]*warn: some health checks cannot be excluded: no matches for "none","nothing"\nreadyz check passed\n$/)
+    expect((await call("GET", "/readyz?verbose&exclude=etcd&exclude=none&exclude=nothing")).text).toMatch(
+      /^\[\+\]ping ok\n\[\+\]log ok\n\[\+\]etcd excluded: ok\n[^]*warn: some health checks cannot be excluded: no matches for "none","nothing"\nreadyz check passed\n$/,
+    )
   })
 
   test("tell what a component is not well for to those who may ask for it", async () => {
@@ -47,7 +59,9 @@ describe("the paths beside resources", () => {
     const forget = server.health.add("dns", () => "not yet", ["readyz"])
 
     // then the server is not ready, but alive
-    expect((await call("GET", "/readyz")).text).toEndWith("[-]dns failed: not yet\n[+]shutdown ok\nreadyz check failed\n")
+    expect((await call("GET", "/readyz")).text).toEndWith(
+      "[-]dns failed: not yet\n[+]shutdown ok\nreadyz check failed\n",
+    )
     expect(await call("GET", "/readyz/dns")).toMatchObject({ code: 500, text: "internal server error: not yet\n" })
     expect((await call("GET", "/livez")).text).toBe("ok")
     // and everybody learns that, but not why
@@ -60,24 +74,38 @@ describe("the paths beside resources", () => {
 
     // and one that ends is not ready
     server.health.shuttingDown = true
-    expect((await call("GET", "/readyz")).text).toEndWith("[-]shutdown failed: process is shutting down\nreadyz check failed\n")
+    expect((await call("GET", "/readyz")).text).toEndWith(
+      "[-]shutdown failed: process is shutting down\nreadyz check failed\n",
+    )
     server.health.shuttingDown = false
   })
 
   test("tell the health of components as objects too", async () => {
-    const statuses = async () => (JSON.parse((await call("GET", "/api/v1/componentstatuses")).text) as { items: unknown[] }).items
-    const healthy = (name: string, status: string, message: string) => ({ metadata: { name }, conditions: [{ type: "Healthy", status, message }] })
+    const statuses = async () =>
+      (JSON.parse((await call("GET", "/api/v1/componentstatuses")).text) as { items: unknown[] }).items
+    const healthy = (name: string, status: string, message: string) => ({
+      metadata: { name },
+      conditions: [{ type: "Healthy", status, message }],
+    })
 
     // given a scheduler, and nothing else that told of itself
     let problem: string | undefined
     const forget = server.health.add("scheduler", () => problem, ["readyz"])
-    expect(await statuses()).toMatchObject([healthy("controller-manager", "False", "it is not running"), healthy("etcd-0", "True", "ok"), healthy("scheduler", "True", "ok")])
+    expect(await statuses()).toMatchObject([
+      healthy("controller-manager", "False", "it is not running"),
+      healthy("etcd-0", "True", "ok"),
+      healthy("scheduler", "True", "ok"),
+    ])
 
     // when it is not well
     problem = "it has lost its way"
 
     // then that is what its status says
-    expect(JSON.parse((await call("GET", "/api/v1/componentstatuses/scheduler")).text)).toMatchObject({ kind: "ComponentStatus", apiVersion: "v1", ...healthy("scheduler", "False", "it has lost its way") })
+    expect(JSON.parse((await call("GET", "/api/v1/componentstatuses/scheduler")).text)).toMatchObject({
+      kind: "ComponentStatus",
+      apiVersion: "v1",
+      ...healthy("scheduler", "False", "it has lost its way"),
+    })
     expect((await call("GET", "/api/v1/componentstatuses/kubelet")).code).toBe(404)
     problem = undefined
     expect((await statuses())[2]).toMatchObject(healthy("scheduler", "True", "ok"))
@@ -86,11 +114,15 @@ describe("the paths beside resources", () => {
 
   test("count requests", async () => {
     await call("GET", `${CONFIGMAPS}/none`)
-    expect((await call("GET", "/metrics")).text).toMatch(/apiserver_request_total\{code="404",component="apiserver",dry_run="",group="",resource="configmaps",scope="resource",subresource="",verb="GET",version="v1"\} \d+/)
+    expect((await call("GET", "/metrics")).text).toMatch(
+      /apiserver_request_total\{code="404",component="apiserver",dry_run="",group="",resource="configmaps",scope="resource",subresource="",verb="GET",version="v1"\} \d+/,
+    )
   })
 
   test("publish the keys of service account tokens", async () => {
-    expect(JSON.parse((await call("GET", "/.well-known/openid-configuration")).text)).toMatchObject({ issuer: "https://kubernetes.default.svc.cluster.local" })
+    expect(JSON.parse((await call("GET", "/.well-known/openid-configuration")).text)).toMatchObject({
+      issuer: "https://kubernetes.default.svc.cluster.local",
+    })
     expect((await call("GET", "/openid/v1/jwks")).headers["content-type"]).toBe("application/jwk-set+json")
   })
 })

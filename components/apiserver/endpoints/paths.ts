@@ -33,15 +33,30 @@ type Env = { Bindings: { readonly exchange: Exchange } }
  * Everything that is no resource: health, version, metrics, discovery, OpenAPI, the keys of service account tokens, and an index of it all at `/`.
  * Routes are by URL shape and the scheme is asked at each request, since kinds come and go.
  */
-export function createPaths(options: PathsOptions): (exchange: Exchange, info: RequestInfo, user: UserInfo) => void | Promise<void> {
+export function createPaths(
+  options: PathsOptions,
+): (exchange: Exchange, info: RequestInfo, user: UserInfo) => void | Promise<void> {
   const { health, pipeline } = options
   let app: Hono<Env> | undefined
   return (exchange, info, user) => {
     const decision = pipeline.authorize({ user, verb: info.verb, path: info.path })
     noteDecision(exchange.annotator, decision)
-    if (!decision.allowed) throw new ApiError("Forbidden", `forbidden: User ${JSON.stringify(user.name)} cannot ${info.verb} path ${JSON.stringify(info.path)}${decision.reason === "" ? "" : `: ${decision.reason}`}`, {})
+    if (!decision.allowed)
+      throw new ApiError(
+        "Forbidden",
+        `forbidden: User ${JSON.stringify(user.name)} cannot ${info.verb} path ${JSON.stringify(info.path)}${decision.reason === "" ? "" : `: ${decision.reason}`}`,
+        {},
+      )
     if (info.verb !== "get" && info.verb !== "head") throw noSuchMethod()
-    if (health.serve(exchange, info.path, info.query, (path) => pipeline.authorize({ user, verb: info.verb, path }).allowed)) return
+    if (
+      health.serve(
+        exchange,
+        info.path,
+        info.query,
+        (path) => pipeline.authorize({ user, verb: info.verb, path }).allowed,
+      )
+    )
+      return
     app ??= routes(options)
     return respond(app, exchange)
   }
@@ -53,7 +68,8 @@ const DOTS = /\/(\.|%2e){1,2}(\/|$)/i
 function urlOf(target: string): string {
   const [path = ""] = target.split("?")
   // Put after the host, not resolved against it: a path that begins with two slashes would else name another host.
-  if (!path.startsWith("/") || path.includes("\\") || DOTS.test(path)) throw new ApiError("NotFound", "the server could not find the requested resource")
+  if (!path.startsWith("/") || path.includes("\\") || DOTS.test(path))
+    throw new ApiError("NotFound", "the server could not find the requested resource")
   return `http://localhost${target}`
 }
 
@@ -73,13 +89,21 @@ async function respond(app: Hono<Env>, exchange: Exchange): Promise<void> {
   if (response.status === 304) return exchange.sendUnchanged()
   const body = new Uint8Array(await response.arrayBuffer())
   const cacheControl = response.headers.get("cache-control")
-  exchange.send(response.status, response.headers.get("content-type") ?? "application/json", body, cacheControl === null ? {} : { "Cache-Control": cacheControl })
+  exchange.send(
+    response.status,
+    response.headers.get("content-type") ?? "application/json",
+    body,
+    cacheControl === null ? {} : { "Cache-Control": cacheControl },
+  )
 }
 
 function routes(options: PathsOptions): Hono<Env> {
   const { scheme, metrics, serviceAccounts, serverAddress, openApi } = options
   const app = new Hono<Env>({ strict: false })
-  const json = (c: Context<Env>, value: unknown) => c.body(c.env.exchange.pretty() ? JSON.stringify(value, undefined, 2) + "\n" : JSON.stringify(value) + "\n", 200, { "Content-Type": "application/json" })
+  const json = (c: Context<Env>, value: unknown) =>
+    c.body(c.env.exchange.pretty() ? JSON.stringify(value, undefined, 2) + "\n" : JSON.stringify(value) + "\n", 200, {
+      "Content-Type": "application/json",
+    })
   const found = (c: Context<Env>, value: unknown) => (value === undefined ? c.notFound() : json(c, value))
 
   const documents = new Map<string, { readonly generation: number; readonly document: Document }>()
@@ -97,21 +121,53 @@ function routes(options: PathsOptions): Hono<Env> {
     const { text, etag } = aggregatedDocument(which, version)
     const headers = { ETag: etag, Vary: "Accept", "Cache-Control": "public" }
     if (c.req.header("if-none-match") === etag) return c.body(null, 304, headers)
-    return c.body(text, 200, { ...headers, "Content-Type": `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList` })
+    return c.body(text, 200, {
+      ...headers,
+      "Content-Type": `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
+    })
   }
 
   app.get("/version", (c) => json(c, versionInfo()))
-  app.get("/metrics", (c) => c.body(metrics.text(), 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" }))
-  app.get("/api", discovery("api", () => apiVersions(serverAddress())))
-  app.get("/apis", discovery("apis", () => apiGroupList(scheme)))
+  app.get("/metrics", (c) =>
+    c.body(metrics.text(), 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" }),
+  )
+  app.get(
+    "/api",
+    discovery("api", () => apiVersions(serverAddress())),
+  )
+  app.get(
+    "/apis",
+    discovery("apis", () => apiGroupList(scheme)),
+  )
   app.get("/api/:version", (c) => found(c, apiResourceList(scheme, "", c.req.param("version"))))
   app.get("/apis/:group", (c) => found(c, apiGroup(scheme, c.req.param("group"))))
-  app.get("/apis/:group/:version", (c) => found(c, apiResourceList(scheme, c.req.param("group"), c.req.param("version"))))
+  app.get("/apis/:group/:version", (c) =>
+    found(c, apiResourceList(scheme, c.req.param("group"), c.req.param("version"))),
+  )
   app.get("/openapi/v2", async (c) => (await openApi()).v2(c.req.header("accept"), c.req.header("if-none-match")))
   app.get("/openapi/v3", async () => (await openApi()).v3Index())
-  app.get("/openapi/v3/*", async (c) => (await openApi()).v3(c.req.path.slice("/openapi/v3/".length), c.req.query("hash"), c.req.header("if-none-match")) ?? c.notFound())
-  app.get("/.well-known/openid-configuration", (c) => json(c, openIdConfiguration({ issuer: serviceAccounts.issuer, server: `https://${serverAddress()}`, keys: serviceAccounts.keys })))
-  app.get("/openid/v1/jwks", (c) => c.body(JSON.stringify(jwks(serviceAccounts.keys)), 200, { "Content-Type": "application/jwk-set+json" }))
+  app.get(
+    "/openapi/v3/*",
+    async (c) =>
+      (await openApi()).v3(
+        c.req.path.slice("/openapi/v3/".length),
+        c.req.query("hash"),
+        c.req.header("if-none-match"),
+      ) ?? c.notFound(),
+  )
+  app.get("/.well-known/openid-configuration", (c) =>
+    json(
+      c,
+      openIdConfiguration({
+        issuer: serviceAccounts.issuer,
+        server: `https://${serverAddress()}`,
+        keys: serviceAccounts.keys,
+      }),
+    ),
+  )
+  app.get("/openid/v1/jwks", (c) =>
+    c.body(JSON.stringify(jwks(serviceAccounts.keys)), 200, { "Content-Type": "application/jwk-set+json" }),
+  )
   app.get("/", (c) => json(c, { paths: indexOf(scheme) }))
   app.notFound((c) => c.body("404 page not found\n", 404, { "Content-Type": "text/plain; charset=utf-8" }))
   app.onError((err) => {
@@ -127,18 +183,43 @@ function aggregatedVersion(accept: string | undefined): "v2" | "v2beta1" | undef
     if (type !== "application" || subtype !== "json") continue
     if (params.get("as") === undefined) return undefined
     const version = params.get("v")
-    if (params.get("g") === "apidiscovery.k8s.io" && params.get("as") === "APIGroupDiscoveryList" && (version === "v2" || version === "v2beta1")) return version
+    if (
+      params.get("g") === "apidiscovery.k8s.io" &&
+      params.get("as") === "APIGroupDiscoveryList" &&
+      (version === "v2" || version === "v2beta1")
+    )
+      return version
   }
   return undefined
 }
 
 /** Source: apimachinery pkg/version/types.go. Clients read the Go fields too; what has no meaning here says what it runs on instead. */
 const versionInfo = () => ({
-  ...KUBERNETES_MINOR, gitVersion: GIT_VERSION, gitCommit, gitTreeState, buildDate, goVersion: `bun${process.versions.bun ?? process.versions.node}`, compiler: "bun",
+  ...KUBERNETES_MINOR,
+  gitVersion: GIT_VERSION,
+  gitCommit,
+  gitTreeState,
+  buildDate,
+  goVersion: `bun${process.versions.bun ?? process.versions.node}`,
+  compiler: "bun",
   platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
 })
 
 function indexOf(scheme: Scheme): readonly string[] {
-  const groups = scheme.groups.flatMap(({ name, versions }) => (name === "" ? ["/api", "/api/v1"] : [`/apis/${name}`, ...versions.map((version) => `/apis/${name}/${version}`)]))
-  return ["/.well-known/openid-configuration", ...groups, "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/openid/v1/jwks", "/readyz", "/version"].sort()
+  const groups = scheme.groups.flatMap(({ name, versions }) =>
+    name === "" ? ["/api", "/api/v1"] : [`/apis/${name}`, ...versions.map((version) => `/apis/${name}/${version}`)],
+  )
+  return [
+    "/.well-known/openid-configuration",
+    ...groups,
+    "/apis",
+    "/healthz",
+    "/livez",
+    "/metrics",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/openid/v1/jwks",
+    "/readyz",
+    "/version",
+  ].sort()
 }

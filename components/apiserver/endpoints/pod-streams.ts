@@ -2,7 +2,11 @@ import { badRequest, ApiError, notFound } from "../../../pkg/apimachinery/errors
 import type { NodeConnector, NodeConnectors, LogOptions, PodTarget } from "../../../pkg/component/node-connector.ts"
 import type { Pod as PodKind } from "../../../pkg/api/core/v1/pod.ts"
 import { acceptPortForward } from "../../../pkg/streaming/port-forward.ts"
-import { acceptRemoteCommand, type CommandStreams, type RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
+import {
+  acceptRemoteCommand,
+  type CommandStreams,
+  type RemoteCommandSession,
+} from "../../../pkg/streaming/remote-command.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { Query } from "../http/query.ts"
 import { drained } from "../http/send-parts.ts"
@@ -24,11 +28,25 @@ export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<s
     const { nodeName = "" } = spec
     if (nodeName === "") throw badRequest(`pod ${metadata.name} does not have a host assigned`)
     const connector = nodes.get(nodeName)
-    if (connector === undefined) throw new ApiError("ServiceUnavailable", `Cannot reach node ${JSON.stringify(nodeName)}, which runs pod ${JSON.stringify(metadata.name)}: its kubelet is not connected to this server`)
+    if (connector === undefined)
+      throw new ApiError(
+        "ServiceUnavailable",
+        `Cannot reach node ${JSON.stringify(nodeName)}, which runs pod ${JSON.stringify(metadata.name)}: its kubelet is not connected to this server`,
+      )
     return connector
   }
 
-  const command = (run: (connector: NodeConnector, pod: PodTarget, container: string, query: Query, streams: CommandStreams, accept: () => Promise<RemoteCommandSession | undefined>) => Promise<void>, options: { attach: boolean }): ConnectionEntry => ({
+  const command = (
+    run: (
+      connector: NodeConnector,
+      pod: PodTarget,
+      container: string,
+      query: Query,
+      streams: CommandStreams,
+      accept: () => Promise<RemoteCommandSession | undefined>,
+    ) => Promise<void>,
+    options: { attach: boolean },
+  ): ConnectionEntry => ({
     verbs: ["get", "create"],
     async connect(exchange, info) {
       const pod = podOf(info)
@@ -37,7 +55,9 @@ export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<s
       const connector = nodeOf(pod)
       const streams = streamsOf(query)
       const upgrade = upgradeOf(exchange)
-      await run(connector, targetOf(pod), container, query, streams, () => accepted(exchange, upgrade, (req, socket, head) => acceptRemoteCommand(req, socket, head, streams)))
+      await run(connector, targetOf(pod), container, query, streams, () =>
+        accepted(exchange, upgrade, (req, socket, head) => acceptRemoteCommand(req, socket, head, streams)),
+      )
     },
   })
 
@@ -50,25 +70,37 @@ export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<s
         await sendLog(exchange, await nodeOf(pod).logs(targetOf(pod), options, goneSignal(exchange)))
       },
     },
-    "pods/exec": command((connector, pod, container, query, streams, accept) => {
-      const argv = query.all("command")
-      if (argv.length === 0) throw badRequest("you must specify at least one command for the container")
-      return connector.exec(pod, { container, command: argv, streams }, accept)
-    }, { attach: false }),
-    "pods/attach": command((connector, pod, container, _query, streams, accept) => connector.attach(pod, { container, streams }, accept), { attach: true }),
+    "pods/exec": command(
+      (connector, pod, container, query, streams, accept) => {
+        const argv = query.all("command")
+        if (argv.length === 0) throw badRequest("you must specify at least one command for the container")
+        return connector.exec(pod, { container, command: argv, streams }, accept)
+      },
+      { attach: false },
+    ),
+    "pods/attach": command(
+      (connector, pod, container, _query, streams, accept) => connector.attach(pod, { container, streams }, accept),
+      { attach: true },
+    ),
     "pods/portforward": {
       verbs: ["get", "create"],
       async connect(exchange, info) {
         const pod = podOf(info)
         const connector = nodeOf(pod)
         const upgrade = upgradeOf(exchange)
-        await connector.portForward(targetOf(pod), () => accepted(exchange, upgrade, (req, socket, head) => acceptPortForward(req, socket, head)))
+        await connector.portForward(targetOf(pod), () =>
+          accepted(exchange, upgrade, (req, socket, head) => acceptPortForward(req, socket, head)),
+        )
       },
     },
   }
 }
 
-const targetOf = ({ metadata: { namespace = "", name = "", uid = "" } }: PodKind): PodTarget => ({ namespace, name, uid })
+const targetOf = ({ metadata: { namespace = "", name = "", uid = "" } }: PodKind): PodTarget => ({
+  namespace,
+  name,
+  uid,
+})
 
 /** The container that is meant: the one named, the one annotated as default, the only one. Source: pkg/registry/core/pod/strategy.go. */
 function containerOf({ metadata, spec }: PodKind, asked: string | undefined, { attach }: { attach: boolean }): string {
@@ -76,20 +108,24 @@ function containerOf({ metadata, spec }: PodKind, asked: string | undefined, { a
   const inits = (spec.initContainers ?? []).map(({ name }) => name)
   const ephemeral = (spec.ephemeralContainers ?? []).map(({ name }) => name)
   if (asked !== undefined && asked !== "") {
-    if (![...containers, ...inits, ...ephemeral].includes(asked)) throw badRequest(`container ${asked} is not valid for pod ${metadata.name}`)
+    if (![...containers, ...inits, ...ephemeral].includes(asked))
+      throw badRequest(`container ${asked} is not valid for pod ${metadata.name}`)
     return asked
   }
   const preferred = metadata.annotations?.["kubectl.kubernetes.io/default-container"]
   if (preferred !== undefined && containers.includes(preferred)) return preferred
   if (containers.length === 1) return containers[0]!
   const others = inits.length > 0 && !attach ? ` or one of the init containers: [${inits.join(" ")}]` : ""
-  throw badRequest(`a container name must be specified for pod ${metadata.name}, choose one of: [${containers.join(" ")}]${others}`)
+  throw badRequest(
+    `a container name must be specified for pod ${metadata.name}, choose one of: [${containers.join(" ")}]${others}`,
+  )
 }
 
 function streamsOf(query: Query): CommandStreams {
   const on = (name: string) => isTrue(query.get(name))
   const streams = { stdin: on("stdin"), stdout: on("stdout"), stderr: on("stderr"), tty: on("tty") }
-  if (!streams.stdin && !streams.stdout && !streams.stderr) throw badRequest("you must specify at least 1 of stdin, stdout, stderr")
+  if (!streams.stdin && !streams.stdout && !streams.stderr)
+    throw badRequest("you must specify at least 1 of stdin, stdout, stderr")
   return streams
 }
 
@@ -99,7 +135,21 @@ function logOptionsOf(query: Query, container: string): LogOptions {
     const text = query.get(name)
     if (text === undefined || text === "") return undefined
     if (!/^-?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
-    if (Number(text) < least) throw new ApiError("Invalid", `PodLogOptions "" is invalid: ${name}: Invalid value: ${text}: must be greater than ${least === 0 ? "or equal to 0" : "0"}`, { kind: "PodLogOptions", causes: [{ reason: "FieldValueInvalid", field: name, message: `Invalid value: ${text}: must be greater than ${least === 0 ? "or equal to 0" : "0"}` }] })
+    if (Number(text) < least)
+      throw new ApiError(
+        "Invalid",
+        `PodLogOptions "" is invalid: ${name}: Invalid value: ${text}: must be greater than ${least === 0 ? "or equal to 0" : "0"}`,
+        {
+          kind: "PodLogOptions",
+          causes: [
+            {
+              reason: "FieldValueInvalid",
+              field: name,
+              message: `Invalid value: ${text}: must be greater than ${least === 0 ? "or equal to 0" : "0"}`,
+            },
+          ],
+        },
+      )
     return Number(text)
   }
   const sinceSeconds = number("sinceSeconds", 1)
@@ -107,13 +157,24 @@ function logOptionsOf(query: Query, container: string): LogOptions {
   const tailLines = number("tailLines", 0)
   const limitBytes = number("limitBytes", 1)
   const stream = query.get("stream")
-  if (sinceTime !== undefined && sinceSeconds !== undefined) throw badRequest("at most one of sinceTime or sinceSeconds may be specified")
-  if (sinceTime !== undefined && Number.isNaN(Date.parse(sinceTime))) throw badRequest(`parsing time ${JSON.stringify(sinceTime)}: must be RFC 3339`)
-  if (stream !== undefined && stream !== "All" && stream !== "Stdout" && stream !== "Stderr") throw badRequest(`stream: Unsupported value: ${JSON.stringify(stream)}: supported values: "All", "Stderr", "Stdout"`)
+  if (sinceTime !== undefined && sinceSeconds !== undefined)
+    throw badRequest("at most one of sinceTime or sinceSeconds may be specified")
+  if (sinceTime !== undefined && Number.isNaN(Date.parse(sinceTime)))
+    throw badRequest(`parsing time ${JSON.stringify(sinceTime)}: must be RFC 3339`)
+  if (stream !== undefined && stream !== "All" && stream !== "Stdout" && stream !== "Stderr")
+    throw badRequest(
+      `stream: Unsupported value: ${JSON.stringify(stream)}: supported values: "All", "Stderr", "Stdout"`,
+    )
   return {
-    container, follow: isTrue(query.get("follow")), previous: isTrue(query.get("previous")), timestamps: isTrue(query.get("timestamps")),
-    ...(sinceSeconds === undefined ? {} : { sinceSeconds }), ...(sinceTime === undefined ? {} : { sinceTime }), ...(tailLines === undefined ? {} : { tailLines }),
-    ...(limitBytes === undefined ? {} : { limitBytes }), ...(stream === undefined ? {} : { stream }),
+    container,
+    follow: isTrue(query.get("follow")),
+    previous: isTrue(query.get("previous")),
+    timestamps: isTrue(query.get("timestamps")),
+    ...(sinceSeconds === undefined ? {} : { sinceSeconds }),
+    ...(sinceTime === undefined ? {} : { sinceTime }),
+    ...(tailLines === undefined ? {} : { tailLines }),
+    ...(limitBytes === undefined ? {} : { limitBytes }),
+    ...(stream === undefined ? {} : { stream }),
   }
 }
 

@@ -5,13 +5,26 @@ import type { Live } from "./connect.ts"
 import { serviceTarget, splitProxyName } from "./proxy-target.ts"
 
 const objects: Readonly<Record<string, object>> = {
-  "services/web": { spec: { ports: [{ name: "main", port: 80 }, { name: "admin", port: 81 }] } },
-  "endpoints/web": { subsets: [{ addresses: [{ ip: "10.42.0.5" }], ports: [{ name: "main", port: 8080 }] }, { notReadyAddresses: [{ ip: "10.42.0.6" }], ports: [{ name: "admin", port: 8081 }] }] },
+  "services/web": {
+    spec: {
+      ports: [
+        { name: "main", port: 80 },
+        { name: "admin", port: 81 },
+      ],
+    },
+  },
+  "endpoints/web": {
+    subsets: [
+      { addresses: [{ ip: "10.42.0.5" }], ports: [{ name: "main", port: 8080 }] },
+      { notReadyAddresses: [{ ip: "10.42.0.6" }], ports: [{ name: "admin", port: 8081 }] },
+    ],
+  },
   "services/plain": { spec: { ports: [{ port: 80 }] } },
   "endpoints/plain": { subsets: [{ addresses: [{ ip: "10.42.0.7" }], ports: [{ port: 8080 }] }] },
 }
 const live = ((plural: string, { name }: { name: string }) => objects[`${plural}/${name}`]) as unknown as Live
-const target = (name: string) => serviceTarget(requestInfo("GET", `/api/v1/namespaces/default/services/${name}/proxy/`), live, seededRandom(1))
+const target = (name: string) =>
+  serviceTarget(requestInfo("GET", `/api/v1/namespaces/default/services/${name}/proxy/`), live, seededRandom(1))
 const failure = (name: string): string => {
   try {
     target(name)

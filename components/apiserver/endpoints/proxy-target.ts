@@ -17,11 +17,16 @@ export interface ProxyTarget {
 }
 
 /** `[scheme:]name[:port]`, as it stands in a proxy's path. Source: apimachinery pkg/util/net/port_split.go. */
-export function splitProxyName(text: string): { readonly scheme: "http" | "https"; readonly name: string; readonly port: string } {
+export function splitProxyName(text: string): {
+  readonly scheme: "http" | "https"
+  readonly name: string
+  readonly port: string
+} {
   const parts = text.split(":")
   const scheme = parts.length === 3 ? parts.shift()! : ""
   const [name = "", port = ""] = parts
-  if (parts.length > 2 || name === "" || !["", "http", "https"].includes(scheme)) throw badRequest(`invalid proxy target ${JSON.stringify(text)}: must be [http:|https:]name[:port]`)
+  if (parts.length > 2 || name === "" || !["", "http", "https"].includes(scheme))
+    throw badRequest(`invalid proxy target ${JSON.stringify(text)}: must be [http:|https:]name[:port]`)
   return { scheme: scheme === "https" ? "https" : "http", name, port }
 }
 
@@ -33,7 +38,12 @@ export function podTarget({ namespace, name: text }: RequestInfo, live: Live): P
   const host = pod.status?.podIP ?? ""
   if (host === "") throw badRequest("address not allowed")
   const ports = pod.spec.containers.flatMap(({ ports }) => ports ?? [])
-  const number = port === "" ? (ports[0]?.containerPort ?? (scheme === "https" ? 443 : 80)) : /^\d+$/.test(port) ? Number(port) : ports.find((one) => one.name === port)?.containerPort
+  const number =
+    port === ""
+      ? (ports[0]?.containerPort ?? (scheme === "https" ? 443 : 80))
+      : /^\d+$/.test(port)
+        ? Number(port)
+        : ports.find((one) => one.name === port)?.containerPort
   if (number === undefined) throw badRequest(`pod ${JSON.stringify(name)} has no port ${JSON.stringify(port)}`)
   return { scheme, host, port: number, node: pod.spec.nodeName }
 }
@@ -41,7 +51,10 @@ export function podTarget({ namespace, name: text }: RequestInfo, live: Live): P
 const KUBELET_PORT = 10250
 
 /** The kubelet of a node, by the node's name, or another port of the machine. Source: pkg/registry/core/node/strategy.go ResourceLocation. */
-export function nodeTarget({ name: text }: RequestInfo, live: Live): { readonly kubelet: string } | { readonly kubelet?: undefined; readonly address: ProxyTarget } {
+export function nodeTarget(
+  { name: text }: RequestInfo,
+  live: Live,
+): { readonly kubelet: string } | { readonly kubelet?: undefined; readonly address: ProxyTarget } {
   const { scheme, name, port } = splitProxyName(text)
   const node = live("nodes", { name }) as Node | undefined
   if (node === undefined) throw notFound({ group: "", plural: "nodes" }, name)
@@ -61,12 +74,21 @@ export function serviceTarget({ namespace, name: text }: RequestInfo, live: Live
   const none = new ApiError("ServiceUnavailable", `no endpoints available for service ${JSON.stringify(text)}`)
   const servicePorts = service.spec.ports ?? []
   // A number is one of the service's ports; the endpoints know it by its name only.
-  const wanted = port === "" && servicePorts.length === 1 ? (servicePorts[0]!.name ?? "") : /^\d+$/.test(port) ? servicePorts.find((one) => one.port === Number(port))?.name ?? (servicePorts.some((one) => one.port === Number(port)) ? "" : undefined) : port
-  if (wanted === undefined) throw new ApiError("ServiceUnavailable", `no service port ${port} found for service ${JSON.stringify(name)}`)
+  const wanted =
+    port === "" && servicePorts.length === 1
+      ? (servicePorts[0]!.name ?? "")
+      : /^\d+$/.test(port)
+        ? (servicePorts.find((one) => one.port === Number(port))?.name ??
+          (servicePorts.some((one) => one.port === Number(port)) ? "" : undefined))
+        : port
+  if (wanted === undefined)
+    throw new ApiError("ServiceUnavailable", `no service port ${port} found for service ${JSON.stringify(name)}`)
   const endpoints = live("endpoints", { namespace, name }) as Endpoints | undefined
   const addresses = (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) => {
     const found = ports.find((one) => (one.name ?? "") === wanted)
-    return found === undefined ? [] : addresses.map(({ ip, nodeName: node }) => ({ scheme, host: ip, port: found.port, node }))
+    return found === undefined
+      ? []
+      : addresses.map(({ ip, nodeName: node }) => ({ scheme, host: ip, port: found.port, node }))
   })
   if (addresses.length === 0) throw none
   return addresses[Math.floor(random.next() * addresses.length)]!

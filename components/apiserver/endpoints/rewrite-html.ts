@@ -1,5 +1,6 @@
 /** Attributes that hold an address. Source: apimachinery pkg/util/proxy/transport.go atomsToAttrs. */
-const ADDRESSES = /(\s(?:href|src|action|cite|background|codebase|data|formaction|icon|longdesc|manifest|poster|profile|usemap)\s*=\s*)("\/[^"]*"|'\/[^']*'|\/[^\s>"']*)/gi
+const ADDRESSES =
+  /(\s(?:href|src|action|cite|background|codebase|data|formaction|icon|longdesc|manifest|poster|profile|usemap)\s*=\s*)("\/[^"]*"|'\/[^']*'|\/[^\s>"']*)/gi
 
 /** A page whose absolute links, which the target meant from its own root, go through the proxy under `prefix`. */
 export function rewriteHtml(page: string, prefix: string): string {

@@ -10,22 +10,48 @@ test("who comes when there are too many requests is told in plain text when to c
   // given a server with room for one read, which is taken
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
   const { promise: taken, resolve: isTaken } = Promise.withResolvers<void>()
-  const server = createApiServer({ clock: realClock, random: systemRandom, log: silent }, {
-    listen: { host: "127.0.0.1", port: 0 }, serviceCidr: "10.43.0.0/16", nodePorts: { first: 30000, last: 32767 }, clusterDomain: "cluster.local", nodes: new NodeConnectors(), maxInFlight: { reads: 1, writes: 1 },
-    intercept: (pipeline) => ({ ...pipeline, handle: (asked) => {
-      isTaken()
-      return held.then(() => pipeline.handle(asked))
-    } }),
-  })
+  const server = createApiServer(
+    { clock: realClock, random: systemRandom, log: silent },
+    {
+      listen: { host: "127.0.0.1", port: 0 },
+      serviceCidr: "10.43.0.0/16",
+      nodePorts: { first: 30000, last: 32767 },
+      clusterDomain: "cluster.local",
+      nodes: new NodeConnectors(),
+      maxInFlight: { reads: 1, writes: 1 },
+      intercept: (pipeline) => ({
+        ...pipeline,
+        handle: (asked) => {
+          isTaken()
+          return held.then(() => pipeline.handle(asked))
+        },
+      }),
+    },
+  )
   await server.start(new AbortController().signal)
-  const ask = () => new Promise<{ readonly code: number | undefined; readonly retryAfter: string | undefined; readonly text: string }>((resolve, reject) => {
-    request({
-      host: "127.0.0.1", port: server.port!, path: "/api/v1/namespaces/default/configmaps", rejectUnauthorized: false, agent: false, headers: { authorization: `Bearer ${server.files!.adminToken}`, "impersonate-user": "jane" },
-    }, (res) => {
-      let text = ""
-      res.on("data", (part: Buffer) => (text += part.toString())).on("end", () => resolve({ code: res.statusCode, retryAfter: res.headers["retry-after"], text }))
-    }).on("error", reject).end()
-  })
+  const ask = () =>
+    new Promise<{ readonly code: number | undefined; readonly retryAfter: string | undefined; readonly text: string }>(
+      (resolve, reject) => {
+        request(
+          {
+            host: "127.0.0.1",
+            port: server.port!,
+            path: "/api/v1/namespaces/default/configmaps",
+            rejectUnauthorized: false,
+            agent: false,
+            headers: { authorization: `Bearer ${server.files!.adminToken}`, "impersonate-user": "jane" },
+          },
+          (res) => {
+            let text = ""
+            res
+              .on("data", (part: Buffer) => (text += part.toString()))
+              .on("end", () => resolve({ code: res.statusCode, retryAfter: res.headers["retry-after"], text }))
+          },
+        )
+          .on("error", reject)
+          .end()
+      },
+    )
   const first = ask()
   await taken
 

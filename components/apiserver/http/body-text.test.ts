@@ -16,22 +16,41 @@ describe("a JSON body", () => {
   ])("%s tells its duplicate fields", (text, faults) => {
     expect(parseJson(text)).toEqual({ value: JSON.parse(text) as unknown, faults })
   })
-  test.each([["{"], [""], ["{'a':1}"], [`${"[".repeat(20_000)}${"]".repeat(20_000)}`]])("that is no JSON is a bad request", (text) => {
-    expect(isBadRequest(() => parseJson(text))).toBe(true)
-  })
+  test.each([["{"], [""], ["{'a':1}"], [`${"[".repeat(20_000)}${"]".repeat(20_000)}`]])(
+    "that is no JSON is a bad request",
+    (text) => {
+      expect(isBadRequest(() => parseJson(text))).toBe(true)
+    },
+  )
 })
 
 describe("a YAML body", () => {
   test("has the scalars of YAML 1.1, without its times and base-60 numbers", () => {
-    expect(parseYaml("a: yes\nb: 2020-01-01\nc: 1:30\nd: 0777\ne: 'x'\n1: z\n")).toEqual({ value: { a: true, b: "2020-01-01", c: "1:30", d: 511, e: "x", 1: "z" }, faults: [] })
+    expect(parseYaml("a: yes\nb: 2020-01-01\nc: 1:30\nd: 0777\ne: 'x'\n1: z\n")).toEqual({
+      value: { a: true, b: "2020-01-01", c: "1:30", d: 511, e: "x", 1: "z" },
+      faults: [],
+    })
   })
   test("tells keys that stand twice", () => {
-    expect(parseYaml("a: 1\nb:\n  c: 1\n  c: 2\n").faults).toEqual(['yaml: unmarshal errors:\n  line 4: key "c" already set in map'])
+    expect(parseYaml("a: 1\nb:\n  c: 1\n  c: 2\n").faults).toEqual([
+      'yaml: unmarshal errors:\n  line 4: key "c" already set in map',
+    ])
   })
   test("merges what an anchor names", () => {
-    expect(parseYaml("base: &b {x: 1}\nderived:\n  <<: *b\n  z: 2\n").value).toEqual({ base: { x: 1 }, derived: { x: 1, z: 2 } })
+    expect(parseYaml("base: &b {x: 1}\nderived:\n  <<: *b\n  z: 2\n").value).toEqual({
+      base: { x: 1 },
+      derived: { x: 1, z: 2 },
+    })
   })
-  test.each([["a: ["], ["a: b: c"], ["- a\n\t- b"], ["a: &a [*a]"], [`a: &a [1,1,1,1,1,1,1,1,1,1]\n${Array.from({ length: 12 }, (_, i) => `${"bcdefghijklm"[i]}: &${"bcdefghijklm"[i]} [${Array(10).fill(`*${"abcdefghijkl"[i]}`).join(",")}]`).join("\n")}`]])("that cannot be read is a bad request", (text) => {
+  test.each([
+    ["a: ["],
+    ["a: b: c"],
+    ["- a\n\t- b"],
+    ["a: &a [*a]"],
+    [
+      `a: &a [1,1,1,1,1,1,1,1,1,1]\n${Array.from({ length: 12 }, (_, i) => `${"bcdefghijklm"[i]}: &${"bcdefghijklm"[i]} [${Array(10).fill(`*${"abcdefghijkl"[i]}`).join(",")}]`).join("\n")}`,
+    ],
+  ])("that cannot be read is a bad request", (text) => {
     expect(isBadRequest(() => parseYaml(text))).toBe(true)
   })
 })

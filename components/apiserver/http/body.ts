@@ -43,4 +43,5 @@ export function readBody(req: ServerRequest): Promise<Buffer> {
   })
 }
 
-const tooLarge = (): ApiError => new ApiError("RequestEntityTooLarge", `Request entity too large: limit is ${MAX_BODY_BYTES}`)
+const tooLarge = (): ApiError =>
+  new ApiError("RequestEntityTooLarge", `Request entity too large: limit is ${MAX_BODY_BYTES}`)

@@ -35,24 +35,34 @@ export function decodeBody(bytes: Uint8Array, encoding: Encoding, scheme: Scheme
 }
 
 function fromProtobuf(bytes: Uint8Array, scheme: Scheme): unknown {
-  if (!isEnvelope(bytes)) throw badRequest("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+  if (!isEnvelope(bytes))
+    throw badRequest("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
   try {
     const { apiVersion, kind, raw } = openEnvelope(bytes)
     const message = messageOf(apiVersion, kind, scheme)
-    if (message === undefined) throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`)
+    if (message === undefined)
+      throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`)
     return { apiVersion, kind, ...decodeProtobuf(message, raw) }
   } catch (err) {
-    throw err instanceof Error && err.name === "ApiError" ? err : badRequest(`the body of the request could not be decoded as protobuf: ${err instanceof Error ? err.message : String(err)}`)
+    throw err instanceof Error && err.name === "ApiError"
+      ? err
+      : badRequest(
+          `the body of the request could not be decoded as protobuf: ${err instanceof Error ? err.message : String(err)}`,
+        )
   }
 }
 
 /** Options and Status belong to every group. */
 const EVERYWHERE: Readonly<Record<string, Message>> = { DeleteOptions, Status: StatusMessage }
 
-const messageOf = (apiVersion: string, kind: string, scheme: Scheme): Message | undefined => EVERYWHERE[kind] ?? scheme.of(apiVersion, kind)?.schema
+const messageOf = (apiVersion: string, kind: string, scheme: Scheme): Message | undefined =>
+  EVERYWHERE[kind] ?? scheme.of(apiVersion, kind)?.schema
 
 /** The patch in a body. */
-export async function decodePatch(bytes: Uint8Array, type: Exclude<BodyType, Encoding>): Promise<{ readonly patch: Patch; readonly faults: readonly string[] }> {
+export async function decodePatch(
+  bytes: Uint8Array,
+  type: Exclude<BodyType, Encoding>,
+): Promise<{ readonly patch: Patch; readonly faults: readonly string[] }> {
   switch (type) {
     case "apply-patch": {
       const { value, faults } = await parseYaml(bytes)
@@ -67,9 +77,14 @@ export async function decodePatch(bytes: Uint8Array, type: Exclude<BodyType, Enc
   }
 }
 
-function patchOf(type: "json" | "merge" | "strategic", bytes: Uint8Array): { readonly patch: Patch; readonly faults: readonly string[] } {
+function patchOf(
+  type: "json" | "merge" | "strategic",
+  bytes: Uint8Array,
+): { readonly patch: Patch; readonly faults: readonly string[] } {
   const { value, faults } = parseJson(textOf(bytes))
   if (type === "json" ? !Array.isArray(value) : typeof value !== "object" || value === null || Array.isArray(value))
-    throw badRequest(`error decoding patch: a ${type === "json" ? "JSON patch must be an array" : "merge patch must be an object"}`)
+    throw badRequest(
+      `error decoding patch: a ${type === "json" ? "JSON patch must be an array" : "merge patch must be an object"}`,
+    )
   return { patch: { type, body: value }, faults }
 }

@@ -9,10 +9,23 @@ const stored = (name: string, size: number): Stored => {
   return { key: name, object, revision: 1, created: 1, json: Buffer.from(JSON.stringify(object)) }
 }
 
-test.each([[0, 0], [1, 10], [3, 10], [1, 1_000_000], [3, 200_000], [40, 30_000], [5000, 100]])("a list of %d items of %d bytes is the same whether in one piece or in several", (count, size) => {
+test.each([
+  [0, 0],
+  [1, 10],
+  [3, 10],
+  [1, 1_000_000],
+  [3, 200_000],
+  [40, 30_000],
+  [5000, 100],
+])("a list of %d items of %d bytes is the same whether in one piece or in several", (count, size) => {
   const items = Array.from({ length: count }, (_, i) => stored(`n${i}`, size))
   const bytes = listBytes(ConfigMap, { resourceVersion: "7" }, items)
   const whole = "pieces" in bytes ? Buffer.concat([...bytes.pieces()]) : Buffer.from(bytes)
   if ("pieces" in bytes) expect(whole.length).toBe(bytes.length)
-  expect(JSON.parse(whole.toString())).toEqual({ kind: "ConfigMapList", apiVersion: "v1", metadata: { resourceVersion: "7" }, items: items.map(({ object }) => object) })
+  expect(JSON.parse(whole.toString())).toEqual({
+    kind: "ConfigMapList",
+    apiVersion: "v1",
+    metadata: { resourceVersion: "7" },
+    items: items.map(({ object }) => object),
+  })
 })

@@ -43,7 +43,10 @@ export function encodeResult(result: ApiResult, resource: Resource, options: Enc
     const { object, stored } = result
     switch (accepted.encoding) {
       case "json":
-        return { contentType: MEDIA_TYPE.json, body: pretty ? indented(object) : stored === undefined ? JSON.stringify(object) : stored.json }
+        return {
+          contentType: MEDIA_TYPE.json,
+          body: pretty ? indented(object) : stored === undefined ? JSON.stringify(object) : stored.json,
+        }
       case "yaml":
         return { contentType: MEDIA_TYPE.yaml, body: yaml(object) }
       case "protobuf":
@@ -53,7 +56,10 @@ export function encodeResult(result: ApiResult, resource: Resource, options: Enc
   const { metadata, items } = result
   switch (accepted.encoding) {
     case "json":
-      return { contentType: MEDIA_TYPE.json, body: pretty ? indented(listObject(resource, metadata, items)) : listBytes(resource, metadata, items) }
+      return {
+        contentType: MEDIA_TYPE.json,
+        body: pretty ? indented(listObject(resource, metadata, items)) : listBytes(resource, metadata, items),
+      }
     case "yaml":
       return { contentType: MEDIA_TYPE.yaml, body: yaml(listObject(resource, metadata, items)) }
     case "protobuf":
@@ -68,23 +74,37 @@ export function encodeStatus(status: Status, encoding: Encoding, pretty: boolean
     case "yaml":
       return { contentType: MEDIA_TYPE.yaml, body: yaml(status) }
     case "protobuf":
-      return { contentType: MEDIA_TYPE.protobuf, body: encodeProtobuf(StatusMessage, status, { apiVersion: "v1", kind: "Status" }) }
+      return {
+        contentType: MEDIA_TYPE.protobuf,
+        body: encodeProtobuf(StatusMessage, status, { apiVersion: "v1", kind: "Status" }),
+      }
   }
 }
 
 const indented = (value: unknown): string => JSON.stringify(value, undefined, 2) + "\n"
 /** The writer of YAML is large and seldom asked for: it is loaded with the first answer. */
-const yaml = async (value: unknown): Promise<string> => (await import("yaml")).stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
+const yaml = async (value: unknown): Promise<string> =>
+  (await import("yaml")).stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
 
 /** The answer of a subresource is of another kind than the resource (Scale, TokenRequest …). */
 function objectBytes(object: KubeObject, resource: Resource, { scheme }: EncodeOptions): Uint8Array {
   const { apiVersion, kind } = object
-  const schema = kind === resource.kind && apiVersion === resource.apiVersion ? resource.schema : scheme.of(apiVersion, kind)?.schema
-  if (schema === undefined) throw new ApiError("NotAcceptable", `${kind} in version "${apiVersion}" has no protobuf form; accepted media types: ${MEDIA_TYPE.json}, ${MEDIA_TYPE.yaml}`)
+  const schema =
+    kind === resource.kind && apiVersion === resource.apiVersion ? resource.schema : scheme.of(apiVersion, kind)?.schema
+  if (schema === undefined)
+    throw new ApiError(
+      "NotAcceptable",
+      `${kind} in version "${apiVersion}" has no protobuf form; accepted media types: ${MEDIA_TYPE.json}, ${MEDIA_TYPE.yaml}`,
+    )
   return encodeProtobuf(schema, object, { apiVersion, kind })
 }
 
-const listObject = ({ kind, apiVersion }: Resource, metadata: ListMeta, items: readonly Stored[]) => ({ kind: `${kind}List`, apiVersion, metadata, items: items.map(({ object }) => object) })
+const listObject = ({ kind, apiVersion }: Resource, metadata: ListMeta, items: readonly Stored[]) => ({
+  kind: `${kind}List`,
+  apiVersion,
+  metadata,
+  items: items.map(({ object }) => object),
+})
 
 function* objectsOf(items: readonly Stored[]): Iterable<KubeObject> {
   for (const { object } of items) yield object
@@ -94,8 +114,14 @@ function* objectsOf(items: readonly Stored[]): Iterable<KubeObject> {
 const PIECE_BYTES = 256 * 1024
 
 /** A list in JSON, put together from the bytes its items have already. */
-export function listBytes({ kind, apiVersion }: Resource, metadata: ListMeta, items: readonly Stored[]): Uint8Array | Parts {
-  const head = Buffer.from(`{"kind":${JSON.stringify(`${kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`)
+export function listBytes(
+  { kind, apiVersion }: Resource,
+  metadata: ListMeta,
+  items: readonly Stored[],
+): Uint8Array | Parts {
+  const head = Buffer.from(
+    `{"kind":${JSON.stringify(`${kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`,
+  )
   let length = head.length + TAIL.length + Math.max(0, items.length - 1)
   for (const item of items) length += item.json.length
   const pieces = () => joined(head, items)
@@ -133,35 +159,71 @@ function* joined(head: Uint8Array, items: readonly Stored[]): Generator<Uint8Arr
 const NOTHING = new Uint8Array(0)
 
 /** Rows, or metadata alone, in place of the objects. Source: apiserver pkg/endpoints/handlers/response.go. */
-function encodeTransformed(result: Exclude<ApiResult, { kind: "status" }>, resource: Resource, options: EncodeOptions): Encoded {
+function encodeTransformed(
+  result: Exclude<ApiResult, { kind: "status" }>,
+  resource: Resource,
+  options: EncodeOptions,
+): Encoded {
   const { accepted, pretty, now, includeObject } = options
   const apiVersion = `meta.k8s.io/${accepted.asVersion}`
   const text = (value: object): Encoded =>
-    accepted.encoding === "yaml" ? { contentType: MEDIA_TYPE.yaml, body: yaml(value) } : { contentType: MEDIA_TYPE.json, body: pretty ? indented(value) : JSON.stringify(value) }
+    accepted.encoding === "yaml"
+      ? { contentType: MEDIA_TYPE.yaml, body: yaml(value) }
+      : { contentType: MEDIA_TYPE.json, body: pretty ? indented(value) : JSON.stringify(value) }
   switch (accepted.as) {
     case "Table": {
       const objects = result.kind === "list" ? result.items.map(({ object }) => object) : [result.object]
-      const metadata: ListMeta = result.kind === "list" ? result.metadata : { resourceVersion: result.object.metadata.resourceVersion }
+      const metadata: ListMeta =
+        result.kind === "list" ? result.metadata : { resourceVersion: result.object.metadata.resourceVersion }
       return text(tableOf(resource, objects, { metadata, now, includeObject, version: accepted.asVersion }))
     }
     case "PartialObjectMetadata": {
-      if (result.kind === "list") throw notAcceptable([`you requested PartialObjectMetadata, but the requested object is a list (${resource.kind}List): ask for PartialObjectMetadataList`])
+      if (result.kind === "list")
+        throw notAcceptable([
+          `you requested PartialObjectMetadata, but the requested object is a list (${resource.kind}List): ask for PartialObjectMetadataList`,
+        ])
       return accepted.encoding === "protobuf"
-        ? { contentType: MEDIA_TYPE.protobuf, body: encodeProtobuf(PartialObjectMetadata, result.object, { apiVersion, kind: "PartialObjectMetadata" }) }
+        ? {
+            contentType: MEDIA_TYPE.protobuf,
+            body: encodeProtobuf(PartialObjectMetadata, result.object, { apiVersion, kind: "PartialObjectMetadata" }),
+          }
         : text(partial(result.object, apiVersion))
     }
     default: {
-      if (result.kind !== "list") throw notAcceptable([`you requested PartialObjectMetadataList, but the requested object is not a list (${resource.kind}): ask for PartialObjectMetadata`])
+      if (result.kind !== "list")
+        throw notAcceptable([
+          `you requested PartialObjectMetadataList, but the requested object is not a list (${resource.kind}): ask for PartialObjectMetadata`,
+        ])
       if (accepted.encoding === "protobuf")
-        return { contentType: MEDIA_TYPE.protobuf, body: encodeProtobufList({ schema: PartialObjectMetadata, apiVersion, kind: "PartialObjectMetadata" }, result.metadata, objectsOf(result.items)) }
-      return text({ kind: "PartialObjectMetadataList", apiVersion, metadata: result.metadata, items: result.items.map(({ object }) => partial(object, apiVersion)) })
+        return {
+          contentType: MEDIA_TYPE.protobuf,
+          body: encodeProtobufList(
+            { schema: PartialObjectMetadata, apiVersion, kind: "PartialObjectMetadata" },
+            result.metadata,
+            objectsOf(result.items),
+          ),
+        }
+      return text({
+        kind: "PartialObjectMetadataList",
+        apiVersion,
+        metadata: result.metadata,
+        items: result.items.map(({ object }) => partial(object, apiVersion)),
+      })
     }
   }
 }
 
 /** Source: apimachinery pkg/apis/meta/v1/types.go. */
-export const PartialObjectMetadata = message("io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata", "The metadata of an object, and nothing else of it.", {
-  metadata: f.message(1, ObjectMeta, "Standard object's metadata."),
-})
+export const PartialObjectMetadata = message(
+  "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata",
+  "The metadata of an object, and nothing else of it.",
+  {
+    metadata: f.message(1, ObjectMeta, "Standard object's metadata."),
+  },
+)
 
-export const partial = ({ metadata }: KubeObject, apiVersion: string): KubeObject => ({ kind: "PartialObjectMetadata", apiVersion, metadata })
+export const partial = ({ metadata }: KubeObject, apiVersion: string): KubeObject => ({
+  kind: "PartialObjectMetadata",
+  apiVersion,
+  metadata,
+})

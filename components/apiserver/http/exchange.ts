@@ -70,7 +70,11 @@ export class Exchange {
 
   /** The headers that every answer of the API carries. */
   headers(contentType: string): OutgoingHttpHeaders {
-    const headers: OutgoingHttpHeaders = { "Audit-Id": this.auditId, "Cache-Control": "no-cache, private", "Content-Type": contentType }
+    const headers: OutgoingHttpHeaders = {
+      "Audit-Id": this.auditId,
+      "Cache-Control": "no-cache, private",
+      "Content-Type": contentType,
+    }
     if (this.warnings !== undefined) headers["Warning"] = this.warnings.map((text) => `299 - ${quoted(text)}`)
     return headers
   }
@@ -102,7 +106,11 @@ export class Exchange {
   }
 
   sendJson(code: number, value: unknown): void {
-    this.send(code, "application/json", this.pretty() ? JSON.stringify(value, undefined, 2) + "\n" : JSON.stringify(value) + "\n")
+    this.send(
+      code,
+      "application/json",
+      this.pretty() ? JSON.stringify(value, undefined, 2) + "\n" : JSON.stringify(value) + "\n",
+    )
   }
 
   sendText(code: number, text: string, more?: OutgoingHttpHeaders): void {
@@ -113,7 +121,8 @@ export class Exchange {
   /** A failed request's answer: in JSON, or as it has been encoded. */
   sendStatus(status: Status, encoded?: { readonly contentType: string; readonly bytes: Uint8Array | string }): void {
     const { res } = this
-    if (status.details?.retryAfterSeconds !== undefined && !res.headersSent) res.setHeader("Retry-After", String(status.details.retryAfterSeconds))
+    if (status.details?.retryAfterSeconds !== undefined && !res.headersSent)
+      res.setHeader("Retry-After", String(status.details.retryAfterSeconds))
     // The rest of a body that was too large is not waited for.
     if (status.code === 413 && !isHttp2(res) && !res.headersSent) res.setHeader("Connection", "close")
     if (encoded === undefined) this.sendJson(status.code ?? 500, status)
@@ -125,14 +134,22 @@ export class Exchange {
     const asked = this.info?.query.get("pretty")
     if (asked !== undefined && asked !== "") return asked === "true" || asked === "1"
     const agent = this.header("user-agent")
-    return agent !== undefined && (agent.startsWith("curl") || agent.startsWith("Wget") || agent.startsWith("Mozilla/5.0"))
+    return (
+      agent !== undefined && (agent.startsWith("curl") || agent.startsWith("Wget") || agent.startsWith("Mozilla/5.0"))
+    )
   }
 }
 
-export const acceptsGzip = (header: string | undefined): boolean => header !== undefined && header.split(",").some((part) => {
-  const [coding = "", q] = part.split(";")
-  return coding.trim() === "gzip" && q?.trim() !== "q=0"
-})
+export const acceptsGzip = (header: string | undefined): boolean =>
+  header !== undefined &&
+  header.split(",").some((part) => {
+    const [coding = "", q] = part.split(";")
+    return coding.trim() === "gzip" && q?.trim() !== "q=0"
+  })
 
 /** A quoted-string of RFC 9110: what may not stand in a header is dropped or escaped. */
-const quoted = (text: string): string => `"${text.replaceAll(/[\x00-\x1f\x7f]/g, " ").replaceAll(/["\\]/g, "\\$&").replaceAll(/[^\x20-\x7e]/g, "?")}"`
+const quoted = (text: string): string =>
+  `"${text
+    .replaceAll(/[\x00-\x1f\x7f]/g, " ")
+    .replaceAll(/["\\]/g, "\\$&")
+    .replaceAll(/[^\x20-\x7e]/g, "?")}"`

@@ -12,19 +12,31 @@ describe("an Accept header", () => {
     ["application/yaml", { encoding: "yaml" }],
     ["application/vnd.kubernetes.protobuf,application/json", { encoding: "protobuf" }],
     ["application/json;q=0.5,application/vnd.kubernetes.protobuf", { encoding: "protobuf" }],
-    [`${TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json`, { encoding: "json", as: "Table", asVersion: "v1" }],
+    [
+      `${TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json`,
+      { encoding: "json", as: "Table", asVersion: "v1" },
+    ],
     ["application/json;as=Table;v=v1alpha1;g=meta.k8s.io,application/json", { as: undefined }],
-    ["application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1,application/yaml", { encoding: "yaml", as: undefined }],
-    ["application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", { encoding: "protobuf", as: "PartialObjectMetadata" }],
+    [
+      "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1,application/yaml",
+      { encoding: "yaml", as: undefined },
+    ],
+    [
+      "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+      { encoding: "protobuf", as: "PartialObjectMetadata" },
+    ],
     ["text/html,application/*;q=0.8", { encoding: "json" }],
     ["application/json;pretty=1", { pretty: true }],
   ])("%s is answered with what the client wants most", (accept, expected) => {
     expect(negotiate(accept, OBJECTS)).toMatchObject(expected)
   })
 
-  test.each([["text/html"], ["application/xml;q=1"], ["application/json;q=0"], [";;;,,"]])("%s cannot be met", (accept) => {
-    expect(reason(() => negotiate(accept, OBJECTS), "NotAcceptable")).toBe(true)
-  })
+  test.each([["text/html"], ["application/xml;q=1"], ["application/json;q=0"], [";;;,,"]])(
+    "%s cannot be met",
+    (accept) => {
+      expect(reason(() => negotiate(accept, OBJECTS), "NotAcceptable")).toBe(true)
+    },
+  )
 
   test("of a watch cannot be YAML", () => {
     expect(reason(() => negotiate("application/yaml", STREAMS), "NotAcceptable")).toBe(true)

@@ -55,7 +55,11 @@ export function negotiate(accept: string | undefined, offer: Offer): Accepted {
     known.set(accept, accepted)
     return accepted
   }
-  throw notAcceptable(offer.encodings.map((encoding) => (offer === STREAMS ? `${MEDIA_TYPE[encoding]};stream=watch` : MEDIA_TYPE[encoding])))
+  throw notAcceptable(
+    offer.encodings.map((encoding) =>
+      offer === STREAMS ? `${MEDIA_TYPE[encoding]};stream=watch` : MEDIA_TYPE[encoding],
+    ),
+  )
 }
 
 export const notAcceptable = (supported: readonly string[]): ApiError =>
@@ -81,7 +85,10 @@ export function parseAccept(header: string): readonly Clause[] {
       const equals = param.indexOf("=")
       if (equals < 0) continue
       const name = param.slice(0, equals).trim().toLowerCase()
-      const value = param.slice(equals + 1).trim().replace(/^"(.*)"$/, "$1")
+      const value = param
+        .slice(equals + 1)
+        .trim()
+        .replace(/^"(.*)"$/, "$1")
       if (name === "q") q = Number.isNaN(Number(value)) ? 1 : Number(value)
       else params.set(name, value)
     }
@@ -102,8 +109,10 @@ function match({ type, subtype, params }: Clause, offer: Offer): Accepted | unde
   const pretty = params.get("pretty") === "1"
   const as = params.get("as")
   const version = params.get("v")
-  if (as === undefined && version === undefined && params.get("g") === undefined) return { encoding, as: undefined, asVersion: "v1", pretty }
-  if (offer.transforms === false || params.get("g") !== "meta.k8s.io" || (version !== "v1" && version !== "v1beta1")) return undefined
+  if (as === undefined && version === undefined && params.get("g") === undefined)
+    return { encoding, as: undefined, asVersion: "v1", pretty }
+  if (offer.transforms === false || params.get("g") !== "meta.k8s.io" || (version !== "v1" && version !== "v1beta1"))
+    return undefined
   if (as !== "Table" && as !== "PartialObjectMetadata" && as !== "PartialObjectMetadataList") return undefined
   // Tables have no protobuf form; their rows are of any type.
   if (as === "Table" && encoding === "protobuf") return undefined
@@ -128,14 +137,20 @@ const PATCH_BODIES: readonly BodyType[] = ["json-patch", "merge-patch", "strateg
 /** The type of a body that holds an object; JSON where the client did not say. Throws UnsupportedMediaType. */
 export function objectBody(contentType: string | undefined, encodings: readonly Encoding[]): Encoding {
   const type = bodyType(contentType)
-  if (type === undefined || !OBJECT_BODIES.includes(type) || !encodings.includes(type as Encoding)) throw unsupportedMediaType(encodings.map((encoding) => MEDIA_TYPE[encoding]))
+  if (type === undefined || !OBJECT_BODIES.includes(type) || !encodings.includes(type as Encoding))
+    throw unsupportedMediaType(encodings.map((encoding) => MEDIA_TYPE[encoding]))
   return type as Encoding
 }
 
 /** The type of a patch. Throws UnsupportedMediaType. */
 export function patchBody(contentType: string | undefined): Exclude<BodyType, Encoding> {
   const type = contentType === undefined ? undefined : bodyType(contentType)
-  if (type === undefined || !PATCH_BODIES.includes(type)) throw unsupportedMediaType(Object.entries(BODY_TYPES).filter(([, known]) => PATCH_BODIES.includes(known)).map(([mediaType]) => mediaType))
+  if (type === undefined || !PATCH_BODIES.includes(type))
+    throw unsupportedMediaType(
+      Object.entries(BODY_TYPES)
+        .filter(([, known]) => PATCH_BODIES.includes(known))
+        .map(([mediaType]) => mediaType),
+    )
   return type as Exclude<BodyType, Encoding>
 }
 
@@ -148,4 +163,7 @@ function bodyType(contentType: string | undefined): BodyType | undefined {
 }
 
 const unsupportedMediaType = (supported: readonly string[]): ApiError =>
-  new ApiError("UnsupportedMediaType", `the body of the request was in an unknown format - accepted media types include: ${supported.join(", ")}`)
+  new ApiError(
+    "UnsupportedMediaType",
+    `the body of the request was in an unknown format - accepted media types include: ${supported.join(", ")}`,
+  )

@@ -9,7 +9,14 @@ const NONE: RequestOptions = {}
 
 const BOOLEANS = ["allowWatchBookmarks", "sendInitialEvents", "force", "orphanDependents"] as const
 const NUMBERS = ["limit", "timeoutSeconds", "gracePeriodSeconds"] as const
-const TEXTS = ["labelSelector", "fieldSelector", "continue", "resourceVersion", "resourceVersionMatch", "fieldManager"] as const
+const TEXTS = [
+  "labelSelector",
+  "fieldSelector",
+  "continue",
+  "resourceVersion",
+  "resourceVersionMatch",
+  "fieldManager",
+] as const
 const FIELD_VALIDATION: readonly string[] = ["", "Ignore", "Strict", "Warn"]
 const PROPAGATION: readonly string[] = ["Foreground", "Background", "Orphan"]
 
@@ -40,17 +47,25 @@ export function optionsOf(query: Query, verb: string): RequestOptions {
   }
   const fieldValidation = query.get("fieldValidation")
   if (fieldValidation !== undefined && fieldValidation !== "") {
-    if (!FIELD_VALIDATION.includes(fieldValidation)) causes.push(notSupported("fieldValidation", fieldValidation, FIELD_VALIDATION))
+    if (!FIELD_VALIDATION.includes(fieldValidation))
+      causes.push(notSupported("fieldValidation", fieldValidation, FIELD_VALIDATION))
     options.fieldValidation = fieldValidation
   }
   const propagationPolicy = query.get("propagationPolicy")
   if (propagationPolicy !== undefined && propagationPolicy !== "") {
-    if (!PROPAGATION.includes(propagationPolicy)) causes.push(notSupported("propagationPolicy", propagationPolicy, [...PROPAGATION, "nil"]))
+    if (!PROPAGATION.includes(propagationPolicy))
+      causes.push(notSupported("propagationPolicy", propagationPolicy, [...PROPAGATION, "nil"]))
     options.propagationPolicy = propagationPolicy
   }
   const { fieldManager } = options
-  if (typeof fieldManager === "string" && fieldManager.length > 128) causes.push({ reason: "FieldValueTooLong", field: "fieldManager", message: "Too long: may not be more than 128 bytes" })
-  else if (typeof fieldManager === "string" && !PRINTABLE.test(fieldManager)) causes.push(invalidValue("fieldManager", fieldManager, "should only contain printable characters"))
+  if (typeof fieldManager === "string" && fieldManager.length > 128)
+    causes.push({
+      reason: "FieldValueTooLong",
+      field: "fieldManager",
+      message: "Too long: may not be more than 128 bytes",
+    })
+  else if (typeof fieldManager === "string" && !PRINTABLE.test(fieldManager))
+    causes.push(invalidValue("fieldManager", fieldManager, "should only contain printable characters"))
   if (causes.length > 0) throw invalid({ group: "meta.k8s.io", kind: KIND[verb] ?? "ListOptions" }, "", causes)
   return options
 }
@@ -61,9 +76,14 @@ export function optionsOf(query: Query, verb: string): RequestOptions {
  */
 export function deleteOptionsOf(fromQuery: RequestOptions, body: unknown): RequestOptions {
   if (body === undefined || body === null) return fromQuery
-  if (typeof body !== "object" || Array.isArray(body)) throw badRequest("the body of a deletion must be a DeleteOptions object")
-  const { kind, dryRun, gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = body as Record<string, unknown>
-  if (kind !== undefined && kind !== "DeleteOptions") throw badRequest(`decoded object cannot be converted to DeleteOptions: its kind is ${JSON.stringify(kind)}`)
+  if (typeof body !== "object" || Array.isArray(body))
+    throw badRequest("the body of a deletion must be a DeleteOptions object")
+  const { kind, dryRun, gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = body as Record<
+    string,
+    unknown
+  >
+  if (kind !== undefined && kind !== "DeleteOptions")
+    throw badRequest(`decoded object cannot be converted to DeleteOptions: its kind is ${JSON.stringify(kind)}`)
   const options: Record<string, unknown> = { ...fromQuery }
   const causes: Cause[] = []
   if (Array.isArray(dryRun) && dryRun.length > 0) {
@@ -71,30 +91,48 @@ export function deleteOptionsOf(fromQuery: RequestOptions, body: unknown): Reque
     options.dryRun = true
   }
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds !== null) {
-    if (typeof gracePeriodSeconds !== "number" || !Number.isInteger(gracePeriodSeconds)) throw badRequest("DeleteOptions.gracePeriodSeconds must be an integer")
+    if (typeof gracePeriodSeconds !== "number" || !Number.isInteger(gracePeriodSeconds))
+      throw badRequest("DeleteOptions.gracePeriodSeconds must be an integer")
     options.gracePeriodSeconds = gracePeriodSeconds
   }
   if (typeof propagationPolicy === "string" && propagationPolicy !== "") {
-    if (!PROPAGATION.includes(propagationPolicy)) causes.push(notSupported("propagationPolicy", propagationPolicy, [...PROPAGATION, "nil"]))
+    if (!PROPAGATION.includes(propagationPolicy))
+      causes.push(notSupported("propagationPolicy", propagationPolicy, [...PROPAGATION, "nil"]))
     options.propagationPolicy = propagationPolicy
   }
   if (typeof orphanDependents === "boolean") options.orphanDependents = orphanDependents
   if (options.orphanDependents !== undefined && options.propagationPolicy !== undefined)
-    causes.push(invalidValue("propagationPolicy", options.propagationPolicy, "orphanDependents and deletionPropagation cannot be both set"))
+    causes.push(
+      invalidValue(
+        "propagationPolicy",
+        options.propagationPolicy,
+        "orphanDependents and deletionPropagation cannot be both set",
+      ),
+    )
   if (typeof preconditions === "object" && preconditions !== null) {
     const { uid, resourceVersion } = preconditions as Record<string, unknown>
-    options.preconditions = { ...(typeof uid === "string" ? { uid } : {}), ...(typeof resourceVersion === "string" ? { resourceVersion } : {}) }
+    options.preconditions = {
+      ...(typeof uid === "string" ? { uid } : {}),
+      ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
+    }
   }
   if (causes.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", causes)
   return options
 }
 
-const KIND: Readonly<Record<string, string>> = { create: "CreateOptions", update: "UpdateOptions", patch: "PatchOptions", delete: "DeleteOptions", deletecollection: "DeleteOptions" }
+const KIND: Readonly<Record<string, string>> = {
+  create: "CreateOptions",
+  update: "UpdateOptions",
+  patch: "PatchOptions",
+  delete: "DeleteOptions",
+  deletecollection: "DeleteOptions",
+}
 const PRINTABLE = /^[^\p{C}\p{Z}]*(?: [^\p{C}\p{Z}]*)*$/u
 
 function integer(text: string): number {
   const value = Number(text)
   if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
-  if (!Number.isSafeInteger(value)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`)
+  if (!Number.isSafeInteger(value))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`)
   return value
 }

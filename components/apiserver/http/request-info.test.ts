@@ -6,8 +6,16 @@ describe("a request line", () => {
   const rows: [method: string, url: string, expected: Record<string, unknown>][] = [
     ["GET", "/api/v1/namespaces", { verb: "list", resource: "namespaces", namespace: "", name: "" }],
     ["GET", "/api/v1/namespaces/other", { verb: "get", resource: "namespaces", namespace: "other", name: "other" }],
-    ["PUT", "/api/v1/namespaces/other/finalize", { verb: "update", resource: "namespaces", name: "other", subresource: "finalize" }],
-    ["GET", "/api/v1/namespaces/other/status", { verb: "get", resource: "namespaces", name: "other", subresource: "status" }],
+    [
+      "PUT",
+      "/api/v1/namespaces/other/finalize",
+      { verb: "update", resource: "namespaces", name: "other", subresource: "finalize" },
+    ],
+    [
+      "GET",
+      "/api/v1/namespaces/other/status",
+      { verb: "get", resource: "namespaces", name: "other", subresource: "status" },
+    ],
     ["GET", "/api/v1/namespaces/other/pods", { verb: "list", resource: "pods", namespace: "other" }],
     ["GET", "/api/v1/namespaces/other/pods/foo", { verb: "get", resource: "pods", namespace: "other", name: "foo" }],
     ["HEAD", "/api/v1/namespaces/other/pods/foo", { verb: "get", resource: "pods", name: "foo" }],
@@ -17,12 +25,28 @@ describe("a request line", () => {
     ["GET", "/api/v1/pods?watch=false", { verb: "list" }],
     ["GET", "/api/v1/pods?watch=0", { verb: "list" }],
     ["GET", "/api/v1/watch/pods", { verb: "watch", resource: "pods", namespace: "" }],
-    ["GET", "/api/v1/watch/namespaces/other/pods/foo", { verb: "watch", resource: "pods", namespace: "other", name: "foo" }],
-    ["POST", "/api/v1/namespaces/other/pods/foo/eviction", { verb: "create", resource: "pods", name: "foo", subresource: "eviction" }],
+    [
+      "GET",
+      "/api/v1/watch/namespaces/other/pods/foo",
+      { verb: "watch", resource: "pods", namespace: "other", name: "foo" },
+    ],
+    [
+      "POST",
+      "/api/v1/namespaces/other/pods/foo/eviction",
+      { verb: "create", resource: "pods", name: "foo", subresource: "eviction" },
+    ],
     ["DELETE", "/api/v1/namespaces/other/pods", { verb: "deletecollection", resource: "pods" }],
     ["DELETE", "/api/v1/namespaces/other/pods/foo", { verb: "delete" }],
-    ["PATCH", "/apis/apps/v1/namespaces/other/deployments/web/scale", { verb: "patch", group: "apps", version: "v1", resource: "deployments", subresource: "scale" }],
-    ["GET", "/api/v1/namespaces/d/services/http:web:80/proxy/a/b%20c?x=1", { verb: "get", name: "http:web:80", subresource: "proxy", rest: "/a/b%20c" }],
+    [
+      "PATCH",
+      "/apis/apps/v1/namespaces/other/deployments/web/scale",
+      { verb: "patch", group: "apps", version: "v1", resource: "deployments", subresource: "scale" },
+    ],
+    [
+      "GET",
+      "/api/v1/namespaces/d/services/http:web:80/proxy/a/b%20c?x=1",
+      { verb: "get", name: "http:web:80", subresource: "proxy", rest: "/a/b%20c" },
+    ],
     ["GET", "/api/v1/namespaces/d/pods/p/proxy/", { subresource: "proxy", rest: "/" }],
     ["GET", "/api/v1/pods/", { verb: "list", resource: "pods" }],
     ["GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode", { name: "system:node" }],
@@ -38,7 +62,15 @@ describe("a request line", () => {
     expect(requestInfo(method, url)).toMatchObject(expected)
   })
 
-  test.each([["/api/v1/namespaces/%zz/pods"], ["/api/v1/namespaces/default/pods/a%2Fb"], ["/api/v1/namespaces/default/pods/a%00"], ["/%"], ["*"], ["http://elsewhere/"], [""]])("that is malformed (%s) is a bad request", (url) => {
+  test.each([
+    ["/api/v1/namespaces/%zz/pods"],
+    ["/api/v1/namespaces/default/pods/a%2Fb"],
+    ["/api/v1/namespaces/default/pods/a%00"],
+    ["/%"],
+    ["*"],
+    ["http://elsewhere/"],
+    [""],
+  ])("that is malformed (%s) is a bad request", (url) => {
     let thrown: unknown
     try {
       requestInfo("GET", url)

@@ -23,7 +23,14 @@ export interface RequestInfo {
   readonly rest: string
 }
 
-const VERBS: Readonly<Record<string, string>> = { GET: "get", HEAD: "get", POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" }
+const VERBS: Readonly<Record<string, string>> = {
+  GET: "get",
+  HEAD: "get",
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+}
 
 /** Reads the request line; `url` is the target as it came. Throws BadRequest when it is malformed. */
 export function requestInfo(method: string, url: string): RequestInfo {
@@ -31,7 +38,8 @@ export function requestInfo(method: string, url: string): RequestInfo {
   const rawPath = mark < 0 ? url : url.slice(0, mark)
   const query = new Query(mark < 0 ? "" : url.slice(mark + 1))
   const parts = rawPath.split("/")
-  if (rawPath.charCodeAt(0) !== SLASH) throw badRequest(`invalid request target "${url.slice(0, 200)}": must begin with "/"`)
+  if (rawPath.charCodeAt(0) !== SLASH)
+    throw badRequest(`invalid request target "${url.slice(0, 200)}": must begin with "/"`)
   // A trailing slash says nothing, so that /api/v1/ is /api/v1.
   const end = parts.length > 2 && parts[parts.length - 1] === "" ? parts.length - 1 : parts.length
   const core = parts[1] === "api"
@@ -62,22 +70,46 @@ export function requestInfo(method: string, url: string): RequestInfo {
     else if (verb === "delete") verb = "deletecollection"
   }
   const rest = parts.length > at + 3 ? "/" + parts.slice(at + 3).join("/") : ""
-  return { path: decoded(rawPath), query, verb, isResource: true, group, version, resource, subresource, namespace, name, rest }
+  return {
+    path: decoded(rawPath),
+    query,
+    verb,
+    isResource: true,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
+    rest,
+  }
 }
 
 const SLASH = 47
 
 const nonResource = (method: string, rawPath: string, query: Query): RequestInfo => ({
-  path: decoded(rawPath), query, verb: method.toLowerCase(), isResource: false, group: "", version: "", resource: "", subresource: "", namespace: "", name: "", rest: "",
+  path: decoded(rawPath),
+  query,
+  verb: method.toLowerCase(),
+  isResource: false,
+  group: "",
+  version: "",
+  resource: "",
+  subresource: "",
+  namespace: "",
+  name: "",
+  rest: "",
 })
 
 /** A boolean parameter is true unless it says otherwise: `?watch` and `?watch=1` are. Source: apimachinery pkg/runtime/conversion.go. */
-export const isTrue = (value: string | undefined): boolean => value !== undefined && value !== "0" && value.toLowerCase() !== "false"
+export const isTrue = (value: string | undefined): boolean =>
+  value !== undefined && value !== "0" && value.toLowerCase() !== "false"
 
 function segment(raw: string): string {
   const text = decoded(raw)
   // What percent-encoding hides must not turn into another path.
-  if (text !== raw && (text.includes("/") || text.includes("\0"))) throw badRequest(`invalid path segment "${raw}": may not contain '/'`)
+  if (text !== raw && (text.includes("/") || text.includes("\0")))
+    throw badRequest(`invalid path segment "${raw}": may not contain '/'`)
   return text
 }
 

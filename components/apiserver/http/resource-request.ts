@@ -26,7 +26,8 @@ export interface ResourceRequestOptions {
 
 /** 404 for a path that no resource has, 405 for a method it does not take: authorized before, so that nobody learns what is there who may not. Source: genericapiserver's route errors. */
 const noSuchResource = (): ApiError => new ApiError("NotFound", "the server could not find the requested resource", {})
-export const noSuchMethod = (): ApiError => new ApiError("MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+export const noSuchMethod = (): ApiError =>
+  new ApiError("MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 /** The resource that a path is about, if it takes this verb. Throws NotFound and MethodNotAllowed. */
 export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
@@ -60,7 +61,13 @@ function subresourceVerbs({ subresources }: Resource, subresource: string): read
 }
 
 /** Makes a value of a request for a resource, has the pipeline answer it, and sends the answer. Reads are answered in the same turn. */
-export function serveResource(exchange: Exchange, info: RequestInfo, user: UserInfo, resource: Resource, options: ResourceRequestOptions): void | Promise<void> {
+export function serveResource(
+  exchange: Exchange,
+  info: RequestInfo,
+  user: UserInfo,
+  resource: Resource,
+  options: ResourceRequestOptions,
+): void | Promise<void> {
   const { verb } = info
   if (verb === "watch") return serveWatch(exchange, request(exchange, info, user, resource), options)
   negotiate(exchange.header("accept"), offerOf(resource)) // a form that cannot be had is refused before anything is changed
@@ -109,7 +116,8 @@ async function withObject(exchange: Exchange, request: ApiRequest, options: Reso
   const encoding = objectBody(exchange.header("content-type"), OBJECTS.encodings)
   const bytes = await readBody(exchange.req)
   // POST without a body asks a subresource of old for its defaults; the registry says what is missing.
-  const { value, faults } = bytes.length === 0 ? { value: {}, faults: [] } : await decodeBody(bytes, encoding, options.scheme)
+  const { value, faults } =
+    bytes.length === 0 ? { value: {}, faults: [] } : await decodeBody(bytes, encoding, options.scheme)
   exchange.sent = value
   return answer(exchange, { ...request, body: value, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
 }
@@ -120,22 +128,41 @@ async function withPatch(exchange: Exchange, request: ApiRequest, options: Resou
   return answer(exchange, { ...request, patch, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
 }
 
-async function withDeleteOptions(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
+async function withDeleteOptions(
+  exchange: Exchange,
+  request: ApiRequest,
+  options: ResourceRequestOptions,
+): Promise<void> {
   const bytes = await readBody(exchange.req)
   if (bytes.length === 0) return answer(exchange, request, options)
-  const { value } = await decodeBody(bytes, objectBody(exchange.header("content-type"), OBJECTS.encodings), options.scheme)
+  const { value } = await decodeBody(
+    bytes,
+    objectBody(exchange.header("content-type"), OBJECTS.encodings),
+    options.scheme,
+  )
   return answer(exchange, { ...request, options: deleteOptionsOf(request.options, value) }, options)
 }
 
 function answer(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): void | Promise<void> {
   const result = options.pipeline.handle(request)
-  return result instanceof Promise ? result.then((value) => send(exchange, request, value, options)) : send(exchange, request, result, options)
+  return result instanceof Promise
+    ? result.then((value) => send(exchange, request, value, options))
+    : send(exchange, request, result, options)
 }
 
-function send(exchange: Exchange, { resource }: ApiRequest, result: Awaited<ReturnType<Pipeline["handle"]>>, { clock, scheme }: ResourceRequestOptions): void | Promise<void> {
+function send(
+  exchange: Exchange,
+  { resource }: ApiRequest,
+  result: Awaited<ReturnType<Pipeline["handle"]>>,
+  { clock, scheme }: ResourceRequestOptions,
+): void | Promise<void> {
   const accepted = negotiate(exchange.header("accept"), offerOf(resource))
   const { contentType, body } = encodeResult(result, resource, {
-    accepted, scheme, pretty: accepted.pretty || exchange.pretty(), now: clock.now(), includeObject: includeObjectOf(exchange),
+    accepted,
+    scheme,
+    pretty: accepted.pretty || exchange.pretty(),
+    now: clock.now(),
+    includeObject: includeObjectOf(exchange),
   })
   const code = result.kind === "list" ? 200 : result.code
   if (body instanceof Promise) return body.then((text) => exchange.send(code, contentType, text))
@@ -148,15 +175,26 @@ function includeObjectOf(exchange: Exchange): "None" | "Metadata" | "Object" {
   const value = exchange.info?.query.get("includeObject")
   if (value === undefined || value === "" || value === "Metadata") return "Metadata"
   if (value === "None" || value === "Object") return value
-  throw new ApiError("BadRequest", `includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`)
+  throw new ApiError(
+    "BadRequest",
+    `includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`,
+  )
 }
 
 function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
   const { resource } = request
-  const encoder = frameEncoder({ accepted: negotiate(exchange.header("accept"), STREAMS), resource, includeObject: includeObjectOf(exchange), now: () => options.clock.now() })
+  const encoder = frameEncoder({
+    accepted: negotiate(exchange.header("accept"), STREAMS),
+    resource,
+    includeObject: includeObjectOf(exchange),
+    now: () => options.clock.now(),
+  })
   const events = options.watchEvents(resource)
   const { upgrade } = exchange
-  if (upgrade !== undefined && isWebSocket(exchange.req)) return import("./watch-socket.ts").then(({ watchOverWebSocket }) => watchOverWebSocket(exchange, upgrade, watched(request), options.pipeline, encoder, events))
+  if (upgrade !== undefined && isWebSocket(exchange.req))
+    return import("./watch-socket.ts").then(({ watchOverWebSocket }) =>
+      watchOverWebSocket(exchange, upgrade, watched(request), options.pipeline, encoder, events),
+    )
   const stream = new WatchStream(exchange, encoder, events)
   // Refusals come out here, while an answer with their code can still be given.
   const watch = options.pipeline.watch(watched(request), stream)
@@ -169,5 +207,9 @@ function watched(request: ApiRequest): ApiRequest {
   if (request.name === undefined) return request
   const only = `metadata.name=${request.name}`
   const { fieldSelector } = request.options
-  return { ...request, name: undefined, options: { ...request.options, fieldSelector: fieldSelector === undefined ? only : `${fieldSelector},${only}` } }
+  return {
+    ...request,
+    name: undefined,
+    options: { ...request.options, fieldSelector: fieldSelector === undefined ? only : `${fieldSelector},${only}` },
+  }
 }

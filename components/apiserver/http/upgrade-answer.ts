@@ -34,7 +34,9 @@ export class UpgradeAnswer extends Writable implements ServerAnswer {
   writeHead(status: number, headers: OutgoingHttpHeaders = {}): this {
     this.statusCode = status
     this.headersSent = true
-    const lines = Object.entries({ ...this.fields, ...headers, Connection: "close" }).flatMap(([name, value]) => [value ?? []].flat().map((one) => `${name}: ${one}\r\n`))
+    const lines = Object.entries({ ...this.fields, ...headers, Connection: "close" }).flatMap(([name, value]) =>
+      [value ?? []].flat().map((one) => `${name}: ${one}\r\n`),
+    )
     this.socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n`)
     return this
   }

@@ -16,7 +16,14 @@ const PROTOCOLS = ["binary.k8s.io", "base64.binary.k8s.io", "v4.channel.k8s.io"]
  * A watch over a WebSocket: a message each event, text for JSON and binary for protobuf. Resolves when it is over.
  * Source: apiserver pkg/endpoints/handlers/watch.go HandleWS.
  */
-export async function watchOverWebSocket({ req }: Exchange, { socket, head, answer }: Upgrade, request: ApiRequest, pipeline: Pipeline, encoder: FrameEncoder, events: Value): Promise<void> {
+export async function watchOverWebSocket(
+  { req }: Exchange,
+  { socket, head, answer }: Upgrade,
+  request: ApiRequest,
+  pipeline: Pipeline,
+  encoder: FrameEncoder,
+  events: Value,
+): Promise<void> {
   const waiting: WatchBatch[] = []
   let ws: WebSocket | undefined
   let ended = false

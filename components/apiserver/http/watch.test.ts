@@ -7,11 +7,26 @@ import type { Accepted } from "./negotiate.ts"
 import { frameEncoder } from "./watch.ts"
 
 const encoderOf = (accepted: Partial<Accepted> = {}) =>
-  frameEncoder({ accepted: { encoding: "json", as: undefined, asVersion: "v1", pretty: false, ...accepted }, resource: ConfigMap, includeObject: "None", now: () => 0 })
+  frameEncoder({
+    accepted: { encoding: "json", as: undefined, asVersion: "v1", pretty: false, ...accepted },
+    resource: ConfigMap,
+    includeObject: "None",
+    now: () => 0,
+  })
 const added = (name: string, revision: number) =>
-  new WatchFrame("ADDED", new StoredObject(`/registry/core/configmaps/default/${name}`, revision, revision, { object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, resourceVersion: String(revision) } } }, true))
+  new WatchFrame(
+    "ADDED",
+    new StoredObject(
+      `/registry/core/configmaps/default/${name}`,
+      revision,
+      revision,
+      { object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, resourceVersion: String(revision) } } },
+      true,
+    ),
+  )
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
-const line = (name: string, revision: number) => `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"${name}","resourceVersion":"${revision}"}}}\n`
+const line = (name: string, revision: number) =>
+  `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"${name}","resourceVersion":"${revision}"}}}\n`
 
 test("a batch of frames is one body, and one HTTP/1.1 chunk with its length before it", () => {
   const batch = new WatchBatch([added("a", 1), added("b", 2)])
@@ -20,7 +35,12 @@ test("a batch of frames is one body, and one HTTP/1.1 chunk with its length befo
   expect(text(encoderOf().chunk(batch))).toBe(`${body.length.toString(16)}\r\n${body}\r\n`)
 })
 
-test.each<Partial<Accepted>>([{}, { encoding: "protobuf" }, { as: "PartialObjectMetadata" }, { as: "PartialObjectMetadata", encoding: "protobuf" }])("watchers that want the same share its bytes: %j", (accepted) => {
+test.each<Partial<Accepted>>([
+  {},
+  { encoding: "protobuf" },
+  { as: "PartialObjectMetadata" },
+  { as: "PartialObjectMetadata", encoding: "protobuf" },
+])("watchers that want the same share its bytes: %j", (accepted) => {
   // given a batch, and watchers that each ask for their encoder
   const batch = new WatchBatch([added("a", 1), added("b", 2)])
   const [one, other] = [encoderOf(accepted), encoderOf(accepted)]
@@ -31,7 +51,13 @@ test.each<Partial<Accepted>>([{}, { encoding: "protobuf" }, { as: "PartialObject
 })
 
 test("each watcher of tables is told the columns once", () => {
-  const columns = (bytes: Uint8Array) => text(bytes).trimEnd().split("\n").map((row) => (JSON.parse(row) as { object: { columnDefinitions: unknown[] } }).object.columnDefinitions.length > 0)
+  const columns = (bytes: Uint8Array) =>
+    text(bytes)
+      .trimEnd()
+      .split("\n")
+      .map(
+        (row) => (JSON.parse(row) as { object: { columnDefinitions: unknown[] } }).object.columnDefinitions.length > 0,
+      )
   const batch = new WatchBatch([added("a", 1), added("b", 2)])
   for (const encoder of [encoderOf({ as: "Table" }), encoderOf({ as: "Table" })]) {
     expect(columns(encoder.body(batch))).toEqual([true, false])
@@ -40,5 +66,7 @@ test("each watcher of tables is told the columns once", () => {
 })
 
 test("what ends a watch is a line of its own", () => {
-  expect(text(encoderOf().error(new ApiError("Expired", "too old")))).toMatch(/^\{"type":"ERROR","object":\{"kind":"Status".*"code":410.*\}\n$/)
+  expect(text(encoderOf().error(new ApiError("Expired", "too old")))).toMatch(
+    /^\{"type":"ERROR","object":\{"kind":"Status".*"code":410.*\}\n$/,
+  )
 })

@@ -45,9 +45,14 @@ export function frameEncoder(options: FrameOptions): FrameEncoder {
 
 function sharedFrames(representation: string, accepted: Accepted, resource: Resource): FrameEncoder {
   const apiVersion = `meta.k8s.io/${accepted.asVersion}`
-  const encode = accepted.encoding === "protobuf"
-    ? accepted.as === undefined ? protobufFrame(resource) : partialProtobufFrame(apiVersion)
-    : accepted.as === undefined ? undefined : ({ type, stored }: WatchFrame) => line(type, partial(stored.object, apiVersion))
+  const encode =
+    accepted.encoding === "protobuf"
+      ? accepted.as === undefined
+        ? protobufFrame(resource)
+        : partialProtobufFrame(apiVersion)
+      : accepted.as === undefined
+        ? undefined
+        : ({ type, stored }: WatchFrame) => line(type, partial(stored.object, apiVersion))
   const frame = (frame: WatchFrame) => (encode === undefined ? frame.line : frame.encoded(representation, encode))
   const chunked = `${representation} chunk`
   return {
@@ -60,20 +65,33 @@ function sharedFrames(representation: string, accepted: Accepted, resource: Reso
 
 const joined = (parts: readonly Uint8Array[]): Uint8Array => (parts.length === 1 ? parts[0]! : Buffer.concat(parts))
 
-const line = (type: string, object: unknown): Uint8Array => Buffer.from(`{"type":${JSON.stringify(type)},"object":${JSON.stringify(object)}}\n`)
+const line = (type: string, object: unknown): Uint8Array =>
+  Buffer.from(`{"type":${JSON.stringify(type)},"object":${JSON.stringify(object)}}\n`)
 
-const JSON_LINES = { contentType: MEDIA_TYPE.json, text: true, error: (error: ApiError): Uint8Array => line("ERROR", error.toStatus()) }
+const JSON_LINES = {
+  contentType: MEDIA_TYPE.json,
+  text: true,
+  error: (error: ApiError): Uint8Array => line("ERROR", error.toStatus()),
+}
 const PROTOBUF = {
   contentType: `${MEDIA_TYPE.protobuf};stream=watch`,
   text: false,
-  error: (error: ApiError): Uint8Array => encodeWatchFrame("ERROR", encodeProtobuf(StatusMessage, error.toStatus(), { apiVersion: "v1", kind: "Status" })),
+  error: (error: ApiError): Uint8Array =>
+    encodeWatchFrame("ERROR", encodeProtobuf(StatusMessage, error.toStatus(), { apiVersion: "v1", kind: "Status" })),
 }
 
-const protobufFrame = ({ schema, apiVersion, kind }: Resource) => ({ type, stored }: WatchFrame): Uint8Array =>
-  encodeWatchFrame(type, encodeProtobuf(schema, stored.object, { apiVersion, kind }))
+const protobufFrame =
+  ({ schema, apiVersion, kind }: Resource) =>
+  ({ type, stored }: WatchFrame): Uint8Array =>
+    encodeWatchFrame(type, encodeProtobuf(schema, stored.object, { apiVersion, kind }))
 
-const partialProtobufFrame = (apiVersion: string) => ({ type, stored }: WatchFrame): Uint8Array =>
-  encodeWatchFrame(type, encodeProtobuf(PartialObjectMetadata, stored.object, { apiVersion, kind: "PartialObjectMetadata" }))
+const partialProtobufFrame =
+  (apiVersion: string) =>
+  ({ type, stored }: WatchFrame): Uint8Array =>
+    encodeWatchFrame(
+      type,
+      encodeProtobuf(PartialObjectMetadata, stored.object, { apiVersion, kind: "PartialObjectMetadata" }),
+    )
 
 /** Each event is a table of one row; only the first tells the columns. */
 function tableFrames({ accepted, resource, includeObject, now }: FrameOptions): FrameEncoder {
@@ -81,11 +99,23 @@ function tableFrames({ accepted, resource, includeObject, now }: FrameOptions): 
   const frame = ({ type, stored: { object } }: WatchFrame): Uint8Array => {
     const metadata = { resourceVersion: object.metadata.resourceVersion }
     const apiVersion = `meta.k8s.io/${accepted.asVersion}`
-    if (type === "BOOKMARK") return line(type, { kind: "Table", apiVersion, metadata, columnDefinitions: [], rows: [{ cells: [], object: partial(object, apiVersion) }] })
+    if (type === "BOOKMARK")
+      return line(type, {
+        kind: "Table",
+        apiVersion,
+        metadata,
+        columnDefinitions: [],
+        rows: [{ cells: [], object: partial(object, apiVersion) }],
+      })
     const table = tableOf(resource, [object], { metadata, now: now(), includeObject, version: accepted.asVersion })
     const told = first ? table : { ...table, columnDefinitions: [] }
     first = false
     return line(type, told)
   }
-  return { ...JSON_LINES, frame, body: ({ frames }) => joined(frames.map(frame)), chunk: ({ frames }) => chunkOf(frames.map(frame)) }
+  return {
+    ...JSON_LINES,
+    frame,
+    body: ({ frames }) => joined(frames.map(frame)),
+    chunk: ({ frames }) => chunkOf(frames.map(frame)),
+  }
 }

@@ -8,10 +8,14 @@ export function parseYaml(text: string): Parsed {
   const lines = new LineCounter()
   const document = parseDocument(text, { ...KUBERNETES_YAML, lineCounter: lines })
   const [error] = document.errors
-  if (error !== undefined) throw badRequest(`error converting YAML to JSON: yaml: line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
+  if (error !== undefined)
+    throw badRequest(`error converting YAML to JSON: yaml: line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
   try {
     // By way of JSON: an alias of its own container is refused, and what aliases share is made apart.
-    return { value: JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES }) ?? null)) as unknown, faults: duplicateKeys(document, lines) }
+    return {
+      value: JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES }) ?? null)) as unknown,
+      faults: duplicateKeys(document, lines),
+    }
   } catch (err) {
     throw badRequest(`error converting YAML to JSON: yaml: ${(err as Error).message}`)
   }
@@ -25,7 +29,10 @@ function duplicateKeys(document: Document.Parsed, lines: LineCounter): readonly 
       for (const { key } of map.items) {
         if (!isScalar(key) || key.value === "<<") continue
         const name = String(key.value)
-        if (seen.has(name)) faults.push(`yaml: unmarshal errors:\n  line ${lines.linePos(key.range?.[0] ?? 0).line}: key ${JSON.stringify(name)} already set in map`)
+        if (seen.has(name))
+          faults.push(
+            `yaml: unmarshal errors:\n  line ${lines.linePos(key.range?.[0] ?? 0).line}: key ${JSON.stringify(name)} already set in map`,
+          )
         seen.add(name)
       }
     },

@@ -58,4 +58,7 @@ export interface KindHooks {
 
 export type SubresourceHandler = (context: RegistryContext, request: ApiRequest) => Promise<ApiResult>
 
-export const strategyContext = ({ clock, random }: Pick<RegistryContext, "clock" | "random">): StrategyContext => ({ now: timestamp(clock), uuid: () => uuid(random) })
+export const strategyContext = ({ clock, random }: Pick<RegistryContext, "clock" | "random">): StrategyContext => ({
+  now: timestamp(clock),
+  uuid: () => uuid(random),
+})

@@ -1,4 +1,11 @@
-import { alreadyExists, ApiError, badRequest, conflict, invalid, isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
+import {
+  alreadyExists,
+  ApiError,
+  badRequest,
+  conflict,
+  invalid,
+  isAlreadyExists,
+} from "../../../pkg/apimachinery/errors.ts"
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import { rememberFieldSet } from "../../../pkg/apimachinery/object-json.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
@@ -24,7 +31,8 @@ const NAME_ATTEMPTS = 8
 export async function create(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource } = request
   const sent = decodeBody(request)
-  if (sent.metadata.resourceVersion !== undefined && sent.metadata.resourceVersion !== "") throw badRequest("resourceVersion should not be set on objects to be created")
+  if (sent.metadata.resourceVersion !== undefined && sent.metadata.resourceVersion !== "")
+    throw badRequest("resourceVersion should not be set on objects to be created")
   const virtual = context.hooks(resource)?.createVirtual
   if (virtual !== undefined) return { kind: "object", code: 201, object: await virtual(request, sent) }
   const stored = await createObject(context, request, sent)
@@ -33,7 +41,9 @@ export async function create(context: RegistryContext, request: ApiRequest): Pro
 
 /** Creates a decoded object: for POST, and for an update or apply of something that is not there. */
 export const createObject = (context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> =>
-  (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== "" ? createGenerated(context, request, sent) : createOnce(context, request, sent, false)
+  (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
+    ? createGenerated(context, request, sent)
+    : createOnce(context, request, sent, false)
 
 async function createGenerated(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
   for (let attempt = 1; ; attempt++) {
@@ -42,12 +52,21 @@ async function createGenerated(context: RegistryContext, request: ApiRequest, se
     } catch (err) {
       if (!isAlreadyExists(err)) throw err
       if (attempt < NAME_ATTEMPTS) continue
-      throw new ApiError("AlreadyExists", `${err.message}, the server was not able to generate a unique name for the object`, { ...err.details, retryAfterSeconds: 1 })
+      throw new ApiError(
+        "AlreadyExists",
+        `${err.message}, the server was not able to generate a unique name for the object`,
+        { ...err.details, retryAfterSeconds: 1 },
+      )
     }
   }
 }
 
-async function createOnce(context: RegistryContext, request: ApiRequest, sent: KubeObject, generated: boolean): Promise<Stored> {
+async function createOnce(
+  context: RegistryContext,
+  request: ApiRequest,
+  sent: KubeObject,
+  generated: boolean,
+): Promise<Stored> {
   const { resource, user, options } = request
   const { admission, storage, clock } = context
   const hooks = context.hooks(resource)
@@ -85,7 +104,14 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
         return unstored(key, object)
       }
       const highChurn = resource.highChurn === true
-      const write = { key, object: view.toStored(shared(resource, object)), expected: 0, time: clock.now(), author: user.name, highChurn }
+      const write = {
+        key,
+        object: view.toStored(shared(resource, object)),
+        expected: 0,
+        time: clock.now(),
+        author: user.name,
+        highChurn,
+      }
       return view.shown(await writeAlong(storage, write, hooks?.alongside?.(object, undefined)))
     } catch (err) {
       const error = apiErrorFrom(err, resource, object.metadata.name!)
@@ -107,10 +133,12 @@ function shared(resource: Resource, object: KubeObject): KubeObject {
   const kin = ownerReferences?.[0]?.uid ?? resource.prefix
   const entries = managedFields.map((entry) => withSharedSet(entry, kin))
   // Events have neither of them, and mostly share their field sets already.
-  if (labels === undefined && ownerReferences === undefined && entries.every((entry, i) => entry === managedFields[i])) return object
+  if (labels === undefined && ownerReferences === undefined && entries.every((entry, i) => entry === managedFields[i]))
+    return object
   const metadata = { ...object.metadata, managedFields: entries }
   if (labels !== undefined) metadata.labels = labelSets.of(labels, kin)
-  if (ownerReferences !== undefined) metadata.ownerReferences = ownerReferences.map((owner) => owners.of(owner, owner.uid))
+  if (ownerReferences !== undefined)
+    metadata.ownerReferences = ownerReferences.map((owner) => owners.of(owner, owner.uid))
   return { ...object, metadata }
 }
 
@@ -130,8 +158,20 @@ function withSystemFields({ clock, random }: RegistryContext, object: KubeObject
 
 /** Metadata without what a client may send but not decide. Nearly always nothing of it was sent, and nothing is copied. */
 function withoutServerFields(metadata: ObjectMeta): ObjectMeta {
-  if (metadata.selfLink === undefined && metadata.resourceVersion === undefined && metadata.deletionTimestamp === undefined && metadata.deletionGracePeriodSeconds === undefined) return metadata
-  const { selfLink: _link, resourceVersion: _version, deletionTimestamp: _deletion, deletionGracePeriodSeconds: _grace, ...kept } = metadata
+  if (
+    metadata.selfLink === undefined &&
+    metadata.resourceVersion === undefined &&
+    metadata.deletionTimestamp === undefined &&
+    metadata.deletionGracePeriodSeconds === undefined
+  )
+    return metadata
+  const {
+    selfLink: _link,
+    resourceVersion: _version,
+    deletionTimestamp: _deletion,
+    deletionGracePeriodSeconds: _grace,
+    ...kept
+  } = metadata
   return kept
 }
 
@@ -141,7 +181,8 @@ const generatedName = (prefix: string, suffix: string): string => prefix.slice(0
 /** What the kind drops and sets at creation. */
 function prepare(context: RegistryContext, resource: Resource, sent: KubeObject): KubeObject {
   let object = sent
-  if (resource.subresources?.status !== undefined && resource.keepsStatusOnCreate !== true) object = { ...object, status: emptyStatus(resource) } as KubeObject
+  if (resource.subresources?.status !== undefined && resource.keepsStatusOnCreate !== true)
+    object = { ...object, status: emptyStatus(resource) } as KubeObject
   if (resource.generation === true) object = { ...object, metadata: { ...object.metadata, generation: 1 } }
   return resource.prepareForCreate?.(object, strategyContext(context)) ?? object
 }
@@ -149,9 +190,27 @@ function prepare(context: RegistryContext, resource: Resource, sent: KubeObject)
 const encoder = new TextEncoder()
 
 /** What a dry run answers: an object that looks stored but is not. */
-export const unstored = (key: string, object: KubeObject): Stored => ({ key, object, revision: 0, created: 0, get json() { return encoder.encode(JSON.stringify(object)) } })
+export const unstored = (key: string, object: KubeObject): Stored => ({
+  key,
+  object,
+  revision: 0,
+  created: 0,
+  get json() {
+    return encoder.encode(JSON.stringify(object))
+  },
+})
 
 /** A write that names the object it means by uid. Source: apiserver pkg/storage/interfaces.go Preconditions.Check. */
-export function checkUid(resource: Resource, name: string, wanted: string | undefined, current: string | undefined): void {
-  if (wanted !== undefined && wanted !== "" && wanted !== current) throw conflict(resource, name, `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${current ?? ""}`)
+export function checkUid(
+  resource: Resource,
+  name: string,
+  wanted: string | undefined,
+  current: string | undefined,
+): void {
+  if (wanted !== undefined && wanted !== "" && wanted !== current)
+    throw conflict(
+      resource,
+      name,
+      `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${current ?? ""}`,
+    )
 }

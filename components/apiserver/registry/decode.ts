@@ -9,18 +9,26 @@ import type { ApiRequest } from "../request.ts"
  */
 export function decodeBody(request: ApiRequest, resource: Resource = request.resource, known?: KubeObject): KubeObject {
   const { fieldValidation } = request.options
-  const { object, faults } = decodeObject(resource, request.body ?? {}, { fieldValidation, bodyFaults: request.bodyFaults, known })
+  const { object, faults } = decodeObject(resource, request.body ?? {}, {
+    fieldValidation,
+    bodyFaults: request.bodyFaults,
+    known,
+  })
   if (fieldValidation !== "Ignore") for (const fault of faults) request.warn(fault)
   return inNamespace(object, request)
 }
 
 /** Source: registry/rest/meta.go EnsureObjectNamespaceMatchesRequestNamespace. */
-export function inNamespace(object: KubeObject, { resource, namespace }: Pick<ApiRequest, "resource" | "namespace">): KubeObject {
+export function inNamespace(
+  object: KubeObject,
+  { resource, namespace }: Pick<ApiRequest, "resource" | "namespace">,
+): KubeObject {
   const own = object.metadata.namespace ?? ""
   const wanted = resource.scope === "Namespaced" ? (namespace ?? "") : ""
   if (own === wanted) return object
   // A namespace given for a cluster-wide kind is dropped, as upstream drops it.
-  if (own === "" || wanted === "") return { ...object, metadata: { ...object.metadata, namespace: wanted === "" ? undefined : wanted } }
+  if (own === "" || wanted === "")
+    return { ...object, metadata: { ...object.metadata, namespace: wanted === "" ? undefined : wanted } }
   throw badRequest(`the namespace of the provided object does not match the namespace sent on the request`)
 }
 
@@ -28,6 +36,7 @@ const emptyStatuses = new WeakMap<Resource, unknown>()
 
 /** The status of an object that has none yet: the defaults of its fields. */
 export function emptyStatus(resource: Resource): unknown {
-  if (!emptyStatuses.has(resource)) emptyStatuses.set(resource, (decodeObject(resource, {}).object as { readonly status?: unknown }).status)
+  if (!emptyStatuses.has(resource))
+    emptyStatuses.set(resource, (decodeObject(resource, {}).object as { readonly status?: unknown }).status)
   return emptyStatuses.get(resource)
 }

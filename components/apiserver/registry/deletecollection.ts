@@ -11,14 +11,24 @@ export async function deleteCollection(context: RegistryContext, request: ApiReq
   const { preconditions: _none, ...options } = request.options
   const found = list(context, { ...request, verb: "list", options })
   if (found.kind !== "list") return found
-  const deleted = await Promise.all(found.items.map(async ({ object: { metadata } }): Promise<Stored | undefined> => {
-    try {
-      return (await deleteObject(context, { ...request, verb: "delete", namespace: metadata.namespace, name: metadata.name, options })).stored
-    } catch (err) {
-      // Somebody else was faster, which is what was wanted.
-      if (isNotFound(err)) return undefined
-      throw err
-    }
-  }))
+  const deleted = await Promise.all(
+    found.items.map(async ({ object: { metadata } }): Promise<Stored | undefined> => {
+      try {
+        return (
+          await deleteObject(context, {
+            ...request,
+            verb: "delete",
+            namespace: metadata.namespace,
+            name: metadata.name,
+            options,
+          })
+        ).stored
+      } catch (err) {
+        // Somebody else was faster, which is what was wanted.
+        if (isNotFound(err)) return undefined
+        throw err
+      }
+    }),
+  )
   return { ...found, items: deleted.filter((stored) => stored !== undefined) }
 }

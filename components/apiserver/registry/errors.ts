@@ -6,11 +6,23 @@ import { StorageError } from "../../../pkg/storage/storage.ts"
 export function apiErrorFrom(err: unknown, resource: Resource, name: string): ApiError {
   if (!(err instanceof StorageError)) return ApiError.from(err)
   switch (err.code) {
-    case "exists": return alreadyExists(resource, name)
-    case "conflict": return conflict(resource, name, MODIFIED)
-    case "missing": return notFound(resource, name)
-    case "compacted": return new ApiError("Expired", "The resourceVersion for the provided list is too old.")
-    case "full": case "readonly": case "damaged": case "locked":
-      return new ApiError("InternalError", `Internal error occurred: ${err.message}`, { causes: [{ message: err.message }] }, { cause: err })
+    case "exists":
+      return alreadyExists(resource, name)
+    case "conflict":
+      return conflict(resource, name, MODIFIED)
+    case "missing":
+      return notFound(resource, name)
+    case "compacted":
+      return new ApiError("Expired", "The resourceVersion for the provided list is too old.")
+    case "full":
+    case "readonly":
+    case "damaged":
+    case "locked":
+      return new ApiError(
+        "InternalError",
+        `Internal error occurred: ${err.message}`,
+        { causes: [{ message: err.message }] },
+        { cause: err },
+      )
   }
 }

@@ -20,7 +20,10 @@ export function get(context: RegistryContext, request: ApiRequest): ApiResult {
 }
 
 /** The stored object that a request names. @throws ApiError NotFound */
-export function getStored({ storage }: Pick<RegistryContext, "storage">, { resource, namespace, name }: Pick<ApiRequest, "resource" | "namespace" | "name">): Stored {
+export function getStored(
+  { storage }: Pick<RegistryContext, "storage">,
+  { resource, namespace, name }: Pick<ApiRequest, "resource" | "namespace" | "name">,
+): Stored {
   const stored = storage.get(storageKey(resource, { namespace, name }))
   if (stored === undefined) throw notFound(resource, name ?? "")
   return viewOf(resource).shown(stored)

@@ -29,7 +29,11 @@ const ATTEMPTS = 100
  * now. `attempt` may await (admission does), which is when things change. Whoever has lost once waits in line with the others that have, so that a crowd of
  * writers on one object costs each of them two attempts and not one for every other. Source: apiserver pkg/storage GuaranteedUpdate.
  */
-export async function guaranteedUpdate(context: RegistryContext, request: Pick<ApiRequest, "resource" | "namespace" | "name" | "user">, attempt: (current: Stored | undefined) => Promise<Attempt> | Attempt): Promise<Outcome> {
+export async function guaranteedUpdate(
+  context: RegistryContext,
+  request: Pick<ApiRequest, "resource" | "namespace" | "name" | "user">,
+  attempt: (current: Stored | undefined) => Promise<Attempt> | Attempt,
+): Promise<Outcome> {
   const { resource, user } = request
   const { storage, clock } = context
   const view = viewOf(resource)
@@ -43,8 +47,19 @@ export async function guaranteedUpdate(context: RegistryContext, request: Pick<A
       if ("pretend" in wanted) return { stored: wanted.pretend, removed: false }
       const object = "write" in wanted ? view.toStored(wanted.write) : null
       try {
-        const write = { key, object, expected: current?.revision ?? 0, time: clock.now(), author: user.name, highChurn: resource.highChurn === true }
-        const stored = await writeAlong(storage, write, context.hooks(resource)?.alongside?.(object ?? undefined, current?.object))
+        const write = {
+          key,
+          object,
+          expected: current?.revision ?? 0,
+          time: clock.now(),
+          author: user.name,
+          highChurn: resource.highChurn === true,
+        }
+        const stored = await writeAlong(
+          storage,
+          write,
+          context.hooks(resource)?.alongside?.(object ?? undefined, current?.object),
+        )
         wanted.settle?.(true)
         return { stored: view.shown(stored), removed: object === null }
       } catch (err) {
@@ -61,7 +76,8 @@ export async function guaranteedUpdate(context: RegistryContext, request: Pick<A
   }
 }
 
-const isRace = (err: unknown): err is StorageError => err instanceof StorageError && (err.code === "conflict" || err.code === "exists" || err.code === "missing")
+const isRace = (err: unknown): err is StorageError =>
+  err instanceof StorageError && (err.code === "conflict" || err.code === "exists" || err.code === "missing")
 
 /** The ends of the lines that wait for a key. */
 const lines = new WeakMap<Storage, Map<string, Promise<void>>>()

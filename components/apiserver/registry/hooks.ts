@@ -42,7 +42,17 @@ export interface HookOptions {
 }
 
 /** What kinds add to the generic registry, as one list. */
-export function createHooks({ storage, clock, random, authorizer, rbac, nodePorts, tokens, reviewToken, componentStatuses }: HookOptions): (resource: Resource) => KindHooks | undefined {
+export function createHooks({
+  storage,
+  clock,
+  random,
+  authorizer,
+  rbac,
+  nodePorts,
+  tokens,
+  reviewToken,
+  componentStatuses,
+}: HookOptions): (resource: Resource) => KindHooks | undefined {
   const returnsDeleted: KindHooks = { returnsDeleted: true }
   /** By group and then by plural: it is asked for with every request. */
   const hooks = new Map<string, Map<string, KindHooks>>()
@@ -56,10 +66,15 @@ export function createHooks({ storage, clock, random, authorizer, rbac, nodePort
   add(Namespace, namespaceHooks)
   add(Service, serviceHooks({ storage, clock, random, nodePorts }))
   add(ServiceAccount, serviceAccountHooks(tokens))
-  for (const resource of [PersistentVolume, PersistentVolumeClaim, PodTemplate, ResourceQuota]) add(resource, returnsDeleted)
+  for (const resource of [PersistentVolume, PersistentVolumeClaim, PodTemplate, ResourceQuota])
+    add(resource, returnsDeleted)
   for (const resource of [Role, ClusterRole]) add(resource, roleHooks(rbac, authorizer))
   for (const resource of [RoleBinding, ClusterRoleBinding]) add(resource, bindingHooks(rbac, authorizer))
-  for (const [resource, own] of [...accessReviews(authorizer, (user, namespace) => rbac.rulesOf(user, namespace)), ...identityReviews(reviewToken)]) add(resource, own)
+  for (const [resource, own] of [
+    ...accessReviews(authorizer, (user, namespace) => rbac.rulesOf(user, namespace)),
+    ...identityReviews(reviewToken),
+  ])
+    add(resource, own)
   add(ComponentStatus, { listVirtual: componentStatuses })
   return ({ group, plural }) => hooks.get(group)?.get(plural)
 }

@@ -17,14 +17,17 @@ export function list(context: RegistryContext, request: ApiRequest): ApiResult {
   const selection = selectionOf(resource, options)
   const virtual = context.hooks(resource)?.listVirtual
   if (virtual !== undefined) {
-    const items = virtual().filter((object) => selection.matches(object)).map((object) => new ShownObject({ key: object.metadata.name ?? "", revision: 0, created: 0 }, object))
+    const items = virtual()
+      .filter((object) => selection.matches(object))
+      .map((object) => new ShownObject({ key: object.metadata.name ?? "", revision: 0, created: 0 }, object))
     return { kind: "list", resource, metadata: {}, items }
   }
   const { limit = 0 } = options
   if (limit < 0) throw badRequest(`limit: Invalid value: ${limit}: must be greater than or equal to 0`)
   const from = start(context, request)
   const found = select(context, request, selection, from)
-  if (limit === 0 || found.length <= limit) return { kind: "list", resource, metadata: { resourceVersion: String(from.revision) }, items: found }
+  if (limit === 0 || found.length <= limit)
+    return { kind: "list", resource, metadata: { resourceVersion: String(from.revision) }, items: found }
   const items = found.slice(0, limit)
   const prefix = storagePrefix(resource, namespace)
   const metadata: ListMeta = {
@@ -45,17 +48,26 @@ interface Start {
 function start({ storage }: RegistryContext, { options }: ApiRequest): Start {
   const { revision } = storage
   if (options.continue !== undefined && options.continue !== "") {
-    if ((options.resourceVersion ?? "") !== "" && options.resourceVersion !== "0") throw badRequest("specifying resource version is not allowed when using continue")
+    if ((options.resourceVersion ?? "") !== "" && options.resourceVersion !== "0")
+      throw badRequest("specifying resource version is not allowed when using continue")
     const token = decodeToken(options.continue)
     // -1 marks the token of an inconsistent continuation: the rest as it is now.
     return token.revision < 0 ? { ...token, revision } : token
   }
   const wanted = parseResourceVersion(options.resourceVersion)
   if (wanted !== undefined) checkNotFuture(wanted, revision)
-  return { revision: options.resourceVersionMatch === "Exact" && wanted !== undefined ? wanted : revision, after: undefined }
+  return {
+    revision: options.resourceVersionMatch === "Exact" && wanted !== undefined ? wanted : revision,
+    after: undefined,
+  }
 }
 
-function select({ storage }: RegistryContext, { resource, namespace }: ApiRequest, selection: Selection, { revision, after }: Start): readonly Stored[] {
+function select(
+  { storage }: RegistryContext,
+  { resource, namespace }: ApiRequest,
+  selection: Selection,
+  { revision, after }: Start,
+): readonly Stored[] {
   const view = viewOf(resource)
   const prefix = storagePrefix(resource, namespace)
   if (revision === storage.revision && after === undefined) {
@@ -67,7 +79,8 @@ function select({ storage }: RegistryContext, { resource, namespace }: ApiReques
   }
   let all: readonly Stored[]
   try {
-    if (revision > storage.revision) throw badRequest(`continue key is not valid: it is of a later revision, ${revision}, than this server has`)
+    if (revision > storage.revision)
+      throw badRequest(`continue key is not valid: it is of a later revision, ${revision}, than this server has`)
     all = listAt(storage, prefix, revision)
   } catch (err) {
     throw isCompacted(err) ? expired(after) : err
@@ -87,12 +100,26 @@ function expired(after: string | undefined): ApiError {
 }
 
 /** Source of the form: apiserver pkg/storage/continue.go. */
-const encodeToken = ({ revision, after }: Start): string => Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start: `${after ?? ""}\u0000` })).toString("base64url")
+const encodeToken = ({ revision, after }: Start): string =>
+  Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start: `${after ?? ""}\u0000` })).toString(
+    "base64url",
+  )
 
 function decodeToken(text: string): Start {
   try {
-    const { v, rv, start } = JSON.parse(Buffer.from(text, "base64url").toString()) as { v?: unknown; rv?: unknown; start?: unknown }
-    if (v === "meta.k8s.io/v1" && typeof rv === "number" && Number.isInteger(rv) && typeof start === "string" && start !== "") return { revision: rv, after: start.replace(/\u0000$/, "") }
+    const { v, rv, start } = JSON.parse(Buffer.from(text, "base64url").toString()) as {
+      v?: unknown
+      rv?: unknown
+      start?: unknown
+    }
+    if (
+      v === "meta.k8s.io/v1" &&
+      typeof rv === "number" &&
+      Number.isInteger(rv) &&
+      typeof start === "string" &&
+      start !== ""
+    )
+      return { revision: rv, after: start.replace(/\u0000$/, "") }
   } catch {
     // Not a token of ours: said below.
   }

@@ -11,20 +11,51 @@ import { inNamespace } from "./decode.ts"
  * Notes in metadata.managedFields what a create (`old` undefined) or an update changes. Done before admission, so what admission adds belongs to nobody.
  * An apply has noted it already.
  */
-export function recordUpdate({ clock }: RegistryContext, request: ApiRequest, object: KubeObject, old: KubeObject | undefined): KubeObject {
+export function recordUpdate(
+  { clock }: RegistryContext,
+  request: ApiRequest,
+  object: KubeObject,
+  old: KubeObject | undefined,
+): KubeObject {
   const { resource, subresource, options, userAgent, patch } = request
   if (patch?.type === "apply") return object
-  return trackUpdate(resource, old, object, { manager: managerOf(options.fieldManager, userAgent), subresource, now: timestamp(clock) })
+  return trackUpdate(resource, old, object, {
+    manager: managerOf(options.fieldManager, userAgent),
+    subresource,
+    now: timestamp(clock),
+  })
 }
 
 /** Server-side apply of `body` on what is stored; `old` undefined makes a new object. @throws ApiError Conflict, BadRequest */
-export function applyFields({ clock }: RegistryContext, request: ApiRequest, body: unknown, old: KubeObject | undefined): KubeObject {
-  const { resource, subresource, options: { fieldManager = "", force, fieldValidation } } = request
-  if (fieldManager === "") throw badRequest("PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch")
-  const { object, faults } = applyConfiguration(resource, old, body, { manager: fieldManager, subresource, force, now: timestamp(clock) })
-  if (faults.length > 0 && fieldValidation === "Strict") throw badRequest(`error strict decoding YAML: ${faults.join(", ")}`)
+export function applyFields(
+  { clock }: RegistryContext,
+  request: ApiRequest,
+  body: unknown,
+  old: KubeObject | undefined,
+): KubeObject {
+  const {
+    resource,
+    subresource,
+    options: { fieldManager = "", force, fieldValidation },
+  } = request
+  if (fieldManager === "")
+    throw badRequest(
+      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+    )
+  const { object, faults } = applyConfiguration(resource, old, body, {
+    manager: fieldManager,
+    subresource,
+    force,
+    now: timestamp(clock),
+  })
+  if (faults.length > 0 && fieldValidation === "Strict")
+    throw badRequest(`error strict decoding YAML: ${faults.join(", ")}`)
   if (fieldValidation !== "Ignore") for (const fault of faults) request.warn(fault)
-  const named = object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: request.name } } : object
-  if (named.metadata.name !== request.name) throw badRequest(`the name of the object (${named.metadata.name ?? ""}) does not match the name on the URL (${request.name ?? ""})`)
+  const named =
+    object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: request.name } } : object
+  if (named.metadata.name !== request.name)
+    throw badRequest(
+      `the name of the object (${named.metadata.name ?? ""}) does not match the name on the URL (${request.name ?? ""})`,
+    )
   return inNamespace(named, request)
 }

@@ -17,16 +17,25 @@ export function perform(context: RegistryContext, request: ApiRequest): ApiResul
     const handler = context.hooks(resource)?.subresources?.[subresource]
     if (handler !== undefined) return handler(context, request)
     if (subresource === "scale" && resource.subresources?.scale !== undefined) return scale(context, request)
-    if (strategyOf(resource, subresource) === undefined || !["get", "update", "patch"].includes(verb)) throw methodNotSupported(resource, verb)
+    if (strategyOf(resource, subresource) === undefined || !["get", "update", "patch"].includes(verb))
+      throw methodNotSupported(resource, verb)
   } else if (!resource.verbs.includes(verb)) throw methodNotSupported(resource, verb)
   switch (verb) {
-    case "get": return get(context, request)
-    case "list": return list(context, request)
-    case "create": return (context.hooks(resource)?.create ?? create)(context, request)
-    case "update": return update(context, request)
-    case "patch": return patch(context, request)
-    case "delete": return deleteOne(context, request)
-    case "deletecollection": return deleteCollection(context, request)
-    case "watch": throw methodNotSupported(resource, verb)
+    case "get":
+      return get(context, request)
+    case "list":
+      return list(context, request)
+    case "create":
+      return (context.hooks(resource)?.create ?? create)(context, request)
+    case "update":
+      return update(context, request)
+    case "patch":
+      return patch(context, request)
+    case "delete":
+      return deleteOne(context, request)
+    case "deletecollection":
+      return deleteCollection(context, request)
+    case "watch":
+      throw methodNotSupported(resource, verb)
   }
 }

@@ -14,20 +14,32 @@ import { updateBySubresource } from "./subresource-update.ts"
 /** The size of a workload, by paths that its kind declares. Source: pkg/registry/apps/deployment/storage ScaleREST. */
 export async function scale(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource, verb, name = "" } = request
-  if (verb === "get") return { kind: "object", code: 200, object: scaleOf(resource, getStored(context, request).object) }
+  if (verb === "get")
+    return { kind: "object", code: 200, object: scaleOf(resource, getStored(context, request).object) }
   if (verb !== "update" && verb !== "patch") throw methodNotSupported(resource, verb)
   const { stored } = await updateBySubresource(context, request, {
     change(old) {
       const shown = scaleOf(resource, old)
-      const { object: wanted } = decodeObject(Scale, verb === "patch" ? patched(request, shown) : request.body, { fieldValidation: request.options.fieldValidation })
-      if (wanted.metadata.name !== undefined && wanted.metadata.name !== name) throw badRequest(`the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`)
+      const { object: wanted } = decodeObject(Scale, verb === "patch" ? patched(request, shown) : request.body, {
+        fieldValidation: request.options.fieldValidation,
+      })
+      if (wanted.metadata.name !== undefined && wanted.metadata.name !== name)
+        throw badRequest(
+          `the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`,
+        )
       const { resourceVersion = "" } = wanted.metadata
-      if (resourceVersion !== "" && resourceVersion !== old.metadata.resourceVersion) throw conflict(resource, name, MODIFIED)
+      if (resourceVersion !== "" && resourceVersion !== old.metadata.resourceVersion)
+        throw conflict(resource, name, MODIFIED)
       const replicas = wanted.spec.replicas ?? 0
-      if (replicas < 0) throw invalid(Scale, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")])
+      if (replicas < 0)
+        throw invalid(Scale, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")])
       if (replicas === (shown.spec.replicas ?? 0)) return undefined
       const generation = resource.generation === true ? { generation: (old.metadata.generation ?? 0) + 1 } : {}
-      return withPath({ ...old, metadata: { ...old.metadata, ...generation } }, stepsOf(resource.subresources!.scale!.specReplicas), replicas) as KubeObject
+      return withPath(
+        { ...old, metadata: { ...old.metadata, ...generation } },
+        stepsOf(resource.subresources!.scale!.specReplicas),
+        replicas,
+      ) as KubeObject
     },
   })
   return { kind: "object", code: 200, object: scaleOf(resource, stored.object) }
@@ -38,7 +50,9 @@ function scaleOf({ subresources }: Resource, object: KubeObject): Scale {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
   const text = selector(object)
   return {
-    apiVersion: Scale.apiVersion, kind: Scale.kind, metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    apiVersion: Scale.apiVersion,
+    kind: Scale.kind,
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
     spec: { replicas: numberAt(object, stepsOf(specReplicas)) },
     status: { replicas: numberAt(object, stepsOf(statusReplicas)), ...(text === "" ? {} : { selector: text }) },
   }
@@ -46,10 +60,15 @@ function scaleOf({ subresources }: Resource, object: KubeObject): Scale {
 
 function patched({ patch }: ApiRequest, shown: Scale): unknown {
   switch (patch?.type) {
-    case "json": return applyJsonPatch(shown, patch.body)
-    case "strategic": return applyStrategicMergePatch(Scale.schema, shown, patch.body)
-    case "merge": case "apply": return applyMergePatch(shown, patch.body)
-    case undefined: throw badRequest("a patch needs a body")
+    case "json":
+      return applyJsonPatch(shown, patch.body)
+    case "strategic":
+      return applyStrategicMergePatch(Scale.schema, shown, patch.body)
+    case "merge":
+    case "apply":
+      return applyMergePatch(shown, patch.body)
+    case undefined:
+      throw badRequest("a patch needs a body")
   }
 }
 

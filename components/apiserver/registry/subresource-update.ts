@@ -16,7 +16,11 @@ export interface SubresourceChange {
 }
 
 /** Changes the object that a request to one of its subresources is about, again from the start when somebody else was faster. */
-export function updateBySubresource(context: RegistryContext, request: ApiRequest, { change, validate, removes }: SubresourceChange): Promise<Outcome> {
+export function updateBySubresource(
+  context: RegistryContext,
+  request: ApiRequest,
+  { change, validate, removes }: SubresourceChange,
+): Promise<Outcome> {
   const { resource, name = "", options, verb } = request
   return guaranteedUpdate(context, request, async (current) => {
     if (current === undefined) throw notFound(resource, name)

@@ -20,8 +20,14 @@ export async function update(context: RegistryContext, request: ApiRequest): Pro
   const stored = context.storage.get(storageKey(resource, request))
   const sent = decodeBody(request, resource, stored && viewOf(resource).shown(stored).object)
   if ((sent.metadata.name ?? "") === "") throw badRequest("name must be provided")
-  if (sent.metadata.name !== name) throw badRequest(`the name of the object (${sent.metadata.name}) does not match the name on the URL (${name})`)
-  return changeObject(context, request, (old) => (old === undefined ? sent : recordUpdate(context, request, sent, old.object)), resource.allowCreateOnUpdate === true && request.subresource === undefined)
+  if (sent.metadata.name !== name)
+    throw badRequest(`the name of the object (${sent.metadata.name}) does not match the name on the URL (${name})`)
+  return changeObject(
+    context,
+    request,
+    (old) => (old === undefined ? sent : recordUpdate(context, request, sent, old.object)),
+    resource.allowCreateOnUpdate === true && request.subresource === undefined,
+  )
 }
 
 /**
@@ -29,7 +35,10 @@ export async function update(context: RegistryContext, request: ApiRequest): Pro
  * was faster. A change that names no resourceVersion goes over whatever is there, where the kind allows it.
  */
 export async function changeObject(
-  context: RegistryContext, request: ApiRequest, change: (old: Stored | undefined) => KubeObject, mayCreate: boolean,
+  context: RegistryContext,
+  request: ApiRequest,
+  change: (old: Stored | undefined) => KubeObject,
+  mayCreate: boolean,
 ): Promise<ApiResult> {
   const { resource, name = "" } = request
   let created: Stored | undefined
@@ -46,14 +55,21 @@ export async function changeObject(
   }
   const outcome = guaranteedUpdate(context, request, attempt)
   // Where two make the same object at once, the second finds it there and changes it.
-  const { stored } = await (mayCreate ? outcome.catch((err: unknown) => {
-    if (isAlreadyExists(err)) return guaranteedUpdate(context, request, attempt)
-    throw err
-  }) : outcome)
+  const { stored } = await (mayCreate
+    ? outcome.catch((err: unknown) => {
+        if (isAlreadyExists(err)) return guaranteedUpdate(context, request, attempt)
+        throw err
+      })
+    : outcome)
   return { kind: "object", code: created === undefined ? 200 : 201, object: stored.object, stored }
 }
 
-async function attemptUpdate(context: RegistryContext, request: ApiRequest, wanted: KubeObject, current: Stored): Promise<Attempt> {
+async function attemptUpdate(
+  context: RegistryContext,
+  request: ApiRequest,
+  wanted: KubeObject,
+  current: Stored,
+): Promise<Attempt> {
   const { resource, name = "", subresource, options } = request
   const { admission } = context
   const hooks = context.hooks(resource)
@@ -99,7 +115,8 @@ async function attemptUpdate(context: RegistryContext, request: ApiRequest, want
 function atVersion(resource: Resource, name: string, object: KubeObject, old: KubeObject): KubeObject {
   const version = object.metadata.resourceVersion ?? ""
   if (version === "" || version === "0") {
-    if (resource.allowUnconditionalUpdate === false) throw invalid(resource, name, [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")])
+    if (resource.allowUnconditionalUpdate === false)
+      throw invalid(resource, name, [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")])
     return { ...object, metadata: { ...object.metadata, resourceVersion: old.metadata.resourceVersion } }
   }
   if (version !== old.metadata.resourceVersion) throw conflict(resource, name, MODIFIED)
@@ -107,22 +124,32 @@ function atVersion(resource: Resource, name: string, object: KubeObject, old: Ku
 }
 
 /** Puts back what this request may not change, counts generations, and lets the kind have its say. */
-function prepare(context: RegistryContext, { resource, subresource }: ApiRequest, wanted: KubeObject, old: KubeObject): KubeObject {
+function prepare(
+  context: RegistryContext,
+  { resource, subresource }: ApiRequest,
+  wanted: KubeObject,
+  old: KubeObject,
+): KubeObject {
   const metadata = withOldSystemFields(wanted, old)
   let object: KubeObject
   if (subresource === "status") object = { ...old, metadata, status: (wanted as WithStatus).status } as KubeObject
   else {
     object = metadata === wanted.metadata ? wanted : { ...wanted, metadata }
-    if (resource.subresources?.status !== undefined && (wanted as WithStatus).status !== (old as WithStatus).status) object = { ...object, status: (old as WithStatus).status } as KubeObject
+    if (resource.subresources?.status !== undefined && (wanted as WithStatus).status !== (old as WithStatus).status)
+      object = { ...object, status: (old as WithStatus).status } as KubeObject
   }
   object = strategyOf(resource, subresource)?.prepareForUpdate?.(object, old, strategyContext(context)) ?? object
   if (subresource === "status") return object
-  if (resource.generation === true && specChanged(object, old)) object = { ...object, metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 } }
+  if (resource.generation === true && specChanged(object, old))
+    object = { ...object, metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 } }
   return object
 }
 
 /** How the object or a subresource of it is changed; undefined for a subresource that is not changed in this way. */
-export function strategyOf(resource: Resource, subresource: string | undefined): SubresourceStrategy<KubeObject> | undefined {
+export function strategyOf(
+  resource: Resource,
+  subresource: string | undefined,
+): SubresourceStrategy<KubeObject> | undefined {
   if (subresource === undefined) return resource
   const { status, other } = resource.subresources ?? {}
   if (subresource !== "status") return other?.[subresource]?.strategy
@@ -139,22 +166,40 @@ function withOldSystemFields({ metadata }: KubeObject, { metadata: old }: KubeOb
   return {
     ...kept,
     uid: metadata.uid === undefined || metadata.uid === "" ? old.uid : metadata.uid,
-    generation: old.generation, creationTimestamp: old.creationTimestamp,
+    generation: old.generation,
+    creationTimestamp: old.creationTimestamp,
     // An update neither begins nor ends a deletion, nor gives it more time.
-    deletionTimestamp: old.deletionTimestamp, deletionGracePeriodSeconds: old.deletionGracePeriodSeconds,
+    deletionTimestamp: old.deletionTimestamp,
+    deletionGracePeriodSeconds: old.deletionGracePeriodSeconds,
   }
 }
 
-const SYSTEM_FIELDS = ["uid", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const
+const SYSTEM_FIELDS = [
+  "uid",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+] as const
 
 /** What metadata.generation counts: everything but metadata and status. */
 const specChanged = (object: KubeObject, old: KubeObject): boolean => !equalBeside(object, old, METADATA_AND_STATUS)
 const METADATA_AND_STATUS: readonly string[] = ["metadata", "status"]
 
 /** An object that waits for its deletion goes when the last one agrees. Source: store.go shouldDeleteDuringUpdate. */
-function removesLastFinalizer(context: RegistryContext, resource: Resource, object: KubeObject, old: KubeObject): boolean {
+function removesLastFinalizer(
+  context: RegistryContext,
+  resource: Resource,
+  object: KubeObject,
+  old: KubeObject,
+): boolean {
   const { metadata } = object
-  if (metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0 || context.hooks(resource)?.holdsDeletion?.(object) === true) return false
+  if (
+    metadata.deletionTimestamp === undefined ||
+    (metadata.finalizers ?? []).length > 0 ||
+    context.hooks(resource)?.holdsDeletion?.(object) === true
+  )
+    return false
   const graceOver = (metadata.deletionGracePeriodSeconds ?? 0) === 0
   const wasHeld = (old.metadata.finalizers ?? []).length > 0 || context.hooks(resource)?.holdsDeletion?.(old) === true
   return graceOver && wasHeld

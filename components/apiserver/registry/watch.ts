@@ -21,14 +21,25 @@ export function watch({ storage, hub, features }: RegistryContext, request: ApiR
   const version = parseResourceVersion(options.resourceVersion)
   if (version !== undefined) checkNotFuture(version, storage.revision)
   const fromPresent = version === undefined || version === 0
-  const fieldSelector = [options.fieldSelector ?? "", name === undefined ? "" : `metadata.name=${name}`].filter((text) => text !== "").join(",")
-  return hub.watch({
-    resource, namespace,
-    selection: selectionOf(resource, { ...options, fieldSelector }),
-    after: fromPresent ? undefined : version,
-    initialEvents: options.sendInitialEvents ?? fromPresent,
-    markInitialEnd: options.sendInitialEvents === true && options.allowWatchBookmarks === true,
-    bookmarkEveryMs: options.allowWatchBookmarks !== true ? undefined : request.inProcess === true ? IN_PROCESS_BOOKMARKS_MS : BOOKMARKS_MS,
-    timeoutSeconds: options.timeoutSeconds,
-  }, sink)
+  const fieldSelector = [options.fieldSelector ?? "", name === undefined ? "" : `metadata.name=${name}`]
+    .filter((text) => text !== "")
+    .join(",")
+  return hub.watch(
+    {
+      resource,
+      namespace,
+      selection: selectionOf(resource, { ...options, fieldSelector }),
+      after: fromPresent ? undefined : version,
+      initialEvents: options.sendInitialEvents ?? fromPresent,
+      markInitialEnd: options.sendInitialEvents === true && options.allowWatchBookmarks === true,
+      bookmarkEveryMs:
+        options.allowWatchBookmarks !== true
+          ? undefined
+          : request.inProcess === true
+            ? IN_PROCESS_BOOKMARKS_MS
+            : BOOKMARKS_MS,
+      timeoutSeconds: options.timeoutSeconds,
+    },
+    sink,
+  )
 }

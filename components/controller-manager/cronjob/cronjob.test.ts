@@ -10,19 +10,39 @@ const HOUR = 60 * MINUTE
 
 const cron = (schedule: string, spec: object = {}) => ({
   metadata: NAME,
-  spec: { schedule, ...spec, jobTemplate: { metadata: { labels: { from: "cron" } }, spec: { backoffLimit: 0, template: { spec: { restartPolicy: "Never" as const, containers: [{ name: "main", image: "work" }] } } } } },
+  spec: {
+    schedule,
+    ...spec,
+    jobTemplate: {
+      metadata: { labels: { from: "cron" } },
+      spec: {
+        backoffLimit: 0,
+        template: { spec: { restartPolicy: "Never" as const, containers: [{ name: "main", image: "work" }] } },
+      },
+    },
+  },
 })
 
 /** A node whose pods do as `work` says. */
-const start = (work: ImageBehaviour, startTime = "2026-01-01T00:00:00Z") => startCluster({ startTime, nodes: 1, images: { work } })
+const start = (work: ImageBehaviour, startTime = "2026-01-01T00:00:00Z") =>
+  startCluster({ startTime, nodes: 1, images: { work } })
 
 const read = (cluster: Cluster): Promise<CronJob> => cluster.get(CronJob, NAME)
-const jobs = async (cluster: Cluster): Promise<readonly string[]> => (await cluster.list(Job)).map(({ metadata }) => metadata.name!).toSorted()
+const jobs = async (cluster: Cluster): Promise<readonly string[]> =>
+  (await cluster.list(Job)).map(({ metadata }) => metadata.name!).toSorted()
 /** The times for which Jobs were started, of all Jobs that there ever were. */
 const started = (cluster: Cluster): readonly string[] =>
-  cluster.history({ kind: "Job" }).filter(({ type }) => type === "create").map(({ object: { metadata } }) => metadata.annotations?.["batch.kubernetes.io/cronjob-scheduled-timestamp"] ?? "by hand")
+  cluster
+    .history({ kind: "Job" })
+    .filter(({ type }) => type === "create")
+    .map(
+      ({ object: { metadata } }) =>
+        metadata.annotations?.["batch.kubernetes.io/cronjob-scheduled-timestamp"] ?? "by hand",
+    )
 const reasons = async (cluster: Cluster): Promise<readonly string[]> =>
-  (await cluster.list(Event)).filter(({ involvedObject }) => involvedObject.kind === "CronJob").map(({ reason }) => reason!)
+  (await cluster.list(Event))
+    .filter(({ involvedObject }) => involvedObject.kind === "CronJob")
+    .map(({ reason }) => reason!)
 
 describe("CronJob", () => {
   test("runs at each of its times, names Jobs after them and keeps the newest few", async () => {
@@ -32,20 +52,37 @@ describe("CronJob", () => {
     // when a day has passed
     await cluster.advance(24 * HOUR + MINUTE)
     // then
-    expect(started(cluster)).toEqual(["2026-01-01T06:00:00Z", "2026-01-01T12:00:00Z", "2026-01-01T18:00:00Z", "2026-01-02T00:00:00Z"])
+    expect(started(cluster)).toEqual([
+      "2026-01-01T06:00:00Z",
+      "2026-01-01T12:00:00Z",
+      "2026-01-01T18:00:00Z",
+      "2026-01-02T00:00:00Z",
+    ])
     const minutes = (time: string): number => Date.parse(time) / MINUTE
-    expect(await jobs(cluster)).toEqual(["2026-01-01T12:00Z", "2026-01-01T18:00Z", "2026-01-02T00:00Z"].map((time) => `tick-${minutes(time)}`))
-    expect((await read(cluster)).status).toEqual({ lastScheduleTime: "2026-01-02T00:00:00Z", lastSuccessfulTime: "2026-01-02T00:00:20Z" })
+    expect(await jobs(cluster)).toEqual(
+      ["2026-01-01T12:00Z", "2026-01-01T18:00Z", "2026-01-02T00:00Z"].map((time) => `tick-${minutes(time)}`),
+    )
+    expect((await read(cluster)).status).toEqual({
+      lastScheduleTime: "2026-01-02T00:00:00Z",
+      lastSuccessfulTime: "2026-01-02T00:00:20Z",
+    })
     const job = await cluster.client.get(Job, { name: `tick-${minutes("2026-01-02T00:00Z")}`, namespace: "default" })
-    expect(job.metadata).toMatchObject({ labels: { from: "cron" }, ownerReferences: [{ kind: "CronJob", name: "tick", controller: true }] })
-    expect(await reasons(cluster)).toEqual(expect.arrayContaining(["SuccessfulCreate", "SawCompletedJob", "SuccessfulDelete"]))
+    expect(job.metadata).toMatchObject({
+      labels: { from: "cron" },
+      ownerReferences: [{ kind: "CronJob", name: "tick", controller: true }],
+    })
+    expect(await reasons(cluster)).toEqual(
+      expect.arrayContaining(["SuccessfulCreate", "SawCompletedJob", "SuccessfulDelete"]),
+    )
   })
 
   test("shows in its status what runs", async () => {
     await using cluster = await start({ runsMs: 90_000 })
     await cluster.client.create(CronJob, cron("* * * * *"))
     await cluster.advance(2 * MINUTE)
-    expect((await read(cluster)).status.active?.map(({ kind, name }) => [kind, name])).toEqual((await jobs(cluster)).map((name) => ["Job", name]))
+    expect((await read(cluster)).status.active?.map(({ kind, name }) => [kind, name])).toEqual(
+      (await jobs(cluster)).map((name) => ["Job", name]),
+    )
     expect(started(cluster)).toHaveLength(2)
   })
 
@@ -58,10 +95,15 @@ describe("CronJob", () => {
 
   test("with Forbid starts the missed Job when the one before has ended", async () => {
     await using cluster = await start({ runsMs: 90_000 })
-    await cluster.client.create(CronJob, cron("* * * * *", { concurrencyPolicy: "Forbid", successfulJobsHistoryLimit: 10 }))
+    await cluster.client.create(
+      CronJob,
+      cron("* * * * *", { concurrencyPolicy: "Forbid", successfulJobsHistoryLimit: 10 }),
+    )
     await cluster.advance(5 * MINUTE)
     // then Jobs follow one another without a pause
-    const begun = (await cluster.list(Job)).map(({ status }) => status.startTime ?? "").toSorted((a, b) => (a < b ? -1 : 1))
+    const begun = (await cluster.list(Job))
+      .map(({ status }) => status.startTime ?? "")
+      .toSorted((a, b) => (a < b ? -1 : 1))
     expect(begun).toEqual(["2026-01-01T00:01:00Z", "2026-01-01T00:02:30Z", "2026-01-01T00:04:00Z"])
     expect(await reasons(cluster)).toContain("JobAlreadyActive")
   })
@@ -76,7 +118,11 @@ describe("CronJob", () => {
   })
 
   test("suspended starts nothing; resumed it makes up for the newest missed time only, if that is not too late", async () => {
-    for (const [startingDeadlineSeconds, expected] of [[null, ["2026-01-01T10:00:00Z"]], [60, []], [3000, ["2026-01-01T10:00:00Z"]]] as const) {
+    for (const [startingDeadlineSeconds, expected] of [
+      [null, ["2026-01-01T10:00:00Z"]],
+      [60, []],
+      [3000, ["2026-01-01T10:00:00Z"]],
+    ] as const) {
       // given
       await using cluster = await start({ runsMs: 1000 })
       await cluster.client.create(CronJob, cron("0 * * * *", { suspend: true, startingDeadlineSeconds }))
@@ -112,9 +158,12 @@ describe("CronJob", () => {
   test("keeps failed Jobs apart from those that succeeded", async () => {
     let nth = 0
     await using cluster = await start({ run: async (container) => (await container.sleep(1000), nth++ % 2) })
-    await cluster.client.create(CronJob, cron("* * * * *", { successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 2 }))
+    await cluster.client.create(
+      CronJob,
+      cron("* * * * *", { successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 2 }),
+    )
     await cluster.advance(8 * MINUTE + 30_000)
-    const left = (await cluster.list(Job))
+    const left = await cluster.list(Job)
     expect(left).toHaveLength(2)
     expect(left.every(({ status }) => status.failed === 1)).toBe(true)
   })
@@ -122,7 +171,10 @@ describe("CronJob", () => {
   test("leaves Jobs started by hand in peace, and takes its own along when deleted", async () => {
     await using cluster = await start({})
     await cluster.client.create(CronJob, cron("* * * * *"))
-    await cluster.client.create(Job, { metadata: { name: "other", namespace: "default" }, spec: cron("").spec.jobTemplate.spec })
+    await cluster.client.create(Job, {
+      metadata: { name: "other", namespace: "default" },
+      spec: cron("").spec.jobTemplate.spec,
+    })
     await cluster.advance(MINUTE)
     expect(await jobs(cluster)).toHaveLength(2)
     await cluster.client.delete(CronJob, NAME, { propagationPolicy: "Background" })

@@ -4,7 +4,12 @@ import { formatTime } from "../../../pkg/apimachinery/time.ts"
 import { CronJob, type CronJobStatus } from "../../../pkg/api/batch/v1/cronjob.ts"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import type { Key } from "../../../pkg/client/informer.ts"
-import { defineController, type Controller, type ReconcileContext, type Watched } from "../../../pkg/controller/controller.ts"
+import {
+  defineController,
+  type Controller,
+  type ReconcileContext,
+  type Watched,
+} from "../../../pkg/controller/controller.ts"
 import { controllerOf, controllerRef, owned } from "../../../pkg/controller/owned.ts"
 import { parseZonedCron } from "../../../pkg/cron/schedule.ts"
 import { formatInZone, isTimeZone } from "../../../pkg/cron/zone.ts"
@@ -25,13 +30,22 @@ const ofCronJob = owned(Job, CronJob)
 /** A Job concerns its CronJob when it comes, ends and goes; what it counts meanwhile does not. */
 const ownJobs: Watched = {
   resource: Job,
-  keys: (job, context, old, deleted) => (old !== undefined && isSameToCronJob(job as Job, old as Job) ? [] : ofCronJob.keys(job, context, old, deleted)),
+  keys: (job, context, old, deleted) =>
+    old !== undefined && isSameToCronJob(job as Job, old as Job) ? [] : ofCronJob.keys(job, context, old, deleted),
 }
 
 function isSameToCronJob(job: Job, old: Job): boolean {
-  const { metadata: { uid, deletionTimestamp, ownerReferences }, status: { completionTime } } = old
-  return job.metadata.uid === uid && job.metadata.deletionTimestamp === deletionTimestamp && job.status.completionTime === completionTime && endOf(job) === endOf(old)
-    && deepEqual(job.metadata.ownerReferences, ownerReferences)
+  const {
+    metadata: { uid, deletionTimestamp, ownerReferences },
+    status: { completionTime },
+  } = old
+  return (
+    job.metadata.uid === uid &&
+    job.metadata.deletionTimestamp === deletionTimestamp &&
+    job.status.completionTime === completionTime &&
+    endOf(job) === endOf(old) &&
+    deepEqual(job.metadata.ownerReferences, ownerReferences)
+  )
 }
 
 /**
@@ -53,14 +67,21 @@ export function cronJobController(): Controller<CronJob> {
       const text = `${cron.spec.timeZone ?? ""} ${cron.spec.schedule}`
       const before = known.get(key)
       // A new schedule counts from its coming: times that it would have had before are not missed runs.
-      const current = before?.text === text ? before : { text, since: before === undefined ? 0 : context.clock.now(), parsed: parseZonedCron(cron.spec.schedule) }
+      const current =
+        before?.text === text
+          ? before
+          : { text, since: before === undefined ? 0 : context.clock.now(), parsed: parseZonedCron(cron.spec.schedule) }
       known.set(key, current)
       return sync(cron, current, context)
     },
   })
 }
 
-async function sync(cron: CronJob, known: Known, context: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
+async function sync(
+  cron: CronJob,
+  known: Known,
+  context: ReconcileContext,
+): Promise<{ readonly requeueAfter: number } | undefined> {
   const jobs = context.informers.of(Job).controlledBy(cron)
   const seen = takeStock(cron, jobs, context)
   const round: Round = { status: seen, requeueAfter: undefined }
@@ -68,7 +89,8 @@ async function sync(cron: CronJob, known: Known, context: ReconcileContext): Pro
     await startDue(cron, jobs, round, known, context)
   } finally {
     await trimHistory(cron, jobs, context)
-    if (!deepEqual(round.status, cron.status)) await context.client.updateStatus(CronJob, { ...cron, status: round.status })
+    if (!deepEqual(round.status, cron.status))
+      await context.client.updateStatus(CronJob, { ...cron, status: round.status })
   }
   return round.requeueAfter === undefined ? undefined : { requeueAfter: round.requeueAfter }
 }
@@ -87,31 +109,52 @@ function takeStock(cron: CronJob, jobs: readonly Job[], { events }: ReconcileCon
     const job = jobs.find(({ metadata }) => metadata.uid === uid)
     const end = job === undefined ? undefined : endOf(job)
     if (job === undefined) events.event(cron, "Normal", "MissingJob", `Active job went missing: ${name}`)
-    if (end !== undefined) events.event(cron, "Normal", "SawCompletedJob", `Saw completed job: ${name}, condition: ${end}`)
+    if (end !== undefined)
+      events.event(cron, "Normal", "SawCompletedJob", `Saw completed job: ${name}, condition: ${end}`)
     return job !== undefined && end === undefined
   })
   for (const job of jobs) {
     const { completionTime } = job.status
     const end = endOf(job)
-    if (end === "Complete" && completionTime !== undefined && completionTime > (lastSuccessfulTime ?? "")) lastSuccessfulTime = completionTime
+    if (end === "Complete" && completionTime !== undefined && completionTime > (lastSuccessfulTime ?? ""))
+      lastSuccessfulTime = completionTime
     if (end === undefined && !active.some(({ uid }) => uid === job.metadata.uid)) {
-      events.event(cron, "Warning", "UnexpectedJob", `Saw a job that the controller did not create or forgot: ${job.metadata.name}`)
+      events.event(
+        cron,
+        "Warning",
+        "UnexpectedJob",
+        `Saw a job that the controller did not create or forgot: ${job.metadata.name}`,
+      )
     }
   }
   if (active.length === before.length && lastSuccessfulTime === cron.status.lastSuccessfulTime) return cron.status
   const { active: _, ...others } = cron.status
-  return { ...others, ...(active.length === 0 ? {} : { active }), ...(lastSuccessfulTime === undefined ? {} : { lastSuccessfulTime }) }
+  return {
+    ...others,
+    ...(active.length === 0 ? {} : { active }),
+    ...(lastSuccessfulTime === undefined ? {} : { lastSuccessfulTime }),
+  }
 }
 
 /** Why there is no timetable is told as an event; a change of the CronJob brings it back. */
 function timetableOf(cron: CronJob, { parsed }: Known, { events }: ReconcileContext): Timetable | undefined {
   const { schedule: text, timeZone } = cron.spec
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
-    events.event(cron, "Warning", "UnknownTimeZone", `invalid timeZone: ${JSON.stringify(timeZone)}: unknown time zone ${timeZone}`)
+    events.event(
+      cron,
+      "Warning",
+      "UnknownTimeZone",
+      `invalid timeZone: ${JSON.stringify(timeZone)}: unknown time zone ${timeZone}`,
+    )
     return undefined
   }
   if (text.includes("TZ")) {
-    events.event(cron, "Warning", "UnsupportedSchedule", `CRON_TZ or TZ used in schedule ${JSON.stringify(text)} is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details`)
+    events.event(
+      cron,
+      "Warning",
+      "UnsupportedSchedule",
+      `CRON_TZ or TZ used in schedule ${JSON.stringify(text)} is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details`,
+    )
   }
   if (typeof parsed === "string") {
     events.event(cron, "Warning", "UnparseableSchedule", `unparseable schedule: ${JSON.stringify(text)} : ${parsed}`)
@@ -120,7 +163,13 @@ function timetableOf(cron: CronJob, { parsed }: Known, { events }: ReconcileCont
   return { schedule: parsed.schedule, zone: parsed.zone ?? timeZone ?? "UTC" }
 }
 
-async function startDue(cron: CronJob, jobs: readonly Job[], round: Round, known: Known, context: ReconcileContext): Promise<void> {
+async function startDue(
+  cron: CronJob,
+  jobs: readonly Job[],
+  round: Round,
+  known: Known,
+  context: ReconcileContext,
+): Promise<void> {
   const { clock, events } = context
   if (cron.metadata.deletionTimestamp !== undefined || cron.spec.suspend === true) return
   const timetable = timetableOf(cron, known, context)
@@ -129,34 +178,69 @@ async function startDue(cron: CronJob, jobs: readonly Job[], round: Round, known
   const { at, tooManyMissed, next } = dueOf(cron, timetable, now, known.since)
   if (next !== undefined) round.requeueAfter = next - now
   if (at === undefined) return
-  if (tooManyMissed) events.event(cron, "Warning", "TooManyMissedTimes", "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew")
+  if (tooManyMissed)
+    events.event(
+      cron,
+      "Warning",
+      "TooManyMissedTimes",
+      "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew",
+    )
   const name = `${cron.metadata.name}-${Math.floor(at / 60_000)}`
-  if ((round.status.active ?? []).some((job) => job.name === name) || cron.status.lastScheduleTime === formatTime(at)) return
+  if ((round.status.active ?? []).some((job) => job.name === name) || cron.status.lastScheduleTime === formatTime(at))
+    return
   const running = round.status.active ?? []
   if (cron.spec.concurrencyPolicy === "Forbid" && running.length > 0) {
-    events.event(cron, "Normal", "JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid")
+    events.event(
+      cron,
+      "Normal",
+      "JobAlreadyActive",
+      "Not starting job because prior execution is running and concurrency policy is Forbid",
+    )
     return
   }
   if (cron.spec.concurrencyPolicy === "Replace") {
     for (const job of jobs.filter(({ metadata }) => running.some(({ uid }) => uid === metadata.uid))) {
       await deleteJob(cron, job, context)
-      round.status = { ...round.status, active: (round.status.active ?? []).filter(({ uid }) => uid !== job.metadata.uid) }
+      round.status = {
+        ...round.status,
+        active: (round.status.active ?? []).filter(({ uid }) => uid !== job.metadata.uid),
+      }
     }
   }
   const job = await createJob(cron, name, formatInZone(cron.spec.timeZone ?? "UTC", at), context)
   if (job === undefined) return
-  const { apiVersion, kind, metadata: { uid, namespace, resourceVersion } } = job
-  round.status = { ...round.status, active: [...(round.status.active ?? []), { apiVersion, kind, name, namespace, uid, resourceVersion }], lastScheduleTime: formatTime(at) }
+  const {
+    apiVersion,
+    kind,
+    metadata: { uid, namespace, resourceVersion },
+  } = job
+  round.status = {
+    ...round.status,
+    active: [...(round.status.active ?? []), { apiVersion, kind, name, namespace, uid, resourceVersion }],
+    lastScheduleTime: formatTime(at),
+  }
 }
 
 /** The Job for one time, whose name follows from the time, so that it is never made twice. Undefined where a stranger has taken the name. */
-async function createJob(cron: CronJob, name: string, scheduledAt: string, { client, events }: ReconcileContext): Promise<Job | undefined> {
+async function createJob(
+  cron: CronJob,
+  name: string,
+  scheduledAt: string,
+  { client, events }: ReconcileContext,
+): Promise<Job | undefined> {
   const { jobTemplate } = cron.spec
   const { labels, annotations } = jobTemplate.metadata
   const { namespace } = cron.metadata
   try {
     const job = await client.create(Job, {
-      metadata: { name, namespace, labels, annotations: { ...annotations, [SCHEDULED_AT]: scheduledAt }, ownerReferences: [controllerRef(cron)] }, spec: jobTemplate.spec,
+      metadata: {
+        name,
+        namespace,
+        labels,
+        annotations: { ...annotations, [SCHEDULED_AT]: scheduledAt },
+        ownerReferences: [controllerRef(cron)],
+      },
+      spec: jobTemplate.spec,
     })
     events.event(cron, "Normal", "SuccessfulCreate", `Created job ${name}`)
     return job
@@ -166,7 +250,12 @@ async function createJob(cron: CronJob, name: string, scheduledAt: string, { cli
       const job = await client.get(Job, { name, namespace })
       return controllerOf(job)?.uid === cron.metadata.uid ? job : undefined
     }
-    events.event(cron, "Warning", "FailedCreate", `Error creating job: ${err instanceof Error ? err.message : String(err)}`)
+    events.event(
+      cron,
+      "Warning",
+      "FailedCreate",
+      `Error creating job: ${err instanceof Error ? err.message : String(err)}`,
+    )
     throw err
   }
 }

@@ -27,10 +27,15 @@ const MANY = 100
 export function dueOf({ metadata, spec, status }: CronJob, { schedule, zone }: Timetable, now: number, floor = 0): Due {
   const { startingDeadlineSeconds } = spec
   const served = Math.max(floor, Date.parse(status.lastScheduleTime ?? metadata.creationTimestamp ?? ""))
-  const after = "every" in schedule ? (time: number): number => served + schedule.every * (Math.floor((time - served) / schedule.every) + 1)
-    : (time: number): number | undefined => runAfter(schedule, zone, time)
-  const first = after(startingDeadlineSeconds === undefined ? served : Math.max(served, now - startingDeadlineSeconds * 1000))
-  if (first === undefined || first > now) return { at: undefined, tooManyMissed: false, next: first ?? after(Math.max(served, now)) }
+  const after =
+    "every" in schedule
+      ? (time: number): number => served + schedule.every * (Math.floor((time - served) / schedule.every) + 1)
+      : (time: number): number | undefined => runAfter(schedule, zone, time)
+  const first = after(
+    startingDeadlineSeconds === undefined ? served : Math.max(served, now - startingDeadlineSeconds * 1000),
+  )
+  if (first === undefined || first > now)
+    return { at: undefined, tooManyMissed: false, next: first ?? after(Math.max(served, now)) }
   const second = after(first)
   if (second === undefined || second > now) return { at: first, tooManyMissed: false, next: second }
   const interval = second - first

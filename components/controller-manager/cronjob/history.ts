@@ -7,17 +7,22 @@ type CronJobContext = Pick<ReconcileContext, "client" | "events">
 
 /** Which way a Job has ended, if it has. */
 export function endOf({ status }: Job): "Complete" | "Failed" | undefined {
-  for (const { type, status: value } of status.conditions ?? []) if ((type === "Complete" || type === "Failed") && value === "True") return type
+  for (const { type, status: value } of status.conditions ?? [])
+    if ((type === "Complete" || type === "Failed") && value === "True") return type
   return undefined
 }
 
 /** Deletes the oldest ended Jobs beyond the history limits. Source: cleanupFinishedJobs in pkg/controller/cronjob/cronjob_controllerv2.go. */
 export async function trimHistory(cron: CronJob, jobs: readonly Job[], context: CronJobContext): Promise<void> {
-  const limits = [["Complete", cron.spec.successfulJobsHistoryLimit], ["Failed", cron.spec.failedJobsHistoryLimit]] as const
+  const limits = [
+    ["Complete", cron.spec.successfulJobsHistoryLimit],
+    ["Failed", cron.spec.failedJobsHistoryLimit],
+  ] as const
   for (const [end, limit] of limits) {
     if (limit === undefined || jobs.length <= limit) continue
     const ended = jobs.filter((job) => endOf(job) === end && job.metadata.deletionTimestamp === undefined).sort(byStart)
-    for (const job of ended.slice(0, Math.max(0, ended.length - limit))) await deleteJob(cron, job, context).catch(() => undefined) // told as an event; the next round tries again
+    for (const job of ended.slice(0, Math.max(0, ended.length - limit)))
+      await deleteJob(cron, job, context).catch(() => undefined) // told as an event; the next round tries again
   }
 }
 

@@ -8,15 +8,26 @@ import { defineController, splitKey, startCluster, type Cluster } from "../../..
 const NAME = { name: "agent", namespace: "default" }
 const labels = { app: "agent" }
 const agent = (more: object = {}, pod: object = {}) => ({
-  metadata: NAME, spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "agent:1" }], ...pod } }, ...more },
+  metadata: NAME,
+  spec: {
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "agent:1" }], ...pod } },
+    ...more,
+  },
 })
 
 const start = (nodes: number) => startCluster({ nodes })
 const pods = (cluster: Cluster): Promise<readonly Pod[]> => cluster.list(Pod, { labels: "app=agent" })
-const nodes = async (cluster: Cluster): Promise<readonly (string | undefined)[]> => (await pods(cluster)).map(({ spec }) => spec.nodeName).toSorted((a, b) => ((a ?? "") < (b ?? "") ? -1 : 1))
-const images = async (cluster: Cluster): Promise<readonly (string | undefined)[]> => (await pods(cluster)).map(({ spec }) => spec.containers[0]!.image)
+const nodes = async (cluster: Cluster): Promise<readonly (string | undefined)[]> =>
+  (await pods(cluster)).map(({ spec }) => spec.nodeName).toSorted((a, b) => ((a ?? "") < (b ?? "") ? -1 : 1))
+const images = async (cluster: Cluster): Promise<readonly (string | undefined)[]> =>
+  (await pods(cluster)).map(({ spec }) => spec.containers[0]!.image)
 const read = (cluster: Cluster): Promise<DaemonSet> => cluster.get(DaemonSet, NAME)
-const setImage = ({ client }: Cluster, image: string): Promise<DaemonSet> => client.patch(DaemonSet, NAME, { type: "strategic", body: { spec: { template: { spec: { containers: [{ name: "main", image }] } } } } })
+const setImage = ({ client }: Cluster, image: string): Promise<DaemonSet> =>
+  client.patch(DaemonSet, NAME, {
+    type: "strategic",
+    body: { spec: { template: { spec: { containers: [{ name: "main", image }] } } } },
+  })
 
 describe("DaemonSet", () => {
   test("has a pod on every node, also on those that come later", async () => {
@@ -26,8 +37,18 @@ describe("DaemonSet", () => {
     expect(await nodes(cluster)).toEqual(["node-0", "node-1", "node-2"])
     await cluster.addNode()
     expect(await nodes(cluster)).toEqual(["node-0", "node-1", "node-2", "node-3"])
-    expect((await read(cluster)).status).toMatchObject({ desiredNumberScheduled: 4, currentNumberScheduled: 4, numberReady: 4, numberAvailable: 4, updatedNumberScheduled: 4, numberMisscheduled: 0, observedGeneration: 1 })
-    expect((await pods(cluster))[0]!.spec.tolerations?.map(({ key }) => key)).toContain("node.kubernetes.io/unreachable")
+    expect((await read(cluster)).status).toMatchObject({
+      desiredNumberScheduled: 4,
+      currentNumberScheduled: 4,
+      numberReady: 4,
+      numberAvailable: 4,
+      updatedNumberScheduled: 4,
+      numberMisscheduled: 0,
+      observedGeneration: 1,
+    })
+    expect((await pods(cluster))[0]!.spec.tolerations?.map(({ key }) => key)).toContain(
+      "node.kubernetes.io/unreachable",
+    )
   })
 
   test("follows labels and taints of nodes, and stays on a cordoned one", async () => {
@@ -60,17 +81,25 @@ describe("DaemonSet", () => {
     // given a node that gives each pod up after a second
     await using cluster = await startCluster({ nodes: 1, components: { kubelet: false } })
     const begun = cluster.now.getTime()
-    await cluster.run(defineController<Pod>({
-      name: "giving-up", reconciles: Pod,
-      async reconcile(key, { client, informers, clock }) {
-        const pod = informers.of(Pod).get(key)
-        if (pod === undefined || !pod.spec.nodeName || pod.status.phase === "Failed") return undefined
-        const left = Date.parse(pod.metadata.creationTimestamp!) + 1000 - clock.now()
-        if (left > 0) return { requeueAfter: left }
-        await client.patch(Pod, splitKey(key), { type: "merge", body: { status: { phase: "Failed", reason: "Evicted" } } }, { subresource: "status" })
-        return undefined
-      },
-    }))
+    await cluster.run(
+      defineController<Pod>({
+        name: "giving-up",
+        reconciles: Pod,
+        async reconcile(key, { client, informers, clock }) {
+          const pod = informers.of(Pod).get(key)
+          if (pod === undefined || !pod.spec.nodeName || pod.status.phase === "Failed") return undefined
+          const left = Date.parse(pod.metadata.creationTimestamp!) + 1000 - clock.now()
+          if (left > 0) return { requeueAfter: left }
+          await client.patch(
+            Pod,
+            splitKey(key),
+            { type: "merge", body: { status: { phase: "Failed", reason: "Evicted" } } },
+            { subresource: "status" },
+          )
+          return undefined
+        },
+      }),
+    )
     // when
     await cluster.client.create(DaemonSet, agent())
     await cluster.advance(20_000)
@@ -90,15 +119,29 @@ describe("DaemonSet", () => {
     await cluster.settle()
     // then never more than one was missing
     expect(await images(cluster)).toEqual(["agent:2", "agent:2", "agent:2"])
-    expect(Math.min(...cluster.history({ kind: "DaemonSet", after }).map(({ object }) => (object as DaemonSet).status.numberAvailable ?? 0))).toBe(2)
-    expect((await read(cluster)).status).toMatchObject({ updatedNumberScheduled: 3, numberAvailable: 3, observedGeneration: 2 })
+    expect(
+      Math.min(
+        ...cluster
+          .history({ kind: "DaemonSet", after })
+          .map(({ object }) => (object as DaemonSet).status.numberAvailable ?? 0),
+      ),
+    ).toBe(2)
+    expect((await read(cluster)).status).toMatchObject({
+      updatedNumberScheduled: 3,
+      numberAvailable: 3,
+      observedGeneration: 2,
+    })
     await setImage(cluster, "agent:3")
     await cluster.settle()
-    expect((await cluster.client.list(ControllerRevision)).items.map(({ revision }) => revision).toSorted((a, b) => a - b)).toEqual([2, 3])
+    expect(
+      (await cluster.client.list(ControllerRevision)).items.map(({ revision }) => revision).toSorted((a, b) => a - b),
+    ).toEqual([2, 3])
     // when it goes back
     await setImage(cluster, "agent:2")
     await cluster.settle()
-    expect((await cluster.client.list(ControllerRevision)).items.map(({ revision }) => revision).toSorted((a, b) => a - b)).toEqual([3, 4])
+    expect(
+      (await cluster.client.list(ControllerRevision)).items.map(({ revision }) => revision).toSorted((a, b) => a - b),
+    ).toEqual([3, 4])
   })
 
   test("with OnDelete waits for somebody to delete the old pods", async () => {
@@ -115,7 +158,10 @@ describe("DaemonSet", () => {
 
   test("with maxSurge starts the new pod before the old one goes", async () => {
     await using cluster = await start(3)
-    await cluster.client.create(DaemonSet, agent({ updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } }))
+    await cluster.client.create(
+      DaemonSet,
+      agent({ updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } }),
+    )
     await cluster.settle()
     const there = new Map((await pods(cluster)).map((pod) => [pod.metadata.uid, pod]))
     const after = cluster.history().at(-1)!.revision
@@ -129,7 +175,10 @@ describe("DaemonSet", () => {
       if (type === "delete") there.delete(object.metadata.uid)
       else there.set(object.metadata.uid, object as Pod)
       const staying = [...there.values()].filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-      least = Math.min(least, new Set(staying.filter(({ status }) => status.phase === "Running").map(({ spec }) => spec.nodeName)).size)
+      least = Math.min(
+        least,
+        new Set(staying.filter(({ status }) => status.phase === "Running").map(({ spec }) => spec.nodeName)).size,
+      )
       most = Math.max(most, staying.length)
     }
     expect([least, most]).toEqual([3, 4])

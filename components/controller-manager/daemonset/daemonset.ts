@@ -28,25 +28,47 @@ export function daemonSetController(): Controller<DaemonSet> {
     reconciles: DaemonSet,
     watches: [
       owned(Pod, DaemonSet, (pod, { informers }) =>
-        informers.of(DaemonSet).list(pod.metadata.namespace).filter(({ spec }) => fromLabelSelector(spec.selector).matches(pod.metadata.labels)).map(({ metadata }) => keyFrom(metadata))),
+        informers
+          .of(DaemonSet)
+          .list(pod.metadata.namespace)
+          .filter(({ spec }) => fromLabelSelector(spec.selector).matches(pod.metadata.labels))
+          .map(({ metadata }) => keyFrom(metadata)),
+      ),
       owned(ControllerRevision, DaemonSet),
       {
         resource: Node,
-        keys: (node, { informers }, old, deleted) => informers.of(DaemonSet).list().filter((set) => {
-          if (deleted || old === undefined) return true
-          return !deepEqual(placementOn(node as Node, set), placementOn(old as Node, set))
-        }).map(({ metadata }) => keyFrom(metadata)),
+        keys: (node, { informers }, old, deleted) =>
+          informers
+            .of(DaemonSet)
+            .list()
+            .filter((set) => {
+              if (deleted || old === undefined) return true
+              return !deepEqual(placementOn(node as Node, set), placementOn(old as Node, set))
+            })
+            .map(({ metadata }) => keyFrom(metadata)),
       },
     ],
     start: ({ clock }) => void (failed = new FailedPodBackoff(clock)),
     async reconcile(key, context) {
       const set = context.informers.of(DaemonSet).get(key)
       if (set === undefined) {
-        failed!.keepOnly(new Set(context.informers.of(DaemonSet).list().map(({ metadata }) => metadata.uid ?? "")))
+        failed!.keepOnly(
+          new Set(
+            context.informers
+              .of(DaemonSet)
+              .list()
+              .map(({ metadata }) => metadata.uid ?? ""),
+          ),
+        )
         return
       }
       if (fromLabelSelector(set.spec.selector).everything) {
-        context.events.event(set, "Warning", "SelectingAll", "This daemon set is selecting all pods. A non-empty selector is required.")
+        context.events.event(
+          set,
+          "Warning",
+          "SelectingAll",
+          "This daemon set is selecting all pods. A non-empty selector is required.",
+        )
         return
       }
       return sync(set, failed!, context)
@@ -54,26 +76,55 @@ export function daemonSetController(): Controller<DaemonSet> {
   })
 }
 
-async function sync(set: DaemonSet, failed: FailedPodBackoff, context: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
+async function sync(
+  set: DaemonSet,
+  failed: FailedPodBackoff,
+  context: ReconcileContext,
+): Promise<{ readonly requeueAfter: number } | undefined> {
   const { informers, clock } = context
   const selector = fromLabelSelector(set.spec.selector)
-  const candidates = [...informers.of(Pod).controlledBy(set), ...informers.of(Pod).by(orphans, set.metadata.namespace ?? "")]
-  const pods = await claim({ owner: set, ownerResource: DaemonSet, resource: Pod, matches: (pod) => selector.matches(pod.metadata.labels), candidates }, context)
+  const candidates = [
+    ...informers.of(Pod).controlledBy(set),
+    ...informers.of(Pod).by(orphans, set.metadata.namespace ?? ""),
+  ]
+  const pods = await claim(
+    {
+      owner: set,
+      ownerResource: DaemonSet,
+      resource: Pod,
+      matches: (pod) => selector.matches(pod.metadata.labels),
+      candidates,
+    },
+    context,
+  )
   if (set.metadata.deletionTimestamp !== undefined) return
   const { update, all, collisionCount } = await syncHistory(set, DaemonSet, REVISION_LABEL, context)
   const hash = update.metadata.labels?.[REVISION_LABEL] ?? ""
   // What has ended and is going already makes room for its successor.
-  const daemons: Daemons = { set, hash, nodes: informers.of(Node).list(), podsOn: byNode(pods.filter((pod) => !(isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined))) }
+  const daemons: Daemons = {
+    set,
+    hash,
+    nodes: informers.of(Node).list(),
+    podsOn: byNode(pods.filter((pod) => !(isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined))),
+  }
   const plan = planPods(daemons, failed, context)
   let failure = await carryOut(set, hash, plan, context)
   // An update waits until that is seen.
-  if (failure === undefined && plan.remove.length + plan.create.length === 0 && set.spec.updateStrategy.type !== "OnDelete") failure = await carryOut(set, hash, planUpdate(daemons, clock.now()), context)
+  if (
+    failure === undefined &&
+    plan.remove.length + plan.create.length === 0 &&
+    set.spec.updateStrategy.type !== "OnDelete"
+  )
+    failure = await carryOut(set, hash, planUpdate(daemons, clock.now()), context)
   await writeStatus(set, statusOf(daemons, collisionCount, clock.now()), context)
   const live = new Set([hash, ...pods.map(hashOf)])
   await trimRevisions(set, all, ({ metadata }) => live.has(metadata.labels?.[REVISION_LABEL] ?? ""), context)
   if (failure !== undefined) throw failure
   const minReady = set.spec.minReadySeconds ?? 0
-  const waits = [plan.retryIn, ...(minReady === 0 ? [] : pods.map((pod) => untilAvailable(pod, minReady, clock.now())))].filter((wait) => wait !== undefined)
+  const waits = [
+    plan.retryIn,
+    ...(minReady === 0 ? [] : pods.map((pod) => untilAvailable(pod, minReady, clock.now()))),
+  ].filter((wait) => wait !== undefined)
   return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
 }
 
@@ -87,7 +138,12 @@ function byNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
 }
 
 /** Gives the first failure. */
-async function carryOut(set: DaemonSet, hash: string, { create, remove }: Plan, context: ReconcileContext): Promise<unknown> {
+async function carryOut(
+  set: DaemonSet,
+  hash: string,
+  { create, remove }: Plan,
+  context: ReconcileContext,
+): Promise<unknown> {
   const nodes = create.slice(0, BURST)
   const creating = await slowStart(nodes.length, () => createPod(set, templateFor(set, hash, nodes.shift()!), context))
   const removing = await Promise.allSettled(remove.slice(0, BURST).map((pod) => deletePod(set, pod, context)))
@@ -96,9 +152,14 @@ async function carryOut(set: DaemonSet, hash: string, { create, remove }: Plan, 
 }
 
 /** Nothing more can be made in a namespace that is being deleted, so trying again is of no use. */
-const isNamespaceGoing = (err: unknown): boolean => isReason(err, "Forbidden") && err.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true
+const isNamespaceGoing = (err: unknown): boolean =>
+  isReason(err, "Forbidden") && err.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true
 
-function statusOf({ set, hash, nodes, podsOn }: Daemons, collisionCount: number | undefined, now: number): DaemonSetStatus {
+function statusOf(
+  { set, hash, nodes, podsOn }: Daemons,
+  collisionCount: number | undefined,
+  now: number,
+): DaemonSetStatus {
   const count = { desiredNumberScheduled: 0, currentNumberScheduled: 0, numberMisscheduled: 0, numberReady: 0 }
   let [updated, available] = [0, 0]
   for (const node of nodes) {
@@ -117,9 +178,13 @@ function statusOf({ set, hash, nodes, podsOn }: Daemons, collisionCount: number 
   const unavailable = count.desiredNumberScheduled - available
   const { conditions } = set.status
   return {
-    ...count, observedGeneration: set.metadata.generation,
-    ...(updated === 0 ? {} : { updatedNumberScheduled: updated }), ...(available === 0 ? {} : { numberAvailable: available }), ...(unavailable === 0 ? {} : { numberUnavailable: unavailable }),
-    ...(collisionCount === undefined ? {} : { collisionCount }), ...(conditions === undefined ? {} : { conditions }),
+    ...count,
+    observedGeneration: set.metadata.generation,
+    ...(updated === 0 ? {} : { updatedNumberScheduled: updated }),
+    ...(available === 0 ? {} : { numberAvailable: available }),
+    ...(unavailable === 0 ? {} : { numberUnavailable: unavailable }),
+    ...(collisionCount === undefined ? {} : { collisionCount }),
+    ...(conditions === undefined ? {} : { conditions }),
   }
 }
 

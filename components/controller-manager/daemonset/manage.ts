@@ -25,12 +25,17 @@ export interface Daemons {
 
 /** Oldest first, and of equally old ones those that are on their node. Source: podByCreationTimestampAndPhase. */
 export const byAge = (a: Pod, b: Pod): number => {
-  const key = ({ metadata, spec }: Pod): string => `${spec.nodeName ? 0 : 1} ${metadata.creationTimestamp ?? ""} ${metadata.name}`
+  const key = ({ metadata, spec }: Pod): string =>
+    `${spec.nodeName ? 0 : 1} ${metadata.creationTimestamp ?? ""} ${metadata.name}`
   return key(a) < key(b) ? -1 : 1
 }
 
 /** One pod on each node that is to have one, and none elsewhere. Source: manage and podsShouldBeOnNode in pkg/controller/daemon/daemon_controller.go. */
-export function planPods({ set, hash, nodes, podsOn }: Daemons, failed: FailedPodBackoff, context: ReconcileContext): Plan {
+export function planPods(
+  { set, hash, nodes, podsOn }: Daemons,
+  failed: FailedPodBackoff,
+  context: ReconcileContext,
+): Plan {
   const remove: Pod[] = []
   const create: string[] = []
   let retryIn: number | undefined
@@ -58,14 +63,28 @@ export function planPods({ set, hash, nodes, podsOn }: Daemons, failed: FailedPo
   }
   // The scheduler waits for ever for a node that has gone.
   const known = new Set(nodes.map(({ metadata }) => metadata.name))
-  for (const [name, pods] of podsOn) if (!known.has(name)) remove.push(...pods.filter(({ spec, metadata }) => !spec.nodeName && metadata.deletionTimestamp === undefined))
+  for (const [name, pods] of podsOn)
+    if (!known.has(name))
+      remove.push(...pods.filter(({ spec, metadata }) => !spec.nodeName && metadata.deletionTimestamp === undefined))
   return { remove, create, retryIn }
 }
 
 function tellEnded(set: DaemonSet, { metadata, status }: Pod, node: string, { events }: ReconcileContext): void {
   const name = `${metadata.namespace}/${metadata.name}`
-  if (status.phase === "Failed") events.event(set, "Warning", "FailedDaemonPod", `Found failed daemon pod ${name} on node ${node}, will try to kill it`)
-  else events.event(set, "Normal", "SucceededDaemonPod", `Found succeeded daemon pod ${name} on node ${node}, will try to delete it`)
+  if (status.phase === "Failed")
+    events.event(
+      set,
+      "Warning",
+      "FailedDaemonPod",
+      `Found failed daemon pod ${name} on node ${node}, will try to kill it`,
+    )
+  else
+    events.event(
+      set,
+      "Normal",
+      "SucceededDaemonPod",
+      `Found succeeded daemon pod ${name} on node ${node}, will try to delete it`,
+    )
 }
 
 /** While surging an old pod may stay beside the new one, until the new one is available or the old one is not ready. */

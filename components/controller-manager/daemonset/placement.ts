@@ -13,10 +13,18 @@ import { REVISION_LABEL } from "../revisions.ts"
 const tolerationsOf = ({ template }: DaemonSet["spec"]): readonly Toleration[] => {
   const bearing = (key: string, effect: "NoSchedule" | "NoExecute"): Toleration => ({ key, operator: "Exists", effect })
   const added = [
-    bearing(TAINT.notReady, "NoExecute"), bearing(TAINT.unreachable, "NoExecute"), bearing(TAINT.diskPressure, "NoSchedule"), bearing(TAINT.memoryPressure, "NoSchedule"),
-    bearing(TAINT.pidPressure, "NoSchedule"), bearing(TAINT.unschedulable, "NoSchedule"), ...(template.spec.hostNetwork === true ? [bearing(TAINT.networkUnavailable, "NoSchedule")] : []),
+    bearing(TAINT.notReady, "NoExecute"),
+    bearing(TAINT.unreachable, "NoExecute"),
+    bearing(TAINT.diskPressure, "NoSchedule"),
+    bearing(TAINT.memoryPressure, "NoSchedule"),
+    bearing(TAINT.pidPressure, "NoSchedule"),
+    bearing(TAINT.unschedulable, "NoSchedule"),
+    ...(template.spec.hostNetwork === true ? [bearing(TAINT.networkUnavailable, "NoSchedule")] : []),
   ]
-  const own = (template.spec.tolerations ?? []).filter(({ key, operator, effect }) => !added.some((other) => other.key === key && other.operator === operator && other.effect === effect))
+  const own = (template.spec.tolerations ?? []).filter(
+    ({ key, operator, effect }) =>
+      !added.some((other) => other.key === key && other.operator === operator && other.effect === effect),
+  )
   return [...own, ...added]
 }
 
@@ -32,7 +40,8 @@ export function placementOn(node: Node, { spec }: DaemonSet): Placement {
   if ((pod.nodeName ?? "") !== "" && pod.nodeName !== node.metadata.name) return { run: false, stay: false }
   if (!runsOn(pod, node)) return { run: false, stay: false }
   const tolerations = tolerationsOf(spec)
-  if (untolerated(node.spec.taints, tolerations, ["NoExecute", "NoSchedule"]) === undefined) return { run: true, stay: true }
+  if (untolerated(node.spec.taints, tolerations, ["NoExecute", "NoSchedule"]) === undefined)
+    return { run: true, stay: true }
   return { run: false, stay: untolerated(node.spec.taints, tolerations, ["NoExecute"]) === undefined }
 }
 
@@ -43,8 +52,15 @@ export function templateFor({ spec }: DaemonSet, hash: string, node: string): Po
   return {
     metadata: { ...metadata, labels: { ...metadata.labels, [REVISION_LABEL]: hash } },
     spec: {
-      ...pod, tolerations: tolerationsOf(spec),
-      affinity: { ...pod.affinity, nodeAffinity: { ...pod.affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
+      ...pod,
+      tolerations: tolerationsOf(spec),
+      affinity: {
+        ...pod.affinity,
+        nodeAffinity: {
+          ...pod.affinity?.nodeAffinity,
+          requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms },
+        },
+      },
     },
   }
 }
@@ -53,5 +69,8 @@ export function templateFor({ spec }: DaemonSet, hash: string, node: string): Po
 export function nodeOf({ spec }: Pod): string | undefined {
   if (spec.nodeName) return spec.nodeName
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
-  return terms.flatMap(({ matchFields = [] }) => matchFields).find(({ key, operator, values }) => key === "metadata.name" && operator === "In" && values?.length === 1)?.values?.[0]
+  return terms
+    .flatMap(({ matchFields = [] }) => matchFields)
+    .find(({ key, operator, values }) => key === "metadata.name" && operator === "In" && values?.length === 1)
+    ?.values?.[0]
 }

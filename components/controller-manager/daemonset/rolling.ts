@@ -16,13 +16,21 @@ function limits({ spec }: DaemonSet, desired: number): { readonly maxSurge: numb
   return { maxSurge: surge, maxUnavailable: surge === 0 && unavailable === 0 ? 1 : unavailable }
 }
 
-export const surges = ({ spec: { updateStrategy: { type, rollingUpdate } } }: DaemonSet): boolean => {
+export const surges = ({
+  spec: {
+    updateStrategy: { type, rollingUpdate },
+  },
+}: DaemonSet): boolean => {
   const surge = rollingUpdate?.maxSurge ?? 0
   return type === "RollingUpdate" && (typeof surge === "number" ? surge > 0 : scaledValue(surge, 100, "up") > 0)
 }
 
 /** The new and the old pod of a node. */
-interface Pair { readonly node: string; readonly fresh: Pod | undefined; readonly old: Pod | undefined }
+interface Pair {
+  readonly node: string
+  readonly fresh: Pod | undefined
+  readonly old: Pod | undefined
+}
 
 /** Which old pods to delete, or which nodes to give a new pod beside the old, within maxUnavailable and maxSurge. */
 export function planUpdate(daemons: Daemons, now: number): Plan {
@@ -55,7 +63,13 @@ export function planUpdate(daemons: Daemons, now: number): Plan {
   return { remove: [...broken, ...candidates.slice(0, Math.max(0, room))], create: [] }
 }
 
-function planSurge({ set, nodes }: Daemons, pairs: readonly Pair[], mayStart: number, desired: number, isAvailable: (pod: Pod) => boolean): Plan {
+function planSurge(
+  { set, nodes }: Daemons,
+  pairs: readonly Pair[],
+  mayStart: number,
+  desired: number,
+  isAvailable: (pod: Pod) => boolean,
+): Plan {
   const runsOn = new Set(nodes.filter((node) => placementOn(node, set).run).map(({ metadata }) => metadata.name))
   const remove: Pod[] = []
   const misplaced: Pod[] = []
@@ -74,5 +88,8 @@ function planSurge({ set, nodes }: Daemons, pairs: readonly Pair[], mayStart: nu
     else (isAvailable(old) ? candidates : broken).push(node)
   }
   // Pods on nodes that are to have none stay until as many as wanted are available elsewhere.
-  return { remove: [...remove, ...misplaced.slice(0, Math.max(0, available - desired))], create: [...broken, ...candidates.slice(0, Math.max(0, room))] }
+  return {
+    remove: [...remove, ...misplaced.slice(0, Math.max(0, available - desired))],
+    create: [...broken, ...candidates.slice(0, Math.max(0, room))],
+  }
 }

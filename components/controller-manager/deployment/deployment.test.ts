@@ -7,7 +7,12 @@ import { startCluster } from "../../../pkg/testing/cluster.ts"
 
 const web = (replicas: number, image = "web:1", more: object = {}) => ({
   metadata: { name: "web", namespace: "default" },
-  spec: { replicas, selector: { matchLabels: { app: "web" } }, template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image }] } }, ...more },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: "web" } },
+    template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image }] } },
+    ...more,
+  },
 })
 
 const startWithNode = () => startCluster({ nodes: 1 })
@@ -24,7 +29,16 @@ describe("Deployment", () => {
     expect(before.metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("1")
 
     // when the image changes
-    await client.update(Deployment, { ...before, spec: { ...before.spec, template: { ...before.spec.template, spec: { ...before.spec.template.spec, containers: [{ name: "web", image: "web:2" }] } } } })
+    await client.update(Deployment, {
+      ...before,
+      spec: {
+        ...before.spec,
+        template: {
+          ...before.spec.template,
+          spec: { ...before.spec.template.spec, containers: [{ name: "web", image: "web:2" }] },
+        },
+      },
+    })
     await cluster.advance(5000)
 
     // then all pods are of the new template and the rollout is complete
@@ -32,7 +46,10 @@ describe("Deployment", () => {
     expect(pods.map(({ spec }) => spec.containers[0]!.image)).toEqual(["web:2", "web:2", "web:2"])
     const after = await client.get(Deployment, { name: "web", namespace: "default" })
     expect(after.metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("2")
-    expect(after.status.conditions?.find(({ type }) => type === "Progressing")).toMatchObject({ status: "True", reason: "NewReplicaSetAvailable" })
+    expect(after.status.conditions?.find(({ type }) => type === "Progressing")).toMatchObject({
+      status: "True",
+      reason: "NewReplicaSetAvailable",
+    })
     const sets = (await client.list(ReplicaSet, { namespace: "default" })).items
     expect(sets.map(({ spec }) => spec.replicas).sort((a, b) => a - b)).toEqual([0, 3])
   })
@@ -46,7 +63,10 @@ describe("Deployment", () => {
     await cluster.advance(62_000)
     // then
     const { status } = await client.get(Deployment, { name: "web", namespace: "default" })
-    expect(status.conditions?.find(({ type }) => type === "Progressing")).toMatchObject({ status: "False", reason: "ProgressDeadlineExceeded" })
+    expect(status.conditions?.find(({ type }) => type === "Progressing")).toMatchObject({
+      status: "False",
+      reason: "ProgressDeadlineExceeded",
+    })
   })
 
   test("goes with its ReplicaSets and pods when its namespace is deleted", async () => {

@@ -12,7 +12,16 @@ import { claim } from "../replicaset/claim.ts"
 import { scaleProportionally, wasScaled } from "./proportional.ts"
 import { byCreation, isActive, scaleReplicaSet, sortOut, syncRevision, type ReplicaSets } from "./replicasets.ts"
 import { rollingStep } from "./rolling.ts"
-import { deadlineLeft, find, isComplete, pausedCondition, statusOf, withCondition, withProgress, type DeploymentStatus } from "./status.ts"
+import {
+  deadlineLeft,
+  find,
+  isComplete,
+  pausedCondition,
+  statusOf,
+  withCondition,
+  withProgress,
+  type DeploymentStatus,
+} from "./status.ts"
 
 /** Rolls pods from one template to the next through ReplicaSets. Source: pkg/controller/deployment/deployment_controller.go. */
 export const deploymentController = defineController<Deployment>({
@@ -20,7 +29,12 @@ export const deploymentController = defineController<Deployment>({
   reconciles: Deployment,
   watches: [
     owned(ReplicaSet, Deployment, (rs, { informers }) =>
-      informers.of(Deployment).list(rs.metadata.namespace).filter(({ spec }) => fromLabelSelector(spec.selector).matches(rs.metadata.labels)).map(keyOfDeployment)),
+      informers
+        .of(Deployment)
+        .list(rs.metadata.namespace)
+        .filter(({ spec }) => fromLabelSelector(spec.selector).matches(rs.metadata.labels))
+        .map(keyOfDeployment),
+    ),
     // A Recreate rollout goes on when the last old pod is gone.
     {
       resource: Pod,
@@ -39,38 +53,73 @@ export const deploymentController = defineController<Deployment>({
     if (deployment === undefined) return
     const selector = fromLabelSelector(deployment.spec.selector)
     if (selector.everything) {
-      context.events.event(deployment, "Warning", "SelectingAll", "This deployment is selecting all pods. A non-empty selector is required.")
+      context.events.event(
+        deployment,
+        "Warning",
+        "SelectingAll",
+        "This deployment is selecting all pods. A non-empty selector is required.",
+      )
       return
     }
-    const candidates = [...informers.of(ReplicaSet).controlledBy(deployment), ...informers.of(ReplicaSet).by(orphans, splitKey(key).namespace ?? "")]
-    const owned = await claim({ owner: deployment, ownerResource: Deployment, resource: ReplicaSet, matches: (rs) => selector.matches(rs.metadata.labels), candidates }, context)
+    const candidates = [
+      ...informers.of(ReplicaSet).controlledBy(deployment),
+      ...informers.of(ReplicaSet).by(orphans, splitKey(key).namespace ?? ""),
+    ]
+    const owned = await claim(
+      {
+        owner: deployment,
+        ownerResource: Deployment,
+        resource: ReplicaSet,
+        matches: (rs) => selector.matches(rs.metadata.labels),
+        candidates,
+      },
+      context,
+    )
     const sets = sortOut(deployment, owned)
-    if (deployment.metadata.deletionTimestamp !== undefined) return writeStatus(deployment, statusOf(deployment, sets, clock), context)
+    if (deployment.metadata.deletionTimestamp !== undefined)
+      return writeStatus(deployment, statusOf(deployment, sets, clock), context)
     const pausedOrResumed = pausedCondition(deployment, clock)
     if (pausedOrResumed !== undefined) {
-      await client.updateStatus(Deployment, { ...deployment, status: { ...deployment.status, conditions: pausedOrResumed } })
+      await client.updateStatus(Deployment, {
+        ...deployment,
+        status: { ...deployment.status, conditions: pausedOrResumed },
+      })
       return // comes again with that change
     }
-    return deployment.spec.paused === true || wasScaled(deployment, sets) ? scaleOnly(deployment, sets, context) : rollOut(deployment, sets, context)
+    return deployment.spec.paused === true || wasScaled(deployment, sets)
+      ? scaleOnly(deployment, sets, context)
+      : rollOut(deployment, sets, context)
   },
 })
 
 const keyOfDeployment = ({ metadata }: Deployment): string => `${metadata.namespace}/${metadata.name}`
 
 /** A paused Deployment, or one that was just scaled, keeps its versions and changes only their sizes. */
-async function scaleOnly(deployment: Deployment, sets: ReplicaSets, context: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
+async function scaleOnly(
+  deployment: Deployment,
+  sets: ReplicaSets,
+  context: ReconcileContext,
+): Promise<{ readonly requeueAfter: number } | undefined> {
   const synced = await syncRevision(deployment, sets, false, context)
   await scaleProportionally(synced.deployment, synced.sets, context)
   if (deployment.spec.paused === true) await cleanUp(synced.deployment, synced.sets, context)
   return writeStatus(synced.deployment, statusOf(synced.deployment, synced.sets, context.clock), context)
 }
 
-async function rollOut(before: Deployment, found: ReplicaSets, context: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
+async function rollOut(
+  before: Deployment,
+  found: ReplicaSets,
+  context: ReconcileContext,
+): Promise<{ readonly requeueAfter: number } | undefined> {
   const recreate = before.spec.strategy.type === "Recreate"
-  if (recreate && found.current === undefined && (await makeRoom(before, found, context))) return progress(before, found, context)
+  if (recreate && found.current === undefined && (await makeRoom(before, found, context)))
+    return progress(before, found, context)
   const hadCurrent = found.current !== undefined
   const { deployment, sets } = await syncRevision(before, found, true, context)
-  const scaled = recreate ? (await makeRoom(deployment, sets, context)) || (sets.current !== undefined && (await scaleReplicaSet(deployment, sets.current, deployment.spec.replicas, context)))
+  const scaled = recreate
+    ? (await makeRoom(deployment, sets, context)) ||
+      (sets.current !== undefined &&
+        (await scaleReplicaSet(deployment, sets.current, deployment.spec.replicas, context)))
     : await rollingStep(deployment, sets, context)
   const status = statusOf(deployment, sets, context.clock)
   if (!scaled && isComplete(deployment, status)) await cleanUp(deployment, sets, context)
@@ -85,21 +134,49 @@ async function makeRoom(deployment: Deployment, sets: ReplicaSets, context: Reco
 }
 
 /** Writes the status with the state of the rollout. A ReplicaSet that was just made or found shows as a reason of its own. */
-function progress(deployment: Deployment, sets: ReplicaSets, context: ReconcileContext, hadCurrent = true): Promise<{ readonly requeueAfter: number } | undefined> {
+function progress(
+  deployment: Deployment,
+  sets: ReplicaSets,
+  context: ReconcileContext,
+  hadCurrent = true,
+): Promise<{ readonly requeueAfter: number } | undefined> {
   const { clock } = context
   const status = statusOf(deployment, sets, clock)
   const name = sets.current?.metadata.name
-  const first = name !== undefined && deployment.spec.progressDeadlineSeconds !== undefined && (!hadCurrent || find(deployment.status, "Progressing") === undefined)
-  const marked = !first ? status : {
-    ...status,
-    conditions: withCondition(status.conditions ?? [], hadCurrent
-      ? { type: "Progressing", status: "True", reason: "FoundNewReplicaSet", message: `Found new replica set "${name}"` }
-      : { type: "Progressing", status: "True", reason: "NewReplicaSetCreated", message: `Created new replica set "${name}"` }, clock),
-  }
+  const first =
+    name !== undefined &&
+    deployment.spec.progressDeadlineSeconds !== undefined &&
+    (!hadCurrent || find(deployment.status, "Progressing") === undefined)
+  const marked = !first
+    ? status
+    : {
+        ...status,
+        conditions: withCondition(
+          status.conditions ?? [],
+          hadCurrent
+            ? {
+                type: "Progressing",
+                status: "True",
+                reason: "FoundNewReplicaSet",
+                message: `Found new replica set "${name}"`,
+              }
+            : {
+                type: "Progressing",
+                status: "True",
+                reason: "NewReplicaSetCreated",
+                message: `Created new replica set "${name}"`,
+              },
+          clock,
+        ),
+      }
   return writeStatus(deployment, withProgress(deployment, sets, marked, clock), context)
 }
 
-async function writeStatus(deployment: Deployment, status: DeploymentStatus, { client, clock }: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
+async function writeStatus(
+  deployment: Deployment,
+  status: DeploymentStatus,
+  { client, clock }: ReconcileContext,
+): Promise<{ readonly requeueAfter: number } | undefined> {
   if (!deepEqual(withoutZeros(status), withoutZeros(deployment.status))) {
     try {
       await client.updateStatus(Deployment, { ...deployment, status })
@@ -113,7 +190,8 @@ async function writeStatus(deployment: Deployment, status: DeploymentStatus, { c
   return left === undefined || left === 0 ? undefined : { requeueAfter: left + 1000 }
 }
 
-const withoutZeros = (status: DeploymentStatus): object => Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0 && value !== undefined))
+const withoutZeros = (status: DeploymentStatus): object =>
+  Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0 && value !== undefined))
 
 /** Deletes the oldest ended ReplicaSets beyond revisionHistoryLimit. */
 async function cleanUp(deployment: Deployment, sets: ReplicaSets, { client }: ReconcileContext): Promise<void> {
@@ -122,7 +200,12 @@ async function cleanUp(deployment: Deployment, sets: ReplicaSets, { client }: Re
   const ended = sets.old.filter((rs) => rs.metadata.deletionTimestamp === undefined)
   const excess = [...ended].sort(byCreation).slice(0, Math.max(0, ended.length - limit))
   for (const rs of excess) {
-    if ((rs.status.replicas ?? 0) !== 0 || rs.spec.replicas !== 0 || (rs.metadata.generation ?? 0) > (rs.status.observedGeneration ?? 0)) continue
+    if (
+      (rs.status.replicas ?? 0) !== 0 ||
+      rs.spec.replicas !== 0 ||
+      (rs.metadata.generation ?? 0) > (rs.status.observedGeneration ?? 0)
+    )
+      continue
     try {
       await client.delete(ReplicaSet, rs.metadata)
     } catch (err) {

@@ -6,11 +6,26 @@ import { shares } from "./proportional.ts"
 
 const template = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } }
 const deploymentOf = (replicas: number, maxSurge: number): Deployment =>
-  decodeObject(Deployment, { metadata: { name: "d" }, spec: { replicas, selector: { matchLabels: { a: "b" } }, template, strategy: { rollingUpdate: { maxSurge, maxUnavailable: 1 } } } }).object as Deployment
+  decodeObject(Deployment, {
+    metadata: { name: "d" },
+    spec: {
+      replicas,
+      selector: { matchLabels: { a: "b" } },
+      template,
+      strategy: { rollingUpdate: { maxSurge, maxUnavailable: 1 } },
+    },
+  }).object as Deployment
 /** A set that had so many replicas when the Deployment, with its surge, allowed `max`. */
 const setOf = (name: string, replicas: number, max: number): ReplicaSet =>
   decodeObject(ReplicaSet, {
-    metadata: { name, creationTimestamp: `2026-01-0${name}T00:00:00Z`, annotations: { "deployment.kubernetes.io/max-replicas": String(max), "deployment.kubernetes.io/desired-replicas": String(max) } },
+    metadata: {
+      name,
+      creationTimestamp: `2026-01-0${name}T00:00:00Z`,
+      annotations: {
+        "deployment.kubernetes.io/max-replicas": String(max),
+        "deployment.kubernetes.io/desired-replicas": String(max),
+      },
+    },
     spec: { replicas, selector: { matchLabels: { a: "b" } }, template },
   }).object as ReplicaSet
 

@@ -1,17 +1,33 @@
 import type { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import type { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
-import { all, bounds, byCreation, desiredNoted, isActive, maxNoted, scaleReplicaSet, specReplicas, type ReplicaSets } from "./replicasets.ts"
+import {
+  all,
+  bounds,
+  byCreation,
+  desiredNoted,
+  isActive,
+  maxNoted,
+  scaleReplicaSet,
+  specReplicas,
+  type ReplicaSets,
+} from "./replicasets.ts"
 
 /** Was the Deployment itself scaled since its active ReplicaSets were? Source: isScalingEvent. */
 export const wasScaled = (deployment: Deployment, sets: ReplicaSets): boolean =>
-  all(sets).filter(isActive).some((rs) => desiredNoted(rs) !== undefined && desiredNoted(rs) !== deployment.spec.replicas)
+  all(sets)
+    .filter(isActive)
+    .some((rs) => desiredNoted(rs) !== undefined && desiredNoted(rs) !== deployment.spec.replicas)
 
 /**
  * Brings the ReplicaSets to a changed number of replicas: the only active one gets all; in the middle of a rollout each gets its share, so
  * that a bad new version does not take over by scaling. Source: pkg/controller/deployment/sync.go scale.
  */
-export async function scaleProportionally(deployment: Deployment, sets: ReplicaSets, context: ReconcileContext): Promise<void> {
+export async function scaleProportionally(
+  deployment: Deployment,
+  sets: ReplicaSets,
+  context: ReconcileContext,
+): Promise<void> {
   const wanted = deployment.spec.replicas
   const active = all(sets).filter(isActive)
   if (active.length <= 1) {
@@ -28,13 +44,17 @@ export async function scaleProportionally(deployment: Deployment, sets: ReplicaS
 }
 
 const isSaturated = (deployment: Deployment, rs: ReplicaSet): boolean =>
-  desiredNoted(rs) === deployment.spec.replicas && rs.spec.replicas === deployment.spec.replicas && rs.status.availableReplicas === deployment.spec.replicas
+  desiredNoted(rs) === deployment.spec.replicas &&
+  rs.spec.replicas === deployment.spec.replicas &&
+  rs.status.availableReplicas === deployment.spec.replicas
 
 /** The new size of each active set; rounding leftovers go to the largest (the newest of equals when growing, the oldest when shrinking). */
 export function shares(deployment: Deployment, active: readonly ReplicaSet[]): ReadonlyMap<ReplicaSet, number> {
   const allowed = deployment.spec.replicas > 0 ? deployment.spec.replicas + bounds(deployment).maxSurge : 0
   const toAdd = allowed - specReplicas(active)
-  const ordered = [...active].sort((a, b) => b.spec.replicas - a.spec.replicas || (toAdd > 0 ? byCreation(b, a) : byCreation(a, b)))
+  const ordered = [...active].sort(
+    (a, b) => b.spec.replicas - a.spec.replicas || (toAdd > 0 ? byCreation(b, a) : byCreation(a, b)),
+  )
   const sizes = new Map<ReplicaSet, number>()
   let added = 0
   for (const rs of ordered) {

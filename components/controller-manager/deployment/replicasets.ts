@@ -16,7 +16,14 @@ const DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 const MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 const HASH_LABEL = "pod-template-hash"
 /** Annotations that belong to the Deployment alone and are not handed down to its ReplicaSets. */
-const NOT_HANDED_DOWN = new Set(["kubectl.kubernetes.io/last-applied-configuration", REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS, "deprecated.deployment.rollback.to"])
+const NOT_HANDED_DOWN = new Set([
+  "kubectl.kubernetes.io/last-applied-configuration",
+  REVISION,
+  REVISION_HISTORY,
+  DESIRED_REPLICAS,
+  MAX_REPLICAS,
+  "deprecated.deployment.rollback.to",
+])
 
 /** The ReplicaSets of a Deployment: the one with its present template (if made yet), and the others, oldest first. */
 export interface ReplicaSets {
@@ -24,10 +31,12 @@ export interface ReplicaSets {
   readonly old: readonly ReplicaSet[]
 }
 
-export const all = ({ current, old }: ReplicaSets): readonly ReplicaSet[] => (current === undefined ? old : [...old, current])
+export const all = ({ current, old }: ReplicaSets): readonly ReplicaSet[] =>
+  current === undefined ? old : [...old, current]
 export const isActive = (rs: ReplicaSet): boolean => rs.spec.replicas > 0
 export const specReplicas = (sets: readonly ReplicaSet[]): number => sets.reduce((sum, rs) => sum + rs.spec.replicas, 0)
-export const availableReplicas = (sets: readonly ReplicaSet[]): number => sets.reduce((sum, rs) => sum + (rs.status.availableReplicas ?? 0), 0)
+export const availableReplicas = (sets: readonly ReplicaSet[]): number =>
+  sets.reduce((sum, rs) => sum + (rs.status.availableReplicas ?? 0), 0)
 export const revisionOf = ({ metadata }: ReplicaSet): bigint => asRevision(metadata.annotations?.[REVISION])
 
 /** Revisions are 64-bit numbers, and clients may begin far up. */
@@ -58,28 +67,63 @@ export const byCreation = (a: ReplicaSet, b: ReplicaSet): number => {
  * Gives the Deployment's present ReplicaSet the next revision and the annotations of the Deployment; makes it when it is missing and `create` is set.
  * Also notes the revision on the Deployment. Gives the Deployment and sets as they are now.
  */
-export async function syncRevision(deployment: Deployment, sets: ReplicaSets, create: boolean, context: ReconcileContext): Promise<{ readonly deployment: Deployment; readonly sets: ReplicaSets }> {
+export async function syncRevision(
+  deployment: Deployment,
+  sets: ReplicaSets,
+  create: boolean,
+  context: ReconcileContext,
+): Promise<{ readonly deployment: Deployment; readonly sets: ReplicaSets }> {
   const highest = sets.old.map(revisionOf).reduce((a, b) => (a > b ? a : b), 0n)
   const revision = String(highest + 1n)
   if (sets.current === undefined && !create) return { deployment, sets }
-  const current = sets.current === undefined ? await createReplicaSet(deployment, sets, revision, context) : await annotate(deployment, sets.current, revision, context)
+  const current =
+    sets.current === undefined
+      ? await createReplicaSet(deployment, sets, revision, context)
+      : await annotate(deployment, sets.current, revision, context)
   const noted = current.metadata.annotations?.[REVISION] ?? revision
-  const marked = deployment.metadata.annotations?.[REVISION] === noted ? deployment
-    : await context.client.update(Deployment, { ...deployment, metadata: { ...deployment.metadata, annotations: { ...deployment.metadata.annotations, [REVISION]: noted } } })
+  const marked =
+    deployment.metadata.annotations?.[REVISION] === noted
+      ? deployment
+      : await context.client.update(Deployment, {
+          ...deployment,
+          metadata: { ...deployment.metadata, annotations: { ...deployment.metadata.annotations, [REVISION]: noted } },
+        })
   return { deployment: marked, sets: { current, old: sets.old } }
 }
 
-async function annotate(deployment: Deployment, rs: ReplicaSet, revision: string, { client }: ReconcileContext): Promise<ReplicaSet> {
+async function annotate(
+  deployment: Deployment,
+  rs: ReplicaSet,
+  revision: string,
+  { client }: ReconcileContext,
+): Promise<ReplicaSet> {
   const before = rs.metadata.annotations ?? {}
   const own = asRevision(before[REVISION]) >= asRevision(revision) ? before[REVISION]! : revision
-  const history = before[REVISION] !== undefined && before[REVISION] !== own ? [before[REVISION_HISTORY], before[REVISION]].filter(Boolean).join(",") : before[REVISION_HISTORY]
-  const after = { ...before, ...handedDown(deployment), [REVISION]: own, ...(history === undefined ? {} : { [REVISION_HISTORY]: history }) }
+  const history =
+    before[REVISION] !== undefined && before[REVISION] !== own
+      ? [before[REVISION_HISTORY], before[REVISION]].filter(Boolean).join(",")
+      : before[REVISION_HISTORY]
+  const after = {
+    ...before,
+    ...handedDown(deployment),
+    [REVISION]: own,
+    ...(history === undefined ? {} : { [REVISION_HISTORY]: history }),
+  }
   const minReadySeconds = deployment.spec.minReadySeconds
   if (deepEqual(before, after) && rs.spec.minReadySeconds === minReadySeconds) return rs
-  return client.update(ReplicaSet, { ...rs, metadata: { ...rs.metadata, annotations: after }, spec: { ...rs.spec, minReadySeconds } })
+  return client.update(ReplicaSet, {
+    ...rs,
+    metadata: { ...rs.metadata, annotations: after },
+    spec: { ...rs.spec, minReadySeconds },
+  })
 }
 
-async function createReplicaSet(deployment: Deployment, sets: ReplicaSets, revision: string, context: ReconcileContext): Promise<ReplicaSet> {
+async function createReplicaSet(
+  deployment: Deployment,
+  sets: ReplicaSets,
+  revision: string,
+  context: ReconcileContext,
+): Promise<ReplicaSet> {
   const { client, events } = context
   const { template, selector, minReadySeconds } = deployment.spec
   const hash = templateHash(template, deployment.status.collisionCount)
@@ -89,26 +133,40 @@ async function createReplicaSet(deployment: Deployment, sets: ReplicaSets, revis
   try {
     const created = await client.create(ReplicaSet, {
       metadata: {
-        name, namespace: deployment.metadata.namespace, labels, ownerReferences: [controllerRef(deployment)],
+        name,
+        namespace: deployment.metadata.namespace,
+        labels,
+        ownerReferences: [controllerRef(deployment)],
         annotations: { ...handedDown(deployment), ...replicaAnnotations(deployment), [REVISION]: revision },
       },
       spec: {
-        replicas, minReadySeconds,
+        replicas,
+        minReadySeconds,
         selector: { ...selector, matchLabels: { ...selector.matchLabels, [HASH_LABEL]: hash } },
         template: { ...template, metadata: { ...template.metadata, labels } },
       },
     })
-    if (replicas > 0) events.event(deployment, "Normal", "ScalingReplicaSet", `Scaled up replica set ${name} from 0 to ${replicas}`)
+    if (replicas > 0)
+      events.event(deployment, "Normal", "ScalingReplicaSet", `Scaled up replica set ${name} from 0 to ${replicas}`)
     return created
   } catch (err) {
     if (!isAlreadyExists(err)) {
-      events.event(deployment, "Warning", "ReplicaSetCreateError", `Failed to create new replica set "${name}": ${err instanceof Error ? err.message : String(err)}`)
+      events.event(
+        deployment,
+        "Warning",
+        "ReplicaSetCreateError",
+        `Failed to create new replica set "${name}": ${err instanceof Error ? err.message : String(err)}`,
+      )
       throw err
     }
     const there = await client.get(ReplicaSet, { name, namespace: deployment.metadata.namespace })
-    if (controllerOf(there)?.uid === deployment.metadata.uid && deepEqual(withoutHash(there.spec.template), template)) return there
+    if (controllerOf(there)?.uid === deployment.metadata.uid && deepEqual(withoutHash(there.spec.template), template))
+      return there
     // Another template with the same hash: count the collision, which changes the hash of the next try.
-    await client.updateStatus(Deployment, { ...deployment, status: { ...deployment.status, collisionCount: (deployment.status.collisionCount ?? 0) + 1 } })
+    await client.updateStatus(Deployment, {
+      ...deployment,
+      status: { ...deployment.status, collisionCount: (deployment.status.collisionCount ?? 0) + 1 },
+    })
     throw err
   }
 }
@@ -123,14 +181,24 @@ export function newReplicas(deployment: Deployment, sets: ReplicaSets): number {
 }
 
 /** Sets the replicas of a ReplicaSet, and notes what the Deployment wanted at that time, on which proportional scaling relies. */
-export async function scaleReplicaSet(deployment: Deployment, rs: ReplicaSet, replicas: number, { client, events }: ReconcileContext): Promise<boolean> {
+export async function scaleReplicaSet(
+  deployment: Deployment,
+  rs: ReplicaSet,
+  replicas: number,
+  { client, events }: ReconcileContext,
+): Promise<boolean> {
   const annotations = { ...rs.metadata.annotations, ...replicaAnnotations(deployment) }
   const resized = rs.spec.replicas !== replicas
   if (!resized && deepEqual(rs.metadata.annotations ?? {}, annotations)) return false
   await client.update(ReplicaSet, { ...rs, metadata: { ...rs.metadata, annotations }, spec: { ...rs.spec, replicas } })
   if (resized) {
     const way = rs.spec.replicas < replicas ? "up" : "down"
-    events.event(deployment, "Normal", "ScalingReplicaSet", `Scaled ${way} replica set ${rs.metadata.name} from ${rs.spec.replicas} to ${replicas}`)
+    events.event(
+      deployment,
+      "Normal",
+      "ScalingReplicaSet",
+      `Scaled ${way} replica set ${rs.metadata.name} from ${rs.spec.replicas} to ${replicas}`,
+    )
   }
   return resized
 }
@@ -144,7 +212,8 @@ const noted = (rs: ReplicaSet, annotation: string): number | undefined => {
 }
 
 const replicaAnnotations = (deployment: Deployment): Record<string, string> => ({
-  [DESIRED_REPLICAS]: String(deployment.spec.replicas), [MAX_REPLICAS]: String(deployment.spec.replicas + bounds(deployment).maxSurge),
+  [DESIRED_REPLICAS]: String(deployment.spec.replicas),
+  [MAX_REPLICAS]: String(deployment.spec.replicas + bounds(deployment).maxSurge),
 })
 
 const handedDown = ({ metadata }: Deployment): Record<string, string> =>

@@ -1,34 +1,59 @@
 import type { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import type { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
-import { all, availableReplicas, bounds, isActive, newReplicas, scaleReplicaSet, specReplicas, type ReplicaSets } from "./replicasets.ts"
+import {
+  all,
+  availableReplicas,
+  bounds,
+  isActive,
+  newReplicas,
+  scaleReplicaSet,
+  specReplicas,
+  type ReplicaSets,
+} from "./replicasets.ts"
 
 /**
  * One step of a rolling update: first up, then down, each within maxSurge and maxUnavailable. Gives whether anything was scaled.
  * Source: pkg/controller/deployment/rolling.go.
  */
-export async function rollingStep(deployment: Deployment, sets: ReplicaSets, context: ReconcileContext): Promise<boolean> {
+export async function rollingStep(
+  deployment: Deployment,
+  sets: ReplicaSets,
+  context: ReconcileContext,
+): Promise<boolean> {
   if (sets.current !== undefined && (await resizeCurrent(deployment, sets, sets.current, context))) return true
   return shrinkOld(deployment, sets, context)
 }
 
-function resizeCurrent(deployment: Deployment, sets: ReplicaSets, current: ReplicaSet, context: ReconcileContext): Promise<boolean> {
+function resizeCurrent(
+  deployment: Deployment,
+  sets: ReplicaSets,
+  current: ReplicaSet,
+  context: ReconcileContext,
+): Promise<boolean> {
   const wanted = deployment.spec.replicas
-  return scaleReplicaSet(deployment, current, current.spec.replicas > wanted ? wanted : newReplicas(deployment, sets), context)
+  return scaleReplicaSet(
+    deployment,
+    current,
+    current.spec.replicas > wanted ? wanted : newReplicas(deployment, sets),
+    context,
+  )
 }
 
 async function shrinkOld(deployment: Deployment, sets: ReplicaSets, context: ReconcileContext): Promise<boolean> {
   const old = sets.old.filter(isActive)
   if (old.length === 0) return false
   const minAvailable = deployment.spec.replicas - bounds(deployment).maxUnavailable
-  const currentUnavailable = sets.current === undefined ? 0 : sets.current.spec.replicas - (sets.current.status.availableReplicas ?? 0)
+  const currentUnavailable =
+    sets.current === undefined ? 0 : sets.current.spec.replicas - (sets.current.status.availableReplicas ?? 0)
   // Pods that can go without ever falling below minAvailable, counting on none of the new ones that are not available yet.
   const room = specReplicas(all(sets)) - minAvailable - currentUnavailable
   if (room <= 0) return false
 
   const plan = new Map(old.map((rs) => [rs, rs.spec.replicas]))
   let left = room
-  for (const rs of old) { // those that are not available serve nobody: they go first
+  for (const rs of old) {
+    // those that are not available serve nobody: they go first
     const unavailable = rs.spec.replicas - (rs.status.availableReplicas ?? 0)
     const fewer = Math.min(left, Math.max(0, unavailable))
     plan.set(rs, rs.spec.replicas - fewer)
@@ -42,6 +67,7 @@ async function shrinkOld(deployment: Deployment, sets: ReplicaSets, context: Rec
   }
 
   let scaled = false
-  for (const [rs, replicas] of plan) if (replicas !== rs.spec.replicas) scaled = (await scaleReplicaSet(deployment, rs, replicas, context)) || scaled
+  for (const [rs, replicas] of plan)
+    if (replicas !== rs.spec.replicas) scaled = (await scaleReplicaSet(deployment, rs, replicas, context)) || scaled
   return scaled
 }

@@ -23,48 +23,103 @@ export function statusOf(deployment: Deployment, sets: ReplicaSets, clock: Clock
     // Can briefly be more available than there are, while pods end.
     unavailableReplicas: Math.max(0, sum((rs) => rs.spec.replicas) - available),
     collisionCount: deployment.status.collisionCount,
-    conditions: withCondition(deployment.status.conditions ?? [], {
-      type: "Available", status: enough ? "True" : "False", reason: enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
-      message: enough ? "Deployment has minimum availability." : "Deployment does not have minimum availability.",
-    }, clock),
+    conditions: withCondition(
+      deployment.status.conditions ?? [],
+      {
+        type: "Available",
+        status: enough ? "True" : "False",
+        reason: enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
+        message: enough ? "Deployment has minimum availability." : "Deployment does not have minimum availability.",
+      },
+      clock,
+    ),
   }
 }
 
 /** All wanted replicas are of the current template and available, and no old one is left. */
 export const isComplete = ({ spec, metadata }: Deployment, status: DeploymentStatus): boolean =>
-  status.updatedReplicas === spec.replicas && status.replicas === spec.replicas && status.availableReplicas === spec.replicas && (status.observedGeneration ?? 0) >= (metadata.generation ?? 0)
+  status.updatedReplicas === spec.replicas &&
+  status.replicas === spec.replicas &&
+  status.availableReplicas === spec.replicas &&
+  (status.observedGeneration ?? 0) >= (metadata.generation ?? 0)
 
-const hasDeadline = ({ spec }: Deployment): boolean => spec.progressDeadlineSeconds !== undefined && spec.progressDeadlineSeconds !== 2 ** 31 - 1
+const hasDeadline = ({ spec }: Deployment): boolean =>
+  spec.progressDeadlineSeconds !== undefined && spec.progressDeadlineSeconds !== 2 ** 31 - 1
 
 /** The status with the Progressing and ReplicaFailure conditions brought up to date. */
-export function withProgress(deployment: Deployment, sets: ReplicaSets, status: DeploymentStatus, clock: Clock): DeploymentStatus {
+export function withProgress(
+  deployment: Deployment,
+  sets: ReplicaSets,
+  status: DeploymentStatus,
+  clock: Clock,
+): DeploymentStatus {
   const progressing = find(status, "Progressing")
-  const name = sets.current === undefined ? `Deployment "${deployment.metadata.name}"` : `ReplicaSet "${sets.current.metadata.name}"`
+  const name =
+    sets.current === undefined
+      ? `Deployment "${deployment.metadata.name}"`
+      : `ReplicaSet "${sets.current.metadata.name}"`
   let conditions = status.conditions ?? []
   if (!hasDeadline(deployment)) conditions = conditions.filter(({ type }) => type !== "Progressing")
   const done = status.replicas === status.updatedReplicas && progressing?.reason === "NewReplicaSetAvailable"
   if (hasDeadline(deployment) && !done) {
     if (isComplete(deployment, status)) {
-      conditions = withCondition(conditions, { type: "Progressing", status: "True", reason: "NewReplicaSetAvailable", message: `${name} has successfully progressed.` }, clock)
+      conditions = withCondition(
+        conditions,
+        {
+          type: "Progressing",
+          status: "True",
+          reason: "NewReplicaSetAvailable",
+          message: `${name} has successfully progressed.`,
+        },
+        clock,
+      )
     } else if (hasProgressed(deployment.status, status)) {
-      conditions = withCondition(conditions.filter(({ type }) => type !== "Progressing"), {
-        type: "Progressing", status: "True", reason: "ReplicaSetUpdated", message: `${name} is progressing.`,
-        ...(progressing?.status === "True" ? { lastTransitionTime: progressing.lastTransitionTime } : {}),
-      }, clock)
+      conditions = withCondition(
+        conditions.filter(({ type }) => type !== "Progressing"),
+        {
+          type: "Progressing",
+          status: "True",
+          reason: "ReplicaSetUpdated",
+          message: `${name} is progressing.`,
+          ...(progressing?.status === "True" ? { lastTransitionTime: progressing.lastTransitionTime } : {}),
+        },
+        clock,
+      )
     } else if (deadlineLeft(deployment, status, clock) === 0) {
-      conditions = withCondition(conditions, { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded", message: `${name} has timed out progressing.` }, clock)
+      conditions = withCondition(
+        conditions,
+        {
+          type: "Progressing",
+          status: "False",
+          reason: "ProgressDeadlineExceeded",
+          message: `${name} has timed out progressing.`,
+        },
+        clock,
+      )
     }
   }
-  const failure = (sets.current?.status.conditions ?? sets.old.flatMap((rs) => rs.status.conditions ?? [])).find(({ type }) => type === "ReplicaFailure")
-  conditions = failure === undefined ? conditions.filter(({ type }) => type !== "ReplicaFailure")
-    : withCondition(conditions, { type: "ReplicaFailure", status: failure.status, reason: failure.reason, message: failure.message }, clock)
+  const failure = (sets.current?.status.conditions ?? sets.old.flatMap((rs) => rs.status.conditions ?? [])).find(
+    ({ type }) => type === "ReplicaFailure",
+  )
+  conditions =
+    failure === undefined
+      ? conditions.filter(({ type }) => type !== "ReplicaFailure")
+      : withCondition(
+          conditions,
+          { type: "ReplicaFailure", status: failure.status, reason: failure.reason, message: failure.message },
+          clock,
+        )
   return { ...status, conditions }
 }
 
 function hasProgressed(before: DeploymentStatus, after: DeploymentStatus): boolean {
   const old = (status: DeploymentStatus) => (status.replicas ?? 0) - (status.updatedReplicas ?? 0)
-  return (after.updatedReplicas ?? 0) > (before.updatedReplicas ?? 0) || old(after) < old(before)
-    || (after.readyReplicas ?? 0) > (before.readyReplicas ?? 0) || (after.availableReplicas ?? 0) > (before.availableReplicas ?? 0)
+  return (
+    (after.updatedReplicas ?? 0) > (before.updatedReplicas ?? 0) ||
+    old(after) < old(before) ||
+    (after.readyReplicas ?? 0) > (before.readyReplicas ?? 0) ||
+    (after.availableReplicas ?? 0) > (before.availableReplicas ?? 0)
+  )
 }
 
 /** Milliseconds until a rollout that stands still has failed, 0 when it has; undefined when no deadline applies. */
@@ -73,7 +128,9 @@ export function deadlineLeft(deployment: Deployment, status: DeploymentStatus, c
   if (!hasDeadline(deployment) || deployment.spec.paused || progressing === undefined) return undefined
   if (progressing.reason === "NewReplicaSetAvailable") return undefined
   if (progressing.reason === "ProgressDeadlineExceeded") return 0
-  const due = Date.parse(progressing.lastUpdateTime ?? progressing.lastTransitionTime ?? timestamp(clock)) + deployment.spec.progressDeadlineSeconds! * 1000
+  const due =
+    Date.parse(progressing.lastUpdateTime ?? progressing.lastTransitionTime ?? timestamp(clock)) +
+    deployment.spec.progressDeadlineSeconds! * 1000
   return Math.max(0, due - clock.now())
 }
 
@@ -83,23 +140,39 @@ export function pausedCondition(deployment: Deployment, clock: Clock): readonly 
   if (!hasDeadline(deployment) || progressing?.reason === "ProgressDeadlineExceeded") return undefined
   const wasPaused = progressing?.reason === "DeploymentPaused"
   if (deployment.spec.paused === true && !wasPaused) {
-    return withCondition(deployment.status.conditions ?? [], { type: "Progressing", status: "Unknown", reason: "DeploymentPaused", message: "Deployment is paused" }, clock)
+    return withCondition(
+      deployment.status.conditions ?? [],
+      { type: "Progressing", status: "Unknown", reason: "DeploymentPaused", message: "Deployment is paused" },
+      clock,
+    )
   }
   if (deployment.spec.paused !== true && wasPaused) {
-    return withCondition(deployment.status.conditions ?? [], { type: "Progressing", status: "Unknown", reason: "DeploymentResumed", message: "Deployment is resumed" }, clock)
+    return withCondition(
+      deployment.status.conditions ?? [],
+      { type: "Progressing", status: "Unknown", reason: "DeploymentResumed", message: "Deployment is resumed" },
+      clock,
+    )
   }
   return undefined
 }
 
-export const find = (status: DeploymentStatus, type: string): DeploymentCondition | undefined => status.conditions?.find((condition) => condition.type === type)
+export const find = (status: DeploymentStatus, type: string): DeploymentCondition | undefined =>
+  status.conditions?.find((condition) => condition.type === type)
 
-type NewCondition = Pick<DeploymentCondition, "type" | "status" | "reason" | "message"> & { readonly lastTransitionTime?: string | undefined }
+type NewCondition = Pick<DeploymentCondition, "type" | "status" | "reason" | "message"> & {
+  readonly lastTransitionTime?: string | undefined
+}
 
 /** Sets a condition; one with the same status and reason stays as it is, and one with the same status keeps its transition time. */
-export function withCondition(conditions: readonly DeploymentCondition[], next: NewCondition, clock: Clock): readonly DeploymentCondition[] {
+export function withCondition(
+  conditions: readonly DeploymentCondition[],
+  next: NewCondition,
+  clock: Clock,
+): readonly DeploymentCondition[] {
   const before = conditions.find(({ type }) => type === next.type)
   if (before?.status === next.status && before.reason === next.reason) return conditions
   const now = timestamp(clock)
-  const lastTransitionTime = next.lastTransitionTime ?? (before?.status === next.status ? before.lastTransitionTime : now)
+  const lastTransitionTime =
+    next.lastTransitionTime ?? (before?.status === next.status ? before.lastTransitionTime : now)
   return [...conditions.filter(({ type }) => type !== next.type), { ...next, lastUpdateTime: now, lastTransitionTime }]
 }

@@ -10,11 +10,20 @@ const labels = { app: "web" }
 const podSpec = { containers: [{ name: "main", image: "web" }] }
 
 const start = () => startCluster({ nodes: 1 })
-const deploy = ({ client }: Cluster, replicas: number) => client.create(Deployment, { metadata: NAME, spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: podSpec } } })
-const budget = ({ client }: Cluster, spec: object) => client.create(PodDisruptionBudget, { metadata: NAME, spec: { selector: { matchLabels: labels }, ...spec } })
+const deploy = ({ client }: Cluster, replicas: number) =>
+  client.create(Deployment, {
+    metadata: NAME,
+    spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: podSpec } },
+  })
+const budget = ({ client }: Cluster, spec: object) =>
+  client.create(PodDisruptionBudget, { metadata: NAME, spec: { selector: { matchLabels: labels }, ...spec } })
 const read = ({ client }: Cluster): Promise<PodDisruptionBudget> => client.get(PodDisruptionBudget, NAME)
 const evict = ({ client }: Cluster, name: string): Promise<unknown> =>
-  client.createSubresource(Pod, { name, namespace: "default" }, "eviction", { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace: "default" } })
+  client.createSubresource(Pod, { name, namespace: "default" }, "eviction", {
+    apiVersion: "policy/v1",
+    kind: "Eviction",
+    metadata: { name, namespace: "default" },
+  })
 
 describe("PodDisruptionBudget", () => {
   test.each([
@@ -30,7 +39,14 @@ describe("PodDisruptionBudget", () => {
     await cluster.settle()
     const { status } = await read(cluster)
     expect(status).toMatchObject({ ...expected, observedGeneration: 1 })
-    expect(status.conditions).toMatchObject([{ type: "DisruptionAllowed", status: expected.disruptionsAllowed > 0 ? "True" : "False", reason: expected.disruptionsAllowed > 0 ? "SufficientPods" : "InsufficientPods", observedGeneration: 1 }])
+    expect(status.conditions).toMatchObject([
+      {
+        type: "DisruptionAllowed",
+        status: expected.disruptionsAllowed > 0 ? "True" : "False",
+        reason: expected.disruptionsAllowed > 0 ? "SufficientPods" : "InsufficientPods",
+        observedGeneration: 1,
+      },
+    ])
   })
 
   test("lets as many pods be evicted as it allows, and more when others have taken their place", async () => {
@@ -39,13 +55,18 @@ describe("PodDisruptionBudget", () => {
     await deploy(cluster, 2)
     await budget(cluster, { maxUnavailable: 1 })
     await cluster.settle()
-    const [first, second] = (await cluster.client.list(Pod, { namespace: "default" })).items.map(({ metadata }) => metadata.name!)
+    const [first, second] = (await cluster.client.list(Pod, { namespace: "default" })).items.map(
+      ({ metadata }) => metadata.name!,
+    )
     // when both are to be evicted at once
     const results = await Promise.allSettled([evict(cluster, first!), evict(cluster, second!)])
     // then one has to wait
     expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"])
     const refused = results.find((result) => result.status === "rejected")!.reason as ApiError
-    expect([refused.code, refused.message]).toEqual([429, "Cannot evict pod as it would violate the pod's disruption budget."])
+    expect([refused.code, refused.message]).toEqual([
+      429,
+      "Cannot evict pod as it would violate the pod's disruption budget.",
+    ])
     await cluster.settle()
     expect((await read(cluster)).status).toMatchObject({ currentHealthy: 2, disruptionsAllowed: 1 })
     expect((await read(cluster)).status.disruptedPods ?? {}).toEqual({})
@@ -54,10 +75,20 @@ describe("PodDisruptionBudget", () => {
   test("allows nothing where it cannot know how many pods are wanted", async () => {
     // given a pod of a controller without a scale
     await using cluster = await start()
-    await cluster.client.create(Pod, { metadata: { ...NAME, labels, ownerReferences: [{ apiVersion: "example.com/v1", kind: "Thing", name: "x", uid: "1", controller: true }] }, spec: podSpec })
+    await cluster.client.create(Pod, {
+      metadata: {
+        ...NAME,
+        labels,
+        ownerReferences: [{ apiVersion: "example.com/v1", kind: "Thing", name: "x", uid: "1", controller: true }],
+      },
+      spec: podSpec,
+    })
     await budget(cluster, { maxUnavailable: 1 })
     await cluster.settle()
-    expect((await read(cluster)).status).toMatchObject({ disruptionsAllowed: 0, conditions: [{ type: "DisruptionAllowed", status: "False", reason: "SyncFailed" }] })
+    expect((await read(cluster)).status).toMatchObject({
+      disruptionsAllowed: 0,
+      conditions: [{ type: "DisruptionAllowed", status: "False", reason: "SyncFailed" }],
+    })
   })
 
   test("forgets an eviction that came to nothing after two minutes", async () => {
@@ -68,7 +99,10 @@ describe("PodDisruptionBudget", () => {
     await cluster.settle()
     const [pod] = (await client.list(Pod, { namespace: "default" })).items
     const { status } = await read(cluster)
-    await client.updateStatus(PodDisruptionBudget, { ...(await read(cluster)), status: { ...status, disruptionsAllowed: 0, disruptedPods: { [pod!.metadata.name!]: "2026-01-01T00:00:00Z" } } })
+    await client.updateStatus(PodDisruptionBudget, {
+      ...(await read(cluster)),
+      status: { ...status, disruptionsAllowed: 0, disruptedPods: { [pod!.metadata.name!]: "2026-01-01T00:00:00Z" } },
+    })
     await cluster.settle()
     expect((await read(cluster)).status).toMatchObject({ currentHealthy: 1, disruptionsAllowed: 0 })
     await cluster.advance(121_000)
@@ -80,10 +114,22 @@ describe("PodDisruptionBudget", () => {
     const { client } = cluster
     await client.create(Pod, { metadata: { ...NAME, labels }, spec: podSpec })
     await cluster.settle()
-    const condition = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "Eviction API: evicting", lastTransitionTime: "2026-01-01T00:00:00Z" }
-    await client.patch(Pod, NAME, { type: "strategic", body: { status: { conditions: [condition] } } }, { subresource: "status" })
+    const condition = {
+      type: "DisruptionTarget",
+      status: "True",
+      reason: "EvictionByEvictionAPI",
+      message: "Eviction API: evicting",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    }
+    await client.patch(
+      Pod,
+      NAME,
+      { type: "strategic", body: { status: { conditions: [condition] } } },
+      { subresource: "status" },
+    )
     await cluster.advance(119_000)
-    const target = async () => (await client.get(Pod, NAME)).status.conditions?.find(({ type }) => type === "DisruptionTarget")?.status
+    const target = async () =>
+      (await client.get(Pod, NAME)).status.conditions?.find(({ type }) => type === "DisruptionTarget")?.status
     expect(await target()).toBe("True")
     await cluster.advance(2000)
     expect(await target()).toBe("False")

@@ -17,19 +17,30 @@ import { expectationOf } from "./expected.ts"
 const EVICTION_TIMEOUT_MS = 120_000
 
 /** Kept at hand for the question how many pods their owners want; their changes show in their pods. */
-const SCALED = [ReplicaSet, Deployment, ReplicationController, StatefulSet].map((resource) => ({ resource, keys: () => [] }))
+const SCALED = [ReplicaSet, Deployment, ReplicationController, StatefulSet].map((resource) => ({
+  resource,
+  keys: () => [],
+}))
 
 /** Says in each PodDisruptionBudget's status how many of its pods may be evicted now. Source: pkg/controller/disruption/disruption.go. */
 export const disruptionController = defineController<PodDisruptionBudget>({
   name: "disruption-controller",
   reconciles: PodDisruptionBudget,
-  watches: [{
-    resource: Pod,
-    keys: (pod, { informers }, old) => informers.of(PodDisruptionBudget).list(pod.metadata.namespace).filter(({ spec }) => {
-      const selector = fromLabelSelector(spec.selector)
-      return selector.matches(pod.metadata.labels) || (old !== undefined && selector.matches(old.metadata.labels))
-    }).map(({ metadata }) => keyFrom(metadata)),
-  }, ...SCALED],
+  watches: [
+    {
+      resource: Pod,
+      keys: (pod, { informers }, old) =>
+        informers
+          .of(PodDisruptionBudget)
+          .list(pod.metadata.namespace)
+          .filter(({ spec }) => {
+            const selector = fromLabelSelector(spec.selector)
+            return selector.matches(pod.metadata.labels) || (old !== undefined && selector.matches(old.metadata.labels))
+          })
+          .map(({ metadata }) => keyFrom(metadata)),
+    },
+    ...SCALED,
+  ],
   async reconcile(key, context) {
     const budget = context.informers.of(PodDisruptionBudget).get(key)
     if (budget === undefined) return
@@ -42,14 +53,25 @@ export const disruptionController = defineController<PodDisruptionBudget>({
   },
 })
 
-async function sync(budget: PodDisruptionBudget, context: ReconcileContext): Promise<{ readonly requeueAfter: number } | undefined> {
+async function sync(
+  budget: PodDisruptionBudget,
+  context: ReconcileContext,
+): Promise<{ readonly requeueAfter: number } | undefined> {
   const { informers, clock, events } = context
   const selector = fromLabelSelector(budget.spec.selector)
-  const pods = informers.of(Pod).list(budget.metadata.namespace).filter(({ metadata }) => selector.matches(metadata.labels))
+  const pods = informers
+    .of(Pod)
+    .list(budget.metadata.namespace)
+    .filter(({ metadata }) => selector.matches(metadata.labels))
   if (pods.length === 0) events.event(budget, "Normal", "NoPods", "No matching pods found")
   const { expected, desired, unmanaged } = expectationOf(budget, pods, context)
   if (unmanaged) {
-    events.event(budget, "Warning", "UnmanagedPods", `Pods selected by this PodDisruptionBudget (selector: ${selector.toString()}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`)
+    events.event(
+      budget,
+      "Warning",
+      "UnmanagedPods",
+      `Pods selected by this PodDisruptionBudget (selector: ${selector.toString()}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`,
+    )
   }
   const now = clock.now()
   const disrupted: Record<string, string> = {}
@@ -60,40 +82,97 @@ async function sync(budget: PodDisruptionBudget, context: ReconcileContext): Pro
     if (since === undefined || pod.metadata.deletionTimestamp !== undefined) continue
     const left = Date.parse(since) + EVICTION_TIMEOUT_MS - now
     if (left < 0) {
-      events.event(pod, "Warning", "NotDeleted", `Pod was expected by PDB ${budget.metadata.namespace}/${budget.metadata.name} to be deleted but it wasn't`)
+      events.event(
+        pod,
+        "Warning",
+        "NotDeleted",
+        `Pod was expected by PDB ${budget.metadata.namespace}/${budget.metadata.name} to be deleted but it wasn't`,
+      )
       continue
     }
     disrupted[name] = since
     waits.push(left + 1)
   }
-  const healthy = pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && disrupted[pod.metadata.name ?? ""] === undefined && isPodReady(pod)).length
+  const healthy = pods.filter(
+    (pod) =>
+      pod.metadata.deletionTimestamp === undefined &&
+      disrupted[pod.metadata.name ?? ""] === undefined &&
+      isPodReady(pod),
+  ).length
   // Nothing expected means nothing seen yet: the first pods must not be evicted before they are counted.
   const disruptionsAllowed = expected <= 0 ? 0 : Math.max(0, healthy - desired)
-  await write(budget, {
-    disruptionsAllowed, currentHealthy: healthy, desiredHealthy: desired, expectedPods: expected, observedGeneration: budget.metadata.generation,
-    ...(Object.keys(disrupted).length === 0 ? {} : { disruptedPods: disrupted }),
-    conditions: withCondition(budget, disruptionsAllowed > 0 ? "True" : "False", disruptionsAllowed > 0 ? "SufficientPods" : "InsufficientPods", "", context),
-  }, context)
+  await write(
+    budget,
+    {
+      disruptionsAllowed,
+      currentHealthy: healthy,
+      desiredHealthy: desired,
+      expectedPods: expected,
+      observedGeneration: budget.metadata.generation,
+      ...(Object.keys(disrupted).length === 0 ? {} : { disruptedPods: disrupted }),
+      conditions: withCondition(
+        budget,
+        disruptionsAllowed > 0 ? "True" : "False",
+        disruptionsAllowed > 0 ? "SufficientPods" : "InsufficientPods",
+        "",
+        context,
+      ),
+    },
+    context,
+  )
   return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
 }
 
 /** Where the count cannot be made no eviction is allowed. */
 async function failSafe(budget: PodDisruptionBudget, err: unknown, context: ReconcileContext): Promise<void> {
   const message = err instanceof Error ? err.message : String(err)
-  context.events.event(budget, "Warning", "CalculateExpectedPodCountFailed", `Failed to calculate the number of expected pods: ${message}`)
-  await write(budget, { ...budget.status, disruptionsAllowed: 0, conditions: withCondition(budget, "False", "SyncFailed", message, context) }, context)
+  context.events.event(
+    budget,
+    "Warning",
+    "CalculateExpectedPodCountFailed",
+    `Failed to calculate the number of expected pods: ${message}`,
+  )
+  await write(
+    budget,
+    {
+      ...budget.status,
+      disruptionsAllowed: 0,
+      conditions: withCondition(budget, "False", "SyncFailed", message, context),
+    },
+    context,
+  )
 }
 
 type Conditions = NonNullable<PodDisruptionBudgetStatus["conditions"]>
 
-function withCondition({ metadata, status }: PodDisruptionBudget, value: "True" | "False", reason: string, message: string, { clock }: ReconcileContext): Conditions {
+function withCondition(
+  { metadata, status }: PodDisruptionBudget,
+  value: "True" | "False",
+  reason: string,
+  message: string,
+  { clock }: ReconcileContext,
+): Conditions {
   const conditions = status.conditions ?? []
   const before = conditions.find(({ type }) => type === "DisruptionAllowed")
   const lastTransitionTime = before?.status === value ? before.lastTransitionTime : timestamp(clock)
   const observedGeneration = metadata.generation
-  return [...conditions.filter((condition) => condition !== before), { type: "DisruptionAllowed", status: value, reason, message, lastTransitionTime, ...(observedGeneration === undefined ? {} : { observedGeneration }) }]
+  return [
+    ...conditions.filter((condition) => condition !== before),
+    {
+      type: "DisruptionAllowed",
+      status: value,
+      reason,
+      message,
+      lastTransitionTime,
+      ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    },
+  ]
 }
 
-async function write(budget: PodDisruptionBudget, status: PodDisruptionBudgetStatus, { client }: ReconcileContext): Promise<void> {
+async function write(
+  budget: PodDisruptionBudget,
+  status: PodDisruptionBudgetStatus,
+  { client }: ReconcileContext,
+): Promise<void> {
   if (!deepEqual(status, budget.status)) await client.updateStatus(PodDisruptionBudget, { ...budget, status })
 }

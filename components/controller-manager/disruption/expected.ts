@@ -19,8 +19,13 @@ export interface Expectation {
 }
 
 /** What a budget demands of its pods. Percentages and maxUnavailable are of what the pods' owners want. Source: getExpectedPodCount. */
-export function expectationOf({ spec: { minAvailable, maxUnavailable } }: PodDisruptionBudget, pods: readonly Pod[], context: { readonly informers: Informers }): Expectation {
-  if (maxUnavailable === undefined && typeof minAvailable === "number") return { expected: pods.length, desired: minAvailable, unmanaged: false }
+export function expectationOf(
+  { spec: { minAvailable, maxUnavailable } }: PodDisruptionBudget,
+  pods: readonly Pod[],
+  context: { readonly informers: Informers },
+): Expectation {
+  if (maxUnavailable === undefined && typeof minAvailable === "number")
+    return { expected: pods.length, desired: minAvailable, unmanaged: false }
   if (maxUnavailable === undefined && minAvailable === undefined) return { expected: 0, desired: 0, unmanaged: false }
   const scales = new Map<string, number>()
   for (const pod of pods) {
@@ -31,19 +36,31 @@ export function expectationOf({ spec: { minAvailable, maxUnavailable } }: PodDis
   }
   const expected = [...scales.values()].reduce((sum, replicas) => sum + replicas, 0)
   const unmanaged = pods.some((pod) => controllerOf(pod) === undefined)
-  if (maxUnavailable !== undefined) return { expected, unmanaged, desired: Math.max(0, expected - scaledValue(maxUnavailable, expected, "up")) }
+  if (maxUnavailable !== undefined)
+    return { expected, unmanaged, desired: Math.max(0, expected - scaledValue(maxUnavailable, expected, "up")) }
   return { expected, unmanaged, desired: scaledValue(minAvailable!, expected, "up") }
 }
 
-function scaleOf(owner: OwnerReference, pod: Pod, informers: Informers): { readonly uid: string; readonly replicas: number } {
-  const resource = [ReplicaSet, ReplicationController, StatefulSet].find(({ apiVersion, kind }) => apiVersion === owner.apiVersion && kind === owner.kind)
-  if (resource === undefined) throw new Error(`${owner.kind} ${owner.name} (${owner.apiVersion}), the controller of pod ${JSON.stringify(pod.metadata.name)}, does not implement the scale subresource`)
+function scaleOf(
+  owner: OwnerReference,
+  pod: Pod,
+  informers: Informers,
+): { readonly uid: string; readonly replicas: number } {
+  const resource = [ReplicaSet, ReplicationController, StatefulSet].find(
+    ({ apiVersion, kind }) => apiVersion === owner.apiVersion && kind === owner.kind,
+  )
+  if (resource === undefined)
+    throw new Error(
+      `${owner.kind} ${owner.name} (${owner.apiVersion}), the controller of pod ${JSON.stringify(pod.metadata.name)}, does not implement the scale subresource`,
+    )
   const key = (name: string): string => `${pod.metadata.namespace}/${name}`
   const object = informers.of<ReplicaSet | ReplicationController | StatefulSet>(resource).get(key(owner.name))
-  if (object === undefined || object.metadata.uid !== owner.uid) throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`)
+  if (object === undefined || object.metadata.uid !== owner.uid)
+    throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`)
   // A Deployment says how many it wants over all its ReplicaSets.
   const above = controllerOf(object)
   const deployment = above?.kind === "Deployment" ? informers.of(Deployment).get(key(above.name)) : undefined
-  if (deployment !== undefined && deployment.metadata.uid === above!.uid) return { uid: above!.uid, replicas: deployment.spec.replicas }
+  if (deployment !== undefined && deployment.metadata.uid === above!.uid)
+    return { uid: above!.uid, replicas: deployment.spec.replicas }
   return { uid: owner.uid, replicas: object.spec.replicas }
 }

@@ -17,12 +17,26 @@ export const staleDisruptionTargets = defineController<Pod>({
     const target = pod === undefined ? undefined : podCondition(pod, "DisruptionTarget")
     if (pod === undefined || target?.status !== "True" || target.lastTransitionTime === undefined) return
     // A kubelet may take any time from saying so to doing it.
-    if (pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod) || target.reason === "TerminationByKubelet") return
+    if (pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod) || target.reason === "TerminationByKubelet")
+      return
     const left = Date.parse(target.lastTransitionTime) + STALE_AFTER_MS - clock.now()
     if (left > 0) return { requeueAfter: left }
-    const condition = { type: "DisruptionTarget", status: "False", lastTransitionTime: timestamp(clock), reason: null, message: null }
-    await client.patch(Pod, pod.metadata, { type: "strategic", body: { metadata: { uid: pod.metadata.uid }, status: { conditions: [condition] } } }, { subresource: "status" }).catch((err: unknown) => {
-      if (!isNotFound(err)) throw err
-    })
+    const condition = {
+      type: "DisruptionTarget",
+      status: "False",
+      lastTransitionTime: timestamp(clock),
+      reason: null,
+      message: null,
+    }
+    await client
+      .patch(
+        Pod,
+        pod.metadata,
+        { type: "strategic", body: { metadata: { uid: pod.metadata.uid }, status: { conditions: [condition] } } },
+        { subresource: "status" },
+      )
+      .catch((err: unknown) => {
+        if (!isNotFound(err)) throw err
+      })
   },
 })

@@ -27,10 +27,16 @@ function targetPortOf(pod: Pod, { targetPort, port, protocol }: ServicePort): nu
 export const portsOn = (pod: Pod, service: Service): readonly ResolvedPort[] =>
   (service.spec.ports ?? []).flatMap((port) => {
     const number = targetPortOf(pod, port)
-    return number === undefined ? [] : [{ name: port.name ?? "", protocol: port.protocol, port: number, appProtocol: port.appProtocol }]
+    return number === undefined
+      ? []
+      : [{ name: port.name ?? "", protocol: port.protocol, port: number, appProtocol: port.appProtocol }]
   })
 
-export interface Readiness { readonly ready: boolean; readonly serving: boolean; readonly terminating: boolean }
+export interface Readiness {
+  readonly ready: boolean
+  readonly serving: boolean
+  readonly terminating: boolean
+}
 
 export function readinessOf(pod: Pod, service: Service): Readiness {
   const serving = isPodReady(pod)
@@ -40,7 +46,9 @@ export function readinessOf(pod: Pod, service: Service): Readiness {
 
 /** May the pod be an endpoint at all? Terminating ones may where the caller can say that they are. */
 export const canBeEndpoint = (pod: Pod, withTerminating: boolean): boolean =>
-  !isPodTerminal(pod) && (pod.status.podIP ?? "") !== "" && (withTerminating || pod.metadata.deletionTimestamp === undefined)
+  !isPodTerminal(pod) &&
+  (pod.status.podIP ?? "") !== "" &&
+  (withTerminating || pod.metadata.deletionTimestamp === undefined)
 
 /** The DNS name of the pod under a headless Service, if it has one. */
 export const hostnameOf = (pod: Pod, service: Service): string | undefined =>
@@ -52,5 +60,10 @@ export const TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 
 /** Does anything of the pod that endpoints show differ? */
 export const endpointChanged = (pod: Pod, old: Pod): boolean =>
-  pod.status.podIP !== old.status.podIP || pod.status.podIPs !== old.status.podIPs || isPodReady(pod) !== isPodReady(old) || isPodTerminal(pod) !== isPodTerminal(old)
-  || pod.metadata.deletionTimestamp !== old.metadata.deletionTimestamp || pod.metadata.labels !== old.metadata.labels || pod.spec.nodeName !== old.spec.nodeName
+  pod.status.podIP !== old.status.podIP ||
+  pod.status.podIPs !== old.status.podIPs ||
+  isPodReady(pod) !== isPodReady(old) ||
+  isPodTerminal(pod) !== isPodTerminal(old) ||
+  pod.metadata.deletionTimestamp !== old.metadata.deletionTimestamp ||
+  pod.metadata.labels !== old.metadata.labels ||
+  pod.spec.nodeName !== old.spec.nodeName

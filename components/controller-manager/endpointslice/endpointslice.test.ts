@@ -5,11 +5,19 @@ import { Service } from "../../../pkg/api/core/v1/service.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { startCluster, type Cluster, type ImageBehaviour } from "../../../pkg/testing/testing.ts"
 
-const pod = (name: string, more: object = {}) => ({ metadata: { name, namespace: "default", labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "web", ports: [{ name: "http", containerPort: 8080 }] }], ...more } })
-const service = (more: object = {}) => ({ metadata: { name: "web", namespace: "default" }, spec: { selector: { app: "web" }, ports: [{ port: 80, targetPort: "http" }], ...more } })
+const pod = (name: string, more: object = {}) => ({
+  metadata: { name, namespace: "default", labels: { app: "web" } },
+  spec: { containers: [{ name: "web", image: "web", ports: [{ name: "http", containerPort: 8080 }] }], ...more },
+})
+const service = (more: object = {}) => ({
+  metadata: { name: "web", namespace: "default" },
+  spec: { selector: { app: "web" }, ports: [{ port: 80, targetPort: "http" }], ...more },
+})
 
-const start = (web: ImageBehaviour = {}) => startCluster({ nodes: [{ labels: { "topology.kubernetes.io/zone": "z1" } }], images: { web } })
-const slicesOf = async ({ client }: Cluster) => (await client.list(EndpointSlice, { namespace: "default", labelSelector: "kubernetes.io/service-name=web" })).items
+const start = (web: ImageBehaviour = {}) =>
+  startCluster({ nodes: [{ labels: { "topology.kubernetes.io/zone": "z1" } }], images: { web } })
+const slicesOf = async ({ client }: Cluster) =>
+  (await client.list(EndpointSlice, { namespace: "default", labelSelector: "kubernetes.io/service-name=web" })).items
 const get = ({ client }: Cluster) => client.get(Endpoints, { name: "web", namespace: "default" })
 
 describe("endpoints of a Service", () => {
@@ -20,32 +28,66 @@ describe("endpoints of a Service", () => {
     await cluster.settle()
     // then
     const [slice] = await slicesOf(cluster)
-    const { metadata: { uid }, status: { podIP } } = await cluster.get(Pod, "a")
+    const {
+      metadata: { uid },
+      status: { podIP },
+    } = await cluster.get(Pod, "a")
     expect(slice).toMatchObject({
-      addressType: "IPv4", ports: [{ name: "", protocol: "TCP", port: 8080 }],
-      endpoints: [{ addresses: [podIP], conditions: { ready: true, serving: true, terminating: false }, nodeName: "node-0", zone: "z1", targetRef: { kind: "Pod", name: "a", uid } }],
+      addressType: "IPv4",
+      ports: [{ name: "", protocol: "TCP", port: 8080 }],
+      endpoints: [
+        {
+          addresses: [podIP],
+          conditions: { ready: true, serving: true, terminating: false },
+          nodeName: "node-0",
+          zone: "z1",
+          targetRef: { kind: "Pod", name: "a", uid },
+        },
+      ],
     })
-    expect((await get(cluster)).subsets).toMatchObject([{ addresses: [{ ip: podIP, nodeName: "node-0", targetRef: { name: "a" } }], ports: [{ port: 8080, protocol: "TCP" }] }])
+    expect((await get(cluster)).subsets).toMatchObject([
+      {
+        addresses: [{ ip: podIP, nodeName: "node-0", targetRef: { name: "a" } }],
+        ports: [{ port: 8080, protocol: "TCP" }],
+      },
+    ])
   })
 
   test("follow labels and readiness", async () => {
     // given two pods, each ready while it says so
     const unready = new Set<string>()
-    await using cluster = await start({ http: (_request, container) => new Response("", { status: unready.has(container.pod.name) ? 503 : 200 }) })
+    await using cluster = await start({
+      http: (_request, container) => new Response("", { status: unready.has(container.pod.name) ? 503 : 200 }),
+    })
     const { client } = cluster
-    const probed = { containers: [{ name: "web", image: "web", ports: [{ name: "http", containerPort: 8080 }], readinessProbe: { httpGet: { path: "/", port: "http" }, periodSeconds: 5, failureThreshold: 1 } }] }
+    const probed = {
+      containers: [
+        {
+          name: "web",
+          image: "web",
+          ports: [{ name: "http", containerPort: 8080 }],
+          readinessProbe: { httpGet: { path: "/", port: "http" }, periodSeconds: 5, failureThreshold: 1 },
+        },
+      ],
+    }
     await client.create(Service, service())
     await client.create(Pod, pod("a", probed))
     await client.create(Pod, pod("b", probed))
     await cluster.settle()
     expect((await slicesOf(cluster))[0]?.endpoints).toHaveLength(2)
     // when one is relabelled and the other turns unready
-    await client.patch(Pod, { name: "a", namespace: "default" }, { type: "merge", body: { metadata: { labels: { app: "other" } } } })
+    await client.patch(
+      Pod,
+      { name: "a", namespace: "default" },
+      { type: "merge", body: { metadata: { labels: { app: "other" } } } },
+    )
     unready.add("b")
     await cluster.advance("6s")
     // then
     const [slice] = await slicesOf(cluster)
-    expect(slice?.endpoints.map(({ targetRef, conditions }) => [targetRef?.name, conditions?.ready])).toEqual([["b", false]])
+    expect(slice?.endpoints.map(({ targetRef, conditions }) => [targetRef?.name, conditions?.ready])).toEqual([
+      ["b", false],
+    ])
     expect((await get(cluster)).subsets).toMatchObject([{ notReadyAddresses: [{ targetRef: { name: "b" } }] }])
   })
 
@@ -60,7 +102,9 @@ describe("endpoints of a Service", () => {
     await cluster.settle()
     // then
     expect(await slicesOf(cluster)).toEqual([])
-    expect((await client.list(Endpoints, { namespace: "default" })).items.map(({ metadata }) => metadata.name)).not.toContain("web")
+    expect(
+      (await client.list(Endpoints, { namespace: "default" })).items.map(({ metadata }) => metadata.name),
+    ).not.toContain("web")
   })
 
   test("carry the hostname of pods of a headless Service", async () => {

@@ -8,7 +8,15 @@ import { timestamp } from "../../../pkg/clock/clock.ts"
 import { splitKey } from "../../../pkg/client/informer.ts"
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { owned } from "../../../pkg/controller/owned.ts"
-import { canBeEndpoint, HEADLESS_LABEL, hostnameOf, isHeadless, portsOn, readinessOf, TRIGGER_TIME } from "./endpoint-ports.ts"
+import {
+  canBeEndpoint,
+  HEADLESS_LABEL,
+  hostnameOf,
+  isHeadless,
+  portsOn,
+  readinessOf,
+  TRIGGER_TIME,
+} from "./endpoint-ports.ts"
 import { servicesOfPod } from "./services-of-pod.ts"
 import { portsKey, reconcileSlices, removeSlice, type Group } from "./slices.ts"
 
@@ -29,26 +37,59 @@ export const endpointSliceController = defineController<Service>({
     const { namespace = "", name } = splitKey(key)
     const service = informers.of(Service).get(key)
     if (service === undefined || service.metadata.deletionTimestamp !== undefined) return
-    if (service.spec.type === "ExternalName" || service.spec.selector === undefined || Object.keys(service.spec.selector).length === 0) return
-    const existing = informers.of(EndpointSlice).list(namespace).filter(({ metadata }) => metadata.labels?.[SERVICE_NAME] === name && metadata.labels[MANAGED_BY] === MANAGER && metadata.deletionTimestamp === undefined)
+    if (
+      service.spec.type === "ExternalName" ||
+      service.spec.selector === undefined ||
+      Object.keys(service.spec.selector).length === 0
+    )
+      return
+    const existing = informers
+      .of(EndpointSlice)
+      .list(namespace)
+      .filter(
+        ({ metadata }) =>
+          metadata.labels?.[SERVICE_NAME] === name &&
+          metadata.labels[MANAGED_BY] === MANAGER &&
+          metadata.deletionTimestamp === undefined,
+      )
     const selector = fromLabels(service.spec.selector)
-    const pods = informers.of(Pod).list(namespace).filter((pod) => canBeEndpoint(pod, true) && selector.matches(pod.metadata.labels))
+    const pods = informers
+      .of(Pod)
+      .list(namespace)
+      .filter((pod) => canBeEndpoint(pod, true) && selector.matches(pod.metadata.labels))
     for (const family of service.spec.ipFamilies ?? ["IPv4"]) {
       const wanted = grouped(pods, service, family, context)
-      await reconcileSlices({
-        owner: service, family: family as EndpointSlice["addressType"], wanted, existing: existing.filter((slice) => slice.addressType === family), labels: labelsOf(service), annotations: { [TRIGGER_TIME]: timestamp(context.clock) },
-        maxEndpoints: MAX_ENDPOINTS, keyOf: ({ targetRef }) => targetRef?.uid ?? "",
-      }, client)
+      await reconcileSlices(
+        {
+          owner: service,
+          family: family as EndpointSlice["addressType"],
+          wanted,
+          existing: existing.filter((slice) => slice.addressType === family),
+          labels: labelsOf(service),
+          annotations: { [TRIGGER_TIME]: timestamp(context.clock) },
+          maxEndpoints: MAX_ENDPOINTS,
+          keyOf: ({ targetRef }) => targetRef?.uid ?? "",
+        },
+        client,
+      )
     }
-    for (const slice of existing) if (!(service.spec.ipFamilies ?? ["IPv4"]).includes(slice.addressType)) await removeSlice(slice, client)
+    for (const slice of existing)
+      if (!(service.spec.ipFamilies ?? ["IPv4"]).includes(slice.addressType)) await removeSlice(slice, client)
   },
 })
 
 /** Endpoints that serve the same ports go together. */
-function grouped(pods: readonly Pod[], service: Service, family: string, context: ReconcileContext): ReadonlyMap<string, Group> {
+function grouped(
+  pods: readonly Pod[],
+  service: Service,
+  family: string,
+  context: ReconcileContext,
+): ReadonlyMap<string, Group> {
   const groups = new Map<string, Group>()
   for (const pod of pods) {
-    const address = (pod.status.podIPs ?? [{ ip: pod.status.podIP ?? "" }]).map(({ ip }) => ip ?? "").find((ip) => ip !== "" && isIPv6(ip) === (family === "IPv6"))
+    const address = (pod.status.podIPs ?? [{ ip: pod.status.podIP ?? "" }])
+      .map(({ ip }) => ip ?? "")
+      .find((ip) => ip !== "" && isIPv6(ip) === (family === "IPv6"))
     if (address === undefined) continue
     const ports = portsOn(pod, service)
     const key = portsKey(ports)
@@ -77,5 +118,10 @@ function endpointOf(pod: Pod, service: Service, address: string, { informers }: 
 
 function labelsOf(service: Service): Readonly<Record<string, string>> {
   const { [HEADLESS_LABEL]: _, ...own } = service.metadata.labels ?? {}
-  return { ...own, ...(isHeadless(service) ? { [HEADLESS_LABEL]: "" } : {}), [SERVICE_NAME]: service.metadata.name ?? "", [MANAGED_BY]: MANAGER }
+  return {
+    ...own,
+    ...(isHeadless(service) ? { [HEADLESS_LABEL]: "" } : {}),
+    [SERVICE_NAME]: service.metadata.name ?? "",
+    [MANAGED_BY]: MANAGER,
+  }
 }

@@ -26,39 +26,84 @@ const MOST_PER_SUBSET = 1000
 export const endpointSliceMirroringController = defineController<Endpoints>({
   name: "endpointslice-mirroring-controller",
   reconciles: Endpoints,
-  watches: [{ resource: Service, keys: ({ metadata }) => [`${metadata.namespace}/${metadata.name}`] }, owned(EndpointSlice, Endpoints)],
+  watches: [
+    { resource: Service, keys: ({ metadata }) => [`${metadata.namespace}/${metadata.name}`] },
+    owned(EndpointSlice, Endpoints),
+  ],
   async reconcile(key, context) {
     const { informers, client } = context
     const { namespace, name } = splitKey(key)
-    const mirrored = informers.of(EndpointSlice).list(namespace).filter(({ metadata }) => metadata.labels?.[SERVICE_NAME] === name && metadata.labels[MANAGED_BY] === MANAGER && metadata.deletionTimestamp === undefined)
+    const mirrored = informers
+      .of(EndpointSlice)
+      .list(namespace)
+      .filter(
+        ({ metadata }) =>
+          metadata.labels?.[SERVICE_NAME] === name &&
+          metadata.labels[MANAGED_BY] === MANAGER &&
+          metadata.deletionTimestamp === undefined,
+      )
     const endpoints = informers.of(Endpoints).get(key)
     const service = informers.of(Service).get(key)
-    const wanted = endpoints !== undefined && service !== undefined && endpoints.metadata.deletionTimestamp === undefined && service.spec.selector === undefined
-      && endpoints.metadata.labels?.[SKIP_MIRROR] !== "true" && endpoints.metadata.annotations?.[LEADER] === undefined
+    const wanted =
+      endpoints !== undefined &&
+      service !== undefined &&
+      endpoints.metadata.deletionTimestamp === undefined &&
+      service.spec.selector === undefined &&
+      endpoints.metadata.labels?.[SKIP_MIRROR] !== "true" &&
+      endpoints.metadata.annotations?.[LEADER] === undefined
     if (!wanted) {
       for (const slice of mirrored) await removeSlice(slice, client)
       return
     }
     for (const family of ["IPv4", "IPv6"] as const) {
-      const { [LAST_APPLIED]: _applied, [TRIGGER_TIME]: _trigger, ...annotations } = endpoints.metadata.annotations ?? {}
-      await reconcileSlices({
-        owner: endpoints, family, wanted: grouped(endpoints, family, context), existing: mirrored.filter(({ addressType }) => addressType === family),
-        labels: { ...endpoints.metadata.labels, [SERVICE_NAME]: name, [MANAGED_BY]: MANAGER }, annotations, maxEndpoints: MOST_PER_SUBSET, keyOf,
-      }, client)
+      const {
+        [LAST_APPLIED]: _applied,
+        [TRIGGER_TIME]: _trigger,
+        ...annotations
+      } = endpoints.metadata.annotations ?? {}
+      await reconcileSlices(
+        {
+          owner: endpoints,
+          family,
+          wanted: grouped(endpoints, family, context),
+          existing: mirrored.filter(({ addressType }) => addressType === family),
+          labels: { ...endpoints.metadata.labels, [SERVICE_NAME]: name, [MANAGED_BY]: MANAGER },
+          annotations,
+          maxEndpoints: MOST_PER_SUBSET,
+          keyOf,
+        },
+        client,
+      )
     }
   },
 })
 
 const keyOf = ({ addresses, targetRef }: Endpoint): string => `${addresses[0]} ${targetRef?.uid ?? ""}`
 
-function grouped(endpoints: Endpoints, family: "IPv4" | "IPv6", { events }: ReconcileContext): ReadonlyMap<string, Group> {
+function grouped(
+  endpoints: Endpoints,
+  family: "IPv4" | "IPv6",
+  { events }: ReconcileContext,
+): ReadonlyMap<string, Group> {
   const groups = new Map<string, Group>()
   for (const subset of endpoints.subsets ?? []) {
-    const ports = (subset.ports ?? []).map(({ name = "", protocol, port, appProtocol }) => ({ name, protocol, port, appProtocol }))
-    const all = endpointsOf(subset).filter(([{ ip }]) => specialAddress(ip) === undefined && isIP(ip) === (family === "IPv4" ? 4 : 6))
+    const ports = (subset.ports ?? []).map(({ name = "", protocol, port, appProtocol }) => ({
+      name,
+      protocol,
+      port,
+      appProtocol,
+    }))
+    const all = endpointsOf(subset).filter(
+      ([{ ip }]) => specialAddress(ip) === undefined && isIP(ip) === (family === "IPv4" ? 4 : 6),
+    )
     if (all.length === 0) continue
     if (all.length > MOST_PER_SUBSET) {
-      events.event(endpoints, "Warning", "TooManyAddressesToMirror", `A max of ${MOST_PER_SUBSET} addresses can be mirrored to EndpointSlices per Endpoints subset. ${all.length - MOST_PER_SUBSET} addresses were skipped`)
+      events.event(
+        endpoints,
+        "Warning",
+        "TooManyAddressesToMirror",
+        `A max of ${MOST_PER_SUBSET} addresses can be mirrored to EndpointSlices per Endpoints subset. ${all.length - MOST_PER_SUBSET} addresses were skipped`,
+      )
     }
     const group = groups.get(portsKey(ports)) ?? { ports, endpoints: new Map<string, Endpoint>() }
     groups.set(portsKey(ports), group)
@@ -70,8 +115,13 @@ function grouped(endpoints: Endpoints, family: "IPv4" | "IPv6", { events }: Reco
   return groups
 }
 
-const endpointsOf = ({ addresses = [], notReadyAddresses = [] }: EndpointSubset): readonly (readonly [EndpointAddress, boolean])[] =>
-  [...addresses.map((address) => [address, true] as const), ...notReadyAddresses.map((address) => [address, false] as const)]
+const endpointsOf = ({
+  addresses = [],
+  notReadyAddresses = [],
+}: EndpointSubset): readonly (readonly [EndpointAddress, boolean])[] => [
+  ...addresses.map((address) => [address, true] as const),
+  ...notReadyAddresses.map((address) => [address, false] as const),
+]
 
 const endpointOf = ({ ip, hostname, nodeName, targetRef }: EndpointAddress, ready: boolean): Endpoint => ({
   addresses: [ip],

@@ -9,7 +9,8 @@ import { endpointChanged } from "./endpoint-ports.ts"
 /** Services that select pods, by namespace. */
 const selecting: Index<Service> = {
   name: "selecting",
-  of: ({ metadata, spec }) => (spec.selector === undefined || Object.keys(spec.selector).length === 0 ? [] : [metadata.namespace ?? ""]),
+  of: ({ metadata, spec }) =>
+    spec.selector === undefined || Object.keys(spec.selector).length === 0 ? [] : [metadata.namespace ?? ""],
 }
 
 /** An event on a pod enqueues the Services that select it, or selected it before. */
@@ -18,9 +19,11 @@ export const servicesOfPod: Watched = {
   keys(pod, { informers }, old) {
     const services = informers.of(Service).by(selecting, pod.metadata.namespace ?? "")
     if (services.length === 0 || (old !== undefined && !endpointChanged(pod as Pod, old as Pod))) return []
-    return services.filter(({ spec }) => {
-      const selector = fromLabels(spec.selector ?? {})
-      return selector.matches(pod.metadata.labels) || (old !== undefined && selector.matches(old.metadata.labels))
-    }).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+    return services
+      .filter(({ spec }) => {
+        const selector = fromLabels(spec.selector ?? {})
+        return selector.matches(pod.metadata.labels) || (old !== undefined && selector.matches(old.metadata.labels))
+      })
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
   },
 }

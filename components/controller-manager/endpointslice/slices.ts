@@ -8,7 +8,10 @@ import type { ResolvedPort } from "./endpoint-ports.ts"
 /** Source: k8s.io/endpointslice/reconciler.go. */
 
 /** Endpoints that serve the same ports, each under a key that stays the same while it is the same endpoint. */
-export interface Group { readonly ports: readonly ResolvedPort[]; readonly endpoints: Map<string, Endpoint> }
+export interface Group {
+  readonly ports: readonly ResolvedPort[]
+  readonly endpoints: Map<string, Endpoint>
+}
 
 /** What the slices of one owner and address family are to be. */
 export interface SlicePlan {
@@ -24,10 +27,20 @@ export interface SlicePlan {
 }
 
 /** Changes as few slices as it can: endpoints stay in the slice they are in, and only then fill gaps or new slices. */
-export async function reconcileSlices({ owner, family, wanted, existing, labels, annotations, maxEndpoints, keyOf }: SlicePlan, client: Client): Promise<void> {
+export async function reconcileSlices(
+  { owner, family, wanted, existing, labels, annotations, maxEndpoints, keyOf }: SlicePlan,
+  client: Client,
+): Promise<void> {
   const byPorts = new Map<string, EndpointSlice[]>()
   for (const slice of existing) {
-    const key = portsKey((slice.ports ?? []).map(({ name = "", protocol = "TCP", port = 0, appProtocol }) => ({ name, protocol, port, appProtocol })))
+    const key = portsKey(
+      (slice.ports ?? []).map(({ name = "", protocol = "TCP", port = 0, appProtocol }) => ({
+        name,
+        protocol,
+        port,
+        appProtocol,
+      })),
+    )
     byPorts.set(key, [...(byPorts.get(key) ?? []), slice])
   }
   for (const [key, group] of wanted) {
@@ -47,15 +60,34 @@ export async function reconcileSlices({ owner, family, wanted, existing, labels,
     const keepOneEmpty = group.endpoints.size === 0
     for (const [i, { slice, endpoints }] of plans.entries()) {
       if (endpoints.length === 0 && !(keepOneEmpty && i === 0)) await removeSlice(slice, client)
-      else if (JSON.stringify(endpoints) !== JSON.stringify(slice.endpoints) || !sameLabels(slice.metadata.labels, labels)) {
-        await client.update(EndpointSlice, { ...slice, metadata: { ...slice.metadata, labels, annotations: { ...slice.metadata.annotations, ...annotations } }, endpoints })
+      else if (
+        JSON.stringify(endpoints) !== JSON.stringify(slice.endpoints) ||
+        !sameLabels(slice.metadata.labels, labels)
+      ) {
+        await client.update(EndpointSlice, {
+          ...slice,
+          metadata: { ...slice.metadata, labels, annotations: { ...slice.metadata.annotations, ...annotations } },
+          endpoints,
+        })
       }
     }
     const rest = waiting.length > 0 ? waiting : keepOneEmpty && slices.length === 0 ? [] : undefined
-    for (let endpoints = rest?.splice(0, maxEndpoints); endpoints !== undefined; endpoints = rest!.length > 0 ? rest!.splice(0, maxEndpoints) : undefined) {
+    for (
+      let endpoints = rest?.splice(0, maxEndpoints);
+      endpoints !== undefined;
+      endpoints = rest!.length > 0 ? rest!.splice(0, maxEndpoints) : undefined
+    ) {
       await client.create(EndpointSlice, {
-        metadata: { generateName: `${owner.metadata.name}-`, namespace: owner.metadata.namespace, labels, annotations, ownerReferences: [controllerRef(owner)] },
-        addressType: family, endpoints, ports: group.ports,
+        metadata: {
+          generateName: `${owner.metadata.name}-`,
+          namespace: owner.metadata.namespace,
+          labels,
+          annotations,
+          ownerReferences: [controllerRef(owner)],
+        },
+        addressType: family,
+        endpoints,
+        ports: group.ports,
       })
     }
   }
@@ -72,4 +104,7 @@ const sameLabels = (a: Readonly<Record<string, string>> | undefined, b: Readonly
   Object.keys(a ?? {}).length === Object.keys(b).length && Object.entries(b).every(([key, value]) => a?.[key] === value)
 
 export const portsKey = (ports: readonly ResolvedPort[]): string =>
-  ports.map(({ name, protocol, port, appProtocol = "" }) => `${name}/${protocol}/${port}/${appProtocol}`).sort().join(",")
+  ports
+    .map(({ name, protocol, port, appProtocol = "" }) => `${name}/${protocol}/${port}/${appProtocol}`)
+    .sort()
+    .join(",")

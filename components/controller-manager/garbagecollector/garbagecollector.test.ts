@@ -4,11 +4,22 @@ import { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
 
-const owning = (owner: KubeObject, blockOwnerDeletion = true) => ({ apiVersion: owner.apiVersion, kind: owner.kind, name: owner.metadata.name!, uid: owner.metadata.uid!, blockOwnerDeletion })
+const owning = (owner: KubeObject, blockOwnerDeletion = true) => ({
+  apiVersion: owner.apiVersion,
+  kind: owner.kind,
+  name: owner.metadata.name!,
+  uid: owner.metadata.uid!,
+  blockOwnerDeletion,
+})
 const create = (cluster: Cluster, name: string, ...owners: KubeObject[]) =>
-  cluster.client.create(ConfigMap, { metadata: { name, namespace: "default", ownerReferences: owners.map((owner) => owning(owner)) } })
+  cluster.client.create(ConfigMap, {
+    metadata: { name, namespace: "default", ownerReferences: owners.map((owner) => owning(owner)) },
+  })
 /** Names in the namespace, but for the certificate that every namespace has. */
-const names = async ({ client }: Cluster) => (await client.list(ConfigMap, { namespace: "default" })).items.map(({ metadata }) => metadata.name).filter((name) => name !== "kube-root-ca.crt")
+const names = async ({ client }: Cluster) =>
+  (await client.list(ConfigMap, { namespace: "default" })).items
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => name !== "kube-root-ca.crt")
 
 describe("garbage collection", () => {
   test("deletes the dependents of an owner that is gone, down to the last generation", async () => {
@@ -33,14 +44,23 @@ describe("garbage collection", () => {
     await cluster.client.delete(ConfigMap, first.metadata)
     await cluster.settle()
     // then
-    expect((await cluster.client.get(ConfigMap, child.metadata)).metadata.ownerReferences?.map(({ name }) => name)).toEqual(["second"])
+    expect(
+      (await cluster.client.get(ConfigMap, child.metadata)).metadata.ownerReferences?.map(({ name }) => name),
+    ).toEqual(["second"])
   })
 
   test("deletes the owner last in the foreground", async () => {
     await using cluster = await startCluster()
     const owner = await create(cluster, "owner")
     // a dependent that a finalizer holds
-    const child = await cluster.client.create(ConfigMap, { metadata: { name: "child", namespace: "default", finalizers: ["example.com/hold"], ownerReferences: [owning(owner)] } })
+    const child = await cluster.client.create(ConfigMap, {
+      metadata: {
+        name: "child",
+        namespace: "default",
+        finalizers: ["example.com/hold"],
+        ownerReferences: [owning(owner)],
+      },
+    })
     await cluster.settle()
     // when
     await cluster.client.delete(ConfigMap, owner.metadata, { propagationPolicy: "Foreground" })
@@ -69,7 +89,11 @@ describe("garbage collection", () => {
   test("deletes a circle of owners once one of them is deleted in the foreground", async () => {
     await using cluster = await startCluster()
     const [a, b] = [await create(cluster, "a"), await create(cluster, "b")]
-    const own = (object: KubeObject, owner: KubeObject) => cluster.client.patch(ConfigMap, object.metadata, { type: "merge", body: { metadata: { ownerReferences: [owning(owner)] } } })
+    const own = (object: KubeObject, owner: KubeObject) =>
+      cluster.client.patch(ConfigMap, object.metadata, {
+        type: "merge",
+        body: { metadata: { ownerReferences: [owning(owner)] } },
+      })
     await own(a, b)
     await own(b, a)
     await cluster.settle()
@@ -84,7 +108,9 @@ describe("garbage collection", () => {
     await using cluster = await startCluster()
     const owner = await create(cluster, "owner")
     // when
-    await cluster.client.create(Secret, { metadata: { name: "child", namespace: "default", ownerReferences: [{ ...owning(owner), uid: "another" }] } })
+    await cluster.client.create(Secret, {
+      metadata: { name: "child", namespace: "default", ownerReferences: [{ ...owning(owner), uid: "another" }] },
+    })
     await cluster.settle()
     // then
     expect((await cluster.client.list(Secret, { namespace: "default" })).items).toEqual([])

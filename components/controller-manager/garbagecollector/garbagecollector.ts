@@ -4,7 +4,16 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { RunningController } from "../../../pkg/controller/start.ts"
 import { WorkQueue } from "../../../pkg/controller/workqueue.ts"
-import { FOREGROUND, Graph, ORPHAN, orphansDependents, sameLife, sameOwners, waitsForDependents, type Node } from "./graph.ts"
+import {
+  FOREGROUND,
+  Graph,
+  ORPHAN,
+  orphansDependents,
+  sameLife,
+  sameOwners,
+  waitsForDependents,
+  type Node,
+} from "./graph.ts"
 
 /** Objects worked on at once. Source: ConcurrentGCSyncs. */
 const WORKERS = 20
@@ -21,7 +30,10 @@ export interface GarbageCollectorConfig {
  * Deletes what is owned by objects that are gone, carries out foreground deletions and orphaning.
  * Source: pkg/controller/garbagecollector/garbagecollector.go.
  */
-export async function startGarbageCollector(context: ComponentContext, { resources, resourceOf }: GarbageCollectorConfig): Promise<RunningController> {
+export async function startGarbageCollector(
+  context: ComponentContext,
+  { resources, resourceOf }: GarbageCollectorConfig,
+): Promise<RunningController> {
   const { client, informers } = context
   const log = context.log.child({ controller: "garbage-collector-controller" })
   const graph = new Graph()
@@ -55,7 +67,12 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
     } catch (err) {
       if (stopped) return
       if (isNotFound(err)) return queue.forget(uid) // gone meanwhile
-      log[isConflict(err) ? "debug" : "warn"]("Collecting failed; will retry", { kind: node.resource.kind, namespace: node.namespace, name: node.name, err })
+      log[isConflict(err) ? "debug" : "warn"]("Collecting failed; will retry", {
+        kind: node.resource.kind,
+        namespace: node.namespace,
+        name: node.name,
+        err,
+      })
       queue.retry(uid)
     }
   }
@@ -78,8 +95,14 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
     }
     // Owners that wait for each other in a circle would wait for ever: this object stops holding its owners up.
     if (waiting.length > 0 && graph.dependentsOf(node.uid).some(waitsForDependents)) await unblock(node)
-    const policy = waiting.length > 0 && graph.hasDependents(node.uid) ? "Foreground" // its own dependents must go first as well
-      : node.finalizers.includes(ORPHAN) ? "Orphan" : node.finalizers.includes(FOREGROUND) ? "Foreground" : "Background"
+    const policy =
+      waiting.length > 0 && graph.hasDependents(node.uid)
+        ? "Foreground" // its own dependents must go first as well
+        : node.finalizers.includes(ORPHAN)
+          ? "Orphan"
+          : node.finalizers.includes(FOREGROUND)
+            ? "Foreground"
+            : "Background"
     await client.delete(node.resource, node, { propagationPolicy: policy, preconditions: { uid: node.uid } })
   }
 
@@ -89,11 +112,20 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
     if (known !== undefined) return sameNamespace(node, known) ? { waits: waitsForDependents(known) } : undefined
     if (absent.has(owner.uid)) return undefined
     const resource = resourceOf(owner.apiVersion, owner.kind)
-    if (resource === undefined) throw new Error(`Cannot tell whether owner ${owner.kind} ${owner.apiVersion} "${owner.name}" exists: no such kind is served`)
+    if (resource === undefined)
+      throw new Error(
+        `Cannot tell whether owner ${owner.kind} ${owner.apiVersion} "${owner.name}" exists: no such kind is served`,
+      )
     if (resource.scope === "Namespaced" && node.namespace === undefined) return undefined // a cluster-wide object cannot have a namespaced owner
     try {
-      const live = await client.get(resource, { name: owner.name, namespace: resource.scope === "Namespaced" ? node.namespace : undefined })
-      if (live.metadata.uid === owner.uid) return { waits: live.metadata.deletionTimestamp !== undefined && (live.metadata.finalizers ?? []).includes(FOREGROUND) }
+      const live = await client.get(resource, {
+        name: owner.name,
+        namespace: resource.scope === "Namespaced" ? node.namespace : undefined,
+      })
+      if (live.metadata.uid === owner.uid)
+        return {
+          waits: live.metadata.deletionTimestamp !== undefined && (live.metadata.finalizers ?? []).includes(FOREGROUND),
+        }
     } catch (err) {
       if (!isNotFound(err)) throw err
     }
@@ -103,14 +135,21 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
 
   /** A foreground deletion: its blocking dependents are deleted; when none is left the object may go. */
   async function finishForeground(node: Node): Promise<void> {
-    const blocking = graph.dependentsOf(node.uid).filter((dependent) => dependent.owners.some((owner) => owner.uid === node.uid && owner.blockOwnerDeletion === true))
+    const blocking = graph
+      .dependentsOf(node.uid)
+      .filter((dependent) =>
+        dependent.owners.some((owner) => owner.uid === node.uid && owner.blockOwnerDeletion === true),
+      )
     for (const dependent of graph.dependentsOf(node.uid)) if (!dependent.deleting) queue.add(dependent.uid)
     if (blocking.length === 0) await dropFinalizer(node, FOREGROUND)
   }
 
   async function orphan(node: Node): Promise<void> {
     for (const dependent of graph.dependentsOf(node.uid)) {
-      await dropOwners(dependent, dependent.owners.filter(({ uid }) => uid === node.uid)).catch((err: unknown) => {
+      await dropOwners(
+        dependent,
+        dependent.owners.filter(({ uid }) => uid === node.uid),
+      ).catch((err: unknown) => {
         if (!isNotFound(err)) throw err
       })
     }
@@ -119,8 +158,14 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
 
   async function unblock(node: Node): Promise<void> {
     const live = await client.get(node.resource, node)
-    const ownerReferences = (live.metadata.ownerReferences ?? []).map((owner) => ({ ...owner, blockOwnerDeletion: false }))
-    await client.patch(node.resource, node, { type: "merge", body: { metadata: { uid: node.uid, resourceVersion: live.metadata.resourceVersion, ownerReferences } } })
+    const ownerReferences = (live.metadata.ownerReferences ?? []).map((owner) => ({
+      ...owner,
+      blockOwnerDeletion: false,
+    }))
+    await client.patch(node.resource, node, {
+      type: "merge",
+      body: { metadata: { uid: node.uid, resourceVersion: live.metadata.resourceVersion, ownerReferences } },
+    })
   }
 
   async function dropOwners(node: Node, owners: readonly OwnerReference[]): Promise<void> {
@@ -128,14 +173,20 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
     if (live.metadata.uid !== node.uid) return
     const gone = new Set(owners.map(({ uid }) => uid))
     const ownerReferences = (live.metadata.ownerReferences ?? []).filter(({ uid }) => !gone.has(uid))
-    await client.patch(node.resource, node, { type: "merge", body: { metadata: { resourceVersion: live.metadata.resourceVersion, ownerReferences } } })
+    await client.patch(node.resource, node, {
+      type: "merge",
+      body: { metadata: { resourceVersion: live.metadata.resourceVersion, ownerReferences } },
+    })
   }
 
   async function dropFinalizer(node: Node, finalizer: string): Promise<void> {
     const live = await client.get(node.resource, node)
     if (live.metadata.uid !== node.uid || live.metadata.finalizers?.includes(finalizer) !== true) return
     const finalizers = live.metadata.finalizers.filter((each) => each !== finalizer)
-    await client.patch(node.resource, node, { type: "merge", body: { metadata: { resourceVersion: live.metadata.resourceVersion, finalizers } } })
+    await client.patch(node.resource, node, {
+      type: "merge",
+      body: { metadata: { resourceVersion: live.metadata.resourceVersion, finalizers } },
+    })
   }
 
   function noteAbsent(uid: string): void {
@@ -146,7 +197,12 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
   function changed(resource: Resource, object: KubeObject, old: KubeObject | undefined): void {
     const node = graph.put(resource, object)
     absent.delete(node.uid)
-    if ((node.owners.length > 0 && (old === undefined || !sameOwners(object, old))) || waitsForDependents(node) || orphansDependents(node)) queue.add(node.uid)
+    if (
+      (node.owners.length > 0 && (old === undefined || !sameOwners(object, old))) ||
+      waitsForDependents(node) ||
+      orphansDependents(node)
+    )
+      queue.add(node.uid)
   }
 
   function gone(object: KubeObject): void {
@@ -164,20 +220,24 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
   }
 
   await Promise.all(resources.map((resource) => informers.of(resource).whenSynced()))
-  const unsubscribe = resources.map((resource) => informers.of(resource).on({
-    added: (object) => changed(resource, object, undefined),
-    updated: (object, old) => {
-      if (sameLife(object, old)) return
-      changed(resource, object, old)
-      // An owner that this object let go of may have been waiting for it.
-      for (const owner of old.metadata.ownerReferences ?? []) if (waiting(owner.uid)) queue.add(owner.uid)
-    },
-    deleted: gone,
-  }))
+  const unsubscribe = resources.map((resource) =>
+    informers.of(resource).on({
+      added: (object) => changed(resource, object, undefined),
+      updated: (object, old) => {
+        if (sameLife(object, old)) return
+        changed(resource, object, old)
+        // An owner that this object let go of may have been waiting for it.
+        for (const owner of old.metadata.ownerReferences ?? []) if (waiting(owner.uid)) queue.add(owner.uid)
+      },
+      deleted: gone,
+    }),
+  )
   return {
     name: "garbage-collector-controller",
     enqueue: (uid, afterMs = 0) => queue.addAfter(uid, afterMs),
-    get idle() { return queue.length === 0 && running.size === 0 },
+    get idle() {
+      return queue.length === 0 && running.size === 0
+    },
     async stop() {
       stopped = true
       for (const off of unsubscribe) off()
@@ -188,4 +248,5 @@ export async function startGarbageCollector(context: ComponentContext, { resourc
 }
 
 /** A namespaced object can only be owned by what is in its namespace, or is cluster-wide. */
-const sameNamespace = (dependent: Node, owner: Node): boolean => owner.namespace === undefined || owner.namespace === dependent.namespace
+const sameNamespace = (dependent: Node, owner: Node): boolean =>
+  owner.namespace === undefined || owner.namespace === dependent.namespace

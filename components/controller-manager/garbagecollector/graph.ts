@@ -18,7 +18,9 @@ export const ORPHAN = "orphan"
 
 /** Whether a change left all that the graph knows of an object as it was; most changes are of a status. */
 export const sameLife = (object: KubeObject, old: KubeObject): boolean =>
-  sameOwners(object, old) && object.metadata.deletionTimestamp === old.metadata.deletionTimestamp && deepEqual(object.metadata.finalizers, old.metadata.finalizers)
+  sameOwners(object, old) &&
+  object.metadata.deletionTimestamp === old.metadata.deletionTimestamp &&
+  deepEqual(object.metadata.finalizers, old.metadata.finalizers)
 
 /** Whether it is still the same object, of the same owners. */
 export const sameOwners = ({ metadata }: KubeObject, { metadata: old }: KubeObject): boolean =>
@@ -54,9 +56,24 @@ export class Graph {
   }
 
   put(resource: Resource, object: KubeObject): Node {
-    const { uid = "", namespace, name = "", ownerReferences = NONE, finalizers = NONE, deletionTimestamp } = object.metadata
+    const {
+      uid = "",
+      namespace,
+      name = "",
+      ownerReferences = NONE,
+      finalizers = NONE,
+      deletionTimestamp,
+    } = object.metadata
     this.unlink(this.nodes.get(uid))
-    const node: Node = { uid, resource, namespace, name, owners: ownerReferences, deleting: deletionTimestamp !== undefined, finalizers }
+    const node: Node = {
+      uid,
+      resource,
+      namespace,
+      name,
+      owners: ownerReferences,
+      deleting: deletionTimestamp !== undefined,
+      finalizers,
+    }
     this.nodes.set(uid, node)
     for (const owner of ownerReferences) this.link(owner.uid, uid)
     return node

@@ -28,28 +28,51 @@ export interface Accounting {
  * their finalizers go; then the counters rise and the UIDs go, and if that was all, the Job is Complete or Failed.
  * Calls `noted` when the first step is done. Source: trackJobStatusAndRemoveFinalizers in pkg/controller/job/job_controller.go.
  */
-export async function account({ job, status, seen, verdict }: Accounting, context: ReconcileContext, noted: () => void): Promise<void> {
+export async function account(
+  { job, status, seen, verdict }: Accounting,
+  context: ReconcileContext,
+  noted: () => void,
+): Promise<void> {
   const now = timestamp(context.clock)
   const waiting = new Set(seen.pods.filter(isTracked).map(uidOf))
   const selected = select(job, counted(status, waiting), seen, verdict)
-  const conditions = verdict === undefined ? selected.status.conditions : withCondition(selected.status.conditions ?? [], verdict, now)
+  const conditions =
+    verdict === undefined ? selected.status.conditions : withCondition(selected.status.conditions ?? [], verdict, now)
   let stored = await write(job, { ...selected.status, ...(conditions === undefined ? {} : { conditions }) }, context)
   noted()
 
   const failure = selected.pods.length === 0 ? undefined : await letGo(selected.pods, waiting, context)
   const after = counted(stored.status, waiting)
   const { succeeded = [], failed = [] } = after.uncountedTerminatedPods ?? {}
-  const ended = verdict !== undefined && failure === undefined && !selected.more && succeeded.length + failed.length === 0 && (after.terminating ?? 0) === 0
+  const ended =
+    verdict !== undefined &&
+    failure === undefined &&
+    !selected.more &&
+    succeeded.length + failed.length === 0 &&
+    (after.terminating ?? 0) === 0
   if (!ended) {
     stored = await write(stored, after, context)
     if (failure !== undefined) throw failure
     return
   }
   const final = finalStatement(verdict)
-  stored = await write(stored, { ...after, conditions: withCondition(after.conditions ?? [], final, now), ...(final.type === "Complete" ? { completionTime: now } : {}) }, context)
+  stored = await write(
+    stored,
+    {
+      ...after,
+      conditions: withCondition(after.conditions ?? [], final, now),
+      ...(final.type === "Complete" ? { completionTime: now } : {}),
+    },
+    context,
+  )
   if (final.type === "Failed") return context.events.event(stored, "Warning", final.reason, final.message)
   if (job.spec.completions !== undefined && (stored.status.succeeded ?? 0) > job.spec.completions) {
-    context.events.event(stored, "Warning", "TooManySucceededPods", "Too many succeeded pods running after completion count reached")
+    context.events.event(
+      stored,
+      "Warning",
+      "TooManySucceededPods",
+      "Too many succeeded pods running after completion count reached",
+    )
   }
   context.events.event(stored, "Normal", "Completed", "Job completed")
 }
@@ -71,13 +94,19 @@ async function write(job: Job, status: JobStatus, { client }: ReconcileContext):
 function counted(status: JobStatus, waiting: ReadonlySet<string>): JobStatus {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {}
   if (status.uncountedTerminatedPods !== undefined && succeeded.length + failed.length === 0) return status
-  const left = { succeeded: succeeded.filter((uid) => waiting.has(uid)), failed: failed.filter((uid) => waiting.has(uid)) }
+  const left = {
+    succeeded: succeeded.filter((uid) => waiting.has(uid)),
+    failed: failed.filter((uid) => waiting.has(uid)),
+  }
   const gone = { succeeded: succeeded.length - left.succeeded.length, failed: failed.length - left.failed.length }
   return {
     ...status,
     ...(gone.succeeded === 0 ? {} : { succeeded: (status.succeeded ?? 0) + gone.succeeded }),
     ...(gone.failed === 0 ? {} : { failed: (status.failed ?? 0) + gone.failed }),
-    uncountedTerminatedPods: { ...(left.succeeded.length === 0 ? {} : { succeeded: left.succeeded }), ...(left.failed.length === 0 ? {} : { failed: left.failed }) },
+    uncountedTerminatedPods: {
+      ...(left.succeeded.length === 0 ? {} : { succeeded: left.succeeded }),
+      ...(left.failed.length === 0 ? {} : { failed: left.failed }),
+    },
   }
 }
 
@@ -90,11 +119,16 @@ interface Selection {
 }
 
 function select(job: Job, status: JobStatus, seen: Survey, verdict: Verdict | undefined): Selection {
-  const uncounted = { succeeded: [...(status.uncountedTerminatedPods?.succeeded ?? [])], failed: [...(status.uncountedTerminatedPods?.failed ?? [])] }
+  const uncounted = {
+    succeeded: [...(status.uncountedTerminatedPods?.succeeded ?? [])],
+    failed: [...(status.uncountedTerminatedPods?.failed ?? [])],
+  }
   const newIndexes: number[] = []
   const pods: Pod[] = []
   let more = false
-  const order = isIndexed(job) ? [...seen.pods].sort((a, b) => (completionIndex(a) ?? -1) - (completionIndex(b) ?? -1)) : seen.pods
+  const order = isIndexed(job)
+    ? [...seen.pods].sort((a, b) => (completionIndex(a) ?? -1) - (completionIndex(b) ?? -1))
+    : seen.pods
   for (const pod of order) {
     if (!isTracked(pod) || !mayGo(job, pod, seen, verdict)) continue
     if (newIndexes.length + uncounted.succeeded.length + uncounted.failed.length >= MOST_UNCOUNTED) {
@@ -106,20 +140,27 @@ function select(job: Job, status: JobStatus, seen: Survey, verdict: Verdict | un
     if (isSucceeded(pod) && !uncounted.failed.includes(uid)) {
       // An index is noted itself, so that the UID is not needed.
       if (!isIndexed(job)) addOnce(uncounted.succeeded, uid)
-      else if (hasValidIndex(pod, job) && !hasIndex(seen.succeededBefore, completionIndex(pod)!)) newIndexes.push(completionIndex(pod)!)
+      else if (hasValidIndex(pod, job) && !hasIndex(seen.succeededBefore, completionIndex(pod)!))
+        newIndexes.push(completionIndex(pod)!)
     } else if (isFailed(pod, job) || verdict?.type === "FailureTarget") {
-      if (hasValidIndex(pod, job) && judgeFailure(job.spec.podFailurePolicy, pod).counted) addOnce(uncounted.failed, uid)
+      if (hasValidIndex(pod, job) && judgeFailure(job.spec.podFailurePolicy, pod).counted)
+        addOnce(uncounted.failed, uid)
     }
   }
   if (pods.length === 0 && !isIndexed(job)) return { pods, more, status }
-  const uncountedTerminatedPods = { ...(uncounted.succeeded.length === 0 ? {} : { succeeded: uncounted.succeeded }), ...(uncounted.failed.length === 0 ? {} : { failed: uncounted.failed }) }
+  const uncountedTerminatedPods = {
+    ...(uncounted.succeeded.length === 0 ? {} : { succeeded: uncounted.succeeded }),
+    ...(uncounted.failed.length === 0 ? {} : { failed: uncounted.failed }),
+  }
   if (!isIndexed(job)) return { pods, more, status: { ...status, uncountedTerminatedPods } }
   const completed = withIndexes(seen.succeededBefore, newIndexes)
   const { completedIndexes: _completed, failedIndexes: _failed, succeeded: _succeeded, ...others } = status
   return {
-    pods, more,
+    pods,
+    more,
     status: {
-      ...others, uncountedTerminatedPods,
+      ...others,
+      uncountedTerminatedPods,
       ...(completed.length === 0 ? {} : { completedIndexes: formatIndexes(completed), succeeded: countOf(completed) }),
       ...(seen.failedIndexes === undefined ? {} : { failedIndexes: formatIndexes(seen.failedIndexes) }),
     },

@@ -12,16 +12,29 @@ export interface Statement {
   readonly message: string
 }
 
-export const conditionOf = ({ status }: Job, type: ConditionType): JobCondition | undefined => status.conditions?.find((condition) => condition.type === type)
+export const conditionOf = ({ status }: Job, type: ConditionType): JobCondition | undefined =>
+  status.conditions?.find((condition) => condition.type === type)
 export const holds = (job: Job, type: ConditionType): boolean => conditionOf(job, type)?.status === "True"
 export const isFinished = (job: Job): boolean => holds(job, "Complete") || holds(job, "Failed")
 
 /** The list with the statement in it; the list itself when it says so already, or when what never was is said to be not. */
-export function withCondition(conditions: readonly JobCondition[], statement: Statement, now: string): readonly JobCondition[] {
+export function withCondition(
+  conditions: readonly JobCondition[],
+  statement: Statement,
+  now: string,
+): readonly JobCondition[] {
   const { type, status, reason, message } = statement
-  const made: JobCondition = { type, status, lastProbeTime: now, lastTransitionTime: now, ...(reason === "" ? {} : { reason }), ...(message === "" ? {} : { message }) }
+  const made: JobCondition = {
+    type,
+    status,
+    lastProbeTime: now,
+    lastTransitionTime: now,
+    ...(reason === "" ? {} : { reason }),
+    ...(message === "" ? {} : { message }),
+  }
   const before = conditions.find((condition) => condition.type === type)
   if (before === undefined) return status === "False" ? conditions : [...conditions, made]
-  if (before.status === status && (before.reason ?? "") === reason && (before.message ?? "") === message) return conditions
+  if (before.status === status && (before.reason ?? "") === reason && (before.message ?? "") === message)
+    return conditions
   return conditions.map((condition) => (condition === before ? made : condition))
 }

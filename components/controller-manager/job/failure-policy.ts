@@ -1,4 +1,8 @@
-import type { PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule } from "../../../pkg/api/batch/v1/job.ts"
+import type {
+  PodFailurePolicy,
+  PodFailurePolicyOnExitCodesRequirement,
+  PodFailurePolicyRule,
+} from "../../../pkg/api/batch/v1/job.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 
 export interface FailureVerdict {
@@ -22,16 +26,27 @@ export function judgeFailure(policy: PodFailurePolicy | undefined, pod: Pod): Fa
   return { counted: true }
 }
 
-function matchedContainer(pod: Pod, { containerName, operator, values }: PodFailurePolicyOnExitCodesRequirement): string | undefined {
-  for (const { name, state } of [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])]) {
+function matchedContainer(
+  pod: Pod,
+  { containerName, operator, values }: PodFailurePolicyOnExitCodesRequirement,
+): string | undefined {
+  for (const { name, state } of [
+    ...(pod.status.containerStatuses ?? []),
+    ...(pod.status.initContainerStatuses ?? []),
+  ]) {
     const exitCode = state?.terminated?.exitCode
     if (exitCode === undefined || exitCode === 0 || (containerName !== undefined && containerName !== name)) continue
-    if (values.includes(exitCode) === (operator === "In")) return `Container ${name} for pod ${pod.metadata.namespace}/${pod.metadata.name} failed with exit code ${exitCode}`
+    if (values.includes(exitCode) === (operator === "In"))
+      return `Container ${name} for pod ${pod.metadata.namespace}/${pod.metadata.name} failed with exit code ${exitCode}`
   }
   return undefined
 }
 
 function matchedCondition(pod: Pod, { onPodConditions = [] }: PodFailurePolicyRule): string | undefined {
-  const matched = pod.status.conditions?.find(({ type, status }) => onPodConditions.some((pattern) => pattern.type === type && pattern.status === status))
-  return matched === undefined ? undefined : `Pod ${pod.metadata.namespace}/${pod.metadata.name} has condition ${matched.type}`
+  const matched = pod.status.conditions?.find(({ type, status }) =>
+    onPodConditions.some((pattern) => pattern.type === type && pattern.status === status),
+  )
+  return matched === undefined
+    ? undefined
+    : `Pod ${pod.metadata.namespace}/${pod.metadata.name} has condition ${matched.type}`
 }

@@ -27,11 +27,14 @@ export function parseIndexes(text: string | undefined, completions: number): Ind
 
 /** Two neighbours are written as `3,4`, longer runs as `3-5`. */
 export const formatIndexes = (indexes: Indexes): string =>
-  indexes.map(({ first, last }) => (first === last ? `${first}` : `${first}${last === first + 1 ? "," : "-"}${last}`)).join(",")
+  indexes
+    .map(({ first, last }) => (first === last ? `${first}` : `${first}${last === first + 1 ? "," : "-"}${last}`))
+    .join(",")
 
 export const countOf = (indexes: Indexes): number => indexes.reduce((sum, { first, last }) => sum + last - first + 1, 0)
 
-export const hasIndex = (indexes: Indexes, index: number): boolean => indexes.some(({ first, last }) => first <= index && index <= last)
+export const hasIndex = (indexes: Indexes, index: number): boolean =>
+  indexes.some(({ first, last }) => first <= index && index <= last)
 
 export const withIndexes = (indexes: Indexes, more: readonly number[]): Indexes =>
   more.length === 0 ? indexes : joined([...indexes, ...more.map((index) => ({ first: index, last: index }))])
@@ -40,7 +43,15 @@ export const union = (...sets: readonly Indexes[]): Indexes => joined(sets.flat(
 
 /** How many indexes are in both. */
 export const overlap = (a: Indexes, b: Indexes): number =>
-  a.reduce((sum, one) => sum + b.reduce((inner, other) => inner + Math.max(0, Math.min(one.last, other.last) - Math.max(one.first, other.first) + 1), 0), 0)
+  a.reduce(
+    (sum, one) =>
+      sum +
+      b.reduce(
+        (inner, other) => inner + Math.max(0, Math.min(one.last, other.last) - Math.max(one.first, other.first) + 1),
+        0,
+      ),
+    0,
+  )
 
 /** The lowest `count` indexes below `completions` that are not `taken`. */
 export function firstFree(taken: Indexes, count: number, completions: number): readonly number[] {
@@ -57,7 +68,8 @@ function joined(intervals: readonly Interval[]): Indexes {
   const result: Interval[] = []
   for (const { first, last } of [...intervals].sort((a, b) => a.first - b.first)) {
     const before = result.at(-1)
-    if (before !== undefined && first <= before.last + 1) result[result.length - 1] = { first: before.first, last: Math.max(before.last, last) }
+    if (before !== undefined && first <= before.last + 1)
+      result[result.length - 1] = { first: before.first, last: Math.max(before.last, last) }
     else result.push({ first, last })
   }
   return result

@@ -20,7 +20,11 @@ export const tracked: Index<Pod> = {
   of(pod) {
     if (!isTracked(pod)) return []
     const owner = controllerOf(pod)
-    return owner === undefined ? [`${pod.metadata.namespace}/`] : owner.kind === "Job" ? [`${pod.metadata.namespace}/${owner.name}`] : []
+    return owner === undefined
+      ? [`${pod.metadata.namespace}/`]
+      : owner.kind === "Job"
+        ? [`${pod.metadata.namespace}/${owner.name}`]
+        : []
   },
 }
 
@@ -34,7 +38,8 @@ export const isIndexed = (job: Job): boolean => job.spec.completionMode === "Ind
 export const isSuspended = (job: Job): boolean => job.spec.suspend === true
 export const completionsOf = (job: Job): number => job.spec.completions ?? 0
 /** Replace a pod only once it has failed, not already when it is going. */
-export const replacesFailedOnly = (job: Job): boolean => job.spec.podReplacementPolicy === "Failed" || job.spec.podFailurePolicy !== undefined
+export const replacesFailedOnly = (job: Job): boolean =>
+  job.spec.podReplacementPolicy === "Failed" || job.spec.podFailurePolicy !== undefined
 
 /** A pod of an Indexed Job counts only with an index that the Job has. */
 export function hasValidIndex(pod: Pod, job: Job): boolean {
@@ -47,7 +52,8 @@ export const isSucceeded = (pod: Pod): boolean => pod.status.phase === "Succeede
 
 /** Failed, or going without having succeeded: such a pod may never get to say that it failed. */
 export const isFailed = (pod: Pod, job: Job): boolean =>
-  pod.status.phase === "Failed" || (!replacesFailedOnly(job) && pod.metadata.deletionTimestamp !== undefined && !isSucceeded(pod))
+  pod.status.phase === "Failed" ||
+  (!replacesFailedOnly(job) && pod.metadata.deletionTimestamp !== undefined && !isSucceeded(pod))
 
 export const isTerminating = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined && !isPodTerminal(pod)
 
@@ -63,8 +69,12 @@ export const indexIgnoredFailures = (pod: Pod): number => countIn(pod, INDEX_IGN
 /** When the pod ended, in milliseconds: by its containers, its Ready condition, its deletion, or for want of all these its creation. */
 export function finishedAt(pod: Pod): number {
   const { containerStatuses = [], initContainerStatuses = [], conditions = [] } = pod.status
-  const sidecars = new Set((pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always").map(({ name }) => name))
-  const ends = [...containerStatuses, ...initContainerStatuses.filter(({ name }) => sidecars.has(name))].map(({ state }) => state?.terminated?.finishedAt)
+  const sidecars = new Set(
+    (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always").map(({ name }) => name),
+  )
+  const ends = [...containerStatuses, ...initContainerStatuses.filter(({ name }) => sidecars.has(name))].map(
+    ({ state }) => state?.terminated?.finishedAt,
+  )
   if (ends.length > 0 && ends.every((end) => end !== undefined)) return Math.max(...ends.map((end) => Date.parse(end)))
   const notReady = conditions.find(({ type, status }) => type === "Ready" && status === "False")?.lastTransitionTime
   if (notReady !== undefined) return Date.parse(notReady)

@@ -11,13 +11,19 @@ const NAME = { name: "work", namespace: "default" }
 
 const job = (spec: object, pod: object = {}) => ({
   metadata: NAME,
-  spec: { ...spec, template: { spec: { restartPolicy: "Never" as const, containers: [{ name: "main", image: "work" }], ...pod } } },
+  spec: {
+    ...spec,
+    template: { spec: { restartPolicy: "Never" as const, containers: [{ name: "main", image: "work" }], ...pod } },
+  },
 })
 
 /** A node with room for many pods, which do as `work` says; without it they run until they are stopped. */
-const start = (work: ImageBehaviour = {}) => startCluster({ nodes: [{ capacity: { pods: 2000, cpu: 1000, memory: "1000Gi" } }], images: { work } })
+const start = (work: ImageBehaviour = {}) =>
+  startCluster({ nodes: [{ capacity: { pods: 2000, cpu: 1000, memory: "1000Gi" } }], images: { work } })
 /** Each pod as `endingOf` says: how long it runs and its exit code (0 unless given). One without runs until it is stopped. */
-const ending = (endingOf: (container: ContainerHandle) => readonly [runsMs: number, exitCode?: number] | undefined): ImageBehaviour => ({
+const ending = (
+  endingOf: (container: ContainerHandle) => readonly [runsMs: number, exitCode?: number] | undefined,
+): ImageBehaviour => ({
   async run(container) {
     const [runsMs, exitCode = 0] = endingOf(container) ?? []
     if (runsMs === undefined) await new Promise((resolve) => container.stopping.addEventListener("abort", resolve))
@@ -29,13 +35,25 @@ const completionIndex = ({ env }: ContainerHandle): number => Number(env["JOB_CO
 
 const pods = (cluster: Cluster): Promise<readonly Pod[]> => cluster.list(Pod)
 /** When pods were created, in seconds since the start, of all there ever were, with what `more` says of each. */
-const created = <T>(cluster: Cluster, more: (pod: Pod) => T) => cluster.history({ kind: "Pod" }).flatMap(({ type, object, time }) => (type === "create" ? [[(Date.parse(time) - START) / 1000, more(object as Pod)] as const] : []))
-const active = async (cluster: Cluster): Promise<readonly Pod[]> => (await pods(cluster)).filter(({ status, metadata }) => status.phase === "Running" && metadata.deletionTimestamp === undefined)
+const created = <T>(cluster: Cluster, more: (pod: Pod) => T) =>
+  cluster
+    .history({ kind: "Pod" })
+    .flatMap(({ type, object, time }) =>
+      type === "create" ? [[(Date.parse(time) - START) / 1000, more(object as Pod)] as const] : [],
+    )
+const active = async (cluster: Cluster): Promise<readonly Pod[]> =>
+  (await pods(cluster)).filter(
+    ({ status, metadata }) => status.phase === "Running" && metadata.deletionTimestamp === undefined,
+  )
 const read = (cluster: Cluster): Promise<Job> => cluster.get(Job, NAME)
-const conditions = ({ status }: Job): readonly (readonly (string | undefined)[])[] => (status.conditions ?? []).map(({ type, status: value, reason }) => [type, value, reason])
-const indexOf = ({ metadata }: Pod): string | undefined => metadata.annotations?.["batch.kubernetes.io/job-completion-index"]
+const conditions = ({ status }: Job): readonly (readonly (string | undefined)[])[] =>
+  (status.conditions ?? []).map(({ type, status: value, reason }) => [type, value, reason])
+const indexOf = ({ metadata }: Pod): string | undefined =>
+  metadata.annotations?.["batch.kubernetes.io/job-completion-index"]
 const eventsOf = async (cluster: Cluster): Promise<readonly string[]> =>
-  (await cluster.list(Event)).filter(({ involvedObject }) => involvedObject.kind === "Job").map(({ type, reason, message, count }) => `${type} ${reason} ${message} ${count}`)
+  (await cluster.list(Event))
+    .filter(({ involvedObject }) => involvedObject.kind === "Job")
+    .map(({ type, reason, message, count }) => `${type} ${reason} ${message} ${count}`)
 
 describe("Job", () => {
   test("runs as many pods at once as its parallelism until its completions are reached", async () => {
@@ -46,14 +64,28 @@ describe("Job", () => {
     // when
     await cluster.advance(5000)
     // then
-    expect((await read(cluster)).status).toMatchObject({ active: 2, ready: 2, terminating: 0, startTime: "2026-01-01T00:00:00Z" })
+    expect((await read(cluster)).status).toMatchObject({
+      active: 2,
+      ready: 2,
+      terminating: 0,
+      startTime: "2026-01-01T00:00:00Z",
+    })
     // when
     await cluster.advance(30_000)
     // then
     const done = await read(cluster)
-    expect(done.status).toMatchObject({ succeeded: 5, ready: 0, terminating: 0, uncountedTerminatedPods: {}, completionTime: "2026-01-01T00:00:30Z" })
+    expect(done.status).toMatchObject({
+      succeeded: 5,
+      ready: 0,
+      terminating: 0,
+      uncountedTerminatedPods: {},
+      completionTime: "2026-01-01T00:00:30Z",
+    })
     expect(done.status.active ?? 0).toBe(0)
-    expect(conditions(done)).toEqual([["SuccessCriteriaMet", "True", "CompletionsReached"], ["Complete", "True", "CompletionsReached"]])
+    expect(conditions(done)).toEqual([
+      ["SuccessCriteriaMet", "True", "CompletionsReached"],
+      ["Complete", "True", "CompletionsReached"],
+    ])
     expect((await pods(cluster)).map(({ metadata }) => metadata.finalizers ?? [])).toEqual([[], [], [], [], []])
     await cluster.settle()
     expect(await eventsOf(cluster)).toContain("Normal Completed Job completed 1")
@@ -83,8 +115,13 @@ describe("Job", () => {
     expect(created(cluster, () => undefined).map(([at]) => at)).toEqual([0, 11, 32, 73])
     const done = await read(cluster)
     expect(done.status).toMatchObject({ failed: 4 })
-    expect(conditions(done)).toEqual([["FailureTarget", "True", "BackoffLimitExceeded"], ["Failed", "True", "BackoffLimitExceeded"]])
-    expect(await eventsOf(cluster)).toContain("Warning BackoffLimitExceeded Job has reached the specified backoff limit 1")
+    expect(conditions(done)).toEqual([
+      ["FailureTarget", "True", "BackoffLimitExceeded"],
+      ["Failed", "True", "BackoffLimitExceeded"],
+    ])
+    expect(await eventsOf(cluster)).toContain(
+      "Warning BackoffLimitExceeded Job has reached the specified backoff limit 1",
+    )
   })
 
   test("counts restarts by the kubelet with restartPolicy OnFailure", async () => {
@@ -127,7 +164,8 @@ describe("Job", () => {
     expect(await pods(cluster)).toEqual([])
     expect((await read(cluster)).status.startTime).toBeUndefined()
     expect(conditions(await read(cluster))).toEqual([["Suspended", "True", "JobSuspended"]])
-    const suspend = (value: boolean): Promise<unknown> => client.patch(Job, NAME, { type: "merge", body: { spec: { suspend: value } } })
+    const suspend = (value: boolean): Promise<unknown> =>
+      client.patch(Job, NAME, { type: "merge", body: { spec: { suspend: value } } })
     // when it is resumed, suspended after 50 s and resumed once more
     await suspend(false)
     await cluster.advance(50_000)
@@ -173,21 +211,39 @@ describe("Job", () => {
     // given a pod that belongs to nobody
     await using cluster = await start()
     const { client } = cluster
-    await client.create(Pod, { metadata: { name: "orphan", namespace: "default", labels: { job: "mine" } }, spec: { restartPolicy: "Never", containers: [{ name: "main", image: "work" }] } })
+    await client.create(Pod, {
+      metadata: { name: "orphan", namespace: "default", labels: { job: "mine" } },
+      spec: { restartPolicy: "Never", containers: [{ name: "main", image: "work" }] },
+    })
     // when
     await client.create(Job, {
       metadata: NAME,
-      spec: { manualSelector: true, selector: { matchLabels: { job: "mine" } }, template: { metadata: { labels: { job: "mine" } }, spec: { restartPolicy: "Never", containers: [{ name: "main", image: "work" }] } } },
+      spec: {
+        manualSelector: true,
+        selector: { matchLabels: { job: "mine" } },
+        template: {
+          metadata: { labels: { job: "mine" } },
+          spec: { restartPolicy: "Never", containers: [{ name: "main", image: "work" }] },
+        },
+      },
     })
     await cluster.settle()
     // then
-    const adopted = (await pods(cluster))
-    expect(adopted.map(({ metadata }) => [metadata.name, metadata.ownerReferences?.[0]?.kind, metadata.finalizers])).toEqual([["orphan", "Job", ["batch.kubernetes.io/job-tracking"]]])
+    const adopted = await pods(cluster)
+    expect(
+      adopted.map(({ metadata }) => [metadata.name, metadata.ownerReferences?.[0]?.kind, metadata.finalizers]),
+    ).toEqual([["orphan", "Job", ["batch.kubernetes.io/job-tracking"]]])
     // when the Job goes and leaves its pods
     await client.delete(Job, NAME, { propagationPolicy: "Orphan" })
     await cluster.advance(10_000)
     // then
-    expect((await pods(cluster)).map(({ metadata }) => [metadata.name, metadata.ownerReferences ?? [], metadata.finalizers ?? []])).toEqual([["orphan", [], []]])
+    expect(
+      (await pods(cluster)).map(({ metadata }) => [
+        metadata.name,
+        metadata.ownerReferences ?? [],
+        metadata.finalizers ?? [],
+      ]),
+    ).toEqual([["orphan", [], []]])
   })
 
   test("lets a pod go whose labels fit no more, and replaces it", async () => {
@@ -196,7 +252,10 @@ describe("Job", () => {
     await client.create(Job, job({}))
     await cluster.settle()
     const [pod] = await pods(cluster)
-    await client.patch(Pod, pod!.metadata, { type: "json", body: [{ op: "replace", path: "/metadata/labels", value: { stray: "yes" } }] })
+    await client.patch(Pod, pod!.metadata, {
+      type: "json",
+      body: [{ op: "replace", path: "/metadata/labels", value: { stray: "yes" } }],
+    })
     await cluster.settle()
     const released = await client.get(Pod, pod!.metadata)
     expect([released.metadata.ownerReferences ?? [], released.metadata.finalizers ?? []]).toEqual([[], []])
@@ -204,22 +263,34 @@ describe("Job", () => {
     expect((await read(cluster)).status).toMatchObject({ active: 1 })
   })
 
-  test.each(["Background", "Foreground"] as const)("takes its pods along when it is deleted in the %s", async (propagationPolicy) => {
-    await using cluster = await start()
-    await cluster.client.create(Job, job({ parallelism: 3, completions: 3 }))
-    await cluster.settle()
-    await cluster.client.delete(Job, NAME, { propagationPolicy })
-    await cluster.advance(60_000)
-    expect(await pods(cluster)).toEqual([])
-    expect((await cluster.client.list(Job)).items).toEqual([])
-  })
+  test.each(["Background", "Foreground"] as const)(
+    "takes its pods along when it is deleted in the %s",
+    async (propagationPolicy) => {
+      await using cluster = await start()
+      await cluster.client.create(Job, job({ parallelism: 3, completions: 3 }))
+      await cluster.settle()
+      await cluster.client.delete(Job, NAME, { propagationPolicy })
+      await cluster.advance(60_000)
+      expect(await pods(cluster)).toEqual([])
+      expect((await cluster.client.list(Job)).items).toEqual([])
+    },
+  )
 
   test("counts more pods than fit into its status at once", async () => {
     // given that all of them end at the same time
     await using cluster = await startCluster({ nodes: [{ capacity: { pods: 2000 } }], components: { kubelet: false } })
     await cluster.client.create(Job, job({ parallelism: 510, completions: 510 }))
     await cluster.settle()
-    await Promise.all((await pods(cluster)).map(({ metadata }) => cluster.client.patch(Pod, metadata, { type: "merge", body: { status: { phase: "Succeeded" } } }, { subresource: "status" })))
+    await Promise.all(
+      (await pods(cluster)).map(({ metadata }) =>
+        cluster.client.patch(
+          Pod,
+          metadata,
+          { type: "merge", body: { status: { phase: "Succeeded" } } },
+          { subresource: "status" },
+        ),
+      ),
+    )
     // when
     await cluster.settle()
     // then
@@ -232,11 +303,13 @@ describe("Indexed Job", () => {
   test("gives each pod its index, and completes each index once", async () => {
     // given the pod of index 1 fails the first time
     let failed = false
-    await using cluster = await start(ending((container) => {
-      if (completionIndex(container) !== 1 || failed) return [5000]
-      failed = true
-      return [1000, 1]
-    }))
+    await using cluster = await start(
+      ending((container) => {
+        if (completionIndex(container) !== 1 || failed) return [5000]
+        failed = true
+        return [1000, 1]
+      }),
+    )
     const { client } = cluster
     await client.create(Job, job({ parallelism: 2, completions: 3, completionMode: "Indexed" }))
     await cluster.settle()
@@ -246,7 +319,10 @@ describe("Indexed Job", () => {
     expect(first[1]!.metadata.name).toStartWith("work-1-")
     expect(first[1]!.metadata.labels?.["batch.kubernetes.io/job-completion-index"]).toBe("1")
     expect(first[1]!.spec.hostname).toBe("work-1")
-    expect(first[1]!.spec.containers[0]!.env?.[0]).toMatchObject({ name: "JOB_COMPLETION_INDEX", valueFrom: { fieldRef: { fieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']" } } })
+    expect(first[1]!.spec.containers[0]!.env?.[0]).toMatchObject({
+      name: "JOB_COMPLETION_INDEX",
+      valueFrom: { fieldRef: { fieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']" } },
+    })
     // when
     await cluster.advance(60_000)
     // then
@@ -271,20 +347,42 @@ describe("Indexed Job", () => {
   test("with backoffLimitPerIndex tries each index by itself and fails with the ones given up", async () => {
     // given index 1 always fails
     await using cluster = await start(ending((container) => (completionIndex(container) === 1 ? [1000, 1] : [3000])))
-    await cluster.client.create(Job, job({ parallelism: 3, completions: 4, completionMode: "Indexed", backoffLimitPerIndex: 2 }))
+    await cluster.client.create(
+      Job,
+      job({ parallelism: 3, completions: 4, completionMode: "Indexed", backoffLimitPerIndex: 2 }),
+    )
     // when
     await cluster.advance(300_000)
     // then
-    const tries = created(cluster, (pod) => [indexOf(pod), pod.metadata.annotations?.["batch.kubernetes.io/job-index-failure-count"]]).filter(([, [index]]) => index === "1")
-    expect(tries).toEqual([[0, ["1", "0"]], [11, ["1", "1"]], [32, ["1", "2"]]])
+    const tries = created(cluster, (pod) => [
+      indexOf(pod),
+      pod.metadata.annotations?.["batch.kubernetes.io/job-index-failure-count"],
+    ]).filter(([, [index]]) => index === "1")
+    expect(tries).toEqual([
+      [0, ["1", "0"]],
+      [11, ["1", "1"]],
+      [32, ["1", "2"]],
+    ])
     const done = await read(cluster)
-    expect(done.status).toMatchObject({ succeeded: 3, failed: 3, completedIndexes: "0,2,3", failedIndexes: "1", uncountedTerminatedPods: {} })
-    expect(conditions(done)).toEqual([["FailureTarget", "True", "FailedIndexes"], ["Failed", "True", "FailedIndexes"]])
+    expect(done.status).toMatchObject({
+      succeeded: 3,
+      failed: 3,
+      completedIndexes: "0,2,3",
+      failedIndexes: "1",
+      uncountedTerminatedPods: {},
+    })
+    expect(conditions(done)).toEqual([
+      ["FailureTarget", "True", "FailedIndexes"],
+      ["Failed", "True", "FailedIndexes"],
+    ])
   })
 
   test("stops all when more than maxFailedIndexes have failed", async () => {
     await using cluster = await start(ending((container) => (completionIndex(container) < 2 ? [1000, 1] : undefined)))
-    await cluster.client.create(Job, job({ parallelism: 4, completions: 4, completionMode: "Indexed", backoffLimitPerIndex: 0, maxFailedIndexes: 1 }))
+    await cluster.client.create(
+      Job,
+      job({ parallelism: 4, completions: 4, completionMode: "Indexed", backoffLimitPerIndex: 0, maxFailedIndexes: 1 }),
+    )
     await cluster.advance(10_000)
     expect(conditions(await read(cluster)).at(-1)).toEqual(["Failed", "True", "MaxFailedIndexesExceeded"])
     expect((await read(cluster)).status).toMatchObject({ failedIndexes: "0,1" })
@@ -297,13 +395,21 @@ describe("Indexed Job", () => {
     ["some of a set", [{ succeededIndexes: "0-3", succeededCount: 2 }], "Matched rules at index 0"],
   ])("is done early when its success policy asks for %s", async (_what, rules, message) => {
     // given index 1 succeeds, then index 0, and the others run on
-    await using cluster = await start(ending((container) => (completionIndex(container) < 2 ? [2000 - 1000 * completionIndex(container)] : undefined)))
-    await cluster.client.create(Job, job({ parallelism: 4, completions: 4, completionMode: "Indexed", successPolicy: { rules } }))
+    await using cluster = await start(
+      ending((container) => (completionIndex(container) < 2 ? [2000 - 1000 * completionIndex(container)] : undefined)),
+    )
+    await cluster.client.create(
+      Job,
+      job({ parallelism: 4, completions: 4, completionMode: "Indexed", successPolicy: { rules } }),
+    )
     // when
     await cluster.advance(10_000)
     // then
     const done = await read(cluster)
-    expect(conditions(done)).toEqual([["SuccessCriteriaMet", "True", "SuccessPolicy"], ["Complete", "True", "SuccessPolicy"]])
+    expect(conditions(done)).toEqual([
+      ["SuccessCriteriaMet", "True", "SuccessPolicy"],
+      ["Complete", "True", "SuccessPolicy"],
+    ])
     expect(done.status.conditions?.[0]?.message).toBe(message)
     expect(done.status).toMatchObject({ succeeded: 2, completedIndexes: "0,1" })
     expect(done.status.failed ?? 0).toBe(0)
@@ -316,11 +422,19 @@ describe("pod failure policy", () => {
 
   test("FailJob fails the Job at once and says by which rule", async () => {
     await using cluster = await start({ runsMs: 1000, exitCode: 42 })
-    await cluster.client.create(Job, job({ ...policy({ action: "FailJob", onExitCodes: { operator: "In", values: [40, 42] } }), backoffLimit: 5 }))
+    await cluster.client.create(
+      Job,
+      job({ ...policy({ action: "FailJob", onExitCodes: { operator: "In", values: [40, 42] } }), backoffLimit: 5 }),
+    )
     await cluster.advance(5000)
     const done = await read(cluster)
-    expect(conditions(done)).toEqual([["FailureTarget", "True", "PodFailurePolicy"], ["Failed", "True", "PodFailurePolicy"]])
-    expect(done.status.conditions?.[0]?.message).toMatch(/^Container main for pod default\/work-\w+ failed with exit code 42 matching FailJob rule at index 0$/)
+    expect(conditions(done)).toEqual([
+      ["FailureTarget", "True", "PodFailurePolicy"],
+      ["Failed", "True", "PodFailurePolicy"],
+    ])
+    expect(done.status.conditions?.[0]?.message).toMatch(
+      /^Container main for pod default\/work-\w+ failed with exit code 42 matching FailJob rule at index 0$/,
+    )
     expect(done.status).toMatchObject({ failed: 1 })
   })
 
@@ -328,12 +442,19 @@ describe("pod failure policy", () => {
     // given
     let nth = 0
     await using cluster = await start(ending(() => (++nth <= 2 ? undefined : [1000])))
-    await cluster.client.create(Job, job({ ...policy({ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] }), backoffLimit: 0 }))
+    await cluster.client.create(
+      Job,
+      job({ ...policy({ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] }), backoffLimit: 0 }),
+    )
     await cluster.settle()
     // when the first two pods are evicted
     for (let i = 0; i < 2; i++) {
       const [pod] = await active(cluster)
-      await cluster.client.createSubresource(Pod, pod!.metadata, "eviction", { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: pod!.metadata.name } })
+      await cluster.client.createSubresource(Pod, pod!.metadata, "eviction", {
+        apiVersion: "policy/v1",
+        kind: "Eviction",
+        metadata: { name: pod!.metadata.name },
+      })
       await cluster.advance(20_000)
     }
     // then
@@ -345,21 +466,39 @@ describe("pod failure policy", () => {
 
   test("Count counts as if there were no policy, and NotIn matches the other codes", async () => {
     await using cluster = await start({ runsMs: 1000, exitCode: 3 })
-    await cluster.client.create(Job, job({ ...policy({ action: "Count", onExitCodes: { containerName: "main", operator: "In", values: [3] } }, { action: "FailJob", onExitCodes: { operator: "NotIn", values: [7] } }), backoffLimit: 0 }))
+    await cluster.client.create(
+      Job,
+      job({
+        ...policy(
+          { action: "Count", onExitCodes: { containerName: "main", operator: "In", values: [3] } },
+          { action: "FailJob", onExitCodes: { operator: "NotIn", values: [7] } },
+        ),
+        backoffLimit: 0,
+      }),
+    )
     await cluster.advance(5000)
     expect(conditions(await read(cluster)).at(-1)).toEqual(["Failed", "True", "BackoffLimitExceeded"])
   })
 
   test("FailIndex gives up an index at its first such failure", async () => {
     let tries = 0
-    await using cluster = await start(ending((container) => {
-      if (completionIndex(container) !== 0) return [2000]
-      tries++
-      return [1000, 42]
-    }))
-    await cluster.client.create(Job, job({
-      ...policy({ action: "FailIndex", onExitCodes: { operator: "In", values: [42] } }), parallelism: 2, completions: 2, completionMode: "Indexed", backoffLimitPerIndex: 5,
-    }))
+    await using cluster = await start(
+      ending((container) => {
+        if (completionIndex(container) !== 0) return [2000]
+        tries++
+        return [1000, 42]
+      }),
+    )
+    await cluster.client.create(
+      Job,
+      job({
+        ...policy({ action: "FailIndex", onExitCodes: { operator: "In", values: [42] } }),
+        parallelism: 2,
+        completions: 2,
+        completionMode: "Indexed",
+        backoffLimitPerIndex: 5,
+      }),
+    )
     await cluster.advance(60_000)
     expect(tries).toBe(1)
     expect((await read(cluster)).status).toMatchObject({ failedIndexes: "0", completedIndexes: "1" })
@@ -368,7 +507,10 @@ describe("pod failure policy", () => {
 })
 
 describe("podReplacementPolicy", () => {
-  test.each([["TerminatingOrFailed", 1], ["Failed", 0]] as const)("%s: %p pods run while the deleted one is going", async (podReplacementPolicy, running) => {
+  test.each([
+    ["TerminatingOrFailed", 1],
+    ["Failed", 0],
+  ] as const)("%s: %p pods run while the deleted one is going", async (podReplacementPolicy, running) => {
     // given a pod that takes its time to end
     await using cluster = await start({ onStop: { afterMs: 20_000, exitCode: STOPPED } })
     const { client } = cluster

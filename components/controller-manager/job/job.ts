@@ -5,7 +5,12 @@ import { Job, type JobCondition } from "../../../pkg/api/batch/v1/job.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import { keyFrom, splitKey, type Key } from "../../../pkg/client/informer.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
-import { defineController, type Controller, type ReconcileContext, type Watched } from "../../../pkg/controller/controller.ts"
+import {
+  defineController,
+  type Controller,
+  type ReconcileContext,
+  type Watched,
+} from "../../../pkg/controller/controller.ts"
 import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../replicaset/claim.ts"
 import { account } from "./account.ts"
@@ -21,7 +26,11 @@ const OWN_NAME = "kubernetes.io/job-controller"
 const isForeign = (job: Job): boolean => job.spec.managedBy !== undefined && job.spec.managedBy !== OWN_NAME
 
 const adopters = (pod: KubeObject, { informers }: Pick<ReconcileContext, "informers">): readonly Key[] =>
-  informers.of(Job).list(pod.metadata.namespace).filter(({ spec }) => fromLabelSelector(spec.selector).matches(pod.metadata.labels)).map(({ metadata }) => keyFrom(metadata))
+  informers
+    .of(Job)
+    .list(pod.metadata.namespace)
+    .filter(({ spec }) => fromLabelSelector(spec.selector).matches(pod.metadata.labels))
+    .map(({ metadata }) => keyFrom(metadata))
 
 const owners = owned(Pod, Job, adopters)
 
@@ -38,7 +47,9 @@ const jobPods: Watched = {
 
 /** Where a pod is to run and what it waits for are no concern of its Job's. */
 const isStillPending = (pod: Pod, old: Pod): boolean =>
-  pod.status.phase === "Pending" && old.status.phase === "Pending" && equalBeside(pod.metadata, old.metadata, ["resourceVersion", "generation", "managedFields"])
+  pod.status.phase === "Pending" &&
+  old.status.phase === "Pending" &&
+  equalBeside(pod.metadata, old.metadata, ["resourceVersion", "generation", "managedFields"])
 
 /**
  * Runs the pods of Jobs to their end and counts them. Source: pkg/controller/job/job_controller.go.
@@ -55,7 +66,10 @@ export function jobController(): Controller<Job> {
       const job = context.informers.of(Job).get(key)
       if (job !== undefined && isForeign(job)) return
       const finished = job === undefined || isFinished(job)
-      const strays = context.informers.of(Pod).by(tracked, key).filter((pod) => finished || !isOf(pod, job))
+      const strays = context.informers
+        .of(Pod)
+        .by(tracked, key)
+        .filter((pod) => finished || !isOf(pod, job))
       if (strays.length > 0) await release(strays, context)
       if (finished) {
         backoffs.delete(key)
@@ -82,11 +96,29 @@ async function release(pods: readonly Pod[], context: ReconcileContext): Promise
 async function podsOf(job: Job, context: ReconcileContext): Promise<readonly Pod[]> {
   const { informers } = context
   const selector = fromLabelSelector(job.spec.selector)
-  const candidates = [...informers.of(Pod).controlledBy(job), ...informers.of(Pod).by(orphans, splitKey(keyFrom(job.metadata)).namespace ?? "")]
-  return claim({ owner: job, ownerResource: Job, resource: Pod, matches: (pod) => selector.matches(pod.metadata.labels), candidates, finalizer: TRACKING }, context)
+  const candidates = [
+    ...informers.of(Pod).controlledBy(job),
+    ...informers.of(Pod).by(orphans, splitKey(keyFrom(job.metadata)).namespace ?? ""),
+  ]
+  return claim(
+    {
+      owner: job,
+      ownerResource: Job,
+      resource: Pod,
+      matches: (pod) => selector.matches(pod.metadata.labels),
+      candidates,
+      finalizer: TRACKING,
+    },
+    context,
+  )
 }
 
-async function run(stored: Job, seen: Survey, context: ReconcileContext, noted: () => void): Promise<{ readonly requeueAfter: number } | undefined> {
+async function run(
+  stored: Job,
+  seen: Survey,
+  context: ReconcileContext,
+  noted: () => void,
+): Promise<{ readonly requeueAfter: number } | undefined> {
   const { clock, events } = context
   const now = timestamp(clock)
   // A deadline counts from the last resumption, so the time is set before anything is judged by it.
@@ -110,17 +142,38 @@ async function run(stored: Job, seen: Survey, context: ReconcileContext, noted: 
   }
   const { active, ready, terminating, failure, retryIn } = managed
   const { active: _, ...others } = job.status
-  await account({ job: stored, status: { ...others, ...(active === 0 ? {} : { active }), ready, terminating, ...(conditions === undefined ? {} : { conditions }) }, seen, verdict }, context, noted)
+  await account(
+    {
+      job: stored,
+      status: {
+        ...others,
+        ...(active === 0 ? {} : { active }),
+        ready,
+        terminating,
+        ...(conditions === undefined ? {} : { conditions }),
+      },
+      seen,
+      verdict,
+    },
+    context,
+    noted,
+  )
   if (failure !== undefined) throw failure // after the status, so that what did happen is counted
-  const waits = [retryIn, verdict === undefined ? untilDeadline(job, clock.now()) : undefined].filter((wait) => wait !== undefined)
+  const waits = [retryIn, verdict === undefined ? untilDeadline(job, clock.now()) : undefined].filter(
+    (wait) => wait !== undefined,
+  )
   return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
 }
 
 /** The conditions when the Job has been suspended or resumed since they were written; else undefined. */
 function suspension(job: Job, now: string): readonly JobCondition[] | undefined {
   const before = job.status.conditions ?? []
-  const conditions = withCondition(before, isSuspended(job)
-    ? { type: "Suspended", status: "True", reason: "JobSuspended", message: "Job suspended" }
-    : { type: "Suspended", status: "False", reason: "JobResumed", message: "Job resumed" }, now)
+  const conditions = withCondition(
+    before,
+    isSuspended(job)
+      ? { type: "Suspended", status: "True", reason: "JobSuspended", message: "Job suspended" }
+      : { type: "Suspended", status: "False", reason: "JobResumed", message: "Job resumed" },
+    now,
+  )
   return conditions === before ? undefined : conditions
 }

@@ -9,7 +9,18 @@ import { createPod, deletePod, slowStart } from "../replicaset/pod-control.ts"
 import { leastWorthKeepingFirst } from "../replicaset/rank.ts"
 import { untilRetry } from "./backoff.ts"
 import { firstFree, NO_INDEXES, union } from "./indexes.ts"
-import { COMPLETION_INDEX, completionIndex, completionsOf, hasValidIndex, isIndexed, isSuspended, isTerminating, isTracked, replacesFailedOnly, TRACKING } from "./job-pods.ts"
+import {
+  COMPLETION_INDEX,
+  completionIndex,
+  completionsOf,
+  hasValidIndex,
+  isIndexed,
+  isSuspended,
+  isTerminating,
+  isTracked,
+  replacesFailedOnly,
+  TRACKING,
+} from "./job-pods.ts"
 import { failureCounts, limitsPerIndex, untilIndexRetry } from "./per-index.ts"
 import { indexesOf, type Survey } from "./survey.ts"
 
@@ -33,26 +44,42 @@ export async function managePods(job: Job, seen: Survey, context: ReconcileConte
   if (isSuspended(job)) return remove(job, seen.active, seen, context, true)
   const parallelism = job.spec.parallelism ?? 1
   // Without completions the first success ends the Job: what runs may end, nothing new begins.
-  const wanted = job.spec.completions === undefined ? (seen.succeeded > 0 ? active : parallelism)
-    : Math.max(0, Math.min(parallelism, job.spec.completions - seen.succeeded))
+  const wanted =
+    job.spec.completions === undefined
+      ? seen.succeeded > 0
+        ? active
+        : parallelism
+      : Math.max(0, Math.min(parallelism, job.spec.completions - seen.succeeded))
   const excess = surplus(job, seen.active, Math.max(0, active - wanted), context.clock.now())
   if (excess.length > 0) return remove(job, excess.slice(0, BURST), seen, context, true)
   const missing = Math.min(BURST, wanted - active - (replacesFailedOnly(job) ? seen.terminating : 0))
-  return missing > 0 ? create(job, seen, missing, context) : { active, ready: seen.ready, terminating: seen.terminating }
+  return missing > 0
+    ? create(job, seen, missing, context)
+    : { active, ready: seen.ready, terminating: seen.terminating }
 }
 
 /**
  * Deletes pods of the Job. Those that are not wanted for now lose their finalizer first (`uncounted`), so that they do not count as failures;
  * those of a Job that ends keep it until they are counted.
  */
-export async function remove(job: Job, pods: readonly Pod[], seen: Survey, context: ReconcileContext, uncounted: boolean): Promise<Managed> {
-  const results = await Promise.allSettled(pods.map(async (pod) => {
-    if (uncounted) await untrack(pod, context)
-    await deletePod(job, pod, context)
-  }))
+export async function remove(
+  job: Job,
+  pods: readonly Pod[],
+  seen: Survey,
+  context: ReconcileContext,
+  uncounted: boolean,
+): Promise<Managed> {
+  const results = await Promise.allSettled(
+    pods.map(async (pod) => {
+      if (uncounted) await untrack(pod, context)
+      await deletePod(job, pod, context)
+    }),
+  )
   const removed = pods.filter((_, i) => results[i]!.status === "fulfilled")
   return {
-    active: seen.active.length - removed.length, ready: seen.ready - removed.filter(isPodReady).length, terminating: seen.terminating + removed.length,
+    active: seen.active.length - removed.length,
+    ready: seen.ready - removed.filter(isPodReady).length,
+    terminating: seen.terminating + removed.length,
     failure: results.find((result) => result.status === "rejected")?.reason as unknown,
   }
 }
@@ -61,7 +88,10 @@ export async function remove(job: Job, pods: readonly Pod[], seen: Survey, conte
 export async function untrack(pod: Pod, { client }: Pick<ReconcileContext, "client">): Promise<void> {
   if (!isTracked(pod)) return
   try {
-    await client.patch(Pod, pod.metadata, { type: "strategic", body: { metadata: { uid: pod.metadata.uid, "$deleteFromPrimitiveList/finalizers": [TRACKING] } } })
+    await client.patch(Pod, pod.metadata, {
+      type: "strategic",
+      body: { metadata: { uid: pod.metadata.uid, "$deleteFromPrimitiveList/finalizers": [TRACKING] } },
+    })
   } catch (err) {
     if (!isNotFound(err) && !isReason(err, "Conflict", "Invalid")) throw err // those two: another pod of that name by now
   }
@@ -69,7 +99,9 @@ export async function untrack(pod: Pod, { client }: Pick<ReconcileContext, "clie
 
 /** Pods without a valid index, all but one of those that share an index, and as many more as there are too many. */
 function surplus(job: Job, active: readonly Pod[], atLeast: number, now: number): readonly Pod[] {
-  const inOrder = !isIndexed(job) || new Set(active.filter((pod) => hasValidIndex(pod, job)).map(completionIndex)).size === active.length
+  const inOrder =
+    !isIndexed(job) ||
+    new Set(active.filter((pod) => hasValidIndex(pod, job)).map(completionIndex)).size === active.length
   if (atLeast === 0 && inOrder) return []
   const ranked = leastWorthKeepingFirst(active, () => 0, now)
   if (!isIndexed(job)) return ranked.slice(0, atLeast)
@@ -99,24 +131,42 @@ async function create(job: Job, seen: Survey, missing: number, context: Reconcil
   const template = trackedTemplate(job)
   const { succeeded, failure } = await slowStart(isIndexed(job) ? due.length : missing, () => {
     const index = due.shift()
-    return index === undefined ? createPod(job, template, context)
+    return index === undefined
+      ? createPod(job, template, context)
       : createPod(job, indexedTemplate(job, template, index, seen), context, { generateName: prefixFor(job, index) })
   })
-  return { ...unchanged, active: unchanged.active + succeeded, ...(isNamespaceGoing(failure) ? {} : { failure }), ...(retryIn === undefined ? {} : { retryIn }) }
+  return {
+    ...unchanged,
+    active: unchanged.active + succeeded,
+    ...(isNamespaceGoing(failure) ? {} : { failure }),
+    ...(retryIn === undefined ? {} : { retryIn }),
+  }
 }
 
 function trackedTemplate({ spec: { template } }: Job): PodTemplateSpec {
   const finalizers = template.metadata.finalizers ?? []
-  return { ...template, metadata: { ...template.metadata, finalizers: finalizers.includes(TRACKING) ? finalizers : [...finalizers, TRACKING] } }
+  return {
+    ...template,
+    metadata: {
+      ...template.metadata,
+      finalizers: finalizers.includes(TRACKING) ? finalizers : [...finalizers, TRACKING],
+    },
+  }
 }
 
 /** The template for one index: the pod learns it from an annotation, a label, its host name and an environment variable. */
 function indexedTemplate(job: Job, { metadata, spec }: PodTemplateSpec, index: number, seen: Survey): PodTemplateSpec {
   const counts = limitsPerIndex(job) ? failureCounts(job, seen.awaiting.get(index)) : {}
   return {
-    metadata: { ...metadata, annotations: { ...metadata.annotations, [COMPLETION_INDEX]: String(index), ...counts }, labels: { ...metadata.labels, [COMPLETION_INDEX]: String(index) } },
+    metadata: {
+      ...metadata,
+      annotations: { ...metadata.annotations, [COMPLETION_INDEX]: String(index), ...counts },
+      labels: { ...metadata.labels, [COMPLETION_INDEX]: String(index) },
+    },
     spec: {
-      ...spec, hostname: `${job.metadata.name}-${index}`, containers: spec.containers.map(knowingIndex),
+      ...spec,
+      hostname: `${job.metadata.name}-${index}`,
+      containers: spec.containers.map(knowingIndex),
       ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(knowingIndex) }),
     },
   }
@@ -127,7 +177,16 @@ const INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 function knowingIndex(container: Container): Container {
   const { env = [] } = container
   if (env.some(({ name }) => name === INDEX_VARIABLE)) return container
-  return { ...container, env: [...env, { name: INDEX_VARIABLE, valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: `metadata.labels['${COMPLETION_INDEX}']` } } }] }
+  return {
+    ...container,
+    env: [
+      ...env,
+      {
+        name: INDEX_VARIABLE,
+        valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: `metadata.labels['${COMPLETION_INDEX}']` } },
+      },
+    ],
+  }
 }
 
 function prefixFor({ metadata: { name = "" } }: Job, index: number): string {
@@ -136,4 +195,5 @@ function prefixFor({ metadata: { name = "" } }: Job, index: number): string {
 }
 
 /** Nothing more can be made in a namespace that is being deleted, so trying again is of no use. */
-const isNamespaceGoing = (err: unknown): boolean => isReason(err, "Forbidden") && err.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true
+const isNamespaceGoing = (err: unknown): boolean =>
+  isReason(err, "Forbidden") && err.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true

@@ -3,7 +3,18 @@ import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import { untilRetry } from "./backoff.ts"
 import { judgeFailure } from "./failure-policy.ts"
 import { hasIndex, parseIndexes, union, withIndexes, type Indexes } from "./indexes.ts"
-import { completionIndex, completionsOf, finishedAt, hasValidIndex, INDEX_FAILURES, INDEX_IGNORED_FAILURES, indexFailures, indexIgnoredFailures, isFailed, isTracked } from "./job-pods.ts"
+import {
+  completionIndex,
+  completionsOf,
+  finishedAt,
+  hasValidIndex,
+  INDEX_FAILURES,
+  INDEX_IGNORED_FAILURES,
+  indexFailures,
+  indexIgnoredFailures,
+  isFailed,
+  isTracked,
+} from "./job-pods.ts"
 
 /** Failures counted for each index by itself (KEP-3850). Source: pkg/controller/job/indexed_job_utils.go. */
 
@@ -11,7 +22,9 @@ export const limitsPerIndex = (job: Job): boolean => job.spec.backoffLimitPerInd
 
 /** The indexes that are given up: those noted in the status, and those whose last failure is now seen. */
 export function failedIndexes(job: Job, pods: readonly Pod[]): Indexes {
-  const given = pods.filter((pod) => isTracked(pod) && hasValidIndex(pod, job) && isFailed(pod, job) && givesUp(job, pod)).map((pod) => completionIndex(pod)!)
+  const given = pods
+    .filter((pod) => isTracked(pod) && hasValidIndex(pod, job) && isFailed(pod, job) && givesUp(job, pod))
+    .map((pod) => completionIndex(pod)!)
   return withIndexes(parseIndexes(job.status.failedIndexes, completionsOf(job)), given)
 }
 
@@ -24,14 +37,28 @@ function givesUp(job: Job, pod: Pod): boolean {
  * The last failed pod of each index that will be tried again. It keeps its finalizer until its successor is there, for the successor takes over
  * the count of failures from its annotations: that is the only place where the count is kept.
  */
-export function awaitingSuccessor(job: Job, pods: readonly Pod[], active: Indexes, succeeded: Indexes, failed: Indexes): ReadonlyMap<number, Pod> {
+export function awaitingSuccessor(
+  job: Job,
+  pods: readonly Pod[],
+  active: Indexes,
+  succeeded: Indexes,
+  failed: Indexes,
+): ReadonlyMap<number, Pod> {
   const settled = union(active, succeeded, failed)
   const last = new Map<number, Pod>()
   for (const pod of pods) {
     const index = completionIndex(pod)
-    if (index === undefined || !isTracked(pod) || !hasValidIndex(pod, job) || !isFailed(pod, job) || hasIndex(settled, index)) continue
+    if (
+      index === undefined ||
+      !isTracked(pod) ||
+      !hasValidIndex(pod, job) ||
+      !isFailed(pod, job) ||
+      hasIndex(settled, index)
+    )
+      continue
     const other = last.get(index)
-    if (other === undefined || (failuresOf(other) <= failuresOf(pod) && finishedAt(other) <= finishedAt(pod))) last.set(index, pod)
+    if (other === undefined || (failuresOf(other) <= failuresOf(pod) && finishedAt(other) <= finishedAt(pod)))
+      last.set(index, pod)
   }
   return last
 }
@@ -47,5 +74,8 @@ export function failureCounts(job: Job, failed: Pod | undefined): Readonly<Recor
   if (failed === undefined) return { [INDEX_FAILURES]: "0" }
   const { counted } = judgeFailure(job.spec.podFailurePolicy, failed)
   const ignored = indexIgnoredFailures(failed) + (counted ? 0 : 1)
-  return { [INDEX_FAILURES]: String(indexFailures(failed) + (counted ? 1 : 0)), ...(ignored === 0 ? {} : { [INDEX_IGNORED_FAILURES]: String(ignored) }) }
+  return {
+    [INDEX_FAILURES]: String(indexFailures(failed) + (counted ? 1 : 0)),
+    ...(ignored === 0 ? {} : { [INDEX_IGNORED_FAILURES]: String(ignored) }),
+  }
 }

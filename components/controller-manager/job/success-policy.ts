@@ -2,7 +2,11 @@ import type { SuccessPolicy } from "../../../pkg/api/batch/v1/job.ts"
 import { countOf, overlap, parseIndexes, type Indexes } from "./indexes.ts"
 
 /** Says which rule is met by the indexes that succeeded; undefined if none is. Source: pkg/controller/job/success_policy.go. */
-export function metSuccessRule(policy: SuccessPolicy | undefined, completions: number, succeeded: Indexes): string | undefined {
+export function metSuccessRule(
+  policy: SuccessPolicy | undefined,
+  completions: number,
+  succeeded: Indexes,
+): string | undefined {
   if (policy === undefined || succeeded.length === 0) return undefined
   const rule = policy.rules.findIndex(({ succeededIndexes, succeededCount }) => {
     if (succeededIndexes === undefined) return succeededCount !== undefined && countOf(succeeded) >= succeededCount

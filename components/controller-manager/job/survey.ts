@@ -4,7 +4,16 @@ import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import { nextBackoff, type Backoff } from "./backoff.ts"
 import { judgeFailure } from "./failure-policy.ts"
 import { countOf, NO_INDEXES, parseIndexes, withIndexes, type Indexes } from "./indexes.ts"
-import { completionIndex, completionsOf, hasValidIndex, isFailed, isIndexed, isSucceeded, isTerminating, isTracked } from "./job-pods.ts"
+import {
+  completionIndex,
+  completionsOf,
+  hasValidIndex,
+  isFailed,
+  isIndexed,
+  isSucceeded,
+  isTerminating,
+  isTracked,
+} from "./job-pods.ts"
 import { awaitingSuccessor, failedIndexes, limitsPerIndex } from "./per-index.ts"
 
 /** All that one look at a Job and its pods tells. */
@@ -32,27 +41,48 @@ export interface Survey {
 /** Source: syncJob in pkg/controller/job/job_controller.go. */
 export function survey(job: Job, pods: readonly Pod[], backoffBefore: Backoff): Survey {
   const { status, spec } = job
-  const counting = { succeeded: new Set(status.uncountedTerminatedPods?.succeeded), failed: new Set(status.uncountedTerminatedPods?.failed) }
+  const counting = {
+    succeeded: new Set(status.uncountedTerminatedPods?.succeeded),
+    failed: new Set(status.uncountedTerminatedPods?.failed),
+  }
   const fresh = pods.filter((pod) => isTracked(pod) && hasValidIndex(pod, job))
   const newSucceeded = fresh.filter((pod) => isSucceeded(pod) && !counting.succeeded.has(pod.metadata.uid ?? ""))
   const newFailed = fresh.filter((pod) => isFailed(pod, job) && !counting.failed.has(pod.metadata.uid ?? ""))
   const active = pods.filter(isPodActive)
   const indexed = isIndexed(job)
   const succeededBefore = indexed ? parseIndexes(status.completedIndexes, completionsOf(job)) : NO_INDEXES
-  const succeededIndexes = indexed ? withIndexes(succeededBefore, fresh.filter(isSucceeded).map((pod) => completionIndex(pod)!)) : NO_INDEXES
+  const succeededIndexes = indexed
+    ? withIndexes(
+        succeededBefore,
+        fresh.filter(isSucceeded).map((pod) => completionIndex(pod)!),
+      )
+    : NO_INDEXES
   const activeIndexes = indexesOf(active)
   const failing = limitsPerIndex(job) ? failedIndexes(job, pods) : undefined
   return {
-    pods, active, succeededBefore, succeededIndexes, activeIndexes,
+    pods,
+    active,
+    succeededBefore,
+    succeededIndexes,
+    activeIndexes,
     ready: active.filter(isPodReady).length,
     terminating: pods.filter(isTerminating).length,
-    succeeded: indexed ? countOf(succeededIndexes) : (status.succeeded ?? 0) + newSucceeded.length + counting.succeeded.size,
-    failed: (status.failed ?? 0) + newFailed.filter((pod) => judgeFailure(spec.podFailurePolicy, pod).counted).length + counting.failed.size,
+    succeeded: indexed
+      ? countOf(succeededIndexes)
+      : (status.succeeded ?? 0) + newSucceeded.length + counting.succeeded.size,
+    failed:
+      (status.failed ?? 0) +
+      newFailed.filter((pod) => judgeFailure(spec.podFailurePolicy, pod).counted).length +
+      counting.failed.size,
     failedIndexes: failing,
-    awaiting: failing === undefined ? new Map() : awaitingSuccessor(job, pods, activeIndexes, succeededIndexes, failing),
+    awaiting:
+      failing === undefined ? new Map() : awaitingSuccessor(job, pods, activeIndexes, succeededIndexes, failing),
     backoff: nextBackoff(backoffBefore, newSucceeded, newFailed),
   }
 }
 
 export const indexesOf = (pods: readonly Pod[]): Indexes =>
-  withIndexes(NO_INDEXES, pods.map(completionIndex).filter((index) => index !== undefined))
+  withIndexes(
+    NO_INDEXES,
+    pods.map(completionIndex).filter((index) => index !== undefined),
+  )

@@ -18,15 +18,34 @@ export interface Verdict extends Statement {
 
 /** The verdict, or undefined while the Job goes on. What was once decided stays. */
 export function verdictOn(job: Job, seen: Survey, now: number): Verdict | undefined {
-  return decided(job, "SuccessCriteriaMet") ?? decided(job, "FailureTarget") ?? byFailurePolicy(job, seen.pods) ?? byLimits(job, seen, now) ?? byIndexes(job, seen)
+  return (
+    decided(job, "SuccessCriteriaMet") ??
+    decided(job, "FailureTarget") ??
+    byFailurePolicy(job, seen.pods) ??
+    byLimits(job, seen, now) ??
+    byIndexes(job, seen)
+  )
 }
 
-export const COMPLETIONS_REACHED: Verdict = { type: "SuccessCriteriaMet", status: "True", reason: "CompletionsReached", message: "Reached expected number of succeeded pods" }
+export const COMPLETIONS_REACHED: Verdict = {
+  type: "SuccessCriteriaMet",
+  status: "True",
+  reason: "CompletionsReached",
+  message: "Reached expected number of succeeded pods",
+}
 
 /** What is said once the verdict is carried out. */
-export const finalStatement = ({ type, ...why }: Verdict): Statement => ({ ...why, type: type === "FailureTarget" ? "Failed" : "Complete" })
+export const finalStatement = ({ type, ...why }: Verdict): Statement => ({
+  ...why,
+  type: type === "FailureTarget" ? "Failed" : "Complete",
+})
 
-const failure = (reason: string, message: string): Verdict => ({ type: "FailureTarget", status: "True", reason, message })
+const failure = (reason: string, message: string): Verdict => ({
+  type: "FailureTarget",
+  status: "True",
+  reason,
+  message,
+})
 
 function decided(job: Job, type: Verdict["type"]): Verdict | undefined {
   const { reason = "", message = "" } = conditionOf(job, type) ?? {}
@@ -44,7 +63,8 @@ function byFailurePolicy(job: Job, pods: readonly Pod[]): Verdict | undefined {
 }
 
 function byLimits(job: Job, { failed, pods }: Survey, now: number): Verdict | undefined {
-  if (failed > (job.spec.backoffLimit ?? 6) || restartedTooOften(job, pods)) return failure("BackoffLimitExceeded", "Job has reached the specified backoff limit")
+  if (failed > (job.spec.backoffLimit ?? 6) || restartedTooOften(job, pods))
+    return failure("BackoffLimitExceeded", "Job has reached the specified backoff limit")
   if (untilDeadline(job, now) === 0) return failure("DeadlineExceeded", "Job was active longer than specified deadline")
   return undefined
 }
@@ -53,13 +73,18 @@ function byLimits(job: Job, { failed, pods }: Survey, now: number): Verdict | un
 function restartedTooOften({ spec }: Job, pods: readonly Pod[]): boolean {
   if (spec.template.spec.restartPolicy !== "OnFailure") return false
   const running = pods.filter(({ status }) => status.phase === "Running" || status.phase === "Pending")
-  const restarts = running.flatMap(({ status }) => [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]).reduce((sum, { restartCount }) => sum + restartCount, 0)
+  const restarts = running
+    .flatMap(({ status }) => [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
+    .reduce((sum, { restartCount }) => sum + restartCount, 0)
   return restarts >= Math.max(1, spec.backoffLimit ?? 6)
 }
 
 /** Milliseconds until activeDeadlineSeconds have passed, 0 when they have; undefined when no deadline runs. */
 export function untilDeadline(job: Job, now: number): number | undefined {
-  const { spec: { activeDeadlineSeconds }, status: { startTime } } = job
+  const {
+    spec: { activeDeadlineSeconds },
+    status: { startTime },
+  } = job
   if (activeDeadlineSeconds === undefined || startTime === undefined || isSuspended(job)) return undefined
   return Math.max(0, Date.parse(startTime) + activeDeadlineSeconds * 1000 - now)
 }
@@ -68,9 +93,13 @@ function byIndexes(job: Job, { failedIndexes, succeededIndexes }: Survey): Verdi
   if (!isIndexed(job)) return undefined
   if (failedIndexes !== undefined) {
     const failed = countOf(failedIndexes)
-    if (job.spec.maxFailedIndexes !== undefined && failed > job.spec.maxFailedIndexes) return failure("MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes")
-    if (failed > 0 && failed + countOf(succeededIndexes) >= completionsOf(job)) return failure("FailedIndexes", "Job has failed indexes")
+    if (job.spec.maxFailedIndexes !== undefined && failed > job.spec.maxFailedIndexes)
+      return failure("MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes")
+    if (failed > 0 && failed + countOf(succeededIndexes) >= completionsOf(job))
+      return failure("FailedIndexes", "Job has failed indexes")
   }
   const message = metSuccessRule(job.spec.successPolicy, completionsOf(job), succeededIndexes)
-  return message === undefined ? undefined : { type: "SuccessCriteriaMet", status: "True", reason: "SuccessPolicy", message }
+  return message === undefined
+    ? undefined
+    : { type: "SuccessCriteriaMet", status: "True", reason: "SuccessPolicy", message }
 }

@@ -7,8 +7,12 @@ import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { podCondition } from "../../../pkg/api/core/v1/pod-state.ts"
 import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
 
-const bound = (name: string, more: object = {}) => ({ metadata: { name, namespace: "default" }, spec: { nodeName: "node-0", containers: [{ name: "c", image: "i" }], ...more } })
-const taintsOf = async ({ client }: Cluster) => ((await client.get(Node, { name: "node-0" })).spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`)
+const bound = (name: string, more: object = {}) => ({
+  metadata: { name, namespace: "default" },
+  spec: { nodeName: "node-0", containers: [{ name: "c", image: "i" }], ...more },
+})
+const taintsOf = async ({ client }: Cluster) =>
+  ((await client.get(Node, { name: "node-0" })).spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`)
 
 describe("a node that falls silent", () => {
   test("is given up after the grace period: tainted, its pods not ready, then evicted", async () => {
@@ -23,8 +27,15 @@ describe("a node that falls silent", () => {
     await cluster.advance(61_000)
     // then
     const lost = await client.get(Node, { name: "node-0" })
-    expect(lost.status.conditions?.find(({ type }) => type === "Ready")).toMatchObject({ status: "Unknown", reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." })
-    expect(await taintsOf(cluster)).toEqual(["node.kubernetes.io/unreachable:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"])
+    expect(lost.status.conditions?.find(({ type }) => type === "Ready")).toMatchObject({
+      status: "Unknown",
+      reason: "NodeStatusUnknown",
+      message: "Kubelet stopped posting node status.",
+    })
+    expect(await taintsOf(cluster)).toEqual([
+      "node.kubernetes.io/unreachable:NoSchedule",
+      "node.kubernetes.io/unreachable:NoExecute",
+    ])
     expect(podCondition(await client.get(Pod, { name: "a", namespace: "default" }), "Ready")?.status).toBe("False")
     // and after the five minutes that pods tolerate
     await cluster.advance(301_000)
@@ -52,7 +63,12 @@ describe("a node that falls silent", () => {
 
   test("gets pressure conditions as taints", async () => {
     await using cluster = await startCluster({ nodes: 1, components: { kubelet: false } })
-    await cluster.client.patch(Node, { name: "node-0" }, { type: "strategic", body: { status: { conditions: [{ type: "MemoryPressure", status: "True" }] } } }, { subresource: "status" })
+    await cluster.client.patch(
+      Node,
+      { name: "node-0" },
+      { type: "strategic", body: { status: { conditions: [{ type: "MemoryPressure", status: "True" }] } } },
+      { subresource: "status" },
+    )
     await cluster.settle()
     expect(await taintsOf(cluster)).toEqual(["node.kubernetes.io/memory-pressure:NoSchedule"])
   })
@@ -62,14 +78,29 @@ describe("NoExecute taints", () => {
   test("evict a pod when its toleration has run out, and not one that tolerates them for ever", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     const { client } = cluster
-    const tolerations = (tolerationSeconds?: number) => [{ key: "maintenance", operator: "Exists", effect: "NoExecute", ...(tolerationSeconds === undefined ? {} : { tolerationSeconds }) }]
+    const tolerations = (tolerationSeconds?: number) => [
+      {
+        key: "maintenance",
+        operator: "Exists",
+        effect: "NoExecute",
+        ...(tolerationSeconds === undefined ? {} : { tolerationSeconds }),
+      },
+    ]
     await client.create(Pod, bound("now"))
     await client.create(Pod, bound("later", { tolerations: tolerations(30) }))
     await client.create(Pod, bound("never", { tolerations: tolerations() }))
     await cluster.settle()
-    const left = async () => (await client.list(Pod, { namespace: "default" })).items.map(({ metadata }) => metadata.name)
+    const left = async () =>
+      (await client.list(Pod, { namespace: "default" })).items.map(({ metadata }) => metadata.name)
     // when
-    await client.patch(Node, { name: "node-0" }, { type: "merge", body: { spec: { taints: [{ key: "maintenance", effect: "NoExecute", timeAdded: cluster.now.toISOString() }] } } })
+    await client.patch(
+      Node,
+      { name: "node-0" },
+      {
+        type: "merge",
+        body: { spec: { taints: [{ key: "maintenance", effect: "NoExecute", timeAdded: cluster.now.toISOString() }] } },
+      },
+    )
     await cluster.settle()
     // then
     expect(await left()).toEqual(["later", "never"])

@@ -30,25 +30,31 @@ export const nodeLifecycleController = (): Controller<Node> => {
     start({ clock }) {
       listeningSince = clock.now()
     },
-    watches: [{
-      resource: Lease,
-      // A renewal matters only to a node that was given up; else the timer of the last reconcile is still right.
-      keys: ({ metadata }, { informers }) => {
-        if (metadata.namespace !== LEASE_NAMESPACE) return []
-        const node = informers.of(Node).get(metadata.name ?? "")
-        return node !== undefined && ready(node)?.status === "Unknown" ? [metadata.name ?? ""] : []
+    watches: [
+      {
+        resource: Lease,
+        // A renewal matters only to a node that was given up; else the timer of the last reconcile is still right.
+        keys: ({ metadata }, { informers }) => {
+          if (metadata.namespace !== LEASE_NAMESPACE) return []
+          const node = informers.of(Node).get(metadata.name ?? "")
+          return node !== undefined && ready(node)?.status === "Unknown" ? [metadata.name ?? ""] : []
+        },
       },
-    }],
+    ],
     async reconcile(key, context) {
       const { informers, client, clock } = context
       const node = informers.of(Node).get(key)
       if (node === undefined) return
-      const silentFor = clock.now() - Math.max(listeningSince, lastSign(node, informers.of(Lease).get(`${LEASE_NAMESPACE}/${key}`)))
+      const silentFor =
+        clock.now() - Math.max(listeningSince, lastSign(node, informers.of(Lease).get(`${LEASE_NAMESPACE}/${key}`)))
       const left = (ready(node) === undefined ? STARTUP_GRACE_MS : GRACE_PERIOD_MS) - silentFor
       const seen = left > 0 ? node : await markLost(node, context)
       const taints = wantedTaints(seen, timestamp(clock))
       if (taints !== undefined) {
-        await client.patch(Node, seen.metadata, { type: "merge", body: { metadata: { resourceVersion: seen.metadata.resourceVersion }, spec: { taints } } })
+        await client.patch(Node, seen.metadata, {
+          type: "merge",
+          body: { metadata: { resourceVersion: seen.metadata.resourceVersion }, spec: { taints } },
+        })
       }
       if (ready(seen)?.status !== "True") await markPodsNotReady(seen, context)
       if (left > 0) return { requeueAfter: left, kind: "watchdog" }
@@ -62,7 +68,11 @@ const ready = (node: Node): NodeCondition | undefined => node.status.conditions?
 function lastSign(node: Node, lease: Lease | undefined): number {
   const reported = ready(node)
   const at = (time: string | undefined): number => (time === undefined ? -Infinity : Date.parse(time))
-  return Math.max(at(lease?.spec.renewTime), reported?.status === "Unknown" ? -Infinity : at(reported?.lastHeartbeatTime), at(node.metadata.creationTimestamp))
+  return Math.max(
+    at(lease?.spec.renewTime),
+    reported?.status === "Unknown" ? -Infinity : at(reported?.lastHeartbeatTime),
+    at(node.metadata.creationTimestamp),
+  )
 }
 
 async function markLost(node: Node, { client, clock, events, log }: ReconcileContext): Promise<Node> {
@@ -72,12 +82,18 @@ async function markLost(node: Node, { client, clock, events, log }: ReconcileCon
   const lost = (type: string): NodeCondition => {
     const before = node.status.conditions?.find((condition) => condition.type === type)
     return {
-      type, status: "Unknown", lastHeartbeatTime: before?.lastHeartbeatTime ?? node.metadata.creationTimestamp, lastTransitionTime: now,
+      type,
+      status: "Unknown",
+      lastHeartbeatTime: before?.lastHeartbeatTime ?? node.metadata.creationTimestamp,
+      lastTransitionTime: now,
       reason: neverReported ? "NodeStatusNeverUpdated" : "NodeStatusUnknown",
       message: neverReported ? "Kubelet never posted node status." : "Kubelet stopped posting node status.",
     }
   }
-  const conditions = [...(node.status.conditions ?? []).filter(({ type }) => !REPORTED.includes(type)), ...REPORTED.map(lost)]
+  const conditions = [
+    ...(node.status.conditions ?? []).filter(({ type }) => !REPORTED.includes(type)),
+    ...REPORTED.map(lost),
+  ]
   log.warn("Node was lost", { node: node.metadata.name })
   events.event(node, "Normal", "NodeNotReady", `Node ${node.metadata.name} status is now: NodeNotReady`)
   return client.updateStatus(Node, { ...node, status: { ...node.status, conditions } })
@@ -88,7 +104,11 @@ async function markPodsNotReady(node: Node, { informers, client, clock, events }
   for (const pod of informers.of(Pod).by(podsByNode, node.metadata.name ?? "")) {
     if (!isPodReady(pod)) continue
     events.event(pod, "Warning", "NodeNotReady", "Node is not ready")
-    const conditions = (pod.status.conditions ?? []).map((condition) => (condition.type === "Ready" ? { ...condition, status: "False" as const, lastTransitionTime: timestamp(clock) } : condition))
+    const conditions = (pod.status.conditions ?? []).map((condition) =>
+      condition.type === "Ready"
+        ? { ...condition, status: "False" as const, lastTransitionTime: timestamp(clock) }
+        : condition,
+    )
     await client.updateStatus(Pod, { ...pod, status: { ...pod.status, conditions } }).catch((err: unknown) => {
       if (!isNotFound(err)) throw err
     })

@@ -2,7 +2,15 @@ import type { Node, Taint } from "../../../pkg/api/core/v1/node.ts"
 import { TAINT } from "../../../pkg/api/core/v1/taints.ts"
 
 /** Taints this controller answers for; others on a node are somebody else's. */
-const MANAGED = new Set<string>([TAINT.notReady, TAINT.unreachable, TAINT.unschedulable, TAINT.memoryPressure, TAINT.diskPressure, TAINT.pidPressure, TAINT.networkUnavailable])
+const MANAGED = new Set<string>([
+  TAINT.notReady,
+  TAINT.unreachable,
+  TAINT.unschedulable,
+  TAINT.memoryPressure,
+  TAINT.diskPressure,
+  TAINT.pidPressure,
+  TAINT.networkUnavailable,
+])
 
 const BY_CONDITION: readonly [type: string, status: string, key: string, effects: readonly Taint["effect"][]][] = [
   ["Ready", "False", TAINT.notReady, ["NoSchedule", "NoExecute"]],
@@ -22,14 +30,19 @@ export function wantedTaints(node: Node, now: string): readonly Taint[] | undefi
   const conditions = node.status.conditions ?? []
   const wanted: { key: string; effect: Taint["effect"] }[] = []
   for (const [type, status, key, effects] of BY_CONDITION) {
-    if (conditions.some((condition) => condition.type === type && condition.status === status)) wanted.push(...effects.map((effect) => ({ key, effect })))
+    if (conditions.some((condition) => condition.type === type && condition.status === status))
+      wanted.push(...effects.map((effect) => ({ key, effect })))
   }
   if (node.spec.unschedulable === true) wanted.push({ key: TAINT.unschedulable, effect: "NoSchedule" })
   // A node that has not reported yet was registered with not-ready:NoSchedule and keeps it until it does.
-  if (!conditions.some(({ type }) => type === "Ready")) wanted.push(...present.filter(({ key }) => key === TAINT.notReady))
+  if (!conditions.some(({ type }) => type === "Ready"))
+    wanted.push(...present.filter(({ key }) => key === TAINT.notReady))
   if (wanted.length === 0 && present.length === 0) return undefined
 
-  const same = (a: { readonly key: string; readonly effect: string }, b: { readonly key: string; readonly effect: string }) => a.key === b.key && a.effect === b.effect
+  const same = (
+    a: { readonly key: string; readonly effect: string },
+    b: { readonly key: string; readonly effect: string },
+  ) => a.key === b.key && a.effect === b.effect
   const keep = present.filter((taint) => !MANAGED.has(taint.key) || wanted.some((each) => same(each, taint)))
   const add = wanted.filter((each) => !present.some((taint) => same(taint, each)))
   if (keep.length === present.length && add.length === 0) return undefined

@@ -18,7 +18,10 @@ export interface Claim<T extends KubeObject> {
  * The objects that belong to `owner`: those it controls and whose labels match. Matching orphans are adopted, controlled ones that match no more
  * are released. Source: pkg/controller/controller_ref_manager.go.
  */
-export async function claim<T extends KubeObject>({ owner, ownerResource, resource, matches, candidates, finalizer }: Claim<T>, { client }: Pick<ReconcileContext, "client">): Promise<readonly T[]> {
+export async function claim<T extends KubeObject>(
+  { owner, ownerResource, resource, matches, candidates, finalizer }: Claim<T>,
+  { client }: Pick<ReconcileContext, "client">,
+): Promise<readonly T[]> {
   const claimed: T[] = []
   let mayAdopt: Promise<boolean> | undefined
   for (const object of candidates) {
@@ -29,7 +32,12 @@ export async function claim<T extends KubeObject>({ owner, ownerResource, resour
       else if (owner.metadata.deletionTimestamp === undefined) await release(object)
       continue
     }
-    if (!matches(object) || object.metadata.deletionTimestamp !== undefined || owner.metadata.deletionTimestamp !== undefined) continue
+    if (
+      !matches(object) ||
+      object.metadata.deletionTimestamp !== undefined ||
+      owner.metadata.deletionTimestamp !== undefined
+    )
+      continue
     mayAdopt ??= stillThere()
     if (await mayAdopt) claimed.push(await adopt(object))
   }
@@ -49,7 +57,13 @@ export async function claim<T extends KubeObject>({ owner, ownerResource, resour
   function adopt(object: T): Promise<T> {
     return client.patch(resource, object.metadata, {
       type: "strategic",
-      body: { metadata: { uid: object.metadata.uid, ownerReferences: [controllerRef(owner)], ...(finalizer === undefined ? {} : { finalizers: [finalizer] }) } },
+      body: {
+        metadata: {
+          uid: object.metadata.uid,
+          ownerReferences: [controllerRef(owner)],
+          ...(finalizer === undefined ? {} : { finalizers: [finalizer] }),
+        },
+      },
     })
   }
 
@@ -57,7 +71,9 @@ export async function claim<T extends KubeObject>({ owner, ownerResource, resour
     try {
       await client.patch(resource, object.metadata, {
         type: "strategic",
-        body: { metadata: { uid: object.metadata.uid, ownerReferences: [{ $patch: "delete", uid: owner.metadata.uid }] } },
+        body: {
+          metadata: { uid: object.metadata.uid, ownerReferences: [{ $patch: "delete", uid: owner.metadata.uid }] },
+        },
       })
     } catch (err) {
       // Gone, or another object of that name by now: nothing left to release.

@@ -8,17 +8,34 @@ import { controllerRef } from "../../../pkg/controller/owned.ts"
 type PodContext = Pick<ReconcileContext, "client" | "events">
 
 /** Creates a pod from a template, owned by `owner`, and tells about it in events. Source: pkg/controller/controller_utils.go RealPodControl. */
-export async function createPod(owner: KubeObject, template: PodTemplateSpec, { client, events }: PodContext, named: { readonly name: string } | { readonly generateName: string } = { generateName: generateNameFor(owner) }): Promise<Pod> {
+export async function createPod(
+  owner: KubeObject,
+  template: PodTemplateSpec,
+  { client, events }: PodContext,
+  named: { readonly name: string } | { readonly generateName: string } = { generateName: generateNameFor(owner) },
+): Promise<Pod> {
   const { labels, annotations, finalizers } = template.metadata
   try {
     const pod = await client.create(Pod, {
-      metadata: { ...named, namespace: owner.metadata.namespace, labels, annotations, finalizers, ownerReferences: [controllerRef(owner)] },
+      metadata: {
+        ...named,
+        namespace: owner.metadata.namespace,
+        labels,
+        annotations,
+        finalizers,
+        ownerReferences: [controllerRef(owner)],
+      },
       spec: template.spec,
     })
     events.event(owner, "Normal", "SuccessfulCreate", `Created pod: ${pod.metadata.name}`)
     return pod
   } catch (err) {
-    events.event(owner, "Warning", "FailedCreate", `Error creating: ${err instanceof Error ? err.message : String(err)}`)
+    events.event(
+      owner,
+      "Warning",
+      "FailedCreate",
+      `Error creating: ${err instanceof Error ? err.message : String(err)}`,
+    )
     throw err
   }
 }
@@ -30,7 +47,12 @@ export async function deletePod(owner: KubeObject, pod: Pod, { client, events }:
     events.event(owner, "Normal", "SuccessfulDelete", `Deleted pod: ${pod.metadata.name}`)
   } catch (err) {
     if (isNotFound(err)) return
-    events.event(owner, "Warning", "FailedDelete", `Error deleting: ${err instanceof Error ? err.message : String(err)}`)
+    events.event(
+      owner,
+      "Warning",
+      "FailedDelete",
+      `Error deleting: ${err instanceof Error ? err.message : String(err)}`,
+    )
     throw err
   }
 }
@@ -44,7 +66,10 @@ const generateNameFor = (owner: KubeObject): string => `${owner.metadata.name}-`
  * Runs `task` `count` times, 1 at first, then 2, 4 … at once, and stops at the first batch with a failure: a quota that refuses one pod
  * should not be asked a thousand times. Gives how many succeeded and the first failure. Source: controller_utils / slowStartBatch.
  */
-export async function slowStart(count: number, task: () => Promise<unknown>): Promise<{ readonly succeeded: number; readonly failure?: unknown }> {
+export async function slowStart(
+  count: number,
+  task: () => Promise<unknown>,
+): Promise<{ readonly succeeded: number; readonly failure?: unknown }> {
   let succeeded = 0
   for (let batch = 1, left = count; left > 0; batch = Math.min(2 * batch, left)) {
     const results = await Promise.allSettled(Array.from({ length: Math.min(batch, left) }, task))

@@ -4,14 +4,33 @@ import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
 import { leastWorthKeepingFirst } from "./rank.ts"
 
 const NOW = Date.parse("2026-01-02T00:00:00Z")
-interface Traits { node?: string; phase?: string; readySince?: string; restarts?: number; created?: string; cost?: number }
+interface Traits {
+  node?: string
+  phase?: string
+  readySince?: string
+  restarts?: number
+  created?: string
+  cost?: number
+}
 
-const podOf = (name: string, { node = "a", phase = "Running", readySince, restarts = 0, created = "2026-01-01T00:00:00Z", cost }: Traits): Pod =>
+const podOf = (
+  name: string,
+  { node = "a", phase = "Running", readySince, restarts = 0, created = "2026-01-01T00:00:00Z", cost }: Traits,
+): Pod =>
   decodeObject(Pod, {
-    metadata: { name, namespace: "default", uid: name, creationTimestamp: created, ...(cost === undefined ? {} : { annotations: { "controller.kubernetes.io/pod-deletion-cost": String(cost) } }) },
+    metadata: {
+      name,
+      namespace: "default",
+      uid: name,
+      creationTimestamp: created,
+      ...(cost === undefined ? {} : { annotations: { "controller.kubernetes.io/pod-deletion-cost": String(cost) } }),
+    },
     spec: { nodeName: node, containers: [{ name: "c", image: "i" }] },
     status: {
-      phase, ...(readySince === undefined ? {} : { conditions: [{ type: "Ready", status: "True", lastTransitionTime: readySince }] }),
+      phase,
+      ...(readySince === undefined
+        ? {}
+        : { conditions: [{ type: "Ready", status: "True", lastTransitionTime: readySince }] }),
       containerStatuses: [{ name: "c", image: "i", imageID: "", ready: false, restartCount: restarts }],
     },
   }).object as Pod

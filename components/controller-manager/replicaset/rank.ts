@@ -8,7 +8,12 @@ const COST = "controller.kubernetes.io/pod-deletion-cost"
  * Sorts pods so that those least worth keeping come first; scaling down takes from the front. `siblingsOn` says how many pods of the same
  * owner run on the pod's node; `heedCost` that the annotation of their cost counts. Source: pkg/controller/controller_utils.go ActivePodsWithRanks.
  */
-export function leastWorthKeepingFirst(pods: readonly Pod[], siblingsOn: (node: string) => number, now: number, heedCost = true): readonly Pod[] {
+export function leastWorthKeepingFirst(
+  pods: readonly Pod[],
+  siblingsOn: (node: string) => number,
+  now: number,
+  heedCost = true,
+): readonly Pod[] {
   const ranked = pods.map((pod) => ({
     pod,
     // Each larger for what is worth more; the first that differs decides.
@@ -32,7 +37,9 @@ export function leastWorthKeepingFirst(pods: readonly Pod[], siblingsOn: (node: 
   return ranked.map(({ pod }) => pod)
 }
 
-const restarts = (pod: Pod): number => Math.max(0, ...(pod.status.containerStatuses ?? []).map(({ restartCount }) => restartCount))
+const restarts = (pod: Pod): number =>
+  Math.max(0, ...(pod.status.containerStatuses ?? []).map(({ restartCount }) => restartCount))
 
 /** Ages on a logarithmic scale, so that pods of about the same age are told apart by chance and not by milliseconds (KEP-2185). */
-const ageBucket = (time: string | undefined, now: number): number => (time === undefined ? 0 : Math.floor(Math.log2(Math.max(1, (now - Date.parse(time)) * 1e6))))
+const ageBucket = (time: string | undefined, now: number): number =>
+  time === undefined ? 0 : Math.floor(Math.log2(Math.max(1, (now - Date.parse(time)) * 1e6)))

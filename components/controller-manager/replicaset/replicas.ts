@@ -18,7 +18,11 @@ const BURST = 500
 
 /** What ReplicaSets and ReplicationControllers have in common. */
 export interface Replicas extends KubeObject {
-  readonly spec: { readonly replicas: number; readonly minReadySeconds?: number | undefined; readonly template?: PodTemplateSpec | undefined }
+  readonly spec: {
+    readonly replicas: number
+    readonly minReadySeconds?: number | undefined
+    readonly template?: PodTemplateSpec | undefined
+  }
   readonly status: ReplicaSetStatus
 }
 
@@ -36,22 +40,45 @@ export interface ReplicasKind<T extends Replicas> {
  * Keeps as many active pods as the object asks for. Source: pkg/controller/replicaset/replica_set.go.
  * Differs from upstream: no expectations; the loop holds a key back until the informers show what the last run wrote.
  */
-export function replicasController<T extends Replicas>({ name, resource, selectorOf, features = DEFAULT_FEATURES }: ReplicasKind<T>): Controller<T> {
+export function replicasController<T extends Replicas>({
+  name,
+  resource,
+  selectorOf,
+  features = DEFAULT_FEATURES,
+}: ReplicasKind<T>): Controller<T> {
   return defineController<T>({
     name,
     reconciles: resource,
-    watches: [owned(Pod, resource, (pod, { informers }) =>
-      informers.of(resource).list(pod.metadata.namespace)
-        .filter((owner) => selectorOf(owner).matches(pod.metadata.labels))
-        .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))],
+    watches: [
+      owned(Pod, resource, (pod, { informers }) =>
+        informers
+          .of(resource)
+          .list(pod.metadata.namespace)
+          .filter((owner) => selectorOf(owner).matches(pod.metadata.labels))
+          .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+      ),
+    ],
     async reconcile(key, context) {
       const { informers, client, clock } = context
       const owner = informers.of(resource).get(key)
       if (owner === undefined) return
       const selector = selectorOf(owner)
-      const candidates = [...informers.of(Pod).controlledBy(owner), ...informers.of(Pod).by(orphans, owner.metadata.namespace ?? "")].filter(isPodActive)
-      const pods = await claim({ owner, ownerResource: resource, resource: Pod, matches: (pod) => selector.matches(pod.metadata.labels), candidates }, context)
-      const failure = owner.metadata.deletionTimestamp === undefined ? await scale(owner, pods, context, features) : undefined
+      const candidates = [
+        ...informers.of(Pod).controlledBy(owner),
+        ...informers.of(Pod).by(orphans, owner.metadata.namespace ?? ""),
+      ].filter(isPodActive)
+      const pods = await claim(
+        {
+          owner,
+          ownerResource: resource,
+          resource: Pod,
+          matches: (pod) => selector.matches(pod.metadata.labels),
+          candidates,
+        },
+        context,
+      )
+      const failure =
+        owner.metadata.deletionTimestamp === undefined ? await scale(owner, pods, context, features) : undefined
       const status = statusOf(owner, pods, failure, clock)
       if (!sameStatus(owner.status, status)) {
         await client.updateStatus(resource, { ...owner, status }).catch((err: unknown) => {
@@ -66,14 +93,27 @@ export function replicasController<T extends Replicas>({ name, resource, selecto
 }
 
 /** Creates or deletes what is missing or too many; gives the first failure. */
-async function scale(owner: Replicas, pods: readonly Pod[], context: ReconcileContext, { PodDeletionCost: heedCost }: Features): Promise<unknown> {
+async function scale(
+  owner: Replicas,
+  pods: readonly Pod[],
+  context: ReconcileContext,
+  { PodDeletionCost: heedCost }: Features,
+): Promise<unknown> {
   const { replicas, template } = owner.spec
   const missing = replicas - pods.length
-  if (missing > 0) return template === undefined ? undefined : (await slowStart(Math.min(missing, BURST), () => createPod(owner, template, context))).failure
+  if (missing > 0)
+    return template === undefined
+      ? undefined
+      : (await slowStart(Math.min(missing, BURST), () => createPod(owner, template, context))).failure
   if (missing === 0) return undefined
   const perNode = new Map<string, number>()
   for (const pod of pods) perNode.set(pod.spec.nodeName ?? "", (perNode.get(pod.spec.nodeName ?? "") ?? 0) + 1)
-  const victims = leastWorthKeepingFirst(pods, (node) => (node === "" ? 0 : perNode.get(node)!), context.clock.now(), heedCost).slice(0, Math.min(-missing, BURST))
+  const victims = leastWorthKeepingFirst(
+    pods,
+    (node) => (node === "" ? 0 : perNode.get(node)!),
+    context.clock.now(),
+    heedCost,
+  ).slice(0, Math.min(-missing, BURST))
   const results = await Promise.allSettled(victims.map((pod) => deletePod(owner, pod, context)))
   return results.find((result) => result.status === "rejected")?.reason as unknown
 }
@@ -86,9 +126,20 @@ function statusOf(owner: Replicas, pods: readonly Pod[], failure: unknown, clock
   const others = (owner.status.conditions ?? []).filter(({ type }) => type !== "ReplicaFailure")
   const before = owner.status.conditions?.find(({ type }) => type === "ReplicaFailure")
   const reason = pods.length < replicas ? "FailedCreate" : "FailedDelete"
-  const failed = failure === undefined ? [] : [before?.reason === reason ? before : {
-    type: "ReplicaFailure", status: "True" as const, reason, message: failure instanceof Error ? failure.message : String(failure), lastTransitionTime: timestamp(clock),
-  }]
+  const failed =
+    failure === undefined
+      ? []
+      : [
+          before?.reason === reason
+            ? before
+            : {
+                type: "ReplicaFailure",
+                status: "True" as const,
+                reason,
+                message: failure instanceof Error ? failure.message : String(failure),
+                lastTransitionTime: timestamp(clock),
+              },
+        ]
   const conditions = [...others, ...failed]
   return {
     replicas: pods.length,
@@ -101,9 +152,12 @@ function statusOf(owner: Replicas, pods: readonly Pod[], failure: unknown, clock
 }
 
 const sameStatus = (a: ReplicaSetStatus, b: ReplicaSetStatus): boolean =>
-  a.replicas === b.replicas && (a.fullyLabeledReplicas ?? 0) === b.fullyLabeledReplicas && (a.readyReplicas ?? 0) === b.readyReplicas
-  && (a.availableReplicas ?? 0) === b.availableReplicas && a.observedGeneration === b.observedGeneration
-  && JSON.stringify(a.conditions ?? []) === JSON.stringify(b.conditions ?? [])
+  a.replicas === b.replicas &&
+  (a.fullyLabeledReplicas ?? 0) === b.fullyLabeledReplicas &&
+  (a.readyReplicas ?? 0) === b.readyReplicas &&
+  (a.availableReplicas ?? 0) === b.availableReplicas &&
+  a.observedGeneration === b.observedGeneration &&
+  JSON.stringify(a.conditions ?? []) === JSON.stringify(b.conditions ?? [])
 
 function nextAvailable(pods: readonly Pod[], minReadySeconds: number, now: number): number | undefined {
   if (minReadySeconds === 0) return undefined

@@ -3,4 +3,10 @@ import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import type { Features } from "../../../pkg/component/features.ts"
 import { replicasController } from "./replicas.ts"
 
-export const replicaSetController = (features?: Features) => replicasController({ name: "replicaset-controller", resource: ReplicaSet, selectorOf: ({ spec }) => fromLabelSelector(spec.selector), features })
+export const replicaSetController = (features?: Features) =>
+  replicasController({
+    name: "replicaset-controller",
+    resource: ReplicaSet,
+    selectorOf: ({ spec }) => fromLabelSelector(spec.selector),
+    features,
+  })

@@ -10,10 +10,18 @@ import { claimName, isInRange, podName } from "./identity.ts"
 /** A pod's own claims. Source: pkg/controller/statefulset/{stateful_pod_control,stateful_set_utils}.go, KEP-1847. */
 
 const claimKeys = (set: StatefulSet, ordinal: number): readonly string[] =>
-  (set.spec.volumeClaimTemplates ?? []).map(({ metadata }) => `${set.metadata.namespace}/${claimName(set, metadata.name ?? "", ordinal)}`)
+  (set.spec.volumeClaimTemplates ?? []).map(
+    ({ metadata }) => `${set.metadata.namespace}/${claimName(set, metadata.name ?? "", ordinal)}`,
+  )
 
-const claimsOf = (set: StatefulSet, ordinal: number, { informers }: Pick<ReconcileContext, "informers">): readonly PersistentVolumeClaim[] =>
-  claimKeys(set, ordinal).map((key) => informers.of(PersistentVolumeClaim).get(key)).filter((claim) => claim !== undefined)
+const claimsOf = (
+  set: StatefulSet,
+  ordinal: number,
+  { informers }: Pick<ReconcileContext, "informers">,
+): readonly PersistentVolumeClaim[] =>
+  claimKeys(set, ordinal)
+    .map((key) => informers.of(PersistentVolumeClaim).get(key))
+    .filter((claim) => claim !== undefined)
 
 export async function createMissingClaims(set: StatefulSet, ordinal: number, context: ReconcileContext): Promise<void> {
   const { client, events, informers } = context
@@ -25,11 +33,24 @@ export async function createMissingClaims(set: StatefulSet, ordinal: number, con
     const told = `create Claim ${name} Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name}`
     const { annotations, labels } = template.metadata
     try {
-      await client.create(PersistentVolumeClaim, { metadata: { name, namespace: set.metadata.namespace, annotations, labels: { ...labels, ...set.spec.selector.matchLabels } }, spec: template.spec })
+      await client.create(PersistentVolumeClaim, {
+        metadata: {
+          name,
+          namespace: set.metadata.namespace,
+          annotations,
+          labels: { ...labels, ...set.spec.selector.matchLabels },
+        },
+        spec: template.spec,
+      })
       events.event(set, "Normal", "SuccessfulCreate", `${told} success`)
     } catch (err) {
       if (isAlreadyExists(err)) continue
-      events.event(set, "Warning", "FailedCreate", `${told} failed error: ${err instanceof Error ? err.message : String(err)}`)
+      events.event(
+        set,
+        "Warning",
+        "FailedCreate",
+        `${told} failed error: ${err instanceof Error ? err.message : String(err)}`,
+      )
       throw err
     }
   }
@@ -37,13 +58,20 @@ export async function createMissingClaims(set: StatefulSet, ordinal: number, con
 
 /** A claim that still goes with an earlier pod of this name has to be gone before the next pod comes. */
 export const hasStaleClaim = (set: StatefulSet, ordinal: number, context: ReconcileContext): boolean =>
-  claimsOf(set, ordinal, context).some((claim) => claim.metadata.ownerReferences?.some(({ kind, name }) => kind === "Pod" && name === podName(set, ordinal)))
+  claimsOf(set, ordinal, context).some((claim) =>
+    claim.metadata.ownerReferences?.some(({ kind, name }) => kind === "Pod" && name === podName(set, ordinal)),
+  )
 
 /**
  * Sets who takes the claims of a pod along by persistentVolumeClaimRetentionPolicy: the set, when claims go with it; the pod, when it is one
  * that goes because the set is scaled down. A claim that somebody else controls is left alone.
  */
-export async function setClaimOwners(set: StatefulSet, pod: Pod, ordinal: number, { client, informers, events }: ReconcileContext): Promise<void> {
+export async function setClaimOwners(
+  set: StatefulSet,
+  pod: Pod,
+  ordinal: number,
+  { client, informers, events }: ReconcileContext,
+): Promise<void> {
   const { whenDeleted, whenScaled } = set.spec.persistentVolumeClaimRetentionPolicy
   const goes = !isInRange(ordinal, set)
   const byPod = whenScaled === "Delete" && goes
@@ -54,7 +82,12 @@ export async function setClaimOwners(set: StatefulSet, pod: Pod, ordinal: number
     if (isOwner(set) === bySet && isOwner(pod) === byPod) continue
     const others = refs.filter(({ uid }) => uid !== set.metadata.uid && uid !== pod.metadata.uid)
     if ((bySet || byPod) && others.some(({ controller }) => controller === true)) {
-      events.event(set, "Warning", "ConflictingController", `PersistentVolumeClaim ${claim.metadata.name} has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim: ${controllerOf(claim)?.name ?? ""}`)
+      events.event(
+        set,
+        "Warning",
+        "ConflictingController",
+        `PersistentVolumeClaim ${claim.metadata.name} has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim: ${controllerOf(claim)?.name ?? ""}`,
+      )
       continue
     }
     const ownerReferences = [...others, ...(bySet ? [controllerRef(set)] : []), ...(byPod ? [controllerRef(pod)] : [])]

@@ -11,20 +11,30 @@ export const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
 export const startOrdinal = ({ spec }: StatefulSet): number => spec.ordinals?.start ?? 0
 
 /** The number at the end of the pod's name; undefined when the name is not one that this set gives. */
-export function ordinalOf({ metadata: { name: podName = "" } }: Pod, { metadata: { name } }: StatefulSet): number | undefined {
+export function ordinalOf(
+  { metadata: { name: podName = "" } }: Pod,
+  { metadata: { name } }: StatefulSet,
+): number | undefined {
   const match = /^(.*)-(\d+)$/.exec(podName)
   return match === null || match[1] !== name ? undefined : Number(match[2])
 }
 
-export const isInRange = (ordinal: number, set: StatefulSet): boolean => ordinal >= startOrdinal(set) && ordinal < startOrdinal(set) + set.spec.replicas
+export const isInRange = (ordinal: number, set: StatefulSet): boolean =>
+  ordinal >= startOrdinal(set) && ordinal < startOrdinal(set) + set.spec.replicas
 
 export const podName = ({ metadata }: StatefulSet, ordinal: number): string => `${metadata.name}-${ordinal}`
-export const claimName = (set: StatefulSet, template: string, ordinal: number): string => `${template}-${podName(set, ordinal)}`
+export const claimName = (set: StatefulSet, template: string, ordinal: number): string =>
+  `${template}-${podName(set, ordinal)}`
 
 export const revisionOf = ({ metadata }: Pod): string => metadata.labels?.[REVISION_LABEL] ?? ""
 
 /** The template of one pod: with its name, its place in the set's DNS and its own claims. */
-export function templateFor(set: StatefulSet, { metadata, spec }: PodTemplateSpec, revision: string, ordinal: number): PodTemplateSpec {
+export function templateFor(
+  set: StatefulSet,
+  { metadata, spec }: PodTemplateSpec,
+  revision: string,
+  ordinal: number,
+): PodTemplateSpec {
   const name = podName(set, ordinal)
   const claims = (set.spec.volumeClaimTemplates ?? []).map((template) => template.metadata.name ?? "")
   const volumes = [
@@ -32,7 +42,20 @@ export function templateFor(set: StatefulSet, { metadata, spec }: PodTemplateSpe
     ...(spec.volumes ?? []).filter((volume) => !claims.includes(volume.name)),
   ]
   return {
-    metadata: { ...metadata, labels: { ...metadata.labels, [POD_NAME_LABEL]: name, [POD_INDEX_LABEL]: String(ordinal), [REVISION_LABEL]: revision } },
-    spec: { ...spec, hostname: name, ...(set.spec.serviceName ? { subdomain: set.spec.serviceName } : {}), ...(volumes.length === 0 ? {} : { volumes }) },
+    metadata: {
+      ...metadata,
+      labels: {
+        ...metadata.labels,
+        [POD_NAME_LABEL]: name,
+        [POD_INDEX_LABEL]: String(ordinal),
+        [REVISION_LABEL]: revision,
+      },
+    },
+    spec: {
+      ...spec,
+      hostname: name,
+      ...(set.spec.serviceName ? { subdomain: set.spec.serviceName } : {}),
+      ...(volumes.length === 0 ? {} : { volumes }),
+    },
   }
 }

@@ -10,27 +10,52 @@ const labels = { app: "db" }
 
 const db = (replicas: number, more: object = {}, image = "db:1") => ({
   metadata: NAME,
-  spec: { replicas, serviceName: "db", selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [{ name: "main", image }] } }, ...more },
+  spec: {
+    replicas,
+    serviceName: "db",
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: [{ name: "main", image }] } },
+    ...more,
+  },
 })
 /** All pods at once: nobody binds claims, so none of them becomes ready. */
 const withClaims = (policy: object = {}) => ({
   podManagementPolicy: "Parallel",
-  volumeClaimTemplates: [{ metadata: { name: "data" }, spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } } }], persistentVolumeClaimRetentionPolicy: policy,
+  volumeClaimTemplates: [
+    {
+      metadata: { name: "data" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    },
+  ],
+  persistentVolumeClaimRetentionPolicy: policy,
 })
 
 const start = () => startCluster({ nodes: 1 })
-const pods = async (cluster: Cluster): Promise<readonly Pod[]> => (await cluster.list(Pod)).toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
-const images = async (cluster: Cluster): Promise<readonly string[]> => (await pods(cluster)).map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]!.image}`)
-const names = async (cluster: Cluster): Promise<readonly string[]> => (await pods(cluster)).map(({ metadata }) => metadata.name!)
-const claims = async ({ client }: Cluster): Promise<readonly string[]> => (await client.list(PersistentVolumeClaim)).items.map(({ metadata }) => metadata.name!).toSorted((a, b) => (a < b ? -1 : 1))
+const pods = async (cluster: Cluster): Promise<readonly Pod[]> =>
+  (await cluster.list(Pod)).toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
+const images = async (cluster: Cluster): Promise<readonly string[]> =>
+  (await pods(cluster)).map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]!.image}`)
+const names = async (cluster: Cluster): Promise<readonly string[]> =>
+  (await pods(cluster)).map(({ metadata }) => metadata.name!)
+const claims = async ({ client }: Cluster): Promise<readonly string[]> =>
+  (await client.list(PersistentVolumeClaim)).items
+    .map(({ metadata }) => metadata.name!)
+    .toSorted((a, b) => (a < b ? -1 : 1))
 const read = ({ client }: Cluster): Promise<StatefulSet> => client.get(StatefulSet, NAME)
-const patch = ({ client }: Cluster, spec: object): Promise<StatefulSet> => client.patch(StatefulSet, NAME, { type: "strategic", body: { spec } })
-const setImage = (cluster: Cluster, image: string): Promise<StatefulSet> => patch(cluster, { template: { spec: { containers: [{ name: "main", image }] } } })
+const patch = ({ client }: Cluster, spec: object): Promise<StatefulSet> =>
+  client.patch(StatefulSet, NAME, { type: "strategic", body: { spec } })
+const setImage = (cluster: Cluster, image: string): Promise<StatefulSet> =>
+  patch(cluster, { template: { spec: { containers: [{ name: "main", image }] } } })
 
 /** From now on: names of pods in the order in which they came and went, `+db-0`, `-db-0`. */
 function journal(cluster: Cluster): () => readonly string[] {
   const after = cluster.history().at(-1)!.revision
-  return () => cluster.history({ kind: "Pod", after }).flatMap(({ type, object: { metadata } }) => (type === "update" ? [] : [`${type === "create" ? "+" : "-"}${metadata.name}`]))
+  return () =>
+    cluster
+      .history({ kind: "Pod", after })
+      .flatMap(({ type, object: { metadata } }) =>
+        type === "update" ? [] : [`${type === "create" ? "+" : "-"}${metadata.name}`],
+      )
 }
 
 describe("StatefulSet", () => {
@@ -46,11 +71,28 @@ describe("StatefulSet", () => {
     // then the others follow
     await cluster.advance(20_000)
     const all = await pods(cluster)
-    expect(all.map(({ metadata, spec }) => [metadata.name, spec.hostname, spec.subdomain, metadata.labels?.["statefulset.kubernetes.io/pod-name"], metadata.labels?.["apps.kubernetes.io/pod-index"]])).toEqual([
-      ["db-0", "db-0", "db", "db-0", "0"], ["db-1", "db-1", "db", "db-1", "1"], ["db-2", "db-2", "db", "db-2", "2"],
+    expect(
+      all.map(({ metadata, spec }) => [
+        metadata.name,
+        spec.hostname,
+        spec.subdomain,
+        metadata.labels?.["statefulset.kubernetes.io/pod-name"],
+        metadata.labels?.["apps.kubernetes.io/pod-index"],
+      ]),
+    ).toEqual([
+      ["db-0", "db-0", "db", "db-0", "0"],
+      ["db-1", "db-1", "db", "db-1", "1"],
+      ["db-2", "db-2", "db", "db-2", "2"],
     ])
     const { status } = await read(cluster)
-    expect(status).toMatchObject({ replicas: 3, readyReplicas: 3, availableReplicas: 3, currentReplicas: 3, updatedReplicas: 3, observedGeneration: 1 })
+    expect(status).toMatchObject({
+      replicas: 3,
+      readyReplicas: 3,
+      availableReplicas: 3,
+      currentReplicas: 3,
+      updatedReplicas: 3,
+      observedGeneration: 1,
+    })
     expect(status.currentRevision).toBe(status.updateRevision!)
     expect(all[0]!.metadata.labels?.["controller-revision-hash"]).toBe(status.updateRevision!)
   })
@@ -91,7 +133,9 @@ describe("StatefulSet", () => {
     const second = (await read(cluster)).status
     expect(second.currentRevision).toBe(second.updateRevision!)
     expect(second.currentRevision).not.toBe(first!)
-    expect((await cluster.client.list(ControllerRevision)).items.map(({ revision }) => revision)).toEqual(expect.arrayContaining([1, 2]))
+    expect((await cluster.client.list(ControllerRevision)).items.map(({ revision }) => revision)).toEqual(
+      expect.arrayContaining([1, 2]),
+    )
     // when
     await setImage(cluster, "db:1")
     await cluster.settle()
@@ -103,7 +147,10 @@ describe("StatefulSet", () => {
 
   test("updates only from its partition on, and gives lower ordinals their old version back", async () => {
     await using cluster = await start()
-    await cluster.client.create(StatefulSet, db(3, { updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 2 } } }))
+    await cluster.client.create(
+      StatefulSet,
+      db(3, { updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 2 } } }),
+    )
     await cluster.settle()
     await setImage(cluster, "db:2")
     await cluster.settle()
@@ -128,12 +175,19 @@ describe("StatefulSet", () => {
 
   test("replaces as many at once as maxUnavailable allows", async () => {
     await using cluster = await start()
-    await cluster.client.create(StatefulSet, db(4, { podManagementPolicy: "Parallel", updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } }))
+    await cluster.client.create(
+      StatefulSet,
+      db(4, { podManagementPolicy: "Parallel", updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } }),
+    )
     await cluster.settle()
     const told = journal(cluster)
     await setImage(cluster, "db:2")
     await cluster.settle()
-    expect(told().slice(0, 2).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(["-db-2", "-db-3"])
+    expect(
+      told()
+        .slice(0, 2)
+        .toSorted((a, b) => (a < b ? -1 : 1)),
+    ).toEqual(["-db-2", "-db-3"])
     expect(await images(cluster)).toEqual(["db-0 db:2", "db-1 db:2", "db-2 db:2", "db-3 db:2"])
   })
 
@@ -156,7 +210,9 @@ describe("StatefulSet", () => {
       await setImage(cluster, image)
       await cluster.settle()
     }
-    expect((await cluster.client.list(ControllerRevision)).items.map(({ revision }) => revision).toSorted((a, b) => a - b)).toEqual([3, 4])
+    expect(
+      (await cluster.client.list(ControllerRevision)).items.map(({ revision }) => revision).toSorted((a, b) => a - b),
+    ).toEqual([3, 4])
   })
 
   test("gives each pod claims of its own, which stay by default", async () => {
@@ -164,8 +220,13 @@ describe("StatefulSet", () => {
     await cluster.client.create(StatefulSet, db(2, withClaims()))
     await cluster.settle()
     expect(await claims(cluster)).toEqual(["data-db-0", "data-db-1"])
-    expect((await pods(cluster))[1]!.spec.volumes?.[0]).toEqual({ name: "data", persistentVolumeClaim: { claimName: "data-db-1" } })
-    expect((await cluster.client.get(PersistentVolumeClaim, { name: "data-db-0", namespace: "default" })).metadata.labels).toEqual(labels)
+    expect((await pods(cluster))[1]!.spec.volumes?.[0]).toEqual({
+      name: "data",
+      persistentVolumeClaim: { claimName: "data-db-1" },
+    })
+    expect(
+      (await cluster.client.get(PersistentVolumeClaim, { name: "data-db-0", namespace: "default" })).metadata.labels,
+    ).toEqual(labels)
     await patch(cluster, { replicas: 1 })
     await cluster.settle()
     expect(await claims(cluster)).toEqual(["data-db-0", "data-db-1"])

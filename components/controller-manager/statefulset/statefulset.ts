@@ -23,7 +23,16 @@ export const statefulSetController = defineController<StatefulSet>({
   reconciles: StatefulSet,
   watches: [
     owned(Pod, StatefulSet, (pod, { informers }) =>
-      informers.of(StatefulSet).list(pod.metadata.namespace).filter((set) => fromLabelSelector(set.spec.selector).matches(pod.metadata.labels) && ordinalOf(pod as Pod, set) !== undefined).map(({ metadata }) => keyFrom(metadata))),
+      informers
+        .of(StatefulSet)
+        .list(pod.metadata.namespace)
+        .filter(
+          (set) =>
+            fromLabelSelector(set.spec.selector).matches(pod.metadata.labels) &&
+            ordinalOf(pod as Pod, set) !== undefined,
+        )
+        .map(({ metadata }) => keyFrom(metadata)),
+    ),
     owned(ControllerRevision, StatefulSet),
     // A claim that goes with an earlier pod holds up the next one.
     {
@@ -31,7 +40,14 @@ export const statefulSetController = defineController<StatefulSet>({
       keys(claimed, { informers }, _old, deleted) {
         if (!deleted) return []
         const owner = controllerOf(claimed)
-        return informers.of(StatefulSet).list(claimed.metadata.namespace).filter(({ metadata }) => owner?.uid === metadata.uid || claimed.metadata.name?.includes(`-${metadata.name}-`) === true).map(({ metadata }) => keyFrom(metadata))
+        return informers
+          .of(StatefulSet)
+          .list(claimed.metadata.namespace)
+          .filter(
+            ({ metadata }) =>
+              owner?.uid === metadata.uid || claimed.metadata.name?.includes(`-${metadata.name}-`) === true,
+          )
+          .map(({ metadata }) => keyFrom(metadata))
       },
     },
   ],
@@ -41,16 +57,32 @@ export const statefulSetController = defineController<StatefulSet>({
     if (set === undefined) return
     const selector = fromLabelSelector(set.spec.selector)
     if (selector.everything) return
-    const candidates = [...informers.of(Pod).controlledBy(set), ...informers.of(Pod).by(orphans, set.metadata.namespace ?? "")]
-    const pods = await claim({
-      owner: set, ownerResource: StatefulSet, resource: Pod, candidates, matches: (pod) => selector.matches(pod.metadata.labels) && ordinalOf(pod, set) !== undefined,
-    }, context)
-    const { update, all, collisionCount } = await syncHistory(set, StatefulSet, "controller.kubernetes.io/hash", context)
+    const candidates = [
+      ...informers.of(Pod).controlledBy(set),
+      ...informers.of(Pod).by(orphans, set.metadata.namespace ?? ""),
+    ]
+    const pods = await claim(
+      {
+        owner: set,
+        ownerResource: StatefulSet,
+        resource: Pod,
+        candidates,
+        matches: (pod) => selector.matches(pod.metadata.labels) && ordinalOf(pod, set) !== undefined,
+      },
+      context,
+    )
+    const { update, all, collisionCount } = await syncHistory(
+      set,
+      StatefulSet,
+      "controller.kubernetes.io/hash",
+      context,
+    )
     const current = all.find(({ metadata }) => metadata.name === set.status.currentRevision) ?? update
     const round = roundOf(set, pods, current, update)
     const status = statusOf(round, pods, collisionCount, clock.now())
     let failure: unknown
-    if (set.metadata.deletionTimestamp === undefined) await takeSteps(round, context).catch((err: unknown) => (failure = err))
+    if (set.metadata.deletionTimestamp === undefined)
+      await takeSteps(round, context).catch((err: unknown) => (failure = err))
     if (!deepEqual(status, set.status)) {
       await client.updateStatus(StatefulSet, { ...set, status }).catch((err: unknown) => {
         if (!isNotFound(err)) throw err
@@ -63,35 +95,67 @@ export const statefulSetController = defineController<StatefulSet>({
   },
 })
 
-function roundOf(set: StatefulSet, pods: readonly Pod[], current: ControllerRevision, update: ControllerRevision): Round {
+function roundOf(
+  set: StatefulSet,
+  pods: readonly Pod[],
+  current: ControllerRevision,
+  update: ControllerRevision,
+): Round {
   const byOrdinal = new Map(pods.map((pod) => [ordinalOf(pod, set)!, pod]))
   return {
-    set, current, update,
+    set,
+    current,
+    update,
     replicas: Array.from({ length: set.spec.replicas }, (_, i) => byOrdinal.get(startOrdinal(set) + i)),
-    condemned: [...byOrdinal].filter(([ordinal]) => !isInRange(ordinal, set)).sort(([a], [b]) => b - a).map(([, pod]) => pod),
+    condemned: [...byOrdinal]
+      .filter(([ordinal]) => !isInRange(ordinal, set))
+      .sort(([a], [b]) => b - a)
+      .map(([, pod]) => pod),
   }
 }
 
-function statusOf({ set, current, update }: Round, pods: readonly Pod[], collisionCount: number | undefined, now: number): StatefulSetStatus {
+function statusOf(
+  { set, current, update }: Round,
+  pods: readonly Pod[],
+  collisionCount: number | undefined,
+  now: number,
+): StatefulSetStatus {
   const ready = pods.filter((pod) => pod.status.phase === "Running" && isPodReady(pod))
   const staying = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-  const count = (revision: ControllerRevision): number => staying.filter((pod) => revisionOf(pod) === revision.metadata.name).length
+  const count = (revision: ControllerRevision): number =>
+    staying.filter((pod) => revisionOf(pod) === revision.metadata.name).length
   const updated = count(update)
   // The update is complete when every pod has it and is ready; then it is the current version.
-  const complete = set.spec.updateStrategy.type === "RollingUpdate" && updated === pods.length && ready.length === pods.length && pods.length === set.spec.replicas
+  const complete =
+    set.spec.updateStrategy.type === "RollingUpdate" &&
+    updated === pods.length &&
+    ready.length === pods.length &&
+    pods.length === set.spec.replicas
   const { conditions } = set.status
   const whole = {
-    currentReplicas: complete ? updated : count(current), updatedReplicas: updated, readyReplicas: ready.length,
+    currentReplicas: complete ? updated : count(current),
+    updatedReplicas: updated,
+    readyReplicas: ready.length,
   }
   return {
-    replicas: pods.length, availableReplicas: ready.filter((pod) => isPodAvailable(pod, set.spec.minReadySeconds ?? 0, now)).length,
+    replicas: pods.length,
+    availableReplicas: ready.filter((pod) => isPodAvailable(pod, set.spec.minReadySeconds ?? 0, now)).length,
     ...Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== 0)),
-    observedGeneration: set.metadata.generation, currentRevision: (complete ? update : current).metadata.name, updateRevision: update.metadata.name, collisionCount: collisionCount ?? 0,
+    observedGeneration: set.metadata.generation,
+    currentRevision: (complete ? update : current).metadata.name,
+    updateRevision: update.metadata.name,
+    collisionCount: collisionCount ?? 0,
     ...(conditions === undefined ? {} : { conditions }),
   }
 }
 
-function nextLook({ spec: { minReadySeconds = 0 } }: StatefulSet, pods: readonly Pod[], { clock }: ReconcileContext): { readonly requeueAfter: number } | undefined {
-  const waits = pods.map((pod) => untilAvailable(pod, minReadySeconds, clock.now())).filter((wait) => wait !== undefined)
+function nextLook(
+  { spec: { minReadySeconds = 0 } }: StatefulSet,
+  pods: readonly Pod[],
+  { clock }: ReconcileContext,
+): { readonly requeueAfter: number } | undefined {
+  const waits = pods
+    .map((pod) => untilAvailable(pod, minReadySeconds, clock.now()))
+    .filter((wait) => wait !== undefined)
   return minReadySeconds === 0 || waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
 }

@@ -7,7 +7,15 @@ import { controllerRef } from "../../../pkg/controller/owned.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { templateOf, type History } from "../revisions.ts"
 import { createMissingClaims, hasStaleClaim, setClaimOwners } from "./claims.ts"
-import { ordinalOf, podName, POD_INDEX_LABEL, POD_NAME_LABEL, revisionOf, startOrdinal, templateFor } from "./identity.ts"
+import {
+  ordinalOf,
+  podName,
+  POD_INDEX_LABEL,
+  POD_NAME_LABEL,
+  revisionOf,
+  startOrdinal,
+  templateFor,
+} from "./identity.ts"
 
 /** One round of a StatefulSet's work: the pods it wants and those it has too many, and its versions. */
 export interface Round {
@@ -26,16 +34,30 @@ export async function takeSteps(round: Round, context: ReconcileContext): Promis
   const { set, replicas, condemned } = round
   const start = startOrdinal(set)
   const parallel = set.spec.podManagementPolicy === "Parallel"
-  if (!(await each(replicas.map((pod, i) => () => keepReplica(round, pod, start + i, context)), parallel))) return
+  if (
+    !(await each(
+      replicas.map((pod, i) => () => keepReplica(round, pod, start + i, context)),
+      parallel,
+    ))
+  )
+    return
   for (const pod of condemned) await setClaimOwners(set, pod, ordinalOf(pod, set)!, context)
-  if (!(await each(condemned.map((pod) => () => condemn(round, pod, context)), parallel))) return
+  if (
+    !(await each(
+      condemned.map((pod) => () => condemn(round, pod, context)),
+      parallel,
+    ))
+  )
+    return
   if (set.spec.updateStrategy.type !== "OnDelete") await replaceOld(round, context)
 }
 
 /** A step says whether the next may follow. In order the first that says no ends the round; in parallel only an error does. */
 async function each(steps: readonly (() => Promise<boolean>)[], parallel: boolean): Promise<boolean> {
   if (parallel) {
-    const failed = (await Promise.allSettled(steps.map((step) => step()))).find((result) => result.status === "rejected")
+    const failed = (await Promise.allSettled(steps.map((step) => step()))).find(
+      (result) => result.status === "rejected",
+    )
     if (failed !== undefined) throw failed.reason
     return true
   }
@@ -43,10 +65,16 @@ async function each(steps: readonly (() => Promise<boolean>)[], parallel: boolea
   return true
 }
 
-const isAvailable = (set: StatefulSet, pod: Pod, now: number): boolean => pod.status.phase === "Running" && isPodReady(pod) && isPodAvailable(pod, set.spec.minReadySeconds ?? 0, now)
+const isAvailable = (set: StatefulSet, pod: Pod, now: number): boolean =>
+  pod.status.phase === "Running" && isPodReady(pod) && isPodAvailable(pod, set.spec.minReadySeconds ?? 0, now)
 
 /** Makes what is missing, replaces what has ended, and is content with what is available. */
-async function keepReplica(round: Round, pod: Pod | undefined, ordinal: number, context: ReconcileContext): Promise<boolean> {
+async function keepReplica(
+  round: Round,
+  pod: Pod | undefined,
+  ordinal: number,
+  context: ReconcileContext,
+): Promise<boolean> {
   const { set } = round
   if (pod === undefined) {
     if (!hasStaleClaim(set, ordinal, context)) await createPod(round, ordinal, context)
@@ -57,11 +85,18 @@ async function keepReplica(round: Round, pod: Pod | undefined, ordinal: number, 
     return false
   }
   if (pod.status.phase === "Pending") await createMissingClaims(set, ordinal, context)
-  if (set.spec.podManagementPolicy !== "Parallel" && (pod.metadata.deletionTimestamp !== undefined || !isAvailable(set, pod, context.clock.now()))) return false
+  if (
+    set.spec.podManagementPolicy !== "Parallel" &&
+    (pod.metadata.deletionTimestamp !== undefined || !isAvailable(set, pod, context.clock.now()))
+  )
+    return false
   await setClaimOwners(set, pod, ordinal, context)
   const labels = { [POD_NAME_LABEL]: podName(set, ordinal), [POD_INDEX_LABEL]: String(ordinal) }
   if (pod.metadata.labels?.[POD_NAME_LABEL] !== labels[POD_NAME_LABEL]) {
-    await context.client.patch(Pod, pod.metadata, { type: "merge", body: { metadata: { uid: pod.metadata.uid, labels } } })
+    await context.client.patch(Pod, pod.metadata, {
+      type: "merge",
+      body: { metadata: { uid: pod.metadata.uid, labels } },
+    })
   }
   return true
 }
@@ -71,9 +106,12 @@ async function condemn({ set, replicas, condemned }: Round, pod: Pod, context: R
   const parallel = set.spec.podManagementPolicy === "Parallel"
   if (pod.metadata.deletionTimestamp !== undefined) return parallel
   const now = context.clock.now()
-  const isWell = (other: Pod | undefined): boolean => other !== undefined && other.metadata.deletionTimestamp === undefined && isAvailable(set, other, now)
+  const isWell = (other: Pod | undefined): boolean =>
+    other !== undefined && other.metadata.deletionTimestamp === undefined && isAvailable(set, other, now)
   if (!parallel && !isWell(pod)) {
-    const firstUnwell = replicas.some((other) => !isWell(other)) ? undefined : condemned.findLast((other) => !isWell(other))
+    const firstUnwell = replicas.some((other) => !isWell(other))
+      ? undefined
+      : condemned.findLast((other) => !isWell(other))
     if (firstUnwell !== pod) return false
   }
   await deletePod(set, pod, context)
@@ -84,12 +122,14 @@ async function condemn({ set, replicas, condemned }: Round, pod: Pod, context: R
 async function replaceOld({ set, replicas, update }: Round, context: ReconcileContext): Promise<void> {
   const { partition = 0, maxUnavailable } = set.spec.updateStrategy.rollingUpdate ?? {}
   const now = context.clock.now()
-  const isMissing = (pod: Pod | undefined): boolean => pod === undefined || pod.metadata.deletionTimestamp !== undefined || !isAvailable(set, pod, now)
+  const isMissing = (pod: Pod | undefined): boolean =>
+    pod === undefined || pod.metadata.deletionTimestamp !== undefined || !isAvailable(set, pod, now)
   const most = maxUnavailable === undefined ? 1 : Math.max(1, scaledValue(maxUnavailable, replicas.length, "down"))
   let room = most - replicas.filter(isMissing).length
   for (let i = replicas.length - 1; i >= partition; i--) {
     const pod = replicas[i]
-    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || revisionOf(pod) === update.metadata.name) continue
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || revisionOf(pod) === update.metadata.name)
+      continue
     if (!isMissing(pod) && room-- <= 0) return // one that is missing already costs nothing
     await deletePod(set, pod, context)
   }
@@ -105,10 +145,25 @@ async function createPod({ set, current, update }: Round, ordinal: number, conte
   const told = `create Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name}`
   try {
     const { labels, annotations, finalizers } = metadata
-    await client.create(Pod, { metadata: { name: podName(set, ordinal), namespace: set.metadata.namespace, labels, annotations, finalizers, ownerReferences: [controllerRef(set)] }, spec })
+    await client.create(Pod, {
+      metadata: {
+        name: podName(set, ordinal),
+        namespace: set.metadata.namespace,
+        labels,
+        annotations,
+        finalizers,
+        ownerReferences: [controllerRef(set)],
+      },
+      spec,
+    })
     events.event(set, "Normal", "SuccessfulCreate", `${told} successful`)
   } catch (err) {
-    events.event(set, "Warning", "FailedCreate", `${told} failed error: ${err instanceof Error ? err.message : String(err)}`)
+    events.event(
+      set,
+      "Warning",
+      "FailedCreate",
+      `${told} failed error: ${err instanceof Error ? err.message : String(err)}`,
+    )
     throw err
   }
 }
@@ -116,11 +171,18 @@ async function createPod({ set, current, update }: Round, ordinal: number, conte
 async function deletePod(set: StatefulSet, pod: Pod, { client, events }: ReconcileContext): Promise<void> {
   const told = `delete Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`
   try {
-    await client.delete(Pod, pod.metadata, { preconditions: pod.metadata.uid === undefined ? {} : { uid: pod.metadata.uid } })
+    await client.delete(Pod, pod.metadata, {
+      preconditions: pod.metadata.uid === undefined ? {} : { uid: pod.metadata.uid },
+    })
     events.event(set, "Normal", "SuccessfulDelete", `${told} successful`)
   } catch (err) {
     if (isNotFound(err)) return
-    events.event(set, "Warning", "FailedDelete", `${told} failed error: ${err instanceof Error ? err.message : String(err)}`)
+    events.event(
+      set,
+      "Warning",
+      "FailedDelete",
+      `${told} failed error: ${err instanceof Error ? err.message : String(err)}`,
+    )
     throw err
   }
 }

@@ -88,11 +88,19 @@ export class Archives {
 }
 
 /** Resolves when the CRI shows the images. It follows containerd's events, and would try to pull a pause image it has not heard of yet. */
-export async function shown(images: ImageService, clock: Clock, names: readonly string[], signal: AbortSignal): Promise<void> {
+export async function shown(
+  images: ImageService,
+  clock: Clock,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
   const deadline = clock.monotonic() + SHOWN_WITHIN_MS
   for (const name of names) {
     while ((await images.imageStatus(name, { signal })) === undefined) {
-      if (clock.monotonic() > deadline) throw new Error(`containerd has imported ${name}, but its CRI does not show it after ${SHOWN_WITHIN_MS / 1000} s`)
+      if (clock.monotonic() > deadline)
+        throw new Error(
+          `containerd has imported ${name}, but its CRI does not show it after ${SHOWN_WITHIN_MS / 1000} s`,
+        )
       await sleep(clock, 5, signal)
     }
   }

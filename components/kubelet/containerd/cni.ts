@@ -33,7 +33,12 @@ export function cniConfig({ podCidr, mtu, bridge = "cni0" }: PodNetwork, address
         hairpinMode: true,
         ipMasq: false,
         mtu,
-        ipam: { type: "host-local", ranges: [[{ subnet: podCidr }]], routes: [{ dst: "0.0.0.0/0" }], dataDir: addresses },
+        ipam: {
+          type: "host-local",
+          ranges: [[{ subnet: podCidr }]],
+          routes: [{ dst: "0.0.0.0/0" }],
+          dataDir: addresses,
+        },
       },
       // `snat` lets a pod reach its own host port, and 127.0.0.1:hostPort work on the node.
       { type: "portmap", capabilities: { portMappings: true }, snat: true },
@@ -63,7 +68,10 @@ function readIfThere(path: string): string | undefined {
 /** The MTU of the device with the default route, or Ethernet's. */
 export function uplinkMtu(): number {
   // Columns: Iface Destination Gateway …; the default route has destination 0.
-  const routes = readIfThere("/proc/net/route")?.split("\n").map((line) => line.split(/\s+/)) ?? []
+  const routes =
+    readIfThere("/proc/net/route")
+      ?.split("\n")
+      .map((line) => line.split(/\s+/)) ?? []
   const device = routes.find(([, destination]) => destination === "00000000")?.[0]
   const mtu = device === undefined ? NaN : Number(readIfThere(`/sys/class/net/${device}/mtu`))
   return mtu > 0 ? mtu : 1500

@@ -72,8 +72,16 @@ export function containerdConfig({ paths, host, pauseImage, cgroupDriver }: Conf
     ...common,
     plugins: {
       "io.containerd.internal.v1.opt": opt,
-      "io.containerd.cri.v1.images": { snapshotter: host.snapshotter, pinned_images: { sandbox: pauseImage }, registry },
-      "io.containerd.cri.v1.runtime": { ...runtime, cni, containerd: { default_runtime_name: "runc", runtimes: { runc } } },
+      "io.containerd.cri.v1.images": {
+        snapshotter: host.snapshotter,
+        pinned_images: { sandbox: pauseImage },
+        registry,
+      },
+      "io.containerd.cri.v1.runtime": {
+        ...runtime,
+        cni,
+        containerd: { default_runtime_name: "runc", runtimes: { runc } },
+      },
       "io.containerd.grpc.v1.cri": streaming,
     },
   })
@@ -81,5 +89,11 @@ export function containerdConfig({ paths, host, pauseImage, cgroupDriver }: Conf
 
 /** The folders that must be there before containerd starts. */
 export const foldersOf = (paths: ContainerdPaths): string[] => [
-  dirname(paths.config), paths.registries, paths.cniConfig, paths.root, paths.images, paths.state, paths.cniAddresses,
+  dirname(paths.config),
+  paths.registries,
+  paths.cniConfig,
+  paths.root,
+  paths.images,
+  paths.state,
+  paths.cniAddresses,
 ]

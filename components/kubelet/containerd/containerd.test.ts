@@ -43,11 +43,20 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     mkdirSync(paths.images, { recursive: true })
     writeCniConfig(paths, { podCidr: `10.199.${unique}.0/24`, mtu: 1400, bridge })
     writeFileSync(join(paths.images, "broken.tar"), "no archive")
-    writeFileSync(join(paths.images, "good.tar"), buildImageArchive({ name: LAID_DOWN, layers: [{ files: [{ type: "file", path: "a", data: Buffer.from("a") }] }], config: {} }))
+    writeFileSync(
+      join(paths.images, "good.tar"),
+      buildImageArchive({
+        name: LAID_DOWN,
+        layers: [{ files: [{ type: "file", path: "a", data: Buffer.from("a") }] }],
+        config: {},
+      }),
+    )
     await containerd.start(AbortSignal.timeout(30_000))
     // Ready while archives are still coming in.
     expect(containerd.moreImages()).toBeDefined()
-    expect((await presentImage({ images, moreImages: () => containerd.moreImages() }, LAID_DOWN))?.repoTags).toEqual([LAID_DOWN])
+    expect((await presentImage({ images, moreImages: () => containerd.moreImages() }, LAID_DOWN))?.repoTags).toEqual([
+      LAID_DOWN,
+    ])
     const archive = buildImageArchive({
       name: IMAGE,
       layers: [
@@ -56,7 +65,11 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
             { type: "directory", path: "bin" },
             { type: "directory", path: "tmp", mode: 0o1777 },
             { type: "file", path: "bin/busybox", mode: 0o755, data: readFileSync(busybox!) },
-            ...["sh", "sleep", "echo", "ip", "ping", "cat", "nc", "true", "false"].map((name) => ({ type: "symlink" as const, path: `bin/${name}`, target: "busybox" })),
+            ...["sh", "sleep", "echo", "ip", "ping", "cat", "nc", "true", "false"].map((name) => ({
+              type: "symlink" as const,
+              path: `bin/${name}`,
+              target: "busybox",
+            })),
           ],
         },
       ],
@@ -95,7 +108,10 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     envs: [{ key: "GREETING", value: "hëllo" }],
     labels: { container: name },
     logPath: `${name}.log`,
-    linux: { resources: { cpuShares: 100, memoryLimitInBytes: 64 * 1024 * 1024 }, securityContext: { maskedPaths: ["/proc/kcore"] } },
+    linux: {
+      resources: { cpuShares: 100, memoryLimitInBytes: 64 * 1024 * 1024 },
+      securityContext: { maskedPaths: ["/proc/kcore"] },
+    },
   })
   const runPod = async (name: string, script: string) => {
     const config = sandbox(name)
@@ -112,9 +128,14 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     expect(containerd.problem()).toBeUndefined()
     // then both conditions hold and the images are there
     const { status } = await runtime.status()
-    expect(status?.conditions.map(({ type, status }) => [type, status])).toEqual([["RuntimeReady", true], ["NetworkReady", true]])
+    expect(status?.conditions.map(({ type, status }) => [type, status])).toEqual([
+      ["RuntimeReady", true],
+      ["NetworkReady", true],
+    ])
     expect((await images.imageStatus(PAUSE_IMAGE))?.repoTags).toEqual([PAUSE_IMAGE])
-    expect((await images.listImages()).flatMap((image) => image.repoTags).sort()).toEqual([IMAGE, PAUSE_IMAGE, LAID_DOWN].sort())
+    expect((await images.listImages()).flatMap((image) => image.repoTags).sort()).toEqual(
+      [IMAGE, PAUSE_IMAGE, LAID_DOWN].sort(),
+    )
     expect((await images.imageFsInfo()).imageFilesystems[0]!.fsId!.mountpoint).toStartWith(paths.root)
   })
 
@@ -131,22 +152,33 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     expect(await next(() => true)).toEqual({ type: "Relist" })
 
     // when a pod runs
-    const { sandboxId, containerId } = await runPod("web", 'echo "$GREETING"; echo oops >&2; cat /tmp/go 2>/dev/null; until [ -e /tmp/go ]; do sleep 0.05; done; exit 7')
+    const { sandboxId, containerId } = await runPod(
+      "web",
+      'echo "$GREETING"; echo oops >&2; cat /tmp/go 2>/dev/null; until [ -e /tmp/go ]; do sleep 0.05; done; exit 7',
+    )
     const status = await runtime.podSandboxStatus(sandboxId)
     expect(status?.state).toBe("SANDBOX_READY")
     expect(status?.network?.ip).toStartWith(`10.199.${unique}.`)
     expect((await runtime.containerStatus(containerId))?.state).toBe("CONTAINER_RUNNING")
     expect((await runtime.listContainers({ podSandboxId: sandboxId })).map(({ id }) => id)).toEqual([containerId])
-    expect((await runtime.listPodSandboxes({ labelSelector: { pod: "web" }, state: { state: "SANDBOX_READY" } })).map(({ id }) => id)).toEqual([sandboxId])
+    expect(
+      (await runtime.listPodSandboxes({ labelSelector: { pod: "web" }, state: { state: "SANDBOX_READY" } })).map(
+        ({ id }) => id,
+      ),
+    ).toEqual([sandboxId])
     expect((await runtime.containerStats(containerId))?.memory?.workingSetBytes?.value).toBeGreaterThan(0)
-    expect((await runtime.execSync(containerId, ["ping", "-c", "1", "-W", "5", `10.199.${unique}.1`], 10)).exitCode).toBe(0)
+    expect(
+      (await runtime.execSync(containerId, ["ping", "-c", "1", "-W", "5", `10.199.${unique}.1`], 10)).exitCode,
+    ).toBe(0)
     expect(await runtime.exec({ containerId, cmd: ["sh"], stdout: true })).toStartWith("http://127.0.0.1:")
     await runtime.updateContainerResources(containerId, { cpuShares: 200 })
     await runtime.reopenContainerLog(containerId)
 
     // and is told to end, by a command inside
     const echoed = await runtime.execSync(containerId, ["sh", "-c", "echo out; echo err >&2; exit 3"], 5)
-    expect([new TextDecoder().decode(echoed.stdout), new TextDecoder().decode(echoed.stderr), echoed.exitCode]).toEqual(["out\n", "err\n", 3])
+    expect([new TextDecoder().decode(echoed.stdout), new TextDecoder().decode(echoed.stderr), echoed.exitCode]).toEqual(
+      ["out\n", "err\n", 3],
+    )
     await runtime.execSync(containerId, ["sh", "-c", "echo > /tmp/go"], 5)
 
     // then its end is told when the status shows it, and only its own, not that of the executed commands
@@ -172,7 +204,11 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
   }, 30_000)
 
   test("names what is wrong with a call", async () => {
-    const code = (call: Promise<unknown>) => call.then(() => "OK", (err: unknown) => (err instanceof CriError ? `${err.method} ${err.code}` : String(err)))
+    const code = (call: Promise<unknown>) =>
+      call.then(
+        () => "OK",
+        (err: unknown) => (err instanceof CriError ? `${err.method} ${err.code}` : String(err)),
+      )
     expect(await code(runtime.startContainer("none"))).toBe("StartContainer NotFound")
     expect(await code(runtime.runPodSandbox({}))).toStartWith("RunPodSandbox ")
     expect(await code(runtime.version({ timeoutMs: 0 }))).toBe("Version DeadlineExceeded")
@@ -235,7 +271,11 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     // and when it finds the daemon of a k3ts that was killed
     await containerd.stop()
     const orphan = launchContainerd(paths)
-    const serves = () => runtime.version().then(() => true, () => false)
+    const serves = () =>
+      runtime.version().then(
+        () => true,
+        () => false,
+      )
     while (!(await serves())) await new Promise((resolve) => setImmediate(resolve))
     await containerd.start(AbortSignal.timeout(20_000))
     // then that daemon has ended, and the container is still the same
@@ -257,15 +297,21 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     // and a start that is given up ends with the reason given
     rmSync(join(broken.root, "io.containerd.metadata.v1.bolt"))
     await expect(other.start(AbortSignal.abort(new Error("changed my mind")))).rejects.toThrow("changed my mind")
-    expect(readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && commandLine(pid).includes(broken.config))).toEqual([])
+    expect(readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && commandLine(pid).includes(broken.config))).toEqual(
+      [],
+    )
     other.cri.close()
   }, 30_000)
 
   test("is cleared away with its pods, of which nothing stays on the host", async () => {
     // given a running pod with a host port, and no daemon
-    const config = { ...sandbox("left"), portMappings: [{ containerPort: 80, hostPort: 18_000 + unique, hostIp: "127.0.0.1" }] }
+    const config = {
+      ...sandbox("left"),
+      portMappings: [{ containerPort: 80, hostPort: 18_000 + unique, hostIp: "127.0.0.1" }],
+    }
     const sandboxId = await runtime.runPodSandbox(config)
-    const shims = () => readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && commandLine(pid).includes(paths.socket))
+    const shims = () =>
+      readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && commandLine(pid).includes(paths.socket))
     const rules = () => spawnSync("iptables-save", ["-t", "nat"], { encoding: "utf8" }).stdout
     expect(rules()).toContain(sandboxId)
     await containerd.stop()
@@ -279,7 +325,11 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     expect(readFileSync("/proc/self/mountinfo", "utf8")).not.toContain(folder)
     expect(existsSync(`/sys/class/net/${bridge}`)).toBe(false)
     expect(rules()).not.toContain(sandboxId)
-    expect(existsSync("/var/lib/cni/results") ? readdirSync("/var/lib/cni/results").filter((name) => name.includes(sandboxId)) : []).toEqual([])
+    expect(
+      existsSync("/var/lib/cni/results")
+        ? readdirSync("/var/lib/cni/results").filter((name) => name.includes(sandboxId))
+        : [],
+    ).toEqual([])
     expect(existsSync(paths.state)).toBe(false)
 
     // and containerd can be started again: it knows the pod, as one that has ended
@@ -289,7 +339,12 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     await runtime.removePodSandbox(sandboxId)
   }, 30_000)
 
-  const daemonPid = () => Number(readdirSync("/proc").find((pid) => /^\d+$/.test(pid) && commandLine(pid).join(" ") === `containerd --config ${paths.config}`))
+  const daemonPid = () =>
+    Number(
+      readdirSync("/proc").find(
+        (pid) => /^\d+$/.test(pid) && commandLine(pid).join(" ") === `containerd --config ${paths.config}`,
+      ),
+    )
 })
 
 function removeCgroups(parent: string): void {

@@ -107,7 +107,10 @@ export class Containerd implements Component {
       stopping.throwIfAborted()
       if (orphan !== undefined) this.#log.info("Ended the containerd of an earlier run", { pid: orphan })
       this.#host = host
-      if (host.snapshotter === "native") this.#log.warn("overlayfs does not work here: each container gets a copy of its image", { path: this.paths.root })
+      if (host.snapshotter === "native")
+        this.#log.warn("overlayfs does not work here: each container gets a copy of its image", {
+          path: this.paths.root,
+        })
       const { paths, pauseImage, cgroupDriver } = this
       writeFileSync(paths.config, containerdConfig({ paths, host, pauseImage, cgroupDriver }), { mode: 0o600 })
       await this.#launch(stopping)
@@ -148,17 +151,25 @@ export class Containerd implements Component {
       ready.abort()
       gone.catch(() => undefined)
     }
-    this.#log.info("containerd is ready", { pid: process.pid, version: this.#host?.version, ms: Math.round(this.#clock.monotonic() - started) })
+    this.#log.info("containerd is ready", {
+      pid: process.pid,
+      version: this.#host?.version,
+      ms: Math.round(this.#clock.monotonic() - started),
+    })
   }
 
   /** Resolves when the CRI answers. The socket is tried at short intervals: it takes a containerd 10 ms to 200 ms, and nothing tells of it. */
   async #serves(process: ContainerdProcess, signal: AbortSignal): Promise<void> {
     const deadline = this.#clock.monotonic() + START_TIMEOUT_MS
     for (;;) {
-      const problem = (await accepts(this.paths.socket)) ? await this.#runtimeProblem(process, signal) : "its socket does not answer"
+      const problem = (await accepts(this.paths.socket))
+        ? await this.#runtimeProblem(process, signal)
+        : "its socket does not answer"
       if (problem === undefined) return
       if (this.#clock.monotonic() > deadline) {
-        throw new Error(`containerd is not ready after ${START_TIMEOUT_MS / 1000} s: ${problem}. Its log is ${this.paths.log}`)
+        throw new Error(
+          `containerd is not ready after ${START_TIMEOUT_MS / 1000} s: ${problem}. Its log is ${this.paths.log}`,
+        )
       }
       await sleep(this.#clock, 5, signal)
     }
@@ -172,7 +183,8 @@ export class Containerd implements Component {
       return condition?.status ? undefined : condition?.message || "it reports that it is not ready"
     } catch (err) {
       // It listens when its plugins are loaded; one that is not there by then will not come.
-      if (isCriError(err, "Unimplemented")) throw new Error(`containerd runs without its CRI plugin: ${process.complaint() ?? "it does not say why"}`)
+      if (isCriError(err, "Unimplemented"))
+        throw new Error(`containerd runs without its CRI plugin: ${process.complaint() ?? "it does not say why"}`)
       return err instanceof Error ? err.message : String(err)
     }
   }
@@ -180,8 +192,14 @@ export class Containerd implements Component {
   async #importPauseImage(signal: AbortSignal): Promise<void> {
     if (this.pauseImage !== PAUSE_IMAGE || (await this.cri.images.imageStatus(PAUSE_IMAGE)) !== undefined) return
     const architecture = pauseArchitecture()
-    if (architecture === undefined) throw new Error(`Cannot make a pause image for the processor ${process.arch}: name one with --pause-image`)
-    await shown(this.cri.images, this.#clock, await importImages([pauseImageArchive(architecture)], this.paths, signal), signal)
+    if (architecture === undefined)
+      throw new Error(`Cannot make a pause image for the processor ${process.arch}: name one with --pause-image`)
+    await shown(
+      this.cri.images,
+      this.#clock,
+      await importImages([pauseImageArchive(architecture)], this.paths, signal),
+      signal,
+    )
   }
 
   /** Waits for the daemon's end and starts it again, until `stop`. */

@@ -13,7 +13,9 @@ function inNamespace(script: string): string {
     import { execFileSync } from "node:child_process"
     const rules = () => execFileSync("iptables-save", { encoding: "utf8" }).split("\\n").filter((line) => line.startsWith("-A")).join("\\n")
     ${script}`
-  const { stdout, stderr, status } = spawnSync("unshare", ["--net", process.execPath, "--eval", program], { encoding: "utf8" })
+  const { stdout, stderr, status } = spawnSync("unshare", ["--net", process.execPath, "--eval", program], {
+    encoding: "utf8",
+  })
   expect([status, stderr]).toEqual([0, ""])
   return stdout.trim()
 }

@@ -32,8 +32,15 @@ export async function allowPodEgress(clusterCidr: string): Promise<void> {
 
 /** Takes away what `allowPodEgress` made. Forwarding stays on: others may have come to need it. */
 export async function removePodEgress(): Promise<void> {
-  for (const [table, parent, chain] of [["nat", "POSTROUTING", NAT_CHAIN], ["filter", "FORWARD", FILTER_CHAIN]] as const) {
-    for (const args of [["-D", parent, ...jumpTo(chain)], ["-F", chain], ["-X", chain]]) {
+  for (const [table, parent, chain] of [
+    ["nat", "POSTROUTING", NAT_CHAIN],
+    ["filter", "FORWARD", FILTER_CHAIN],
+  ] as const) {
+    for (const args of [
+      ["-D", parent, ...jumpTo(chain)],
+      ["-F", chain],
+      ["-X", chain],
+    ]) {
       await run("iptables", ["-w", "-t", table, ...args]).catch(() => undefined) // it is not there
     }
   }

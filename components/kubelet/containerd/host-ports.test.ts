@@ -31,7 +31,11 @@ test("removes the shared chains with the last pod that has a host port", () => {
   expect(removalOf(RULES, new Set(["one", "two"]))).toEqual([
     "-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT",
     '-D POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ',
-    ...["F", "X"].flatMap((flag) => ["CNI-DN-aaaa", "CNI-DN-bbbb", "CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-MASQ", "CNI-HOSTPORT-SETMARK"].map((chain) => `-${flag} ${chain}`)),
+    ...["F", "X"].flatMap((flag) =>
+      ["CNI-DN-aaaa", "CNI-DN-bbbb", "CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-MASQ", "CNI-HOSTPORT-SETMARK"].map(
+        (chain) => `-${flag} ${chain}`,
+      ),
+    ),
   ])
 })
 

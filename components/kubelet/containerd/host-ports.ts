@@ -9,7 +9,8 @@ export async function removeHostPorts(sandboxIds: ReadonlySet<string>): Promise<
   for (const family of ["iptables", "ip6tables"]) {
     const rules = await run(`${family}-save`, ["-t", "nat"]).catch(() => "") // no such tables
     const lines = removalOf(rules, sandboxIds)
-    if (lines.length > 0) await run(`${family}-restore`, ["-w", "--noflush"], { input: ["*nat", ...lines, "COMMIT", ""].join("\n") })
+    if (lines.length > 0)
+      await run(`${family}-restore`, ["-w", "--noflush"], { input: ["*nat", ...lines, "COMMIT", ""].join("\n") })
   }
 }
 
@@ -22,9 +23,15 @@ export function removalOf(rules: string, sandboxIds: ReadonlySet<string>): strin
   const ours = uses.filter((line) => sandboxIds.has(/ id: \\"([^\\"]+)\\"/.exec(line)?.[1] ?? ""))
   const shared = ours.length < uses.length ? [] : SHARED_CHAINS.filter((chain) => rules.includes(`:${chain} `))
   const chains = [...new Set([...ours.flatMap((line) => targetOf(line) ?? []), ...shared])]
-  const leadingIn = lines.filter((line) => chains.includes(targetOf(line) ?? "") && !chains.includes(line.split(" ")[1]!))
+  const leadingIn = lines.filter(
+    (line) => chains.includes(targetOf(line) ?? "") && !chains.includes(line.split(" ")[1]!),
+  )
   // iptables removes a chain only when it is empty and nothing leads to it.
-  return [...leadingIn.map((line) => line.replace(/^-A/, "-D")), ...chains.map((chain) => `-F ${chain}`), ...chains.map((chain) => `-X ${chain}`)]
+  return [
+    ...leadingIn.map((line) => line.replace(/^-A/, "-D")),
+    ...chains.map((chain) => `-F ${chain}`),
+    ...chains.map((chain) => `-X ${chain}`),
+  ]
 }
 
 const targetOf = (line: string): string | undefined => / -j (\S+)/.exec(line)?.[1]

@@ -27,7 +27,9 @@ export async function inspectHost(snapshotRoot: string): Promise<HostFacts> {
   if (cniBinDir === undefined) {
     const plugins = CNI_PLUGINS.join(", ")
     const places = CNI_BIN_DIRS.join(", ")
-    throw new Error(`Cannot start containerd: no CNI plugins (${plugins}) in ${places}. Install them: apt-get install containernetworking-plugins`)
+    throw new Error(
+      `Cannot start containerd: no CNI plugins (${plugins}) in ${places}. Install them: apt-get install containernetworking-plugins`,
+    )
   }
   const [version, overlay] = await Promise.all([containerdVersion(), overlayWorks(snapshotRoot)])
   return {
@@ -50,7 +52,10 @@ async function containerdVersion(): Promise<string> {
   try {
     output = await run("containerd", ["--version"])
   } catch (err) {
-    throw new Error("Cannot start containerd: the program is not on the PATH or does not run. Install it: apt-get install containerd", { cause: err })
+    throw new Error(
+      "Cannot start containerd: the program is not on the PATH or does not run. Install it: apt-get install containerd",
+      { cause: err },
+    )
   }
   return parseVersion(output)
 }
@@ -58,7 +63,8 @@ async function containerdVersion(): Promise<string> {
 /** `containerd github.com/containerd/containerd v1.7.2 0cae528…` → `1.7.2`. The second word has `/v2` at its end from 2.0 on. */
 export function parseVersion(output: string): string {
   const version = /^containerd \S+ v?(\d+\.\d+\S*)/.exec(output)?.[1]
-  if (version === undefined) throw new Error(`Cannot read the version of containerd: "containerd --version" said "${output.trim()}"`)
+  if (version === undefined)
+    throw new Error(`Cannot read the version of containerd: "containerd --version" said "${output.trim()}"`)
   return version
 }
 
@@ -71,7 +77,10 @@ export function hasSysResource(status: string): boolean {
 /** As containerd's own check (pkg/apparmor): the kernel has it and its parser is installed. */
 function appArmorEnabled(): boolean {
   try {
-    return readFileSync("/sys/module/apparmor/parameters/enabled", "utf8").startsWith("Y") && existsSync("/sbin/apparmor_parser")
+    return (
+      readFileSync("/sys/module/apparmor/parameters/enabled", "utf8").startsWith("Y") &&
+      existsSync("/sbin/apparmor_parser")
+    )
   } catch {
     return false
   }
@@ -85,7 +94,11 @@ export function detectCgroupDriver(): CgroupDriver {
 /** Tries a mount, as containerd does: overlayfs may be absent, or refuse the file system it lies on (another overlayfs, some network ones). */
 async function overlayWorks(root: string): Promise<boolean> {
   const folder = join(root, `overlay-check-${process.pid}`)
-  const [lower1, lower2, merged] = ["lower1", "lower2", "merged"].map((name) => join(folder, name)) as [string, string, string]
+  const [lower1, lower2, merged] = ["lower1", "lower2", "merged"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
   for (const part of [lower1, lower2, merged]) mkdirSync(part, { recursive: true })
   try {
     await run("mount", ["-t", "overlay", "overlay", "-o", `lowerdir=${lower2}:${lower1}`, merged])

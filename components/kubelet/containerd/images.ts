@@ -15,7 +15,11 @@ const ARCHIVE = /\.(tar|tar\.gz|tgz|tar\.zst)$/
  * names of their images when they are unpacked. The CRI may show them a few milliseconds later: it follows containerd's events.
  * @throws Error that names the archive's fault in containerd's words
  */
-export async function importImages(archives: readonly (string | Uint8Array)[], paths: ContainerdPaths, signal?: AbortSignal): Promise<string[]> {
+export async function importImages(
+  archives: readonly (string | Uint8Array)[],
+  paths: ContainerdPaths,
+  signal?: AbortSignal,
+): Promise<string[]> {
   // Its configuration tells what it was started with, also to another process than the one that supervises it.
   const config = readFileSync(paths.config, "utf8")
   const snapshotter = /^snapshotter = "(\w+)"$/m.exec(config)?.[1] ?? "overlayfs"
@@ -25,7 +29,10 @@ export async function importImages(archives: readonly (string | Uint8Array)[], p
   for (const archive of archives) {
     try {
       const input = await openArchive(archive)
-      const output = await ctr(paths, ["images", "import", ...local, "--snapshotter", snapshotter, "-"], { input, ...(signal && { signal }) })
+      const output = await ctr(paths, ["images", "import", ...local, "--snapshotter", snapshotter, "-"], {
+        input,
+        ...(signal && { signal }),
+      })
       names.push(...importedNames(output))
     } catch (err) {
       const name = typeof archive === "string" ? archive : "the archive"
@@ -54,7 +61,11 @@ const ctr = ({ socket }: ContainerdPaths, args: readonly string[], options: RunO
 async function openArchive(archive: string | Uint8Array): Promise<Readable> {
   const head = typeof archive === "string" ? await firstBytes(archive, 4) : archive.subarray(0, 4)
   const raw = typeof archive === "string" ? createReadStream(archive) : Readable.from([archive])
-  const decompressor = startsWith(head, [0x1f, 0x8b]) ? createGunzip() : startsWith(head, [0x28, 0xb5, 0x2f, 0xfd]) ? createZstdDecompress() : undefined
+  const decompressor = startsWith(head, [0x1f, 0x8b])
+    ? createGunzip()
+    : startsWith(head, [0x28, 0xb5, 0x2f, 0xfd])
+      ? createZstdDecompress()
+      : undefined
   // A fault of either ends the stream with that fault, which the reader of the result sees.
   return decompressor === undefined ? raw : pipeline(raw, decompressor, () => undefined)
 }

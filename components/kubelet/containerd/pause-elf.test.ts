@@ -19,7 +19,9 @@ describe.skipIf(!runs)("pauseExecutable for this machine", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("sleeps until %s and ends with 0", async (signal) => {
     // given a running pause that has set its handlers
     const child = spawn(join(folder, "pause"), { stdio: "ignore" })
-    const exit = new Promise<[number | null, string | null]>((resolve) => child.on("exit", (code, by) => resolve([code, by])))
+    const exit = new Promise<[number | null, string | null]>((resolve) =>
+      child.on("exit", (code, by) => resolve([code, by])),
+    )
     await asleep(child.pid!)
     // then children would be reaped by the kernel: SIGCHLD (bit 16) is ignored
     const ignored = /SigIgn:\s*([0-9a-f]+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))
@@ -50,8 +52,26 @@ describe("pauseExecutable", () => {
     // then they are these (mov xN, adr x1, svc, b), and the machine is EM_AARCH64
     expect(view.getUint16(18, true)).toBe(183)
     expect(words).toEqual([
-      "d2800002", "d2800103", "d28010c8", "10000221", "d2800220", "d4000001", "100002c1", "d28001e0", "d4000001", "d2800040",
-      "d4000001", "d2800000", "d2800001", "d2800003", "d2800928", "d4000001", "17fffffb", "d2800000", "d2800bc8", "d4000001",
+      "d2800002",
+      "d2800103",
+      "d28010c8",
+      "10000221",
+      "d2800220",
+      "d4000001",
+      "100002c1",
+      "d28001e0",
+      "d4000001",
+      "d2800040",
+      "d4000001",
+      "d2800000",
+      "d2800001",
+      "d2800003",
+      "d2800928",
+      "d4000001",
+      "17fffffb",
+      "d2800000",
+      "d2800bc8",
+      "d4000001",
     ])
   })
 })

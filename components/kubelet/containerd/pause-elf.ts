@@ -37,26 +37,54 @@ function amd64(): Program {
   // lea takes the distance from the end of its own instruction to the sigaction behind the code.
   const lea = (end: number, sigaction: number) => [0x48, 0x8d, 0x35, 60 + sigaction * SIGACTION - end, 0, 0, 0]
   const code = [
-    0x6a, 0x08, // push 8
-    0x41, 0x5a, // pop r10          size of a signal mask
-    0x31, 0xd2, // xor edx, edx     the old action is not wanted
+    0x6a,
+    0x08, // push 8
+    0x41,
+    0x5a, // pop r10          size of a signal mask
+    0x31,
+    0xd2, // xor edx, edx     the old action is not wanted
     ...lea(13, 0), // lea rsi, ignore
-    0x6a, SIGCHLD, 0x5f, // push, pop rdi
-    0x6a, 13, 0x58, // push, pop rax    rt_sigaction
-    0x0f, 0x05, // syscall
+    0x6a,
+    SIGCHLD,
+    0x5f, // push, pop rdi
+    0x6a,
+    13,
+    0x58, // push, pop rax    rt_sigaction
+    0x0f,
+    0x05, // syscall
     ...lea(28, 1), // lea rsi, quit
-    0x6a, SIGTERM, 0x5f,
-    0x6a, 13, 0x58,
-    0x0f, 0x05,
-    0x6a, SIGINT, 0x5f,
-    0x6a, 13, 0x58,
-    0x0f, 0x05,
-    0x6a, 34, 0x58, // push, pop rax    pause
-    0x0f, 0x05,
-    0xeb, 0xf9, // jmp back to the pause
-    0x31, 0xff, // handler: xor edi, edi
-    0xb8, 231, 0, 0, 0, // mov eax, exit_group
-    0x0f, 0x05,
+    0x6a,
+    SIGTERM,
+    0x5f,
+    0x6a,
+    13,
+    0x58,
+    0x0f,
+    0x05,
+    0x6a,
+    SIGINT,
+    0x5f,
+    0x6a,
+    13,
+    0x58,
+    0x0f,
+    0x05,
+    0x6a,
+    34,
+    0x58, // push, pop rax    pause
+    0x0f,
+    0x05,
+    0xeb,
+    0xf9, // jmp back to the pause
+    0x31,
+    0xff, // handler: xor edi, edi
+    0xb8,
+    231,
+    0,
+    0,
+    0, // mov eax, exit_group
+    0x0f,
+    0x05,
   ]
   return { machine: 62, code: Uint8Array.from(code), handler: 51 }
 }

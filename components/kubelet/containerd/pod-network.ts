@@ -15,7 +15,10 @@ export interface PodNetworkConfig {
 }
 
 /** Writes the network's configuration for the range that the cluster has given this node, and lets pods out. */
-export function createPodNetwork({ informers, log }: ComponentContext, { paths, nodeName, clusterCidr }: PodNetworkConfig): Component {
+export function createPodNetwork(
+  { informers, log }: ComponentContext,
+  { paths, nodeName, clusterCidr }: PodNetworkConfig,
+): Component {
   let unsubscribe = (): void => undefined
   const configure = ({ metadata, spec }: Node): void => {
     if (metadata.name !== nodeName || !spec.podCIDR) return

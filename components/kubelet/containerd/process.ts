@@ -30,7 +30,9 @@ export function launchContainerd(paths: ContainerdPaths): ContainerdProcess {
     child.on("exit", (code, signal) => {
       // One that was killed had no time to say why; what it complained of before is something else.
       const why = signal === null && code !== 0 ? complaintIn(paths.log, logStart) : undefined
-      resolve(`containerd ${signal === null ? `exited with code ${code}` : `was ended by ${signal}`}${why === undefined ? "" : `: ${why}`}`)
+      resolve(
+        `containerd ${signal === null ? `exited with code ${code}` : `was ended by ${signal}`}${why === undefined ? "" : `: ${why}`}`,
+      )
     })
   })
   const { pid } = child
@@ -56,7 +58,7 @@ export async function endOrphan(paths: ContainerdPaths, clock: Clock): Promise<n
   if (pid === undefined) return undefined
   const deadline = clock.monotonic() + STOP_TIMEOUT_MS
   signalIfThere(pid, "SIGTERM")
-  for (let killed = false; findDaemon(paths.config) === pid; ) {
+  for (let killed = false; findDaemon(paths.config) === pid;) {
     if (!killed && clock.monotonic() > deadline) {
       signalIfThere(pid, "SIGKILL")
       killed = true
@@ -118,5 +120,7 @@ function complaintIn(path: string, from: number): string | undefined {
     lines.find((line) => line.includes('level=warning msg="failed to load plugin'))
   if (line === undefined) return undefined
   const valueOf = (key: string) => new RegExp(`${key}="((?:[^"\\\\]|\\\\.)*)"`).exec(line)?.[1]?.replaceAll('\\"', '"')
-  return [valueOf("msg") ?? line.replace(/^containerd: /, ""), valueOf("error")].filter((part) => part !== undefined).join(": ")
+  return [valueOf("msg") ?? line.replace(/^containerd: /, ""), valueOf("error")]
+    .filter((part) => part !== undefined)
+    .join(": ")
 }

@@ -11,20 +11,35 @@ export interface RunOptions {
 
 /** Runs a program to its end. Returns what it wrote to its standard output.
  *  @throws Error that names the program, with what it wrote to its standard error; or the fault of `input` */
-export async function run(program: string, args: readonly string[], { input = "", signal }: RunOptions = {}): Promise<string> {
+export async function run(
+  program: string,
+  args: readonly string[],
+  { input = "", signal }: RunOptions = {},
+): Promise<string> {
   let feed: Promise<unknown> = Promise.resolve()
   const output = new Promise<string>((resolve, reject) => {
-    const child = execFile(program, args, { signal, maxBuffer: 16 * 1024 * 1024, encoding: "utf8" }, (err, stdout, stderr) => {
-      if (err === null) resolve(stdout)
-      else reject(new Error(`${program} ${args.join(" ")} failed: ${stderr.trim() || err.message}`, { cause: err }))
-    })
+    const child = execFile(
+      program,
+      args,
+      { signal, maxBuffer: 16 * 1024 * 1024, encoding: "utf8" },
+      (err, stdout, stderr) => {
+        if (err === null) resolve(stdout)
+        else reject(new Error(`${program} ${args.join(" ")} failed: ${stderr.trim() || err.message}`, { cause: err }))
+      },
+    )
     // A program that ends before it has read all its input closes the pipe (EPIPE); then its exit tells the reason.
-    if (child.stdin) feed = pipeline(typeof input === "string" ? Readable.from([input]) : input, child.stdin).catch((err: unknown) => err)
+    if (child.stdin)
+      feed = pipeline(typeof input === "string" ? Readable.from([input]) : input, child.stdin).catch(
+        (err: unknown) => err,
+      )
   })
   try {
     return await output
   } catch (err) {
     const fault = await feed
-    throw fault instanceof Error && !("code" in fault && (fault.code === "EPIPE" || fault.code === "ERR_STREAM_PREMATURE_CLOSE")) ? fault : err
+    throw fault instanceof Error &&
+      !("code" in fault && (fault.code === "EPIPE" || fault.code === "ERR_STREAM_PREMATURE_CLOSE"))
+      ? fault
+      : err
   }
 }

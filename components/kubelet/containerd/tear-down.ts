@@ -20,7 +20,11 @@ export interface TearDownOptions {
  * addresses. Images stay. Nothing of another containerd is touched: all is found by our own paths and sandbox ids. For `k3ts killall`, when k3ts
  * does not run. The cgroups of pods belong to the kubelet, which made their parents.
  */
-export async function tearDown(paths: ContainerdPaths, clock: Clock, { bridge = "cni0", egress = true }: TearDownOptions = {}): Promise<void> {
+export async function tearDown(
+  paths: ContainerdPaths,
+  clock: Clock,
+  { bridge = "cni0", egress = true }: TearDownOptions = {},
+): Promise<void> {
   const sandboxes = entriesOf(join(paths.state, "io.containerd.grpc.v1.cri/sandboxes"))
   const sockets = shimSockets(paths)
   await endOrphan(paths, clock)
@@ -31,8 +35,13 @@ export async function tearDown(paths: ContainerdPaths, clock: Clock, { bridge = 
   await removeHostPorts(new Set(sandboxes))
   if (egress) await removePodEgress()
   // libcni notes each attachment there, whatever the configuration says.
-  const results = sandboxes.flatMap((id) => entriesOf(CNI_RESULTS).filter((name) => name.includes(id)).map((name) => join(CNI_RESULTS, name)))
-  for (const path of [paths.state, paths.cniAddresses, ...sockets, ...results]) rmSync(path, { recursive: true, force: true })
+  const results = sandboxes.flatMap((id) =>
+    entriesOf(CNI_RESULTS)
+      .filter((name) => name.includes(id))
+      .map((name) => join(CNI_RESULTS, name)),
+  )
+  for (const path of [paths.state, paths.cniAddresses, ...sockets, ...results])
+    rmSync(path, { recursive: true, force: true })
 }
 
 const CNI_RESULTS = "/var/lib/cni/results"
@@ -61,7 +70,8 @@ async function endContainers(paths: ContainerdPaths, clock: Clock): Promise<void
   }
 }
 
-const isShim = ([program = "", ...args]: string[], socket: string) => basename(program).startsWith("containerd-shim") && args.includes(socket)
+const isShim = ([program = "", ...args]: string[], socket: string) =>
+  basename(program).startsWith("containerd-shim") && args.includes(socket)
 
 /** The fourth field of /proc/<pid>/stat; the second, a name in parentheses, may hold anything. */
 function parentOf(pid: string): string | undefined {
@@ -77,7 +87,11 @@ function shimSockets(paths: ContainerdPaths): string[] {
   const bundles = join(paths.state, "io.containerd.runtime.v2.task", CRI_NAMESPACE)
   return entriesOf(bundles).flatMap((id) => {
     try {
-      return [readFileSync(join(bundles, id, "address"), "utf8").trim().replace(/^unix:\/\//, "")].filter((path) => path.startsWith("/run/containerd/s/"))
+      return [
+        readFileSync(join(bundles, id, "address"), "utf8")
+          .trim()
+          .replace(/^unix:\/\//, ""),
+      ].filter((path) => path.startsWith("/run/containerd/s/"))
     } catch {
       return []
     }
@@ -86,7 +100,8 @@ function shimSockets(paths: ContainerdPaths): string[] {
 
 /** Takes off every mount below the folders. */
 export async function unmountBelow(folders: readonly string[]): Promise<void> {
-  for (const mount of mountsBelow(readFileSync("/proc/self/mountinfo", "utf8"), folders)) await run("umount", ["-l", mount])
+  for (const mount of mountsBelow(readFileSync("/proc/self/mountinfo", "utf8"), folders))
+    await run("umount", ["-l", mount])
 }
 
 /** The mount points below the folders, in the order in which they come off: the newest stands last in mountinfo and may lie on an older one. */
@@ -94,7 +109,11 @@ export const mountsBelow = (mountinfo: string, folders: readonly string[]): stri
   mountinfo
     .split("\n")
     // Blanks and their like are written as octal escapes. Source: proc(5).
-    .map((line) => (line.split(" ")[4] ?? "").replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8))))
+    .map((line) =>
+      (line.split(" ")[4] ?? "").replace(/\\([0-7]{3})/g, (_, code: string) =>
+        String.fromCharCode(Number.parseInt(code, 8)),
+      ),
+    )
     .filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)))
     .reverse()
 

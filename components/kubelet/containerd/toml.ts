@@ -12,7 +12,11 @@ function lines(table: TomlTable, path: readonly string[]): string[] {
   const entries = Object.entries(table)
   const plain = entries.flatMap(([key, value]) => (isTable(value) ? [] : [`${quoted(key)} = ${literal(value)}`]))
   const header = path.length > 0 && plain.length > 0 ? ["", `[${path.map(quoted).join(".")}]`] : []
-  return [...header, ...plain, ...entries.flatMap(([key, value]) => (isTable(value) ? lines(value, [...path, key]) : []))]
+  return [
+    ...header,
+    ...plain,
+    ...entries.flatMap(([key, value]) => (isTable(value) ? lines(value, [...path, key]) : [])),
+  ]
 }
 
 const isTable = (value: TomlValue): value is TomlTable => typeof value === "object" && !Array.isArray(value)

@@ -24,16 +24,32 @@ describe("the environment of a container", () => {
     cluster = await startCluster({ components: { scheduler: false, controllers: false } })
     const runtime = {
       machine: { cpus: 4, memoryBytes: 8 * 2 ** 30, hugepages: {}, space: async () => ({ capacityBytes: 100 }) },
-      volumes: { readInside: async (volume: string, path: string) => (volume === "/v" && path === "env" ? envFile : undefined) },
+      volumes: {
+        readInside: async (volume: string, path: string) => (volume === "/v" && path === "env" ? envFile : undefined),
+      },
     }
     // Only these parts are asked by the environment.
-    const context = { ...cluster.contextFor("system:node:node-0", ["system:nodes"]), config: { nodeName: "node-0", root: "/" } as KubeletConfig, runtime: runtime as unknown as ContainerRuntime } as KubeletContext
+    const context = {
+      ...cluster.contextFor("system:node:node-0", ["system:nodes"]),
+      config: { nodeName: "node-0", root: "/" } as KubeletConfig,
+      runtime: runtime as unknown as ContainerRuntime,
+    } as KubeletContext
     environment = createEnvironment(context)
     await cluster.client.create(ServiceAccount, { metadata: { namespace, name: "default" } })
     await cluster.client.create(Node, { metadata: { name: "node-0" } })
-    await cluster.client.create(ConfigMap, { metadata: { namespace, name: "cm" }, data: { a: "1", B: "2" }, binaryData: { raw: "AAE=" } })
-    await cluster.client.create(Secret, { metadata: { namespace, name: "sec" }, data: { password: Buffer.from("pw").toString("base64") } })
-    await cluster.client.create(Service, { metadata: { namespace, name: "web" }, spec: { clusterIP: "10.43.0.77", ports: [{ port: 80 }] } })
+    await cluster.client.create(ConfigMap, {
+      metadata: { namespace, name: "cm" },
+      data: { a: "1", B: "2" },
+      binaryData: { raw: "AAE=" },
+    })
+    await cluster.client.create(Secret, {
+      metadata: { namespace, name: "sec" },
+      data: { password: Buffer.from("pw").toString("base64") },
+    })
+    await cluster.client.create(Service, {
+      metadata: { namespace, name: "web" },
+      spec: { clusterIP: "10.43.0.77", ports: [{ port: 80 }] },
+    })
   })
   afterEach(() => cluster.stop())
 
@@ -41,69 +57,141 @@ describe("the environment of a container", () => {
   const of = async (container: Partial<Container>, spec: object = {}) => {
     const pod = await cluster.client.create(Pod, {
       metadata: { namespace, name: `p${names++}`, labels: { app: "x" } },
-      spec: { nodeName: "node-0", automountServiceAccountToken: false, enableServiceLinks: false, volumes: [{ name: "v", emptyDir: {} }], ...spec, containers: [{ name: "main", image: "x", ...container }] },
+      spec: {
+        nodeName: "node-0",
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        volumes: [{ name: "v", emptyDir: {} }],
+        ...spec,
+        containers: [{ name: "main", image: "x", ...container }],
+      },
     })
-    const found = await environment.of({ pod, container: pod.spec.containers[0]!, podIps: ["10.42.0.7"], hostIps: ["192.0.2.1"], mounted: new Map([["v", { name: "v", hostPath: "/v", readOnly: false }]]) })
+    const found = await environment.of({
+      pod,
+      container: pod.spec.containers[0]!,
+      podIps: ["10.42.0.7"],
+      hostIps: ["192.0.2.1"],
+      mounted: new Map([["v", { name: "v", hostPath: "/v", readOnly: false }]]),
+    })
     return found.filter(({ key }) => !key.startsWith("KUBERNETES_")).map(({ key, value }) => `${key}=${value}`)
   }
 
   test("comes from values, ConfigMaps, Secrets, fields, resources and files", async () => {
-    expect(await of({
-      resources: { limits: { memory: "64Mi" } },
-      env: [
-        { name: "PLAIN", value: "x" }, { name: "EMPTY" },
-        { name: "CM", valueFrom: { configMapKeyRef: { name: "cm", key: "a" } } },
-        { name: "SECRET", valueFrom: { secretKeyRef: { name: "sec", key: "password" } } },
-        { name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
-        { name: "LABEL", valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } },
-        { name: "MEMORY", valueFrom: { resourceFieldRef: { resource: "limits.memory", divisor: "1Mi" } } },
-        { name: "CPUS", valueFrom: { resourceFieldRef: { resource: "limits.cpu" } } },
-        { name: "FILE", valueFrom: { fileKeyRef: { volumeName: "v", path: "env", key: "FROM_FILE" } } },
-        { name: "NO_FILE", valueFrom: { fileKeyRef: { volumeName: "v", path: "none", key: "FROM_FILE", optional: true } } },
-      ],
-    })).toEqual(["PLAIN=x", "EMPTY=", "CM=1", "SECRET=pw", "IP=10.42.0.7", "LABEL=x", "MEMORY=64", "CPUS=4", "FILE=yes "])
+    expect(
+      await of({
+        resources: { limits: { memory: "64Mi" } },
+        env: [
+          { name: "PLAIN", value: "x" },
+          { name: "EMPTY" },
+          { name: "CM", valueFrom: { configMapKeyRef: { name: "cm", key: "a" } } },
+          { name: "SECRET", valueFrom: { secretKeyRef: { name: "sec", key: "password" } } },
+          { name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+          { name: "LABEL", valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } },
+          { name: "MEMORY", valueFrom: { resourceFieldRef: { resource: "limits.memory", divisor: "1Mi" } } },
+          { name: "CPUS", valueFrom: { resourceFieldRef: { resource: "limits.cpu" } } },
+          { name: "FILE", valueFrom: { fileKeyRef: { volumeName: "v", path: "env", key: "FROM_FILE" } } },
+          {
+            name: "NO_FILE",
+            valueFrom: { fileKeyRef: { volumeName: "v", path: "none", key: "FROM_FILE", optional: true } },
+          },
+        ],
+      }),
+    ).toEqual(["PLAIN=x", "EMPTY=", "CM=1", "SECRET=pw", "IP=10.42.0.7", "LABEL=x", "MEMORY=64", "CPUS=4", "FILE=yes "])
   })
 
   test("takes all text keys of an object, with a prefix if one is given; env goes before envFrom, and the later before the earlier", async () => {
-    expect(await of({
-      envFrom: [{ configMapRef: { name: "cm" } }, { prefix: "S_", secretRef: { name: "sec" } }, { prefix: "X_", configMapRef: { name: "none", optional: true } }],
-      env: [{ name: "B", value: "own" }, { name: "TWICE", value: "1" }, { name: "TWICE", value: "2" }],
-    })).toEqual(["B=own", "a=1", "S_password=pw", "TWICE=2"])
+    expect(
+      await of({
+        envFrom: [
+          { configMapRef: { name: "cm" } },
+          { prefix: "S_", secretRef: { name: "sec" } },
+          { prefix: "X_", configMapRef: { name: "none", optional: true } },
+        ],
+        env: [
+          { name: "B", value: "own" },
+          { name: "TWICE", value: "1" },
+          { name: "TWICE", value: "2" },
+        ],
+      }),
+    ).toEqual(["B=own", "a=1", "S_password=pw", "TWICE=2"])
   })
 
   test("expands references to variables before it, of envFrom and of services", async () => {
-    expect(await of({
-      envFrom: [{ configMapRef: { name: "cm" } }],
-      env: [
-        { name: "FIRST", value: "$(LATER)" }, { name: "LATER", value: "$(a)-$(WEB_SERVICE_HOST)" }, { name: "AFTER", value: "$(LATER)!" }, { name: "LITERAL", value: "$$(a)" },
-        { name: "UNTOUCHED", valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } },
-      ],
-    }, { enableServiceLinks: true }).then((all) => all.filter((text) => !text.startsWith("WEB_")))).toEqual(["B=2", "a=1", "FIRST=$(LATER)", "LATER=1-10.43.0.77", "AFTER=1-10.43.0.77!", "LITERAL=$(a)", "UNTOUCHED=x"])
+    expect(
+      await of(
+        {
+          envFrom: [{ configMapRef: { name: "cm" } }],
+          env: [
+            { name: "FIRST", value: "$(LATER)" },
+            { name: "LATER", value: "$(a)-$(WEB_SERVICE_HOST)" },
+            { name: "AFTER", value: "$(LATER)!" },
+            { name: "LITERAL", value: "$$(a)" },
+            { name: "UNTOUCHED", valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } },
+          ],
+        },
+        { enableServiceLinks: true },
+      ).then((all) => all.filter((text) => !text.startsWith("WEB_"))),
+    ).toEqual([
+      "B=2",
+      "a=1",
+      "FIRST=$(LATER)",
+      "LATER=1-10.43.0.77",
+      "AFTER=1-10.43.0.77!",
+      "LITERAL=$(a)",
+      "UNTOUCHED=x",
+    ])
   })
 
   test("leaves out what is optional and missing", async () => {
-    expect(await of({ env: [
-      { name: "NO_OBJECT", valueFrom: { configMapKeyRef: { name: "none", key: "a", optional: true } } },
-      { name: "NO_KEY", valueFrom: { secretKeyRef: { name: "sec", key: "none", optional: true } } },
-      { name: "THERE", value: "1" },
-    ] })).toEqual(["THERE=1"])
+    expect(
+      await of({
+        env: [
+          { name: "NO_OBJECT", valueFrom: { configMapKeyRef: { name: "none", key: "a", optional: true } } },
+          { name: "NO_KEY", valueFrom: { secretKeyRef: { name: "sec", key: "none", optional: true } } },
+          { name: "THERE", value: "1" },
+        ],
+      }),
+    ).toEqual(["THERE=1"])
   })
 
   test.each([
-    [{ env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "none", key: "a" } } }] }, 'configmap "none" not found'],
+    [
+      { env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "none", key: "a" } } }] },
+      'configmap "none" not found',
+    ],
     [{ env: [{ name: "A", valueFrom: { secretKeyRef: { name: "none", key: "a" } } }] }, 'secret "none" not found'],
-    [{ env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "cm", key: "z" } } }] }, "couldn't find key z in ConfigMap default/cm"],
-    [{ env: [{ name: "A", valueFrom: { secretKeyRef: { name: "sec", key: "z" } } }] }, "couldn't find key z in Secret default/sec"],
-    [{ env: [{ name: "A", valueFrom: { fileKeyRef: { volumeName: "v", path: "none", key: "z" } } }] }, "couldn't parse env file"],
-    [{ env: [{ name: "A", valueFrom: { fileKeyRef: { volumeName: "v", path: "env", key: "z" } } }] }, 'environment variable key "z" not found in file "env" of volume "v"'],
+    [
+      { env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "cm", key: "z" } } }] },
+      "couldn't find key z in ConfigMap default/cm",
+    ],
+    [
+      { env: [{ name: "A", valueFrom: { secretKeyRef: { name: "sec", key: "z" } } }] },
+      "couldn't find key z in Secret default/sec",
+    ],
+    [
+      { env: [{ name: "A", valueFrom: { fileKeyRef: { volumeName: "v", path: "none", key: "z" } } }] },
+      "couldn't parse env file",
+    ],
+    [
+      { env: [{ name: "A", valueFrom: { fileKeyRef: { volumeName: "v", path: "env", key: "z" } } }] },
+      'environment variable key "z" not found in file "env" of volume "v"',
+    ],
     [{ envFrom: [{ configMapRef: { name: "none" } }] }, 'configmap "none" not found'],
   ])("of %j fails: %s", async (container, expected) => {
     // when, then
-    const failure = await of(container).then(() => undefined, (err: unknown) => err)
+    const failure = await of(container).then(
+      () => undefined,
+      (err: unknown) => err,
+    )
     expect(failure).toMatchObject({ name: "StartError", reason: "CreateContainerConfigError", message: expected })
   })
 
   test("expands a command by the last value of a name", () => {
-    expect(environment.expand("$(A) $(B) $$(A)", [{ key: "A", value: "1" }, { key: "A", value: "2" }])).toBe("2 $(B) $(A)")
+    expect(
+      environment.expand("$(A) $(B) $$(A)", [
+        { key: "A", value: "1" },
+        { key: "A", value: "2" },
+      ]),
+    ).toBe("2 $(B) $(A)")
   })
 })

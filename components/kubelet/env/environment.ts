@@ -27,7 +27,10 @@ interface Links {
 export function createEnvironment(context: KubeletContext): Environment {
   // Asked for early, so that the services are known when the first container starts.
   const services = context.informers.of(Service)
-  let linked: { readonly services: readonly Service[]; readonly links: Map<string, Links> } = { services: [], links: new Map() }
+  let linked: { readonly services: readonly Service[]; readonly links: Map<string, Links> } = {
+    services: [],
+    links: new Map(),
+  }
 
   // A later variable takes the value of an earlier one of its name, but not its place.
   async function of(request: EnvironmentRequest) {
@@ -38,12 +41,19 @@ export function createEnvironment(context: KubeletContext): Environment {
     const sources = new Sources(context, request)
     const own = new Map<string, string>()
     for (const { prefix = "", configMapRef, secretRef } of container.envFrom ?? []) {
-      const values = configMapRef !== undefined ? (await sources.configMap(configMapRef.name, configMapRef.optional))
-        : secretRef !== undefined ? (await sources.secret(secretRef.name, secretRef.optional)) : undefined
+      const values =
+        configMapRef !== undefined
+          ? await sources.configMap(configMapRef.name, configMapRef.optional)
+          : secretRef !== undefined
+            ? await sources.secret(secretRef.name, secretRef.optional)
+            : undefined
       for (const key of Object.keys(values ?? {}).sort()) own.set(prefix + key, values![key]!)
     }
     for (const { name, value = "", valueFrom } of container.env ?? []) {
-      const found = value !== "" || valueFrom === undefined ? expand(value, (key) => own.get(key) ?? links.get(key)) : await sources.value(valueFrom)
+      const found =
+        value !== "" || valueFrom === undefined
+          ? expand(value, (key) => own.get(key) ?? links.get(key))
+          : await sources.value(valueFrom)
       if (found !== undefined) own.set(name, found)
     }
     return own.size === 0 ? variables : [...new Map([...links, ...own])].map(([key, value]) => ({ key, value }))
@@ -58,7 +68,10 @@ export function createEnvironment(context: KubeletContext): Environment {
     let found = linked.links.get(key)
     if (found === undefined) {
       const variables = serviceVariables(all, namespace, wanted)
-      linked.links.set(key, (found = { links: new Map(variables.map((variable) => [variable.key, variable.value])), variables }))
+      linked.links.set(
+        key,
+        (found = { links: new Map(variables.map((variable) => [variable.key, variable.value])), variables }),
+      )
     }
     return found
   }
@@ -94,45 +107,83 @@ class Sources {
   }
 
   secret(name: string, optional: boolean | undefined): Promise<Values | undefined> {
-    return this.#object(Secret, "secret", name, optional, ({ data = {} }) => Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")])))
+    return this.#object(Secret, "secret", name, optional, ({ data = {} }) =>
+      Object.fromEntries(
+        Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]),
+      ),
+    )
   }
 
   /** Undefined for a variable that is not set: its source is missing and may be. */
-  async value({ fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef }: EnvVarSource): Promise<string | undefined> {
+  async value({
+    fieldRef,
+    resourceFieldRef,
+    configMapKeyRef,
+    secretKeyRef,
+    fileKeyRef,
+  }: EnvVarSource): Promise<string | undefined> {
     const { pod, container } = this.#request
     if (fieldRef !== undefined) return podField(pod, fieldRef.fieldPath, this.#request)
-    if (resourceFieldRef !== undefined) return resourceField(pod, resourceFieldRef, await nodeAmounts(this.#context), container)
-    if (configMapKeyRef !== undefined) return this.#key("ConfigMap", configMapKeyRef, await this.configMap(configMapKeyRef.name, configMapKeyRef.optional))
-    if (secretKeyRef !== undefined) return this.#key("Secret", secretKeyRef, await this.secret(secretKeyRef.name, secretKeyRef.optional))
+    if (resourceFieldRef !== undefined)
+      return resourceField(pod, resourceFieldRef, await nodeAmounts(this.#context), container)
+    if (configMapKeyRef !== undefined)
+      return this.#key(
+        "ConfigMap",
+        configMapKeyRef,
+        await this.configMap(configMapKeyRef.name, configMapKeyRef.optional),
+      )
+    if (secretKeyRef !== undefined)
+      return this.#key("Secret", secretKeyRef, await this.secret(secretKeyRef.name, secretKeyRef.optional))
     if (fileKeyRef !== undefined) return this.#fileKey(fileKeyRef)
     return ""
   }
 
-  #key(kind: string, { name, key, optional }: { readonly name: string; readonly key: string; readonly optional?: boolean | undefined }, values: Values | undefined): string | undefined {
+  #key(
+    kind: string,
+    { name, key, optional }: { readonly name: string; readonly key: string; readonly optional?: boolean | undefined },
+    values: Values | undefined,
+  ): string | undefined {
     if (values === undefined) return undefined
     if (Object.hasOwn(values, key)) return values[key]
     if (optional === true) return undefined
     throw configError(`couldn't find key ${key} in ${kind} ${this.#request.pod.metadata.namespace ?? ""}/${name}`)
   }
 
-  async #fileKey({ volumeName, path, key, optional }: NonNullable<EnvVarSource["fileKeyRef"]>): Promise<string | undefined> {
+  async #fileKey({
+    volumeName,
+    path,
+    key,
+    optional,
+  }: NonNullable<EnvVarSource["fileKeyRef"]>): Promise<string | undefined> {
     const volume = this.#request.mounted.get(volumeName)
-    if (volume === undefined) throw configError(`cannot find the volume ${JSON.stringify(volumeName)} referenced by FileKeyRef`)
+    if (volume === undefined)
+      throw configError(`cannot find the volume ${JSON.stringify(volumeName)} referenced by FileKeyRef`)
     const text = await this.#context.runtime.volumes.readInside(volume.hostPath, path)
     if (text === undefined && optional !== true) throw configError("couldn't parse env file")
     const value = text === undefined ? undefined : valueInEnvFile(text, key)
-    if (value === undefined && optional !== true) throw configError(`environment variable key ${JSON.stringify(key)} not found in file ${JSON.stringify(path)} of volume ${JSON.stringify(volumeName)}`)
+    if (value === undefined && optional !== true)
+      throw configError(
+        `environment variable key ${JSON.stringify(key)} not found in file ${JSON.stringify(path)} of volume ${JSON.stringify(volumeName)}`,
+      )
     return value
   }
 
-  async #object<T extends KubeObject>(resource: Resource<T>, word: string, name: string, optional: boolean | undefined, valuesOf: (object: T) => Values): Promise<Values | undefined> {
+  async #object<T extends KubeObject>(
+    resource: Resource<T>,
+    word: string,
+    name: string,
+    optional: boolean | undefined,
+    valuesOf: (object: T) => Values,
+  ): Promise<Values | undefined> {
     const id = `${word}/${name}`
     let reading = this.#read.get(id)
     if (reading === undefined) {
-      reading = this.#context.client.get(resource, { namespace: this.#request.pod.metadata.namespace, name }).then(valuesOf, (err: unknown) => {
-        if (isNotFound(err)) return undefined
-        throw err
-      })
+      reading = this.#context.client
+        .get(resource, { namespace: this.#request.pod.metadata.namespace, name })
+        .then(valuesOf, (err: unknown) => {
+          if (isNotFound(err)) return undefined
+          throw err
+        })
       this.#read.set(id, reading)
     }
     const values = await reading

@@ -5,5 +5,7 @@
 export function expand(text: string, valueOf: (name: string) => string | undefined): string {
   if (!text.includes("$")) return text
   // An operator that is neither doubled nor followed by a closed pair of parentheses stands for itself.
-  return text.replace(/\$(?:\$|\(([^)]*)\))/g, (all, name: string | undefined) => (name === undefined ? "$" : (valueOf(name) ?? all)))
+  return text.replace(/\$(?:\$|\(([^)]*)\))/g, (all, name: string | undefined) =>
+    name === undefined ? "$" : (valueOf(name) ?? all),
+  )
 }

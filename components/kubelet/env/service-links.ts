@@ -2,13 +2,18 @@ import type { Service } from "../../../pkg/api/core/v1/service.ts"
 import type { EnvironmentVariable } from "../volumes.ts"
 
 /** The service whose address every container is told, wherever it runs. */
-const isApiServer = ({ metadata }: Service): boolean => metadata.namespace === "default" && metadata.name === "kubernetes"
+const isApiServer = ({ metadata }: Service): boolean =>
+  metadata.namespace === "default" && metadata.name === "kubernetes"
 
 /**
  * Variables that tell a container of a namespace where services are, in the two forms that Docker links and Kubernetes made known:
  * `WEB_SERVICE_HOST`, `WEB_PORT_80_TCP_ADDR` … Headless services have none. Source: getServiceEnvVarMap in pkg/kubelet/kubelet_pods.go, pkg/kubelet/envvars.
  */
-export function serviceVariables(services: readonly Service[], namespace: string, links: boolean): readonly EnvironmentVariable[] {
+export function serviceVariables(
+  services: readonly Service[],
+  namespace: string,
+  links: boolean,
+): readonly EnvironmentVariable[] {
   const chosen = new Map<string, Service>()
   for (const service of services) {
     const { clusterIP = "" } = service.spec
@@ -26,11 +31,16 @@ function variablesOf({ metadata, spec: { clusterIP = "", ports = [] } }: Service
   const prefix = variableName(metadata.name!)
   const first = ports[0]
   if (first === undefined) return [{ key: `${prefix}_SERVICE_HOST`, value: clusterIP }]
-  const url = ({ protocol, port }: typeof first) => `${protocol.toLowerCase()}://${clusterIP.includes(":") ? `[${clusterIP}]` : clusterIP}:${port}`
+  const url = ({ protocol, port }: typeof first) =>
+    `${protocol.toLowerCase()}://${clusterIP.includes(":") ? `[${clusterIP}]` : clusterIP}:${port}`
   return [
     { key: `${prefix}_SERVICE_HOST`, value: clusterIP },
     { key: `${prefix}_SERVICE_PORT`, value: String(first.port) },
-    ...ports.flatMap(({ name, port }) => (name === undefined || name === "" ? [] : [{ key: `${prefix}_SERVICE_PORT_${variableName(name)}`, value: String(port) }])),
+    ...ports.flatMap(({ name, port }) =>
+      name === undefined || name === ""
+        ? []
+        : [{ key: `${prefix}_SERVICE_PORT_${variableName(name)}`, value: String(port) }],
+    ),
     { key: `${prefix}_PORT`, value: url(first) },
     ...ports.flatMap((port) => {
       const link = `${prefix}_PORT_${port.port}_${port.protocol.toUpperCase()}`

@@ -7,7 +7,9 @@ import { presentImage } from "./arriving.ts"
 function arriving(...coming: string[]) {
   const there = new Set<string>()
   let next: PromiseWithResolvers<void> | undefined = Promise.withResolvers()
-  const images = { imageStatus: async (name: string) => (there.has(name) ? ({ id: name } as Image) : undefined) } as unknown as ImageService
+  const images = {
+    imageStatus: async (name: string) => (there.has(name) ? ({ id: name } as Image) : undefined),
+  } as unknown as ImageService
   return {
     runtime: { images, moreImages: () => next?.promise },
     arrive() {

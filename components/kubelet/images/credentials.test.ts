@@ -3,14 +3,24 @@ import type { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import { credentialsFor } from "./credentials.ts"
 import { parseImageName } from "./image-name.ts"
 
-const secret = (auths: object): Secret => ({ metadata: {}, type: "kubernetes.io/dockerconfigjson", data: { ".dockerconfigjson": btoa(JSON.stringify({ auths })) } }) as unknown as Secret
+const secret = (auths: object): Secret =>
+  ({
+    metadata: {},
+    type: "kubernetes.io/dockerconfigjson",
+    data: { ".dockerconfigjson": btoa(JSON.stringify({ auths })) },
+  }) as unknown as Secret
 const jane = { username: "jane", password: "s3cret" }
 
 describe("credentials of pull secrets", () => {
   test.each([
     ["the registry's", "127.0.0.1:5000/team/app:1", { "127.0.0.1:5000": jane }, ["jane"]],
     ["those of another registry not", "127.0.0.1:5000/team/app:1", { "127.0.0.1:5001": jane, "127.0.0.1": jane }, []],
-    ["the longest path first", "r.example/team/app:1", { "r.example": jane, "r.example/team": { auth: btoa("team:a:b") } }, ["team", "jane"]],
+    [
+      "the longest path first",
+      "r.example/team/app:1",
+      { "r.example": jane, "r.example/team": { auth: btoa("team:a:b") } },
+      ["team", "jane"],
+    ],
     ["Docker's own by its old name", "busybox:1", { "https://index.docker.io/v1/": jane }, ["jane"]],
     ["by a pattern", "eu.r.example/app", { "*.r.example": jane }, ["jane"]],
   ])("%s", (_title, image, auths, users) => {
@@ -18,6 +28,8 @@ describe("credentials of pull secrets", () => {
   })
 
   test("name no server, since containerd would take its address for a URL", () => {
-    expect(credentialsFor(parseImageName("127.0.0.1:5000/a:1")!, [secret({ "127.0.0.1:5000": jane })])).toEqual([{ ...jane, serverAddress: "" }])
+    expect(credentialsFor(parseImageName("127.0.0.1:5000/a:1")!, [secret({ "127.0.0.1:5000": jane })])).toEqual([
+      { ...jane, serverAddress: "" },
+    ])
   })
 })

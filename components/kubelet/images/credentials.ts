@@ -12,7 +12,11 @@ interface DockerAuth {
 
 /** Credentials of pull secrets that fit an image, best first: the longest match of registry and path. Source: pkg/credentialprovider/keyring.go. */
 export function credentialsFor(image: ImageName, secrets: readonly Secret[]): readonly AuthConfig[] {
-  const found = secrets.flatMap((secret) => Object.entries(authsOf(secret)).flatMap(([key, auth]) => (matches(key, image) ? [{ key, auth: toAuth(auth) }] : [])))
+  const found = secrets.flatMap((secret) =>
+    Object.entries(authsOf(secret)).flatMap(([key, auth]) =>
+      matches(key, image) ? [{ key, auth: toAuth(auth) }] : [],
+    ),
+  )
   return found.sort((a, b) => b.key.length - a.key.length).map(({ auth }) => auth)
 }
 
@@ -20,7 +24,8 @@ export function credentialsFor(image: ImageName, secrets: readonly Secret[]): re
 function authsOf(secret: Secret): Readonly<Record<string, DockerAuth>> {
   const text = (key: string) => Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8")
   try {
-    if (secret.type === "kubernetes.io/dockerconfigjson") return (JSON.parse(text(".dockerconfigjson")) as { auths?: Record<string, DockerAuth> }).auths ?? {}
+    if (secret.type === "kubernetes.io/dockerconfigjson")
+      return (JSON.parse(text(".dockerconfigjson")) as { auths?: Record<string, DockerAuth> }).auths ?? {}
     if (secret.type === "kubernetes.io/dockercfg") return JSON.parse(text(".dockercfg")) as Record<string, DockerAuth>
   } catch {
     // Validation refuses such secrets; what slipped through is as good as none.
@@ -30,7 +35,10 @@ function authsOf(secret: Secret): Readonly<Record<string, DockerAuth>> {
 
 /** `https://index.docker.io/v1/`, `registry.example.com`, `*.example.com:5000/team`: host by labels with `*`, path by prefix. */
 function matches(key: string, { registry, repository }: ImageName): boolean {
-  const plain = key.replace(/^https?:\/\//, "").replace(/\/(v1|v2)\/?$/, "").replace(/\/+$/, "")
+  const plain = key
+    .replace(/^https?:\/\//, "")
+    .replace(/\/(v1|v2)\/?$/, "")
+    .replace(/\/+$/, "")
   const slash = plain.indexOf("/")
   const host = (slash < 0 ? plain : plain.slice(0, slash)).replace(/^index\.docker\.io$/, "docker.io")
   const path = slash < 0 ? "" : plain.slice(slash + 1)
@@ -40,14 +48,22 @@ function matches(key: string, { registry, repository }: ImageName): boolean {
   if (wantedPort !== port) return false
   const wanted = wantedName.split(".")
   const labels = name.split(".")
-  return wanted.length === labels.length && wanted.every((part, i) => new RegExp(`^${part.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", "[^.]*")}$`).test(labels[i]!))
+  return (
+    wanted.length === labels.length &&
+    wanted.every((part, i) =>
+      new RegExp(`^${part.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", "[^.]*")}$`).test(labels[i]!),
+    )
+  )
 }
 
 /** The server's address is left out, as upstream does: containerd takes it for a URL and refuses `127.0.0.1:5000`. */
 function toAuth({ auth, username, password, identitytoken, registrytoken }: DockerAuth): AuthConfig {
   const [user, ...rest] = auth === undefined ? [] : Buffer.from(auth, "base64").toString("utf8").split(":")
   return {
-    username: username ?? user ?? "", password: password ?? rest.join(":"), serverAddress: "",
-    ...(identitytoken === undefined ? {} : { identityToken: identitytoken }), ...(registrytoken === undefined ? {} : { registryToken: registrytoken }),
+    username: username ?? user ?? "",
+    password: password ?? rest.join(":"),
+    serverAddress: "",
+    ...(identitytoken === undefined ? {} : { identityToken: identitytoken }),
+    ...(registrytoken === undefined ? {} : { registryToken: registrytoken }),
   }
 }

@@ -8,8 +8,18 @@ const MARGIN = 0.05
 const MIN_AGE_MS = 120_000
 
 /** The images to remove, the longest unused first, until `bytes` are free. Pure. Source: pkg/kubelet/images/image_gc_manager.go freeSpace. */
-export function imagesToRemove(images: readonly Image[], bytes: number, used: ReadonlySet<string>, lastUsed: ReadonlyMap<string, number>, now: number): readonly Image[] {
-  const candidates = images.filter(({ id, pinned, repoTags, repoDigests }) => !pinned && ![id, ...repoTags, ...repoDigests].some((name) => used.has(name)))
+export function imagesToRemove(
+  images: readonly Image[],
+  bytes: number,
+  used: ReadonlySet<string>,
+  lastUsed: ReadonlyMap<string, number>,
+  now: number,
+): readonly Image[] {
+  const candidates = images
+    .filter(
+      ({ id, pinned, repoTags, repoDigests }) =>
+        !pinned && ![id, ...repoTags, ...repoDigests].some((name) => used.has(name)),
+    )
     .filter(({ id }) => now - (lastUsed.get(id) ?? 0) >= MIN_AGE_MS)
     .toSorted((a, b) => (lastUsed.get(a.id) ?? 0) - (lastUsed.get(b.id) ?? 0))
   const chosen: Image[] = []
@@ -23,7 +33,13 @@ export function imagesToRemove(images: readonly Image[], bytes: number, used: Re
 }
 
 /** Removes images that nothing uses when the disk is short. `used`: ids and names of the images of all containers. Returns how many bytes that should have freed. */
-export async function removeUnusedImages({ runtime, clock, log }: KubeletContext, space: FilesystemSpace, threshold: number, used: ReadonlySet<string>, lastUsed: ReadonlyMap<string, number>): Promise<number> {
+export async function removeUnusedImages(
+  { runtime, clock, log }: KubeletContext,
+  space: FilesystemSpace,
+  threshold: number,
+  used: ReadonlySet<string>,
+  lastUsed: ReadonlyMap<string, number>,
+): Promise<number> {
   const wanted = space.capacityBytes * (threshold + MARGIN) - space.availableBytes
   let freed = 0
   for (const image of imagesToRemove(await runtime.images.listImages(), wanted, used, lastUsed, clock.now())) {

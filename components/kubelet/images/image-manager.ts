@@ -79,7 +79,13 @@ export class ImageManager {
     }
     const policy = container.imagePullPolicy ?? "IfNotPresent"
     if (present !== undefined && policy !== "Always") {
-      events.event(pod, "Normal", "Pulled", `Container image "${text}" already present on machine and can be accessed by the pod`, fieldPath)
+      events.event(
+        pod,
+        "Normal",
+        "Pulled",
+        `Container image "${text}" already present on machine and can be accessed by the pod`,
+        fieldPath,
+      )
       return present
     }
     if (policy === "Never") {
@@ -99,7 +105,13 @@ export class ImageManager {
     try {
       const image = await this.#pull(name, request)
       const took = formatDuration(Math.round(clock.monotonic() - began))
-      events.event(pod, "Normal", "Pulled", `Successfully pulled image "${text}" in ${took} (${took} including waiting). Image size: ${image.size} bytes.`, fieldPath)
+      events.event(
+        pod,
+        "Normal",
+        "Pulled",
+        `Successfully pulled image "${text}" in ${took} (${took} including waiting). Image size: ${image.size} bytes.`,
+        fieldPath,
+      )
       this.#failures.delete(key)
       if (present === undefined) this.#onPulled()
       return image
@@ -119,7 +131,12 @@ export class ImageManager {
     let failure: unknown
     for (const auth of credentials.length > 0 ? credentials : [undefined as AuthConfig | undefined]) {
       try {
-        const ref = await images.pullImage({ image: name.tagged, annotations: { ...pod.metadata.annotations } }, auth, sandbox, { signal })
+        const ref = await images.pullImage(
+          { image: name.tagged, annotations: { ...pod.metadata.annotations } },
+          auth,
+          sandbox,
+          { signal },
+        )
         const image = await images.imageStatus(ref)
         if (image === undefined) throw new Error(`the runtime pulled ${ref} and does not have it`)
         return image
@@ -134,15 +151,22 @@ export class ImageManager {
   /** Those that exist: a missing one is told, and the pull goes on without it. */
   async #pullSecrets(pod: Pod): Promise<readonly Secret[]> {
     const { client, events } = this.#context
-    const found = await Promise.all((pod.spec.imagePullSecrets ?? []).map(async ({ name }) => {
-      try {
-        return await client.get(Secret, { name, namespace: pod.metadata.namespace })
-      } catch (err) {
-        if (!isNotFound(err)) throw err
-        events.event(pod, "Warning", "FailedToRetrieveImagePullSecret", `Unable to retrieve some image pull secrets (${name}); attempting to pull the image may not succeed.`)
-        return undefined
-      }
-    }))
+    const found = await Promise.all(
+      (pod.spec.imagePullSecrets ?? []).map(async ({ name }) => {
+        try {
+          return await client.get(Secret, { name, namespace: pod.metadata.namespace })
+        } catch (err) {
+          if (!isNotFound(err)) throw err
+          events.event(
+            pod,
+            "Warning",
+            "FailedToRetrieveImagePullSecret",
+            `Unable to retrieve some image pull secrets (${name}); attempting to pull the image may not succeed.`,
+          )
+          return undefined
+        }
+      }),
+    )
     return found.filter((secret) => secret !== undefined)
   }
 }

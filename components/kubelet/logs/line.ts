@@ -17,5 +17,10 @@ export function parseLogLine(line: string): LogLine | undefined {
   const stream = line.slice(first + 1, second)
   if (stream !== "stdout" && stream !== "stderr") return undefined
   const tags = third < 0 ? line.slice(second + 1) : line.slice(second + 1, third)
-  return { time: line.slice(0, first), stream, partial: tags.split(":")[0] === "P", content: third < 0 ? "" : line.slice(third + 1) }
+  return {
+    time: line.slice(0, first),
+    stream,
+    partial: tags.split(":")[0] === "P",
+    content: third < 0 ? "" : line.slice(third + 1),
+  }
 }

@@ -5,14 +5,28 @@ import { readLog, type LogReadRequest } from "./read.ts"
 import { parseLogLine } from "./line.ts"
 
 const LOG = [
-  "2026-01-01T00:00:01.000000001Z stdout F one", "2026-01-01T00:00:02.000000000Z stderr P tw", "2026-01-01T00:00:02.000000001Z stderr F o",
-  "2026-01-01T00:00:03.000000000Z stdout F three", "2026-01-01T00:00:04.000000000Z stdout F ", "",
+  "2026-01-01T00:00:01.000000001Z stdout F one",
+  "2026-01-01T00:00:02.000000000Z stderr P tw",
+  "2026-01-01T00:00:02.000000001Z stderr F o",
+  "2026-01-01T00:00:03.000000000Z stdout F three",
+  "2026-01-01T00:00:04.000000000Z stdout F ",
+  "",
 ].join("\n")
 
 describe("a container's log", () => {
   const files = new MemoryFiles()
-  const request = (options: Partial<LogReadRequest["options"]>, more: Partial<LogReadRequest> = {}): LogReadRequest => ({
-    files, path: "/log", options: { follow: false, timestamps: false, ...options }, clock: new VirtualClock(Date.parse("2026-01-01T00:00:10Z")), isLive: () => false, onChange: () => () => {}, signal: new AbortController().signal, ...more,
+  const request = (
+    options: Partial<LogReadRequest["options"]>,
+    more: Partial<LogReadRequest> = {},
+  ): LogReadRequest => ({
+    files,
+    path: "/log",
+    options: { follow: false, timestamps: false, ...options },
+    clock: new VirtualClock(Date.parse("2026-01-01T00:00:10Z")),
+    isLive: () => false,
+    onChange: () => () => {},
+    signal: new AbortController().signal,
+    ...more,
   })
   const read = async (of: LogReadRequest) => {
     let text = ""
@@ -29,7 +43,10 @@ describe("a container's log", () => {
     [{ limitBytes: 5 }, "one\nt"],
     [{ sinceSeconds: 7 }, "three\n\n"],
     [{ sinceTime: "2026-01-01T01:00:04+01:00" }, "\n"],
-    [{ timestamps: true, tailLines: 3 }, "2026-01-01T00:00:02.000000001Z o\n2026-01-01T00:00:03.000000000Z three\n2026-01-01T00:00:04.000000000Z \n"],
+    [
+      { timestamps: true, tailLines: 3 },
+      "2026-01-01T00:00:02.000000001Z o\n2026-01-01T00:00:03.000000000Z three\n2026-01-01T00:00:04.000000000Z \n",
+    ],
   ])("with %j", async (options, expected) => {
     files.put("/log", LOG)
     expect(await read(request(options))).toBe(expected)
@@ -40,7 +57,9 @@ describe("a container's log", () => {
     files.put("/log", "2026-01-01T00:00:01Z stdout F one\n")
     let live = true
     let changed = () => {}
-    const reading = readLog(request({ follow: true }, { isLive: () => live, onChange: (listener) => ((changed = listener), () => {}) }))
+    const reading = readLog(
+      request({ follow: true }, { isLive: () => live, onChange: (listener) => ((changed = listener), () => {}) }),
+    )
     const next = async () => Buffer.from((await reading.next()).value ?? []).toString("utf8")
     expect(await next()).toBe("one\n")
     // when it grows
@@ -60,7 +79,12 @@ describe("a container's log", () => {
   })
 
   test("takes what is no line of a log for nothing", () => {
-    expect(["", "x", "time stdin F x", "cut in two"].map(parseLogLine)).toEqual([undefined, undefined, undefined, undefined])
+    expect(["", "x", "time stdin F x", "cut in two"].map(parseLogLine)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ])
     expect(parseLogLine("t stdout P:x a b")).toEqual({ time: "t", stream: "stdout", partial: true, content: "a b" })
   })
 
@@ -68,7 +92,12 @@ describe("a container's log", () => {
     // given a log that is followed, on files whose watchers are never called
     const clock = new VirtualClock(0)
     files.put("/log", "")
-    const reading = readLog(request({ follow: true }, { clock, isLive: () => true, files: { open: (path) => files.open(path), watch: () => () => {} } }))
+    const reading = readLog(
+      request(
+        { follow: true },
+        { clock, isLive: () => true, files: { open: (path) => files.open(path), watch: () => () => {} } },
+      ),
+    )
     const first = reading.next()
     await clock.settle()
     // when it grows and a second goes by

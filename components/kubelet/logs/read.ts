@@ -25,7 +25,15 @@ const LOOK_ANYWAY_MS = 1000
  * A container's log as users see it, from the file the runtime writes; with `follow`, further parts as they are written, also after the file was
  * rotated. Source: cri-client pkg/logs/logs.go.
  */
-export async function* readLog({ files, path, options, clock, isLive, onChange, signal }: LogReadRequest): AsyncGenerator<Uint8Array, void> {
+export async function* readLog({
+  files,
+  path,
+  options,
+  clock,
+  isLive,
+  onChange,
+  signal,
+}: LogReadRequest): AsyncGenerator<Uint8Array, void> {
   let file = await files.open(path)
   const wakeUp = new Wake()
   const off = options.follow ? [files.watch(path, () => wakeUp.ring()), onChange(() => wakeUp.ring())] : []
@@ -94,7 +102,7 @@ async function tailOffset(file: OpenFile, lines: number | undefined): Promise<nu
   const size = await file.size()
   if (lines === 0) return size
   let found = 0
-  for (let end = size; end > 0; ) {
+  for (let end = size; end > 0;) {
     const start = Math.max(0, end - CHUNK)
     const chunk = await file.read(start, end - start)
     for (let i = chunk.length - 1; i >= 0; i--) {
@@ -109,11 +117,20 @@ async function tailOffset(file: OpenFile, lines: number | undefined): Promise<nu
 }
 
 /** Turns whole lines of the file into what is asked for. */
-function printer({ sinceSeconds, sinceTime, timestamps, stream = "All" }: LogReadRequest["options"], now: number): (text: string) => string {
-  const since = sinceTime !== undefined ? comparableTime(sinceTime) : sinceSeconds !== undefined ? comparableTime(new Date(now - sinceSeconds * 1000).toISOString()) : ""
+function printer(
+  { sinceSeconds, sinceTime, timestamps, stream = "All" }: LogReadRequest["options"],
+  now: number,
+): (text: string) => string {
+  const since =
+    sinceTime !== undefined
+      ? comparableTime(sinceTime)
+      : sinceSeconds !== undefined
+        ? comparableTime(new Date(now - sinceSeconds * 1000).toISOString())
+        : ""
   // Of each stream, whether its last line goes on.
   const open = { stdout: false, stderr: false }
-  const wanted = ({ stream: of, time }: LogLine) => (stream === "All" || stream.toLowerCase() === of) && (since === "" || comparableTime(time) >= since)
+  const wanted = ({ stream: of, time }: LogLine) =>
+    (stream === "All" || stream.toLowerCase() === of) && (since === "" || comparableTime(time) >= since)
   return (text) => {
     let out = ""
     for (const raw of text.split("\n")) {
@@ -131,6 +148,10 @@ function printer({ sinceSeconds, sinceTime, timestamps, stream = "All" }: LogRea
 function comparableTime(text: string): string {
   const [, fraction = ""] = /\.(\d+)/.exec(text) ?? []
   const ms = Date.parse(text)
-  const seconds = text.endsWith("Z") ? text.slice(0, 19) : Number.isNaN(ms) ? text : new Date(ms).toISOString().slice(0, 19)
+  const seconds = text.endsWith("Z")
+    ? text.slice(0, 19)
+    : Number.isNaN(ms)
+      ? text
+      : new Date(ms).toISOString().slice(0, 19)
   return `${seconds}.${fraction.padEnd(9, "0")}`
 }

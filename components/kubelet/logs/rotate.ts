@@ -11,7 +11,11 @@ export const MAX_FILES = 5
 const SHORTEST_MS = 10_000
 const LONGEST_MS = 320_000
 
-interface Watched { readonly timer: Timer; readonly size: number; readonly everyMs: number }
+interface Watched {
+  readonly timer: Timer
+  readonly size: number
+  readonly everyMs: number
+}
 
 /**
  * Keeps logs of running containers from growing without end. Differs from upstream, which looks at every log each 10 s: a log that has not grown is looked at
@@ -46,7 +50,11 @@ export class LogRotation {
   }
 
   #look(id: string, size: number, everyMs: number): void {
-    const timer = this.#context.clock.setTimeout(() => this.#context.spawn("log rotation", () => this.#check(id)), everyMs, "upkeep")
+    const timer = this.#context.clock.setTimeout(
+      () => this.#context.spawn("log rotation", () => this.#check(id)),
+      everyMs,
+      "upkeep",
+    )
     this.#watched.set(id, { timer, size, everyMs })
   }
 
@@ -70,16 +78,24 @@ export class LogRotation {
     } catch (err) {
       this.#context.log.warn("Cannot rotate a container's log", { path: run.logPath, err })
     }
-    if (this.#watched.get(id) === before) this.#look(id, size, grown ? SHORTEST_MS : Math.min(before.everyMs * 2, LONGEST_MS))
+    if (this.#watched.get(id) === before)
+      this.#look(id, size, grown ? SHORTEST_MS : Math.min(before.everyMs * 2, LONGEST_MS))
   }
 
   /** `0.log` becomes `0.log.20261120-101500`; those before it are compressed, and the oldest removed. */
   async #rotate(id: string, path: string): Promise<void> {
-    const { runtime: { files, containers }, clock } = this.#context
+    const {
+      runtime: { files, containers },
+      clock,
+    } = this.#context
     const folder = dirname(path)
-    const rotated = (await files.list(folder)).filter((name) => name.startsWith(`${basename(path)}.`) && !name.endsWith(".tmp")).sort()
-    for (const name of rotated.slice(0, Math.max(0, rotated.length - (MAX_FILES - 2)))) await files.remove(join(folder, name))
-    for (const name of rotated.slice(-(MAX_FILES - 2))) if (!name.endsWith(".gz")) await files.compress(join(folder, name), join(folder, `${name}.gz`))
+    const rotated = (await files.list(folder))
+      .filter((name) => name.startsWith(`${basename(path)}.`) && !name.endsWith(".tmp"))
+      .sort()
+    for (const name of rotated.slice(0, Math.max(0, rotated.length - (MAX_FILES - 2))))
+      await files.remove(join(folder, name))
+    for (const name of rotated.slice(-(MAX_FILES - 2)))
+      if (!name.endsWith(".gz")) await files.compress(join(folder, name), join(folder, `${name}.gz`))
     const stamp = new Date(clock.now()).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15)
     const aside = `${path}.${stamp}`
     await files.rename(path, aside)

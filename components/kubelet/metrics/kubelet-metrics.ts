@@ -19,7 +19,9 @@ export interface KubeletMetricsOptions {
 }
 
 /** Seconds from the moment the kubelet hears of a pod until it runs. Source: pkg/kubelet/metrics podStartupDurationBuckets. */
-const POD_START_BUCKETS = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600]
+const POD_START_BUCKETS = [
+  0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
+]
 /** Source: prometheus client_golang DefBuckets. */
 const PROBE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -37,14 +39,51 @@ export class KubeletMetrics {
   constructor({ nodeName, startedAt, figures, shared }: KubeletMetricsOptions) {
     this.#started = [this.kubelet, ...(shared === undefined ? [] : [shared])].map((registry) => {
       registry.gauge("kubelet_node_name", "The node's name. The count is always 1.", "node").with(nodeName).set(1)
-      registry.read("gauge", "kubelet_running_pods", "Number of pods that have a running pod sandbox", () => figures().pods)
-      registry.readEach("gauge", "kubelet_running_containers", "Number of containers currently running", "container_state", () => figures().containers)
-      return registry.histogram("kubelet_pod_start_duration_seconds", "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run", POD_START_BUCKETS)
+      registry.read(
+        "gauge",
+        "kubelet_running_pods",
+        "Number of pods that have a running pod sandbox",
+        () => figures().pods,
+      )
+      registry.readEach(
+        "gauge",
+        "kubelet_running_containers",
+        "Number of containers currently running",
+        "container_state",
+        () => figures().containers,
+      )
+      return registry.histogram(
+        "kubelet_pod_start_duration_seconds",
+        "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run",
+        POD_START_BUCKETS,
+      )
     })
     registerProcessMetrics(this.kubelet, startedAt)
-    this.probes.read("gauge", "process_start_time_seconds", "Start time of the process since unix epoch in seconds.", () => startedAt / 1000)
-    this.#probed = this.probes.counter("prober_probe_total", "Cumulative number of a liveness, readiness or startup probe for a container by result.", "container", "namespace", "pod", "pod_uid", "probe_type", "result")
-    this.#probeSeconds = this.probes.histogram("prober_probe_duration_seconds", "Duration in seconds for a probe response.", PROBE_BUCKETS, "container", "namespace", "pod", "probe_type")
+    this.probes.read(
+      "gauge",
+      "process_start_time_seconds",
+      "Start time of the process since unix epoch in seconds.",
+      () => startedAt / 1000,
+    )
+    this.#probed = this.probes.counter(
+      "prober_probe_total",
+      "Cumulative number of a liveness, readiness or startup probe for a container by result.",
+      "container",
+      "namespace",
+      "pod",
+      "pod_uid",
+      "probe_type",
+      "result",
+    )
+    this.#probeSeconds = this.probes.histogram(
+      "prober_probe_duration_seconds",
+      "Duration in seconds for a probe response.",
+      PROBE_BUCKETS,
+      "container",
+      "namespace",
+      "pod",
+      "probe_type",
+    )
   }
 
   /** A pod runs, so long after the kubelet first heard of it. */
@@ -52,7 +91,13 @@ export class KubeletMetrics {
     for (const family of this.#started) family.with().observe(milliseconds / 1000)
   }
 
-  probed({ uid, namespace, name }: PodIdentity, container: string, kind: ProbeKind, ok: boolean, milliseconds: number): void {
+  probed(
+    { uid, namespace, name }: PodIdentity,
+    container: string,
+    kind: ProbeKind,
+    ok: boolean,
+    milliseconds: number,
+  ): void {
     const type = TYPES[kind]
     const labels = [container, namespace, name, uid, type, ok ? "successful" : "failed"]
     const timed = [container, namespace, name, type]

@@ -9,7 +9,9 @@ export interface NodeResources {
 
 /** What the node has and what pods may have of it: all but what eviction keeps free. Source: pkg/kubelet/nodestatus/setters.go MachineInfo. */
 export function nodeResources(machine: Machine, disk: FilesystemSpace, maxPods: number): NodeResources {
-  const hugepages = Object.entries(machine.hugepages).map(([size, bytes]) => [`hugepages-${size}`, binary(bytes)] as const)
+  const hugepages = Object.entries(machine.hugepages).map(
+    ([size, bytes]) => [`hugepages-${size}`, binary(bytes)] as const,
+  )
   const reservedByHugepages = Object.values(machine.hugepages).reduce((a, b) => a + b, 0)
   const common = { cpu: String(machine.cpus), pods: String(maxPods), ...Object.fromEntries(hugepages) }
   return {
@@ -23,4 +25,5 @@ export function nodeResources(machine: Machine, disk: FilesystemSpace, maxPods: 
 }
 
 /** Upstream counts memory in Ki, whatever its size. */
-const binary = (bytes: number): string => (bytes === 0 ? "0" : bytes % 1024 === 0 ? `${bytes / 1024}Ki` : formatQuantity(fromUnits(bytes, "BinarySI")))
+const binary = (bytes: number): string =>
+  bytes === 0 ? "0" : bytes % 1024 === 0 ? `${bytes / 1024}Ki` : formatQuantity(fromUnits(bytes, "BinarySI"))

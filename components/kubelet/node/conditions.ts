@@ -15,21 +15,58 @@ export interface ConditionsRequest {
 export function nodeConditions({ pressure, problems, before, now }: ConditionsRequest): readonly NodeCondition[] {
   const findings = [
     pressure.memory
-      ? { type: "MemoryPressure", status: "True", reason: "KubeletHasInsufficientMemory", message: "kubelet has insufficient memory available" }
-      : { type: "MemoryPressure", status: "False", reason: "KubeletHasSufficientMemory", message: "kubelet has sufficient memory available" },
+      ? {
+          type: "MemoryPressure",
+          status: "True",
+          reason: "KubeletHasInsufficientMemory",
+          message: "kubelet has insufficient memory available",
+        }
+      : {
+          type: "MemoryPressure",
+          status: "False",
+          reason: "KubeletHasSufficientMemory",
+          message: "kubelet has sufficient memory available",
+        },
     pressure.disk
       ? { type: "DiskPressure", status: "True", reason: "KubeletHasDiskPressure", message: "kubelet has disk pressure" }
-      : { type: "DiskPressure", status: "False", reason: "KubeletHasNoDiskPressure", message: "kubelet has no disk pressure" },
+      : {
+          type: "DiskPressure",
+          status: "False",
+          reason: "KubeletHasNoDiskPressure",
+          message: "kubelet has no disk pressure",
+        },
     pressure.pid
-      ? { type: "PIDPressure", status: "True", reason: "KubeletHasInsufficientPID", message: "kubelet has insufficient PID available" }
-      : { type: "PIDPressure", status: "False", reason: "KubeletHasSufficientPID", message: "kubelet has sufficient PID available" },
+      ? {
+          type: "PIDPressure",
+          status: "True",
+          reason: "KubeletHasInsufficientPID",
+          message: "kubelet has insufficient PID available",
+        }
+      : {
+          type: "PIDPressure",
+          status: "False",
+          reason: "KubeletHasSufficientPID",
+          message: "kubelet has sufficient PID available",
+        },
     problems.length > 0
-      ? { type: "Ready", status: "False", reason: "KubeletNotReady", message: problems.length === 1 ? problems[0]! : `[${problems.join(", ")}]` }
+      ? {
+          type: "Ready",
+          status: "False",
+          reason: "KubeletNotReady",
+          message: problems.length === 1 ? problems[0]! : `[${problems.join(", ")}]`,
+        }
       : { type: "Ready", status: "True", reason: "KubeletReady", message: "kubelet is posting ready status" },
   ]
   return findings.map((finding) => {
     const old = before.find(({ type }) => type === finding.type)
-    return { ...finding, lastHeartbeatTime: formatTime(now), lastTransitionTime: old?.status === finding.status && old.lastTransitionTime !== undefined ? old.lastTransitionTime : formatTime(now) }
+    return {
+      ...finding,
+      lastHeartbeatTime: formatTime(now),
+      lastTransitionTime:
+        old?.status === finding.status && old.lastTransitionTime !== undefined
+          ? old.lastTransitionTime
+          : formatTime(now),
+    }
   })
 }
 

@@ -67,7 +67,11 @@ export class NodeLease {
     const current = known ?? (await client.get(Lease, { name, namespace: NAMESPACE }))
     const isOwned = uid === undefined || current.metadata.ownerReferences?.[0]?.uid === uid
     try {
-      return await client.update(Lease, { ...current, metadata: isOwned ? current.metadata : { ...current.metadata, ownerReferences }, spec: { ...current.spec, ...spec } })
+      return await client.update(Lease, {
+        ...current,
+        metadata: isOwned ? current.metadata : { ...current.metadata, ownerReferences },
+        spec: { ...current.spec, ...spec },
+      })
     } catch (err) {
       if (!isConflict(err)) throw err
       return client.update(Lease, { ...(await client.get(Lease, { name, namespace: NAMESPACE })), spec })

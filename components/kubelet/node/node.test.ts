@@ -9,7 +9,8 @@ test("the node's status tells of images that came without a pull", async () => {
   let more: Promise<void> | undefined = arrival.promise
   Object.assign(node.runtime, { moreImages: () => more })
   await node.restart()
-  const names = async () => (await node.cluster.get(Node, "node-0")).status.images?.flatMap((image) => image.names ?? [])
+  const names = async () =>
+    (await node.cluster.get(Node, "node-0")).status.images?.flatMap((image) => image.names ?? [])
   expect((await names()) ?? []).toEqual([])
   // when it comes
   await node.runtime.images.pullImage({ image: "k3ts.local/web:1" })

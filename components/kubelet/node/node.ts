@@ -103,22 +103,43 @@ export class NodeReporter {
   /** Events name the node by its name, since its uid is not known when it starts. `kubectl describe node` looks for that. */
   get #about(): Node {
     const { nodeName } = this.#context.config
-    return { apiVersion: "v1", kind: "Node", metadata: { name: nodeName, uid: nodeName }, spec: {}, status: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: EMPTY_INFO } }
+    return {
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: nodeName, uid: nodeName },
+      spec: {},
+      status: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: EMPTY_INFO },
+    }
   }
 
   async #register(): Promise<Node> {
     const { client, config, runtime } = this.#context
     const { operatingSystem, architecture } = runtime.machine.info
-    const status = await this.#status({ daemonEndpoints: { kubeletEndpoint: { Port: config.port } }, nodeInfo: EMPTY_INFO })
+    const status = await this.#status({
+      daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
+      nodeInfo: EMPTY_INFO,
+    })
     const labels = {
-      "beta.kubernetes.io/arch": architecture, "beta.kubernetes.io/os": operatingSystem, "beta.kubernetes.io/instance-type": "k3ts",
-      "kubernetes.io/arch": architecture, "kubernetes.io/os": operatingSystem, "kubernetes.io/hostname": config.nodeName, "node.kubernetes.io/instance-type": "k3ts",
+      "beta.kubernetes.io/arch": architecture,
+      "beta.kubernetes.io/os": operatingSystem,
+      "beta.kubernetes.io/instance-type": "k3ts",
+      "kubernetes.io/arch": architecture,
+      "kubernetes.io/os": operatingSystem,
+      "kubernetes.io/hostname": config.nodeName,
+      "node.kubernetes.io/instance-type": "k3ts",
       ...config.labels,
     }
     try {
       const made = await client.create(Node, {
-        metadata: { name: config.nodeName, labels, annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" } },
-        spec: { providerID: `k3ts://${config.nodeName}`, ...(config.taints.length === 0 ? {} : { taints: config.taints }) },
+        metadata: {
+          name: config.nodeName,
+          labels,
+          annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
+        },
+        spec: {
+          providerID: `k3ts://${config.nodeName}`,
+          ...(config.taints.length === 0 ? {} : { taints: config.taints }),
+        },
         status,
       })
       this.#tellChanges({ ...status, conditions: [] }, made.status)
@@ -136,9 +157,15 @@ export class NodeReporter {
     const before = this.#node!.status
     const status = await this.#status(before)
     const now = clock.now()
-    const same = (left: NodeStatus, right: Partial<NodeStatus>) => deepEqual(comparable(left), comparable({ ...left, ...right }))
+    const same = (left: NodeStatus, right: Partial<NodeStatus>) =>
+      deepEqual(comparable(left), comparable({ ...left, ...right }))
     if (now - this.#reported < REPORT_MS && same(before, status)) return
-    this.#node = await client.patch(Node, { name: config.nodeName }, { type: "strategic", body: { status } }, { subresource: "status" })
+    this.#node = await client.patch(
+      Node,
+      { name: config.nodeName },
+      { type: "strategic", body: { status } },
+      { subresource: "status" },
+    )
     this.#reported = now
     this.#tellChanges(before, status)
     if (this.#stopping.signal.aborted) return
@@ -159,14 +186,32 @@ export class NodeReporter {
 
   async #status(before: NodeStatus): Promise<Partial<NodeStatus>> {
     const { runtime, config, clock } = this.#context
-    const [{ problems, version, handlers }, images, disk] = await Promise.all([this.#runtimeState(), this.#images(), runtime.machine.space(config.root)])
+    const [{ problems, version, handlers }, images, disk] = await Promise.all([
+      this.#runtimeState(),
+      this.#images(),
+      runtime.machine.space(config.root),
+    ])
     const { capacity, allocatable } = nodeResources(runtime.machine, disk, config.maxPods)
     return {
-      addresses: [...config.nodeIps.map((address) => ({ type: "InternalIP", address })), { type: "Hostname", address: config.nodeName }],
-      capacity, allocatable,
-      conditions: nodeConditions({ pressure: this.#pressure, problems, before: before.conditions ?? [], now: clock.now() }),
+      addresses: [
+        ...config.nodeIps.map((address) => ({ type: "InternalIP", address })),
+        { type: "Hostname", address: config.nodeName },
+      ],
+      capacity,
+      allocatable,
+      conditions: nodeConditions({
+        pressure: this.#pressure,
+        problems,
+        before: before.conditions ?? [],
+        now: clock.now(),
+      }),
       daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
-      nodeInfo: { ...runtime.machine.info, containerRuntimeVersion: version, kubeletVersion: GIT_VERSION, kubeProxyVersion: "" },
+      nodeInfo: {
+        ...runtime.machine.info,
+        containerRuntimeVersion: version,
+        kubeletVersion: GIT_VERSION,
+        kubeProxyVersion: "",
+      },
       images,
       ...(handlers.length === 0 ? {} : { runtimeHandlers: handlers }),
     }
@@ -181,12 +226,30 @@ export class NodeReporter {
         const condition = conditions.find(({ type }) => type === wanted)
         if (condition?.status === true) return []
         const detail = `${wanted}=false reason:${condition?.reason ?? "unknown"} message:${condition?.message ?? ""}`
-        return [wanted === "RuntimeReady" ? `container runtime not ready: ${detail}` : `container runtime network not ready: ${detail}`]
+        return [
+          wanted === "RuntimeReady"
+            ? `container runtime not ready: ${detail}`
+            : `container runtime network not ready: ${detail}`,
+        ]
       })
-      const handlers = state.runtimeHandlers.map(({ name, features }) => ({ name, ...(features === undefined ? {} : { features: { recursiveReadOnlyMounts: features.recursiveReadOnlyMounts, userNamespaces: features.userNamespaces } }) }))
+      const handlers = state.runtimeHandlers.map(({ name, features }) => ({
+        name,
+        ...(features === undefined
+          ? {}
+          : {
+              features: {
+                recursiveReadOnlyMounts: features.recursiveReadOnlyMounts,
+                userNamespaces: features.userNamespaces,
+              },
+            }),
+      }))
       return { problems, version: `${version.runtimeName}://${version.runtimeVersion}`, handlers }
     } catch (err) {
-      return { problems: [`container runtime is down: ${err instanceof Error ? err.message : String(err)}`], version: this.#node?.status.nodeInfo.containerRuntimeVersion ?? "", handlers: [] }
+      return {
+        problems: [`container runtime is down: ${err instanceof Error ? err.message : String(err)}`],
+        version: this.#node?.status.nodeInfo.containerRuntimeVersion ?? "",
+        handlers: [],
+      }
     }
   }
 
@@ -194,8 +257,13 @@ export class NodeReporter {
   async #images(): Promise<readonly ContainerImage[]> {
     try {
       const images = await this.#context.runtime.images.listImages()
-      return images.toSorted((a, b) => b.size - a.size).slice(0, MAX_IMAGES)
-        .map(({ repoDigests, repoTags, size }) => ({ names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES), sizeBytes: size }))
+      return images
+        .toSorted((a, b) => b.size - a.size)
+        .slice(0, MAX_IMAGES)
+        .map(({ repoDigests, repoTags, size }) => ({
+          names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES),
+          sizeBytes: size,
+        }))
     } catch {
       return this.#node?.status.images ?? []
     }
@@ -213,7 +281,10 @@ export class NodeReporter {
   #measureLater(): void {
     const measure = async () => {
       try {
-        const [pressure, answers] = await Promise.all([measurePressure(this.#context.runtime, this.#folders), this.#runtimeAnswers()])
+        const [pressure, answers] = await Promise.all([
+          measurePressure(this.#context.runtime, this.#folders),
+          this.#runtimeAnswers(),
+        ])
         const changed = !deepEqual(pressure, this.#pressure) || answers !== this.#answered
         this.#answered = answers
         this.#pressure = pressure
@@ -224,11 +295,31 @@ export class NodeReporter {
       }
       if (!this.#stopping.signal.aborted) this.#measureLater()
     }
-    this.#measureTimer = this.#context.clock.setTimeout(() => this.#context.spawn("node pressure", measure), MEASURE_MS, "upkeep")
+    this.#measureTimer = this.#context.clock.setTimeout(
+      () => this.#context.spawn("node pressure", measure),
+      MEASURE_MS,
+      "upkeep",
+    )
   }
 }
 
-const EMPTY_INFO = { machineID: "", systemUUID: "", bootID: "", kernelVersion: "", osImage: "", containerRuntimeVersion: "", kubeletVersion: "", kubeProxyVersion: "", operatingSystem: "", architecture: "" }
+const EMPTY_INFO = {
+  machineID: "",
+  systemUUID: "",
+  bootID: "",
+  kernelVersion: "",
+  osImage: "",
+  containerRuntimeVersion: "",
+  kubeletVersion: "",
+  kubeProxyVersion: "",
+  operatingSystem: "",
+  architecture: "",
+}
 
 /** Without the times of heartbeats, which are no change. */
-const comparable = ({ conditions = [], ...rest }: Partial<NodeStatus>): object => ({ ...rest, conditions: conditions.map(({ lastHeartbeatTime: _time, ...condition }) => condition).toSorted((a, b) => (a.type < b.type ? -1 : 1)) })
+const comparable = ({ conditions = [], ...rest }: Partial<NodeStatus>): object => ({
+  ...rest,
+  conditions: conditions
+    .map(({ lastHeartbeatTime: _time, ...condition }) => condition)
+    .toSorted((a, b) => (a.type < b.type ? -1 : 1)),
+})

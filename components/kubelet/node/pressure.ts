@@ -1,7 +1,12 @@
 import type { ContainerRuntime, FilesystemSpace } from "../runtime/runtime.ts"
 
 /** Below these the node is under pressure. Source: pkg/kubelet/apis/config/v1beta1/defaults_linux.go for memory; k3s's values for disks, which suit small machines. */
-export const THRESHOLDS = { memoryBytes: 100 * 1024 * 1024, diskFraction: 0.05, inodesFraction: 0.05, pidFraction: 0.1 } as const
+export const THRESHOLDS = {
+  memoryBytes: 100 * 1024 * 1024,
+  diskFraction: 0.05,
+  inodesFraction: 0.05,
+  pidFraction: 0.1,
+} as const
 
 export interface Pressure {
   readonly memory: boolean
@@ -12,7 +17,11 @@ export const NO_PRESSURE: Pressure = { memory: false, disk: false, pid: false }
 
 /** Looks at what is left of the node. `folders` lie on the file systems that count. */
 export async function measurePressure({ machine }: ContainerRuntime, folders: readonly string[]): Promise<Pressure> {
-  const [memory, processes, ...spaces] = await Promise.all([machine.availableMemory(), machine.processes(), ...folders.map((folder) => machine.space(folder))])
+  const [memory, processes, ...spaces] = await Promise.all([
+    machine.availableMemory(),
+    machine.processes(),
+    ...folders.map((folder) => machine.space(folder)),
+  ])
   return {
     memory: memory < THRESHOLDS.memoryBytes,
     disk: spaces.some(isFull),
@@ -21,4 +30,5 @@ export async function measurePressure({ machine }: ContainerRuntime, folders: re
 }
 
 const isFull = ({ capacityBytes, availableBytes, inodes, inodesFree }: FilesystemSpace): boolean =>
-  availableBytes < capacityBytes * THRESHOLDS.diskFraction || (inodes > 0 && inodesFree < inodes * THRESHOLDS.inodesFraction)
+  availableBytes < capacityBytes * THRESHOLDS.diskFraction ||
+  (inodes > 0 && inodesFree < inodes * THRESHOLDS.inodesFraction)

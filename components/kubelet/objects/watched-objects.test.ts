@@ -10,7 +10,12 @@ import { silent } from "../../../pkg/log/log.ts"
 import { WatchedObjects, type ObjectListener } from "./watched-objects.ts"
 
 const configMap = (revision: number, data: Record<string, string>): ConfigMap =>
-  decodeObject(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "ns", name: "cm", resourceVersion: String(revision) }, data }).object
+  decodeObject(ConfigMap, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace: "ns", name: "cm", resourceVersion: String(revision) },
+    data,
+  }).object
 
 /** An API whose answers the test sets, and which notes what it is asked. */
 class Api implements Transport {
@@ -26,7 +31,10 @@ class Api implements Transport {
     this.calls.push("list")
     await this.held
     if (this.failure !== undefined) throw this.failure
-    return { metadata: { resourceVersion: String(this.revision) }, items: this.object === undefined ? [] : [this.object] }
+    return {
+      metadata: { resourceVersion: String(this.revision) },
+      items: this.object === undefined ? [] : [this.object],
+    }
   }
   watch(_resource: unknown, options: { readonly resourceVersion?: string }, handlers: WatchHandlers<KubeObject>) {
     this.calls.push(`watch ${options.resourceVersion ?? ""}`)

@@ -43,7 +43,12 @@ export class WatchedObjects {
   }
 
   /** `changed` is called whenever the object has come, changed or gone, not for how it is found first. It must not block. */
-  use<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, changed: ObjectListener): ObjectUse<T> {
+  use<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string,
+    name: string,
+    changed: ObjectListener,
+  ): ObjectUse<T> {
     const key = `${resource.plural}/${namespace}/${name}`
     let followed = this.#followed.get(key) as Followed<T> | undefined
     if (followed === undefined) {
@@ -109,10 +114,16 @@ class Followed<T extends KubeObject> {
   #list(): Promise<void> {
     const first = this.#revision === undefined
     const listed = (async () => {
-      const { items, metadata } = await this.#options.client.list(this.#resource, { namespace: this.#namespace, fieldSelector: this.#fieldSelector })
+      const { items, metadata } = await this.#options.client.list(this.#resource, {
+        namespace: this.#namespace,
+        fieldSelector: this.#fieldSelector,
+      })
       if (this.#stopped) return
       this.#revision = metadata.resourceVersion ?? "0"
-      this.#set(items.find(({ metadata: { name } }) => name === this.#name), !first)
+      this.#set(
+        items.find(({ metadata: { name } }) => name === this.#name),
+        !first,
+      )
       this.#follow()
     })()
     listed.catch((err: unknown) => this.#failed(ApiError.from(err), true))
@@ -121,12 +132,19 @@ class Followed<T extends KubeObject> {
 
   #follow(): void {
     if (this.#stopped || isImmutable(this.#object)) return
-    this.#watch = this.#options.client.watch(this.#resource, {
-      namespace: this.#namespace, fieldSelector: this.#fieldSelector, allowWatchBookmarks: true, ...(this.#revision === undefined ? {} : { resourceVersion: this.#revision }),
-    }, {
-      onEvent: (event) => this.#event(event),
-      onEnd: (error) => this.#ended(error),
-    })
+    this.#watch = this.#options.client.watch(
+      this.#resource,
+      {
+        namespace: this.#namespace,
+        fieldSelector: this.#fieldSelector,
+        allowWatchBookmarks: true,
+        ...(this.#revision === undefined ? {} : { resourceVersion: this.#revision }),
+      },
+      {
+        onEvent: (event) => this.#event(event),
+        onEnd: (error) => this.#ended(error),
+      },
+    )
   }
 
   #event(event: WatchEvent<T>): void {
@@ -160,7 +178,14 @@ class Followed<T extends KubeObject> {
     if (this.#stopped) return
     const wait = this.#backoff
     this.#backoff = Math.min(wait * 2, LONGEST_BACKOFF_MS)
-    if (error !== undefined) this.#options.log.warn("Cannot follow an object that a pod uses, will try again", { resource: this.#resource.plural, namespace: this.#namespace, fieldSelector: this.#fieldSelector, error, waitMs: wait })
+    if (error !== undefined)
+      this.#options.log.warn("Cannot follow an object that a pod uses, will try again", {
+        resource: this.#resource.plural,
+        namespace: this.#namespace,
+        fieldSelector: this.#fieldSelector,
+        error,
+        waitMs: wait,
+      })
     this.#retry = this.#options.clock.setTimeout(() => (relist ? this.#relist() : this.#follow()), wait)
   }
 
@@ -170,8 +195,12 @@ class Followed<T extends KubeObject> {
     // What is known stays readable while the list is taken again.
     if (wasKnown) return
     this.#known = listed
-    listed.then(() => this.#tell(false), () => undefined)
+    listed.then(
+      () => this.#tell(false),
+      () => undefined,
+    )
   }
 }
 
-const isImmutable = (object: KubeObject | undefined): boolean => object !== undefined && "immutable" in object && object.immutable === true
+const isImmutable = (object: KubeObject | undefined): boolean =>
+  object !== undefined && "immutable" in object && object.immutable === true

@@ -52,7 +52,8 @@ export class ProbeManager implements ProbeResults {
   }
 
   stop(podUid: string): void {
-    for (const { workers } of this.#probed.get(podUid)?.values() ?? []) for (const worker of workers.values()) worker.stop()
+    for (const { workers } of this.#probed.get(podUid)?.values() ?? [])
+      for (const worker of workers.values()) worker.stop()
     this.#probed.delete(podUid)
     this.#context.metrics.forget(podUid)
   }
@@ -78,19 +79,40 @@ export class ProbeManager implements ProbeResults {
   #begin(pod: Pod, container: AnyContainer, fieldPath: string, run: RuntimeContainer, podIp: string): Probed {
     const uid = run.pod.uid
     // A container that was adopted after a restart of the kubelet is taken to be as it was reported.
-    const reported = [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])].find(({ containerID }) => containerID === `containerd://${run.id}`)
-    const probed: Probed = { workers: new Map(), started: container.startupProbe === undefined || reported?.started === true, failed: undefined }
+    const reported = [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])].find(
+      ({ containerID }) => containerID === `containerd://${run.id}`,
+    )
+    const probed: Probed = {
+      workers: new Map(),
+      started: container.startupProbe === undefined || reported?.started === true,
+      failed: undefined,
+    }
     const add = (kind: ProbeKind, initial: boolean, onResult: (ok: boolean) => void) => {
-      const probe = { startup: container.startupProbe, liveness: container.livenessProbe, readiness: container.readinessProbe }[kind]
+      const probe = {
+        startup: container.startupProbe,
+        liveness: container.livenessProbe,
+        readiness: container.readinessProbe,
+      }[kind]
       if (probe === undefined) return
-      const worker = new ProbeWorker(this.#context, { pod, container, fieldPath, kind, probe, run, podIp, initial, onResult: (ok) => {
-        onResult(ok)
-        this.#onChange(uid)
-      } })
+      const worker = new ProbeWorker(this.#context, {
+        pod,
+        container,
+        fieldPath,
+        kind,
+        probe,
+        run,
+        podIp,
+        initial,
+        onResult: (ok) => {
+          onResult(ok)
+          this.#onChange(uid)
+        },
+      })
       probed.workers.set(kind, worker)
       worker.start()
     }
-    const fail = (probe: "startup" | "liveness", graceSeconds: number | undefined) => (probed.failed = { probe, graceSeconds })
+    const fail = (probe: "startup" | "liveness", graceSeconds: number | undefined) =>
+      (probed.failed = { probe, graceSeconds })
     const rest = () => {
       add("readiness", reported?.ready === true, () => {})
       add("liveness", true, (ok) => {
@@ -110,4 +132,7 @@ export class ProbeManager implements ProbeResults {
 }
 
 const hasProbes = ({ spec: { containers, initContainers = [] } }: Pod): boolean =>
-  [...containers, ...initContainers].some(({ startupProbe, livenessProbe, readinessProbe }) => (startupProbe ?? livenessProbe ?? readinessProbe) !== undefined)
+  [...containers, ...initContainers].some(
+    ({ startupProbe, livenessProbe, readinessProbe }) =>
+      (startupProbe ?? livenessProbe ?? readinessProbe) !== undefined,
+  )

@@ -86,14 +86,18 @@ export class ProbeWorker {
     this.#held = false
     if (signal.aborted) return
     if (ok || counts) this.#context.metrics.probed(run.pod, run.name, kind, ok, this.#context.clock.monotonic() - began)
-    if (!ok && counts) this.#context.events.event(pod, "Warning", "Unhealthy", `${TITLES[kind]} probe failed: ${output}`, fieldPath)
+    if (!ok && counts)
+      this.#context.events.event(pod, "Warning", "Unhealthy", `${TITLES[kind]} probe failed: ${output}`, fieldPath)
     if (ok || counts) this.#take(ok)
     if (!ok && !this.#everSucceeded && kind !== "liveness") this.#lookAgain()
   }
 
   #lookAgain(): void {
     if (this.#stopping.signal.aborted || this.#lookMs >= this.#options.probe.periodSeconds * 1000) return
-    this.#look = this.#context.clock.setTimeout(() => this.#context.spawn("probe", () => this.#check(false)), this.#lookMs)
+    this.#look = this.#context.clock.setTimeout(
+      () => this.#context.spawn("probe", () => this.#check(false)),
+      this.#lookMs,
+    )
     this.#lookMs *= 2
   }
 

@@ -30,22 +30,42 @@ export async function check(context: KubeletContext, request: CheckRequest): Pro
   }
 }
 
-async function tryCheck({ runtime }: KubeletContext, { container, containerId, podIp, probe, signal }: CheckRequest): Promise<Check> {
+async function tryCheck(
+  { runtime }: KubeletContext,
+  { container, containerId, podIp, probe, signal }: CheckRequest,
+): Promise<Check> {
   const timeoutMs = probe.timeoutSeconds * 1000
   if (probe.exec !== undefined) {
     const command = probe.exec.command ?? []
     try {
-      const { exitCode, stdout, stderr } = await runtime.containers.execSync(containerId, command, probe.timeoutSeconds, { signal })
+      const { exitCode, stdout, stderr } = await runtime.containers.execSync(
+        containerId,
+        command,
+        probe.timeoutSeconds,
+        { signal },
+      )
       return { ok: exitCode === 0, output: Buffer.concat([stdout, stderr]).subarray(0, MAX_OUTPUT).toString("utf8") }
     } catch (err) {
-      if (isCriError(err, "DeadlineExceeded")) return { ok: false, output: `command timed out: "${command.join(" ")}" timed out after ${probe.timeoutSeconds}s` }
+      if (isCriError(err, "DeadlineExceeded"))
+        return {
+          ok: false,
+          output: `command timed out: "${command.join(" ")}" timed out after ${probe.timeoutSeconds}s`,
+        }
       throw err
     }
   }
   if (probe.httpGet !== undefined) {
     const { host, scheme, path, port, httpHeaders = [] } = probe.httpGet
-    const headers = [...(httpHeaders.some(({ name }) => name.toLowerCase() === "user-agent") ? [] : [{ name: "User-Agent", value: USER_AGENT }]), ...httpHeaders]
-    const { status, body } = await runtime.network.httpGet({ scheme, host: host ? host : podIp, port: portOf(port, container), path, headers, timeoutMs }, signal)
+    const headers = [
+      ...(httpHeaders.some(({ name }) => name.toLowerCase() === "user-agent")
+        ? []
+        : [{ name: "User-Agent", value: USER_AGENT }]),
+      ...httpHeaders,
+    ]
+    const { status, body } = await runtime.network.httpGet(
+      { scheme, host: host ? host : podIp, port: portOf(port, container), path, headers, timeoutMs },
+      signal,
+    )
     const ok = status >= 200 && status < 400
     return { ok, output: ok ? body : `HTTP probe failed with statuscode: ${status}` }
   }
@@ -56,7 +76,10 @@ async function tryCheck({ runtime }: KubeletContext, { container, containerId, p
   }
   if (probe.grpc !== undefined) {
     const status = await runtime.network.grpcHealth(podIp, probe.grpc.port, probe.grpc.service ?? "", timeoutMs)
-    return { ok: status === "SERVING", output: `service ${status === "SERVING" ? "healthy" : `unhealthy (responded with "${status}")`}` }
+    return {
+      ok: status === "SERVING",
+      output: `service ${status === "SERVING" ? "healthy" : `unhealthy (responded with "${status}")`}`,
+    }
   }
   return { ok: true, output: "" }
 }

@@ -91,10 +91,18 @@ export interface HttpProbeRequest {
 /** Connections from the node to its pods: what probes and hooks need. All reject with an Error whose message users may see. */
 export interface PodNetwork {
   /** One request, redirects followed on the same host, certificates not checked. At most 10 KiB of the body. */
-  httpGet(request: HttpProbeRequest, signal?: AbortSignal): Promise<{ readonly status: number; readonly statusText: string; readonly body: string }>
+  httpGet(
+    request: HttpProbeRequest,
+    signal?: AbortSignal,
+  ): Promise<{ readonly status: number; readonly statusText: string; readonly body: string }>
   tcpConnect(host: string, port: number, timeoutMs: number): Promise<void>
   /** grpc.health.v1.Health/Check. */
-  grpcHealth(host: string, port: number, service: string, timeoutMs: number): Promise<"UNKNOWN" | "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN">
+  grpcHealth(
+    host: string,
+    port: number,
+    service: string,
+    timeoutMs: number,
+  ): Promise<"UNKNOWN" | "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN">
   /** A request of somebody else's, where the machine's own network does not lead to pods. */
   fetch?(request: Request, to: { readonly host: string; readonly port: number }): Promise<Response>
 }

@@ -33,7 +33,9 @@ export interface CpuUsage {
   readonly nanoseconds: number
   readonly userNanoseconds?: number
   readonly systemNanoseconds?: number
-  readonly throttling?: { readonly periods: number; readonly throttledPeriods: number; readonly throttledNanoseconds: number } | undefined
+  readonly throttling?:
+    | { readonly periods: number; readonly throttledPeriods: number; readonly throttledNanoseconds: number }
+    | undefined
 }
 
 /** In bytes, as of now; faults and failures are counted since the beginning. */

@@ -2,9 +2,14 @@ import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import type { LogOptions, NodeConnector } from "../../../pkg/component/node-connector.ts"
 
 /** Answers /containerLogs/NAMESPACE/POD/CONTAINER with what `kubectl logs` shows. `signal` aborts when the asker is gone. @throws ApiError */
-export async function containerLogs(logs: NodeConnector["logs"], { pathname, searchParams }: URL, signal: AbortSignal): Promise<Response> {
+export async function containerLogs(
+  logs: NodeConnector["logs"],
+  { pathname, searchParams }: URL,
+  signal: AbortSignal,
+): Promise<Response> {
   const [, , namespace = "", name = "", container = "", ...more] = pathname.split("/").map(decodeURIComponent)
-  if (namespace === "" || name === "" || container === "" || more.length > 0) throw badRequest("the path must be /containerLogs/<namespace>/<pod>/<container>")
+  if (namespace === "" || name === "" || container === "" || more.length > 0)
+    throw badRequest("the path must be /containerLogs/<namespace>/<pod>/<container>")
   const log = await logs({ namespace, name, uid: "" }, optionsOf(searchParams, container), signal)
   return new Response(streamOf(log), { headers: { "Content-Type": "text/plain", "Transfer-Encoding": "chunked" } })
 }
@@ -18,10 +23,18 @@ function optionsOf(query: URLSearchParams, container: string): LogOptions {
     return { [name]: Number(text) }
   }
   const [sinceTime, stream] = [query.get("sinceTime"), query.get("stream")]
-  if (stream !== null && stream !== "All" && stream !== "Stdout" && stream !== "Stderr") throw badRequest(`invalid stream type ${JSON.stringify(stream)}`)
+  if (stream !== null && stream !== "All" && stream !== "Stdout" && stream !== "Stderr")
+    throw badRequest(`invalid stream type ${JSON.stringify(stream)}`)
   return {
-    container, follow: on("follow"), previous: on("previous"), timestamps: on("timestamps"), ...number("tailLines", query.get("tail") ?? query.get("tailLines") ?? ""), ...number("sinceSeconds"), ...number("limitBytes"),
-    ...(sinceTime === null || sinceTime === "" ? {} : { sinceTime }), ...(stream === null ? {} : { stream }),
+    container,
+    follow: on("follow"),
+    previous: on("previous"),
+    timestamps: on("timestamps"),
+    ...number("tailLines", query.get("tail") ?? query.get("tailLines") ?? ""),
+    ...number("sinceSeconds"),
+    ...number("limitBytes"),
+    ...(sinceTime === null || sinceTime === "" ? {} : { sinceTime }),
+    ...(stream === null ? {} : { stream }),
   }
 }
 

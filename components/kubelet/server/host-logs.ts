@@ -8,11 +8,16 @@ const PART = 64 * 1024
 /** Answers /logs/… with the files in the folder where pods' logs are (/var/log): a list of links for a folder. @throws ApiError */
 export async function hostLogs(files: PodFiles, podLogs: string, { pathname }: URL): Promise<Response> {
   // A URL has no `..` left that would lead out of the folder, but for what was escaped.
-  const parts = pathname.slice("/logs".length).split("/").map(decodeURIComponent).filter((part) => part !== "")
+  const parts = pathname
+    .slice("/logs".length)
+    .split("/")
+    .map(decodeURIComponent)
+    .filter((part) => part !== "")
   if (parts.some((part) => part === ".." || part.includes("/") || part.includes("\0"))) throw missing(pathname)
   const path = join(dirname(podLogs), ...parts)
   const names = await files.list(path)
-  if (names.length > 0 || parts.length === 0) return new Response(listing(names), { headers: { "Content-Type": "text/html; charset=utf-8" } })
+  if (names.length > 0 || parts.length === 0)
+    return new Response(listing(names), { headers: { "Content-Type": "text/html; charset=utf-8" } })
   const file = await files.open(path)
   if (file === undefined) throw missing(pathname)
   const size = await file.size()
@@ -22,7 +27,9 @@ export async function hostLogs(files: PodFiles, podLogs: string, { pathname }: U
     await file.close()
     return new Response(listing([]), { headers: { "Content-Type": "text/html; charset=utf-8" } })
   }
-  return new Response(contentOf(file, first, size), { headers: { "Content-Type": "text/plain; charset=utf-8", "Transfer-Encoding": "chunked" } })
+  return new Response(contentOf(file, first, size), {
+    headers: { "Content-Type": "text/plain; charset=utf-8", "Transfer-Encoding": "chunked" },
+  })
 }
 
 const missing = (path: string): ApiError => new ApiError("NotFound", `there is no ${path}`)
@@ -30,7 +37,11 @@ const missing = (path: string): ApiError => new ApiError("NotFound", `there is n
 const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;" }
 
 function listing(names: readonly string[]): string {
-  const lines = names.toSorted().map((name) => `<a href="${encodeURIComponent(name)}">${name.replaceAll(/[&<>"']/g, (char) => ESCAPES[char]!)}</a>\n`)
+  const lines = names
+    .toSorted()
+    .map(
+      (name) => `<a href="${encodeURIComponent(name)}">${name.replaceAll(/[&<>"']/g, (char) => ESCAPES[char]!)}</a>\n`,
+    )
   return `<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n${lines.join("")}</pre>\n`
 }
 
@@ -39,7 +50,8 @@ function contentOf(file: OpenFile, first: Uint8Array, size: number): ReadableStr
   let offset = 0
   return new ReadableStream({
     async pull(controller) {
-      const part = offset === 0 ? first : offset < size ? await file.read(offset, Math.min(PART, size - offset)) : new Uint8Array()
+      const part =
+        offset === 0 ? first : offset < size ? await file.read(offset, Math.min(PART, size - offset)) : new Uint8Array()
       offset += part.length
       if (part.length > 0) return controller.enqueue(part)
       await file.close()

@@ -13,7 +13,13 @@ interface PodList<T> {
 /** What the runtime knows of a pod: less than the pod's own spec. */
 export interface RunningPod {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string }
-  readonly spec: { readonly containers: readonly { readonly name: string; readonly image: string; readonly resources: Readonly<Record<string, never>> }[] }
+  readonly spec: {
+    readonly containers: readonly {
+      readonly name: string
+      readonly image: string
+      readonly resources: Readonly<Record<string, never>>
+    }[]
+  }
   readonly status: Readonly<Record<string, never>>
 }
 
@@ -21,14 +27,25 @@ const list = <T>(items: readonly T[]): PodList<T> => ({ kind: "PodList", apiVers
 
 /** The pods that are to run here, those from files among them, in the state that the kubelet sees: the API may be behind. */
 export const knownPods = (workers: PodWorkers, status: StatusManager): PodList<Omit<Pod, "kind" | "apiVersion">> =>
-  list(workers.pods().map(({ kind: _, apiVersion: __, ...pod }) => ({ ...pod, status: status.status({ ...pod, kind: "Pod", apiVersion: "v1" }) })))
+  list(
+    workers.pods().map(({ kind: _, apiVersion: __, ...pod }) => ({
+      ...pod,
+      status: status.status({ ...pod, kind: "Pod", apiVersion: "v1" }),
+    })),
+  )
 
 /** The pods of which the runtime has something running, whoever wants them. Source: kubecontainer.Pod.ToAPIPod. */
-export const runningPods = (cache: RuntimeCache): PodList<RunningPod> => list(cache.all().flatMap(({ identity, sandboxes, containers }) => {
-  const running = containers.filter(({ state }) => state === "running")
-  if (running.length === 0 && !sandboxes.some(({ ready }) => ready)) return []
-  return [{
-    metadata: { name: identity.name, namespace: identity.namespace, uid: identity.uid },
-    spec: { containers: running.map(({ name, image }) => ({ name, image, resources: {} })) }, status: {},
-  }]
-}))
+export const runningPods = (cache: RuntimeCache): PodList<RunningPod> =>
+  list(
+    cache.all().flatMap(({ identity, sandboxes, containers }) => {
+      const running = containers.filter(({ state }) => state === "running")
+      if (running.length === 0 && !sandboxes.some(({ ready }) => ready)) return []
+      return [
+        {
+          metadata: { name: identity.name, namespace: identity.namespace, uid: identity.uid },
+          spec: { containers: running.map(({ name, image }) => ({ name, image, resources: {} })) },
+          status: {},
+        },
+      ]
+    }),
+  )

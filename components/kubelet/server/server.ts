@@ -35,18 +35,27 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
   const { config, runtime, metrics } = context
   const rates = new CpuRates()
   const volumes = new VolumeUsages(context, parts.volumes)
-  const summary = async (sample: Sample, onlyCpuAndMemory: boolean) => summaryOf({
-    nodeName: config.nodeName, memoryBytes: runtime.machine.memoryBytes, sample, rate: rates.begin(),
-    ...(onlyCpuAndMemory ? {} : { rest: await restOf(sample) }),
-  })
+  const summary = async (sample: Sample, onlyCpuAndMemory: boolean) =>
+    summaryOf({
+      nodeName: config.nodeName,
+      memoryBytes: runtime.machine.memoryBytes,
+      sample,
+      rate: rates.begin(),
+      ...(onlyCpuAndMemory ? {} : { rest: await restOf(sample) }),
+    })
   const restOf = async (sample: Sample) => {
-    const [disks, processes, usages] = await Promise.all([measureDisks(context), runtime.machine.processes(), volumes.measure(sample.each)])
+    const [disks, processes, usages] = await Promise.all([
+      measureDisks(context),
+      runtime.machine.processes(),
+      volumes.measure(sample.each),
+    ])
     return { disks, processes, volumes: usages }
   }
   const exact: Readonly<Record<string, Handler>> = {
     "/pods": () => Response.json(knownPods(parts.workers, parts.status)),
     "/runningpods": () => Response.json(runningPods(parts.cache)),
-    "/stats/summary": async (_, { searchParams }) => Response.json(await summary(await takeSample(parts), isTrue(searchParams.get("only_cpu_and_memory")))),
+    "/stats/summary": async (_, { searchParams }) =>
+      Response.json(await summary(await takeSample(parts), isTrue(searchParams.get("only_cpu_and_memory")))),
     "/metrics": () => metricsText(metrics.kubelet.text()),
     "/metrics/probes": () => metricsText(metrics.probes.text()),
     "/metrics/resource": async () => {
@@ -55,7 +64,16 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
     },
     "/metrics/cadvisor": async () => {
       const [sample, disks] = await Promise.all([takeSample(parts), measureDisks(context)])
-      return metricsText(exposition(cadvisorMetrics({ sample, disks, machine: runtime.machine, folderOf: (cgroup) => cgroupFolder(cgroup, config.cgroupDriver) })))
+      return metricsText(
+        exposition(
+          cadvisorMetrics({
+            sample,
+            disks,
+            machine: runtime.machine,
+            folderOf: (cgroup) => cgroupFolder(cgroup, config.cgroupDriver),
+          }),
+        ),
+      )
     },
     "/configz": () => Response.json({ kubeletconfig: kubeletConfiguration(config) }),
   }
@@ -84,11 +102,22 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
 
 /** The checks of the kubelet; `syncloop` is whether it looks after pods at all. */
 function health({ pathname, searchParams }: URL, problem: () => string | undefined): Response {
-  const checks: readonly HealthCheck[] = [{ name: "ping", problem: () => undefined }, { name: "log", problem: () => undefined }, { name: "syncloop", problem }]
+  const checks: readonly HealthCheck[] = [
+    { name: "ping", problem: () => undefined },
+    { name: "log", problem: () => undefined },
+    { name: "syncloop", problem },
+  ]
   const name = pathname.slice("/healthz/".length)
   const check = checks.find((one) => one.name === name)
   if (name !== "" && check === undefined) return text(404, "404 page not found\n")
-  const report = check !== undefined ? reportOne(check) : reportAll("healthz", checks, { excluded: searchParams.getAll("exclude"), verbose: searchParams.has("verbose"), mayKnow: () => true })
+  const report =
+    check !== undefined
+      ? reportOne(check)
+      : reportAll("healthz", checks, {
+          excluded: searchParams.getAll("exclude"),
+          verbose: searchParams.has("verbose"),
+          mayKnow: () => true,
+        })
   return text(report.status, report.text)
 }
 
@@ -96,5 +125,7 @@ function health({ pathname, searchParams }: URL, problem: () => string | undefin
 const METHODS: Readonly<Record<string, readonly string[]>> = { "/stats/summary": ["GET", "POST"], "/run": ["POST"] }
 
 const isTrue = (value: string | null): boolean => value === "true" || value === "1"
-const text = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Response => new Response(body, { status, headers: { "Content-Type": "text/plain; charset=utf-8", ...headers } })
-const metricsText = (body: string): Response => text(200, body, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" })
+const text = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Response =>
+  new Response(body, { status, headers: { "Content-Type": "text/plain; charset=utf-8", ...headers } })
+const metricsText = (body: string): Response =>
+  text(200, body, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" })

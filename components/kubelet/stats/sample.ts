@@ -41,7 +41,9 @@ export interface Disks {
   readonly root: FilesystemSpace
   readonly logs: FilesystemSpace
   /** Where images and the writable layers of containers are, and what the images use of it. */
-  readonly images: { readonly space: FilesystemSpace; readonly usedBytes: number; readonly inodesUsed: number | undefined } | undefined
+  readonly images:
+    | { readonly space: FilesystemSpace; readonly usedBytes: number; readonly inodesUsed: number | undefined }
+    | undefined
 }
 
 export interface StatsParts {
@@ -54,25 +56,40 @@ export interface StatsParts {
 /** Asks kernel and runtime for everything at once. Nothing is asked unless somebody wants to know. */
 export async function takeSample({ context, cache, workers }: StatsParts): Promise<Sample> {
   const { runtime, clock } = context
-  const [machine, pods, stats] = await Promise.all([runtime.usage.machine(), runtime.usage.group(["kubepods"]), runtime.containers.listContainerStats()])
+  const [machine, pods, stats] = await Promise.all([
+    runtime.usage.machine(),
+    runtime.usage.group(["kubepods"]),
+    runtime.containers.listContainerStats(),
+  ])
   const byId = new Map(stats.map((one) => [one.attributes?.id, one]))
-  const each = await Promise.all(workers.pods().map(async (pod): Promise<PodSample | undefined> => {
-    const { sandboxes = [], containers = [] } = cache.get(pod.metadata.uid!) ?? {}
-    const sandbox = sandboxes.find(({ ready }) => ready)
-    if (sandbox === undefined) return undefined
-    const cgroup = podCgroup(pod)
-    const running = containers.filter(({ state }) => state === "running")
-    const [usage, interfaces, samples] = await Promise.all([
-      runtime.usage.group(cgroup), sandbox.hostNetwork ? [] : runtime.usage.interfaces(cgroup, sandbox.id),
-      Promise.all(running.map((run) => containerSample(context, cgroup, run, byId.get(run.id)))),
-    ])
-    return { pod, sandbox, cgroup, usage, interfaces, containers: samples }
-  }))
+  const each = await Promise.all(
+    workers.pods().map(async (pod): Promise<PodSample | undefined> => {
+      const { sandboxes = [], containers = [] } = cache.get(pod.metadata.uid!) ?? {}
+      const sandbox = sandboxes.find(({ ready }) => ready)
+      if (sandbox === undefined) return undefined
+      const cgroup = podCgroup(pod)
+      const running = containers.filter(({ state }) => state === "running")
+      const [usage, interfaces, samples] = await Promise.all([
+        runtime.usage.group(cgroup),
+        sandbox.hostNetwork ? [] : runtime.usage.interfaces(cgroup, sandbox.id),
+        Promise.all(running.map((run) => containerSample(context, cgroup, run, byId.get(run.id)))),
+      ])
+      return { pod, sandbox, cgroup, usage, interfaces, containers: samples }
+    }),
+  )
   return { at: clock.now(), machine, pods, each: each.filter((one) => one !== undefined) }
 }
 
-async function containerSample({ runtime }: KubeletContext, cgroup: readonly string[], run: RuntimeContainer, stats: CriContainerStats | undefined): Promise<ContainerSample> {
-  const [counted, logBytes] = await Promise.all([runtime.usage.container(cgroup, run.id), run.logPath === "" ? undefined : runtime.files.size(run.logPath)])
+async function containerSample(
+  { runtime }: KubeletContext,
+  cgroup: readonly string[],
+  run: RuntimeContainer,
+  stats: CriContainerStats | undefined,
+): Promise<ContainerSample> {
+  const [counted, logBytes] = await Promise.all([
+    runtime.usage.container(cgroup, run.id),
+    run.logPath === "" ? undefined : runtime.files.size(run.logPath),
+  ])
   return { run, usage: counted ?? usageFrom(stats), writableLayer: stats?.writableLayer, logBytes }
 }
 
@@ -82,19 +99,43 @@ function usageFrom(stats: CriContainerStats | undefined): Usage | undefined {
   const { cpu, memory } = stats
   return {
     cpu: cpu?.usageCoreNanoSeconds === undefined ? undefined : { nanoseconds: cpu.usageCoreNanoSeconds.value },
-    memory: memory?.workingSetBytes === undefined ? undefined : {
-      usage: memory.usageBytes?.value ?? memory.workingSetBytes.value, workingSet: memory.workingSetBytes.value, rss: memory.rssBytes?.value ?? 0,
-      pageFaults: memory.pageFaults?.value ?? 0, majorPageFaults: memory.majorPageFaults?.value ?? 0,
-    },
+    memory:
+      memory?.workingSetBytes === undefined
+        ? undefined
+        : {
+            usage: memory.usageBytes?.value ?? memory.workingSetBytes.value,
+            workingSet: memory.workingSetBytes.value,
+            rss: memory.rssBytes?.value ?? 0,
+            pageFaults: memory.pageFaults?.value ?? 0,
+            majorPageFaults: memory.majorPageFaults?.value ?? 0,
+          },
   }
 }
 
 /** Looks at the node's file systems. */
 export async function measureDisks({ config, runtime }: KubeletContext): Promise<Disks> {
-  const [root, logs, { imageFilesystems: [images] }] = await Promise.all([runtime.machine.space(config.root), runtime.machine.space(config.podLogs), runtime.images.imageFsInfo()])
+  const [
+    root,
+    logs,
+    {
+      imageFilesystems: [images],
+    },
+  ] = await Promise.all([
+    runtime.machine.space(config.root),
+    runtime.machine.space(config.podLogs),
+    runtime.images.imageFsInfo(),
+  ])
   const place = images?.fsId?.mountpoint
   return {
-    root, logs,
-    images: images === undefined || place === undefined || place === "" ? undefined : { space: await runtime.machine.space(place), usedBytes: images.usedBytes?.value ?? 0, inodesUsed: images.inodesUsed?.value },
+    root,
+    logs,
+    images:
+      images === undefined || place === undefined || place === ""
+        ? undefined
+        : {
+            space: await runtime.machine.space(place),
+            usedBytes: images.usedBytes?.value ?? 0,
+            inodesUsed: images.inodesUsed?.value,
+          },
   }
 }

@@ -4,7 +4,18 @@ import type { FilesystemSpace } from "../runtime/runtime.ts"
 import type { InterfaceUsage, Usage } from "../runtime/usage.ts"
 import type { CpuRateAsking } from "./cpu-rates.ts"
 import type { ContainerSample, Disks, PodSample, Sample } from "./sample.ts"
-import type { ContainerStats, CpuStats, FsStats, InterfaceStats, MemoryStats, NetworkStats, PodStats, Summary, SwapStats, VolumeStats } from "./summary-types.ts"
+import type {
+  ContainerStats,
+  CpuStats,
+  FsStats,
+  InterfaceStats,
+  MemoryStats,
+  NetworkStats,
+  PodStats,
+  Summary,
+  SwapStats,
+  VolumeStats,
+} from "./summary-types.ts"
 import type { VolumeUsage } from "./volume-usage.ts"
 
 export interface SummaryOptions {
@@ -27,29 +38,61 @@ export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: Summary
   const time = formatTime(at)
   const since = machine.bootedAt
   const shown = new Presenter(at, rate)
-  const systemContainers: readonly ContainerStats[] = pods === undefined ? [] : [{ name: "pods", startTime: formatTime(since), ...shown.usage("pods", since, pods, memoryBytes) }]
+  const systemContainers: readonly ContainerStats[] =
+    pods === undefined
+      ? []
+      : [{ name: "pods", startTime: formatTime(since), ...shown.usage("pods", since, pods, memoryBytes) }]
   return {
     node: {
-      nodeName, systemContainers, startTime: formatTime(since), ...shown.usage("node", since, machine, memoryBytes),
-      ...(machine.swapCapacityBytes === 0 ? {} : { swap: { time, swapUsageBytes: machine.memory?.swap ?? 0, swapAvailableBytes: machine.swapCapacityBytes - (machine.memory?.swap ?? 0) } }),
-      ...(rest === undefined ? {} : {
-        network: shown.network(machine.interfaces, machine.mainInterface),
-        fs: shown.disk(rest.disks.root, rest.disks.root.usedBytes, rest.disks.root.inodes - rest.disks.root.inodesFree),
-        runtime: rest.disks.images === undefined ? {} : {
-          imageFs: shown.disk(rest.disks.images.space, rest.disks.images.usedBytes, rest.disks.images.inodesUsed),
-          containerFs: shown.disk(rest.disks.images.space, writableBytes(sample.each.flatMap(({ containers }) => containers))),
-        },
-        rlimit: { time, maxpid: rest.processes.max, curproc: rest.processes.used },
-      }),
+      nodeName,
+      systemContainers,
+      startTime: formatTime(since),
+      ...shown.usage("node", since, machine, memoryBytes),
+      ...(machine.swapCapacityBytes === 0
+        ? {}
+        : {
+            swap: {
+              time,
+              swapUsageBytes: machine.memory?.swap ?? 0,
+              swapAvailableBytes: machine.swapCapacityBytes - (machine.memory?.swap ?? 0),
+            },
+          }),
+      ...(rest === undefined
+        ? {}
+        : {
+            network: shown.network(machine.interfaces, machine.mainInterface),
+            fs: shown.disk(
+              rest.disks.root,
+              rest.disks.root.usedBytes,
+              rest.disks.root.inodes - rest.disks.root.inodesFree,
+            ),
+            runtime:
+              rest.disks.images === undefined
+                ? {}
+                : {
+                    imageFs: shown.disk(
+                      rest.disks.images.space,
+                      rest.disks.images.usedBytes,
+                      rest.disks.images.inodesUsed,
+                    ),
+                    containerFs: shown.disk(
+                      rest.disks.images.space,
+                      writableBytes(sample.each.flatMap(({ containers }) => containers)),
+                    ),
+                  },
+            rlimit: { time, maxpid: rest.processes.max, curproc: rest.processes.used },
+          }),
     },
     pods: sample.each.map((pod) => shown.pod(pod, rest)),
   }
 }
 
-const writableBytes = (containers: readonly ContainerSample[]): number => containers.reduce((sum, { writableLayer }) => sum + (writableLayer?.usedBytes?.value ?? 0), 0)
+const writableBytes = (containers: readonly ContainerSample[]): number =>
+  containers.reduce((sum, { writableLayer }) => sum + (writableLayer?.usedBytes?.value ?? 0), 0)
 
 /** Whether a volume takes of the node's own disk, and goes with the pod. What comes from the API is kept in memory here. */
-const isOnDisk = ({ emptyDir, gitRepo }: Volume): boolean => (emptyDir !== undefined && emptyDir.medium !== "Memory") || gitRepo !== undefined
+const isOnDisk = ({ emptyDir, gitRepo }: Volume): boolean =>
+  (emptyDir !== undefined && emptyDir.medium !== "Memory") || gitRepo !== undefined
 
 /** Puts what was measured at one moment into upstream's words. */
 class Presenter {
@@ -63,9 +106,22 @@ class Presenter {
     this.#rate = rate
   }
 
-  pod({ pod: { metadata: { name = "", namespace = "", uid = "" } }, sandbox, usage, interfaces, containers }: PodSample, rest: SummaryOptions["rest"]): PodStats {
+  pod(
+    {
+      pod: {
+        metadata: { name = "", namespace = "", uid = "" },
+      },
+      sandbox,
+      usage,
+      interfaces,
+      containers,
+    }: PodSample,
+    rest: SummaryOptions["rest"],
+  ): PodStats {
     const stats = {
-      podRef: { name, namespace, uid }, startTime: formatTime(sandbox.createdAt), containers: containers.map((container) => this.#container(container, rest?.disks)),
+      podRef: { name, namespace, uid },
+      startTime: formatTime(sandbox.createdAt),
+      containers: containers.map((container) => this.#container(container, rest?.disks)),
       ...this.usage(uid, sandbox.createdAt, usage),
     }
     if (rest === undefined) return stats
@@ -73,7 +129,8 @@ class Presenter {
     const local = volumes.reduce((sum, { volume, measured }) => sum + (isOnDisk(volume) ? measured.usedBytes : 0), 0)
     const used = writableBytes(containers) + containers.reduce((sum, { logBytes = 0 }) => sum + logBytes, 0) + local
     return {
-      ...stats, "ephemeral-storage": this.disk(rest.disks.root, used),
+      ...stats,
+      "ephemeral-storage": this.disk(rest.disks.root, used),
       ...(volumes.length === 0 ? {} : { volume: volumes.map((usage) => this.#volume(usage, name, namespace)) }),
       ...(interfaces.length === 0 ? {} : { network: this.network(interfaces, interfaces[0]?.name) }),
       ...(usage?.processes === undefined ? {} : { process_stats: { process_count: usage.processes } }),
@@ -84,43 +141,91 @@ class Presenter {
     const stats = { name: run.name, startTime: formatTime(run.startedAt), ...this.usage(run.id, run.startedAt, usage) }
     if (disks === undefined) return stats
     return {
-      ...stats, ...(disks.images === undefined ? {} : { rootfs: this.disk(disks.images.space, writableLayer?.usedBytes?.value, writableLayer?.inodesUsed?.value) }),
+      ...stats,
+      ...(disks.images === undefined
+        ? {}
+        : { rootfs: this.disk(disks.images.space, writableLayer?.usedBytes?.value, writableLayer?.inodesUsed?.value) }),
       logs: this.disk(disks.logs, logBytes),
     }
   }
 
-  #volume({ volume, measured: { at, space, usedBytes, inodesUsed } }: VolumeUsage, pod: string, namespace: string): VolumeStats {
+  #volume(
+    { volume, measured: { at, space, usedBytes, inodesUsed } }: VolumeUsage,
+    pod: string,
+    namespace: string,
+  ): VolumeStats {
     const { name, persistentVolumeClaim, ephemeral } = volume
     const claim = persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : `${pod}-${name}`)
-    return { name, ...(claim === undefined ? {} : { pvcRef: { name: claim, namespace } }), ...this.disk(space, usedBytes, inodesUsed), time: formatTime(at) }
+    return {
+      name,
+      ...(claim === undefined ? {} : { pvcRef: { name: claim, namespace } }),
+      ...this.disk(space, usedBytes, inodesUsed),
+      time: formatTime(at),
+    }
   }
 
   /** `most`: the memory that what is measured may use, if no limit of its own is lower. */
-  usage(id: string, since: number, usage: Usage | undefined, most?: number): { readonly cpu?: CpuStats; readonly memory?: MemoryStats; readonly swap?: SwapStats } {
+  usage(
+    id: string,
+    since: number,
+    usage: Usage | undefined,
+    most?: number,
+  ): { readonly cpu?: CpuStats; readonly memory?: MemoryStats; readonly swap?: SwapStats } {
     const time = this.#time
     const { cpu, memory } = usage ?? {}
     const limit = memory?.limit ?? most
     const rate = cpu === undefined ? undefined : this.#rate(id, since, { at: this.#at, nanoseconds: cpu.nanoseconds })
     return {
-      ...(cpu === undefined ? {} : { cpu: { time, ...(rate === undefined ? {} : { usageNanoCores: rate }), usageCoreNanoSeconds: cpu.nanoseconds } }),
-      ...(memory === undefined ? {} : {
-        memory: {
-          time, ...(limit === undefined ? {} : { availableBytes: Math.max(0, limit - memory.workingSet) }), usageBytes: memory.usage, workingSetBytes: memory.workingSet, rssBytes: memory.rss,
-          pageFaults: memory.pageFaults, majorPageFaults: memory.majorPageFaults,
-        },
-      }),
+      ...(cpu === undefined
+        ? {}
+        : {
+            cpu: {
+              time,
+              ...(rate === undefined ? {} : { usageNanoCores: rate }),
+              usageCoreNanoSeconds: cpu.nanoseconds,
+            },
+          }),
+      ...(memory === undefined
+        ? {}
+        : {
+            memory: {
+              time,
+              ...(limit === undefined ? {} : { availableBytes: Math.max(0, limit - memory.workingSet) }),
+              usageBytes: memory.usage,
+              workingSetBytes: memory.workingSet,
+              rssBytes: memory.rss,
+              pageFaults: memory.pageFaults,
+              majorPageFaults: memory.majorPageFaults,
+            },
+          }),
       ...(memory?.swap === undefined ? {} : { swap: { time, swapUsageBytes: memory.swap } }),
     }
   }
 
   network(interfaces: readonly InterfaceUsage[], main: string | undefined): NetworkStats {
-    const all = interfaces.map(({ name, received, transmitted }): InterfaceStats => ({ name, rxBytes: received.bytes, rxErrors: received.errors, txBytes: transmitted.bytes, txErrors: transmitted.errors }))
+    const all = interfaces.map(({ name, received, transmitted }): InterfaceStats => ({
+      name,
+      rxBytes: received.bytes,
+      rxErrors: received.errors,
+      txBytes: transmitted.bytes,
+      txErrors: transmitted.errors,
+    }))
     return { time: this.#time, ...all.find(({ name }) => name === main), interfaces: all }
   }
 
-  disk({ availableBytes, capacityBytes, inodesFree, inodes }: FilesystemSpace, usedBytes?: number, inodesUsed?: number): FsStats {
+  disk(
+    { availableBytes, capacityBytes, inodesFree, inodes }: FilesystemSpace,
+    usedBytes?: number,
+    inodesUsed?: number,
+  ): FsStats {
     return {
-      time: this.#time, availableBytes, capacityBytes, ...(usedBytes === undefined ? {} : { usedBytes }), inodesFree, inodes, ...(inodesUsed === undefined ? {} : { inodesUsed }),
+      time: this.#time,
+      availableBytes,
+      capacityBytes,
+      ...(usedBytes === undefined ? {} : { usedBytes }),
+      inodesFree,
+      inodes,
+      ...(inodesUsed === undefined ? {} : { inodesUsed }),
     }
   }
 }

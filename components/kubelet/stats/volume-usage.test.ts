@@ -3,16 +3,40 @@ import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { simulatedKubelet } from "../testing/simulated-kubelet.fixtures.ts"
 
 interface Summary {
-  readonly pods: readonly { readonly "ephemeral-storage": { readonly usedBytes: number }; readonly volume?: readonly { readonly name: string; readonly time: string; readonly usedBytes: number; readonly inodesUsed: number }[] }[]
+  readonly pods: readonly {
+    readonly "ephemeral-storage": { readonly usedBytes: number }
+    readonly volume?: readonly {
+      readonly name: string
+      readonly time: string
+      readonly usedBytes: number
+      readonly inodesUsed: number
+    }[]
+  }[]
 }
 
 /** A node with a pod that has volumes. */
 async function nodeWithVolumes() {
   const node = await simulatedKubelet({})
-  await node.cluster.client.create(ConfigMap, { metadata: { name: "settings", namespace: "default" }, data: { "a.conf": "12345", "b.conf": "67890" } })
+  await node.cluster.client.create(ConfigMap, {
+    metadata: { name: "settings", namespace: "default" },
+    data: { "a.conf": "12345", "b.conf": "67890" },
+  })
   await node.create("web", {
-    volumes: [{ name: "scratch", emptyDir: {} }, { name: "settings", configMap: { name: "settings" } }, { name: "host", hostPath: { path: "/srv" } }],
-    containers: [{ name: "web", image: "web", volumeMounts: [{ name: "scratch", mountPath: "/scratch" }, { name: "settings", mountPath: "/etc/web" }] }],
+    volumes: [
+      { name: "scratch", emptyDir: {} },
+      { name: "settings", configMap: { name: "settings" } },
+      { name: "host", hostPath: { path: "/srv" } },
+    ],
+    containers: [
+      {
+        name: "web",
+        image: "web",
+        volumeMounts: [
+          { name: "scratch", mountPath: "/scratch" },
+          { name: "settings", mountPath: "/etc/web" },
+        ],
+      },
+    ],
   })
   await node.cluster.advance(5000)
   const ask = async () => {
@@ -20,7 +44,11 @@ async function nodeWithVolumes() {
     await node.cluster.settle()
     return ((await (await asked).json()) as Summary).pods[0]!
   }
-  const fill = (bytes: number) => node.runtime.files.put(`/var/lib/kubelet/pods/${node.pod("web")!.metadata.uid!}/volumes/kubernetes.io~empty-dir/scratch/deep/log`, "x".repeat(bytes))
+  const fill = (bytes: number) =>
+    node.runtime.files.put(
+      `/var/lib/kubelet/pods/${node.pod("web")!.metadata.uid!}/volumes/kubernetes.io~empty-dir/scratch/deep/log`,
+      "x".repeat(bytes),
+    )
   return { ...node, ask, fill }
 }
 
@@ -33,8 +61,17 @@ test("the summary tells how full the volumes are that are the pod's own, and cou
   const { volume, "ephemeral-storage": storage } = await node.ask()
 
   // then
-  const disk = { availableBytes: 90 * 2 ** 30, capacityBytes: 100 * 2 ** 30, inodes: 10_000_000, inodesFree: 9_000_000, time: "2026-01-01T00:00:05Z" }
-  expect(volume?.toSorted((a, b) => a.name.localeCompare(b.name))).toEqual([{ name: "scratch", usedBytes: 1000, inodesUsed: 3, ...disk }, { name: "settings", usedBytes: 10, inodesUsed: 3, ...disk }])
+  const disk = {
+    availableBytes: 90 * 2 ** 30,
+    capacityBytes: 100 * 2 ** 30,
+    inodes: 10_000_000,
+    inodesFree: 9_000_000,
+    time: "2026-01-01T00:00:05Z",
+  }
+  expect(volume?.toSorted((a, b) => a.name.localeCompare(b.name))).toEqual([
+    { name: "scratch", usedBytes: 1000, inodesUsed: 3, ...disk },
+    { name: "settings", usedBytes: 10, inodesUsed: 3, ...disk },
+  ])
   expect(storage.usedBytes).toBeGreaterThanOrEqual(1000)
 })
 
@@ -57,5 +94,8 @@ test("a volume is measured once a minute at most, however often is asked", async
   const later = await scratch()
 
   // then
-  expect([soon, later]).toEqual([["2026-01-01T00:00:05Z", 1000], ["2026-01-01T00:01:08Z", 2000]])
+  expect([soon, later]).toEqual([
+    ["2026-01-01T00:00:05Z", 1000],
+    ["2026-01-01T00:01:08Z", 2000],
+  ])
 })

@@ -56,7 +56,11 @@ export class VolumeUsages {
     })
     await this.#patiently(Promise.all(asked.flatMap(({ known: { pending } }) => pending ?? [])))
     const byPod = new Map<string, VolumeUsage[]>()
-    for (const { uid, volume, known: { latest } } of asked) {
+    for (const {
+      uid,
+      volume,
+      known: { latest },
+    } of asked) {
       if (latest === undefined) continue
       const usages = byPod.get(uid) ?? []
       usages.push({ volume, measured: latest })
@@ -70,18 +74,27 @@ export class VolumeUsages {
   }
 
   #begin(mounted: MountedVolume, known: { latest?: Measurement; pending?: Promise<void> | undefined }): void {
-    known.pending = this.#look(mounted).then((measured) => {
-      if (measured !== undefined) known.latest = measured
-    }, (err: unknown) => this.#context.log.debug("Cannot measure a volume", { volume: mounted.name, err })).finally(() => {
-      known.pending = undefined
-    })
+    known.pending = this.#look(mounted)
+      .then(
+        (measured) => {
+          if (measured !== undefined) known.latest = measured
+        },
+        (err: unknown) => this.#context.log.debug("Cannot measure a volume", { volume: mounted.name, err }),
+      )
+      .finally(() => {
+        known.pending = undefined
+      })
   }
 
   async #look({ hostPath, measured }: MountedVolume): Promise<Measurement | undefined> {
     const { runtime, clock } = this.#context
-    const [space, files] = await Promise.all([runtime.machine.space(hostPath), measured === "files" ? runtime.volumes.usage(hostPath) : undefined])
+    const [space, files] = await Promise.all([
+      runtime.machine.space(hostPath),
+      measured === "files" ? runtime.volumes.usage(hostPath) : undefined,
+    ])
     const at = clock.now()
-    if (measured === "filesystem") return { at, space, usedBytes: space.usedBytes, inodesUsed: space.inodes - space.inodesFree }
+    if (measured === "filesystem")
+      return { at, space, usedBytes: space.usedBytes, inodesUsed: space.inodes - space.inodesFree }
     return files === undefined ? undefined : { at, space, usedBytes: files.bytes, inodesUsed: files.inodes }
   }
 

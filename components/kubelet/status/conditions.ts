@@ -8,7 +8,14 @@ import type { Phase } from "./phase.ts"
 export type Finding = Pick<PodCondition, "type" | "status" | "reason" | "message">
 
 /** The conditions that the kubelet owns. */
-export const OWN_CONDITIONS: ReadonlySet<string> = new Set(["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", "PodResizePending"])
+export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
+  "PodReadyToStartContainers",
+  "Initialized",
+  "Ready",
+  "ContainersReady",
+  "PodScheduled",
+  "PodResizePending",
+])
 
 export interface ConditionsRequest {
   readonly pod: Pod
@@ -41,10 +48,18 @@ function initialized({ pod, phase, initStatuses, statuses }: ConditionsRequest):
     else if (isSidecar(container) ? status.started !== true : !status.ready) incomplete.push(container.name)
   }
   if (phase === "Succeeded" && unknown.length === 0) return { type, status: "True", reason: "PodCompleted" }
-  const started = statuses.some(({ state, lastState }) => state.running !== undefined || state.terminated !== undefined || lastState.terminated !== undefined)
+  const started = statuses.some(
+    ({ state, lastState }) =>
+      state.running !== undefined || state.terminated !== undefined || lastState.terminated !== undefined,
+  )
   if (started) return { type, status: "True" }
-  const message = sentences(["containers with unknown status", unknown], ["containers with incomplete status", incomplete])
-  return message === "" ? { type, status: "True" } : { type, status: "False", reason: "ContainersNotInitialized", message }
+  const message = sentences(
+    ["containers with unknown status", unknown],
+    ["containers with incomplete status", incomplete],
+  )
+  return message === ""
+    ? { type, status: "True" }
+    : { type, status: "False", reason: "ContainersNotInitialized", message }
 }
 
 function containersReadyOf({ pod, phase, initStatuses, statuses }: ConditionsRequest): Finding {
@@ -55,7 +70,8 @@ function containersReadyOf({ pod, phase, initStatuses, statuses }: ConditionsReq
     if (status === undefined) unknown.push(name)
     else if (!status.ready) unready.push(name)
   }
-  for (const container of pod.spec.initContainers ?? []) if (isSidecar(container)) look(statusOf(initStatuses, container.name), container.name)
+  for (const container of pod.spec.initContainers ?? [])
+    if (isSidecar(container)) look(statusOf(initStatuses, container.name), container.name)
   for (const { name } of pod.spec.containers) look(statusOf(statuses, name), name)
   if (phase === "Succeeded" && unknown.length === 0) return { type, status: "False", reason: "PodCompleted" }
   if (phase === "Failed") return { type, status: "False", reason: "PodFailed" }
@@ -68,12 +84,19 @@ function readyOf({ pod }: ConditionsRequest, containersReady: Finding): Finding 
   const problems: string[] = []
   for (const { conditionType } of pod.spec.readinessGates ?? []) {
     const gate = pod.status.conditions?.find(({ type }) => type === conditionType)
-    if (gate === undefined) problems.push(`corresponding condition of pod readiness gate "${conditionType}" does not exist.`)
-    else if (gate.status !== "True") problems.push(`the status of pod readiness gate "${conditionType}" is not "True", but ${gate.status}`)
+    if (gate === undefined)
+      problems.push(`corresponding condition of pod readiness gate "${conditionType}" does not exist.`)
+    else if (gate.status !== "True")
+      problems.push(`the status of pod readiness gate "${conditionType}" is not "True", but ${gate.status}`)
   }
-  return problems.length === 0 ? { type: "Ready", status: "True" } : { type: "Ready", status: "False", reason: "ReadinessGatesNotReady", message: problems.join(", ") }
+  return problems.length === 0
+    ? { type: "Ready", status: "True" }
+    : { type: "Ready", status: "False", reason: "ReadinessGatesNotReady", message: problems.join(", ") }
 }
 
 /** As Go prints a list: `[a b]`. */
 const sentences = (...parts: readonly (readonly [string, readonly string[]])[]): string =>
-  parts.filter(([, names]) => names.length > 0).map(([what, names]) => `${what}: [${names.join(" ")}]`).join(", ")
+  parts
+    .filter(([, names]) => names.length > 0)
+    .map(([what, names]) => `${what}: [${names.join(" ")}]`)
+    .join(", ")

@@ -1,5 +1,10 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { ContainerState, ContainerStateTerminated, ContainerStatus, VolumeMountStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import type {
+  ContainerState,
+  ContainerStateTerminated,
+  ContainerStatus,
+  VolumeMountStatus,
+} from "../../../pkg/api/core/v1/podstatus.ts"
 import type { ResourceRequirements } from "../../../pkg/api/core/v1/resources.ts"
 import { formatTime } from "../../../pkg/apimachinery/time.ts"
 import type { ContainerOfPod } from "../containers.ts"
@@ -29,55 +34,122 @@ export interface ContainerStatusRequest {
 }
 
 /** The status of the container of that name. */
-export const statusOf = (statuses: readonly ContainerStatus[] | undefined, name: string): ContainerStatus | undefined => statuses?.find((status) => status.name === name)
+export const statusOf = (statuses: readonly ContainerStatus[] | undefined, name: string): ContainerStatus | undefined =>
+  statuses?.find((status) => status.name === name)
 
 /** Source: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses. */
 export function containerStatus(request: ContainerStatusRequest): ContainerStatus {
-  const { pod, of: { container, type }, runs, before, failure, terminal } = request
+  const {
+    pod,
+    of: { container, type },
+    runs,
+    before,
+    failure,
+    terminal,
+  } = request
   const [run, previous] = runs
   if (run === undefined) return statusWithoutRun(request)
-  const lastEnded = previous === undefined ? (before?.lastState.terminated === undefined ? {} : before.lastState) : { terminated: terminated(previous) }
+  const lastEnded =
+    previous === undefined
+      ? before?.lastState.terminated === undefined
+        ? {}
+        : before.lastState
+      : { terminated: terminated(previous) }
   const state = stateOf(run)
   const base = {
-    name: container.name, image: container.image ?? "", imageID: run.imageRef, containerID: containerId(run), restartCount: run.notes.restartCount,
+    name: container.name,
+    image: container.image ?? "",
+    imageID: run.imageRef,
+    containerID: containerId(run),
+    restartCount: run.notes.restartCount,
     ...details(request, run),
   }
-  const restartsNow = !terminal && state.terminated !== undefined && type !== "ephemeral"
-    && (type === "init" ? initRestarts(pod, container, run.exitCode) : restarts(pod, container, run.exitCode))
+  const restartsNow =
+    !terminal &&
+    state.terminated !== undefined &&
+    type !== "ephemeral" &&
+    (type === "init" ? initRestarts(pod, container, run.exitCode) : restarts(pod, container, run.exitCode))
   // A container that ended and could not be started again waits, and its end moves to lastState.
   if (restartsNow && failure !== undefined) {
-    return { ...base, state: { waiting: failure }, lastState: { terminated: state.terminated }, ready: false, started: false }
+    return {
+      ...base,
+      state: { waiting: failure },
+      lastState: { terminated: state.terminated },
+      ready: false,
+      started: false,
+    }
   }
-  if (run.state === "created" && failure !== undefined) return { ...base, state: { waiting: failure }, lastState: lastEnded, ready: false, started: false }
+  if (run.state === "created" && failure !== undefined)
+    return { ...base, state: { waiting: failure }, lastState: lastEnded, ready: false, started: false }
   return { ...base, state, lastState: lastEnded, ...readiness(request, run) }
 }
 
-function readiness({ of: { container, type }, probes, terminal }: ContainerStatusRequest, run: RuntimeContainer): Pick<ContainerStatus, "ready" | "started"> {
+function readiness(
+  { of: { container, type }, probes, terminal }: ContainerStatusRequest,
+  run: RuntimeContainer,
+): Pick<ContainerStatus, "ready" | "started"> {
   if (type === "init") return { ready: run.state === "exited" && run.exitCode === 0, started: run.state === "running" }
   const running = run.state === "running"
   if (type === "ephemeral") return { ready: false }
   const started = running && probes.isStarted(container, run)
-  return { ready: !terminal ? started && probes.isReady(container, run) : running && probes.isReady(container, run), started }
+  return {
+    ready: !terminal ? started && probes.isReady(container, run) : running && probes.isReady(container, run),
+    started,
+  }
 }
 
 /** A container of which the runtime knows nothing (any more). */
-function statusWithoutRun({ pod, of: { container, type }, before, failure, terminal, initialized }: ContainerStatusRequest): ContainerStatus {
+function statusWithoutRun({
+  pod,
+  of: { container, type },
+  before,
+  failure,
+  terminal,
+  initialized,
+}: ContainerStatusRequest): ContainerStatus {
   const reported = before?.state.running !== undefined || before?.state.terminated !== undefined
   if (terminal && before?.state.running !== undefined) {
-    const lost = { exitCode: 137, reason: "ContainerStatusUnknown", message: "The container could not be located when the pod was terminated", startedAt: before.state.running.startedAt, containerID: before.containerID }
+    const lost = {
+      exitCode: 137,
+      reason: "ContainerStatusUnknown",
+      message: "The container could not be located when the pod was terminated",
+      startedAt: before.state.running.startedAt,
+      containerID: before.containerID,
+    }
     return { ...before, state: { terminated: lost }, ready: false, started: false }
   }
   // Its remains were collected as garbage; what was reported of its end still holds.
   if (reported && before.state.terminated !== undefined) return before
   if (!terminal && before?.state.running !== undefined) {
-    const lost = { exitCode: 137, reason: "ContainerStatusUnknown", message: "The container could not be located when the pod was deleted.  The container used to be Running", containerID: before.containerID }
-    return { ...before, state: { waiting: failure ?? { reason: "ContainerCreating" } }, lastState: { terminated: lost }, ready: false, started: false, restartCount: before.restartCount + 1 }
+    const lost = {
+      exitCode: 137,
+      reason: "ContainerStatusUnknown",
+      message: "The container could not be located when the pod was deleted.  The container used to be Running",
+      containerID: before.containerID,
+    }
+    return {
+      ...before,
+      state: { waiting: failure ?? { reason: "ContainerCreating" } },
+      lastState: { terminated: lost },
+      ready: false,
+      started: false,
+      restartCount: before.restartCount + 1,
+    }
   }
   const waits = type === "regular" && !initialized && (pod.spec.initContainers ?? []).length > 0
-  const usual = waits || (type === "init" || type === "sidecar" ? (pod.spec.initContainers ?? []).length > 0 : false) ? "PodInitializing" : "ContainerCreating"
+  const usual =
+    waits || (type === "init" || type === "sidecar" ? (pod.spec.initContainers ?? []).length > 0 : false)
+      ? "PodInitializing"
+      : "ContainerCreating"
   return {
-    name: container.name, image: container.image ?? "", imageID: "", restartCount: before?.restartCount ?? 0, ready: false, started: false,
-    state: { waiting: failure ?? { reason: usual } }, lastState: before?.lastState ?? {},
+    name: container.name,
+    image: container.image ?? "",
+    imageID: "",
+    restartCount: before?.restartCount ?? 0,
+    ready: false,
+    started: false,
+    state: { waiting: failure ?? { reason: usual } },
+    lastState: before?.lastState ?? {},
     ...volumeMounts(container),
   }
 }
@@ -95,10 +167,21 @@ function stateOf(run: RuntimeContainer): ContainerState {
 
 function computeState(run: RuntimeContainer): ContainerState {
   switch (run.state) {
-    case "running": return { running: { startedAt: formatTime(run.startedAt) } }
-    case "exited": return { terminated: terminated(run) }
-    case "created": return { waiting: { reason: "ContainerCreating" } }
-    case "unknown": return { terminated: { ...terminated(run), exitCode: 137, reason: "ContainerStatusUnknown", message: "The container could not be located when the pod was terminated" } }
+    case "running":
+      return { running: { startedAt: formatTime(run.startedAt) } }
+    case "exited":
+      return { terminated: terminated(run) }
+    case "created":
+      return { waiting: { reason: "ContainerCreating" } }
+    case "unknown":
+      return {
+        terminated: {
+          ...terminated(run),
+          exitCode: 137,
+          reason: "ContainerStatusUnknown",
+          message: "The container could not be located when the pod was terminated",
+        },
+      }
   }
 }
 
@@ -106,7 +189,9 @@ function computeState(run: RuntimeContainer): ContainerState {
 export function terminated(run: RuntimeContainer): ContainerStateTerminated {
   const reason = run.reason !== "" ? run.reason : run.exitCode === 0 ? "Completed" : "Error"
   return {
-    exitCode: run.exitCode, reason, ...(run.message === "" ? {} : { message: run.message }),
+    exitCode: run.exitCode,
+    reason,
+    ...(run.message === "" ? {} : { message: run.message }),
     ...(run.startedAt > 0 ? { startedAt: formatTime(run.startedAt) } : {}),
     ...(run.finishedAt > 0 ? { finishedAt: formatTime(run.finishedAt) } : {}),
     containerID: containerId(run),
@@ -117,21 +202,40 @@ export const containerId = ({ id }: RuntimeContainer): string => `containerd://$
 
 function details({ of: { container } }: ContainerStatusRequest, run: RuntimeContainer): Partial<ContainerStatus> {
   const { requests, limits } = container.resources
-  const resources: ResourceRequirements = { ...(requests === undefined ? {} : { requests }), ...(limits === undefined ? {} : { limits }) }
+  const resources: ResourceRequirements = {
+    ...(requests === undefined ? {} : { requests }),
+    ...(limits === undefined ? {} : { limits }),
+  }
   return {
     ...(requests === undefined ? {} : { allocatedResources: requests }),
     ...(run.state === "running" ? { resources } : {}),
-    ...(run.user === undefined ? {} : { user: { linux: { uid: run.user.uid, gid: run.user.gid, ...(run.user.supplementalGroups.length === 0 ? {} : { supplementalGroups: run.user.supplementalGroups }) } } }),
+    ...(run.user === undefined
+      ? {}
+      : {
+          user: {
+            linux: {
+              uid: run.user.uid,
+              gid: run.user.gid,
+              ...(run.user.supplementalGroups.length === 0 ? {} : { supplementalGroups: run.user.supplementalGroups }),
+            },
+          },
+        }),
     ...volumeMounts(container),
   }
 }
 
-function volumeMounts(container: ContainerOfPod["container"]): { readonly volumeMounts?: readonly VolumeMountStatus[] } {
+function volumeMounts(container: ContainerOfPod["container"]): {
+  readonly volumeMounts?: readonly VolumeMountStatus[]
+} {
   const mounts = container.volumeMounts ?? []
   if (mounts.length === 0) return {}
   return {
     volumeMounts: mounts.map(({ name, mountPath, readOnly, recursiveReadOnly }) => ({
-      name, mountPath, ...(readOnly === true ? { readOnly, recursiveReadOnly: recursiveReadOnly === "Enabled" ? "Enabled" : "Disabled" } : {}),
+      name,
+      mountPath,
+      ...(readOnly === true
+        ? { readOnly, recursiveReadOnly: recursiveReadOnly === "Enabled" ? "Enabled" : "Disabled" }
+        : {}),
     })),
   }
 }

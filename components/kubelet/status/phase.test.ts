@@ -5,8 +5,18 @@ import { phaseOf } from "./phase.ts"
 
 type How = "waiting" | "running" | "started" | number | "crashed"
 const status = (name: string, how: How): ContainerStatus => ({
-  name, image: "", imageID: "", restartCount: 0, ready: how === 0, started: how === "started",
-  state: how === "running" || how === "started" ? { running: {} } : typeof how === "number" ? { terminated: { exitCode: how } } : { waiting: {} },
+  name,
+  image: "",
+  imageID: "",
+  restartCount: 0,
+  ready: how === 0,
+  started: how === "started",
+  state:
+    how === "running" || how === "started"
+      ? { running: {} }
+      : typeof how === "number"
+        ? { terminated: { exitCode: how } }
+        : { waiting: {} },
   lastState: how === "crashed" ? { terminated: { exitCode: 1 } } : {},
 })
 
@@ -30,12 +40,21 @@ describe("the phase of a pod", () => {
   test.each(rows)("%s (%s)", (_title, restartPolicy, hows, terminal, phase) => {
     const names = hows.map((_, i) => `c${i}`)
     const pod = podOf({ restartPolicy, containers: names.map((name) => ({ name, image: "i" })) })
-    expect(phaseOf(pod, [], hows.map((how, i) => status(`c${i}`, how)), terminal)).toBe(phase as "Pending")
+    expect(
+      phaseOf(
+        pod,
+        [],
+        hows.map((how, i) => status(`c${i}`, how)),
+        terminal,
+      ),
+    ).toBe(phase as "Pending")
   })
 
   test.each([
-    ["an init container that runs", "Always", "running", "Pending"], ["one that failed and is tried again", "OnFailure", 1, "Pending"],
-    ["one that failed for good", "Never", 1, "Failed"], ["one that is done", "Always", 0, "Pending"],
+    ["an init container that runs", "Always", "running", "Pending"],
+    ["one that failed and is tried again", "OnFailure", 1, "Pending"],
+    ["one that failed for good", "Never", 1, "Failed"],
+    ["one that is done", "Always", 0, "Pending"],
   ] as const)("%s (%s)", (_title, restartPolicy, how, phase) => {
     const pod = podOf({ restartPolicy, initContainers: [{ name: "i", image: "i" }] })
     expect(phaseOf(pod, [status("i", how)], [status("c", "waiting")], false)).toBe(phase)

@@ -11,12 +11,21 @@ export type Phase = "Pending" | "Running" | "Succeeded" | "Failed"
  * Where the pod is in its life, by the statuses of its containers. `terminal`: nothing of it is started any more, whatever the restart policy says.
  * Source: pkg/kubelet/kubelet_pods.go getPhase.
  */
-export function phaseOf(pod: Pod, initStatuses: readonly ContainerStatus[], statuses: readonly ContainerStatus[], terminal: boolean): Phase {
+export function phaseOf(
+  pod: Pod,
+  initStatuses: readonly ContainerStatus[],
+  statuses: readonly ContainerStatus[],
+  terminal: boolean,
+): Phase {
   let pendingInit = 0
   let failedInit = 0
   const started = pod.spec.containers.some(({ name }) => {
     const status = statusOf(statuses, name)
-    return status?.state.running !== undefined || status?.state.terminated !== undefined || status?.lastState.terminated !== undefined
+    return (
+      status?.state.running !== undefined ||
+      status?.state.terminated !== undefined ||
+      status?.lastState.terminated !== undefined
+    )
   })
   for (const container of pod.spec.initContainers ?? []) {
     const status = statusOf(initStatuses, container.name)
@@ -24,7 +33,8 @@ export function phaseOf(pod: Pod, initStatuses: readonly ContainerStatus[], stat
       if (!started && status?.started !== true) pendingInit++
       continue
     }
-    const ended = status?.state.terminated ?? (status?.state.waiting === undefined ? undefined : status.lastState.terminated)
+    const ended =
+      status?.state.terminated ?? (status?.state.waiting === undefined ? undefined : status.lastState.terminated)
     if (ended === undefined) {
       if (!started) pendingInit++
     } else if (ended.exitCode !== 0) {
@@ -40,7 +50,8 @@ export function phaseOf(pod: Pod, initStatuses: readonly ContainerStatus[], stat
   let again = 0
   for (const container of pod.spec.containers) {
     const status = statusOf(statuses, container.name)
-    const ended = status?.state.terminated ?? (status?.state.running === undefined ? status?.lastState.terminated : undefined)
+    const ended =
+      status?.state.terminated ?? (status?.state.running === undefined ? status?.lastState.terminated : undefined)
     if (status?.state.running !== undefined) running++
     else if (ended === undefined) waiting++
     else {
@@ -49,7 +60,9 @@ export function phaseOf(pod: Pod, initStatuses: readonly ContainerStatus[], stat
       if (restarts(pod, container, ended.exitCode)) again++
     }
   }
-  const sidecarsRun = (pod.spec.initContainers ?? []).some((container) => isSidecar(container) && statusOf(initStatuses, container.name)?.state.running !== undefined)
+  const sidecarsRun = (pod.spec.initContainers ?? []).some(
+    (container) => isSidecar(container) && statusOf(initStatuses, container.name)?.state.running !== undefined,
+  )
 
   if (failedInit > 0) return "Failed"
   if (terminal && !isStaticPod(pod) && running === 0 && !sidecarsRun) {

@@ -43,19 +43,51 @@ export interface Verdict {
 export function podStatus(request: PodStatusRequest): PodStatus {
   const { pod, before, runtime, verdict, nodeIps, now, terminal } = request
   const all = containersOf(pod)
-  const initialized = all.every(({ type, container }) => type !== "init" || runtime.containers.some(({ name, state, exitCode }) => name === container.name && state === "exited" && exitCode === 0))
+  const initialized = all.every(
+    ({ type, container }) =>
+      type !== "init" ||
+      runtime.containers.some(
+        ({ name, state, exitCode }) => name === container.name && state === "exited" && exitCode === 0,
+      ),
+  )
   const limit = Math.floor(MAX_MESSAGES_BYTES / all.length)
-  const statuses = (of: readonly ContainerOfPod[], old: readonly ContainerStatus[] | undefined) => of.map((each) => shortened(containerStatus({
-    pod, of: each, runs: runtime.containers.filter(({ name }) => name === each.container.name), before: statusOf(old, each.container.name),
-    failure: request.failures.get(each.container.name), probes: request.probes, terminal, initialized,
-  }), limit))
-  const init = statuses(all.filter(({ type }) => type === "init" || type === "sidecar"), before.initContainerStatuses)
-  const regular = statuses(all.filter(({ type }) => type === "regular"), before.containerStatuses)
-  const ephemeral = statuses(all.filter(({ type }) => type === "ephemeral"), before.ephemeralContainerStatuses)
+  const statuses = (of: readonly ContainerOfPod[], old: readonly ContainerStatus[] | undefined) =>
+    of.map((each) =>
+      shortened(
+        containerStatus({
+          pod,
+          of: each,
+          runs: runtime.containers.filter(({ name }) => name === each.container.name),
+          before: statusOf(old, each.container.name),
+          failure: request.failures.get(each.container.name),
+          probes: request.probes,
+          terminal,
+          initialized,
+        }),
+        limit,
+      ),
+    )
+  const init = statuses(
+    all.filter(({ type }) => type === "init" || type === "sidecar"),
+    before.initContainerStatuses,
+  )
+  const regular = statuses(
+    all.filter(({ type }) => type === "regular"),
+    before.containerStatuses,
+  )
+  const ephemeral = statuses(
+    all.filter(({ type }) => type === "ephemeral"),
+    before.ephemeralContainerStatuses,
+  )
 
   const phase = finalPhase(before, verdict, phaseOf(pod, init, regular, terminal))
   const { sandbox } = sandboxState(pod, runtime)
-  const ips = pod.spec.hostNetwork === true ? (sandbox === undefined ? [] : nodeIps.slice(0, 2)) : (sandbox?.ips ?? runtime.sandboxes[0]?.ips ?? [])
+  const ips =
+    pod.spec.hostNetwork === true
+      ? sandbox === undefined
+        ? []
+        : nodeIps.slice(0, 2)
+      : (sandbox?.ips ?? runtime.sandboxes[0]?.ips ?? [])
   const keepsIps = ips.length === 0 && phase !== "Pending" && before.podIPs !== undefined
   const podIps = keepsIps ? before.podIPs!.map(({ ip }) => ip) : ips
   const found = findings({ pod, phase, initStatuses: init, statuses: regular, hasSandbox: sandbox !== undefined })
@@ -66,9 +98,12 @@ export function podStatus(request: PodStatusRequest): PodStatus {
     observedGeneration: pod.metadata.generation,
     phase,
     conditions: mergedConditions(pod, before.conditions ?? [], found, now),
-    reason: why.reason, message: why.message,
-    hostIP: nodeIps[0], hostIPs: nodeIps.slice(0, 2).map((ip) => ({ ip })),
-    podIP: podIps[0], podIPs: podIps.length === 0 ? undefined : podIps.map((ip) => ({ ip })),
+    reason: why.reason,
+    message: why.message,
+    hostIP: nodeIps[0],
+    hostIPs: nodeIps.slice(0, 2).map((ip) => ({ ip })),
+    podIP: podIps[0],
+    podIPs: podIps.length === 0 ? undefined : podIps.map((ip) => ({ ip })),
     startTime: before.startTime ?? formatTime(now),
     qosClass: before.qosClass ?? qosClass(pod),
     initContainerStatuses: init.length === 0 ? undefined : init,
@@ -84,20 +119,36 @@ function finalPhase(before: PodStatus, verdict: Verdict | undefined, computed: P
 }
 
 /** The kubelet's own conditions anew, with their times where the status is the same; those of others as they are. */
-function mergedConditions(pod: Pod, before: readonly PodCondition[], found: readonly Finding[], now: number): readonly PodCondition[] {
+function mergedConditions(
+  pod: Pod,
+  before: readonly PodCondition[],
+  found: readonly Finding[],
+  now: number,
+): readonly PodCondition[] {
   const observedGeneration = pod.metadata.generation
   const merged = found.map(({ type, status, reason, message }): PodCondition => {
     const old = before.find((condition) => condition.type === type)
     const isSame = old?.status === status && old.lastTransitionTime !== undefined
-    if (isSame && old.reason === reason && old.message === message && old.observedGeneration === observedGeneration && old.lastProbeTime === undefined) return old
+    if (
+      isSame &&
+      old.reason === reason &&
+      old.message === message &&
+      old.observedGeneration === observedGeneration &&
+      old.lastProbeTime === undefined
+    )
+      return old
     return {
-      type, status, ...(observedGeneration === undefined ? {} : { observedGeneration }),
+      type,
+      status,
+      ...(observedGeneration === undefined ? {} : { observedGeneration }),
       lastTransitionTime: isSame ? old.lastTransitionTime : formatTime(now),
-      ...(reason === undefined || reason === "" ? {} : { reason }), ...(message === undefined || message === "" ? {} : { message }),
+      ...(reason === undefined || reason === "" ? {} : { reason }),
+      ...(message === undefined || message === "" ? {} : { message }),
     }
   })
   const addOthers = (conditions: readonly PodCondition[]) => {
-    for (const other of conditions) if (!OWN_CONDITIONS.has(other.type) && !merged.some(({ type }) => type === other.type)) merged.push(other)
+    for (const other of conditions)
+      if (!OWN_CONDITIONS.has(other.type) && !merged.some(({ type }) => type === other.type)) merged.push(other)
   }
   addOthers(pod.status.conditions ?? [])
   addOthers(before)

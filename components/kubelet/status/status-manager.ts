@@ -45,7 +45,12 @@ export class StatusManager {
     if (entry === undefined) {
       // A static pod is shown by its mirror, where there is one.
       const mirror = isStaticPod(pod) ? this.#context.informers.of(Pod).get(keyFrom(pod.metadata)) : undefined
-      const fresh: Entry = { known: mirror?.metadata.annotations?.[CONFIG_MIRROR] === uid ? mirror : pod, wanted: status, tried: undefined, writing: undefined }
+      const fresh: Entry = {
+        known: mirror?.metadata.annotations?.[CONFIG_MIRROR] === uid ? mirror : pod,
+        wanted: status,
+        tried: undefined,
+        writing: undefined,
+      }
       this.#entries.set(uid, fresh)
       this.#pump(uid, fresh)
       return
@@ -59,7 +64,11 @@ export class StatusManager {
     const uid = mirror.metadata.annotations?.[CONFIG_MIRROR] ?? ""
     const entry = this.#entries.get(uid)
     if (entry === undefined || entry.writing !== undefined) return
-    if (entry.known.metadata.uid === mirror.metadata.uid && Number(mirror.metadata.resourceVersion) <= Number(entry.known.metadata.resourceVersion)) return
+    if (
+      entry.known.metadata.uid === mirror.metadata.uid &&
+      Number(mirror.metadata.resourceVersion) <= Number(entry.known.metadata.resourceVersion)
+    )
+      return
     entry.known = mirror
     this.#pump(uid, entry)
   }
@@ -74,7 +83,8 @@ export class StatusManager {
 
   /** Resolves when what was set for the pod so far is written. */
   async written(uid: string): Promise<void> {
-    for (let entry = this.#entries.get(uid); entry?.writing !== undefined; entry = this.#entries.get(uid)) await entry.writing
+    for (let entry = this.#entries.get(uid); entry?.writing !== undefined; entry = this.#entries.get(uid))
+      await entry.writing
   }
 
   forget(uid: string): void {
@@ -87,7 +97,13 @@ export class StatusManager {
   }
 
   #pump(uid: string, entry: Entry): void {
-    if (entry.writing !== undefined || entry.known.status === entry.wanted || this.#stopping.signal.aborted || isUnmirrored(entry.known)) return
+    if (
+      entry.writing !== undefined ||
+      entry.known.status === entry.wanted ||
+      this.#stopping.signal.aborted ||
+      isUnmirrored(entry.known)
+    )
+      return
     entry.writing = this.#write(uid, entry)
   }
 
@@ -110,7 +126,12 @@ export class StatusManager {
       const body = statusPatch(entry.known.status, entry.wanted)
       if (body === undefined) return
       try {
-        entry.known = await client.patch(Pod, entry.known.metadata, { type: "strategic", body: { metadata: { uid: entry.known.metadata.uid }, status: body } }, { subresource: "status" })
+        entry.known = await client.patch(
+          Pod,
+          entry.known.metadata,
+          { type: "strategic", body: { metadata: { uid: entry.known.metadata.uid }, status: body } },
+          { subresource: "status" },
+        )
         const left = statusPatch(entry.known.status, entry.wanted)
         // Of two equal ones the API's is kept, which others hold too.
         if (left === undefined) entry.wanted = entry.known.status
@@ -118,7 +139,10 @@ export class StatusManager {
         else if (deepEqual(body, left)) return
       } catch (err) {
         if (isNotFound(err) || isConflict(err)) return // it is gone, or another one has its name
-        log.warn("Cannot write the status of a pod", { pod: `${entry.known.metadata.namespace}/${entry.known.metadata.name}`, err })
+        log.warn("Cannot write the status of a pod", {
+          pod: `${entry.known.metadata.namespace}/${entry.known.metadata.name}`,
+          err,
+        })
         if (isReason(err, "Invalid", "BadRequest", "Forbidden")) return
         await sleep(clock, RETRY_MS, signal).catch(() => undefined)
       }
@@ -138,7 +162,9 @@ export function statusPatch(from: PodStatus, to: PodStatus): Record<string, unkn
     if (deepEqual(from[key], after)) continue
     if (after === undefined) patch[key] = null
     // These lists are merged by key, so that an old address would stay.
-    else patch[key] = (key === "podIPs" || key === "hostIPs") && Array.isArray(after) ? [{ $patch: "replace" }, ...after] : after
+    else
+      patch[key] =
+        (key === "podIPs" || key === "hostIPs") && Array.isArray(after) ? [{ $patch: "replace" }, ...after] : after
   }
   const conditions = conditionsPatch(from.conditions ?? [], to.conditions)
   if (conditions.length > 0) patch["conditions"] = conditions
@@ -152,15 +178,30 @@ function conditionsPatch(from: readonly PodCondition[], to: readonly PodConditio
     const old = from.find(({ type }) => type === condition.type)
     if (deepEqual(condition, old)) continue
     // Items are merged field by field, so that an old reason would stay.
-    const gone = (["reason", "message", "lastProbeTime"] as const).filter((key) => old?.[key] !== undefined && condition[key] === undefined)
+    const gone = (["reason", "message", "lastProbeTime"] as const).filter(
+      (key) => old?.[key] !== undefined && condition[key] === undefined,
+    )
     patch.push(gone.length === 0 ? condition : { ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) })
   }
-  for (const { type } of from) if (OWN_CONDITIONS.has(type) && to?.some((condition) => condition.type === type) === false) patch.push({ type, $patch: "delete" })
+  for (const { type } of from)
+    if (OWN_CONDITIONS.has(type) && to?.some((condition) => condition.type === type) === false)
+      patch.push({ type, $patch: "delete" })
   return patch
 }
 
 /** Fields that the kubelet writes, without the conditions; the others belong to the scheduler and to controllers. */
 const OWNED = [
-  "observedGeneration", "phase", "reason", "message", "hostIP", "hostIPs", "podIP", "podIPs", "startTime", "qosClass",
-  "initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses",
+  "observedGeneration",
+  "phase",
+  "reason",
+  "message",
+  "hostIP",
+  "hostIPs",
+  "podIP",
+  "podIPs",
+  "startTime",
+  "qosClass",
+  "initContainerStatuses",
+  "containerStatuses",
+  "ephemeralContainerStatuses",
 ] as const

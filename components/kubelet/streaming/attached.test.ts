@@ -10,12 +10,26 @@ function container({ inputEndsOutput = true, missed = false } = {}) {
   const clock = new VirtualClock(0)
   const [stdin, stdout] = [new PassThrough(), new PassThrough()]
   const status = Promise.withResolvers<CommandStatus>()
-  const command = attached({ protocol: "v4.channel.k8s.io", stdin, stdout, stderr: undefined, status: status.promise, closed: new Promise(() => {}), resize() {}, close() {} },
-    { clock, inputEndsOutput, missed: async () => missed })
+  const command = attached(
+    {
+      protocol: "v4.channel.k8s.io",
+      stdin,
+      stdout,
+      stderr: undefined,
+      status: status.promise,
+      closed: new Promise(() => {}),
+      resize() {},
+      close() {},
+    },
+    { clock, inputEndsOutput, missed: async () => missed },
+  )
   let out = ""
   command.stdout!.on("data", (bytes: Buffer) => (out += bytes.toString()))
   return {
-    clock, command, stdin, stdout,
+    clock,
+    command,
+    stdin,
+    stdout,
     /** What the client has got. */
     out: () => out,
     end: async () => {
@@ -68,7 +82,10 @@ describe("a client that gives its input and goes", () => {
 test("a container that had ended before it was attached to is a failure, so that kubectl shows its log", async () => {
   const { command, end } = container({ missed: true })
   await end()
-  expect(await command.status).toMatchObject({ status: "Failure", message: "Internal error occurred: the container had ended before it was attached to" })
+  expect(await command.status).toMatchObject({
+    status: "Failure",
+    message: "Internal error occurred: the container had ended before it was attached to",
+  })
 })
 
 test("a container of which something was seen has been attached to", async () => {

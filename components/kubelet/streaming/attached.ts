@@ -20,7 +20,10 @@ export interface AttachedOptions {
  * containerd ends the output with the input, so that the answer to the last line would be lost: the end of the input is held back until the answer has been
  * given. And a container may have ended before it was attached to. Then the client is told that attaching failed: kubectl shows the log instead.
  */
-export function attached(command: RemoteCommandClient, { clock, inputEndsOutput, missed }: AttachedOptions): RemoteCommandClient {
+export function attached(
+  command: RemoteCommandClient,
+  { clock, inputEndsOutput, missed }: AttachedOptions,
+): RemoteCommandClient {
   const output = new Output([command.stdout, command.stderr], clock)
   const { stdin } = command
   return {
@@ -46,10 +49,15 @@ class Output {
     this.#clock = clock
     const there = streams.filter((stream) => stream !== undefined)
     for (const stream of there) stream.on("data", () => this.#came())
-    this.ended = Promise.all(there.map((stream) => new Promise<void>((resolve) => {
-      stream.once("end", resolve)
-      stream.once("close", resolve)
-    }))).then(() => {
+    this.ended = Promise.all(
+      there.map(
+        (stream) =>
+          new Promise<void>((resolve) => {
+            stream.once("end", resolve)
+            stream.once("close", resolve)
+          }),
+      ),
+    ).then(() => {
       this.#isEnded = true
       this.#quiet?.timer.cancel()
       this.#quiet?.done()

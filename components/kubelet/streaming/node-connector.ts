@@ -33,21 +33,31 @@ export function nodeConnector({ context, cache, workers, status, volumes, proble
 
   /** A static pod is known to the API by the uid of its mirror. */
   const podOf = ({ uid, namespace, name }: PodTarget): Pod => {
-    const pod = (workers.get(uid) ?? workers.all().find(({ identity }) => identity.namespace === namespace && identity.name === name))?.pod
+    const pod = (
+      workers.get(uid) ??
+      workers.all().find(({ identity }) => identity.namespace === namespace && identity.name === name)
+    )?.pod
     if (pod === undefined) throw notFound(Pod, name)
     return pod
   }
   const runsOf = (pod: Pod, container: string): readonly RuntimeContainer[] => {
-    if (!containersOf(pod).some((of) => of.container.name === container)) throw badRequest(`container "${container}" in pod "${pod.metadata.name}" is not available`)
+    if (!containersOf(pod).some((of) => of.container.name === container))
+      throw badRequest(`container "${container}" in pod "${pod.metadata.name}" is not available`)
     return (cache.get(pod.metadata.uid!)?.containers ?? []).filter(({ name }) => name === container)
   }
   const runningOf = (pod: Pod, container: string): RuntimeContainer => {
     const [run] = runsOf(pod, container)
-    if (run?.state !== "running") throw new ApiError("InternalError", `unable to upgrade connection: container not found ("${container}")`)
+    if (run?.state !== "running")
+      throw new ApiError("InternalError", `unable to upgrade connection: container not found ("${container}")`)
     return run
   }
 
-  async function join(url: string, streams: CommandStreams, accept: () => Promise<RemoteCommandSession | undefined>, seen: (command: RemoteCommandClient) => RemoteCommandClient = (command) => command): Promise<void> {
+  async function join(
+    url: string,
+    streams: CommandStreams,
+    accept: () => Promise<RemoteCommandSession | undefined>,
+    seen: (command: RemoteCommandClient) => RemoteCommandClient = (command) => command,
+  ): Promise<void> {
     const command = await runtime.streams.remoteCommand(url, streams)
     const session = await accept()
     if (session === undefined) return command.close()
@@ -77,11 +87,16 @@ export function nodeConnector({ context, cache, workers, status, volumes, proble
     const pod = podOf(target)
     const run = runForLogs(pod, options, runsOf(pod, options.container), status.status(pod))
     return readLog({
-      files: runtime.files, path: run.logPath, options, clock, signal,
+      files: runtime.files,
+      path: run.logPath,
+      options,
+      clock,
+      signal,
       isLive: () => cache.container(run.id)?.state === "running",
-      onChange: (listener) => cache.on((uid) => {
-        if (uid === pod.metadata.uid) listener()
-      }),
+      onChange: (listener) =>
+        cache.on((uid) => {
+          if (uid === pod.metadata.uid) listener()
+        }),
     })
   }
 
@@ -92,21 +107,44 @@ export function nodeConnector({ context, cache, workers, status, volumes, proble
     proxy: kubeletServer({ context, cache, workers, status, volumes, logs, problem }),
     async exec(target, { container, command, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams
-      const url = await orApiError(runtime.containers.exec({ containerId: runningOf(podOf(target), container).id, cmd: command, stdin, stdout, stderr: stderr && !tty, tty }))
+      const url = await orApiError(
+        runtime.containers.exec({
+          containerId: runningOf(podOf(target), container).id,
+          cmd: command,
+          stdin,
+          stdout,
+          stderr: stderr && !tty,
+          tty,
+        }),
+      )
       await join(url, streams, accept)
     },
     async attach(target, { container, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams
       const pod = podOf(target)
       const run = runningOf(pod, container)
-      const url = await orApiError(runtime.containers.attach({ containerId: run.id, stdin, stdout, stderr: stderr && !tty, tty }))
-      const closesInput = containersOf(pod).some((of) => of.container.name === container && of.container.stdinOnce === true && of.container.tty !== true)
-      await join(url, streams, accept, (command) => attached(command, { clock, inputEndsOutput: runtime.streams.inputEndsOutput && !closesInput, missed: () => wasShort(run) }))
+      const url = await orApiError(
+        runtime.containers.attach({ containerId: run.id, stdin, stdout, stderr: stderr && !tty, tty }),
+      )
+      const closesInput = containersOf(pod).some(
+        (of) => of.container.name === container && of.container.stdinOnce === true && of.container.tty !== true,
+      )
+      await join(url, streams, accept, (command) =>
+        attached(command, {
+          clock,
+          inputEndsOutput: runtime.streams.inputEndsOutput && !closesInput,
+          missed: () => wasShort(run),
+        }),
+      )
     },
     async portForward(target, accept) {
       const pod = podOf(target)
       const sandbox = cache.get(pod.metadata.uid!)?.sandboxes.find(({ ready }) => ready)
-      if (sandbox === undefined) throw new ApiError("InternalError", `unable to forward port because pod is not running. Current status=${status.status(pod).phase ?? "Pending"}`)
+      if (sandbox === undefined)
+        throw new ApiError(
+          "InternalError",
+          `unable to forward port because pod is not running. Current status=${status.status(pod).phase ?? "Pending"}`,
+        )
       const client = await runtime.streams.portForward(await orApiError(runtime.containers.portForward(sandbox.id, [])))
       const session = await accept()
       if (session === undefined) return client.close()
@@ -123,25 +161,48 @@ async function orApiError<T>(call: Promise<T>): Promise<T> {
   try {
     return await call
   } catch (err) {
-    throw new ApiError("InternalError", failureStatus(err instanceof Error ? err.message : String(err)).message!, undefined, { cause: err })
+    throw new ApiError(
+      "InternalError",
+      failureStatus(err instanceof Error ? err.message : String(err)).message!,
+      undefined,
+      { cause: err },
+    )
   }
 }
 
 /** The run whose log is meant. Source: pkg/kubelet/kubelet_pods.go validateContainerLogStatus. @throws ApiError BadRequest */
-function runForLogs(pod: Pod, { container, previous }: Pick<LogOptions, "container" | "previous">, runs: readonly RuntimeContainer[], status: Pod["status"]): RuntimeContainer {
+function runForLogs(
+  pod: Pod,
+  { container, previous }: Pick<LogOptions, "container" | "previous">,
+  runs: readonly RuntimeContainer[],
+  status: Pod["status"],
+): RuntimeContainer {
   const name = pod.metadata.name ?? ""
   const [newest, before] = runs
   if (previous) {
     // A container that waits for its next start has ended as its newest run did.
-    const ended = newest?.state === "exited" && statusOf(status, container)?.lastState.terminated?.containerID === `containerd://${newest.id}` ? newest : before
+    const ended =
+      newest?.state === "exited" &&
+      statusOf(status, container)?.lastState.terminated?.containerID === `containerd://${newest.id}`
+        ? newest
+        : before
     if (ended === undefined) throw badRequest(`previous terminated container "${container}" in pod "${name}" not found`)
     return ended
   }
   if (newest !== undefined && newest.logPath !== "") return newest
   const reason = statusOf(status, container)?.state.waiting?.reason ?? "ContainerCreating"
-  const why = reason === "ErrImagePull" ? "image can't be pulled" : reason === "ImagePullBackOff" ? "trying and failing to pull image" : reason
+  const why =
+    reason === "ErrImagePull"
+      ? "image can't be pulled"
+      : reason === "ImagePullBackOff"
+        ? "trying and failing to pull image"
+        : reason
   throw badRequest(`container "${container}" in pod "${name}" is waiting to start: ${why}`)
 }
 
 const statusOf = (status: Pod["status"], name: string): ContainerStatus | undefined =>
-  [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? []), ...(status.ephemeralContainerStatuses ?? [])].find((of) => of.name === name)
+  [
+    ...(status.containerStatuses ?? []),
+    ...(status.initContainerStatuses ?? []),
+    ...(status.ephemeralContainerStatuses ?? []),
+  ].find((of) => of.name === name)

@@ -60,7 +60,9 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
   const unique = process.pid % 200
   const bridge = `k3ts-k${unique}`
   const containerd = new Containerd({ paths, clock: realClock, log: silent, cgroupDriver: "cgroupfs" })
-  const log = process.env.VERBOSE ? createLogger({ clock: realClock, format: "text", level: "debug", write: (line) => console.error(line) }) : silent
+  const log = process.env.VERBOSE
+    ? createLogger({ clock: realClock, format: "text", level: "debug", write: (line) => console.error(line) })
+    : silent
   const nodes = new NodeConnectors()
   const failures: unknown[] = []
 
@@ -69,38 +71,68 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
   writeCniConfig(paths, { podCidr: `10.198.${unique}.0/24`, mtu: 1400, bridge })
   await containerd.start(AbortSignal.timeout(30_000))
   await importImages([testImage()], paths)
-  const cluster = await startCluster({ clock: "real", components: { controllers: false, scheduler: false }, admission: { disabled: ["ServiceAccount"] } })
+  const cluster = await startCluster({
+    clock: "real",
+    components: { controllers: false, scheduler: false },
+    admission: { disabled: ["ServiceAccount"] },
+  })
   let kubelet: Component
 
   const startKubelet = async () => {
     const context: ComponentContext = {
-      ...cluster.contextFor(`system:node:${NODE}`, ["system:nodes"]), log,
-      spawn: (name, run) => void run().catch((err: unknown) => {
-        failures.push(err)
-        console.error(`${name} failed`, err)
-      }),
+      ...cluster.contextFor(`system:node:${NODE}`, ["system:nodes"]),
+      log,
+      spawn: (name, run) =>
+        void run().catch((err: unknown) => {
+          failures.push(err)
+          console.error(`${name} failed`, err)
+        }),
     }
     kubelet = createKubelet(context, {
-      nodeName: NODE, nodeIps: ["10.0.0.1"], root, podLogs: join(folder, "pods"), staticPods: join(folder, "data/agent/pod-manifests"),
-      clusterDns: ["10.43.0.10"], clusterDomain: "cluster.local", resolvConf: "/etc/resolv.conf", maxPods: 110, cgroupDriver: "cgroupfs", labels: {}, taints: [], port: 10250,
-      nodes, runtime: criRuntime(containerd.cri, "cgroupfs", realClock),
+      nodeName: NODE,
+      nodeIps: ["10.0.0.1"],
+      root,
+      podLogs: join(folder, "pods"),
+      staticPods: join(folder, "data/agent/pod-manifests"),
+      clusterDns: ["10.43.0.10"],
+      clusterDomain: "cluster.local",
+      resolvConf: "/etc/resolv.conf",
+      maxPods: 110,
+      cgroupDriver: "cgroupfs",
+      labels: {},
+      taints: [],
+      port: 10250,
+      nodes,
+      runtime: criRuntime(containerd.cri, "cgroupfs", realClock),
     })
     await kubelet.start(AbortSignal.timeout(10_000))
   }
   await startKubelet()
 
   return {
-    cluster, containerd, paths, folder, unique, startKubelet,
-    get connector() { return nodes.get(NODE)! },
+    cluster,
+    containerd,
+    paths,
+    folder,
+    unique,
+    startKubelet,
+    get connector() {
+      return nodes.get(NODE)!
+    },
     stopKubelet: () => kubelet.stop(),
-    create: (name, spec) => cluster.client.create(Pod, { metadata: { name, namespace: "default" }, spec: { nodeName: NODE, ...spec } }),
-    pod: (name, wanted) => cluster.eventually(async () => {
-      const found = await cluster.get(Pod, name)
-      if (!wanted(found)) throw new Error(`pod ${name} is ${JSON.stringify(found.status)}`)
-      return found
-    }),
+    create: (name, spec) =>
+      cluster.client.create(Pod, { metadata: { name, namespace: "default" }, spec: { nodeName: NODE, ...spec } }),
+    pod: (name, wanted) =>
+      cluster.eventually(async () => {
+        const found = await cluster.get(Pod, name)
+        if (!wanted(found)) throw new Error(`pod ${name} is ${JSON.stringify(found.status)}`)
+        return found
+      }),
     gone: (name) => cluster.eventually(async () => (await cluster.find(Pod, name)) === undefined),
-    events: async (name) => (await cluster.list(Event)).filter(({ involvedObject }) => involvedObject.name === name).map(({ reason = "" }) => reason),
+    events: async (name) =>
+      (await cluster.list(Event))
+        .filter(({ involvedObject }) => involvedObject.name === name)
+        .map(({ reason = "" }) => reason),
     async stop() {
       await kubelet.stop()
       await cluster.stop()
@@ -110,7 +142,11 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       await tearDown(paths, realClock, { bridge, egress: false })
       const cgroups = hostCgroups("cgroupfs")
       for (const uid of readdirSync(join(root, "pods"))) await removePodCgroups({ cgroups }, uid)
-      const mounts = () => readFileSync("/proc/self/mountinfo", "utf8").split("\n").map((line) => line.split(" ")[4] ?? "").filter((path) => path.startsWith(`${folder}/`))
+      const mounts = () =>
+        readFileSync("/proc/self/mountinfo", "utf8")
+          .split("\n")
+          .map((line) => line.split(" ")[4] ?? "")
+          .filter((path) => path.startsWith(`${folder}/`))
       // The folder for secrets is one in memory.
       for (const path of mounts()) spawnSync("umount", ["-l", path])
       rmSync(folder, { recursive: true, force: true })
@@ -123,14 +159,18 @@ function testImage(): ReturnType<typeof buildImageArchive> {
   const programs = ["sh", "sleep", "echo", "cat", "true", "false", "httpd", "nc", "id", "hostname", "touch", "rm"]
   return buildImageArchive({
     name: IMAGE,
-    layers: [{
-      files: [
-        { type: "directory", path: "bin" }, { type: "directory", path: "tmp", mode: 0o1777 }, { type: "directory", path: "www" },
-        { type: "file", path: "www/index.html", mode: 0o644, data: Buffer.from("hello\n") },
-        { type: "file", path: "bin/busybox", mode: 0o755, data: readFileSync(busybox!) },
-        ...programs.map((name) => ({ type: "symlink" as const, path: `bin/${name}`, target: "busybox" })),
-      ],
-    }],
+    layers: [
+      {
+        files: [
+          { type: "directory", path: "bin" },
+          { type: "directory", path: "tmp", mode: 0o1777 },
+          { type: "directory", path: "www" },
+          { type: "file", path: "www/index.html", mode: 0o644, data: Buffer.from("hello\n") },
+          { type: "file", path: "bin/busybox", mode: 0o755, data: readFileSync(busybox!) },
+          ...programs.map((name) => ({ type: "symlink" as const, path: `bin/${name}`, target: "busybox" })),
+        ],
+      },
+    ],
     config: { Env: ["PATH=/bin"], Cmd: ["sh"] },
   })
 }

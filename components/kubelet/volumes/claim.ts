@@ -18,13 +18,25 @@ export const mountClaim: VolumeMounter<ClaimSource> = (setup) => mount(setup, ()
 export const mountEphemeral: VolumeMounter<object> = (setup) => {
   const { pod, volume } = setup
   return mount({ ...setup, source: { claimName: `${pod.metadata.name ?? ""}-${volume.name}` } }, ({ metadata }) => {
-    if (metadata.ownerReferences?.some(({ uid, controller }) => uid === pod.metadata.uid && controller === true) === true) return
-    throw new Error(`PVC ${metadata.namespace ?? ""}/${metadata.name ?? ""} was not created for pod ${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""} (pod is not owner)`)
+    if (
+      metadata.ownerReferences?.some(({ uid, controller }) => uid === pod.metadata.uid && controller === true) === true
+    )
+      return
+    throw new Error(
+      `PVC ${metadata.namespace ?? ""}/${metadata.name ?? ""} was not created for pod ${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""} (pod is not owner)`,
+    )
   })
 }
 
-async function mount(setup: VolumeSetup<ClaimSource>, check: (claim: PersistentVolumeClaim) => void): Promise<MountedVolume> {
-  const { context: { client }, pod, source: { claimName, readOnly = false } } = setup
+async function mount(
+  setup: VolumeSetup<ClaimSource>,
+  check: (claim: PersistentVolumeClaim) => void,
+): Promise<MountedVolume> {
+  const {
+    context: { client },
+    pod,
+    source: { claimName, readOnly = false },
+  } = setup
   const { namespace } = pod.metadata
   const about = `error processing PVC ${namespace ?? ""}/${claimName}`
   const claim = await client.get(PersistentVolumeClaim, { namespace, name: claimName }).catch((err: Error) => {
@@ -36,15 +48,20 @@ async function mount(setup: VolumeSetup<ClaimSource>, check: (claim: PersistentV
   const volume = await client.get(PersistentVolume, { name: volumeName }).catch((err: Error) => {
     throw new Error(`${about}: failed to fetch PV ${volumeName} from API server: ${err.message}`, { cause: err })
   })
-  if (volume.spec.claimRef === undefined || volume.spec.claimRef.uid !== claim.metadata.uid) throw new Error(`${about}: volume ${volumeName} is bound to another claim`)
+  if (volume.spec.claimRef === undefined || volume.spec.claimRef.uid !== claim.metadata.uid)
+    throw new Error(`${about}: volume ${volumeName} is bound to another claim`)
   const mounted = await mountPersistent(setup, volume)
   return readOnly ? { ...mounted, readOnly } : mounted
 }
 
-async function mountPersistent({ context, pod, volume: { name }, ...rest }: VolumeSetup<ClaimSource>, { metadata, spec }: PersistentVolume): Promise<MountedVolume> {
+async function mountPersistent(
+  { context, pod, volume: { name }, ...rest }: VolumeSetup<ClaimSource>,
+  { metadata, spec }: PersistentVolume,
+): Promise<MountedVolume> {
   const setup = { ...rest, context, pod, volume: { name } }
   const { hostPath, local, nfs, mountOptions, volumeMode } = spec
-  if (volumeMode === "Block") throw new Error(`volume ${metadata.name ?? ""} has volumeMode Block, which is not supported: use Filesystem`)
+  if (volumeMode === "Block")
+    throw new Error(`volume ${metadata.name ?? ""} has volumeMode Block, which is not supported: use Filesystem`)
   if (hostPath !== undefined) return mountHostPath({ ...setup, source: hostPath })
   if (nfs !== undefined) return mountNfs({ ...setup, source: { ...nfs, mountOptions } })
   if (local !== undefined) {
@@ -53,7 +70,10 @@ async function mountPersistent({ context, pod, volume: { name }, ...rest }: Volu
     if (ownership !== undefined) await context.runtime.volumes.setOwnership(local.path, ownership)
     return { name, hostPath: local.path, readOnly: false, measured: "filesystem" }
   }
-  throw new Error(`volume ${metadata.name ?? ""} is of a kind that is not supported (${driverOf(spec)}): use hostPath, local or nfs`)
+  throw new Error(
+    `volume ${metadata.name ?? ""} is of a kind that is not supported (${driverOf(spec)}): use hostPath, local or nfs`,
+  )
 }
 
-const driverOf = ({ csi }: PersistentVolume["spec"]): string => (csi === undefined ? "its source is unknown" : `CSI driver ${csi.driver}`)
+const driverOf = ({ csi }: PersistentVolume["spec"]): string =>
+  csi === undefined ? "its source is unknown" : `CSI driver ${csi.driver}`

@@ -18,19 +18,33 @@ export interface ContainerMountsRequest {
 }
 
 /** In the order of the container's volumeMounts. @throws StartError CreateContainerConfigError */
-export async function containerMounts(context: KubeletContext, { pod, container, mounted, environment }: ContainerMountsRequest): Promise<readonly Mount[]> {
-  const wantsRecursive = container.volumeMounts?.some(({ recursiveReadOnly = "Disabled" }) => recursiveReadOnly !== "Disabled") === true
+export async function containerMounts(
+  context: KubeletContext,
+  { pod, container, mounted, environment }: ContainerMountsRequest,
+): Promise<readonly Mount[]> {
+  const wantsRecursive =
+    container.volumeMounts?.some(({ recursiveReadOnly = "Disabled" }) => recursiveReadOnly !== "Disabled") === true
   const supportsRecursive = wantsRecursive && (await supportsRecursiveReadOnly(context, pod))
   const mounts: Mount[] = []
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const volume = mounted.get(mount.name)
-    if (volume === undefined) throw configError(`cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container.name)}`)
+    if (volume === undefined)
+      throw configError(
+        `cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container.name)}`,
+      )
     const subPath = subPathOf(mount, environment)
-    const target = () => join(subPathsFolder(context.config, pod.metadata.uid!), mount.name, container.name, String(index))
+    const target = () =>
+      join(subPathsFolder(context.config, pod.metadata.uid!), mount.name, container.name, String(index))
     mounts.push({
       containerPath: mount.mountPath.startsWith("/") ? mount.mountPath : `/${mount.mountPath}`,
-      ...(volume.image !== undefined ? { image: { image: volume.image }, imageSubPath: subPath }
-        : { hostPath: subPath === "" ? volume.hostPath : await bound(context, { volume, subPath, target: target(), container: container.name }) }),
+      ...(volume.image !== undefined
+        ? { image: { image: volume.image }, imageSubPath: subPath }
+        : {
+            hostPath:
+              subPath === ""
+                ? volume.hostPath
+                : await bound(context, { volume, subPath, target: target(), container: container.name }),
+          }),
       readonly: mount.readOnly === true || volume.readOnly,
       propagation: PROPAGATION[mount.mountPropagation ?? "None"],
       ...(recursiveReadOnly(mount, supportsRecursive) ? { recursiveReadOnly: true } : {}),
@@ -40,19 +54,30 @@ export async function containerMounts(context: KubeletContext, { pod, container,
   return mounts
 }
 
-const PROPAGATION = { None: "PROPAGATION_PRIVATE", HostToContainer: "PROPAGATION_HOST_TO_CONTAINER", Bidirectional: "PROPAGATION_BIDIRECTIONAL" } as const
+const PROPAGATION = {
+  None: "PROPAGATION_PRIVATE",
+  HostToContainer: "PROPAGATION_HOST_TO_CONTAINER",
+  Bidirectional: "PROPAGATION_BIDIRECTIONAL",
+} as const
 
 /** The part of the volume that is wanted; `""` for all of it. */
-function subPathOf({ subPath = "", subPathExpr = "" }: VolumeMount, environment: readonly EnvironmentVariable[]): string {
+function subPathOf(
+  { subPath = "", subPathExpr = "" }: VolumeMount,
+  environment: readonly EnvironmentVariable[],
+): string {
   const missing = new Set<string>()
-  const path = subPathExpr === "" ? subPath : expand(subPathExpr, (name) => {
-    const value = environment.findLast(({ key }) => key === name)?.value
-    if (value === undefined || value === "") missing.add(name)
-    return value
-  })
+  const path =
+    subPathExpr === ""
+      ? subPath
+      : expand(subPathExpr, (name) => {
+          const value = environment.findLast(({ key }) => key === name)?.value
+          if (value === undefined || value === "") missing.add(name)
+          return value
+        })
   if (missing.size > 0) throw configError(`missing value for ${[...missing].sort().join(", ")}`)
   if (path.startsWith("/")) throw configError(`error SubPath \`${path}\` must not be an absolute path`)
-  if (path.split("/").includes("..")) throw configError(`unable to provision SubPath \`${path}\`: must not contain '..'`)
+  if (path.split("/").includes(".."))
+    throw configError(`unable to provision SubPath \`${path}\`: must not contain '..'`)
   return path
 }
 
@@ -63,27 +88,42 @@ interface BoundRequest {
   readonly container: string
 }
 
-async function bound({ runtime, log }: KubeletContext, { volume, subPath, target, container }: BoundRequest): Promise<string> {
+async function bound(
+  { runtime, log }: KubeletContext,
+  { volume, subPath, target, container }: BoundRequest,
+): Promise<string> {
   try {
     return await runtime.volumes.bindSubPath({ volume: volume.hostPath, subPath, target })
   } catch (err) {
     // What exactly is wrong could tell the pod about files of the host.
     log.error("Cannot prepare a subPath", { container, volume: volume.name, subPath, err })
-    throw configError(`failed to prepare subPath for volumeMount ${JSON.stringify(volume.name)} of container ${JSON.stringify(container)}`, err)
+    throw configError(
+      `failed to prepare subPath for volumeMount ${JSON.stringify(volume.name)} of container ${JSON.stringify(container)}`,
+      err,
+    )
   }
 }
 
 /** KEP-3857. Source: resolveRecursiveReadOnly in pkg/kubelet/kubelet_pods.go. */
-function recursiveReadOnly({ name, readOnly, recursiveReadOnly: mode = "Disabled", mountPropagation = "None" }: VolumeMount, supported: boolean): boolean {
+function recursiveReadOnly(
+  { name, readOnly, recursiveReadOnly: mode = "Disabled", mountPropagation = "None" }: VolumeMount,
+  supported: boolean,
+): boolean {
   if (mode === "Disabled") return false
-  const refused = (why: string) => configError(`failed to resolve recursive read-only mode: volume ${JSON.stringify(name)} requested recursive read-only mode, but it is ${why}`)
+  const refused = (why: string) =>
+    configError(
+      `failed to resolve recursive read-only mode: volume ${JSON.stringify(name)} requested recursive read-only mode, but it is ${why}`,
+    )
   if (readOnly !== true) throw refused("not read-only")
   if (mountPropagation !== "None") throw refused(`not compatible with propagation ${JSON.stringify(mountPropagation)}`)
   if (mode === "Enabled" && !supported) throw refused("not supported by the runtime")
   return supported
 }
 
-async function supportsRecursiveReadOnly({ runtime }: KubeletContext, { spec: { runtimeClassName = "" } }: Pod): Promise<boolean> {
+async function supportsRecursiveReadOnly(
+  { runtime }: KubeletContext,
+  { spec: { runtimeClassName = "" } }: Pod,
+): Promise<boolean> {
   const { runtimeHandlers } = await runtime.containers.status()
   return runtimeHandlers.find(({ name }) => name === runtimeClassName)?.features?.recursiveReadOnlyMounts === true
 }

@@ -7,8 +7,16 @@ import { volumeFolder } from "./volume-paths.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
 /** A folder that starts empty: on the node's disk, or with medium Memory on a tmpfs of its own. Source: pkg/volume/emptydir. */
-export const mountEmptyDir: VolumeMounter<EmptyDirVolumeSource> = async ({ context: { config, runtime }, pod, volume, source: { medium = "", sizeLimit } }) => {
-  if (medium !== "" && medium !== "Memory") throw new Error(`emptyDir medium ${JSON.stringify(medium)} is not supported: leave it empty for the disk, or use Memory`)
+export const mountEmptyDir: VolumeMounter<EmptyDirVolumeSource> = async ({
+  context: { config, runtime },
+  pod,
+  volume,
+  source: { medium = "", sizeLimit },
+}) => {
+  if (medium !== "" && medium !== "Memory")
+    throw new Error(
+      `emptyDir medium ${JSON.stringify(medium)} is not supported: leave it empty for the disk, or use Memory`,
+    )
   const hostPath = volumeFolder(config, pod, "empty-dir", volume.name)
   await runtime.volumes.makeEmptyDir(hostPath, {
     memoryBytes: medium === "Memory" ? memoryBytes(pod, sizeLimit, runtime.machine.memoryBytes) : undefined,

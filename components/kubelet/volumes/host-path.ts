@@ -2,7 +2,11 @@ import type { HostPathVolumeSource } from "../../../pkg/api/core/v1/volume.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
 /** A path of the node itself. Its owner and modes are the node's affair. Source: pkg/volume/hostpath. */
-export const mountHostPath: VolumeMounter<HostPathVolumeSource> = async ({ context: { runtime }, volume, source: { path, type = "" } }) => {
+export const mountHostPath: VolumeMounter<HostPathVolumeSource> = async ({
+  context: { runtime },
+  volume,
+  source: { path, type = "" },
+}) => {
   if (path.split("/").includes("..")) throw new Error(`hostPath ${path} must not contain '..'`)
   await runtime.volumes.checkHostPath(path, type)
   return { name: volume.name, hostPath: path, readOnly: false }

@@ -6,12 +6,18 @@ import type { VolumeMounter } from "./volume-setup.ts"
 const CONTAINERD = [2, 1]
 
 /** The contents of an image, read-only; the runtime mounts it. KEP-4639. */
-export const mountImage: VolumeMounter<ImageVolumeSource> = async ({ context: { runtime }, volume, source: { reference = "", pullPolicy } }) => {
+export const mountImage: VolumeMounter<ImageVolumeSource> = async ({
+  context: { runtime },
+  volume,
+  source: { reference = "", pullPolicy },
+}) => {
   if (reference === "") throw new Error(`image volume ${volume.name} has no reference`)
   const { runtimeName, runtimeVersion } = await runtime.containers.version()
-  if (runtimeName === "containerd" && !isAtLeast(runtimeVersion, CONTAINERD)) throw new Error(`image volumes need containerd ${CONTAINERD.join(".")} or newer, and this is ${runtimeVersion}`)
+  if (runtimeName === "containerd" && !isAtLeast(runtimeVersion, CONTAINERD))
+    throw new Error(`image volumes need containerd ${CONTAINERD.join(".")} or newer, and this is ${runtimeVersion}`)
   const present = await presentImage(runtime, reference)
-  if (present === undefined && pullPolicy === "Never") throw new Error(`image ${JSON.stringify(reference)} is not present with pull policy of Never`)
+  if (present === undefined && pullPolicy === "Never")
+    throw new Error(`image ${JSON.stringify(reference)} is not present with pull policy of Never`)
   if (present === undefined || pullPolicy === "Always") await runtime.images.pullImage({ image: reference })
   return { name: volume.name, hostPath: "", readOnly: true, image: reference }
 }

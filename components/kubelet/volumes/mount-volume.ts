@@ -20,5 +20,7 @@ export async function mountVolume(context: KubeletContext, pod: Pod, volume: Vol
   if (image !== undefined) return mountImage({ ...setup, source: image })
   const kind = Object.keys(volume).find((field) => field !== "name")
   if (kind === undefined) return mountEmptyDir({ ...setup, source: {} })
-  throw new Error(`volumes of kind ${kind} are not supported: use configMap, secret, projected, downwardAPI, emptyDir, hostPath, nfs, or a claim of a hostPath, local or nfs volume`)
+  throw new Error(
+    `volumes of kind ${kind} are not supported: use configMap, secret, projected, downwardAPI, emptyDir, hostPath, nfs, or a claim of a hostPath, local or nfs volume`,
+  )
 }

@@ -17,15 +17,18 @@ const LONGEST_NAME = 255
 const LONGEST_PATH = 4096
 
 /** The payload with clean paths. Source: pkg/volume/util/atomic_writer.go validatePayload. @throws Error for a path that leaves the volume or is kept for the writer */
-export const cleanPayload = (payload: Payload): Payload => new Map([...payload].map(([path, file]) => [cleanPath(path), file]))
+export const cleanPayload = (payload: Payload): Payload =>
+  new Map([...payload].map(([path, file]) => [cleanPath(path), file]))
 
 function cleanPath(path: string): string {
   if (path === "") throw new Error('invalid path: must not be empty: ""')
   if (path.startsWith("/")) throw new Error(`invalid path: must be relative path: ${path}`)
-  if (path.length > LONGEST_PATH) throw new Error(`invalid path: must be less than or equal to ${LONGEST_PATH} characters`)
+  if (path.length > LONGEST_PATH)
+    throw new Error(`invalid path: must be less than or equal to ${LONGEST_PATH} characters`)
   const items = path.split("/")
   if (items.includes("..")) throw new Error(`invalid path: must not contain '..': ${path}`)
-  if (items.some((item) => item.length > LONGEST_NAME)) throw new Error(`invalid path: filenames must be less than or equal to ${LONGEST_NAME} characters`)
+  if (items.some((item) => item.length > LONGEST_NAME))
+    throw new Error(`invalid path: filenames must be less than or equal to ${LONGEST_NAME} characters`)
   if (items[0]!.startsWith("..")) throw new Error(`invalid path: must not start with '..': ${path}`)
   return posix.normalize(path).replace(/\/$/, "")
 }
@@ -43,11 +46,14 @@ export interface KeyFiles {
 
 /** Keys of an object as files. Source: MakePayload in pkg/volume/configmap and pkg/volume/secret. @throws Error for a missing key that is not optional */
 export function keyFiles({ data, items, defaultMode, optional, missing }: KeyFiles): Payload {
-  if (items === undefined || items.length === 0) return new Map([...data].map(([key, content]) => [key, { data: content, mode: defaultMode }]))
-  return new Map(items.flatMap(({ key, path, mode = defaultMode }): [string, PayloadFile][] => {
-    const content = data.get(key)
-    if (content !== undefined) return [[path, { data: content, mode }]]
-    if (optional) return []
-    throw new Error(missing(key))
-  }))
+  if (items === undefined || items.length === 0)
+    return new Map([...data].map(([key, content]) => [key, { data: content, mode: defaultMode }]))
+  return new Map(
+    items.flatMap(({ key, path, mode = defaultMode }): [string, PayloadFile][] => {
+      const content = data.get(key)
+      if (content !== undefined) return [[path, { data: content, mode }]]
+      if (optional) return []
+      throw new Error(missing(key))
+    }),
+  )
 }

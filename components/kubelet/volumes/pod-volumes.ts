@@ -64,7 +64,9 @@ export class PodVolumes {
       this.#schedule()
     }
     const namespace = this.#pod.metadata.namespace ?? ""
-    return kind === "ConfigMap" ? objects.use(ConfigMap, namespace, name, changed) : objects.use(Secret, namespace, name, changed)
+    return kind === "ConfigMap"
+      ? objects.use(ConfigMap, namespace, name, changed)
+      : objects.use(Secret, namespace, name, changed)
   }
 
   get #uid(): string {
@@ -94,9 +96,13 @@ export class PodVolumes {
   async mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes> {
     this.podChanged(pod)
     const missing = (pod.spec.volumes ?? []).filter(({ name }) => !this.#isMounted(name))
-    const results = await Promise.allSettled(missing.map(async (volume) => {
-      this.#noteMounted(hasContents(volume) ? await this.#write(volume) : await mountVolume(this.#parts.context, pod, volume))
-    }))
+    const results = await Promise.allSettled(
+      missing.map(async (volume) => {
+        this.#noteMounted(
+          hasContents(volume) ? await this.#write(volume) : await mountVolume(this.#parts.context, pod, volume),
+        )
+      }),
+    )
     this.#tried = true
     this.#schedule()
     signal.throwIfAborted()
@@ -119,7 +125,12 @@ export class PodVolumes {
     this.#pod = pod
     const fromPod = (pod.spec.volumes ?? []).filter(isFromPod)
     if (fromPod.length === 0) return
-    const told = ({ metadata: { labels, annotations }, spec: { containers, resources } }: Pod) => [labels, annotations, resources, containers.map((container) => container.resources)]
+    const told = ({ metadata: { labels, annotations }, spec: { containers, resources } }: Pod) => [
+      labels,
+      annotations,
+      resources,
+      containers.map((container) => container.resources),
+    ]
     if (deepEqual(told(pod), told(old))) return
     for (const { name } of fromPod) this.#stale.add(name)
     this.#schedule()
@@ -165,7 +176,11 @@ export class PodVolumes {
         this.#told ??= new Map()
         this.#told.set(volume.name, message)
         // An object that was deleted is somebody's wish: often its pods are about to be deleted too.
-        log[(await this.#lacksObject(volume)) ? "debug" : "warn"]("Cannot update a volume; it keeps its contents", { pod: `${this.#pod.metadata.namespace ?? ""}/${this.#pod.metadata.name ?? ""}`, volume: volume.name, err })
+        log[(await this.#lacksObject(volume)) ? "debug" : "warn"]("Cannot update a volume; it keeps its contents", {
+          pod: `${this.#pod.metadata.namespace ?? ""}/${this.#pod.metadata.name ?? ""}`,
+          volume: volume.name,
+          err,
+        })
         events.event(this.#pod, "Warning", "FailedMount", message)
       }
     }
@@ -190,7 +205,9 @@ export class PodVolumes {
   }
 
   async #writeNow(volume: Volume): Promise<MountedVolume> {
-    const { context: { runtime, clock } } = this.#parts
+    const {
+      context: { runtime, clock },
+    } = this.#parts
     const pod = this.#pod
     this.#stale.delete(volume.name)
     const payload = await contentsOf(volume, this.#sources(volume))
@@ -205,17 +222,26 @@ export class PodVolumes {
 
   async #folder({ name, secret, configMap, projected }: Volume): Promise<string> {
     const { config, runtime } = this.#parts.context
-    const kind = secret !== undefined ? "secret" : configMap !== undefined ? "configmap" : projected !== undefined ? "projected" : "downward-api"
+    const kind =
+      secret !== undefined
+        ? "secret"
+        : configMap !== undefined
+          ? "configmap"
+          : projected !== undefined
+            ? "projected"
+            : "downward-api"
     return join(await runtime.volumes.memoryFolder(config.root), this.#uid, `kubernetes.io~${kind}`, name)
   }
 
   #sources(volume: Volume): ContentSources {
     const { context, tokens } = this.#parts
     const pod = this.#pod
-    const read = async <T>(reference: Reference): Promise<T | undefined> => (await this.#read(reference)) as T | undefined
+    const read = async <T>(reference: Reference): Promise<T | undefined> =>
+      (await this.#read(reference)) as T | undefined
     if (hasToken(volume)) this.#renewals = this.#renewals.filter((renewal) => renewal.volume !== volume.name)
     return {
-      pod, hostIps: context.config.nodeIps,
+      pod,
+      hostIps: context.config.nodeIps,
       configMap: (name) => read<ConfigMap>({ kind: "ConfigMap", name }),
       secret: (name) => read<Secret>({ kind: "Secret", name }),
       node: () => nodeAmounts(context),
@@ -233,7 +259,11 @@ export class PodVolumes {
     this.#timer?.cancel()
     if (this.#stopped || this.#renewals.length === 0) return
     const { clock } = this.#parts.context
-    this.#timer = clock.setTimeout(() => this.#renew(), Math.min(...this.#renewals.map(({ at }) => at)) - clock.now(), "upkeep")
+    this.#timer = clock.setTimeout(
+      () => this.#renew(),
+      Math.min(...this.#renewals.map(({ at }) => at)) - clock.now(),
+      "upkeep",
+    )
   }
 
   #renew(): void {
@@ -265,7 +295,8 @@ function neededBy(pod: Pod): Iterable<Need> {
     if (found === undefined) needed.set(key, (found = { reference, volumes: [], variables: false }))
     return found
   }
-  for (const volume of pod.spec.volumes ?? []) for (const reference of volumeReferences(volume)) need(reference).volumes.push(volume.name)
+  for (const volume of pod.spec.volumes ?? [])
+    for (const reference of volumeReferences(volume)) need(reference).volumes.push(volume.name)
   for (const reference of neededByVariables(pod)) need(reference).variables = true
   return needed.values()
 }
@@ -276,4 +307,5 @@ const TOKEN_RETRY_MS = 10_000
 const keyOf = ({ kind, name }: Reference): string => `${kind}/${name}`
 
 /** Source: pkg/volume/util/operationexecutor, the event FailedMount. */
-const failedMount = (volume: string, err: unknown): string => `MountVolume.SetUp failed for volume ${JSON.stringify(volume)} : ${err instanceof Error ? err.message : String(err)}`
+const failedMount = (volume: string, err: unknown): string =>
+  `MountVolume.SetUp failed for volume ${JSON.stringify(volume)} : ${err instanceof Error ? err.message : String(err)}`

@@ -20,7 +20,12 @@ function setUp() {
       await Promise.resolve()
       if (state.failure !== undefined) throw state.failure
       const { expirationSeconds } = (call.object as { spec: { expirationSeconds: number } }).spec
-      return { status: { token: `token ${state.asked.length}`, expirationTimestamp: formatTime(clock.now() + expirationSeconds * 1000) } }
+      return {
+        status: {
+          token: `token ${state.asked.length}`,
+          expirationTimestamp: formatTime(clock.now() + expirationSeconds * 1000),
+        },
+      }
     },
     watch: () => ({ close: () => undefined }),
   })
@@ -28,7 +33,13 @@ function setUp() {
   const tokens = new ServiceAccountTokens({ client, clock, random, log: silent })
   return { clock, state, tokens }
 }
-const pod = (uid: string) => decodeObject(Pod, { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "ns", uid }, spec: { serviceAccountName: "clerk", containers: [{ name: "c", image: "x" }] } }).object
+const pod = (uid: string) =>
+  decodeObject(Pod, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p", namespace: "ns", uid },
+    spec: { serviceAccountName: "clerk", containers: [{ name: "c", image: "x" }] },
+  }).object
 const query = (more: object = {}) => ({ pod: pod("u-1"), audience: "", expirationSeconds: 3600, ...more })
 
 describe("tokens of service accounts", () => {
@@ -36,8 +47,17 @@ describe("tokens of service accounts", () => {
     const { state, tokens } = setUp()
     expect((await tokens.get(query({ audience: "vault" }))).token).toBe("token 1")
     expect(state.asked[0]).toMatchObject({
-      verb: "create", subresource: "token", namespace: "ns", name: "clerk",
-      object: { spec: { audiences: ["vault"], expirationSeconds: 3600, boundObjectRef: { kind: "Pod", apiVersion: "v1", name: "p", uid: "u-1" } } },
+      verb: "create",
+      subresource: "token",
+      namespace: "ns",
+      name: "clerk",
+      object: {
+        spec: {
+          audiences: ["vault"],
+          expirationSeconds: 3600,
+          boundObjectRef: { kind: "Pod", apiVersion: "v1", name: "p", uid: "u-1" },
+        },
+      },
     })
   })
 

@@ -43,7 +43,12 @@ export class ServiceAccountTokens {
   /** By the pod's uid. Lists, since nearly every pod has one token. */
   readonly #pods = new Map<string, Asked[]>()
 
-  constructor(options: { readonly client: Client; readonly clock: Clock; readonly random: Random; readonly log: Logger }) {
+  constructor(options: {
+    readonly client: Client
+    readonly clock: Clock
+    readonly random: Random
+    readonly log: Logger
+  }) {
     this.#options = options
   }
 
@@ -63,8 +68,14 @@ export class ServiceAccountTokens {
     if (asked.answer !== undefined && asked.answer !== known) return asked.answer
     const account = query.pod.spec.serviceAccountName ?? ""
     const asking = this.#request(query, account).catch((err: unknown): Cached => {
-      if (before === undefined || clock.now() >= before.expiresAt) throw new Error(`failed to fetch token: ${err instanceof Error ? err.message : String(err)}`, { cause: err })
-      log.warn("Cannot renew a service account token, keeping the one that holds", { namespace, serviceAccount: account, pod: query.pod.metadata.name, err })
+      if (before === undefined || clock.now() >= before.expiresAt)
+        throw new Error(`failed to fetch token: ${err instanceof Error ? err.message : String(err)}`, { cause: err })
+      log.warn("Cannot renew a service account token, keeping the one that holds", {
+        namespace,
+        serviceAccount: account,
+        pod: query.pod.metadata.name,
+        err,
+      })
       return { ...before, renewAt: clock.now() + RETRY_MS }
     })
     asked.answer = asking
@@ -78,13 +89,28 @@ export class ServiceAccountTokens {
   async #request({ pod, audience, expirationSeconds }: TokenQuery, account: string): Promise<Cached> {
     const { client, clock, random } = this.#options
     const { name, namespace, uid } = pod.metadata
-    const { status } = await client.createSubresource<TokenRequest>(ServiceAccount, { name: account, namespace }, "token", {
-      apiVersion: TokenRequest.apiVersion, kind: TokenRequest.kind, metadata: { name: account, namespace },
-      spec: { audiences: audience === "" ? [] : [audience], expirationSeconds, boundObjectRef: { kind: "Pod", apiVersion: "v1", name, uid } },
-    })
-    const expiresAt = status.expirationTimestamp === undefined ? clock.now() + expirationSeconds * 1000 : Date.parse(status.expirationTimestamp)
+    const { status } = await client.createSubresource<TokenRequest>(
+      ServiceAccount,
+      { name: account, namespace },
+      "token",
+      {
+        apiVersion: TokenRequest.apiVersion,
+        kind: TokenRequest.kind,
+        metadata: { name: account, namespace },
+        spec: {
+          audiences: audience === "" ? [] : [audience],
+          expirationSeconds,
+          boundObjectRef: { kind: "Pod", apiVersion: "v1", name, uid },
+        },
+      },
+    )
+    const expiresAt =
+      status.expirationTimestamp === undefined
+        ? clock.now() + expirationSeconds * 1000
+        : Date.parse(status.expirationTimestamp)
     const issuedAt = expiresAt - expirationSeconds * 1000
-    const renewAt = Math.min(issuedAt + LIFE_USED * expirationSeconds * 1000, issuedAt + LONGEST_USE_MS) - random.next() * JITTER_MS
+    const renewAt =
+      Math.min(issuedAt + LIFE_USED * expirationSeconds * 1000, issuedAt + LONGEST_USE_MS) - random.next() * JITTER_MS
     return { token: status.token, expiresAt, renewAt }
   }
 }

@@ -52,7 +52,10 @@ export interface VolumeFiles {
    */
   writePayload(request: PayloadRequest): Promise<boolean>
   /** An empty folder that everybody may write; what is in one that exists stays. With `memoryBytes` it is kept in memory, up to that size. */
-  makeEmptyDir(folder: string, options: { readonly memoryBytes?: number | undefined; readonly ownership?: Ownership | undefined }): Promise<void>
+  makeEmptyDir(
+    folder: string,
+    options: { readonly memoryBytes?: number | undefined; readonly ownership?: Ownership | undefined },
+  ): Promise<void>
   /** Gives everything in the folder to the group. */
   setOwnership(folder: string, ownership: Ownership): Promise<void>
   /** Checks, or makes, what a hostPath must be. */

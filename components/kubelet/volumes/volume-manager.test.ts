@@ -38,19 +38,39 @@ describe("the volumes of pods", () => {
     told = []
     // A folder stands for the tmpfs, so that no root is needed.
     const files = { ...hostVolumes(), memoryFolder: async () => join(root, "memory") }
-    const runtime = { volumes: files, machine: { cpus: 4, memoryBytes: 8 * 2 ** 30, hugepages: {}, space: async () => ({ capacityBytes: 100 }) }, containers: { version: async () => ({ runtimeName: "containerd", runtimeVersion: "1.6.20" }) } }
+    const runtime = {
+      volumes: files,
+      machine: { cpus: 4, memoryBytes: 8 * 2 ** 30, hugepages: {}, space: async () => ({ capacityBytes: 100 }) },
+      containers: { version: async () => ({ runtimeName: "containerd", runtimeVersion: "1.6.20" }) },
+    }
     warned = []
     const log: Logger = { ...silent, warn: (message: string) => void warned.push(message), child: () => log }
     context = {
-      ...cluster.contextFor("system:node:node-0", ["system:nodes"]), log,
+      ...cluster.contextFor("system:node:node-0", ["system:nodes"]),
+      log,
       config: {
-        nodeName: "node-0", nodeIps: ["192.0.2.1"], root, podLogs: join(root, "logs"), staticPods: "", clusterDns: [], clusterDomain: "cluster.local",
-        resolvConf: "", maxPods: 110, cgroupDriver: "cgroupfs", labels: {}, taints: [], port: 10250,
+        nodeName: "node-0",
+        nodeIps: ["192.0.2.1"],
+        root,
+        podLogs: join(root, "logs"),
+        staticPods: "",
+        clusterDns: [],
+        clusterDomain: "cluster.local",
+        resolvConf: "",
+        maxPods: 110,
+        cgroupDriver: "cgroupfs",
+        labels: {},
+        taints: [],
+        port: 10250,
       },
       // Only these parts are asked by volumes.
       runtime: runtime as unknown as ContainerRuntime,
       metrics: new KubeletMetrics({ nodeName: "node-0", startedAt: 0, figures: () => ({ pods: 0, containers: {} }) }),
-      events: { event: (_about: KubeObject, _type: string, reason: string, message: string) => void told.push(`${reason}: ${message}`), stop: async () => undefined },
+      events: {
+        event: (_about: KubeObject, _type: string, reason: string, message: string) =>
+          void told.push(`${reason}: ${message}`),
+        stop: async () => undefined,
+      },
     }
     volumes = createVolumeManager(context)
     await cluster.client.create(ServiceAccount, { metadata: { namespace: NAMESPACE, name: "default" } })
@@ -62,35 +82,76 @@ describe("the volumes of pods", () => {
     await rm(root, { recursive: true, force: true })
   })
 
-  const createPod = (name: string, spec: object, metadata: object = {}) => cluster.client.create(Pod, {
-    metadata: { namespace: NAMESPACE, name, ...metadata },
-    spec: { nodeName: "node-0", serviceAccountName: "default", automountServiceAccountToken: false, containers: [{ name: "main", image: "x" }], ...spec },
-  })
-  const configMap = (name: string, data: Record<string, string>, more: object = {}) => cluster.client.create(ConfigMap, { metadata: { namespace: NAMESPACE, name }, data, ...more })
-  const setData = (name: string, data: Record<string, string>) => cluster.client.patch(ConfigMap, { namespace: NAMESPACE, name }, { type: "json", body: [{ op: "replace", path: "/data", value: data }] })
-  const read = (mounted: MountedVolumes, volume: string, path: string) => readFile(join(mounted.get(volume)!.hostPath, path), "utf8")
+  const createPod = (name: string, spec: object, metadata: object = {}) =>
+    cluster.client.create(Pod, {
+      metadata: { namespace: NAMESPACE, name, ...metadata },
+      spec: {
+        nodeName: "node-0",
+        serviceAccountName: "default",
+        automountServiceAccountToken: false,
+        containers: [{ name: "main", image: "x" }],
+        ...spec,
+      },
+    })
+  const configMap = (name: string, data: Record<string, string>, more: object = {}) =>
+    cluster.client.create(ConfigMap, { metadata: { namespace: NAMESPACE, name }, data, ...more })
+  const setData = (name: string, data: Record<string, string>) =>
+    cluster.client.patch(
+      ConfigMap,
+      { namespace: NAMESPACE, name },
+      { type: "json", body: [{ op: "replace", path: "/data", value: data }] },
+    )
+  const read = (mounted: MountedVolumes, volume: string, path: string) =>
+    readFile(join(mounted.get(volume)!.hostPath, path), "utf8")
   /** Lets all that follows from a change happen; files are written by threads, so a few turns more than the clock knows of. */
   const until = async (condition: () => Promise<boolean>) => {
     while (!(await condition())) await cluster.settle()
   }
-  const becomes = (mounted: MountedVolumes, volume: string, path: string, text: string) => until(async () => (await read(mounted, volume, path).catch(() => undefined)) === text)
+  const becomes = (mounted: MountedVolumes, volume: string, path: string, text: string) =>
+    until(async () => (await read(mounted, volume, path).catch(() => undefined)) === text)
 
   test("show a ConfigMap and a Secret, whole or by items, with their modes", async () => {
     // given
     await configMap("cm", { a: "1", b: "2" }, { binaryData: { raw: base64("\u0000\u0001") } })
-    await cluster.client.create(Secret, { metadata: { namespace: NAMESPACE, name: "sec" }, data: { password: base64("pw") } })
-    const pod = await createPod("p", { volumes: [
-      { name: "all", configMap: { name: "cm" } },
-      { name: "some", configMap: { name: "cm", defaultMode: 0o400, items: [{ key: "a", path: "deep/a" }, { key: "b", path: "b", mode: 0o755 }] } },
-      { name: "secret", secret: { secretName: "sec", defaultMode: 0o440 } },
-    ] })
+    await cluster.client.create(Secret, {
+      metadata: { namespace: NAMESPACE, name: "sec" },
+      data: { password: base64("pw") },
+    })
+    const pod = await createPod("p", {
+      volumes: [
+        { name: "all", configMap: { name: "cm" } },
+        {
+          name: "some",
+          configMap: {
+            name: "cm",
+            defaultMode: 0o400,
+            items: [
+              { key: "a", path: "deep/a" },
+              { key: "b", path: "b", mode: 0o755 },
+            ],
+          },
+        },
+        { name: "secret", secret: { secretName: "sec", defaultMode: 0o440 } },
+      ],
+    })
     // when
     const mounted = await volumes.mount(pod, signal)
     // then
-    expect([await read(mounted, "all", "a"), await read(mounted, "all", "b"), await read(mounted, "all", "raw"), await read(mounted, "some", "deep/a"), await read(mounted, "secret", "password")])
-      .toEqual(["1", "2", "\u0000\u0001", "1", "pw"])
-    const mode = async (volume: string, path: string) => (await stat(join(mounted.get(volume)!.hostPath, path))).mode & 0o777
-    expect([await mode("all", "a"), await mode("some", "deep/a"), await mode("some", "b"), await mode("secret", "password")]).toEqual([0o644, 0o400, 0o755, 0o440])
+    expect([
+      await read(mounted, "all", "a"),
+      await read(mounted, "all", "b"),
+      await read(mounted, "all", "raw"),
+      await read(mounted, "some", "deep/a"),
+      await read(mounted, "secret", "password"),
+    ]).toEqual(["1", "2", "\u0000\u0001", "1", "pw"])
+    const mode = async (volume: string, path: string) =>
+      (await stat(join(mounted.get(volume)!.hostPath, path))).mode & 0o777
+    expect([
+      await mode("all", "a"),
+      await mode("some", "deep/a"),
+      await mode("some", "b"),
+      await mode("secret", "password"),
+    ]).toEqual([0o644, 0o400, 0o755, 0o440])
     expect([...mounted.values()].every(({ readOnly }) => readOnly)).toBe(true)
     expect(mounted.get("secret")!.hostPath).toBe(join(root, "memory", pod.metadata.uid!, "kubernetes.io~secret/secret"))
   })
@@ -119,7 +180,9 @@ describe("the volumes of pods", () => {
     const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
     const woken: string[] = []
     volumes.onUpdate((uid) => woken.push(uid))
-    await expect(volumes.mount(pod, signal)).rejects.toThrow('MountVolume.SetUp failed for volume "v" : configmap "cm" not found')
+    await expect(volumes.mount(pod, signal)).rejects.toThrow(
+      'MountVolume.SetUp failed for volume "v" : configmap "cm" not found',
+    )
     await expect(volumes.mount(pod, signal)).rejects.toThrow('configmap "cm" not found')
     expect(woken).toEqual([])
     // when it appears
@@ -133,24 +196,48 @@ describe("the volumes of pods", () => {
   test("of other names say what they lack", async () => {
     // given
     await configMap("cm", { a: "1" })
-    const failure = async (volume: object) => volumes.mount(await createPod(`p${names++}`, { volumes: [{ name: "v", ...volume }] }), signal).then(() => "", (err: Error) => err.message.replace(/^MountVolume.*? : /, ""))
+    const failure = async (volume: object) =>
+      volumes.mount(await createPod(`p${names++}`, { volumes: [{ name: "v", ...volume }] }), signal).then(
+        () => "",
+        (err: Error) => err.message.replace(/^MountVolume.*? : /, ""),
+      )
     let names = 0
     // then
     expect(await failure({ secret: { secretName: "none" } })).toBe('secret "none" not found')
-    expect(await failure({ configMap: { name: "cm", items: [{ key: "z", path: "z" }] } })).toBe("configmap references non-existent config key: z")
-    expect(await failure({ projected: { sources: [{ secret: { name: "s1" } }, { configMap: { name: "c1" } }] } })).toBe('[secret "s1" not found, configmap "c1" not found]')
-    expect(await failure({ emptyDir: { medium: "HugePages" } })).toContain('emptyDir medium "HugePages" is not supported')
-    expect(await failure({ hostPath: { path: join(root, "none"), type: "Directory" } })).toBe(`hostPath ${root}/none doesn't exist`)
+    expect(await failure({ configMap: { name: "cm", items: [{ key: "z", path: "z" }] } })).toBe(
+      "configmap references non-existent config key: z",
+    )
+    expect(await failure({ projected: { sources: [{ secret: { name: "s1" } }, { configMap: { name: "c1" } }] } })).toBe(
+      '[secret "s1" not found, configmap "c1" not found]',
+    )
+    expect(await failure({ emptyDir: { medium: "HugePages" } })).toContain(
+      'emptyDir medium "HugePages" is not supported',
+    )
+    expect(await failure({ hostPath: { path: join(root, "none"), type: "Directory" } })).toBe(
+      `hostPath ${root}/none doesn't exist`,
+    )
     expect(await failure({ csi: { driver: "x.example" } })).toContain("volumes of kind csi are not supported")
-    expect(await failure({ image: { reference: "web" } })).toBe("image volumes need containerd 2.1 or newer, and this is 1.6.20")
-    expect(await failure({ persistentVolumeClaim: { claimName: "none" } })).toBe('error processing PVC default/none: failed to fetch PVC from API server: persistentvolumeclaims "none" not found')
+    expect(await failure({ image: { reference: "web" } })).toBe(
+      "image volumes need containerd 2.1 or newer, and this is 1.6.20",
+    )
+    expect(await failure({ persistentVolumeClaim: { claimName: "none" } })).toBe(
+      'error processing PVC default/none: failed to fetch PVC from API server: persistentvolumeclaims "none" not found',
+    )
   })
 
   test("that cannot be mounted are all told of", async () => {
     // given a pod that lacks two objects
-    const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }, { name: "w", secret: { secretName: "sec" } }, { name: "e", emptyDir: {} }] })
+    const pod = await createPod("p", {
+      volumes: [
+        { name: "v", configMap: { name: "cm" } },
+        { name: "w", secret: { secretName: "sec" } },
+        { name: "e", emptyDir: {} },
+      ],
+    })
     // then one is thrown, and the other told
-    await expect(volumes.mount(pod, signal)).rejects.toThrow('MountVolume.SetUp failed for volume "v" : configmap "cm" not found')
+    await expect(volumes.mount(pod, signal)).rejects.toThrow(
+      'MountVolume.SetUp failed for volume "v" : configmap "cm" not found',
+    )
     expect(told).toEqual(['FailedMount: MountVolume.SetUp failed for volume "w" : secret "sec" not found'])
   })
 
@@ -195,9 +282,23 @@ describe("the volumes of pods", () => {
 
   test("tell of the pod's labels as they are now", async () => {
     // given
-    const pod = await createPod("p", { volumes: [
-      { name: "v", downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }, { path: "cpu", resourceFieldRef: { containerName: "main", resource: "limits.cpu" } }] } },
-    ] }, { labels: { a: "1" } })
+    const pod = await createPod(
+      "p",
+      {
+        volumes: [
+          {
+            name: "v",
+            downwardAPI: {
+              items: [
+                { path: "labels", fieldRef: { fieldPath: "metadata.labels" } },
+                { path: "cpu", resourceFieldRef: { containerName: "main", resource: "limits.cpu" } },
+              ],
+            },
+          },
+        ],
+      },
+      { labels: { a: "1" } },
+    )
     const mounted = await volumes.mount(pod, signal)
     expect([await read(mounted, "v", "labels"), await read(mounted, "v", "cpu")]).toEqual(['a="1"', "4"])
     // when
@@ -209,15 +310,28 @@ describe("the volumes of pods", () => {
   test("hold a token that is for the pod, and renew it after four fifths of its life", async () => {
     // given a projected volume as admission makes it
     await configMap("kube-root-ca.crt", { "ca.crt": "CA" })
-    const pod = await createPod("p", { volumes: [{ name: "v", projected: { sources: [
-      { serviceAccountToken: { path: "token", expirationSeconds: 3600 } },
-      { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
-      { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
-    ] } }] })
+    const pod = await createPod("p", {
+      volumes: [
+        {
+          name: "v",
+          projected: {
+            sources: [
+              { serviceAccountToken: { path: "token", expirationSeconds: 3600 } },
+              { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+              { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
+            ],
+          },
+        },
+      ],
+    })
     const mounted = await volumes.mount(pod, signal)
     const first = await read(mounted, "v", "token")
     expect([await read(mounted, "v", "ca.crt"), await read(mounted, "v", "namespace")]).toEqual(["CA", NAMESPACE])
-    const claims = JSON.parse(Buffer.from(first.split(".")[1]!, "base64url").toString()) as { "kubernetes.io": { pod: { uid: string } }; exp: number; iat: number }
+    const claims = JSON.parse(Buffer.from(first.split(".")[1]!, "base64url").toString()) as {
+      "kubernetes.io": { pod: { uid: string } }
+      exp: number
+      iat: number
+    }
     expect([claims["kubernetes.io"].pod.uid, claims.exp - claims.iat]).toEqual([pod.metadata.uid!, 3600])
     // when most of its life is over, then it is still the same
     await cluster.advance(2860 * 1000)
@@ -234,7 +348,10 @@ describe("the volumes of pods", () => {
   test("of a pod with a user keep the token for that user", async () => {
     if (process.getuid?.() !== 0) return console.warn("SKIPPED: owner of a token: needs root")
     // given
-    const pod = await createPod("p", { securityContext: { runAsUser: 1000, fsGroup: 2000 }, volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } }] })
+    const pod = await createPod("p", {
+      securityContext: { runAsUser: 1000, fsGroup: 2000 },
+      volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } }],
+    })
     // when
     const mounted = await volumes.mount(pod, signal)
     // then
@@ -245,15 +362,43 @@ describe("the volumes of pods", () => {
   test("behind a bound claim are the folder of its volume", async () => {
     // given a claim and its volume
     const folder = join(root, "store")
-    const volume = await cluster.client.create(PersistentVolume, { metadata: { name: "pv" }, spec: {
-      capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], storageClassName: "manual", hostPath: { path: folder, type: "DirectoryOrCreate" },
-    } })
-    const claim = await cluster.client.create(PersistentVolumeClaim, { metadata: { namespace: NAMESPACE, name: "claim" }, spec: { accessModes: ["ReadWriteOnce"], storageClassName: "manual", volumeName: "pv", resources: { requests: { storage: "1Gi" } } } })
-    const pod = await createPod("p", { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "claim", readOnly: true } }] })
+    const volume = await cluster.client.create(PersistentVolume, {
+      metadata: { name: "pv" },
+      spec: {
+        capacity: { storage: "1Gi" },
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "manual",
+        hostPath: { path: folder, type: "DirectoryOrCreate" },
+      },
+    })
+    const claim = await cluster.client.create(PersistentVolumeClaim, {
+      metadata: { namespace: NAMESPACE, name: "claim" },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "manual",
+        volumeName: "pv",
+        resources: { requests: { storage: "1Gi" } },
+      },
+    })
+    const pod = await createPod("p", {
+      volumes: [{ name: "v", persistentVolumeClaim: { claimName: "claim", readOnly: true } }],
+    })
     await expect(volumes.mount(pod, signal)).rejects.toThrow("error processing PVC default/claim: PVC is not bound")
     // when it is bound
-    await cluster.client.patch(PersistentVolume, volume.metadata, { type: "merge", body: { spec: { claimRef: { kind: "PersistentVolumeClaim", namespace: NAMESPACE, name: "claim", uid: claim.metadata.uid } } } })
-    await cluster.client.patch(PersistentVolumeClaim, claim.metadata, { type: "merge", body: { status: { phase: "Bound" } } }, { subresource: "status" })
+    await cluster.client.patch(PersistentVolume, volume.metadata, {
+      type: "merge",
+      body: {
+        spec: {
+          claimRef: { kind: "PersistentVolumeClaim", namespace: NAMESPACE, name: "claim", uid: claim.metadata.uid },
+        },
+      },
+    })
+    await cluster.client.patch(
+      PersistentVolumeClaim,
+      claim.metadata,
+      { type: "merge", body: { status: { phase: "Bound" } } },
+      { subresource: "status" },
+    )
     // then
     expect((await volumes.mount(pod, signal)).get("v")).toEqual({ name: "v", hostPath: folder, readOnly: true })
     expect((await stat(folder)).isDirectory()).toBe(true)
@@ -262,7 +407,12 @@ describe("the volumes of pods", () => {
   test("are found as they are by a kubelet that starts again", async () => {
     // given
     await configMap("cm", { a: "1" })
-    const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }, { name: "e", emptyDir: {} }] })
+    const pod = await createPod("p", {
+      volumes: [
+        { name: "v", configMap: { name: "cm" } },
+        { name: "e", emptyDir: {} },
+      ],
+    })
     const before = await volumes.mount(pod, signal)
     const { ino } = await stat(join(before.get("v")!.hostPath, "a"))
     volumes.stop()
@@ -294,7 +444,11 @@ describe("the volumes of pods", () => {
 
   test("ask for a token again that could not be renewed in time", async () => {
     // given a token
-    const pod = await createPod("p", { volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }] } }] })
+    const pod = await createPod("p", {
+      volumes: [
+        { name: "v", projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }] } },
+      ],
+    })
     const mounted = await volumes.mount(pod, signal)
     const first = await read(mounted, "v", "token")
     // when its service account is gone until it has ended
@@ -310,7 +464,11 @@ describe("the volumes of pods", () => {
 
   test("are asked about again when an object that a variable needs appears", async () => {
     // given a pod without volumes whose container needs a ConfigMap
-    const pod = await createPod("p", { containers: [{ name: "main", image: "x", env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "cm", key: "a" } } }] }] })
+    const pod = await createPod("p", {
+      containers: [
+        { name: "main", image: "x", env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "cm", key: "a" } } }] },
+      ],
+    })
     const woken: string[] = []
     volumes.onUpdate((uid) => woken.push(uid))
     const mounted = await volumes.mount(pod, signal)
@@ -329,16 +487,34 @@ describe("the volumes of pods", () => {
     // given
     await configMap("cm", { a: "1" })
     const pod = await createPod("p", {
-      volumes: [{ name: "cm", configMap: { name: "cm" } }, { name: "e", emptyDir: {} }],
-      containers: [{ name: "main", image: "x", volumeMounts: [
-        { name: "e", mountPath: "/data", mountPropagation: "HostToContainer" }, { name: "cm", mountPath: "/etc/cm" }, { name: "e", mountPath: "/ro", readOnly: true, recursiveReadOnly: "Disabled" },
-      ] }],
+      volumes: [
+        { name: "cm", configMap: { name: "cm" } },
+        { name: "e", emptyDir: {} },
+      ],
+      containers: [
+        {
+          name: "main",
+          image: "x",
+          volumeMounts: [
+            { name: "e", mountPath: "/data", mountPropagation: "HostToContainer" },
+            { name: "cm", mountPath: "/etc/cm" },
+            { name: "e", mountPath: "/ro", readOnly: true, recursiveReadOnly: "Disabled" },
+          ],
+        },
+      ],
     })
     const mounted = await volumes.mount(pod, signal)
     // when
     const mounts = await volumes.containerMounts(pod, pod.spec.containers[0]!, mounted, [])
     // then
-    expect(mounts.map(({ containerPath, hostPath, readonly, propagation }) => [containerPath, hostPath, readonly, propagation])).toEqual([
+    expect(
+      mounts.map(({ containerPath, hostPath, readonly, propagation }) => [
+        containerPath,
+        hostPath,
+        readonly,
+        propagation,
+      ]),
+    ).toEqual([
       ["/data", mounted.get("e")!.hostPath, false, "PROPAGATION_HOST_TO_CONTAINER"],
       ["/etc/cm", mounted.get("cm")!.hostPath, true, "PROPAGATION_PRIVATE"],
       ["/ro", mounted.get("e")!.hostPath, true, "PROPAGATION_PRIVATE"],
@@ -350,8 +526,16 @@ describe("the volumes of pods", () => {
     [{ subPathExpr: "$(ABS)" }, "error SubPath `/etc` must not be an absolute path"],
     [{ subPathExpr: "$(UP)" }, "unable to provision SubPath `../up`"],
   ])("refuse the subPath %p", async (mount, expected) => {
-    const pod = await createPod("p", { volumes: [{ name: "e", emptyDir: {} }], containers: [{ name: "main", image: "x", volumeMounts: [{ name: "e", mountPath: "/d", ...mount }] }] })
+    const pod = await createPod("p", {
+      volumes: [{ name: "e", emptyDir: {} }],
+      containers: [{ name: "main", image: "x", volumeMounts: [{ name: "e", mountPath: "/d", ...mount }] }],
+    })
     const mounted = await volumes.mount(pod, signal)
-    await expect(volumes.containerMounts(pod, pod.spec.containers[0]!, mounted, [{ key: "ABS", value: "/etc" }, { key: "UP", value: "../up" }])).rejects.toThrow(expected)
+    await expect(
+      volumes.containerMounts(pod, pod.spec.containers[0]!, mounted, [
+        { key: "ABS", value: "/etc" },
+        { key: "UP", value: "../up" },
+      ]),
+    ).rejects.toThrow(expected)
   })
 })

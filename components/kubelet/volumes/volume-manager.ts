@@ -14,11 +14,17 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
   const pods = new Map<string, PodVolumes>()
   const listeners = new Set<(podUid: string) => void>()
   const parts: PodVolumesParts = {
-    context, objects: new WatchedObjects(context), tokens: new ServiceAccountTokens(context),
+    context,
+    objects: new WatchedObjects(context),
+    tokens: new ServiceAccountTokens(context),
     worthTrying: (uid) => listeners.forEach((listener) => listener(uid)),
   }
   const off = informers.of(Pod).on({ updated: (pod) => pods.get(pod.metadata.uid ?? "")?.podChanged(pod) })
-  const foldersOf = async (uid: string) => [volumesFolder(config, uid), subPathsFolder(config, uid), join(await runtime.volumes.memoryFolder(config.root), uid)]
+  const foldersOf = async (uid: string) => [
+    volumesFolder(config, uid),
+    subPathsFolder(config, uid),
+    join(await runtime.volumes.memoryFolder(config.root), uid),
+  ]
   return {
     mount(pod, signal) {
       const uid = pod.metadata.uid!
@@ -26,7 +32,8 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
       if (found === undefined) pods.set(uid, (found = new PodVolumes(parts, pod)))
       return found.mount(pod, signal)
     },
-    containerMounts: (pod, container, mounted, environment) => containerMounts(context, { pod, container, mounted, environment }),
+    containerMounts: (pod, container, mounted, environment) =>
+      containerMounts(context, { pod, container, mounted, environment }),
     mounted: (uid) => pods.get(uid)?.mounted ?? [],
     async unmount({ uid }) {
       await pods.get(uid)?.stop()
@@ -35,7 +42,11 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
       await runtime.volumes.discard(await foldersOf(uid))
     },
     async podsOnDisk() {
-      const found = await Promise.all([join(config.root, "pods"), await runtime.volumes.memoryFolder(config.root)].map((folder) => runtime.volumes.list(folder)))
+      const found = await Promise.all(
+        [join(config.root, "pods"), await runtime.volumes.memoryFolder(config.root)].map((folder) =>
+          runtime.volumes.list(folder),
+        ),
+      )
       return [...new Set(found.flat())]
     },
     onUpdate(listener) {

@@ -29,4 +29,5 @@ export const imageLocality = (imageNodes: ReadonlyMap<string, number>): Plugin =
 })
 
 /** An image without a tag is the latest. */
-const normalizedName = (image: string): string => (image.lastIndexOf(":") <= image.lastIndexOf("/") ? `${image}:latest` : image)
+const normalizedName = (image: string): string =>
+  image.lastIndexOf(":") <= image.lastIndexOf("/") ? `${image}:latest` : image

@@ -21,7 +21,14 @@ interface State {
 /** Pods go near those they must be near, and never where one of two does not want the other. Source: plugins/interpodaffinity. */
 export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
   name: NAME,
-  eventsToRegister: ["Node/Add", "Node/UpdateLabel", "AssignedPod/Add", "AssignedPod/UpdateLabel", "AssignedPod/Delete", "Pod/Update"],
+  eventsToRegister: [
+    "Node/Add",
+    "Node/UpdateLabel",
+    "AssignedPod/Add",
+    "AssignedPod/UpdateLabel",
+    "AssignedPod/Delete",
+    "Pod/Update",
+  ],
   looksAtAllNodes: true,
   preFilter(state, pod, nodes) {
     const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {}
@@ -31,15 +38,27 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
     for (const info of nodes) {
       const labels = info.node.metadata.labels ?? {}
       for (const other of near.length + away.length > 0 ? info.pods.values() : info.antiAffinityPods) {
-        if (near.length > 0 && near.every((term) => term.matches(other))) for (const { topologyKey } of near) nearPlaces.add(topologyKey, labels[topologyKey], 1)
+        if (near.length > 0 && near.every((term) => term.matches(other)))
+          for (const { topologyKey } of near) nearPlaces.add(topologyKey, labels[topologyKey], 1)
         for (const term of away) if (term.matches(other)) awayPlaces.add(term.topologyKey, labels[term.topologyKey], 1)
-        for (const term of termsOf(other, other.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, namespaceLabels)) {
+        for (const term of termsOf(
+          other,
+          other.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
+          namespaceLabels,
+        )) {
           if (term.matches(pod)) refusedPlaces.add(term.topologyKey, labels[term.topologyKey], 1)
         }
       }
     }
     if (near.length + away.length === 0 && refusedPlaces.empty) return SKIP
-    state.set(NAME, { near, away, nearPlaces, awayPlaces, refusedPlaces, matchesItself: near.every((term) => term.matches(pod)) } satisfies State)
+    state.set(NAME, {
+      near,
+      away,
+      nearPlaces,
+      awayPlaces,
+      refusedPlaces,
+      matchesItself: near.every((term) => term.matches(pod)),
+    } satisfies State)
     return SUCCESS
   },
   filter(state, _pod, { node }) {
@@ -47,10 +66,13 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
     const labels = node.metadata.labels ?? {}
     const isNear = near.every(({ topologyKey }) => nearPlaces.get(topologyKey, labels[topologyKey]) > 0)
     // The first of a group that wants to be together may go anywhere that has the labels: there is nobody yet to be near to.
-    const isFirst = nearPlaces.empty && matchesItself && near.every(({ topologyKey }) => labels[topologyKey] !== undefined)
+    const isFirst =
+      nearPlaces.empty && matchesItself && near.every(({ topologyKey }) => labels[topologyKey] !== undefined)
     if (!isNear && !isFirst) return unresolvable("node(s) didn't match pod affinity rules")
-    if (away.some(({ topologyKey }) => awayPlaces.get(topologyKey, labels[topologyKey]) > 0)) return unschedulable("node(s) didn't match pod anti-affinity rules")
-    if (Object.entries(labels).some(([key, value]) => refusedPlaces.get(key, value) > 0)) return unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
+    if (away.some(({ topologyKey }) => awayPlaces.get(topologyKey, labels[topologyKey]) > 0))
+      return unschedulable("node(s) didn't match pod anti-affinity rules")
+    if (Object.entries(labels).some(([key, value]) => refusedPlaces.get(key, value) > 0))
+      return unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
     return SUCCESS
   },
   preScore(state, pod, _nodes, allNodes) {
@@ -65,29 +87,48 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
   },
   normalize(scores) {
     const [least, most] = [Math.min(...scores), Math.max(...scores)]
-    for (const [i, score] of scores.entries()) scores[i] = most === least ? 0 : Math.floor((MAX_SCORE * (score - least)) / (most - least))
+    for (const [i, score] of scores.entries())
+      scores[i] = most === least ? 0 : Math.floor((MAX_SCORE * (score - least)) / (most - least))
   },
 })
 
 /** Weights of places by the wishes of the pod and of those that are there; undefined where nobody wishes anything. */
-function preferredPlaces(pod: Pod, nodes: Iterable<NodeInfo>, namespaceLabels: NamespaceLabels): TopologyCounts | undefined {
+function preferredPlaces(
+  pod: Pod,
+  nodes: Iterable<NodeInfo>,
+  namespaceLabels: NamespaceLabels,
+): TopologyCounts | undefined {
   const weighted = (of: Pod) => {
     const { podAffinity, podAntiAffinity } = of.spec.affinity ?? {}
     const wishes = [
-      ...(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ weight, podAffinityTerm }) => ({ weight, podAffinityTerm })),
-      ...(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ weight, podAffinityTerm }) => ({ weight: -weight, podAffinityTerm })),
+      ...(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ weight, podAffinityTerm }) => ({
+        weight,
+        podAffinityTerm,
+      })),
+      ...(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
+        ({ weight, podAffinityTerm }) => ({ weight: -weight, podAffinityTerm }),
+      ),
     ]
-    return wishes.map(({ weight, podAffinityTerm }) => ({ weight, term: termsOf(of, [podAffinityTerm], namespaceLabels)[0]! }))
+    return wishes.map(({ weight, podAffinityTerm }) => ({
+      weight,
+      term: termsOf(of, [podAffinityTerm], namespaceLabels)[0]!,
+    }))
   }
   const own = weighted(pod)
   const places = new TopologyCounts()
   for (const info of nodes) {
     const labels = info.node.metadata.labels ?? {}
     for (const other of own.length > 0 ? info.pods.values() : info.affinityPods) {
-      for (const { weight, term } of own) if (term.matches(other)) places.add(term.topologyKey, labels[term.topologyKey], weight)
+      for (const { weight, term } of own)
+        if (term.matches(other)) places.add(term.topologyKey, labels[term.topologyKey], weight)
       if (other.spec.affinity === undefined) continue
-      for (const { weight, term } of weighted(other)) if (term.matches(pod)) places.add(term.topologyKey, labels[term.topologyKey], weight)
-      for (const term of termsOf(other, other.spec.affinity.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, namespaceLabels)) {
+      for (const { weight, term } of weighted(other))
+        if (term.matches(pod)) places.add(term.topologyKey, labels[term.topologyKey], weight)
+      for (const term of termsOf(
+        other,
+        other.spec.affinity.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
+        namespaceLabels,
+      )) {
         if (term.matches(pod)) places.add(term.topologyKey, labels[term.topologyKey], HARD_WEIGHT)
       }
     }

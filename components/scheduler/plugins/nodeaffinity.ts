@@ -12,12 +12,18 @@ export const nodeAffinity: Plugin = {
     if (pod.spec.nodeSelector === undefined && terms === undefined) return SKIP
     // Where every term names its nodes (daemon pods do), only these need a look.
     const named = terms?.map(namedNodes)
-    return named === undefined || named.some((names) => names === undefined) ? SUCCESS : { nodes: new Set(named.flatMap((names) => names!)) }
+    return named === undefined || named.some((names) => names === undefined)
+      ? SUCCESS
+      : { nodes: new Set(named.flatMap((names) => names!)) }
   },
-  filter: (_state, pod, { node }) => (runsOn(pod.spec, node) ? SUCCESS : unresolvable("node(s) didn't match Pod's node affinity/selector")),
+  filter: (_state, pod, { node }) =>
+    runsOn(pod.spec, node) ? SUCCESS : unresolvable("node(s) didn't match Pod's node affinity/selector"),
   preScore: (_state, pod) => ((preferred(pod)?.length ?? 0) === 0 ? SKIP : SUCCESS),
   score: (_state, pod, { node }) =>
-    (preferred(pod) ?? []).reduce((sum, { weight, preference }) => (isEmptyTerm(preference) || matchesTerm(preference, node) ? sum + weight : sum), 0),
+    (preferred(pod) ?? []).reduce(
+      (sum, { weight, preference }) => (isEmptyTerm(preference) || matchesTerm(preference, node) ? sum + weight : sum),
+      0,
+    ),
   normalize: normalized(false),
 }
 
@@ -25,4 +31,5 @@ const preferred = (pod: Pod) => pod.spec.affinity?.nodeAffinity?.preferredDuring
 
 /** The names a term pins by `metadata.name In [one]`; undefined when it does not. */
 const namedNodes = ({ matchFields }: NodeSelectorTerm): readonly string[] | undefined =>
-  matchFields?.find(({ key, operator, values }) => key === "metadata.name" && operator === "In" && values?.length === 1)?.values
+  matchFields?.find(({ key, operator, values }) => key === "metadata.name" && operator === "In" && values?.length === 1)
+    ?.values

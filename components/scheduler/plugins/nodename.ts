@@ -4,5 +4,8 @@ import { SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 export const nodeName: Plugin = {
   name: "NodeName",
   eventsToRegister: ["Node/Add"],
-  filter: (_state, pod, { name }) => (pod.spec.nodeName && pod.spec.nodeName !== name ? unresolvable("node(s) didn't match the requested node name") : SUCCESS),
+  filter: (_state, pod, { name }) =>
+    pod.spec.nodeName && pod.spec.nodeName !== name
+      ? unresolvable("node(s) didn't match the requested node name")
+      : SUCCESS,
 }

@@ -16,7 +16,8 @@ export const nodePorts: Plugin = {
   filter(state, _pod, { pods }) {
     const wanted = state.get(NAME) as readonly HostPort[]
     for (const pod of pods.values()) {
-      if (hostPortsOf(pod).some((taken) => wanted.some((each) => clash(each, taken)))) return unschedulable("node(s) didn't have free ports for the requested pod ports")
+      if (hostPortsOf(pod).some((taken) => wanted.some((each) => clash(each, taken))))
+        return unschedulable("node(s) didn't have free ports for the requested pod ports")
     }
     return SUCCESS
   },

@@ -20,7 +20,8 @@ export const nodeResourcesFit: Plugin = {
     check("cpu", exact.cpu, requested.cpu, allocatable.cpu)
     check("memory", exact.memory, requested.memory, allocatable.memory)
     check("ephemeral-storage", exact.ephemeral, requested.ephemeral, allocatable.ephemeral)
-    for (const [name, wanted] of exact.scalar) check(name, wanted, requested.scalar.get(name) ?? 0, allocatable.scalar.get(name) ?? 0)
+    for (const [name, wanted] of exact.scalar)
+      check(name, wanted, requested.scalar.get(name) ?? 0, allocatable.scalar.get(name) ?? 0)
     return reasons.length === 0 ? SUCCESS : hopeless ? unresolvable(...reasons) : unschedulable(...reasons)
   },
   score(_state, pod, node) {
@@ -39,7 +40,10 @@ export const balancedAllocation: Plugin = {
 }
 
 /** Parts of a node's CPU and memory in use with the pod on it; above 1 when it does not fit. */
-const fractions = (wanted: { readonly cpu: number; readonly memory: number }, { scored, allocatable }: NodeInfo): { readonly cpu: number; readonly memory: number } => ({
+const fractions = (
+  wanted: { readonly cpu: number; readonly memory: number },
+  { scored, allocatable }: NodeInfo,
+): { readonly cpu: number; readonly memory: number } => ({
   cpu: allocatable.cpu === 0 ? 1 : (scored.cpu + wanted.cpu) / allocatable.cpu,
   memory: allocatable.memory === 0 ? 1 : (scored.memory + wanted.memory) / allocatable.memory,
 })

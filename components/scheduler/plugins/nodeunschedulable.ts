@@ -7,7 +7,9 @@ export const nodeUnschedulable: Plugin = {
   eventsToRegister: ["Node/Add", "Node/UpdateTaint", "Pod/Update"],
   filter(_state, pod, { node }) {
     if (node.spec.unschedulable !== true) return SUCCESS
-    const tolerated = (pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, { key: TAINT.unschedulable, effect: "NoSchedule" }))
+    const tolerated = (pod.spec.tolerations ?? []).some((toleration) =>
+      tolerates(toleration, { key: TAINT.unschedulable, effect: "NoSchedule" }),
+    )
     return tolerated ? SUCCESS : unresolvable("node(s) were unschedulable")
   },
 }

@@ -12,7 +12,10 @@ import { schedulingGates } from "./schedulinggates.ts"
 import { taintToleration } from "./tainttoleration.ts"
 
 /** Every plugin, in the order in which filters run, with the weight of its score. Source: apis/config/v1/default_plugins.go. */
-export const defaultPlugins = (imageNodes: ReadonlyMap<string, number>, namespaceLabels: NamespaceLabels): readonly Weighted[] => [
+export const defaultPlugins = (
+  imageNodes: ReadonlyMap<string, number>,
+  namespaceLabels: NamespaceLabels,
+): readonly Weighted[] => [
   { plugin: schedulingGates, weight: 0 },
   { plugin: nodeUnschedulable, weight: 0 },
   { plugin: nodeName, weight: 0 },

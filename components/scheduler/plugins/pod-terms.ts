@@ -12,17 +12,25 @@ export interface PodTerm {
 }
 
 /** The terms of `pod`; which namespaces they mean follows from the pod where they do not say. */
-export const termsOf = (pod: Pod, terms: readonly PodAffinityTerm[] | undefined, namespaceLabels: NamespaceLabels): readonly PodTerm[] =>
+export const termsOf = (
+  pod: Pod,
+  terms: readonly PodAffinityTerm[] | undefined,
+  namespaceLabels: NamespaceLabels,
+): readonly PodTerm[] =>
   (terms ?? []).map(({ topologyKey, labelSelector, namespaces, namespaceSelector }) => {
     const selector = labelSelector === undefined ? undefined : fromLabelSelector(labelSelector)
     const named = new Set(namespaces ?? (namespaceSelector === undefined ? [pod.metadata.namespace ?? ""] : []))
-    const byLabel: LabelMatcher | undefined = namespaceSelector === undefined ? undefined : fromLabelSelector(namespaceSelector)
+    const byLabel: LabelMatcher | undefined =
+      namespaceSelector === undefined ? undefined : fromLabelSelector(namespaceSelector)
     return {
       topologyKey,
       matches(other) {
         const namespace = other.metadata.namespace ?? ""
         if (selector?.matches(other.metadata.labels) !== true) return false
-        return named.has(namespace) || (byLabel !== undefined && (byLabel.everything || byLabel.matches(namespaceLabels(namespace) ?? {})))
+        return (
+          named.has(namespace) ||
+          (byLabel !== undefined && (byLabel.everything || byLabel.matches(namespaceLabels(namespace) ?? {})))
+        )
       },
     }
   })
@@ -41,5 +49,7 @@ export class TopologyCounts {
     return value === undefined ? 0 : (this.counts.get(`${key}=${value}`) ?? 0)
   }
 
-  get empty(): boolean { return this.counts.size === 0 }
+  get empty(): boolean {
+    return this.counts.size === 0
+  }
 }

@@ -23,12 +23,25 @@ interface Counted {
 /** Pods of a group are spread over zones, nodes or other places. Source: plugins/podtopologyspread. */
 export const podTopologySpread: Plugin = {
   name: NAME,
-  eventsToRegister: ["Node/Add", "Node/UpdateLabel", "Node/UpdateTaint", "AssignedPod/Add", "AssignedPod/UpdateLabel", "AssignedPod/Delete", "Pod/Update"],
+  eventsToRegister: [
+    "Node/Add",
+    "Node/UpdateLabel",
+    "Node/UpdateTaint",
+    "AssignedPod/Add",
+    "AssignedPod/UpdateLabel",
+    "AssignedPod/Delete",
+    "Pod/Update",
+  ],
   looksAtAllNodes: true,
   preFilter(state, pod, nodes) {
-    const constraints = (pod.spec.topologySpreadConstraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule")
+    const constraints = (pod.spec.topologySpreadConstraints ?? []).filter(
+      ({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule",
+    )
     if (constraints.length === 0) return SKIP
-    state.set(NAME, constraints.map((constraint) => count(pod, constraint, constraints, nodes)))
+    state.set(
+      NAME,
+      constraints.map((constraint) => count(pod, constraint, constraints, nodes)),
+    )
     return SUCCESS
   },
   filter(state, _pod, { node }) {
@@ -41,8 +54,11 @@ export const podTopologySpread: Plugin = {
     return SUCCESS
   },
   preScore(state, pod, nodes, allNodes) {
-    const soft = (pod.spec.topologySpreadConstraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === "ScheduleAnyway")
-    const counted = soft.length > 0 ? soft.map((constraint) => count(pod, constraint, soft, allNodes)) : bySiblings(pod, nodes)
+    const soft = (pod.spec.topologySpreadConstraints ?? []).filter(
+      ({ whenUnsatisfiable }) => whenUnsatisfiable === "ScheduleAnyway",
+    )
+    const counted =
+      soft.length > 0 ? soft.map((constraint) => count(pod, constraint, soft, allNodes)) : bySiblings(pod, nodes)
     if (counted.length === 0) return SKIP
     state.set(`${NAME}/score`, counted)
     return SUCCESS
@@ -56,25 +72,50 @@ export const podTopologySpread: Plugin = {
   },
   normalize(scores) {
     const [least, most] = [Math.min(...scores), Math.max(...scores)]
-    for (const [i, score] of scores.entries()) scores[i] = most === 0 ? MAX_SCORE : Math.floor((MAX_SCORE * (most + least - score)) / most)
+    for (const [i, score] of scores.entries())
+      scores[i] = most === 0 ? MAX_SCORE : Math.floor((MAX_SCORE * (most + least - score)) / most)
   },
 }
 
 /** Counts pods of the same namespace that the constraint selects, on nodes that the pod could use and that have all the topology labels. */
-function count(pod: Pod, constraint: TopologySpreadConstraint, all: readonly TopologySpreadConstraint[], nodes: Iterable<NodeInfo>): Counted {
-  const { topologyKey, maxSkew, minDomains = 1, labelSelector, matchLabelKeys = [], nodeAffinityPolicy = "Honor", nodeTaintsPolicy = "Ignore" } = constraint
+function count(
+  pod: Pod,
+  constraint: TopologySpreadConstraint,
+  all: readonly TopologySpreadConstraint[],
+  nodes: Iterable<NodeInfo>,
+): Counted {
+  const {
+    topologyKey,
+    maxSkew,
+    minDomains = 1,
+    labelSelector,
+    matchLabelKeys = [],
+    nodeAffinityPolicy = "Honor",
+    nodeTaintsPolicy = "Ignore",
+  } = constraint
   const selector = labelSelector === undefined ? undefined : fromLabelSelector(labelSelector)
-  const alike = (other: Pod) => matchLabelKeys.every((key) => other.metadata.labels?.[key] === pod.metadata.labels?.[key])
+  const alike = (other: Pod) =>
+    matchLabelKeys.every((key) => other.metadata.labels?.[key] === pod.metadata.labels?.[key])
   const selects = (other: Pod) => selector?.matches(other.metadata.labels) === true && alike(other)
   const places = new Map<string, number>()
   for (const { node, pods } of nodes) {
     const labels = node.metadata.labels ?? {}
     if (all.some((each) => labels[each.topologyKey] === undefined)) continue
     if (nodeAffinityPolicy === "Honor" && !runsOn(pod.spec, node)) continue
-    if (nodeTaintsPolicy === "Honor" && untolerated(node.spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"]) !== undefined) continue
+    if (
+      nodeTaintsPolicy === "Honor" &&
+      untolerated(node.spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"]) !== undefined
+    )
+      continue
     const value = labels[topologyKey]!
     let matching = 0
-    for (const other of pods.values()) if (other.metadata.namespace === pod.metadata.namespace && other.metadata.deletionTimestamp === undefined && selects(other)) matching++
+    for (const other of pods.values())
+      if (
+        other.metadata.namespace === pod.metadata.namespace &&
+        other.metadata.deletionTimestamp === undefined &&
+        selects(other)
+      )
+        matching++
     places.set(value, (places.get(value) ?? 0) + matching)
   }
   return { topologyKey, maxSkew, minDomains, matchesItself: selects(pod), places }
@@ -88,7 +129,10 @@ function count(pod: Pod, constraint: TopologySpreadConstraint, all: readonly Top
 function bySiblings(pod: Pod, nodes: Iterable<NodeInfo>): readonly Counted[] {
   const owner = controllerUid(pod)
   if (owner === undefined) return []
-  const defaults = [{ topologyKey: HOSTNAME, maxSkew: 3 }, { topologyKey: ZONE, maxSkew: 5 }].map((each) => ({ ...each, places: new Map<string, number>() }))
+  const defaults = [
+    { topologyKey: HOSTNAME, maxSkew: 3 },
+    { topologyKey: ZONE, maxSkew: 5 },
+  ].map((each) => ({ ...each, places: new Map<string, number>() }))
   for (const { node, siblings } of nodes) {
     for (const { topologyKey, places } of defaults) {
       const value = node.metadata.labels?.[topologyKey]

@@ -10,11 +10,16 @@ export const taintToleration: Plugin = {
   eventsToRegister: ["Node/Add", "Node/UpdateTaint", "Pod/Update"],
   filter(_state, pod, { node }) {
     const taint = untolerated(node.spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"])
-    return taint === undefined ? SUCCESS : unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`) // evicting pods would not help
+    return taint === undefined
+      ? SUCCESS
+      : unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`) // evicting pods would not help
   },
   // Without any soft taint all nodes are alike.
-  preScore: (_state, _pod, nodes) => (nodes.some(({ node }) => node.spec.taints?.some(isSoft) === true) ? SUCCESS : SKIP),
+  preScore: (_state, _pod, nodes) =>
+    nodes.some(({ node }) => node.spec.taints?.some(isSoft) === true) ? SUCCESS : SKIP,
   score: (_state, pod, { node }) =>
-    (node.spec.taints ?? []).filter((taint) => isSoft(taint) && !(pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint))).length,
+    (node.spec.taints ?? []).filter(
+      (taint) => isSoft(taint) && !(pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint)),
+    ).length,
   normalize: normalized(true),
 }

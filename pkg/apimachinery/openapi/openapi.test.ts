@@ -8,19 +8,58 @@ import { openApiV2, openApiV3 } from "./documents.ts"
 import { encodeGnostic, GnosticDocument } from "./gnostic.ts"
 import type { GroupVersionKind } from "./schema.ts"
 
-const Part = message("test.v1.Part", "A part.", { name: f.string(1, "Its name.").required(), kind: f.string(2, "Its kind.").enum("A", "B").default("A") })
-const Spec = message("test.v1.WidgetSpec", "What is wanted.", {
-  size: f.quantity(1, "How big."), when: f.time(2, "When."), count: f.int32(3, "How many.").default(1), parts: f.list(4, Part, "The parts.").listMap("name").merge("name").retainKeys(),
-  tags: f.map(5, e.string, "Tags.").atomic(), inner: f.recursive<object>(6, (): Message => Spec, "Another inside."), target: f.intOrString(7, "Target."), blobs: f.list(8, e.bytes, "Bytes.").atomic(), any: f.json(9, "Anything."),
-}, { mapType: "atomic" })
-const Widget = defineResource({
-  group: "test.k8s.io", version: "v1", kind: "Widget", plural: "widgets", scope: "Namespaced", doc: "A widget.",
-  subresources: { status: true, other: { exec: { verbs: ["get", "create"], kind: "WidgetExecOptions" } } },
-}, { spec: f.message(2, Spec, "What is wanted.").required() })
-const Node = defineResource({ group: "", version: "v1", kind: "Gear", plural: "gears", scope: "Cluster", doc: "A gear.", verbs: ["get", "list", "create"] }, {})
+const Part = message("test.v1.Part", "A part.", {
+  name: f.string(1, "Its name.").required(),
+  kind: f.string(2, "Its kind.").enum("A", "B").default("A"),
+})
+const Spec = message(
+  "test.v1.WidgetSpec",
+  "What is wanted.",
+  {
+    size: f.quantity(1, "How big."),
+    when: f.time(2, "When."),
+    count: f.int32(3, "How many.").default(1),
+    parts: f.list(4, Part, "The parts.").listMap("name").merge("name").retainKeys(),
+    tags: f.map(5, e.string, "Tags.").atomic(),
+    inner: f.recursive<object>(6, (): Message => Spec, "Another inside."),
+    target: f.intOrString(7, "Target."),
+    blobs: f.list(8, e.bytes, "Bytes.").atomic(),
+    any: f.json(9, "Anything."),
+  },
+  { mapType: "atomic" },
+)
+const Widget = defineResource(
+  {
+    group: "test.k8s.io",
+    version: "v1",
+    kind: "Widget",
+    plural: "widgets",
+    scope: "Namespaced",
+    doc: "A widget.",
+    subresources: { status: true, other: { exec: { verbs: ["get", "create"], kind: "WidgetExecOptions" } } },
+  },
+  { spec: f.message(2, Spec, "What is wanted.").required() },
+)
+const Node = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "Gear",
+    plural: "gears",
+    scope: "Cluster",
+    doc: "A gear.",
+    verbs: ["get", "list", "create"],
+  },
+  {},
+)
 
 const all: readonly Resource[] = [Widget, Node]
-const served = { resources: all, version: "v1.36.0", find: ({ group, kind }: GroupVersionKind) => all.find((resource) => resource.group === group && resource.kind === kind) }
+const served = {
+  resources: all,
+  version: "v1.36.0",
+  find: ({ group, kind }: GroupVersionKind) =>
+    all.find((resource) => resource.group === group && resource.kind === kind),
+}
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>
   readonly definitions: Readonly<Record<string, { readonly properties: Readonly<Record<string, unknown>> }>>
@@ -30,48 +69,112 @@ const v2 = openApiV2(served) as unknown as Document
 
 describe("OpenAPI v2", () => {
   test("has the paths of every kind, with ids as upstream makes them", () => {
-    expect(Object.entries(v2.paths).map(([path, operations]) => [path, ...Object.values(operations).flatMap(({ operationId }) => (operationId === undefined ? [] : [operationId]))])).toEqual([
+    expect(
+      Object.entries(v2.paths).map(([path, operations]) => [
+        path,
+        ...Object.values(operations).flatMap(({ operationId }) => (operationId === undefined ? [] : [operationId])),
+      ]),
+    ).toEqual([
       ["/api/v1/gears", "listCoreV1Gear", "createCoreV1Gear"],
       ["/api/v1/gears/{name}", "readCoreV1Gear"],
-      ["/apis/test.k8s.io/v1/namespaces/{namespace}/widgets", "listTestV1NamespacedWidget", "createTestV1NamespacedWidget", "deleteTestV1CollectionNamespacedWidget"],
-      ["/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}", "readTestV1NamespacedWidget", "replaceTestV1NamespacedWidget", "patchTestV1NamespacedWidget", "deleteTestV1NamespacedWidget"],
-      ["/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}/exec", "connectTestV1GetNamespacedWidgetExec", "connectTestV1PostNamespacedWidgetExec"],
-      ["/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}/status", "readTestV1NamespacedWidgetStatus", "patchTestV1NamespacedWidgetStatus", "replaceTestV1NamespacedWidgetStatus"],
+      [
+        "/apis/test.k8s.io/v1/namespaces/{namespace}/widgets",
+        "listTestV1NamespacedWidget",
+        "createTestV1NamespacedWidget",
+        "deleteTestV1CollectionNamespacedWidget",
+      ],
+      [
+        "/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}",
+        "readTestV1NamespacedWidget",
+        "replaceTestV1NamespacedWidget",
+        "patchTestV1NamespacedWidget",
+        "deleteTestV1NamespacedWidget",
+      ],
+      [
+        "/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}/exec",
+        "connectTestV1GetNamespacedWidgetExec",
+        "connectTestV1PostNamespacedWidgetExec",
+      ],
+      [
+        "/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}/status",
+        "readTestV1NamespacedWidgetStatus",
+        "patchTestV1NamespacedWidgetStatus",
+        "replaceTestV1NamespacedWidgetStatus",
+      ],
       ["/apis/test.k8s.io/v1/widgets", "listTestV1WidgetForAllNamespaces"],
     ])
   })
 
   test("tells kubectl that patches know dryRun and fieldValidation, and of which kind they are", () => {
     const patch = v2.paths["/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}"]!["patch"]!
-    expect((patch["parameters"] as { name: string }[]).map(({ name }) => name)).toEqual(["body", "dryRun", "fieldManager", "fieldValidation", "force"])
+    expect((patch["parameters"] as { name: string }[]).map(({ name }) => name)).toEqual([
+      "body",
+      "dryRun",
+      "fieldManager",
+      "fieldValidation",
+      "force",
+    ])
     expect(patch["x-kubernetes-group-version-kind"]).toEqual({ group: "test.k8s.io", kind: "Widget", version: "v1" })
     expect(patch["x-kubernetes-action"]).toBe("patch")
   })
 
   test("describes fields with their types, defaults aside, and extensions", () => {
     const { properties, ...rest } = v2.definitions["io.k8s.api.test.v1.WidgetSpec"]!
-    expect(rest as unknown).toEqual({ description: "What is wanted.", type: "object", "x-kubernetes-map-type": "atomic" })
+    expect(rest as unknown).toEqual({
+      description: "What is wanted.",
+      type: "object",
+      "x-kubernetes-map-type": "atomic",
+    })
     expect(properties as unknown).toEqual({
       size: { description: "How big.", $ref: "#/definitions/io.k8s.apimachinery.pkg.api.resource.Quantity" },
       when: { description: "When.", $ref: "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Time" },
       count: { description: "How many.", type: "integer", format: "int32" },
       parts: {
-        description: "The parts.", type: "array", items: { $ref: "#/definitions/io.k8s.api.test.v1.Part" },
-        "x-kubernetes-list-map-keys": ["name"], "x-kubernetes-list-type": "map", "x-kubernetes-patch-merge-key": "name", "x-kubernetes-patch-strategy": "merge,retainKeys",
+        description: "The parts.",
+        type: "array",
+        items: { $ref: "#/definitions/io.k8s.api.test.v1.Part" },
+        "x-kubernetes-list-map-keys": ["name"],
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-patch-merge-key": "name",
+        "x-kubernetes-patch-strategy": "merge,retainKeys",
       },
-      tags: { description: "Tags.", type: "object", additionalProperties: { type: "string" }, "x-kubernetes-map-type": "atomic" },
+      tags: {
+        description: "Tags.",
+        type: "object",
+        additionalProperties: { type: "string" },
+        "x-kubernetes-map-type": "atomic",
+      },
       inner: { description: "Another inside.", $ref: "#/definitions/io.k8s.api.test.v1.WidgetSpec" },
       target: { description: "Target.", $ref: "#/definitions/io.k8s.apimachinery.pkg.util.intstr.IntOrString" },
-      blobs: { description: "Bytes.", type: "array", items: { type: "string", format: "byte" }, "x-kubernetes-list-type": "atomic" },
+      blobs: {
+        description: "Bytes.",
+        type: "array",
+        items: { type: "string", format: "byte" },
+        "x-kubernetes-list-type": "atomic",
+      },
       any: { description: "Anything.", "x-kubernetes-preserve-unknown-fields": true },
     })
-    expect(v2.definitions["io.k8s.api.test.v1.Part"] as unknown).toMatchObject({ required: ["name"], properties: { kind: { enum: ["A", "B"] } } })
+    expect(v2.definitions["io.k8s.api.test.v1.Part"] as unknown).toMatchObject({
+      required: ["name"],
+      properties: { kind: { enum: ["A", "B"] } },
+    })
   })
 
   test("names kinds and their lists", () => {
-    expect(v2.definitions["io.k8s.api.test.v1.Widget"] as unknown).toMatchObject({ required: ["spec"], "x-kubernetes-group-version-kind": [{ group: "test.k8s.io", version: "v1", kind: "Widget" }] })
-    expect(Object.keys(v2.definitions["io.k8s.api.test.v1.Widget"]!.properties)).toEqual(["apiVersion", "kind", "metadata", "spec"])
-    expect(v2.definitions["io.k8s.api.test.v1.WidgetList"] as unknown).toMatchObject({ required: ["items"], "x-kubernetes-group-version-kind": [{ group: "test.k8s.io", version: "v1", kind: "WidgetList" }] })
+    expect(v2.definitions["io.k8s.api.test.v1.Widget"] as unknown).toMatchObject({
+      required: ["spec"],
+      "x-kubernetes-group-version-kind": [{ group: "test.k8s.io", version: "v1", kind: "Widget" }],
+    })
+    expect(Object.keys(v2.definitions["io.k8s.api.test.v1.Widget"]!.properties)).toEqual([
+      "apiVersion",
+      "kind",
+      "metadata",
+      "spec",
+    ])
+    expect(v2.definitions["io.k8s.api.test.v1.WidgetList"] as unknown).toMatchObject({
+      required: ["items"],
+      "x-kubernetes-group-version-kind": [{ group: "test.k8s.io", version: "v1", kind: "WidgetList" }],
+    })
   })
 
   test("refers to nothing that it does not define", () => {
@@ -80,13 +183,26 @@ describe("OpenAPI v2", () => {
   })
 
   test("has a protobuf form that holds the same", () => {
-    const document = codecOf(GnosticDocument).read(new Reader(encodeGnostic(v2 as unknown as Record<string, unknown>))) as ReturnType<typeof decodeProtobuf>
-    const paths = (document["paths"] as { path: { name: string; value: Record<string, { parameters?: unknown[]; extensions?: unknown[] }> }[] }).path
+    const document = codecOf(GnosticDocument).read(
+      new Reader(encodeGnostic(v2 as unknown as Record<string, unknown>)),
+    ) as ReturnType<typeof decodeProtobuf>
+    const paths = (
+      document["paths"] as {
+        path: { name: string; value: Record<string, { parameters?: unknown[]; extensions?: unknown[] }> }[]
+      }
+    ).path
     expect(paths.map(({ name }) => name)).toEqual(Object.keys(v2.paths))
     const patch = paths.find(({ name }) => name.endsWith("widgets/{name}"))!.value["patch"]!
-    expect(patch.parameters![1]).toMatchObject({ parameter: { nonBody: { query: { name: "dryRun", in: "query", type: "string" } } } })
-    expect(patch.extensions).toContainEqual({ name: "x-kubernetes-group-version-kind", value: { yaml: '{"group":"test.k8s.io","kind":"Widget","version":"v1"}\n' } })
-    expect((document["definitions"] as { named: { name: string }[] }).named.map(({ name }) => name)).toEqual(Object.keys(v2.definitions))
+    expect(patch.parameters![1]).toMatchObject({
+      parameter: { nonBody: { query: { name: "dryRun", in: "query", type: "string" } } },
+    })
+    expect(patch.extensions).toContainEqual({
+      name: "x-kubernetes-group-version-kind",
+      value: { yaml: '{"group":"test.k8s.io","kind":"Widget","version":"v1"}\n' },
+    })
+    expect((document["definitions"] as { named: { name: string }[] }).named.map(({ name }) => name)).toEqual(
+      Object.keys(v2.definitions),
+    )
   })
 })
 
@@ -96,19 +212,33 @@ describe("OpenAPI v3", () => {
     expect([...documents.keys()]).toEqual(["apis/test.k8s.io/v1", "api/v1"])
     const document = documents.get("apis/test.k8s.io/v1")!() as unknown as Document
     expect(Object.keys(document.paths).length).toBe(5)
-    const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name!)
+    const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(
+      ([, name]) => name!,
+    )
     expect(refs.filter((name) => document.components.schemas[name] === undefined)).toEqual([])
   })
 
   test("wraps references beside which something is said, and shows defaults", () => {
-    const { properties } = (documents.get("apis/test.k8s.io/v1")!() as unknown as Document).components.schemas["io.k8s.api.test.v1.WidgetSpec"]!
-    expect(properties["inner"]).toEqual({ description: "Another inside.", allOf: [{ $ref: "#/components/schemas/io.k8s.api.test.v1.WidgetSpec" }] })
+    const { properties } = (documents.get("apis/test.k8s.io/v1")!() as unknown as Document).components.schemas[
+      "io.k8s.api.test.v1.WidgetSpec"
+    ]!
+    expect(properties["inner"]).toEqual({
+      description: "Another inside.",
+      allOf: [{ $ref: "#/components/schemas/io.k8s.api.test.v1.WidgetSpec" }],
+    })
     expect(properties["count"]).toEqual({ description: "How many.", type: "integer", format: "int32", default: 1 })
   })
 
   test("names bodies by content type", () => {
     const { paths } = documents.get("apis/test.k8s.io/v1")!() as unknown as Document
-    const { requestBody } = paths["/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}"]!["patch"] as { requestBody: { content: object } }
-    expect(Object.keys(requestBody.content)).toEqual(["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml"])
+    const { requestBody } = paths["/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}"]!["patch"] as {
+      requestBody: { content: object }
+    }
+    expect(Object.keys(requestBody.content)).toEqual([
+      "application/json-patch+json",
+      "application/merge-patch+json",
+      "application/strategic-merge-patch+json",
+      "application/apply-patch+yaml",
+    ])
   })
 })

@@ -32,26 +32,41 @@ export interface Query {
 const query = (name: string, type: Query["type"], doc: string): Query => ({ name, type, doc })
 const DRY_RUN = query("dryRun", "string", "`All` runs every stage of the request but stores nothing.")
 const FIELD_MANAGER = query("fieldManager", "string", "Name under which the changed fields are recorded.")
-const FIELD_VALIDATION = query("fieldValidation", "string", "What becomes of unknown and double fields: Ignore, Warn or Strict.")
+const FIELD_VALIDATION = query(
+  "fieldValidation",
+  "string",
+  "What becomes of unknown and double fields: Ignore, Warn or Strict.",
+)
 const FORCE = query("force", "boolean", "Take over fields that other managers own; for apply only.")
 const WRITE = [DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION]
 const LIST = [
-  query("allowWatchBookmarks", "boolean", "Send bookmarks in a watch."), query("continue", "string", "Token for the next part of a list."), query("fieldSelector", "string", "Only objects whose fields match."),
-  query("labelSelector", "string", "Only objects whose labels match."), query("limit", "integer", "Most objects in one answer."), query("resourceVersion", "string", "The version that the answer has to do with."),
-  query("resourceVersionMatch", "string", "How resourceVersion is meant: Exact or NotOlderThan."), query("sendInitialEvents", "boolean", "Begin a watch with what is there."), query("timeoutSeconds", "integer", "Seconds after which the call ends."),
+  query("allowWatchBookmarks", "boolean", "Send bookmarks in a watch."),
+  query("continue", "string", "Token for the next part of a list."),
+  query("fieldSelector", "string", "Only objects whose fields match."),
+  query("labelSelector", "string", "Only objects whose labels match."),
+  query("limit", "integer", "Most objects in one answer."),
+  query("resourceVersion", "string", "The version that the answer has to do with."),
+  query("resourceVersionMatch", "string", "How resourceVersion is meant: Exact or NotOlderThan."),
+  query("sendInitialEvents", "boolean", "Begin a watch with what is there."),
+  query("timeoutSeconds", "integer", "Seconds after which the call ends."),
 ]
 const WATCH = query("watch", "boolean", "Stream the changes instead of listing.")
 const DELETE = [
-  DRY_RUN, query("gracePeriodSeconds", "integer", "Seconds given to the object to end."), query("ignoreStoreReadErrorWithClusterBreakingPotential", "boolean", "Delete even what cannot be read."),
-  query("orphanDependents", "boolean", "Deprecated; use propagationPolicy."), query("propagationPolicy", "string", "What becomes of owned objects: Orphan, Background or Foreground."),
+  DRY_RUN,
+  query("gracePeriodSeconds", "integer", "Seconds given to the object to end."),
+  query("ignoreStoreReadErrorWithClusterBreakingPotential", "boolean", "Delete even what cannot be read."),
+  query("orphanDependents", "boolean", "Deprecated; use propagationPolicy."),
+  query("propagationPolicy", "string", "What becomes of owned objects: Orphan, Background or Foreground."),
 ]
 
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
 /** `RbacAuthorizationV1`, `CoreV1`: how operation ids begin. */
-const idOf = (group: string, version: string): string => (group === "" ? "core" : group.replace(/\.k8s\.io$/, "")).split(".").map(capital).join("") + capital(version)
+const idOf = (group: string, version: string): string =>
+  (group === "" ? "core" : group.replace(/\.k8s\.io$/, "")).split(".").map(capital).join("") + capital(version)
 
 /** `/api/v1` or `/apis/apps/v1`. */
-export const rootOf = ({ group, version }: { readonly group: string; readonly version: string }): string => (group === "" ? `/api/${version}` : `/apis/${group}/${version}`)
+export const rootOf = ({ group, version }: { readonly group: string; readonly version: string }): string =>
+  group === "" ? `/api/${version}` : `/apis/${group}/${version}`
 
 export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly Path[] {
   const { group, version, kind, plural, verbs } = resource
@@ -66,54 +81,197 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
 
   const paths: Path[] = [
     {
-      path: collection, inPath: at,
+      path: collection,
+      inPath: at,
       operations: [
-        ...has("list", () => ({ ...base, method: "get", action: "list", id: `list${id}${scope}${kind}`, doc: `list or watch objects of kind ${kind}`, query: [...LIST, WATCH], answer: "list" })),
-        ...has("create", () => ({ ...base, method: "post", action: "post", id: `create${id}${scope}${kind}`, doc: `create a ${kind}`, query: WRITE, body: "kind" })),
-        ...has("deletecollection", () => ({ ...base, method: "delete", action: "deletecollection", id: `delete${id}Collection${scope}${kind}`, doc: `delete collection of ${kind}`, query: [...LIST, ...DELETE], body: "options", answer: "status" })),
+        ...has("list", () => ({
+          ...base,
+          method: "get",
+          action: "list",
+          id: `list${id}${scope}${kind}`,
+          doc: `list or watch objects of kind ${kind}`,
+          query: [...LIST, WATCH],
+          answer: "list",
+        })),
+        ...has("create", () => ({
+          ...base,
+          method: "post",
+          action: "post",
+          id: `create${id}${scope}${kind}`,
+          doc: `create a ${kind}`,
+          query: WRITE,
+          body: "kind",
+        })),
+        ...has("deletecollection", () => ({
+          ...base,
+          method: "delete",
+          action: "deletecollection",
+          id: `delete${id}Collection${scope}${kind}`,
+          doc: `delete collection of ${kind}`,
+          query: [...LIST, ...DELETE],
+          body: "options",
+          answer: "status",
+        })),
       ],
     },
     {
-      path: `${collection}/{name}`, inPath: [...at, "name"],
+      path: `${collection}/{name}`,
+      inPath: [...at, "name"],
       operations: [
-        ...has("get", () => ({ ...base, method: "get", action: "get", id: `read${id}${scope}${kind}`, doc: `read the specified ${kind}` })),
-        ...has("update", () => ({ ...base, method: "put", action: "put", id: `replace${id}${scope}${kind}`, doc: `replace the specified ${kind}`, query: WRITE, body: "kind" })),
-        ...has("patch", () => ({ ...base, method: "patch", action: "patch", id: `patch${id}${scope}${kind}`, doc: `partially update the specified ${kind}`, query: [...WRITE, FORCE], body: "patch" })),
-        ...has("delete", () => ({ ...base, method: "delete", action: "delete", id: `delete${id}${scope}${kind}`, doc: `delete a ${kind}`, query: DELETE, body: "options", answer: "status" })),
+        ...has("get", () => ({
+          ...base,
+          method: "get",
+          action: "get",
+          id: `read${id}${scope}${kind}`,
+          doc: `read the specified ${kind}`,
+        })),
+        ...has("update", () => ({
+          ...base,
+          method: "put",
+          action: "put",
+          id: `replace${id}${scope}${kind}`,
+          doc: `replace the specified ${kind}`,
+          query: WRITE,
+          body: "kind",
+        })),
+        ...has("patch", () => ({
+          ...base,
+          method: "patch",
+          action: "patch",
+          id: `patch${id}${scope}${kind}`,
+          doc: `partially update the specified ${kind}`,
+          query: [...WRITE, FORCE],
+          body: "patch",
+        })),
+        ...has("delete", () => ({
+          ...base,
+          method: "delete",
+          action: "delete",
+          id: `delete${id}${scope}${kind}`,
+          doc: `delete a ${kind}`,
+          query: DELETE,
+          body: "options",
+          answer: "status",
+        })),
       ],
     },
   ]
   if (namespaced && verbs.includes("list"))
-    paths.push({ path: `${root}/${plural}`, inPath: [], operations: [{ ...base, method: "get", action: "list", id: `list${id}${kind}ForAllNamespaces`, doc: `list or watch objects of kind ${kind}`, query: [...LIST, WATCH], answer: "list" }] })
+    paths.push({
+      path: `${root}/${plural}`,
+      inPath: [],
+      operations: [
+        {
+          ...base,
+          method: "get",
+          action: "list",
+          id: `list${id}${kind}ForAllNamespaces`,
+          doc: `list or watch objects of kind ${kind}`,
+          query: [...LIST, WATCH],
+          answer: "list",
+        },
+      ],
+    })
   for (const [name, of, subVerbs] of subresourcesOf(resource)) {
     const suffix = `${scope}${kind}${capital(name)}`
     const sub = { ...base, kind: of }
     const connects = CONNECTS.has(name)
     const operations = subVerbs.map((verb): Operation => {
       const method = METHOD[verb]
-      if (connects) return { ...sub, method, action: "connect", id: `connect${id}${capital(method)}${suffix}`, doc: `connect ${method.toUpperCase()} requests to ${name} of ${kind}`, answer: "text" }
-      if (name === "log") return { ...sub, method: "get", action: "get", id: `read${id}${suffix}`, doc: `read ${name} of the specified ${kind}`, answer: "text" }
+      if (connects)
+        return {
+          ...sub,
+          method,
+          action: "connect",
+          id: `connect${id}${capital(method)}${suffix}`,
+          doc: `connect ${method.toUpperCase()} requests to ${name} of ${kind}`,
+          answer: "text",
+        }
+      if (name === "log")
+        return {
+          ...sub,
+          method: "get",
+          action: "get",
+          id: `read${id}${suffix}`,
+          doc: `read ${name} of the specified ${kind}`,
+          answer: "text",
+        }
       switch (verb) {
-        case "update": return { ...sub, method: "put", action: "put", id: `replace${id}${suffix}`, doc: `replace ${name} of the specified ${kind}`, query: WRITE, body: "kind" }
-        case "patch": return { ...sub, method: "patch", action: "patch", id: `patch${id}${suffix}`, doc: `partially update ${name} of the specified ${kind}`, query: [...WRITE, FORCE], body: "patch" }
-        case "create": return { ...sub, method: "post", action: "post", id: `create${id}${suffix}`, doc: `create ${name} of a ${kind}`, query: WRITE, body: "kind" }
-        default: return { ...sub, method, action: "get", id: `read${id}${suffix}`, doc: `read ${name} of the specified ${kind}` }
+        case "update":
+          return {
+            ...sub,
+            method: "put",
+            action: "put",
+            id: `replace${id}${suffix}`,
+            doc: `replace ${name} of the specified ${kind}`,
+            query: WRITE,
+            body: "kind",
+          }
+        case "patch":
+          return {
+            ...sub,
+            method: "patch",
+            action: "patch",
+            id: `patch${id}${suffix}`,
+            doc: `partially update ${name} of the specified ${kind}`,
+            query: [...WRITE, FORCE],
+            body: "patch",
+          }
+        case "create":
+          return {
+            ...sub,
+            method: "post",
+            action: "post",
+            id: `create${id}${suffix}`,
+            doc: `create ${name} of a ${kind}`,
+            query: WRITE,
+            body: "kind",
+          }
+        default:
+          return {
+            ...sub,
+            method,
+            action: "get",
+            id: `read${id}${suffix}`,
+            doc: `read ${name} of the specified ${kind}`,
+          }
       }
     })
     paths.push({ path: `${collection}/{name}/${name}`, inPath: [...at, "name"], operations })
-    if (name === "proxy") paths.push({ path: `${collection}/{name}/proxy/{path}`, inPath: [...at, "name", "path"], operations: operations.map((operation) => ({ ...operation, id: `${operation.id}WithPath` })) })
+    if (name === "proxy")
+      paths.push({
+        path: `${collection}/{name}/proxy/{path}`,
+        inPath: [...at, "name", "path"],
+        operations: operations.map((operation) => ({ ...operation, id: `${operation.id}WithPath` })),
+      })
   }
   return paths.filter(({ operations }) => operations.length > 0)
 }
 
 /** Subresources that are streams, not objects. */
 const CONNECTS = new Set(["exec", "attach", "portforward", "proxy"])
-const METHOD: Readonly<Record<Verb, Operation["method"]>> = { get: "get", list: "get", watch: "get", create: "post", update: "put", patch: "patch", delete: "delete", deletecollection: "delete" }
+const METHOD: Readonly<Record<Verb, Operation["method"]>> = {
+  get: "get",
+  list: "get",
+  watch: "get",
+  create: "post",
+  update: "put",
+  patch: "patch",
+  delete: "delete",
+  deletecollection: "delete",
+}
 
-function subresourcesOf<T extends KubeObject>({ group, version, kind, subresources }: Resource<T>): [string, GroupVersionKind, readonly Verb[]][] {
+function subresourcesOf<T extends KubeObject>({
+  group,
+  version,
+  kind,
+  subresources,
+}: Resource<T>): [string, GroupVersionKind, readonly Verb[]][] {
   const made: [string, GroupVersionKind, readonly Verb[]][] = []
   if (subresources?.status !== undefined) made.push(["status", { group, version, kind }, ["get", "patch", "update"]])
-  if (subresources?.scale !== undefined) made.push(["scale", { group: "autoscaling", version: "v1", kind: "Scale" }, ["get", "patch", "update"]])
-  for (const [name, other] of Object.entries(subresources?.other ?? {})) made.push([name, { group: other.group ?? group, version: other.version ?? version, kind: other.kind }, other.verbs])
+  if (subresources?.scale !== undefined)
+    made.push(["scale", { group: "autoscaling", version: "v1", kind: "Scale" }, ["get", "patch", "update"]])
+  for (const [name, other] of Object.entries(subresources?.other ?? {}))
+    made.push([name, { group: other.group ?? group, version: other.version ?? version, kind: other.kind }, other.verbs])
   return made
 }

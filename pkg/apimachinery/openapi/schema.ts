@@ -8,27 +8,65 @@ import { ListMeta } from "../meta.ts"
 export type Schema = Readonly<Record<string, unknown>>
 
 /** Types that are structs in Go and have definitions of their own. */
-const SPECIAL: Readonly<Partial<Record<Type["kind"], { readonly name: string; readonly v2: Schema; readonly v3?: Schema }>>> = {
+const SPECIAL: Readonly<
+  Partial<Record<Type["kind"], { readonly name: string; readonly v2: Schema; readonly v3?: Schema }>>
+> = {
   quantity: {
     name: "io.k8s.apimachinery.pkg.api.resource.Quantity",
-    v2: { description: "An amount of a resource: a number and a suffix, binary (Ki, Mi, Gi …) or decimal (n, u, m, k, M, G …).", type: "string" },
-    v3: { description: "An amount of a resource: a number and a suffix, binary (Ki, Mi, Gi …) or decimal (n, u, m, k, M, G …).", oneOf: [{ type: "string" }, { type: "number" }] },
+    v2: {
+      description:
+        "An amount of a resource: a number and a suffix, binary (Ki, Mi, Gi …) or decimal (n, u, m, k, M, G …).",
+      type: "string",
+    },
+    v3: {
+      description:
+        "An amount of a resource: a number and a suffix, binary (Ki, Mi, Gi …) or decimal (n, u, m, k, M, G …).",
+      oneOf: [{ type: "string" }, { type: "number" }],
+    },
   },
   intOrString: {
     name: "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
-    v2: { description: "A whole number, or text such as a percentage or a name.", format: "int-or-string", type: "string" },
-    v3: { description: "A whole number, or text such as a percentage or a name.", format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] },
+    v2: {
+      description: "A whole number, or text such as a percentage or a name.",
+      format: "int-or-string",
+      type: "string",
+    },
+    v3: {
+      description: "A whole number, or text such as a percentage or a name.",
+      format: "int-or-string",
+      oneOf: [{ type: "integer" }, { type: "string" }],
+    },
   },
-  time: { name: "io.k8s.apimachinery.pkg.apis.meta.v1.Time", v2: { description: "A time in RFC 3339, to the second.", format: "date-time", type: "string" } },
-  microTime: { name: "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime", v2: { description: "A time in RFC 3339, to the microsecond.", format: "date-time", type: "string" } },
-  duration: { name: "io.k8s.apimachinery.pkg.apis.meta.v1.Duration", v2: { description: "A span of time such as 1h30m.", type: "string" } },
-  rawExtension: { name: "io.k8s.apimachinery.pkg.runtime.RawExtension", v2: { description: "An object of any kind.", type: "object" } },
-  fieldsV1: { name: "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1", v2: { description: "A set of field paths as a tree in JSON.", type: "object" } },
+  time: {
+    name: "io.k8s.apimachinery.pkg.apis.meta.v1.Time",
+    v2: { description: "A time in RFC 3339, to the second.", format: "date-time", type: "string" },
+  },
+  microTime: {
+    name: "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime",
+    v2: { description: "A time in RFC 3339, to the microsecond.", format: "date-time", type: "string" },
+  },
+  duration: {
+    name: "io.k8s.apimachinery.pkg.apis.meta.v1.Duration",
+    v2: { description: "A span of time such as 1h30m.", type: "string" },
+  },
+  rawExtension: {
+    name: "io.k8s.apimachinery.pkg.runtime.RawExtension",
+    v2: { description: "An object of any kind.", type: "object" },
+  },
+  fieldsV1: {
+    name: "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
+    v2: { description: "A set of field paths as a tree in JSON.", type: "object" },
+  },
 }
 
 const PLAIN: Readonly<Partial<Record<Type["kind"], Schema>>> = {
-  string: { type: "string" }, bool: { type: "boolean" }, int32: { format: "int32", type: "integer" }, int64: { format: "int64", type: "integer" },
-  double: { format: "double", type: "number" }, bytes: { format: "byte", type: "string" }, json: { "x-kubernetes-preserve-unknown-fields": true },
+  string: { type: "string" },
+  bool: { type: "boolean" },
+  int32: { format: "int32", type: "integer" },
+  int64: { format: "int64", type: "integer" },
+  double: { format: "double", type: "number" },
+  bytes: { format: "byte", type: "string" },
+  json: { "x-kubernetes-preserve-unknown-fields": true },
 }
 
 export interface GroupVersionKind {
@@ -103,13 +141,27 @@ export class Definitions {
       type: "object",
       ...(rules.mapType === undefined ? {} : { "x-kubernetes-map-type": rules.mapType }),
       ...(rules.preserveUnknownFields === true ? { "x-kubernetes-preserve-unknown-fields": true } : {}),
-      ...(rules.unions === undefined ? {} : { "x-kubernetes-unions": rules.unions.map(({ discriminator, fields: members }) => ({ ...(discriminator === undefined ? {} : { discriminator }), "fields-to-discriminateBy": Object.fromEntries(members.map((member) => [member, member[0]!.toUpperCase() + member.slice(1)])) })) }),
+      ...(rules.unions === undefined
+        ? {}
+        : {
+            "x-kubernetes-unions": rules.unions.map(({ discriminator, fields: members }) => ({
+              ...(discriminator === undefined ? {} : { discriminator }),
+              "fields-to-discriminateBy": Object.fromEntries(
+                members.map((member) => [member, member[0]!.toUpperCase() + member.slice(1)]),
+              ),
+            })),
+          }),
     }
   }
 
   #field(spec: FieldSpec): Schema {
     const type = this.#type(spec.type)
-    const listed = spec.enum === undefined ? type : type["type"] === "array" ? { ...type, items: { ...(type["items"] as Schema), enum: spec.enum } } : { ...type, enum: spec.enum }
+    const listed =
+      spec.enum === undefined
+        ? type
+        : type["type"] === "array"
+          ? { ...type, items: { ...(type["items"] as Schema), enum: spec.enum } }
+          : { ...type, enum: spec.enum }
     const extensions = {
       ...(spec.listMapKeys === undefined ? {} : { "x-kubernetes-list-map-keys": spec.listMapKeys }),
       ...(spec.listType === undefined ? {} : { "x-kubernetes-list-type": spec.listType }),
@@ -125,12 +177,17 @@ export class Definitions {
 
   #type(type: Type): Schema {
     switch (type.kind) {
-      case "message": return this.ref(type.message())
-      case "list": return { items: this.#item(type.of), type: "array" }
-      case "map": return { additionalProperties: this.#item(type.of), type: "object" }
+      case "message":
+        return this.ref(type.message())
+      case "list":
+        return { items: this.#item(type.of), type: "array" }
+      case "map":
+        return { additionalProperties: this.#item(type.of), type: "object" }
       default: {
         const special = SPECIAL[type.kind]
-        return special === undefined ? PLAIN[type.kind]! : this.plainRef(special.name, this.#version === 3 ? (special.v3 ?? special.v2) : special.v2)
+        return special === undefined
+          ? PLAIN[type.kind]!
+          : this.plainRef(special.name, this.#version === 3 ? (special.v3 ?? special.v2) : special.v2)
       }
     }
   }

@@ -8,17 +8,46 @@ describe("JSON patch", () => {
     ["adds into a list", { a: [1, 3] }, [{ op: "add", path: "/a/1", value: 2 }], { a: [1, 2, 3] }],
     ["appends to a list", { a: [1] }, [{ op: "add", path: "/a/-", value: 2 }], { a: [1, 2] }],
     ["adds over what is there", { a: 1 }, [{ op: "add", path: "/a", value: 2 }], { a: 2 }],
-    ["removes a key and an item", { a: [1, 2], b: 1 }, [{ op: "remove", path: "/a/0" }, { op: "remove", path: "/b" }], { a: [2] }],
+    [
+      "removes a key and an item",
+      { a: [1, 2], b: 1 },
+      [
+        { op: "remove", path: "/a/0" },
+        { op: "remove", path: "/b" },
+      ],
+      { a: [2] },
+    ],
     ["counts negative indices from the end", { a: [1, 2] }, [{ op: "remove", path: "/a/-1" }], { a: [1] }],
     ["replaces", { a: { b: 1 } }, [{ op: "replace", path: "/a/b", value: { c: null } }], { a: { b: { c: null } } }],
     ["replaces an item in its place", { a: [1, 2, 3] }, [{ op: "replace", path: "/a/1", value: 9 }], { a: [1, 9, 3] }],
     ["replaces the whole", { a: 1 }, [{ op: "replace", path: "", value: { b: 2 } }], { b: 2 }],
     ["moves", { a: { x: 1 }, b: {} }, [{ op: "move", from: "/a/x", path: "/b/y" }], { a: {}, b: { y: 1 } }],
     ["copies", { a: 1 }, [{ op: "copy", from: "/a", path: "/b" }], { a: 1, b: 1 }],
-    ["tests and goes on", { a: { b: [1] } }, [{ op: "test", path: "/a", value: { b: [1] } }, { op: "remove", path: "/a" }], {}],
+    [
+      "tests and goes on",
+      { a: { b: [1] } },
+      [
+        { op: "test", path: "/a", value: { b: [1] } },
+        { op: "remove", path: "/a" },
+      ],
+      {},
+    ],
     ["takes a missing value for null in a test", {}, [{ op: "test", path: "/a", value: null }], {}],
-    ["unescapes ~1 and ~0", { "a/b": 1, "c~d": 2 }, [{ op: "remove", path: "/a~1b" }, { op: "remove", path: "/c~0d" }], {}],
-    ["sets the key __proto__ as a key", {}, [{ op: "add", path: "/__proto__", value: { x: 1 } }], JSON.parse('{"__proto__":{"x":1}}')],
+    [
+      "unescapes ~1 and ~0",
+      { "a/b": 1, "c~d": 2 },
+      [
+        { op: "remove", path: "/a~1b" },
+        { op: "remove", path: "/c~0d" },
+      ],
+      {},
+    ],
+    [
+      "sets the key __proto__ as a key",
+      {},
+      [{ op: "add", path: "/__proto__", value: { x: 1 } }],
+      JSON.parse('{"__proto__":{"x":1}}'),
+    ],
   ])("%s", (_title, document, patch, wanted) => {
     const frozen = structuredClone(document)
     expect(applyJsonPatch(document, patch)).toEqual(wanted)
@@ -27,7 +56,10 @@ describe("JSON patch", () => {
 
   test.each<[unknown[], string]>([
     [[{ op: "remove", path: "/x" }], "remove operation does not apply"],
-    [[{ op: "replace", path: "/x", value: 1 }], "replace operation does not apply: doc is missing key: /x: missing value"],
+    [
+      [{ op: "replace", path: "/x", value: 1 }],
+      "replace operation does not apply: doc is missing key: /x: missing value",
+    ],
     [[{ op: "add", path: "/x/y", value: 1 }], "add operation does not apply: doc is missing path"],
     [[{ op: "add", path: "/a/7", value: 1 }], "invalid index"],
     [[{ op: "test", path: "/a/0", value: 2 }], "testing value /a/0 failed: test failed"],
@@ -49,6 +81,8 @@ describe("JSON patch", () => {
 
   test("refuses what is no list, and lists that are too long", () => {
     expect(() => applyJsonPatch({}, {})).toThrow("error decoding patch")
-    expect(() => applyJsonPatch({}, Array(10_001).fill({ op: "test", path: "/a", value: null }))).toThrow("The allowed maximum operations in a JSON patch is 10000, got 10001")
+    expect(() => applyJsonPatch({}, Array(10_001).fill({ op: "test", path: "/a", value: null }))).toThrow(
+      "The allowed maximum operations in a JSON patch is 10000, got 10001",
+    )
   })
 })

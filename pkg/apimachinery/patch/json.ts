@@ -13,9 +13,13 @@ const MOST_OPERATIONS = 10_000
  * fit the document or a `test` fails.
  */
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
-  if (!Array.isArray(patch)) throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+  if (!Array.isArray(patch))
+    throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch")
   if (patch.length > MOST_OPERATIONS)
-    throw new ApiError("RequestEntityTooLarge", `The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${patch.length}`)
+    throw new ApiError(
+      "RequestEntityTooLarge",
+      `The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${patch.length}`,
+    )
   return patch.reduce<unknown>((result, operation, i) => applyOperation(result, operationOf(operation, i)), document)
 }
 
@@ -27,43 +31,54 @@ interface Operation {
 }
 
 function operationOf(operation: unknown, i: number): Operation {
-  if (typeof operation !== "object" || operation === null || Array.isArray(operation)) throw badRequest(`error decoding patch: operation ${i} is no object`)
+  if (typeof operation !== "object" || operation === null || Array.isArray(operation))
+    throw badRequest(`error decoding patch: operation ${i} is no object`)
   const { op, path, from, value } = operation as Record<string, unknown>
   if (typeof op !== "string") throw doesNotFit(`Unexpected kind: unknown`)
   if (typeof path !== "string") throw doesNotFit(`${op} operation failed to decode path: missing value`)
-  if ((op === "move" || op === "copy") && typeof from !== "string") throw doesNotFit(`${op} operation failed to decode from: missing value`)
+  if ((op === "move" || op === "copy") && typeof from !== "string")
+    throw doesNotFit(`${op} operation failed to decode from: missing value`)
   return { op, path, from: typeof from === "string" ? from : undefined, value: value ?? null }
 }
 
 function applyOperation(document: unknown, { op, path, from, value }: Operation): unknown {
   const steps = stepsOf(op, path)
   switch (op) {
-    case "add": return add(document, steps, value, op, path)
-    case "remove": return remove(document, steps, op, path)
+    case "add":
+      return add(document, steps, value, op, path)
+    case "remove":
+      return remove(document, steps, op, path)
     case "replace":
       if (steps.length > 0) find(document, steps, op, path)
       return steps.length === 0 ? value : add(remove(document, steps, op, path), steps, value, op, path)
     case "move": {
       const source = stepsOf(op, from!)
       const moved = find(document, source, op, from!)
-      if (path !== from && path.startsWith(`${from}/`)) throw doesNotFit(`move operation does not apply: ${path} is inside ${from}`)
+      if (path !== from && path.startsWith(`${from}/`))
+        throw doesNotFit(`move operation does not apply: ${path} is inside ${from}`)
       return add(remove(document, source, op, from!), steps, moved, op, path)
     }
-    case "copy": return add(document, steps, find(document, stepsOf(op, from!), op, from!), op, path)
+    case "copy":
+      return add(document, steps, find(document, stepsOf(op, from!), op, from!), op, path)
     case "test": {
       // A missing value equals null, as evanphx/json-patch has it.
       const found = peek(document, steps) ?? null
       if (!deepEqual(found, value)) throw doesNotFit(`testing value ${path} failed: test failed`)
       return document
     }
-    default: throw doesNotFit(`Unexpected kind: ${op}`)
+    default:
+      throw doesNotFit(`Unexpected kind: ${op}`)
   }
 }
 
 function stepsOf(op: string, path: string): string[] {
   if (path === "") return []
-  if (!path.startsWith("/")) throw doesNotFit(`${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: missing value`)
-  return path.slice(1).split("/").map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
+  if (!path.startsWith("/"))
+    throw doesNotFit(`${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: missing value`)
+  return path
+    .slice(1)
+    .split("/")
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
 }
 
 function peek(document: unknown, steps: readonly string[]): unknown {
@@ -78,7 +93,10 @@ function peek(document: unknown, steps: readonly string[]): unknown {
 
 function find(document: unknown, steps: readonly string[], op: string, path: string): unknown {
   const found = peek(document, steps)
-  if (found === undefined) throw doesNotFit(`${op} operation does not apply: doc is missing ${op === "replace" ? "key" : "path"}: ${path}: missing value`)
+  if (found === undefined)
+    throw doesNotFit(
+      `${op} operation does not apply: doc is missing ${op === "replace" ? "key" : "path"}: ${path}: missing value`,
+    )
   return found
 }
 
@@ -90,7 +108,10 @@ function add(at: unknown, [step, ...rest]: readonly string[], value: unknown, op
       return at[i] === undefined ? missing(op, path) : at.with(i, add(at[i], rest, value, op, path))
     }
     const i = step === "-" ? at.length : indexOf(step, at.length + 1)
-    if (i < 0 || i > at.length) throw doesNotFit(`${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: Unable to access invalid index: ${step}: invalid index referenced`)
+    if (i < 0 || i > at.length)
+      throw doesNotFit(
+        `${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: Unable to access invalid index: ${step}: invalid index referenced`,
+      )
     return at.toSpliced(i, 0, value)
   }
   if (!isObject(at)) return missing(op, path)
@@ -102,7 +123,10 @@ function remove(at: unknown, [step, ...rest]: readonly string[], op: string, pat
   if (step === undefined) return missing(op, path)
   if (Array.isArray(at)) {
     const i = indexOf(step, at.length)
-    if (at[i] === undefined) throw doesNotFit(`${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: Unable to access invalid index: ${step}: invalid index referenced`)
+    if (at[i] === undefined)
+      throw doesNotFit(
+        `${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: Unable to access invalid index: ${step}: invalid index referenced`,
+      )
     return rest.length === 0 ? at.toSpliced(i, 1) : at.with(i, remove(at[i], rest, op, path))
   }
   if (!isObject(at) || !Object.hasOwn(at, step)) return missing(op, path)
@@ -118,7 +142,8 @@ function indexOf(step: string, length: number): number {
   return i < 0 ? i + length : i
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** A copy with one key set; the key may be `__proto__`. */
 const assigned = (object: object, key: string, value: unknown): object =>
@@ -130,4 +155,6 @@ function missing(op: string, path: string): never {
 
 /** Upstream's words hide the reason; it goes into the causes, with a field since kubectl prints one. */
 const doesNotFit = (why: string): ApiError =>
-  new ApiError("Invalid", "the server rejected our request due to an error in our request", { causes: [{ reason: "UnexpectedServerResponse", field: "patch", message: why }] })
+  new ApiError("Invalid", "the server rejected our request due to an error in our request", {
+    causes: [{ reason: "UnexpectedServerResponse", field: "patch", message: why }],
+  })

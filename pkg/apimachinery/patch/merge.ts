@@ -21,9 +21,16 @@ function merge(target: unknown, patch: unknown): unknown {
       continue
     }
     const after = merge(before, value)
-    if (after !== before) Object.defineProperty((out ??= { ...base }), key, { value: after, enumerable: true, writable: true, configurable: true })
+    if (after !== before)
+      Object.defineProperty((out ??= { ...base }), key, {
+        value: after,
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      })
   }
   return out ?? target
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

@@ -3,47 +3,235 @@ import { e, f, message } from "../fields.ts"
 import { ObjectMeta } from "../meta.ts"
 import { applyStrategicMergePatch } from "./strategic.ts"
 
-const Port = message("core.v1.ContainerPort", "", { name: f.string(1, ""), containerPort: f.int32(3, ""), protocol: f.string(4, "") })
+const Port = message("core.v1.ContainerPort", "", {
+  name: f.string(1, ""),
+  containerPort: f.int32(3, ""),
+  protocol: f.string(4, ""),
+})
 const EnvVar = message("core.v1.EnvVar", "", { name: f.string(1, ""), value: f.string(2, "") })
 const Container = message("core.v1.Container", "", {
-  name: f.string(1, ""), image: f.string(2, ""), args: f.list(4, e.string, ""), env: f.list(7, EnvVar, "").merge("name"), ports: f.list(6, Port, "").merge("containerPort"),
+  name: f.string(1, ""),
+  image: f.string(2, ""),
+  args: f.list(4, e.string, ""),
+  env: f.list(7, EnvVar, "").merge("name"),
+  ports: f.list(6, Port, "").merge("containerPort"),
 })
-const Volume = message("core.v1.Volume", "", { name: f.string(1, ""), emptyDir: f.map(2, e.string, ""), hostPath: f.map(3, e.string, "") })
-const Strategy = message("apps.v1.DeploymentStrategy", "", { type: f.string(1, ""), rollingUpdate: f.map(2, e.string, "") })
+const Volume = message("core.v1.Volume", "", {
+  name: f.string(1, ""),
+  emptyDir: f.map(2, e.string, ""),
+  hostPath: f.map(3, e.string, ""),
+})
+const Strategy = message("apps.v1.DeploymentStrategy", "", {
+  type: f.string(1, ""),
+  rollingUpdate: f.map(2, e.string, ""),
+})
 const Object = message("test.v1.Object", "", {
-  metadata: f.message(1, ObjectMeta, ""), containers: f.list(2, Container, "").merge("name"), volumes: f.list(3, Volume, "").merge("name").retainKeys(),
-  strategy: f.message(4, Strategy, "").retainKeys(), atomic: f.list(5, Container, ""), whole: f.message(6, Strategy, "").replace(), byName: f.map(7, Container, ""),
+  metadata: f.message(1, ObjectMeta, ""),
+  containers: f.list(2, Container, "").merge("name"),
+  volumes: f.list(3, Volume, "").merge("name").retainKeys(),
+  strategy: f.message(4, Strategy, "").retainKeys(),
+  atomic: f.list(5, Container, ""),
+  whole: f.message(6, Strategy, "").replace(),
+  byName: f.map(7, Container, ""),
 })
 const apply = (document: object, patch: object) => applyStrategicMergePatch(Object, document, patch)
 
 describe("strategic merge patch", () => {
   test.each<[string, object, object, object]>([
-    ["merges objects and deletes by null", { metadata: { labels: { a: "1", b: "2" } } }, { metadata: { labels: { a: null, c: "3" } } }, { metadata: { labels: { b: "2", c: "3" } } }],
-    ["merges list items by key, keeping the rest of each", { containers: [{ name: "a", image: "1", args: ["x"] }, { name: "b", image: "1" }] }, { containers: [{ name: "a", image: "2" }] }, { containers: [{ name: "a", image: "2", args: ["x"] }, { name: "b", image: "1" }] }],
-    ["adds items; without an order they come first where only the server has the others", { containers: [{ name: "a" }] }, { containers: [{ name: "b" }] }, { containers: [{ name: "b" }, { name: "a" }] }],
-    ["replaces lists without strategy", { atomic: [{ name: "a", image: "1" }] }, { atomic: [{ name: "a" }] }, { atomic: [{ name: "a" }] }],
-    ["replaces lists of text without strategy", { containers: [{ name: "a", args: ["1", "2"] }] }, { containers: [{ name: "a", args: ["3"] }] }, { containers: [{ name: "a", args: ["3"] }] }],
-    ["merges lists of text without doubles", { metadata: { finalizers: ["a", "b"] } }, { metadata: { finalizers: ["b", "c"] } }, { metadata: { finalizers: ["a", "b", "c"] } }],
-    ["deletes an item by directive", { containers: [{ name: "a" }, { name: "b" }] }, { containers: [{ name: "a", $patch: "delete" }] }, { containers: [{ name: "b" }] }],
-    ["deletes by a key that is a number", { containers: [{ name: "a", ports: [{ containerPort: 80 }, { containerPort: 81 }] }] }, { containers: [{ name: "a", ports: [{ containerPort: 80, $patch: "delete" }] }] }, { containers: [{ name: "a", ports: [{ containerPort: 81 }] }] }],
-    ["ignores the deletion of what is not there", { containers: [{ name: "a" }] }, { containers: [{ name: "x", $patch: "delete" }] }, { containers: [{ name: "a" }] }],
-    ["replaces a list by directive", { containers: [{ name: "a" }, { name: "b" }] }, { containers: [{ name: "c" }, { $patch: "replace" }] }, { containers: [{ name: "c" }] }],
-    ["takes `replace` on an item for the whole list, and the item itself for a mere directive", { containers: [{ name: "a" }, { name: "b" }] }, { containers: [{ name: "a", image: "2", $patch: "replace" }] }, { containers: [] }],
-    ["replaces an object by directive", { strategy: { type: "A", rollingUpdate: { x: "1" } } }, { strategy: { $patch: "replace", type: "B" } }, { strategy: { type: "B" } }],
-    ["empties an object by directive", { strategy: { type: "A" }, metadata: {} }, { strategy: { $patch: "delete" } }, { strategy: {}, metadata: {} }],
-    ["replaces an object whose strategy says so", { whole: { type: "A", rollingUpdate: {} } }, { whole: { type: "B" } }, { whole: { type: "B" } }],
-    ["keeps only the retained keys", { strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "1" } } }, { strategy: { $retainKeys: ["type"], type: "Recreate" } }, { strategy: { type: "Recreate" } }],
-    ["keeps only the retained keys of a list item", { volumes: [{ name: "v", emptyDir: {} }] }, { volumes: [{ name: "v", $retainKeys: ["name", "hostPath"], hostPath: { path: "/x" } }] }, { volumes: [{ name: "v", hostPath: { path: "/x" } }] }],
-    ["deletes from a list of text", { metadata: { finalizers: ["a", "b", "c"] } }, { metadata: { "$deleteFromPrimitiveList/finalizers": ["b"] } }, { metadata: { finalizers: ["a", "c"] } }],
-    ["deletes and adds in one list of text", { metadata: { finalizers: ["a", "b"] } }, { metadata: { "$deleteFromPrimitiveList/finalizers": ["b"], finalizers: ["c"] } }, { metadata: { finalizers: ["c", "a"] } }],
-    ["orders items", { containers: [{ name: "a" }, { name: "b" }] }, { "$setElementOrder/containers": [{ name: "b" }, { name: "a" }] }, { containers: [{ name: "b" }, { name: "a" }] }],
-    ["orders items with a change, keeping the server's own among them", { containers: [{ name: "a" }, { name: "s" }, { name: "b" }] }, { "$setElementOrder/containers": [{ name: "a" }, { name: "c" }, { name: "b" }], containers: [{ name: "c", image: "1" }] }, { containers: [{ name: "a" }, { name: "c", image: "1" }, { name: "s" }, { name: "b" }] }],
-    ["orders a list that was not there", {}, { "$setElementOrder/containers": [{ name: "b" }, { name: "a" }], containers: [{ name: "b" }] }, { containers: [{ name: "b" }] }],
-    ["orders text", { metadata: { finalizers: ["a", "b"] } }, { metadata: { "$setElementOrder/finalizers": ["c", "a"], finalizers: ["c"] } }, { metadata: { finalizers: ["c", "a", "b"] } }],
-    ["drops directives and nulls where nothing was", {}, { strategy: { $retainKeys: ["type"], type: "A", rollingUpdate: null } }, { strategy: { type: "A" } }],
-    ["looks into maps of structs", { byName: { x: { name: "a", env: [{ name: "A", value: "1" }] } } }, { byName: { x: { env: [{ name: "B", value: "2" }] } } }, { byName: { x: { name: "a", env: [{ name: "B", value: "2" }, { name: "A", value: "1" }] } } }],
+    [
+      "merges objects and deletes by null",
+      { metadata: { labels: { a: "1", b: "2" } } },
+      { metadata: { labels: { a: null, c: "3" } } },
+      { metadata: { labels: { b: "2", c: "3" } } },
+    ],
+    [
+      "merges list items by key, keeping the rest of each",
+      {
+        containers: [
+          { name: "a", image: "1", args: ["x"] },
+          { name: "b", image: "1" },
+        ],
+      },
+      { containers: [{ name: "a", image: "2" }] },
+      {
+        containers: [
+          { name: "a", image: "2", args: ["x"] },
+          { name: "b", image: "1" },
+        ],
+      },
+    ],
+    [
+      "adds items; without an order they come first where only the server has the others",
+      { containers: [{ name: "a" }] },
+      { containers: [{ name: "b" }] },
+      { containers: [{ name: "b" }, { name: "a" }] },
+    ],
+    [
+      "replaces lists without strategy",
+      { atomic: [{ name: "a", image: "1" }] },
+      { atomic: [{ name: "a" }] },
+      { atomic: [{ name: "a" }] },
+    ],
+    [
+      "replaces lists of text without strategy",
+      { containers: [{ name: "a", args: ["1", "2"] }] },
+      { containers: [{ name: "a", args: ["3"] }] },
+      { containers: [{ name: "a", args: ["3"] }] },
+    ],
+    [
+      "merges lists of text without doubles",
+      { metadata: { finalizers: ["a", "b"] } },
+      { metadata: { finalizers: ["b", "c"] } },
+      { metadata: { finalizers: ["a", "b", "c"] } },
+    ],
+    [
+      "deletes an item by directive",
+      { containers: [{ name: "a" }, { name: "b" }] },
+      { containers: [{ name: "a", $patch: "delete" }] },
+      { containers: [{ name: "b" }] },
+    ],
+    [
+      "deletes by a key that is a number",
+      { containers: [{ name: "a", ports: [{ containerPort: 80 }, { containerPort: 81 }] }] },
+      { containers: [{ name: "a", ports: [{ containerPort: 80, $patch: "delete" }] }] },
+      { containers: [{ name: "a", ports: [{ containerPort: 81 }] }] },
+    ],
+    [
+      "ignores the deletion of what is not there",
+      { containers: [{ name: "a" }] },
+      { containers: [{ name: "x", $patch: "delete" }] },
+      { containers: [{ name: "a" }] },
+    ],
+    [
+      "replaces a list by directive",
+      { containers: [{ name: "a" }, { name: "b" }] },
+      { containers: [{ name: "c" }, { $patch: "replace" }] },
+      { containers: [{ name: "c" }] },
+    ],
+    [
+      "takes `replace` on an item for the whole list, and the item itself for a mere directive",
+      { containers: [{ name: "a" }, { name: "b" }] },
+      { containers: [{ name: "a", image: "2", $patch: "replace" }] },
+      { containers: [] },
+    ],
+    [
+      "replaces an object by directive",
+      { strategy: { type: "A", rollingUpdate: { x: "1" } } },
+      { strategy: { $patch: "replace", type: "B" } },
+      { strategy: { type: "B" } },
+    ],
+    [
+      "empties an object by directive",
+      { strategy: { type: "A" }, metadata: {} },
+      { strategy: { $patch: "delete" } },
+      { strategy: {}, metadata: {} },
+    ],
+    [
+      "replaces an object whose strategy says so",
+      { whole: { type: "A", rollingUpdate: {} } },
+      { whole: { type: "B" } },
+      { whole: { type: "B" } },
+    ],
+    [
+      "keeps only the retained keys",
+      { strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "1" } } },
+      { strategy: { $retainKeys: ["type"], type: "Recreate" } },
+      { strategy: { type: "Recreate" } },
+    ],
+    [
+      "keeps only the retained keys of a list item",
+      { volumes: [{ name: "v", emptyDir: {} }] },
+      { volumes: [{ name: "v", $retainKeys: ["name", "hostPath"], hostPath: { path: "/x" } }] },
+      { volumes: [{ name: "v", hostPath: { path: "/x" } }] },
+    ],
+    [
+      "deletes from a list of text",
+      { metadata: { finalizers: ["a", "b", "c"] } },
+      { metadata: { "$deleteFromPrimitiveList/finalizers": ["b"] } },
+      { metadata: { finalizers: ["a", "c"] } },
+    ],
+    [
+      "deletes and adds in one list of text",
+      { metadata: { finalizers: ["a", "b"] } },
+      { metadata: { "$deleteFromPrimitiveList/finalizers": ["b"], finalizers: ["c"] } },
+      { metadata: { finalizers: ["c", "a"] } },
+    ],
+    [
+      "orders items",
+      { containers: [{ name: "a" }, { name: "b" }] },
+      { "$setElementOrder/containers": [{ name: "b" }, { name: "a" }] },
+      { containers: [{ name: "b" }, { name: "a" }] },
+    ],
+    [
+      "orders items with a change, keeping the server's own among them",
+      { containers: [{ name: "a" }, { name: "s" }, { name: "b" }] },
+      {
+        "$setElementOrder/containers": [{ name: "a" }, { name: "c" }, { name: "b" }],
+        containers: [{ name: "c", image: "1" }],
+      },
+      { containers: [{ name: "a" }, { name: "c", image: "1" }, { name: "s" }, { name: "b" }] },
+    ],
+    [
+      "orders a list that was not there",
+      {},
+      { "$setElementOrder/containers": [{ name: "b" }, { name: "a" }], containers: [{ name: "b" }] },
+      { containers: [{ name: "b" }] },
+    ],
+    [
+      "orders text",
+      { metadata: { finalizers: ["a", "b"] } },
+      { metadata: { "$setElementOrder/finalizers": ["c", "a"], finalizers: ["c"] } },
+      { metadata: { finalizers: ["c", "a", "b"] } },
+    ],
+    [
+      "drops directives and nulls where nothing was",
+      {},
+      { strategy: { $retainKeys: ["type"], type: "A", rollingUpdate: null } },
+      { strategy: { type: "A" } },
+    ],
+    [
+      "looks into maps of structs",
+      { byName: { x: { name: "a", env: [{ name: "A", value: "1" }] } } },
+      { byName: { x: { env: [{ name: "B", value: "2" }] } } },
+      {
+        byName: {
+          x: {
+            name: "a",
+            env: [
+              { name: "B", value: "2" },
+              { name: "A", value: "1" },
+            ],
+          },
+        },
+      },
+    ],
     ["replaces a value of another type", { atomic: [] }, { atomic: { x: 1 } }, { atomic: { x: 1 } }],
-    ["merges nested lists (kubectl set env)", { containers: [{ name: "a", env: [{ name: "A", value: "1" }, { name: "B", value: "1" }] }] }, { containers: [{ name: "a", env: [{ name: "B", value: "2" }, { name: "A", $patch: "delete" }] }] }, { containers: [{ name: "a", env: [{ name: "B", value: "2" }] }] }],
+    [
+      "merges nested lists (kubectl set env)",
+      {
+        containers: [
+          {
+            name: "a",
+            env: [
+              { name: "A", value: "1" },
+              { name: "B", value: "1" },
+            ],
+          },
+        ],
+      },
+      {
+        containers: [
+          {
+            name: "a",
+            env: [
+              { name: "B", value: "2" },
+              { name: "A", $patch: "delete" },
+            ],
+          },
+        ],
+      },
+      { containers: [{ name: "a", env: [{ name: "B", value: "2" }] }] },
+    ],
   ])("%s", (_title, document, patch, wanted) => {
     const before = structuredClone(document)
     expect(apply(document, patch)).toEqual(wanted)
@@ -53,18 +241,44 @@ describe("strategic merge patch", () => {
   test.each<[string, object, RegExp]>([
     ["an item without its key", { containers: [{ image: "1" }] }, /does not contain declared merge key: name/],
     ["an unknown directive", { strategy: { $patch: "shuffle" } }, /unknown patch type found: shuffle/],
-    ["an unknown directive in a list", { containers: [{ name: "a", $patch: "shuffle" }] }, /unknown patch type found: shuffle/],
-    ["a directive to merge a list", { containers: [{ $patch: "merge" }] }, /merging lists cannot yet be specified in the patch/],
-    ["a key outside retainKeys", { strategy: { $retainKeys: ["type"], rollingUpdate: {} } }, /invalid patch format of retainKeys/],
-    ["a deletion list that is none", { metadata: { "$deleteFromPrimitiveList/finalizers": "a" } }, /invalid patch format of primitive list/],
-    ["a patch in another order than the order list", { "$setElementOrder/containers": [{ name: "b" }, { name: "a" }], containers: [{ name: "a" }, { name: "b" }] }, /invalid patch format of setElementOrder list/],
-    ["an order that lacks a patched item", { "$setElementOrder/containers": [{ name: "a" }], containers: [{ name: "b" }] }, /invalid patch format of setElementOrder list/],
+    [
+      "an unknown directive in a list",
+      { containers: [{ name: "a", $patch: "shuffle" }] },
+      /unknown patch type found: shuffle/,
+    ],
+    [
+      "a directive to merge a list",
+      { containers: [{ $patch: "merge" }] },
+      /merging lists cannot yet be specified in the patch/,
+    ],
+    [
+      "a key outside retainKeys",
+      { strategy: { $retainKeys: ["type"], rollingUpdate: {} } },
+      /invalid patch format of retainKeys/,
+    ],
+    [
+      "a deletion list that is none",
+      { metadata: { "$deleteFromPrimitiveList/finalizers": "a" } },
+      /invalid patch format of primitive list/,
+    ],
+    [
+      "a patch in another order than the order list",
+      { "$setElementOrder/containers": [{ name: "b" }, { name: "a" }], containers: [{ name: "a" }, { name: "b" }] },
+      /invalid patch format of setElementOrder list/,
+    ],
+    [
+      "an order that lacks a patched item",
+      { "$setElementOrder/containers": [{ name: "a" }], containers: [{ name: "b" }] },
+      /invalid patch format of setElementOrder list/,
+    ],
   ])("refuses %s", (_title, patch, why) => {
     expect(() => apply({ containers: [{ name: "a" }], strategy: { type: "A" }, metadata: {} }, patch)).toThrow(why)
   })
 
   test("gives back the very object when nothing changes", () => {
     const document = { containers: [{ name: "a", image: "1" }], metadata: { labels: { a: "b" } } }
-    expect(apply(document, { containers: [{ name: "a", image: "1" }], metadata: { labels: { a: "b" } } })).toBe(document)
+    expect(apply(document, { containers: [{ name: "a", image: "1" }], metadata: { labels: { a: "b" } } })).toBe(
+      document,
+    )
   })
 })

@@ -41,7 +41,11 @@ function mergeMap(original: Values, patch: Values, schema: Message | undefined):
       const field = key.slice(DELETE_FROM.length)
       const current = out.get(field)
       if (!Array.isArray(value)) throw badPrimitiveList()
-      if (Array.isArray(current)) out.set(field, current.filter((item) => !value.includes(item)))
+      if (Array.isArray(current))
+        out.set(
+          field,
+          current.filter((item) => !value.includes(item)),
+        )
       continue
     }
     if (value === null) {
@@ -52,7 +56,8 @@ function mergeMap(original: Values, patch: Values, schema: Message | undefined):
     if (isObject(current) && isObject(value)) {
       const spec = schema?.fields[key]?.spec
       out.set(key, hasStrategy(spec, "replace") ? value : mergeMap(current, value, messageOf(spec?.type)))
-    } else if (Array.isArray(current) && Array.isArray(value)) out.set(key, mergeList(current, value, schema?.fields[key]?.spec))
+    } else if (Array.isArray(current) && Array.isArray(value))
+      out.set(key, mergeList(current, value, schema?.fields[key]?.spec))
     else {
       const plain = withoutDirectives(value)
       if (plain === undefined) out.delete(key)
@@ -81,7 +86,8 @@ class Changing {
     if (deepEqual(value, this.get(key))) return
     this.#copy ??= { ...this.#original }
     // Assigning `__proto__` would set the prototype instead.
-    if (key === "__proto__") Object.defineProperty(this.#copy, key, { value, enumerable: true, writable: true, configurable: true })
+    if (key === "__proto__")
+      Object.defineProperty(this.#copy, key, { value, enumerable: true, writable: true, configurable: true })
     else this.#copy[key] = value
   }
   delete(key: string): void {
@@ -118,20 +124,41 @@ function retained(original: Values, patch: Values): Values {
   if (!Array.isArray(keys)) throw badRetainKeys()
   const kept = new Set<unknown>(keys)
   for (const [key, value] of Object.entries(patch))
-    if (key !== RETAIN_KEYS && value !== null && !key.startsWith(DELETE_FROM) && !key.startsWith(ORDER) && !kept.has(key)) throw badRetainKeys()
+    if (
+      key !== RETAIN_KEYS &&
+      value !== null &&
+      !key.startsWith(DELETE_FROM) &&
+      !key.startsWith(ORDER) &&
+      !kept.has(key)
+    )
+      throw badRetainKeys()
   const entries = Object.entries(original)
   const left = entries.filter(([key]) => kept.has(key))
   return left.length === entries.length ? original : Object.fromEntries(left)
 }
 
 /** The list of a field with a `$setElementOrder`; undefined when there is none to order. */
-function orderedList(current: unknown, patch: unknown, order: unknown, spec: FieldSpec | undefined): readonly unknown[] | undefined {
-  if (!Array.isArray(order) || (current !== undefined && !Array.isArray(current)) || (patch !== undefined && patch !== null && !Array.isArray(patch))) throw badElementOrder()
+function orderedList(
+  current: unknown,
+  patch: unknown,
+  order: unknown,
+  spec: FieldSpec | undefined,
+): readonly unknown[] | undefined {
+  if (
+    !Array.isArray(order) ||
+    (current !== undefined && !Array.isArray(current)) ||
+    (patch !== undefined && patch !== null && !Array.isArray(patch))
+  )
+    throw badElementOrder()
   const key = spec?.patchMergeKey
   if (Array.isArray(patch)) checkOrder(patch, order, key)
   if (current === undefined && !Array.isArray(patch)) return undefined
   const live = (current ?? []) as readonly unknown[]
-  const merged = !Array.isArray(patch) ? live : current === undefined ? (withoutDirectives(patch) as readonly unknown[]) : mergeList(live, patch, spec)
+  const merged = !Array.isArray(patch)
+    ? live
+    : current === undefined
+      ? (withoutDirectives(patch) as readonly unknown[])
+      : mergeList(live, patch, spec)
   return arranged(merged, order, live, key)
 }
 
@@ -145,7 +172,11 @@ function checkOrder(patch: readonly unknown[], order: readonly unknown[], key: s
   }
 }
 
-function mergeList(current: readonly unknown[], patch: readonly unknown[], spec: FieldSpec | undefined): readonly unknown[] {
+function mergeList(
+  current: readonly unknown[],
+  patch: readonly unknown[],
+  spec: FieldSpec | undefined,
+): readonly unknown[] {
   if (!hasStrategy(spec, "merge")) return patch
   if (current.length === 0 && patch.length === 0) return current
   if (!isObject(current[0] ?? patch[0])) {
@@ -159,7 +190,8 @@ function mergeList(current: readonly unknown[], patch: readonly unknown[], spec:
   const added: Values[] = []
   let replace = false
   for (const item of patch) {
-    if (!isObject(item)) throw badRequest(`expected an object in a list that merges by ${key}, but received: ${JSON.stringify(item)}`)
+    if (!isObject(item))
+      throw badRequest(`expected an object in a list that merges by ${key}, but received: ${JSON.stringify(item)}`)
     const directive = item[PATCH]
     if (directive === undefined) added.push(item)
     else if (directive === "delete") {
@@ -186,10 +218,12 @@ function mergeList(current: readonly unknown[], patch: readonly unknown[], spec:
 }
 
 /** Whether no two items have the same key. */
-const hasDistinct = (items: readonly unknown[], key: string): boolean => new Set(items.map((item) => (isObject(item) ? item[key] : item))).size === items.length
+const hasDistinct = (items: readonly unknown[], key: string): boolean =>
+  new Set(items.map((item) => (isObject(item) ? item[key] : item))).size === items.length
 
 function keyValue(item: Values, key: string): unknown {
-  if (item[key] === undefined) throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`)
+  if (item[key] === undefined)
+    throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`)
   return item[key]
 }
 
@@ -197,17 +231,33 @@ function keyValue(item: Values, key: string): unknown {
  * Items named in `order` come in that order; those only the server has keep their places among them as well as can be.
  * Precedence: order list, then live list. Source: normalizeElementOrder and mergeSortedSlice.
  */
-function arranged(items: readonly unknown[], order: readonly unknown[], live: readonly unknown[], key: string | undefined): readonly unknown[] {
-  const rank = (list: readonly unknown[], item: unknown): number => list.findIndex((other) => sameItem(other, item, key))
+function arranged(
+  items: readonly unknown[],
+  order: readonly unknown[],
+  live: readonly unknown[],
+  key: string | undefined,
+): readonly unknown[] {
+  const rank = (list: readonly unknown[], item: unknown): number =>
+    list.findIndex((other) => sameItem(other, item, key))
   const sorted = (list: readonly unknown[], by: readonly unknown[]): unknown[] =>
-    list.map((item) => ({ item, rank: rank(by, item) })).sort((a, b) => a.rank - b.rank).map(({ item }) => item)
-  const named = sorted(items.filter((item) => rank(order, item) !== -1), order)
-  const others = sorted(items.filter((item) => rank(order, item) === -1), live)
+    list
+      .map((item) => ({ item, rank: rank(by, item) }))
+      .sort((a, b) => a.rank - b.rank)
+      .map(({ item }) => item)
+  const named = sorted(
+    items.filter((item) => rank(order, item) !== -1),
+    order,
+  )
+  const others = sorted(
+    items.filter((item) => rank(order, item) === -1),
+    live,
+  )
   const result: unknown[] = []
   let i = 0
   for (const item of named) {
     const place = rank(live, item)
-    while (i < others.length && place !== -1 && rank(live, others[i]) !== -1 && rank(live, others[i]) < place) result.push(others[i++])
+    while (i < others.length && place !== -1 && rank(live, others[i]) !== -1 && rank(live, others[i]) < place)
+      result.push(others[i++])
     result.push(item)
   }
   return [...result, ...others.slice(i)]
@@ -223,14 +273,18 @@ function withoutDirectives(value: unknown): unknown {
   if (value[PATCH] !== undefined) return undefined
   const out = new Changing(value)
   for (const key in value) {
-    const plain = value[key] === null || key === RETAIN_KEYS || key.startsWith(ORDER) || key.startsWith(DELETE_FROM) ? undefined : withoutDirectives(value[key])
+    const plain =
+      value[key] === null || key === RETAIN_KEYS || key.startsWith(ORDER) || key.startsWith(DELETE_FROM)
+        ? undefined
+        : withoutDirectives(value[key])
     if (plain === undefined) out.delete(key)
     else out.set(key, plain)
   }
   return out.values
 }
 
-const hasStrategy = (spec: FieldSpec | undefined, strategy: "merge" | "replace"): boolean => spec?.patchStrategy?.includes(strategy) === true
+const hasStrategy = (spec: FieldSpec | undefined, strategy: "merge" | "replace"): boolean =>
+  spec?.patchStrategy?.includes(strategy) === true
 
 /** The struct inside a field, a list of structs or a map of structs. */
 function messageOf(type: Type | undefined): Message | undefined {
@@ -242,8 +296,14 @@ function messageOf(type: Type | undefined): Message | undefined {
 
 /** A map's values all have the same type, so any key names a field of it. */
 const mapOf = (message: Message): Message => {
-  const spec: FieldSpec = { number: 0, doc: "", type: { kind: "message", message: () => message }, presence: "optional" }
+  const spec: FieldSpec = {
+    number: 0,
+    doc: "",
+    type: { kind: "message", message: () => message },
+    presence: "optional",
+  }
   return { ...message, fields: new Proxy({}, { get: () => ({ spec }) }) }
 }
 
-const isObject = (value: unknown): value is Values => typeof value === "object" && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Values =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

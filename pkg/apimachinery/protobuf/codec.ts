@@ -35,9 +35,15 @@ function compile(message: Message): MessageCodec {
   let fields: readonly FieldCodec[] | undefined
   const byNumber = new Map<number, FieldCodec>()
   const prepare = (): readonly FieldCodec[] => {
-    const specs = Object.entries(message.fields).filter(([, { spec }]) => spec.number > 0).sort(([, a], [, b]) => a.spec.number - b.spec.number)
-    const direct = specs.filter(([, { spec }]) => spec.embeddedIn === undefined).map(([name, { spec }]) => ({ number: spec.number, codec: compileField(name, spec) }))
-    const embedded = [...new Set(specs.map(([, { spec }]) => spec.embeddedIn))].flatMap((number) => (number === undefined ? [] : [{ number, codec: embeddedFields(message, number) }]))
+    const specs = Object.entries(message.fields)
+      .filter(([, { spec }]) => spec.number > 0)
+      .sort(([, a], [, b]) => a.spec.number - b.spec.number)
+    const direct = specs
+      .filter(([, { spec }]) => spec.embeddedIn === undefined)
+      .map(([name, { spec }]) => ({ number: spec.number, codec: compileField(name, spec) }))
+    const embedded = [...new Set(specs.map(([, { spec }]) => spec.embeddedIn))].flatMap((number) =>
+      number === undefined ? [] : [{ number, codec: embeddedFields(message, number) }],
+    )
     const all = [...direct, ...embedded].sort((a, b) => a.number - b.number)
     for (const { number, codec } of all) byNumber.set(number, codec)
     return (fields = all.map(({ codec }) => codec))
@@ -68,10 +74,14 @@ function compile(message: Message): MessageCodec {
 function embeddedFields(message: Message, number: number): FieldCodec {
   const inner = compile({
     ...message,
-    fields: Object.fromEntries(Object.entries(message.fields).filter(([, { spec }]) => spec.embeddedIn === number).map(([name, field]) => {
-      const { embeddedIn: _outer, ...spec } = field.spec
-      return [name, new Field({ ...spec })]
-    })),
+    fields: Object.fromEntries(
+      Object.entries(message.fields)
+        .filter(([, { spec }]) => spec.embeddedIn === number)
+        .map(([name, field]) => {
+          const { embeddedIn: _outer, ...spec } = field.spec
+          return [name, new Field({ ...spec })]
+        }),
+    ),
   })
   return {
     name: undefined,
@@ -173,22 +183,30 @@ function elementOf(type: Type): ScalarCodec {
     case "message": {
       let codec: MessageCodec | undefined
       const inner = (): MessageCodec => (codec ??= codecOf(type.message()))
-      return nested((writer, value) => inner().write(writer, value as object), (reader) => inner().read(reader))
+      return nested(
+        (writer, value) => inner().write(writer, value as object),
+        (reader) => inner().read(reader),
+      )
     }
     // A list inside a list or map is a message of its own with the items in field 1 (rbac and authentication ExtraValue).
     case "list": {
       const items = listField("items", 1, elementOf(type.of))
-      return nested((writer, value) => items.write(writer, value), (reader) => {
-        const target: Record<string, unknown> = { items: [] }
-        while (reader.more()) {
-          const tag = reader.tag()
-          if (tag >>> 3 === 1) items.read(reader, tag & 7, target)
-          else reader.skip(tag & 7)
-        }
-        return target["items"]
-      })
+      return nested(
+        (writer, value) => items.write(writer, value),
+        (reader) => {
+          const target: Record<string, unknown> = { items: [] }
+          while (reader.more()) {
+            const tag = reader.tag()
+            if (tag >>> 3 === 1) items.read(reader, tag & 7, target)
+            else reader.skip(tag & 7)
+          }
+          return target["items"]
+        },
+      )
     }
-    case "map": throw new TypeError("Cannot make a protobuf codec: a map inside a list or a map has no wire form")
-    default: return SCALAR_CODECS[type.kind]
+    case "map":
+      throw new TypeError("Cannot make a protobuf codec: a map inside a list or a map has no wire form")
+    default:
+      return SCALAR_CODECS[type.kind]
   }
 }

@@ -24,7 +24,8 @@ export const isEnvelope = (bytes: Uint8Array): boolean => MAGIC.every((byte, i) 
 
 /** @throws ProtobufError; TypeError when the magic bytes are not there (ask `isEnvelope` first). */
 export function openEnvelope(bytes: Uint8Array): Envelope {
-  if (!isEnvelope(bytes)) throw new TypeError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+  if (!isEnvelope(bytes))
+    throw new TypeError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
   let [apiVersion, kind, contentType] = ["", "", ""]
   let raw: Uint8Array = new Uint8Array(0)
   const reader = new Reader(bytes.subarray(MAGIC.length))
@@ -47,7 +48,8 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
 }
 
 /** The bytes of a message's value as plain JSON, without `apiVersion` and `kind`. @throws ProtobufError, SyntaxError for bad JSON in a raw extension. */
-export const decodeProtobuf = (message: Message, raw: Uint8Array): Record<string, unknown> => codecOf(message).read(new Reader(raw))
+export const decodeProtobuf = (message: Message, raw: Uint8Array): Record<string, unknown> =>
+  codecOf(message).read(new Reader(raw))
 
 /** A message's value as bytes, without envelope. */
 export function encodeRaw(message: Message, value: object): Uint8Array {
@@ -57,8 +59,11 @@ export function encodeRaw(message: Message, value: object): Uint8Array {
 }
 
 /** An object, or any value of a message, in its envelope. */
-export const encodeProtobuf = (message: Message, value: object, { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): Uint8Array =>
-  envelope(apiVersion, kind, (writer) => codecOf(message).write(writer, value))
+export const encodeProtobuf = (
+  message: Message,
+  value: object,
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+): Uint8Array => envelope(apiVersion, kind, (writer) => codecOf(message).write(writer, value))
 
 /** A list of a kind (`PodList`) in its envelope. */
 export const encodeProtobufList = (
@@ -82,7 +87,10 @@ export const encodeProtobufList = (
 
 /** The message of a kind's list, to decode one. */
 export const listMessage = (schema: Message): Message =>
-  message(`${schema.name}List`, "", { metadata: f.message(1, ListMeta, ""), items: f.listRecursive<unknown>(2, () => schema, "") })
+  message(`${schema.name}List`, "", {
+    metadata: f.message(1, ListMeta, ""),
+    items: f.listRecursive<unknown>(2, () => schema, ""),
+  })
 
 /**
  * One frame of a protobuf watch: four bytes of length, then a WatchEvent without envelope whose object has one.

@@ -4,31 +4,85 @@ import { ProtobufError } from "../../protobuf/reader.ts"
 import { e, f, message, type Message } from "../fields.ts"
 import { LabelSelector, ObjectMeta } from "../meta.ts"
 import { defineResource } from "../resource.ts"
-import { decodeProtobuf, encodeProtobuf, encodeProtobufList, encodeRaw, encodeWatchFrame, isEnvelope, listMessage, openEnvelope } from "./envelope.ts"
+import {
+  decodeProtobuf,
+  encodeProtobuf,
+  encodeProtobufList,
+  encodeRaw,
+  encodeWatchFrame,
+  isEnvelope,
+  listMessage,
+  openEnvelope,
+} from "./envelope.ts"
 
 /** What kubectl 1.33 sent for `kubectl create deployment web --image=nginx:1 --replicas=0 --port=80`. */
-const DEPLOYMENT = "azhzAAoVCgdhcHBzL3YxEgpEZXBsb3ltZW50EsEBCiYKA3dlYhIAGgdkZWZhdWx0IgAqADIAOABCAFoKCgNhcHASA3dlYhKIAQgAEgwKCgoDYXBwEgN3ZWIabgocCgASABoAIgAqADIAOABCAFoKCgNhcHASA3dlYhJOEjAKBW5naW54EgduZ2lueDoxKgAyCgoAEAAYUCIAKgBCAGoAcgCAAQCIAQCQAQCiAQAaADIAQgBKAFIAWABgAGgAggEAigEAmgEAwgEAIgIKACgAOAAaDAgAEAAYACAAKAA4ABoAIgA="
+const DEPLOYMENT =
+  "azhzAAoVCgdhcHBzL3YxEgpEZXBsb3ltZW50EsEBCiYKA3dlYhIAGgdkZWZhdWx0IgAqADIAOABCAFoKCgNhcHASA3dlYhKIAQgAEgwKCgoDYXBwEgN3ZWIabgocCgASABoAIgAqADIAOABCAFoKCgNhcHASA3dlYhJOEjAKBW5naW54EgduZ2lueDoxKgAyCgoAEAAYUCIAKgBCAGoAcgCAAQCIAQCQAQCiAQAaADIAQgBKAFIAWABgAGgAggEAigEAmgEAwgEAIgIKACgAOAAaDAgAEAAYACAAKAA4ABoAIgA="
 /** What kubectl 1.33 sent for `kubectl create configmap cm --from-literal=a=b --from-literal=c=`. */
 const CONFIG_MAP = "azhzAAoPCgJ2MRIJQ29uZmlnTWFwEioKGQoCY20SABoHZGVmYXVsdCIAKgAyADgAQgASBgoBYRIBYhIFCgFjEgAaACIA"
 
-const Port = message("core.v1.ContainerPort", "", { name: f.string(1, ""), hostPort: f.int32(2, ""), containerPort: f.int32(3, ""), protocol: f.string(4, ""), hostIP: f.string(5, "") })
-const Container = message("core.v1.Container", "", { name: f.string(1, ""), image: f.string(2, ""), ports: f.list(6, Port, ""), stdin: f.bool(16, ""), securityContext: f.map(15, e.string, "") })
+const Port = message("core.v1.ContainerPort", "", {
+  name: f.string(1, ""),
+  hostPort: f.int32(2, ""),
+  containerPort: f.int32(3, ""),
+  protocol: f.string(4, ""),
+  hostIP: f.string(5, ""),
+})
+const Container = message("core.v1.Container", "", {
+  name: f.string(1, ""),
+  image: f.string(2, ""),
+  ports: f.list(6, Port, ""),
+  stdin: f.bool(16, ""),
+  securityContext: f.map(15, e.string, ""),
+})
 const Template = message("core.v1.PodTemplateSpec", "", {
   metadata: f.message(1, ObjectMeta, ""),
-  spec: f.message(2, message("core.v1.PodSpec", "", { containers: f.list(2, Container, ""), hostNetwork: f.bool(11, "") }), ""),
+  spec: f.message(
+    2,
+    message("core.v1.PodSpec", "", { containers: f.list(2, Container, ""), hostNetwork: f.bool(11, "") }),
+    "",
+  ),
 })
 const Spec = message("apps.v1.DeploymentSpec", "", {
-  replicas: f.int32(1, "").pointer(), selector: f.message(2, LabelSelector, ""), template: f.message(3, Template, ""), minReadySeconds: f.int32(5, ""), paused: f.bool(7, ""),
+  replicas: f.int32(1, "").pointer(),
+  selector: f.message(2, LabelSelector, ""),
+  template: f.message(3, Template, ""),
+  minReadySeconds: f.int32(5, ""),
+  paused: f.bool(7, ""),
 })
-const Deployment = defineResource({ group: "apps", version: "v1", kind: "Deployment", plural: "deployments", scope: "Namespaced", doc: "" }, { spec: f.message(2, Spec, "") })
-const ConfigMap = defineResource({ group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", scope: "Namespaced", doc: "" }, { data: f.map(2, e.string, "") })
+const Deployment = defineResource(
+  { group: "apps", version: "v1", kind: "Deployment", plural: "deployments", scope: "Namespaced", doc: "" },
+  { spec: f.message(2, Spec, "") },
+)
+const ConfigMap = defineResource(
+  { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", scope: "Namespaced", doc: "" },
+  { data: f.map(2, e.string, "") },
+)
 
 const Everything = message("test.v1.Everything", "", {
-  text: f.string(1, ""), flag: f.bool(2, "").pointer(), small: f.int32(3, "").pointer(), big: f.int64(4, ""), real: f.double(5, ""), bytes: f.bytes(6, ""),
-  quantity: f.quantity(7, ""), either: f.intOrString(8, ""), time: f.time(9, ""), micro: f.microTime(10, ""), duration: f.duration(11, ""), json: f.json(12, ""),
-  raw: f.rawExtension(13, ""), fields: f.fieldsV1(14, ""), inner: f.recursive<object>(15, (): Message => Everything, ""), list: f.list(16, e.string, ""), numbers: f.list(17, e.int32, ""),
-  messages: f.listRecursive<object>(18, (): Message => Everything, ""), labels: f.map(19, e.string, ""), limits: f.map(20, e.quantity, ""),
-  extra: f.map(21, e.listOf(e.string), ""), blobs: f.map(22, e.bytes, ""), byName: f.mapRecursive<object>(200, (): Message => Everything, ""),
+  text: f.string(1, ""),
+  flag: f.bool(2, "").pointer(),
+  small: f.int32(3, "").pointer(),
+  big: f.int64(4, ""),
+  real: f.double(5, ""),
+  bytes: f.bytes(6, ""),
+  quantity: f.quantity(7, ""),
+  either: f.intOrString(8, ""),
+  time: f.time(9, ""),
+  micro: f.microTime(10, ""),
+  duration: f.duration(11, ""),
+  json: f.json(12, ""),
+  raw: f.rawExtension(13, ""),
+  fields: f.fieldsV1(14, ""),
+  inner: f.recursive<object>(15, (): Message => Everything, ""),
+  list: f.list(16, e.string, ""),
+  numbers: f.list(17, e.int32, ""),
+  messages: f.listRecursive<object>(18, (): Message => Everything, ""),
+  labels: f.map(19, e.string, ""),
+  limits: f.map(20, e.quantity, ""),
+  extra: f.map(21, e.listOf(e.string), ""),
+  blobs: f.map(22, e.bytes, ""),
+  byName: f.mapRecursive<object>(200, (): Message => Everything, ""),
 })
 
 const roundTrip = (value: object) => decodeProtobuf(Everything, encodeRaw(Everything, value))
@@ -40,50 +94,99 @@ describe("the protobuf codec", () => {
     expect(decodeProtobuf(Deployment.schema, raw)).toEqual({
       metadata: { name: "web", namespace: "default", labels: { app: "web" } },
       spec: {
-        replicas: 0, selector: { matchLabels: { app: "web" } },
-        template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "nginx", image: "nginx:1", ports: [{ containerPort: 80 }] }] } },
+        replicas: 0,
+        selector: { matchLabels: { app: "web" } },
+        template: {
+          metadata: { labels: { app: "web" } },
+          spec: { containers: [{ name: "nginx", image: "nginx:1", ports: [{ containerPort: 80 }] }] },
+        },
       },
     })
   })
 
   test("reads what kubectl sends for a ConfigMap: an empty value in a map is kept", () => {
     const { raw } = openEnvelope(Buffer.from(CONFIG_MAP, "base64"))
-    expect(decodeProtobuf(ConfigMap.schema, raw)).toEqual({ metadata: { name: "cm", namespace: "default" }, data: { a: "b", c: "" } })
+    expect(decodeProtobuf(ConfigMap.schema, raw)).toEqual({
+      metadata: { name: "cm", namespace: "default" },
+      data: { a: "b", c: "" },
+    })
   })
 
   test("gives back every type it writes", () => {
     const value = {
-      text: "ä", flag: false, small: 0, big: 2 ** 53, real: -1.5, bytes: "aGk=", quantity: "100m", either: "50%", time: "2026-01-02T03:04:05Z", micro: "2026-01-02T03:04:05.000007Z",
-      duration: "1h0m0.5s", json: { a: [null, 1] }, raw: { kind: "X" }, fields: { "f:a": {} }, inner: { text: "x", inner: { small: -7 } }, list: ["a", ""], numbers: [0, -1, 7],
-      messages: [{}, { either: 0 }], labels: { b: "", a: "1" }, limits: { cpu: "1" }, extra: { x: ["1", "2"], y: [] }, blobs: { k: "AA==" }, byName: { n: { flag: true } },
+      text: "ä",
+      flag: false,
+      small: 0,
+      big: 2 ** 53,
+      real: -1.5,
+      bytes: "aGk=",
+      quantity: "100m",
+      either: "50%",
+      time: "2026-01-02T03:04:05Z",
+      micro: "2026-01-02T03:04:05.000007Z",
+      duration: "1h0m0.5s",
+      json: { a: [null, 1] },
+      raw: { kind: "X" },
+      fields: { "f:a": {} },
+      inner: { text: "x", inner: { small: -7 } },
+      list: ["a", ""],
+      numbers: [0, -1, 7],
+      messages: [{}, { either: 0 }],
+      labels: { b: "", a: "1" },
+      limits: { cpu: "1" },
+      extra: { x: ["1", "2"], y: [] },
+      blobs: { k: "AA==" },
+      byName: { n: { flag: true } },
     }
     expect(roundTrip(value) as unknown).toEqual(value)
   })
 
   test.each([
-    [{ time: "1969-12-31T23:59:59Z" }], [{ time: "0001-01-01T00:00:00Z" }], [{ either: -1 }], [{ micro: "1970-01-01T00:00:00.000000Z" }], [{ big: -(2 ** 53) }], [{ duration: "-1ms" }],
+    [{ time: "1969-12-31T23:59:59Z" }],
+    [{ time: "0001-01-01T00:00:00Z" }],
+    [{ either: -1 }],
+    [{ micro: "1970-01-01T00:00:00.000000Z" }],
+    [{ big: -(2 ** 53) }],
+    [{ duration: "-1ms" }],
   ])("keeps %j", (value) => {
     expect(roundTrip(value) as unknown).toEqual(value)
   })
 
   test("nests the fields of a struct that Go embeds", () => {
-    const Flat = message("test.v1.Flat", "", { name: f.string(1, "").embeddedIn(1), target: f.string(2, ""), image: f.string(2, "").embeddedIn(1) })
-    const Nested = message("test.v1.Nested", "", { common: f.message(1, message("test.v1.Common", "", { name: f.string(1, ""), image: f.string(2, "") }), ""), target: f.string(2, "") })
+    const Flat = message("test.v1.Flat", "", {
+      name: f.string(1, "").embeddedIn(1),
+      target: f.string(2, ""),
+      image: f.string(2, "").embeddedIn(1),
+    })
+    const Nested = message("test.v1.Nested", "", {
+      common: f.message(1, message("test.v1.Common", "", { name: f.string(1, ""), image: f.string(2, "") }), ""),
+      target: f.string(2, ""),
+    })
     const bytes = encodeRaw(Flat, { name: "n", image: "i", target: "t" })
     expect(decodeProtobuf(Nested, bytes)).toEqual({ common: { name: "n", image: "i" }, target: "t" })
     expect(decodeProtobuf(Flat, bytes)).toEqual({ name: "n", image: "i", target: "t" })
   })
 
   test("skips fields it does not know and values of another wire type", () => {
-    const Other = message("test.v1.Other", "", { text: f.int32(1, ""), other: f.string(99, ""), list: f.list(16, e.string, "") })
+    const Other = message("test.v1.Other", "", {
+      text: f.int32(1, ""),
+      other: f.string(99, ""),
+      list: f.list(16, e.string, ""),
+    })
     expect(decodeProtobuf(Everything, encodeRaw(Other, { text: 5, other: "x", list: ["a"] }))).toEqual({ list: ["a"] })
   })
 
   test("writes lists whose items carry no kind, and reads them", () => {
-    const bytes = encodeProtobufList(ConfigMap, { resourceVersion: "7" }, [{ metadata: { name: "a" } }, { metadata: { name: "b" }, data: { x: "y" } }])
+    const bytes = encodeProtobufList(ConfigMap, { resourceVersion: "7" }, [
+      { metadata: { name: "a" } },
+      { metadata: { name: "b" }, data: { x: "y" } },
+    ])
     const { apiVersion, kind, raw } = openEnvelope(bytes)
     expect({ apiVersion, kind }).toEqual({ apiVersion: "v1", kind: "ConfigMapList" })
-    expect(decodeProtobuf(listMessage(ConfigMap.schema), raw)).toEqual({ metadata: { resourceVersion: "7" }, items: [{ metadata: { name: "a" } }, { metadata: { name: "b" }, data: { x: "y" } }] })
+    expect(decodeProtobuf(listMessage(ConfigMap.schema), raw)).toEqual({
+      metadata: { resourceVersion: "7" },
+      items: [{ metadata: { name: "a" } }, { metadata: { name: "b" }, data: { x: "y" } }],
+    })
   })
 
   test("frames watch events with their length", () => {
@@ -91,7 +194,10 @@ describe("the protobuf codec", () => {
     const frame = encodeWatchFrame("ADDED", object)
     const view = Buffer.from(frame)
     expect(view.readUInt32BE(0)).toBe(frame.length - 4)
-    const WatchEvent = message("test.v1.WatchEvent", "", { type: f.string(1, ""), object: f.message(2, message("test.v1.Raw", "", { raw: f.bytes(1, "") }), "") })
+    const WatchEvent = message("test.v1.WatchEvent", "", {
+      type: f.string(1, ""),
+      object: f.message(2, message("test.v1.Raw", "", { raw: f.bytes(1, "") }), ""),
+    })
     const event = decodeProtobuf(WatchEvent, view.subarray(4)) as { type: string; object: { raw: string } }
     expect(event.type).toBe("ADDED")
     expect(isEnvelope(Buffer.from(event.object.raw, "base64"))).toBe(true)
@@ -100,6 +206,7 @@ describe("the protobuf codec", () => {
   test("refuses bytes without magic and messages that end early", () => {
     expect(() => openEnvelope(Buffer.from("{}"))).toThrow("expected prefix [107 56 115 0]")
     const bytes = Buffer.from(DEPLOYMENT, "base64")
-    for (const size of [10, 40, 100]) expect(() => decodeProtobuf(Deployment.schema, openEnvelope(bytes.subarray(0, size)).raw)).toThrow(ProtobufError)
+    for (const size of [10, 40, 100])
+      expect(() => decodeProtobuf(Deployment.schema, openEnvelope(bytes.subarray(0, size)).raw)).toThrow(ProtobufError)
   })
 })

@@ -18,10 +18,16 @@ export interface ScalarCodec {
 }
 
 const varint = (write: (writer: Writer, value: number) => void, read: (reader: Reader) => number): ScalarCodec => ({
-  wire: WIRE.varint, write: (writer, value) => write(writer, value as number), read, isZero: (value) => value === 0,
+  wire: WIRE.varint,
+  write: (writer, value) => write(writer, value as number),
+  read,
+  isZero: (value) => value === 0,
 })
 /** A nested message; `read` gets one field after the other. It is zero only where `read` says that it is undefined. */
-export const nested = (write: (writer: Writer, value: unknown) => void, read: (reader: Reader) => unknown): ScalarCodec => ({
+export const nested = (
+  write: (writer: Writer, value: unknown) => void,
+  read: (reader: Reader) => unknown,
+): ScalarCodec => ({
   wire: WIRE.bytes,
   write(writer, value) {
     const mark = writer.begin()
@@ -38,33 +44,34 @@ export const nested = (write: (writer: Writer, value: unknown) => void, read: (r
 })
 
 /** Seconds and nanoseconds; both are written even when zero, since an empty message means that no time is set. */
-const timestamp = (digits: 0 | 6): ScalarCodec => nested(
-  (writer, value) => {
-    const text = value as string
-    const fraction = /\.(\d+)/.exec(text)?.[1] ?? ""
-    writer.tag(1, WIRE.varint)
-    writer.int64(Math.floor(Date.parse(text.replace(/\.\d+/, "")) / 1000))
-    writer.tag(2, WIRE.varint)
-    writer.int32(digits === 0 ? 0 : Number(fraction.slice(0, digits).padEnd(9, "0")))
-  },
-  (reader) => {
-    let seconds: number | undefined
-    let nanos = 0
-    while (reader.more()) {
-      const tag = reader.tag()
-      if (tag === field(1, WIRE.varint)) seconds = reader.int64()
-      else if (tag === field(2, WIRE.varint)) {
-        nanos = reader.int32()
-        seconds ??= 0
-      } else reader.skip(tag & 7)
-    }
-    if (seconds === undefined) return undefined
-    const whole = new Date(seconds * 1000)
-    if (Number.isNaN(whole.getTime())) return undefined
-    const text = whole.toISOString().slice(0, 19)
-    return digits === 0 ? `${text}Z` : `${text}.${String(Math.floor(nanos / 1000)).padStart(6, "0")}Z`
-  },
-)
+const timestamp = (digits: 0 | 6): ScalarCodec =>
+  nested(
+    (writer, value) => {
+      const text = value as string
+      const fraction = /\.(\d+)/.exec(text)?.[1] ?? ""
+      writer.tag(1, WIRE.varint)
+      writer.int64(Math.floor(Date.parse(text.replace(/\.\d+/, "")) / 1000))
+      writer.tag(2, WIRE.varint)
+      writer.int32(digits === 0 ? 0 : Number(fraction.slice(0, digits).padEnd(9, "0")))
+    },
+    (reader) => {
+      let seconds: number | undefined
+      let nanos = 0
+      while (reader.more()) {
+        const tag = reader.tag()
+        if (tag === field(1, WIRE.varint)) seconds = reader.int64()
+        else if (tag === field(2, WIRE.varint)) {
+          nanos = reader.int32()
+          seconds ??= 0
+        } else reader.skip(tag & 7)
+      }
+      if (seconds === undefined) return undefined
+      const whole = new Date(seconds * 1000)
+      if (Number.isNaN(whole.getTime())) return undefined
+      const text = whole.toISOString().slice(0, 19)
+      return digits === 0 ? `${text}Z` : `${text}.${String(Math.floor(nanos / 1000)).padStart(6, "0")}Z`
+    },
+  )
 
 const field = (number: number, wire: number): number => (number << 3) | wire
 
@@ -89,11 +96,32 @@ const rawJson: ScalarCodec = nested(
 )
 
 export const SCALAR_CODECS: Record<Scalar, ScalarCodec> = {
-  string: { wire: WIRE.bytes, write: (writer, value) => writer.string(value as string), read: (reader) => reader.string(), isZero: (value) => value === "" },
-  bool: { wire: WIRE.varint, write: (writer, value) => writer.bool(value as boolean), read: (reader) => reader.bool(), isZero: (value) => value === false },
-  int32: varint((writer, value) => writer.int32(value), (reader) => reader.int32()),
-  int64: varint((writer, value) => writer.int64(value), (reader) => reader.int64()),
-  double: { wire: WIRE.fixed64, write: (writer, value) => writer.double(value as number), read: (reader) => reader.double(), isZero: (value) => value === 0 },
+  string: {
+    wire: WIRE.bytes,
+    write: (writer, value) => writer.string(value as string),
+    read: (reader) => reader.string(),
+    isZero: (value) => value === "",
+  },
+  bool: {
+    wire: WIRE.varint,
+    write: (writer, value) => writer.bool(value as boolean),
+    read: (reader) => reader.bool(),
+    isZero: (value) => value === false,
+  },
+  int32: varint(
+    (writer, value) => writer.int32(value),
+    (reader) => reader.int32(),
+  ),
+  int64: varint(
+    (writer, value) => writer.int64(value),
+    (reader) => reader.int64(),
+  ),
+  double: {
+    wire: WIRE.fixed64,
+    write: (writer, value) => writer.double(value as number),
+    read: (reader) => reader.double(),
+    isZero: (value) => value === 0,
+  },
   bytes: {
     wire: WIRE.bytes,
     write: (writer, value) => writer.bytes(Buffer.from(value as string, "base64")),

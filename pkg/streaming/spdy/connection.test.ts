@@ -65,7 +65,8 @@ describe("a SPDY connection", () => {
     // when nobody reads
     let sent = 0
     const part = Buffer.alloc(64 * 1024, "abcdefg")
-    while (stream.write(part) || stream.writableLength < 4 * part.length) if ((sent += part.length) > 64 * 1024 * 1024) break
+    while (stream.write(part) || stream.writableLength < 4 * part.length)
+      if ((sent += part.length) > 64 * 1024 * 1024) break
     await new Promise((resolve) => setImmediate(resolve))
     expect(far.readableLength).toBeLessThan(1024 * 1024)
     // then all of it arrives once somebody does

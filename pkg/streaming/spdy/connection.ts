@@ -73,7 +73,15 @@ export class SpdyConnection {
       return stream
     }
     this.streams.set(id, stream)
-    this.send({ type: "synStream", streamId: id, associatedTo: 0, priority: 0, fin: false, unidirectional: false, headers })
+    this.send({
+      type: "synStream",
+      streamId: id,
+      associatedTo: 0,
+      priority: 0,
+      fin: false,
+      unidirectional: false,
+      headers,
+    })
     return stream
   }
 

@@ -21,7 +21,8 @@ test("the dictionary is the one of the specification", () => {
 describe("header blocks", () => {
   const block = (headers: Record<string, string>) => {
     const parts = [Buffer.from([0, 0, 0, Object.keys(headers).length])]
-    for (const text of Object.entries(headers).flat()) parts.push(Buffer.from([0, 0, text.length >> 8, text.length & 255]), Buffer.from(text))
+    for (const text of Object.entries(headers).flat())
+      parts.push(Buffer.from([0, 0, text.length >> 8, text.length & 255]), Buffer.from(text))
     return Buffer.concat(parts)
   }
 
@@ -42,7 +43,12 @@ describe("header blocks", () => {
         })
       for (let i = 0; i < 50; i++) {
         // Growing values with few symbols make dynamic codes and references into blocks before.
-        const headers = { streamtype: i % 2 ? "error" : "data", port: "8080", requestid: String(i), long: "accept-encoding, ".repeat(i * 7) + "abcdefgh".repeat(i) }
+        const headers = {
+          streamtype: i % 2 ? "error" : "data",
+          port: "8080",
+          requestid: String(i),
+          long: "accept-encoding, ".repeat(i * 7) + "abcdefgh".repeat(i),
+        }
         expect(reader.read(await compress(block(headers)))).toEqual(headers)
       }
       deflate.close()
@@ -53,7 +59,10 @@ describe("header blocks", () => {
     const writer = new HeaderWriter()
     const blocks = [{ streamtype: "stdin" }, { streamType: "stdout", a: "b" }].map((headers) => writer.write(headers))
     expect(blocks[0]!.subarray(0, 6).toString("hex")).toBe("78bbe3c6a7c2")
-    const plain = inflateSync(Buffer.concat(blocks), { dictionary: HEADER_DICTIONARY, finishFlush: constants.Z_SYNC_FLUSH })
+    const plain = inflateSync(Buffer.concat(blocks), {
+      dictionary: HEADER_DICTIONARY,
+      finishFlush: constants.Z_SYNC_FLUSH,
+    })
     expect(plain).toEqual(Buffer.concat([block({ streamtype: "stdin" }), block({ streamtype: "stdout", a: "b" })]))
   })
 
@@ -74,15 +83,29 @@ describe("frames", () => {
     [{ type: "data", streamId: 5, fin: false, data: Buffer.from("hi") }, "00000005 00000002 6869"],
     [{ type: "data", streamId: 5, fin: true, data: Buffer.alloc(0) }, "00000005 01000000"],
     [{ type: "rstStream", streamId: 3, status: 5 }, "80030003 00000008 00000003 00000005"],
-    [{ type: "settings", entries: [{ id: 7, flags: 1, value: 65536 }] }, "80030004 0000000c 00000001 01000007 00010000"],
+    [
+      { type: "settings", entries: [{ id: 7, flags: 1, value: 65536 }] },
+      "80030004 0000000c 00000001 01000007 00010000",
+    ],
     [{ type: "ping", id: 2 }, "80030006 00000004 00000002"],
     [{ type: "goAway", lastGoodStreamId: 9, status: 0 }, "80030007 00000008 00000009 00000000"],
     [{ type: "windowUpdate", streamId: 1, delta: 4096 }, "80030009 00000008 00000001 00001000"],
     [
-      { type: "synStream", streamId: 1, associatedTo: 0, priority: 2, fin: false, unidirectional: false, headers: { a: "b" } },
+      {
+        type: "synStream",
+        streamId: 1,
+        associatedTo: 0,
+        priority: 2,
+        fin: false,
+        unidirectional: false,
+        headers: { a: "b" },
+      },
       "80030001 00000028 00000001 00000000 4000 78bbe3c6a7c2 000e00f1ff 00000001 00000001 61 00000001 62 000000ffff",
     ],
-    [{ type: "synReply", streamId: 1, fin: true, headers: {} }, "80030002 01000018 00000001 78bbe3c6a7c2 000400fbff 00000000 000000ffff"],
+    [
+      { type: "synReply", streamId: 1, fin: true, headers: {} },
+      "80030002 01000018 00000001 78bbe3c6a7c2 000400fbff 00000000 000000ffff",
+    ],
   ])("have the bytes of the specification: %j", (frame, hex) => {
     const bytes = Buffer.from(hex.replaceAll(" ", ""), "hex")
     expect(new FrameWriter().write(frame).toString("hex")).toBe(bytes.toString("hex"))
@@ -92,7 +115,15 @@ describe("frames", () => {
   test("come out whole however the bytes are cut", () => {
     const writer = new FrameWriter()
     const frames: Frame[] = [
-      { type: "synStream", streamId: 1, associatedTo: 0, priority: 0, fin: false, unidirectional: false, headers: { streamtype: "data" } },
+      {
+        type: "synStream",
+        streamId: 1,
+        associatedTo: 0,
+        priority: 0,
+        fin: false,
+        unidirectional: false,
+        headers: { streamtype: "data" },
+      },
       { type: "data", streamId: 1, fin: false, data: Buffer.from("x".repeat(1000)) },
       { type: "data", streamId: 1, fin: true, data: Buffer.alloc(0) },
       { type: "ping", id: 1 },

@@ -1,7 +1,14 @@
 /** SPDY/3.1 frames as values, and as bytes (spdy-protocol-draft3-1, 2.2 and 2.6). */
 import { HeaderReader, type SpdyHeaders, HeaderWriter } from "./headers.ts"
 
-export const RST = { protocolError: 1, invalidStream: 2, refusedStream: 3, cancel: 5, internalError: 6, streamAlreadyClosed: 9 } as const
+export const RST = {
+  protocolError: 1,
+  invalidStream: 2,
+  refusedStream: 3,
+  cancel: 5,
+  internalError: 6,
+  streamAlreadyClosed: 9,
+} as const
 
 export interface SynStreamFrame {
   readonly type: "synStream"
@@ -17,14 +24,31 @@ export interface SynStreamFrame {
 export type Frame =
   | { readonly type: "data"; readonly streamId: number; readonly fin: boolean; readonly data: Buffer }
   | SynStreamFrame
-  | { readonly type: "synReply" | "headers"; readonly streamId: number; readonly fin: boolean; readonly headers: SpdyHeaders }
+  | {
+      readonly type: "synReply" | "headers"
+      readonly streamId: number
+      readonly fin: boolean
+      readonly headers: SpdyHeaders
+    }
   | { readonly type: "rstStream"; readonly streamId: number; readonly status: number }
-  | { readonly type: "settings"; readonly entries: readonly { readonly id: number; readonly flags: number; readonly value: number }[] }
+  | {
+      readonly type: "settings"
+      readonly entries: readonly { readonly id: number; readonly flags: number; readonly value: number }[]
+    }
   | { readonly type: "ping"; readonly id: number }
   | { readonly type: "goAway"; readonly lastGoodStreamId: number; readonly status: number }
   | { readonly type: "windowUpdate"; readonly streamId: number; readonly delta: number }
 
-const CODE = { synStream: 1, synReply: 2, rstStream: 3, settings: 4, ping: 6, goAway: 7, headers: 8, windowUpdate: 9 } as const
+const CODE = {
+  synStream: 1,
+  synReply: 2,
+  rstStream: 3,
+  settings: 4,
+  ping: 6,
+  goAway: 7,
+  headers: 8,
+  windowUpdate: 9,
+} as const
 const FLAG_FIN = 1
 const FLAG_UNIDIRECTIONAL = 2
 const VERSION = 3
@@ -58,11 +82,19 @@ export class FrameWriter {
         ])
       case "synReply":
       case "headers":
-        return control(CODE[frame.type], frame.fin ? FLAG_FIN : 0, [words(frame.streamId), this.headers.write(frame.headers)])
+        return control(CODE[frame.type], frame.fin ? FLAG_FIN : 0, [
+          words(frame.streamId),
+          this.headers.write(frame.headers),
+        ])
       case "rstStream":
         return control(CODE.rstStream, 0, [words(frame.streamId, frame.status)])
       case "settings":
-        return control(CODE.settings, 0, [words(frame.entries.length, ...frame.entries.flatMap(({ id, flags, value }) => [((flags << 24) | id) >>> 0, value]))])
+        return control(CODE.settings, 0, [
+          words(
+            frame.entries.length,
+            ...frame.entries.flatMap(({ id, flags, value }) => [((flags << 24) | id) >>> 0, value]),
+          ),
+        ])
       case "ping":
         return control(CODE.ping, 0, [words(frame.id)])
       case "goAway":
@@ -116,7 +148,9 @@ export class FrameReader {
     try {
       return this.parseControl(first & 0xffff, flags, fin, body)
     } catch (err) {
-      throw new FrameError(`Cannot read SPDY frame of type ${first & 0xffff}: ${(err as Error).message}`, { cause: err })
+      throw new FrameError(`Cannot read SPDY frame of type ${first & 0xffff}: ${(err as Error).message}`, {
+        cause: err,
+      })
     }
   }
 
@@ -141,7 +175,12 @@ export class FrameReader {
       case CODE.rstStream:
         return { type: "rstStream", streamId: id(), status: word(1) }
       case CODE.settings:
-        return { type: "settings", entries: Array.from({ length: Math.min(word(0), body.length >> 3) }, (_, i) => setting(word(1 + i * 2), word(2 + i * 2))) }
+        return {
+          type: "settings",
+          entries: Array.from({ length: Math.min(word(0), body.length >> 3) }, (_, i) =>
+            setting(word(1 + i * 2), word(2 + i * 2)),
+          ),
+        }
       case CODE.ping:
         return { type: "ping", id: word(0) }
       case CODE.goAway:

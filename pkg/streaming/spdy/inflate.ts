@@ -35,10 +35,12 @@ export class HeaderInflater {
   private readZlibHeader(bits: BitReader): void {
     const method = bits.take(8)
     const flags = bits.take(8)
-    if ((method & 0x0f) !== 8 || (method * 256 + flags) % 31 !== 0) throw new InflateError("header block is not a zlib stream")
+    if ((method & 0x0f) !== 8 || (method * 256 + flags) % 31 !== 0)
+      throw new InflateError("header block is not a zlib stream")
     if (flags & 0x20) {
       const id = ((bits.take(8) << 24) | (bits.take(8) << 16) | (bits.take(8) << 8) | bits.take(8)) >>> 0
-      if (id !== HEADER_DICTIONARY_ID) throw new InflateError(`header block uses the unknown dictionary ${id.toString(16)}`)
+      if (id !== HEADER_DICTIONARY_ID)
+        throw new InflateError(`header block uses the unknown dictionary ${id.toString(16)}`)
       this.window = HEADER_DICTIONARY
     }
     this.started = true
@@ -63,10 +65,17 @@ function readStored(bits: BitReader, out: Output): void {
 }
 
 // Base value and number of extra bits of the length codes 257–285 and the distance codes 0–29 (RFC 1951, 3.2.5).
-const LENGTH_BASE = [3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258]
+const LENGTH_BASE = [
+  3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258,
+]
 const LENGTH_EXTRA = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0]
-const DISTANCE_BASE = [1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577]
-const DISTANCE_EXTRA = [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13]
+const DISTANCE_BASE = [
+  1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145,
+  8193, 12289, 16385, 24577,
+]
+const DISTANCE_EXTRA = [
+  0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13,
+]
 // The order in which the lengths of the code length codes stand (3.2.7).
 const CODE_LENGTH_ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
@@ -105,7 +114,10 @@ function readTables(bits: BitReader): [Huffman, Huffman] {
     else if (symbol === 17) repeat(lengths, 0, 3 + bits.take(3))
     else repeat(lengths, 0, 11 + bits.take(7))
   }
-  return [new Huffman(lengths.slice(0, literalCount)), new Huffman(lengths.slice(literalCount, literalCount + distanceCount))]
+  return [
+    new Huffman(lengths.slice(0, literalCount)),
+    new Huffman(lengths.slice(literalCount, literalCount + distanceCount)),
+  ]
 }
 
 function repeat(list: number[], value: number, times: number): void {
@@ -140,7 +152,9 @@ class Huffman {
   }
 }
 
-const FIXED_LITERALS = new Huffman(Array.from({ length: 288 }, (_, symbol) => (symbol < 144 ? 8 : symbol < 256 ? 9 : symbol < 280 ? 7 : 8)))
+const FIXED_LITERALS = new Huffman(
+  Array.from({ length: 288 }, (_, symbol) => (symbol < 144 ? 8 : symbol < 256 ? 9 : symbol < 280 ? 7 : 8)),
+)
 const FIXED_DISTANCES = new Huffman(new Array<number>(30).fill(5))
 
 /** Takes bits from the lowest of each byte on. */
@@ -189,7 +203,8 @@ class Output {
 
   literal(byte: number): void {
     if (this.length === this.buffer.length) {
-      if (this.length - this.before.length >= MAX_BLOCK) throw new InflateError(`header block is larger than ${MAX_BLOCK} bytes`)
+      if (this.length - this.before.length >= MAX_BLOCK)
+        throw new InflateError(`header block is larger than ${MAX_BLOCK} bytes`)
       this.buffer = Buffer.concat([this.buffer], this.buffer.length * 2)
     }
     this.buffer[this.length++] = byte

@@ -23,7 +23,12 @@ export class SpdyStream extends Duplex {
   ) {
     // A reader may fall this far behind before it holds up the connection's other streams.
     // Not `autoDestroy`: with it `for await` over what is read would reset the stream at its end, while this side still writes.
-    super({ allowHalfOpen: true, autoDestroy: false, readableHighWaterMark: 256 * 1024, writableHighWaterMark: 64 * 1024 })
+    super({
+      allowHalfOpen: true,
+      autoDestroy: false,
+      readableHighWaterMark: 256 * 1024,
+      writableHighWaterMark: 64 * 1024,
+    })
     this.gone = new Promise((resolve) => (this.resolveGone = resolve))
     const destroyWhenDone = () => void (this.readableEnded && this.writableFinished && this.destroy())
     this.once("end", destroyWhenDone)

@@ -12,7 +12,8 @@ const DEFAULT_INGRESS_CLASS = "ingressclass.kubernetes.io/is-default-class"
 const INGRESS_CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 const STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
-const marked = <T extends KubeObject>(classes: readonly T[], annotation: string): readonly T[] => classes.filter(({ metadata }) => metadata.annotations?.[annotation] === "true")
+const marked = <T extends KubeObject>(classes: readonly T[], annotation: string): readonly T[] =>
+  classes.filter(({ metadata }) => metadata.annotations?.[annotation] === "true")
 
 /** A claim that names no class gets the default one; of several the newest. Source: plugin/pkg/admission/storage/storageclass/setdefault. */
 export const defaultStorageClass = ({ objects }: AdmissionContext): AdmissionPlugin => ({
@@ -22,9 +23,15 @@ export const defaultStorageClass = ({ objects }: AdmissionContext): AdmissionPlu
   admit({ subresource, object }) {
     if (subresource !== undefined) return undefined
     const claim = object as PersistentVolumeClaim
-    if (claim.spec.storageClassName !== undefined || claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] !== undefined) return undefined
+    if (
+      claim.spec.storageClassName !== undefined ||
+      claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] !== undefined
+    )
+      return undefined
     const [newest] = [...marked(objects.list(StorageClass), DEFAULT_STORAGE_CLASS)].sort((a, b) => byAge(b, a))
-    return newest === undefined ? undefined : ({ ...claim, spec: { ...claim.spec, storageClassName: newest.metadata.name } } as PersistentVolumeClaim)
+    return newest === undefined
+      ? undefined
+      : ({ ...claim, spec: { ...claim.spec, storageClassName: newest.metadata.name } } as PersistentVolumeClaim)
   },
 })
 
@@ -36,14 +43,25 @@ export const defaultIngressClass = ({ objects }: AdmissionContext): AdmissionPlu
   admit({ resource, subresource, object, name }) {
     if (subresource !== undefined) return undefined
     const ingress = object as Ingress
-    if (ingress.spec.ingressClassName !== undefined || ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined) return undefined
+    if (
+      ingress.spec.ingressClassName !== undefined ||
+      ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined
+    )
+      return undefined
     const classes = [...marked(objects.list(IngressClass), DEFAULT_INGRESS_CLASS)].sort((a, b) => byAge(b, a))
     const [newest] = classes
     if (newest === undefined) return undefined
-    if (new Set(classes.map(({ spec }) => spec?.controller)).size > 1) throw forbidden(resource, name, `${classes.length} default IngressClasses were found, only 1 allowed`)
+    if (new Set(classes.map(({ spec }) => spec?.controller)).size > 1)
+      throw forbidden(resource, name, `${classes.length} default IngressClasses were found, only 1 allowed`)
     return { ...ingress, spec: { ...ingress.spec, ingressClassName: newest.metadata.name } } as Ingress
   },
 })
 
 const byAge = ({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number =>
-  a.creationTimestamp === b.creationTimestamp ? ((a.name ?? "") < (b.name ?? "") ? 1 : -1) : (a.creationTimestamp ?? "") < (b.creationTimestamp ?? "") ? -1 : 1
+  a.creationTimestamp === b.creationTimestamp
+    ? (a.name ?? "") < (b.name ?? "")
+      ? 1
+      : -1
+    : (a.creationTimestamp ?? "") < (b.creationTimestamp ?? "")
+      ? -1
+      : 1

@@ -14,7 +14,12 @@ export const defaultTolerationSeconds: AdmissionPlugin = {
     const pod = podOf(attributes)
     if (pod === undefined) return undefined
     const tolerations = pod.spec.tolerations ?? []
-    const lacking = [TAINT.notReady, TAINT.unreachable].filter((taint) => !tolerations.some(({ key = "", effect = "" }) => (key === taint || key === "") && (effect === "NoExecute" || effect === "")))
+    const lacking = [TAINT.notReady, TAINT.unreachable].filter(
+      (taint) =>
+        !tolerations.some(
+          ({ key = "", effect = "" }) => (key === taint || key === "") && (effect === "NoExecute" || effect === ""),
+        ),
+    )
     if (lacking.length === 0) return undefined
     const added = lacking.map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: SECONDS }))
     return { ...pod, spec: { ...pod.spec, tolerations: [...tolerations, ...added] } } as Pod

@@ -40,7 +40,10 @@ function withDefaults(pod: Pod, range: LimitRange): Pod {
   const filled = (containers: readonly Container[], kind: string) =>
     containers.map((container) => {
       const { requests, limits } = container.resources
-      const lacking = (defaults: Amounts | undefined, given: Amounts | undefined) => Object.keys(defaults ?? {}).filter((name) => given?.[name] === undefined).sort()
+      const lacking = (defaults: Amounts | undefined, given: Amounts | undefined) =>
+        Object.keys(defaults ?? {})
+          .filter((name) => given?.[name] === undefined)
+          .sort()
       // A limit that was given without a request is the request, as decoding has it already.
       const newRequests = lacking(item.defaultRequest, requests)
       const newLimits = lacking(item.default, limits)
@@ -48,25 +51,51 @@ function withDefaults(pod: Pod, range: LimitRange): Pod {
       if (newLimits.length > 0) set.push(`${newLimits.join(", ")} limit for ${kind} ${container.name}`)
       if (newRequests.length + newLimits.length === 0) return container
       const both = { requests: { ...item.defaultRequest, ...requests }, limits: { ...item.default, ...limits } }
-      return { ...container, resources: { ...container.resources, ...(Object.keys(both.requests).length === 0 ? {} : { requests: both.requests }), ...(Object.keys(both.limits).length === 0 ? {} : { limits: both.limits }) } }
+      return {
+        ...container,
+        resources: {
+          ...container.resources,
+          ...(Object.keys(both.requests).length === 0 ? {} : { requests: both.requests }),
+          ...(Object.keys(both.limits).length === 0 ? {} : { limits: both.limits }),
+        },
+      }
     })
   const containers = filled(pod.spec.containers, "container")
-  const initContainers = pod.spec.initContainers === undefined ? undefined : filled(pod.spec.initContainers, "init container")
+  const initContainers =
+    pod.spec.initContainers === undefined ? undefined : filled(pod.spec.initContainers, "init container")
   if (set.length === 0) return pod
-  const annotations = { ...pod.metadata.annotations, "kubernetes.io/limit-ranger": `LimitRanger plugin set: ${set.join("; ")}` }
-  return { ...pod, metadata: { ...pod.metadata, annotations }, spec: { ...pod.spec, containers, ...(initContainers === undefined ? {} : { initContainers }) } } as Pod
+  const annotations = {
+    ...pod.metadata.annotations,
+    "kubernetes.io/limit-ranger": `LimitRanger plugin set: ${set.join("; ")}`,
+  }
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, annotations },
+    spec: { ...pod.spec, containers, ...(initContainers === undefined ? {} : { initContainers }) },
+  } as Pod
 }
 
 function faultsOf({ resource, object }: AdmissionAttributes, item: LimitRangeItem): string[] {
   if (resource.plural === "persistentvolumeclaims") {
     const { requests } = (object as PersistentVolumeClaim).spec.resources ?? {}
-    return item.type === "PersistentVolumeClaim" ? outside(item, "PersistentVolumeClaim", requests ?? {}, undefined) : []
+    return item.type === "PersistentVolumeClaim"
+      ? outside(item, "PersistentVolumeClaim", requests ?? {}, undefined)
+      : []
   }
   const { spec } = object as Pod
-  if (item.type === "Container") return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ resources }) => outside(item, "Container", resources.requests ?? {}, resources.limits ?? {}))
+  if (item.type === "Container")
+    return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ resources }) =>
+      outside(item, "Container", resources.requests ?? {}, resources.limits ?? {}),
+    )
   if (item.type !== "Pod") return []
-  const total = (of: (container: Container) => Amounts | undefined) => highest(sum(spec.containers.map(of)), spec.initContainers?.map(of) ?? [])
-  return outside(item, "Pod", total(({ resources }) => resources.requests), total(({ resources }) => resources.limits))
+  const total = (of: (container: Container) => Amounts | undefined) =>
+    highest(sum(spec.containers.map(of)), spec.initContainers?.map(of) ?? [])
+  return outside(
+    item,
+    "Pod",
+    total(({ resources }) => resources.requests),
+    total(({ resources }) => resources.limits),
+  )
 }
 
 /** `limits` is absent for what has requests only. */
@@ -76,37 +105,51 @@ function outside(item: LimitRangeItem, type: string, requests: Amounts, limits: 
   for (const [name, min] of Object.entries(item.min ?? {})) {
     const request = requests[name]
     if (request === undefined) faults.push(`minimum ${name} usage per ${type} is ${min}.  No request is specified`)
-    else if (compare(request, min) < 0) faults.push(`minimum ${name} usage per ${type} is ${min}, but request is ${request}`)
-    else if (limits?.[name] !== undefined && compare(limits[name], min) < 0) faults.push(`minimum ${name} usage per ${type} is ${min}, but limit is ${limits[name]}`)
+    else if (compare(request, min) < 0)
+      faults.push(`minimum ${name} usage per ${type} is ${min}, but request is ${request}`)
+    else if (limits?.[name] !== undefined && compare(limits[name], min) < 0)
+      faults.push(`minimum ${name} usage per ${type} is ${min}, but limit is ${limits[name]}`)
   }
   for (const [name, max] of Object.entries(item.max ?? {})) {
     const limit = limits === undefined ? requests[name] : limits[name]
     const word = limits === undefined ? "request" : "limit"
     if (limit === undefined) faults.push(`maximum ${name} usage per ${type} is ${max}.  No ${word} is specified`)
-    else if (compare(limit, max) > 0) faults.push(`maximum ${name} usage per ${type} is ${max}, but ${word} is ${limit}`)
-    else if (requests[name] !== undefined && compare(requests[name], max) > 0) faults.push(`maximum ${name} usage per ${type} is ${max}, but request is ${requests[name]}`)
+    else if (compare(limit, max) > 0)
+      faults.push(`maximum ${name} usage per ${type} is ${max}, but ${word} is ${limit}`)
+    else if (requests[name] !== undefined && compare(requests[name], max) > 0)
+      faults.push(`maximum ${name} usage per ${type} is ${max}, but request is ${requests[name]}`)
   }
   for (const [name, ratio] of Object.entries(item.maxLimitRequestRatio ?? {})) {
     const [limit, request] = [limits?.[name], requests[name]]
     if (limit === undefined || request === undefined || quantity(request).nano === 0n) {
-      faults.push(`${name} max limit to request ratio per ${type} is ${ratio}, but no limit or request is specified or request is 0`)
+      faults.push(
+        `${name} max limit to request ratio per ${type} is ${ratio}, but no limit or request is specified or request is 0`,
+      )
       continue
     }
     const actual = Number(quantity(limit).nano) / Number(quantity(request).nano)
-    if (actual > Number(quantity(ratio).nano) / 1e9) faults.push(`${name} max limit to request ratio per ${type} is ${ratio}, but provided ratio is ${actual.toFixed(6)}`)
+    if (actual > Number(quantity(ratio).nano) / 1e9)
+      faults.push(
+        `${name} max limit to request ratio per ${type} is ${ratio}, but provided ratio is ${actual.toFixed(6)}`,
+      )
   }
   return faults
 }
 
 const sum = (amounts: readonly (Amounts | undefined)[]): Amounts => {
   const total = Object.create(null) as Record<string, string>
-  for (const each of amounts) for (const [name, amount] of Object.entries(each ?? {})) total[name] = total[name] === undefined ? amount : formatQuantity(addQuantities(quantity(total[name]), quantity(amount)))
+  for (const each of amounts)
+    for (const [name, amount] of Object.entries(each ?? {}))
+      total[name] =
+        total[name] === undefined ? amount : formatQuantity(addQuantities(quantity(total[name]), quantity(amount)))
   return total
 }
 
 /** Init containers run one at a time, so the largest of them counts where it is larger than all others together. */
 const highest = (base: Amounts, others: readonly (Amounts | undefined)[]): Amounts => {
   const top = Object.assign(Object.create(null), base) as Record<string, string>
-  for (const each of others) for (const [name, amount] of Object.entries(each ?? {})) if (top[name] === undefined || compareQuantities(quantity(amount), quantity(top[name])) > 0) top[name] = amount
+  for (const each of others)
+    for (const [name, amount] of Object.entries(each ?? {}))
+      if (top[name] === undefined || compareQuantities(quantity(amount), quantity(top[name])) > 0) top[name] = amount
   return top
 }

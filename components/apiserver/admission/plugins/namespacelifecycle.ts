@@ -20,12 +20,31 @@ export const namespaceLifecycle = ({ objects }: AdmissionContext): AdmissionPlug
       return undefined
     }
     // Reviews are not stored in the namespace they ask about.
-    if (resource.scope === "Cluster" || namespace === undefined || namespace === "" || resource.group === "authorization.k8s.io") return undefined
+    if (
+      resource.scope === "Cluster" ||
+      namespace === undefined ||
+      namespace === "" ||
+      resource.group === "authorization.k8s.io"
+    )
+      return undefined
     const found = objects.get(Namespace, { name: namespace })
     if (found === undefined) throw notFound(Namespace, namespace)
     if (found.metadata.deletionTimestamp !== undefined || found.status.phase === "Terminating") {
-      const refused = forbidden(resource, name, `unable to create new content in namespace ${namespace} because it is being terminated`)
-      throw new ApiError(refused.reason, refused.message, { ...refused.details, causes: [{ reason: "NamespaceTerminating", message: `namespace ${namespace} is being terminated`, field: "metadata.namespace" }] })
+      const refused = forbidden(
+        resource,
+        name,
+        `unable to create new content in namespace ${namespace} because it is being terminated`,
+      )
+      throw new ApiError(refused.reason, refused.message, {
+        ...refused.details,
+        causes: [
+          {
+            reason: "NamespaceTerminating",
+            message: `namespace ${namespace} is being terminated`,
+            field: "metadata.namespace",
+          },
+        ],
+      })
     }
     return undefined
   },

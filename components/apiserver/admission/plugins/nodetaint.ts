@@ -12,6 +12,9 @@ export const taintNodesByCondition: AdmissionPlugin = {
     const node = object as Node
     const taints = node.spec.taints ?? []
     if (taints.some(({ key, effect }) => key === TAINT.notReady && effect === "NoSchedule")) return undefined
-    return { ...node, spec: { ...node.spec, taints: [...taints, { key: TAINT.notReady, effect: "NoSchedule" }] } } as Node
+    return {
+      ...node,
+      spec: { ...node.spec, taints: [...taints, { key: TAINT.notReady, effect: "NoSchedule" }] },
+    } as Node
   },
 }

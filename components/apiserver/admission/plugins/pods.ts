@@ -3,10 +3,16 @@ import type { AdmissionAttributes } from "../admission.ts"
 
 /** The pod that a request creates or changes as a whole; nothing for other kinds and for subresources. */
 export const podOf = ({ resource, subresource, object }: AdmissionAttributes): Pod | undefined =>
-  resource.plural === "pods" && resource.group === "" && subresource === undefined ? (object as Pod | undefined) : undefined
+  resource.plural === "pods" && resource.group === "" && subresource === undefined
+    ? (object as Pod | undefined)
+    : undefined
 
 /** Every container of a pod's spec. Admission comes before validation, so even what is required may be absent. */
-export const containersOf = ({ spec }: Pod) => [...(spec.initContainers ?? []), ...((spec.containers as Pod["spec"]["containers"] | undefined) ?? []), ...(spec.ephemeralContainers ?? [])]
+export const containersOf = ({ spec }: Pod) => [
+  ...(spec.initContainers ?? []),
+  ...((spec.containers as Pod["spec"]["containers"] | undefined) ?? []),
+  ...(spec.ephemeralContainers ?? []),
+]
 
 /** Set on a pod that shows the API a static pod of some node. */
 export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror"

@@ -15,12 +15,28 @@ export function priority({ objects }: AdmissionContext): AdmissionPlugin {
       const pod = podOf(attributes)
       if (pod === undefined) return undefined
       if (attributes.operation === "UPDATE") return withOldPriority(pod, attributes.old as Pod)
-      return withPriority(attributes, pod, pod.spec.priorityClassName ? classNamed(attributes, pod.spec.priorityClassName) : defaultClass())
+      return withPriority(
+        attributes,
+        pod,
+        pod.spec.priorityClassName ? classNamed(attributes, pod.spec.priorityClassName) : defaultClass(),
+      )
     },
     validate({ resource, name, object }) {
-      if (resource.group !== PriorityClass.group || resource.plural !== PriorityClass.plural || (object as PriorityClass).globalDefault !== true) return
-      const other = objects.list(PriorityClass).find((known) => known.globalDefault === true && known.metadata.name !== name)
-      if (other !== undefined) throw forbidden(resource, name, `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`)
+      if (
+        resource.group !== PriorityClass.group ||
+        resource.plural !== PriorityClass.plural ||
+        (object as PriorityClass).globalDefault !== true
+      )
+        return
+      const other = objects
+        .list(PriorityClass)
+        .find((known) => known.globalDefault === true && known.metadata.name !== name)
+      if (other !== undefined)
+        throw forbidden(
+          resource,
+          name,
+          `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`,
+        )
     },
   }
 
@@ -32,7 +48,10 @@ export function priority({ objects }: AdmissionContext): AdmissionPlugin {
 
   /** Of several, which a race may leave, the lowest counts. */
   function defaultClass(): PriorityClass | undefined {
-    return objects.list(PriorityClass).filter(({ globalDefault }) => globalDefault === true).sort((a, b) => a.value - b.value)[0]
+    return objects
+      .list(PriorityClass)
+      .filter(({ globalDefault }) => globalDefault === true)
+      .sort((a, b) => a.value - b.value)[0]
   }
 }
 
@@ -41,15 +60,38 @@ function withPriority({ resource, name }: AdmissionAttributes, pod: Pod, found: 
   const value = found?.value ?? 0
   const preemption = found?.preemptionPolicy ?? "PreemptLowerPriority"
   if (spec.priority !== undefined && spec.priority !== value)
-    throw forbidden(resource, name, `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`)
+    throw forbidden(
+      resource,
+      name,
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`,
+    )
   if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemption)
-    throw forbidden(resource, name, `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemption} from the given PriorityClass name`)
-  return { ...pod, spec: { ...spec, ...(found === undefined ? {} : { priorityClassName: found.metadata.name }), priority: value, preemptionPolicy: preemption } } as Pod
+    throw forbidden(
+      resource,
+      name,
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemption} from the given PriorityClass name`,
+    )
+  return {
+    ...pod,
+    spec: {
+      ...spec,
+      ...(found === undefined ? {} : { priorityClassName: found.metadata.name }),
+      priority: value,
+      preemptionPolicy: preemption,
+    },
+  } as Pod
 }
 
 /** What was worked out at creation stays, though a client that knows the fields not sends the pod back without. */
 function withOldPriority(pod: Pod, old: Pod): Pod | undefined {
   const { priority, preemptionPolicy } = pod.spec
   if (priority !== undefined && preemptionPolicy !== undefined) return undefined
-  return { ...pod, spec: { ...pod.spec, priority: priority ?? old.spec.priority, preemptionPolicy: preemptionPolicy ?? old.spec.preemptionPolicy } } as Pod
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      priority: priority ?? old.spec.priority,
+      preemptionPolicy: preemptionPolicy ?? old.spec.preemptionPolicy,
+    },
+  } as Pod
 }

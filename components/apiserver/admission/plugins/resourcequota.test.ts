@@ -9,11 +9,24 @@ import { resourceQuota } from "./resourcequota.ts"
 test("an object on its way into the store counts, and once only when it has just arrived there", async () => {
   // given room for two ConfigMaps
   const stored: KubeObject[] = []
-  const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "q", namespace: "default" }, spec: { hard: { configmaps: "2" } } }
+  const quota = {
+    apiVersion: "v1",
+    kind: "ResourceQuota",
+    metadata: { name: "q", namespace: "default" },
+    spec: { hard: { configmaps: "2" } },
+  }
   const objects = { list: (resource: Resource) => (resource.kind === ResourceQuota.kind ? [quota] : stored) }
   const plugin = resourceQuota({ objects } as unknown as AdmissionContext)
   const coming = (name: string): AdmissionAttributes => ({
-    operation: "CREATE", resource: ConfigMap, subresource: undefined, namespace: "default", name, user: { name: "u", groups: [] }, options: {}, old: undefined, warn() {},
+    operation: "CREATE",
+    resource: ConfigMap,
+    subresource: undefined,
+    namespace: "default",
+    name,
+    user: { name: "u", groups: [] },
+    options: {},
+    old: undefined,
+    warn() {},
     object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default", uid: name } },
   })
   const admitted = async (attributes: AdmissionAttributes) => plugin.validate!(attributes)
@@ -23,5 +36,7 @@ test("an object on its way into the store counts, and once only when it has just
   stored.push(first.object!)
   // then there is room for one more, and no further
   await admitted(coming("b"))
-  await expect(admitted(coming("c"))).rejects.toThrow("exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2")
+  await expect(admitted(coming("c"))).rejects.toThrow(
+    "exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2",
+  )
 })

@@ -28,7 +28,12 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
       const { namespace = "", name: podName } = attributes
       const name = pod.spec.serviceAccountName || DEFAULT_NAME
       const finish = (account: ServiceAccount | undefined) => {
-        if (account === undefined) throw forbidden(attributes.resource, podName, `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`)
+        if (account === undefined)
+          throw forbidden(
+            attributes.resource,
+            podName,
+            `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`,
+          )
         return withAccount(pod, account, () => `kube-api-access-${nameSuffix(context.random)}`)
       }
       const account = find(namespace, name)
@@ -54,10 +59,15 @@ function whenThere({ storage, clock }: AdmissionContext, namespace: string, name
   })
 }
 
-function withAccount(pod: Pod, { metadata, automountServiceAccountToken, imagePullSecrets = [] }: ServiceAccount, newVolumeName: () => string): Pod {
+function withAccount(
+  pod: Pod,
+  { metadata, automountServiceAccountToken, imagePullSecrets = [] }: ServiceAccount,
+  newVolumeName: () => string,
+): Pod {
   const name = metadata.name!
   const spec = { ...pod.spec, serviceAccountName: name, serviceAccount: name }
-  const withSecrets = (spec.imagePullSecrets ?? []).length === 0 && imagePullSecrets.length > 0 ? { ...spec, imagePullSecrets } : spec
+  const withSecrets =
+    (spec.imagePullSecrets ?? []).length === 0 && imagePullSecrets.length > 0 ? { ...spec, imagePullSecrets } : spec
   const wanted = spec.automountServiceAccountToken ?? automountServiceAccountToken ?? true
   return { ...pod, spec: wanted ? withToken({ ...pod, spec: withSecrets } as Pod, newVolumeName) : withSecrets } as Pod
 }
@@ -68,7 +78,9 @@ const TOKEN_SOURCES = {
   sources: [
     { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: "token" } },
     { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
-    { downwardAPI: { items: [{ path: "namespace", fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } }] } },
+    {
+      downwardAPI: { items: [{ path: "namespace", fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } }] },
+    },
   ],
 } as const
 
@@ -79,9 +91,21 @@ function withToken(pod: Pod, newVolumeName: () => string): Pod["spec"] {
   if (!containers.some(lacksToken) && initContainers?.some(lacksToken) !== true) return spec
   const name = newVolumeName()
   const mounted = (list: Pod["spec"]["containers"]) =>
-    list.map((container) => (lacksToken(container) ? { ...container, volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath: TOKEN_MOUNT_PATH }] } : container))
-  const made = { ...spec, volumes: [...(spec.volumes ?? []), { name, projected: TOKEN_SOURCES }], containers: mounted(containers) }
+    list.map((container) =>
+      lacksToken(container)
+        ? {
+            ...container,
+            volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath: TOKEN_MOUNT_PATH }],
+          }
+        : container,
+    )
+  const made = {
+    ...spec,
+    volumes: [...(spec.volumes ?? []), { name, projected: TOKEN_SOURCES }],
+    containers: mounted(containers),
+  }
   return (initContainers === undefined ? made : { ...made, initContainers: mounted(initContainers) }) as Pod["spec"]
 }
 
-const lacksToken = ({ volumeMounts }: Pod["spec"]["containers"][number]): boolean => volumeMounts?.some(({ mountPath }) => mountPath === TOKEN_MOUNT_PATH) !== true
+const lacksToken = ({ volumeMounts }: Pod["spec"]["containers"][number]): boolean =>
+  volumeMounts?.some(({ mountPath }) => mountPath === TOKEN_MOUNT_PATH) !== true

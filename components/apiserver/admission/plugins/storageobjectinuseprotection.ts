@@ -3,8 +3,8 @@ import type { AdmissionPlugin } from "../admission.ts"
 
 /** Of which kind what is in use stays, and by which finalizer. */
 const FINALIZERS: Readonly<Record<string, string>> = {
-  "persistentvolumes": "kubernetes.io/pv-protection",
-  "persistentvolumeclaims": "kubernetes.io/pvc-protection",
+  persistentvolumes: "kubernetes.io/pv-protection",
+  persistentvolumeclaims: "kubernetes.io/pvc-protection",
   "volumeattributesclasses.storage.k8s.io": "kubernetes.io/vac-protection",
 }
 
@@ -17,6 +17,8 @@ export const storageObjectInUseProtection: AdmissionPlugin = {
     const finalizer = FINALIZERS[qualified(resource)]
     if (finalizer === undefined || subresource !== undefined || object === undefined) return undefined
     const { finalizers = [] } = object.metadata
-    return finalizers.includes(finalizer) ? undefined : { ...object, metadata: { ...object.metadata, finalizers: [...finalizers, finalizer] } }
+    return finalizers.includes(finalizer)
+      ? undefined
+      : { ...object, metadata: { ...object.metadata, finalizers: [...finalizers, finalizer] } }
   },
 }

@@ -12,19 +12,45 @@ import type { KindHooks } from "../context.ts"
 
 interface Question extends KubeObject {
   readonly spec: {
-    readonly resourceAttributes?: { readonly namespace?: string | undefined; readonly verb?: string | undefined; readonly group?: string | undefined; readonly version?: string | undefined; readonly resource?: string | undefined; readonly subresource?: string | undefined; readonly name?: string | undefined } | undefined
-    readonly nonResourceAttributes?: { readonly path?: string | undefined; readonly verb?: string | undefined } | undefined
+    readonly resourceAttributes?:
+      | {
+          readonly namespace?: string | undefined
+          readonly verb?: string | undefined
+          readonly group?: string | undefined
+          readonly version?: string | undefined
+          readonly resource?: string | undefined
+          readonly subresource?: string | undefined
+          readonly name?: string | undefined
+        }
+      | undefined
+    readonly nonResourceAttributes?:
+      | { readonly path?: string | undefined; readonly verb?: string | undefined }
+      | undefined
     readonly user?: string | undefined
     readonly groups?: readonly string[] | undefined
   }
 }
 
-export function accessReviews(authorizer: Authorizer, rulesOf: (user: UserInfo, namespace: string | undefined) => readonly PolicyRule[]): readonly (readonly [Resource, KindHooks])[] {
+export function accessReviews(
+  authorizer: Authorizer,
+  rulesOf: (user: UserInfo, namespace: string | undefined) => readonly PolicyRule[],
+): readonly (readonly [Resource, KindHooks])[] {
   const judge = (question: Question, user: UserInfo) => {
     const { resourceAttributes: about, nonResourceAttributes: path } = question.spec
-    const { allowed, reason } = authorizer.authorize(path !== undefined
-      ? { user, verb: path.verb ?? "", path: path.path ?? "" }
-      : { user, verb: about?.verb ?? "", group: about?.group ?? "", version: about?.version ?? "", resource: about?.resource ?? "", subresource: about?.subresource, namespace: about?.namespace, name: about?.name })
+    const { allowed, reason } = authorizer.authorize(
+      path !== undefined
+        ? { user, verb: path.verb ?? "", path: path.path ?? "" }
+        : {
+            user,
+            verb: about?.verb ?? "",
+            group: about?.group ?? "",
+            version: about?.version ?? "",
+            resource: about?.resource ?? "",
+            subresource: about?.subresource,
+            namespace: about?.namespace,
+            name: about?.name,
+          },
+    )
     return { ...question, status: { allowed, ...(reason === "" ? {} : { reason }) } }
   }
   const checked = (request: ApiRequest, object: KubeObject): Question => {
@@ -35,23 +61,47 @@ export function accessReviews(authorizer: Authorizer, rulesOf: (user: UserInfo, 
   const subject = ({ spec: { user = "", groups = [] } }: Question): UserInfo => ({ name: user, groups })
   return [
     [SelfSubjectAccessReview, { createVirtual: (request, object) => judge(checked(request, object), request.user) }],
-    [SubjectAccessReview, { createVirtual: (request, object) => { const question = checked(request, object); return judge(question, subject(question)) } }],
-    [LocalSubjectAccessReview, {
-      createVirtual: (request, object) => {
-        const question = checked(request, object)
-        if (question.spec.resourceAttributes?.namespace !== request.namespace) throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${request.namespace ?? ""}`)
-        return judge(question, subject(question))
+    [
+      SubjectAccessReview,
+      {
+        createVirtual: (request, object) => {
+          const question = checked(request, object)
+          return judge(question, subject(question))
+        },
       },
-    }],
-    [SelfSubjectRulesReview, {
-      createVirtual(request, object) {
-        const { namespace = "" } = (object as unknown as SelfSubjectRulesReview).spec
-        if (namespace === "") throw badRequest("no namespace on request")
-        const rules = rulesOf(request.user, namespace)
-        const resourceRules = rules.filter(({ resources }) => (resources ?? []).length > 0).map(({ verbs, apiGroups, resources, resourceNames }) => ({ verbs, apiGroups, resources, ...(resourceNames === undefined ? {} : { resourceNames }) }))
-        const nonResourceRules = rules.filter(({ nonResourceURLs }) => (nonResourceURLs ?? []).length > 0).map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs }))
-        return { ...object, status: { resourceRules, nonResourceRules, incomplete: false } } as KubeObject
+    ],
+    [
+      LocalSubjectAccessReview,
+      {
+        createVirtual: (request, object) => {
+          const question = checked(request, object)
+          if (question.spec.resourceAttributes?.namespace !== request.namespace)
+            throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${request.namespace ?? ""}`)
+          return judge(question, subject(question))
+        },
       },
-    }],
+    ],
+    [
+      SelfSubjectRulesReview,
+      {
+        createVirtual(request, object) {
+          const { namespace = "" } = (object as unknown as SelfSubjectRulesReview).spec
+          if (namespace === "") throw badRequest("no namespace on request")
+          const rules = rulesOf(request.user, namespace)
+          const resourceRules = rules
+            .filter(({ resources }) => (resources ?? []).length > 0)
+            .map(({ verbs, apiGroups, resources, resourceNames }) => ({
+              verbs,
+              apiGroups,
+              resources,
+              ...(resourceNames === undefined ? {} : { resourceNames }),
+            }))
+          const nonResourceRules = rules
+            .filter(({ nonResourceURLs }) => (nonResourceURLs ?? []).length > 0)
+            .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs }))
+          return { ...object, status: { resourceRules, nonResourceRules, incomplete: false } } as KubeObject
+        },
+      },
+    ],
   ]
 }

@@ -10,23 +10,43 @@ const ROOT = "/sys/fs/cgroup"
  * v1 hierarchies in which pods get cgroups; those that a host lacks are passed over. Beside them a host may have a v2 one without controllers, in which runc makes
  * every container a cgroup too: `unified`.
  */
-const V1_CONTROLLERS = ["cpu,cpuacct", "cpu", "cpuacct", "memory", "cpuset", "pids", "hugetlb", "freezer", "blkio", "devices", "net_cls,net_prio", "perf_event", "systemd", "unified"]
+const V1_CONTROLLERS = [
+  "cpu,cpuacct",
+  "cpu",
+  "cpuacct",
+  "memory",
+  "cpuset",
+  "pids",
+  "hugetlb",
+  "freezer",
+  "blkio",
+  "devices",
+  "net_cls,net_prio",
+  "perf_event",
+  "systemd",
+  "unified",
+]
 const V2_CONTROLLERS = ["cpu", "cpuset", "memory", "pids", "io", "hugetlb"]
 
 /** v2 counts cpu by a weight from 1 to 10000. Source: runc libcontainer/cgroups ConvertCPUSharesToCgroupV2Value. */
-export const weightOf = (shares: number): number => Math.floor(1 + ((Math.min(Math.max(shares, 2), 262_144) - 2) * 9999) / 262_142)
+export const weightOf = (shares: number): number =>
+  Math.floor(1 + ((Math.min(Math.max(shares, 2), 262_144) - 2) * 9999) / 262_142)
 
 /** `["kubepods", "burstable", "podab-c"]` as systemd names it: each slice names its parents. `-` divides the levels, so it is written `_` inside. */
-export const sliceName = (path: readonly string[]): string => `${path.map((part) => part.replaceAll("-", "_")).join("-")}.slice`
+export const sliceName = (path: readonly string[]): string =>
+  `${path.map((part) => part.replaceAll("-", "_")).join("-")}.slice`
 
 /** Where the cgroup lies below each hierarchy. */
-export const cgroupFolder = (path: readonly string[], driver: CgroupDriver): string => (driver === "systemd" ? path.map((_, i) => sliceName(path.slice(0, i + 1))).join("/") : path.join("/"))
+export const cgroupFolder = (path: readonly string[], driver: CgroupDriver): string =>
+  driver === "systemd" ? path.map((_, i) => sliceName(path.slice(0, i + 1))).join("/") : path.join("/")
 
 /** The cgroups of this host, v1 or v2. Source: pkg/kubelet/cm/cgroup_manager_linux.go. */
 export function hostCgroups(driver: CgroupDriver): PodCgroups {
   const unified = existsSync(join(ROOT, "cgroup.controllers"))
   const relative = (path: readonly string[]): string => cgroupFolder(path, driver)
-  const hierarchies = unified ? [ROOT] : V1_CONTROLLERS.filter((name) => existsSync(join(ROOT, name))).map((name) => join(ROOT, name))
+  const hierarchies = unified
+    ? [ROOT]
+    : V1_CONTROLLERS.filter((name) => existsSync(join(ROOT, name))).map((name) => join(ROOT, name))
   const made = new Set<string>()
 
   async function make(path: readonly string[]): Promise<void> {
@@ -56,7 +76,9 @@ export function hostCgroups(driver: CgroupDriver): PodCgroups {
     async children(path) {
       const folder = join(hierarchies[0] ?? ROOT, relative(path))
       try {
-        return (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name)
+        return (await readdir(folder, { withFileTypes: true }))
+          .filter((entry) => entry.isDirectory())
+          .map(({ name }) => name)
       } catch {
         return []
       }
@@ -65,19 +87,27 @@ export function hostCgroups(driver: CgroupDriver): PodCgroups {
     parentName: (path) => (driver === "systemd" ? sliceName(path) : `/${path.join("/")}`),
   }
 
-  async function writeV1(part: string, { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes }: LinuxContainerResources): Promise<void> {
-    const cpu = hierarchies.find((path) => path.endsWith("/cpu,cpuacct")) ?? hierarchies.find((path) => path.endsWith("/cpu"))
+  async function writeV1(
+    part: string,
+    { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes }: LinuxContainerResources,
+  ): Promise<void> {
+    const cpu =
+      hierarchies.find((path) => path.endsWith("/cpu,cpuacct")) ?? hierarchies.find((path) => path.endsWith("/cpu"))
     if (cpu !== undefined) {
       if (cpuShares) await put(join(cpu, part, "cpu.shares"), cpuShares)
       if (cpuPeriod) await put(join(cpu, part, "cpu.cfs_period_us"), cpuPeriod)
       if (cpuQuota) await put(join(cpu, part, "cpu.cfs_quota_us"), cpuQuota)
     }
     const memory = hierarchies.find((path) => path.endsWith("/memory"))
-    if (memory !== undefined && memoryLimitInBytes) await put(join(memory, part, "memory.limit_in_bytes"), memoryLimitInBytes)
+    if (memory !== undefined && memoryLimitInBytes)
+      await put(join(memory, part, "memory.limit_in_bytes"), memoryLimitInBytes)
   }
 }
 
-async function writeV2(folder: string, { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes }: LinuxContainerResources): Promise<void> {
+async function writeV2(
+  folder: string,
+  { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes }: LinuxContainerResources,
+): Promise<void> {
   if (cpuShares) await put(join(folder, "cpu.weight"), weightOf(cpuShares))
   if (cpuQuota) await put(join(folder, "cpu.max"), `${cpuQuota < 0 ? "max" : cpuQuota} ${cpuPeriod ?? 100_000}`)
   if (memoryLimitInBytes) await put(join(folder, "memory.max"), memoryLimitInBytes)
@@ -86,7 +116,8 @@ async function writeV2(folder: string, { cpuShares, cpuQuota, cpuPeriod, memoryL
 /** Lets the children of a v2 cgroup have controllers of their own. */
 async function delegate(folder: string): Promise<void> {
   const has = (await readFile(join(folder, "cgroup.controllers"), "utf8")).trim().split(/\s+/)
-  for (const name of V2_CONTROLLERS.filter((controller) => has.includes(controller))) await put(join(folder, "cgroup.subtree_control"), `+${name}`)
+  for (const name of V2_CONTROLLERS.filter((controller) => has.includes(controller)))
+    await put(join(folder, "cgroup.subtree_control"), `+${name}`)
 }
 
 /** A v1 cpuset is empty when it is made, and then nothing can run in it. */
@@ -110,7 +141,9 @@ async function put(file: string, value: number | string): Promise<void> {
 async function removeTree(folder: string): Promise<void> {
   let entries: string[]
   try {
-    entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    entries = readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
   } catch {
     return
   }

@@ -12,8 +12,25 @@ import { hostUsage } from "./usage/host-usage.ts"
 import { hostVolumes } from "./volumes/host-volumes.ts"
 
 /** This host with the container runtime that `cri` reaches. */
-export const criRuntime = (cri: Pick<CriClient, "runtime" | "images">, cgroupDriver: CgroupDriver, clock: Clock, moreImages: () => Promise<void> | undefined = () => undefined): ContainerRuntime => ({
-  containers: cri.runtime, images: cri.images, moreImages, files: hostFiles, cgroups: hostCgroups(cgroupDriver), network: hostNetwork(clock), machine: hostMachine(), usage: hostUsage(cgroupDriver), volumes: hostVolumes(),
+export const criRuntime = (
+  cri: Pick<CriClient, "runtime" | "images">,
+  cgroupDriver: CgroupDriver,
+  clock: Clock,
+  moreImages: () => Promise<void> | undefined = () => undefined,
+): ContainerRuntime => ({
+  containers: cri.runtime,
+  images: cri.images,
+  moreImages,
+  files: hostFiles,
+  cgroups: hostCgroups(cgroupDriver),
+  network: hostNetwork(clock),
+  machine: hostMachine(),
+  usage: hostUsage(cgroupDriver),
+  volumes: hostVolumes(),
   // containerd's way: pkg/cri/io/container_io.go Attach.
-  streams: { inputEndsOutput: true, remoteCommand: (url, streams) => connectRemoteCommand({ url, streams }), portForward: (url) => connectPortForward({ url }) },
+  streams: {
+    inputEndsOutput: true,
+    remoteCommand: (url, streams) => connectRemoteCommand({ url, streams }),
+    portForward: (url) => connectPortForward({ url }),
+  },
 })

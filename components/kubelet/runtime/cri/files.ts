@@ -5,7 +5,8 @@ import { pipeline } from "node:stream/promises"
 import { createGzip } from "node:zlib"
 import type { PodFiles } from "../runtime.ts"
 
-const isMissing = (err: unknown): boolean => err instanceof Error && "code" in err && (err.code === "ENOENT" || err.code === "ENOTDIR")
+const isMissing = (err: unknown): boolean =>
+  err instanceof Error && "code" in err && (err.code === "ENOENT" || err.code === "ENOTDIR")
 
 async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
@@ -27,7 +28,8 @@ export const hostFiles: PodFiles = {
     await writeFile(path, text)
     if (mode !== undefined) await chmod(path, mode)
   },
-  read: (path, tailBytes) => unlessMissing(tailBytes === undefined ? readFile(path, "utf8") : readTail(path, tailBytes)),
+  read: (path, tailBytes) =>
+    unlessMissing(tailBytes === undefined ? readFile(path, "utf8") : readTail(path, tailBytes)),
   list: async (path) => (await unlessMissing(readdir(path))) ?? [],
   size: async (path) => (await unlessMissing(stat(path)))?.size,
   rename: (from, to) => rename(from, to),

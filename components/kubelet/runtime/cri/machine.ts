@@ -35,12 +35,21 @@ export function hostMachine(): Machine {
     },
     async processes() {
       // The fourth field of loadavg is running/all.
-      const [load, max] = await Promise.all([readFile("/proc/loadavg", "utf8"), readFile("/proc/sys/kernel/pid_max", "utf8")])
+      const [load, max] = await Promise.all([
+        readFile("/proc/loadavg", "utf8"),
+        readFile("/proc/sys/kernel/pid_max", "utf8"),
+      ])
       return { used: Number(load.split(" ")[3]?.split("/")[1] ?? 0), max: Number(max) }
     },
     async space(path) {
       const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path)
-      return { capacityBytes: bsize * blocks, usedBytes: bsize * (blocks - bfree), availableBytes: bsize * bavail, inodes: files, inodesFree: ffree }
+      return {
+        capacityBytes: bsize * blocks,
+        usedBytes: bsize * (blocks - bfree),
+        availableBytes: bsize * bavail,
+        inodes: files,
+        inodesFree: ffree,
+      }
     },
   }
 }
@@ -51,10 +60,15 @@ const goArch = (name: string): string => ({ x64: "amd64", ia32: "386", loong64: 
 function hugepages(): Record<string, number> {
   const folder = "/sys/kernel/mm/hugepages"
   try {
-    return Object.fromEntries(readdirSync(folder).map((name) => {
-      const kib = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0)
-      return [kib >= 1024 * 1024 ? `${kib / 1024 / 1024}Gi` : kib >= 1024 ? `${kib / 1024}Mi` : `${kib}Ki`, kib * 1024 * Number(read(join(folder, name, "nr_hugepages")) || 0)]
-    }))
+    return Object.fromEntries(
+      readdirSync(folder).map((name) => {
+        const kib = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0)
+        return [
+          kib >= 1024 * 1024 ? `${kib / 1024 / 1024}Gi` : kib >= 1024 ? `${kib / 1024}Mi` : `${kib}Ki`,
+          kib * 1024 * Number(read(join(folder, name, "nr_hugepages")) || 0),
+        ]
+      }),
+    )
   } catch {
     return {}
   }

@@ -16,7 +16,10 @@ describe("connections from the host to pods", () => {
     if (request.url === "/moved") response.writeHead(302, { Location: "/here?x=1" }).end()
     else if (request.url === "/away") response.writeHead(302, { Location: "http://example.invalid/" }).end()
     else if (request.url === "/slow") return
-    else response.writeHead(request.url === "/bad" ? 500 : 200).end(`${request.url} ${"x".repeat(request.url === "/big" ? 50_000 : 0)}`)
+    else
+      response
+        .writeHead(request.url === "/bad" ? 500 : 200)
+        .end(`${request.url} ${"x".repeat(request.url === "/big" ? 50_000 : 0)}`)
   })
   let port = 0
   beforeAll(async () => {
@@ -27,7 +30,18 @@ describe("connections from the host to pods", () => {
     http.closeAllConnections()
     http.close()
   })
-  const get = (path: string, timeoutMs = 1000) => network.httpGet({ scheme: "HTTP", host, port, path, headers: [{ name: "X-A", value: "1" }, { name: "Host", value: "name.example" }], timeoutMs })
+  const get = (path: string, timeoutMs = 1000) =>
+    network.httpGet({
+      scheme: "HTTP",
+      host,
+      port,
+      path,
+      headers: [
+        { name: "X-A", value: "1" },
+        { name: "Host", value: "name.example" },
+      ],
+      timeoutMs,
+    })
 
   test("asks with the headers given, follows redirects on the host, and no further", async () => {
     expect(await get("/plain")).toMatchObject({ status: 200, body: "/plain " })
@@ -39,8 +53,12 @@ describe("connections from the host to pods", () => {
   })
 
   test("tells in Go's words what goes wrong", async () => {
-    await expect(get("/slow", 50)).rejects.toThrow(`Get "http://${host}:${port}/slow": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`)
-    await expect(network.httpGet({ scheme: "HTTP", host, port: 1, path: "/", headers: [], timeoutMs: 1000 })).rejects.toThrow(`Get "http://${host}:1/": dial tcp ${host}:1: connect: connection refused`)
+    await expect(get("/slow", 50)).rejects.toThrow(
+      `Get "http://${host}:${port}/slow": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+    )
+    await expect(
+      network.httpGet({ scheme: "HTTP", host, port: 1, path: "/", headers: [], timeoutMs: 1000 }),
+    ).rejects.toThrow(`Get "http://${host}:1/": dial tcp ${host}:1: connect: connection refused`)
     await expect(network.tcpConnect(host, 1, 1000)).rejects.toThrow(`dial tcp ${host}:1: connect: connection refused`)
   })
 
@@ -54,19 +72,35 @@ describe("connections from the host to pods", () => {
   test("asks a gRPC health service", async () => {
     // given a server that serves one service, does not serve another, and knows no third
     const server = new Server()
-    server.addService({ Check: {
-      path: "/grpc.health.v1.Health/Check", requestStream: false, responseStream: false,
-      requestSerialize: (value: Buffer) => value, requestDeserialize: (bytes: Buffer) => bytes, responseSerialize: (value: Buffer) => value, responseDeserialize: (bytes: Buffer) => bytes,
-    } }, {
-      Check: (call: { request: Buffer }, answer: (err: object | null, value?: Buffer) => void) => {
-        const service = call.request.subarray(2).toString()
-        if (service === "unknown") answer({ code: 5, details: "unknown service" })
-        else answer(null, Buffer.from([8, service === "bad" ? 2 : 1]))
+    server.addService(
+      {
+        Check: {
+          path: "/grpc.health.v1.Health/Check",
+          requestStream: false,
+          responseStream: false,
+          requestSerialize: (value: Buffer) => value,
+          requestDeserialize: (bytes: Buffer) => bytes,
+          responseSerialize: (value: Buffer) => value,
+          responseDeserialize: (bytes: Buffer) => bytes,
+        },
       },
-    })
-    const bound = await new Promise<number>((resolve, reject) => server.bindAsync(`${host}:0`, ServerCredentials.createInsecure(), (err, number) => (err ? reject(err) : resolve(number))))
+      {
+        Check: (call: { request: Buffer }, answer: (err: object | null, value?: Buffer) => void) => {
+          const service = call.request.subarray(2).toString()
+          if (service === "unknown") answer({ code: 5, details: "unknown service" })
+          else answer(null, Buffer.from([8, service === "bad" ? 2 : 1]))
+        },
+      },
+    )
+    const bound = await new Promise<number>((resolve, reject) =>
+      server.bindAsync(`${host}:0`, ServerCredentials.createInsecure(), (err, number) =>
+        err ? reject(err) : resolve(number),
+      ),
+    )
     // then each answer is told
-    expect(await Promise.all(["", "bad", "unknown"].map((service) => network.grpcHealth(host, bound, service, 2000)))).toEqual(["SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"])
+    expect(
+      await Promise.all(["", "bad", "unknown"].map((service) => network.grpcHealth(host, bound, service, 2000))),
+    ).toEqual(["SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"])
     server.forceShutdown()
     await expect(network.grpcHealth(host, bound, "", 500)).rejects.toThrow()
   })

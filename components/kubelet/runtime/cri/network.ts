@@ -12,66 +12,117 @@ const MAX_REDIRECTS = 10
 
 /** Source: grpc/health/v1/health.proto. */
 const HealthCheckRequest = message({ service: field(1, "string") })
-const HealthCheckResponse = message({ status: field(1, enumeration({ UNKNOWN: 0, SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 })) })
+const HealthCheckResponse = message({
+  status: field(1, enumeration({ UNKNOWN: 0, SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 })),
+})
 
 /** Connections from this host to its pods. */
 export function hostNetwork(clock: Clock): PodNetwork {
   return {
     httpGet: (request, signal) => follow(request, signal, 0),
 
-    tcpConnect: (host, port, timeoutMs) => new Promise((resolve, reject) => {
-      const socket = connect({ host, port })
-      const timer = clock.setTimeout(() => socket.destroy(new Error(`dial tcp ${address(host, port)}: i/o timeout`)), timeoutMs)
-      socket.once("connect", () => {
-        timer.cancel()
-        // With RST, so that the port is free again at once.
-        socket.resetAndDestroy()
-        resolve()
-      })
-      socket.once("error", (err) => {
-        timer.cancel()
-        reject(dialError(err, host, port))
-      })
-    }),
-
-    grpcHealth: (host, port, service, timeoutMs) => new Promise((resolve, reject) => {
-      const client = new Client(address(host, port), credentials.createInsecure(), { "grpc.enable_http_proxy": 0, "grpc.use_local_subchannel_pool": 1 })
-      client.makeUnaryRequest("/grpc.health.v1.Health/Check", (value: { service: string }) => Buffer.from(HealthCheckRequest.encode(value)), (bytes) => HealthCheckResponse.decode(bytes),
-        { service }, { deadline: clock.now() + timeoutMs }, (err, response) => {
-          client.close()
-          if (err?.code === 5) resolve("SERVICE_UNKNOWN")
-          else if (err?.code === 4) reject(new Error(`timeout: failed to connect service "${address(host, port)}" within ${timeoutMs / 1000}s: context deadline exceeded`))
-          else if (err) reject(new Error(`rpc error: ${err.details}`))
-          else resolve(response?.status ?? "UNKNOWN")
+    tcpConnect: (host, port, timeoutMs) =>
+      new Promise((resolve, reject) => {
+        const socket = connect({ host, port })
+        const timer = clock.setTimeout(
+          () => socket.destroy(new Error(`dial tcp ${address(host, port)}: i/o timeout`)),
+          timeoutMs,
+        )
+        socket.once("connect", () => {
+          timer.cancel()
+          // With RST, so that the port is free again at once.
+          socket.resetAndDestroy()
+          resolve()
         })
-    }),
+        socket.once("error", (err) => {
+          timer.cancel()
+          reject(dialError(err, host, port))
+        })
+      }),
+
+    grpcHealth: (host, port, service, timeoutMs) =>
+      new Promise((resolve, reject) => {
+        const client = new Client(address(host, port), credentials.createInsecure(), {
+          "grpc.enable_http_proxy": 0,
+          "grpc.use_local_subchannel_pool": 1,
+        })
+        client.makeUnaryRequest(
+          "/grpc.health.v1.Health/Check",
+          (value: { service: string }) => Buffer.from(HealthCheckRequest.encode(value)),
+          (bytes) => HealthCheckResponse.decode(bytes),
+          { service },
+          { deadline: clock.now() + timeoutMs },
+          (err, response) => {
+            client.close()
+            if (err?.code === 5) resolve("SERVICE_UNKNOWN")
+            else if (err?.code === 4)
+              reject(
+                new Error(
+                  `timeout: failed to connect service "${address(host, port)}" within ${timeoutMs / 1000}s: context deadline exceeded`,
+                ),
+              )
+            else if (err) reject(new Error(`rpc error: ${err.details}`))
+            else resolve(response?.status ?? "UNKNOWN")
+          },
+        )
+      }),
   }
 
-  async function follow(request: HttpProbeRequest, signal: AbortSignal | undefined, redirects: number): Promise<{ status: number; statusText: string; body: string }> {
+  async function follow(
+    request: HttpProbeRequest,
+    signal: AbortSignal | undefined,
+    redirects: number,
+  ): Promise<{ status: number; statusText: string; body: string }> {
     const answer = await once(request, signal)
     const { location } = answer
     if (answer.status < 300 || answer.status >= 400 || location === undefined) return answer
-    const target = new URL(location, `${request.scheme.toLowerCase()}://${address(request.host, request.port)}${request.path}`)
+    const target = new URL(
+      location,
+      `${request.scheme.toLowerCase()}://${address(request.host, request.port)}${request.path}`,
+    )
     // A redirect to another host tells nothing of this one: as upstream, a redirect is success.
     if (target.hostname !== new URL(`http://${address(request.host, request.port)}`).hostname) return answer
     if (redirects >= MAX_REDIRECTS) throw new Error("stopped after 10 redirects")
     const secure = target.protocol === "https:"
-    return follow({ ...request, scheme: secure ? "HTTPS" : "HTTP", port: Number(target.port || (secure ? 443 : 80)), path: target.pathname + target.search }, signal, redirects + 1)
+    return follow(
+      {
+        ...request,
+        scheme: secure ? "HTTPS" : "HTTP",
+        port: Number(target.port || (secure ? 443 : 80)),
+        path: target.pathname + target.search,
+      },
+      signal,
+      redirects + 1,
+    )
   }
 
-  function once({ scheme, host, port, path, headers, timeoutMs }: HttpProbeRequest, signal: AbortSignal | undefined): Promise<{ status: number; statusText: string; body: string; location: string | undefined }> {
+  function once(
+    { scheme, host, port, path, headers, timeoutMs }: HttpProbeRequest,
+    signal: AbortSignal | undefined,
+  ): Promise<{ status: number; statusText: string; body: string; location: string | undefined }> {
     return new Promise((resolve, reject) => {
       const url = `${scheme.toLowerCase()}://${address(host, port)}${path}`
       const options = {
-        host, port, path: path.startsWith("/") ? path : `/${path}`, method: "GET", agent: false as const, rejectUnauthorized: false,
-        headers: grouped(headers), ...(signal === undefined ? {} : { signal }),
+        host,
+        port,
+        path: path.startsWith("/") ? path : `/${path}`,
+        method: "GET",
+        agent: false as const,
+        rejectUnauthorized: false,
+        headers: grouped(headers),
+        ...(signal === undefined ? {} : { signal }),
       }
       const onResponse = (response: IncomingMessage) => {
         const chunks: Buffer[] = []
         let size = 0
         const done = () => {
           timer.cancel()
-          resolve({ status: response.statusCode ?? 0, statusText: response.statusMessage ?? "", body: Buffer.concat(chunks).subarray(0, MAX_BODY).toString("utf8"), location: response.headers.location })
+          resolve({
+            status: response.statusCode ?? 0,
+            statusText: response.statusMessage ?? "",
+            body: Buffer.concat(chunks).subarray(0, MAX_BODY).toString("utf8"),
+            location: response.headers.location,
+          })
           call.destroy()
         }
         response.on("data", (chunk: Buffer) => {
@@ -83,7 +134,11 @@ export function hostNetwork(clock: Clock): PodNetwork {
         response.once("error", fail)
       }
       const call = scheme === "HTTPS" ? httpsRequest(options, onResponse) : httpRequest(options, onResponse)
-      const timer = clock.setTimeout(() => fail(new Error(`Get "${url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`)), timeoutMs)
+      const timer = clock.setTimeout(
+        () =>
+          fail(new Error(`Get "${url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`)),
+        timeoutMs,
+      )
       const fail = (err: Error) => {
         timer.cancel()
         call.destroy()
@@ -100,7 +155,14 @@ const address = (host: string, port: number): string => (host.includes(":") ? `[
 /** In the words that Go has for it, which users search for. */
 function dialError(err: Error, host: string, port: number): Error {
   const code = "code" in err ? err.code : undefined
-  const why = code === "ECONNREFUSED" || code === "ConnectionRefused" ? "connect: connection refused" : code === "EHOSTUNREACH" ? "connect: no route to host" : code === "ETIMEDOUT" ? "i/o timeout" : undefined
+  const why =
+    code === "ECONNREFUSED" || code === "ConnectionRefused"
+      ? "connect: connection refused"
+      : code === "EHOSTUNREACH"
+        ? "connect: no route to host"
+        : code === "ETIMEDOUT"
+          ? "i/o timeout"
+          : undefined
   return why === undefined ? err : new Error(`dial tcp ${address(host, port)}: ${why}`)
 }
 

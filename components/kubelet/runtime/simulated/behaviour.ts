@@ -29,14 +29,20 @@ export interface ImageBehaviour {
   /** Answers requests to its ports; 200 `ok` unless given. A thrown error is a closed connection. */
   readonly http?: (request: Request, container: ContainerHandle) => Response | Promise<Response>
   /** What grpc.health.v1 says; SERVING unless given. */
-  readonly grpc?: (service: string, container: ContainerHandle) => "UNKNOWN" | "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN"
+  readonly grpc?: (
+    service: string,
+    container: ContainerHandle,
+  ) => "UNKNOWN" | "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN"
   /** Answers `kubectl exec`, exec probes and hooks. A number is an exit code, a text is stdout. The words of a small shell unless given. */
   readonly exec?: (command: readonly string[], container: ContainerHandle) => ExecAnswer | Promise<ExecAnswer>
   /** The program itself, instead of `runsMs`: its result is the exit code. `container.stopping` aborts with the stop signal. */
   readonly run?: (container: ContainerHandle) => Promise<number | void>
 }
 
-export type ExecAnswer = number | string | { readonly exitCode?: number; readonly stdout?: string; readonly stderr?: string }
+export type ExecAnswer =
+  | number
+  | string
+  | { readonly exitCode?: number; readonly stdout?: string; readonly stderr?: string }
 
 /** A running container, as its behaviour sees it. */
 export interface ContainerHandle {
@@ -82,11 +88,20 @@ export class ImageBehaviours {
 
   of(image: string): ImageBehaviour {
     const name = familiar(image)
-    return this.#exact.get(name) ?? this.#exact.get(withoutTag(name)) ?? this.#prefixes.find(([prefix]) => name.startsWith(prefix))?.[1] ?? {}
+    return (
+      this.#exact.get(name) ??
+      this.#exact.get(withoutTag(name)) ??
+      this.#prefixes.find(([prefix]) => name.startsWith(prefix))?.[1] ??
+      {}
+    )
   }
 }
 
 /** `docker.io/library/nginx:1` is what users call `nginx:1`. */
-export const familiar = (image: string): string => image.replace(/^docker\.io\//, "").replace(/^library\//, "").replace(/:latest$/, "")
+export const familiar = (image: string): string =>
+  image
+    .replace(/^docker\.io\//, "")
+    .replace(/^library\//, "")
+    .replace(/:latest$/, "")
 
 const withoutTag = (image: string): string => image.replace(/@sha256:.*$/, "").replace(/:[^/:]*$/, "")

@@ -113,7 +113,10 @@ export class SimulatedContainer implements ContainerHandle {
   }
 
   log(line: string, stream: "stdout" | "stderr" = "stdout"): void {
-    this.#options.files.append(this.logPath, `${new Date(this.#clock.now()).toISOString().slice(0, -1)}000000Z ${stream} F ${line}\n`)
+    this.#options.files.append(
+      this.logPath,
+      `${new Date(this.#clock.now()).toISOString().slice(0, -1)}000000Z ${stream} F ${line}\n`,
+    )
     for (const follower of this.#followers ?? []) follower()
   }
 
@@ -131,9 +134,12 @@ export class SimulatedContainer implements ContainerHandle {
   }
 
   async read(path: string): Promise<string | undefined> {
-    const mount = (this.config.mounts ?? []).filter(({ containerPath = "" }) => path === containerPath || path.startsWith(`${containerPath}/`))
+    const mount = (this.config.mounts ?? [])
+      .filter(({ containerPath = "" }) => path === containerPath || path.startsWith(`${containerPath}/`))
       .sort((a, b) => (b.containerPath ?? "").length - (a.containerPath ?? "").length)[0]
-    return mount === undefined ? undefined : this.#options.files.get(`${mount.hostPath ?? ""}${path.slice((mount.containerPath ?? "").length)}`)
+    return mount === undefined
+      ? undefined
+      : this.#options.files.get(`${mount.hostPath ?? ""}${path.slice((mount.containerPath ?? "").length)}`)
   }
 
   useMemory(bytes: number): void {
@@ -158,7 +164,8 @@ export class SimulatedContainer implements ContainerHandle {
     for (const line of behaviour.logs ?? []) this.log(line)
     this.useMemory(behaviour.memoryBytes ?? 0)
     if (!this.running) return
-    if (behaviour.runsMs !== undefined) this.#timer = this.#clock.setTimeout(() => this.#finish(behaviour.exitCode ?? 0), behaviour.runsMs)
+    if (behaviour.runsMs !== undefined)
+      this.#timer = this.#clock.setTimeout(() => this.#finish(behaviour.exitCode ?? 0), behaviour.runsMs)
     else this.#run(behaviour.run ?? this.#program())
   }
 
@@ -176,7 +183,10 @@ export class SimulatedContainer implements ContainerHandle {
     if (onStop === "exit" && run === undefined) this.#end(TERMINATED, "Error")
     else if (typeof onStop === "object") {
       this.#timer?.cancel()
-      this.#timer = this.#clock.setTimeout(() => this.#end(onStop.exitCode ?? 0, (onStop.exitCode ?? 0) === 0 ? "Completed" : "Error"), onStop.afterMs)
+      this.#timer = this.#clock.setTimeout(
+        () => this.#end(onStop.exitCode ?? 0, (onStop.exitCode ?? 0) === 0 ? "Completed" : "Error"),
+        onStop.afterMs,
+      )
     }
     return ended
   }
@@ -194,7 +204,8 @@ export class SimulatedContainer implements ContainerHandle {
     }
     const commands = understood(command)
     // A program that nobody described is taken to succeed.
-    const { exitCode, stdout, stderr } = commands === undefined ? { exitCode: 0, stdout: "", stderr: "" } : await shellResult(commands, this)
+    const { exitCode, stdout, stderr } =
+      commands === undefined ? { exitCode: 0, stdout: "", stderr: "" } : await shellResult(commands, this)
     return { exitCode, stdout: encode(stdout), stderr: encode(stderr) }
   }
 
@@ -203,12 +214,36 @@ export class SimulatedContainer implements ContainerHandle {
     const nanos = (ms: number) => ms * 1e6
     const user = config.linux?.securityContext
     return {
-      id: this.id, metadata: { name: this.name, attempt: this.attempt }, state: this.state,
-      createdAt: nanos(this.createdAt), startedAt: nanos(this.startedAt), finishedAt: nanos(this.finishedAt), exitCode: this.exitCode,
-      image: { image: this.image, annotations: {}, userSpecifiedImage: config.image?.userSpecifiedImage ?? "", runtimeHandler: "", imageRef: this.#options.imageId }, imageRef: this.#options.imageId,
-      reason: this.reason, message: "", labels: config.labels ?? {}, annotations: config.annotations ?? {},
-      mounts: (config.mounts ?? []) as ContainerStatus["mounts"], logPath: this.logPath, resources: undefined, imageId: this.#options.imageId,
-      user: { linux: { uid: user?.runAsUser?.value ?? 0, gid: user?.runAsGroup?.value ?? 0, supplementalGroups: [...(user?.supplementalGroups ?? [])] } },
+      id: this.id,
+      metadata: { name: this.name, attempt: this.attempt },
+      state: this.state,
+      createdAt: nanos(this.createdAt),
+      startedAt: nanos(this.startedAt),
+      finishedAt: nanos(this.finishedAt),
+      exitCode: this.exitCode,
+      image: {
+        image: this.image,
+        annotations: {},
+        userSpecifiedImage: config.image?.userSpecifiedImage ?? "",
+        runtimeHandler: "",
+        imageRef: this.#options.imageId,
+      },
+      imageRef: this.#options.imageId,
+      reason: this.reason,
+      message: "",
+      labels: config.labels ?? {},
+      annotations: config.annotations ?? {},
+      mounts: (config.mounts ?? []) as ContainerStatus["mounts"],
+      logPath: this.logPath,
+      resources: undefined,
+      imageId: this.#options.imageId,
+      user: {
+        linux: {
+          uid: user?.runAsUser?.value ?? 0,
+          gid: user?.runAsGroup?.value ?? 0,
+          supplementalGroups: [...(user?.supplementalGroups ?? [])],
+        },
+      },
       stopSignal: config.stopSignal ?? "SIGNAL_RUNTIME_DEFAULT",
     }
   }
@@ -218,11 +253,16 @@ export class SimulatedContainer implements ContainerHandle {
     const words = [...this.command, ...this.args]
     const commands = words.length === 0 ? undefined : understood(words)
     if (commands !== undefined) {
-      return (container) => runShell(commands, container, (text, stream) => {
-        for (const line of text.replace(/\n$/, "").split("\n")) this.log(line, stream)
-      })
+      return (container) =>
+        runShell(commands, container, (text, stream) => {
+          for (const line of text.replace(/\n$/, "").split("\n")) this.log(line, stream)
+        })
     }
-    if (this.behaviour.exitCode !== undefined || (isInterpreter(this.image) && !(this.config.tty === true || this.config.stdin === true))) return async () => this.behaviour.exitCode ?? 0
+    if (
+      this.behaviour.exitCode !== undefined ||
+      (isInterpreter(this.image) && !(this.config.tty === true || this.config.stdin === true))
+    )
+      return async () => this.behaviour.exitCode ?? 0
     return undefined
   }
 
@@ -243,7 +283,8 @@ export class SimulatedContainer implements ContainerHandle {
     const { terminationMessage } = this.behaviour
     const path = this.config.annotations?.["io.kubernetes.container.terminationMessagePath"]
     const mount = (this.config.mounts ?? []).find(({ containerPath }) => containerPath === path)
-    if (terminationMessage !== undefined && mount?.hostPath !== undefined) this.#options.files.append(mount.hostPath, terminationMessage)
+    if (terminationMessage !== undefined && mount?.hostPath !== undefined)
+      this.#options.files.append(mount.hostPath, terminationMessage)
     this.#end(code, code === 0 ? "Completed" : "Error")
   }
 

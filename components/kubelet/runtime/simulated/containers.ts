@@ -70,7 +70,16 @@ export class SimulatedContainers implements RuntimeService {
   constructor(options: SimulatedContainersOptions) {
     this.#options = options
     const { network, nodeIp, faults } = options
-    network.join(nodeIp, new Address(faults, (port) => this.#listener([...this.#hostNetwork].flatMap(({ containers }) => containers), port, true)))
+    network.join(
+      nodeIp,
+      new Address(faults, (port) =>
+        this.#listener(
+          [...this.#hostNetwork].flatMap(({ containers }) => containers),
+          port,
+          true,
+        ),
+      ),
+    )
   }
 
   /** Bytes of memory that its containers use. */
@@ -90,7 +99,9 @@ export class SimulatedContainers implements RuntimeService {
 
   /** The newest container of that name in the pod. */
   find(podUid: string, name: string): SimulatedContainer | undefined {
-    return [...this.#containers.values()].findLast((container) => container.pod.uid === podUid && container.name === name)
+    return [...this.#containers.values()].findLast(
+      (container) => container.pod.uid === podUid && container.name === name,
+    )
   }
 
   /** The power fails: everything that ran has ended, and nothing of it is told. */
@@ -107,7 +118,12 @@ export class SimulatedContainers implements RuntimeService {
   async status() {
     this.#answer("Status")
     const ready = (type: string) => ({ type, status: true, reason: "", message: "" })
-    return { status: { conditions: [ready("RuntimeReady"), ready("NetworkReady")] }, info: {}, runtimeHandlers: [], features: undefined }
+    return {
+      status: { conditions: [ready("RuntimeReady"), ready("NetworkReady")] },
+      info: {},
+      runtimeHandlers: [],
+      features: undefined,
+    }
   }
 
   async updateRuntimeConfig(): Promise<void> {}
@@ -116,7 +132,16 @@ export class SimulatedContainers implements RuntimeService {
     await this.#work("RunPodSandbox")
     const { clock, network, nodeIp, allotIp } = this.#options
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === "NODE"
-    const sandbox: Sandbox = { id: this.#id(), config, hostNetwork, ip: hostNetwork ? nodeIp : allotIp(), createdAt: clock.now(), handler: runtimeHandler, ready: true, containers: [] }
+    const sandbox: Sandbox = {
+      id: this.#id(),
+      config,
+      hostNetwork,
+      ip: hostNetwork ? nodeIp : allotIp(),
+      createdAt: clock.now(),
+      handler: runtimeHandler,
+      ready: true,
+      containers: [],
+    }
     this.#sandboxes.set(sandbox.id, sandbox)
     if (hostNetwork) this.#hostNetwork.add(sandbox)
     else network.join(sandbox.ip, this.#addressOf(sandbox))
@@ -151,8 +176,19 @@ export class SimulatedContainers implements RuntimeService {
     const { hostNetwork, ip, config } = sandbox
     const options = config.linux?.securityContext?.namespaceOptions
     return {
-      ...this.#listed(sandbox), network: { ip: hostNetwork ? "" : ip, additionalIps: [] },
-      linux: { namespaces: { options: { network: hostNetwork ? "NODE" : "POD", pid: options?.pid ?? "POD", ipc: options?.ipc ?? "POD", targetId: "", usernsOptions: undefined } } },
+      ...this.#listed(sandbox),
+      network: { ip: hostNetwork ? "" : ip, additionalIps: [] },
+      linux: {
+        namespaces: {
+          options: {
+            network: hostNetwork ? "NODE" : "POD",
+            pid: options?.pid ?? "POD",
+            ipc: options?.ipc ?? "POD",
+            targetId: "",
+            usernsOptions: undefined,
+          },
+        },
+      },
     }
   }
 
@@ -161,17 +197,35 @@ export class SimulatedContainers implements RuntimeService {
     return [...this.#sandboxes.values()].map((sandbox) => this.#listed(sandbox))
   }
 
-  async createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig): Promise<string> {
+  async createContainer(
+    podSandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+  ): Promise<string> {
     this.#answer("CreateContainer")
     const sandbox = this.#sandboxes.get(podSandboxId)
-    if (sandbox === undefined || !sandbox.ready) throw new CriError("NotFound", "CreateContainer", `sandbox ${podSandboxId} is not running`)
+    if (sandbox === undefined || !sandbox.ready)
+      throw new CriError("NotFound", "CreateContainer", `sandbox ${podSandboxId} is not running`)
     const { clock, files, images, behaviours, node } = this.#options
     const image = familiar(images.nameOf(config.image?.image ?? ""))
     const { metadata, logDirectory = "" } = sandboxConfig
     const container = new SimulatedContainer({
-      id: this.#id(), sandboxId: podSandboxId, node, image, imageId: config.image?.image ?? "", config, clock, files, behaviour: behaviours.of(image),
+      id: this.#id(),
+      sandboxId: podSandboxId,
+      node,
+      image,
+      imageId: config.image?.image ?? "",
+      config,
+      clock,
+      files,
+      behaviour: behaviours.of(image),
       logPath: `${logDirectory}/${config.logPath ?? ""}`,
-      pod: { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "", ip: sandbox.ip },
+      pod: {
+        namespace: metadata?.namespace ?? "",
+        name: metadata?.name ?? "",
+        uid: metadata?.uid ?? "",
+        ip: sandbox.ip,
+      },
       ended: this.#ended,
     })
     this.#containers.set(container.id, container)
@@ -208,7 +262,18 @@ export class SimulatedContainers implements RuntimeService {
     this.#answer("ListContainers")
     return [...this.#containers.values()].map((container) => {
       const { id, metadata, image, imageRef, state, createdAt, labels, annotations, imageId } = container.status()
-      return { id, podSandboxId: container.sandboxId, metadata, image, imageRef, state, createdAt, labels, annotations, imageId }
+      return {
+        id,
+        podSandboxId: container.sandboxId,
+        metadata,
+        image,
+        imageRef,
+        state,
+        createdAt,
+        labels,
+        annotations,
+        imageId,
+      }
     })
   }
 
@@ -217,7 +282,10 @@ export class SimulatedContainers implements RuntimeService {
     return this.#containers.get(id)?.status()
   }
 
-  async updateContainerResources(id: string, { memoryLimitInBytes = 0 }: { readonly memoryLimitInBytes?: number }): Promise<void> {
+  async updateContainerResources(
+    id: string,
+    { memoryLimitInBytes = 0 }: { readonly memoryLimitInBytes?: number },
+  ): Promise<void> {
     const container = this.#container(id, "UpdateContainerResources")
     if (memoryLimitInBytes > 0) container.limitMemory(memoryLimitInBytes)
   }
@@ -231,13 +299,25 @@ export class SimulatedContainers implements RuntimeService {
     await this.#work("ExecSync")
     if (!container.running) throw new CriError("Unknown", "ExecSync", `container ${id} is not running`)
     if (timeoutSeconds === 0) return container.exec(command)
-    return withTimeout(this.#options.clock, container.exec(command), timeoutSeconds * 1000, LATE).catch((err: unknown) => {
-      throw err instanceof Error && err.message === LATE ? new CriError("DeadlineExceeded", "ExecSync", `command ${command.join(" ")} timed out after ${timeoutSeconds}s`) : err
-    })
+    return withTimeout(this.#options.clock, container.exec(command), timeoutSeconds * 1000, LATE).catch(
+      (err: unknown) => {
+        throw err instanceof Error && err.message === LATE
+          ? new CriError(
+              "DeadlineExceeded",
+              "ExecSync",
+              `command ${command.join(" ")} timed out after ${timeoutSeconds}s`,
+            )
+          : err
+      },
+    )
   }
 
   async exec({ containerId, cmd }: ExecRequest): Promise<string> {
-    return this.#options.streams.prepare({ kind: "exec", container: this.#container(containerId, "Exec"), command: cmd })
+    return this.#options.streams.prepare({
+      kind: "exec",
+      container: this.#container(containerId, "Exec"),
+      command: cmd,
+    })
   }
   async attach({ containerId }: AttachRequest): Promise<string> {
     return this.#options.streams.prepare({ kind: "attach", container: this.#container(containerId, "Attach") })
@@ -306,20 +386,35 @@ export class SimulatedContainers implements RuntimeService {
   }
 
   /** A container that declares the port has it; else, on an address of the pod's own, the first that listens at all. */
-  #listener(containers: readonly SimulatedContainer[], port: number, declaredOnly: boolean): SimulatedContainer | undefined {
+  #listener(
+    containers: readonly SimulatedContainer[],
+    port: number,
+    declaredOnly: boolean,
+  ): SimulatedContainer | undefined {
     const listening = containers.filter(({ listens }) => listens)
     const declares = ({ config }: SimulatedContainer) => {
       const ports = config.annotations?.[PORTS]
-      return ports !== undefined && (JSON.parse(ports) as { containerPort: number }[]).some(({ containerPort }) => containerPort === port)
+      return (
+        ports !== undefined &&
+        (JSON.parse(ports) as { containerPort: number }[]).some(({ containerPort }) => containerPort === port)
+      )
     }
-    return listening.find(declares) ?? (declaredOnly ? undefined : listening.findLast(({ behaviour }) => behaviour.http !== undefined) ?? listening[0])
+    return (
+      listening.find(declares) ??
+      (declaredOnly ? undefined : (listening.findLast(({ behaviour }) => behaviour.http !== undefined) ?? listening[0]))
+    )
   }
 
   #listed({ id, config, ready, createdAt, handler }: Sandbox): PodSandbox {
     const { name = "", uid = "", namespace = "", attempt = 0 } = config.metadata ?? {}
     return {
-      id, metadata: { name, uid, namespace, attempt }, state: ready ? "SANDBOX_READY" : "SANDBOX_NOTREADY", createdAt: createdAt * 1e6,
-      labels: config.labels ?? {}, annotations: config.annotations ?? {}, runtimeHandler: handler,
+      id,
+      metadata: { name, uid, namespace, attempt },
+      state: ready ? "SANDBOX_READY" : "SANDBOX_NOTREADY",
+      createdAt: createdAt * 1e6,
+      labels: config.labels ?? {},
+      annotations: config.annotations ?? {},
+      runtimeHandler: handler,
     }
   }
 
@@ -327,17 +422,36 @@ export class SimulatedContainers implements RuntimeService {
     const timestamp = this.#options.clock.now() * 1e6
     const bytes = { value: memory }
     return {
-      attributes: { id, metadata: { name: config.metadata?.name ?? "", attempt: config.metadata?.attempt ?? 0 }, labels: config.labels ?? {}, annotations: config.annotations ?? {} },
+      attributes: {
+        id,
+        metadata: { name: config.metadata?.name ?? "", attempt: config.metadata?.attempt ?? 0 },
+        labels: config.labels ?? {},
+        annotations: config.annotations ?? {},
+      },
       cpu: { timestamp, usageCoreNanoSeconds: { value: 0 }, usageNanoCores: { value: 0 }, psi: undefined },
-      memory: { timestamp, workingSetBytes: bytes, usageBytes: bytes, rssBytes: bytes, availableBytes: undefined, pageFaults: undefined, majorPageFaults: undefined, psi: undefined },
-      writableLayer: undefined, swap: undefined, io: undefined,
+      memory: {
+        timestamp,
+        workingSetBytes: bytes,
+        usageBytes: bytes,
+        rssBytes: bytes,
+        availableBytes: undefined,
+        pageFaults: undefined,
+        majorPageFaults: undefined,
+        psi: undefined,
+      },
+      writableLayer: undefined,
+      swap: undefined,
+      io: undefined,
     }
   }
 
   #podStats(sandbox: Sandbox): PodSandboxStats {
     const { id, metadata, labels, annotations } = this.#listed(sandbox)
     const containers = sandbox.containers.filter(({ running }) => running).map((container) => this.#stats(container))
-    return { attributes: { id, metadata, labels, annotations }, linux: { cpu: undefined, memory: undefined, network: undefined, process: undefined, containers, io: undefined } }
+    return {
+      attributes: { id, metadata, labels, annotations },
+      linux: { cpu: undefined, memory: undefined, network: undefined, process: undefined, containers, io: undefined },
+    }
   }
 
   /** @throws CriError when the node is off */
@@ -356,7 +470,10 @@ export class SimulatedContainers implements RuntimeService {
   /** 64 hex digits, as containerd's. */
   #id(): string {
     let id = ""
-    for (let i = 0; i < 8; i++) id += Math.floor(this.#options.random.next() * 2 ** 32).toString(16).padStart(8, "0")
+    for (let i = 0; i < 8; i++)
+      id += Math.floor(this.#options.random.next() * 2 ** 32)
+        .toString(16)
+        .padStart(8, "0")
     return id
   }
 }

@@ -3,7 +3,11 @@ import { httpConnection } from "./http-connection.ts"
 
 /** What a port answers that tells back what it was asked, when `parts` are written one after the other. */
 async function answerTo(...parts: string[]): Promise<{ readonly text: string; readonly error: string }> {
-  const { data, error } = httpConnection(8080, async (request) => new Response(`${request.method} ${new URL(request.url).pathname} ${await request.text()}`), async () => undefined)
+  const { data, error } = httpConnection(
+    8080,
+    async (request) => new Response(`${request.method} ${new URL(request.url).pathname} ${await request.text()}`),
+    async () => undefined,
+  )
   const text = (async () => {
     let all = ""
     for await (const part of data as AsyncIterable<Buffer>) all += part.toString()
@@ -21,8 +25,16 @@ describe("a connection to a simulated port", () => {
     ["a request without a body", ["GET /a HTTP/1.1\r\nHost: x\r\n\r\n"], OK("GET /a ")],
     ["one that comes in pieces", ["GET /a HT", "TP/1.1\r\nHost: x\r\n", "\r\n"], OK("GET /a ")],
     ["a body of known length", ["POST /a HTTP/1.1\r\nContent-Length: 5\r\n\r\nhe", "llo"], OK("POST /a hello")],
-    ["a chunked body", ["PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n", "2\r\nlo\r\n0\r\n\r\n"], OK("PUT /a hello")],
-    ["a body that is asked for first", ["POST /a HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n", "hi"], `HTTP/1.1 100 Continue\r\n\r\n${OK("POST /a hi")}`],
+    [
+      "a chunked body",
+      ["PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n", "2\r\nlo\r\n0\r\n\r\n"],
+      OK("PUT /a hello"),
+    ],
+    [
+      "a body that is asked for first",
+      ["POST /a HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n", "hi"],
+      `HTTP/1.1 100 Continue\r\n\r\n${OK("POST /a hi")}`,
+    ],
     ["a request for the headers alone", ["HEAD /a HTTP/1.1\r\n\r\n"], OK("HEAD /a ").slice(0, -"HEAD /a ".length)],
   ])("answers %s", async (_what, parts, answer) => {
     const { text, error } = await answerTo(...parts)
@@ -30,8 +42,15 @@ describe("a connection to a simulated port", () => {
   })
 
   test("ends with an error for what is no HTTP, and where nobody listens", async () => {
-    expect(await answerTo("PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")).toEqual({ text: "", error: "an error occurred forwarding 8080: malformed chunked encoding" })
-    const refused = httpConnection(81, async () => new Response(), () => Promise.reject(new Error("connect: connection refused")))
+    expect(await answerTo("PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")).toEqual({
+      text: "",
+      error: "an error occurred forwarding 8080: malformed chunked encoding",
+    })
+    const refused = httpConnection(
+      81,
+      async () => new Response(),
+      () => Promise.reject(new Error("connect: connection refused")),
+    )
     expect(await refused.error).toBe("an error occurred forwarding 81: connect: connection refused")
   })
 })

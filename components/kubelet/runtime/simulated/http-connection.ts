@@ -19,7 +19,11 @@ const END_OF_HEAD = "\r\n\r\n"
 const BODILESS: readonly string[] = ["GET", "HEAD"]
 
 /** HTTP/1.1 with one request, which is what a simulated port understands. `dial` fails where nobody listens. */
-export function httpConnection(port: number, send: (request: Request) => Promise<Response>, dial: () => Promise<unknown>): PortConnection {
+export function httpConnection(
+  port: number,
+  send: (request: Request) => Promise<Response>,
+  dial: () => Promise<unknown>,
+): PortConnection {
   const error = Promise.withResolvers<string>()
   let received = Buffer.alloc(0)
   let answered = false
@@ -31,14 +35,26 @@ export function httpConnection(port: number, send: (request: Request) => Promise
     data.push(null)
     error.resolve(message)
   }
-  const failed = (err: unknown): void => finish(`an error occurred forwarding ${port}: ${err instanceof Error ? err.message : String(err)}`)
+  const failed = (err: unknown): void =>
+    finish(`an error occurred forwarding ${port}: ${err instanceof Error ? err.message : String(err)}`)
 
   async function respond({ method, path, headers, body }: HttpMessage): Promise<void> {
     try {
-      const response = await send(new Request(`http://localhost:${port}${path}`, { method, headers: headers.map(([name, value]): [string, string] => [name, value]), ...(BODILESS.includes(method) || body === undefined ? {} : { body: new Uint8Array(body) }) }))
+      const response = await send(
+        new Request(`http://localhost:${port}${path}`, {
+          method,
+          headers: headers.map(([name, value]): [string, string] => [name, value]),
+          ...(BODILESS.includes(method) || body === undefined ? {} : { body: new Uint8Array(body) }),
+        }),
+      )
       const bytes = Buffer.from(await response.arrayBuffer())
-      const lines = [...response.headers].filter(([name]) => name !== "content-length" && name !== "transfer-encoding").map(([name, value]) => `${name}: ${value}\r\n`).join("")
-      data.push(`HTTP/1.1 ${response.status} ${response.statusText || "OK"}\r\n${lines}content-length: ${bytes.length}\r\nconnection: close${END_OF_HEAD}`)
+      const lines = [...response.headers]
+        .filter(([name]) => name !== "content-length" && name !== "transfer-encoding")
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join("")
+      data.push(
+        `HTTP/1.1 ${response.status} ${response.statusText || "OK"}\r\n${lines}content-length: ${bytes.length}\r\nconnection: close${END_OF_HEAD}`,
+      )
       if (method !== "HEAD") data.push(bytes)
       finish("")
     } catch (err) {
@@ -75,7 +91,8 @@ export function httpConnection(port: number, send: (request: Request) => Promise
   return { data, error: error.promise }
 }
 
-const valueOf = (headers: HttpMessage["headers"], wanted: string): string | undefined => headers.find(([name]) => name.toLowerCase() === wanted)?.[1].toLowerCase()
+const valueOf = (headers: HttpMessage["headers"], wanted: string): string | undefined =>
+  headers.find(([name]) => name.toLowerCase() === wanted)?.[1].toLowerCase()
 
 /** The request as far as it has come; undefined while its head has not come whole. */
 function read(received: Buffer): HttpMessage | undefined {
@@ -83,7 +100,9 @@ function read(received: Buffer): HttpMessage | undefined {
   if (end < 0) return undefined
   const [line = "", ...rest] = received.toString("latin1", 0, end).split("\r\n")
   const [method = "GET", path = "/"] = line.split(" ")
-  const headers = rest.map((header) => [header.slice(0, header.indexOf(":")), header.slice(header.indexOf(":") + 1).trim()] as const)
+  const headers = rest.map(
+    (header) => [header.slice(0, header.indexOf(":")), header.slice(header.indexOf(":") + 1).trim()] as const,
+  )
   const after = received.subarray(end + END_OF_HEAD.length)
   if (valueOf(headers, "transfer-encoding") === "chunked") return { method, path, headers, body: joined(after) }
   const length = Number(valueOf(headers, "content-length") ?? 0)

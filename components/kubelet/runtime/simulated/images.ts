@@ -31,7 +31,12 @@ export class SimulatedImages implements ImageService {
     return this.#images.get(image)
   }
 
-  async pullImage(spec: { readonly image?: string }, _auth?: unknown, _sandbox?: unknown, options?: { readonly signal?: AbortSignal | undefined }): Promise<string> {
+  async pullImage(
+    spec: { readonly image?: string },
+    _auth?: unknown,
+    _sandbox?: unknown,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<string> {
     const ref = spec.image ?? ""
     const { pullMs = 0, pullError, sizeBytes = SIZE, uid = 0 } = this.#behaviours.of(ref)
     const ms = pullMs * this.#faults.slowness
@@ -53,7 +58,12 @@ export class SimulatedImages implements ImageService {
 
   async imageFsInfo(): ReturnType<ImageService["imageFsInfo"]> {
     const used = [...new Set(this.#images.values())].reduce((sum, { size }) => sum + size, 0)
-    const usage = { timestamp: this.#clock.now() * 1e6, fsId: { mountpoint: "/var/lib/simulated" }, usedBytes: { value: used }, inodesUsed: { value: this.#images.size } }
+    const usage = {
+      timestamp: this.#clock.now() * 1e6,
+      fsId: { mountpoint: "/var/lib/simulated" },
+      usedBytes: { value: used },
+      inodesUsed: { value: this.#images.size },
+    }
     return { imageFilesystems: [usage], containerFilesystems: [] }
   }
 
@@ -76,8 +86,14 @@ function imageOf(ref: string, size: number, uid: number): Image {
     const name = ref.replace(/@sha256:.*$/, "")
     const repository = name.replace(/:[^/:]*$/, "")
     image = {
-      id: `sha256:${createHash("sha256").update(digest).digest("hex")}`, repoTags: ref.includes("@") ? [] : [name], repoDigests: [ref.includes("@") ? ref : `${repository}@sha256:${digest}`],
-      size, uid: { value: uid }, username: "", spec: undefined, pinned: false,
+      id: `sha256:${createHash("sha256").update(digest).digest("hex")}`,
+      repoTags: ref.includes("@") ? [] : [name],
+      repoDigests: [ref.includes("@") ? ref : `${repository}@sha256:${digest}`],
+      size,
+      uid: { value: uid },
+      username: "",
+      spec: undefined,
+      pinned: false,
     } satisfies Image
     if (made.size >= MOST_REMEMBERED) made.clear()
     made.set(key, image)

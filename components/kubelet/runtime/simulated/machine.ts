@@ -14,15 +14,34 @@ export interface Shortage {
 }
 
 /** A machine that never was. `used` is what its containers use of its memory, in bytes. */
-export function simulatedMachine({ name, cpus, memoryBytes, diskBytes }: SimulatedMachineOptions, shortage: Shortage, used: () => number): Machine {
+export function simulatedMachine(
+  { name, cpus, memoryBytes, diskBytes }: SimulatedMachineOptions,
+  shortage: Shortage,
+  used: () => number,
+): Machine {
   const availableBytes = () => (shortage.disk ? 0 : Math.floor(diskBytes * 0.9))
   return {
-    cpus, memoryBytes, hugepages: {}, hostname: name,
+    cpus,
+    memoryBytes,
+    hugepages: {},
+    hostname: name,
     info: {
-      machineID: name, systemUUID: name, bootID: name, kernelVersion: "6.12.0-simulated", osImage: "Simulated Linux", operatingSystem: "linux", architecture: "amd64",
+      machineID: name,
+      systemUUID: name,
+      bootID: name,
+      kernelVersion: "6.12.0-simulated",
+      osImage: "Simulated Linux",
+      operatingSystem: "linux",
+      architecture: "amd64",
     },
     availableMemory: async () => (shortage.memory ? 0 : Math.max(0, memoryBytes - used())),
     processes: async () => ({ used: 100, max: 4_194_304 }),
-    space: async () => ({ capacityBytes: diskBytes, usedBytes: diskBytes - availableBytes(), availableBytes: availableBytes(), inodes: 10_000_000, inodesFree: 9_000_000 }),
+    space: async () => ({
+      capacityBytes: diskBytes,
+      usedBytes: diskBytes - availableBytes(),
+      availableBytes: availableBytes(),
+      inodes: 10_000_000,
+      inodesFree: 9_000_000,
+    }),
   }
 }

@@ -16,7 +16,9 @@ export function memoryCgroups(): PodCgroups {
     },
     async children(path) {
       const above = `${name(path)}/`
-      return [...known].filter((other) => other.startsWith(above) && !other.slice(above.length).includes("/")).map((other) => other.slice(above.length))
+      return [...known]
+        .filter((other) => other.startsWith(above) && !other.slice(above.length).includes("/"))
+        .map((other) => other.slice(above.length))
     },
     parentName: name,
   }

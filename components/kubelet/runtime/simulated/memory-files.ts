@@ -22,7 +22,9 @@ export class MemoryFiles implements PodFiles {
 
   async read(path: string, tailBytes?: number): Promise<string | undefined> {
     const text = this.get(path)
-    return text === undefined || tailBytes === undefined || text.length <= tailBytes ? text : Buffer.from(text).subarray(-tailBytes).toString("utf8")
+    return text === undefined || tailBytes === undefined || text.length <= tailBytes
+      ? text
+      : Buffer.from(text).subarray(-tailBytes).toString("utf8")
   }
 
   async list(path: string): Promise<readonly string[]> {
@@ -97,7 +99,9 @@ export class MemoryFiles implements PodFiles {
 
   /** Files below a folder, by their path in it. */
   below(folder: string): readonly string[] {
-    return [...(this.#folders.get(folder) ?? [])].flatMap((name) => (this.isFolder(`${folder}/${name}`) ? this.below(`${folder}/${name}`).map((path) => `${name}/${path}`) : [name]))
+    return [...(this.#folders.get(folder) ?? [])].flatMap((name) =>
+      this.isFolder(`${folder}/${name}`) ? this.below(`${folder}/${name}`).map((path) => `${name}/${path}`) : [name],
+    )
   }
 
   #rename(from: string, to: string): boolean {

@@ -28,7 +28,8 @@ export const memoryVolumes = (files: MemoryFiles): VolumeFiles => ({
     if (files.has(path)) {
       const wanted = type.startsWith("Directory") ? "directory" : type.startsWith("File") ? "file" : undefined
       const is = files.isFolder(path) ? "directory" : "file"
-      if (wanted !== undefined && wanted !== is) throw new Error(`hostPath type check failed: ${path} is not a ${wanted}`)
+      if (wanted !== undefined && wanted !== is)
+        throw new Error(`hostPath type check failed: ${path} is not a ${wanted}`)
     } else if (type === "DirectoryOrCreate") await files.makeFolder(path)
     else if (type === "FileOrCreate") files.put(path, "")
     else if (type === "Directory") throw new Error(`hostPath type check failed: ${path} is not a directory`)
@@ -46,7 +47,10 @@ export const memoryVolumes = (files: MemoryFiles): VolumeFiles => ({
     if (!files.has(folder)) return undefined
     const paths = files.below(folder)
     const folders = new Set(paths.flatMap((path) => path.split("/").map((_, i, parts) => parts.slice(0, i).join("/"))))
-    return { bytes: paths.reduce((sum, path) => sum + Buffer.byteLength(files.get(`${folder}/${path}`) ?? ""), 0), inodes: paths.length + Math.max(1, folders.size) }
+    return {
+      bytes: paths.reduce((sum, path) => sum + Buffer.byteLength(files.get(`${folder}/${path}`) ?? ""), 0),
+      inodes: paths.length + Math.max(1, folders.size),
+    }
   },
   list: (folder) => files.list(folder),
   async discard(folders) {

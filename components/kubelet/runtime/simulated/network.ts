@@ -30,12 +30,23 @@ export class SimulatedNetwork {
   }
 
   /** Sends a request to whatever listens at `host`:`port`. @throws Error in the words that Go's dialer has for it */
-  async fetch(request: Request, host: string, port: number, timeoutMs: number, signal?: AbortSignal): Promise<Response> {
+  async fetch(
+    request: Request,
+    host: string,
+    port: number,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<Response> {
     const container = await this.dial(host, port, timeoutMs, signal)
     const { http } = container.behaviour
     if (http === undefined) return new Response("ok\n", { status: 200, statusText: "OK" })
     const answer = Promise.resolve(http(request, container))
-    return withTimeout(this.#clock, answer, timeoutMs, `Get "${request.url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`)
+    return withTimeout(
+      this.#clock,
+      answer,
+      timeoutMs,
+      `Get "${request.url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+    )
   }
 
   /** @throws Error when nothing listens there, after `timeoutMs` when nothing answers */
@@ -59,8 +70,18 @@ export const simulatedPodNetwork = (network: SimulatedNetwork): PodNetwork => ({
   async httpGet({ scheme, host, port, path, headers, timeoutMs }: HttpProbeRequest, signal) {
     const url = `${scheme.toLowerCase()}://${host}:${port}${path.startsWith("/") ? path : `/${path}`}`
     try {
-      const response = await network.fetch(new Request(url, { headers: headers.map(({ name, value }): [string, string] => [name, value]) }), host, port, timeoutMs, signal)
-      return { status: response.status, statusText: response.statusText, body: (await response.text()).slice(0, MAX_BODY) }
+      const response = await network.fetch(
+        new Request(url, { headers: headers.map(({ name, value }): [string, string] => [name, value]) }),
+        host,
+        port,
+        timeoutMs,
+        signal,
+      )
+      return {
+        status: response.status,
+        statusText: response.statusText,
+        body: (await response.text()).slice(0, MAX_BODY),
+      }
     } catch (err) {
       const message = err instanceof Error ? err.message : String(err)
       throw new Error(message.startsWith("Get ") ? message : `Get "${url}": ${message}`, { cause: err })

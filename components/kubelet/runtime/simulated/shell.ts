@@ -8,11 +8,29 @@ export interface ShellResult {
 
 /** Images that are a shell or an interpreter, whose container ends with the command it is given. */
 const INTERPRETERS = new Set([
-  "busybox", "alpine", "bash", "debian", "ubuntu", "fedora", "centos", "rockylinux", "amazonlinux", "perl", "python", "node", "ruby", "php", "golang", "curl", "kubectl", "hello-world",
+  "busybox",
+  "alpine",
+  "bash",
+  "debian",
+  "ubuntu",
+  "fedora",
+  "centos",
+  "rockylinux",
+  "amazonlinux",
+  "perl",
+  "python",
+  "node",
+  "ruby",
+  "php",
+  "golang",
+  "curl",
+  "kubectl",
+  "hello-world",
 ])
 
 /** Whether a container of this image, left alone with an unknown command, comes to an end. */
-export const isInterpreter = (image: string): boolean => INTERPRETERS.has((image.split("/").at(-1) ?? "").split(/[:@]/)[0] ?? "")
+export const isInterpreter = (image: string): boolean =>
+  INTERPRETERS.has((image.split("/").at(-1) ?? "").split(/[:@]/)[0] ?? "")
 
 /** What a command line means to the simulation, or undefined when it is a program nobody described. */
 export function understood(command: readonly string[]): readonly (readonly string[])[] | undefined {
@@ -25,7 +43,24 @@ export function understood(command: readonly string[]): readonly (readonly strin
   return WORDS.has(name) ? [[name, ...rest]] : undefined
 }
 
-const WORDS = new Set(["echo", "true", "false", ":", "sleep", "exit", "cat", "env", "printenv", "hostname", "ls", "test", "date", "whoami", "pwd", "tail"])
+const WORDS = new Set([
+  "echo",
+  "true",
+  "false",
+  ":",
+  "sleep",
+  "exit",
+  "cat",
+  "env",
+  "printenv",
+  "hostname",
+  "ls",
+  "test",
+  "date",
+  "whoami",
+  "pwd",
+  "tail",
+])
 
 /** Commands that follow each other; undefined for whatever is more than that (loops, pipes, redirections). */
 function parse(script: string): readonly (readonly string[])[] | undefined {
@@ -34,7 +69,9 @@ function parse(script: string): readonly (readonly string[])[] | undefined {
     const text = line.trim()
     if (text === "") continue
     if (/[|<>`&(){}]|\$\(/.test(text)) return undefined
-    const words = [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => double ?? single ?? bare ?? "")
+    const words = [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+      ([, double, single, bare]) => double ?? single ?? bare ?? "",
+    )
     if (words[0] === "exec") words.shift()
     if (!WORDS.has(words[0] ?? "")) return undefined
     commands.push(words)
@@ -43,7 +80,11 @@ function parse(script: string): readonly (readonly string[])[] | undefined {
 }
 
 /** Runs commands one after the other, as `sh -e` would. `print` gets what is written as it is written. */
-export async function runShell(commands: readonly (readonly string[])[], container: ContainerHandle, print: (text: string, stream: "stdout" | "stderr") => void): Promise<number> {
+export async function runShell(
+  commands: readonly (readonly string[])[],
+  container: ContainerHandle,
+  print: (text: string, stream: "stdout" | "stderr") => void,
+): Promise<number> {
   for (const [name = "", ...given] of commands) {
     const words = given.map((word) => word.replace(/\$\{?(\w+)\}?/g, (_all, key: string) => container.env[key] ?? ""))
     const code = await one(name, words, container, print)
@@ -54,7 +95,10 @@ export async function runShell(commands: readonly (readonly string[])[], contain
 }
 
 /** The same, with all that was written. */
-export async function shellResult(commands: readonly (readonly string[])[], container: ContainerHandle): Promise<ShellResult> {
+export async function shellResult(
+  commands: readonly (readonly string[])[],
+  container: ContainerHandle,
+): Promise<ShellResult> {
   const written = { stdout: "", stderr: "" }
   const exitCode = await runShell(commands, container, (text, stream) => (written[stream] += text))
   return { exitCode, ...written }
@@ -64,13 +108,25 @@ const UNITS: Readonly<Record<string, number>> = { "": 1000, s: 1000, m: 60_000, 
 /** Longer than any cluster lives. */
 const FOREVER = 2 ** 52
 
-async function one(name: string, words: readonly string[], container: ContainerHandle, print: (text: string, stream: "stdout" | "stderr") => void): Promise<number> {
+async function one(
+  name: string,
+  words: readonly string[],
+  container: ContainerHandle,
+  print: (text: string, stream: "stdout" | "stderr") => void,
+): Promise<number> {
   const say = (text: string) => print(text, "stdout")
   switch (name) {
-    case "true": case ":": return 0
-    case "false": return 1
-    case "exit": return Number(words[0] ?? 0)
-    case "echo": return say(`${words.filter((word) => word !== "-n" && word !== "-e").join(" ")}${words[0] === "-n" ? "" : "\n"}`), 0
+    case "true":
+    case ":":
+      return 0
+    case "false":
+      return 1
+    case "exit":
+      return Number(words[0] ?? 0)
+    case "echo":
+      return (
+        say(`${words.filter((word) => word !== "-n" && word !== "-e").join(" ")}${words[0] === "-n" ? "" : "\n"}`), 0
+      )
     case "sleep": {
       const [, amount, unit = ""] = /^([\d.]+)([smhd]?)$/.exec(words[0] ?? "") ?? []
       await container.sleep(amount === undefined ? FOREVER : Number(amount) * UNITS[unit]!)
@@ -80,18 +136,32 @@ async function one(name: string, words: readonly string[], container: ContainerH
       if (words.some((word) => word.startsWith("-f") || word === "--follow")) await container.sleep(FOREVER)
       return 0
     }
-    case "env": case "printenv": {
+    case "env":
+    case "printenv": {
       const one = name === "printenv" ? words[0] : undefined
       if (one !== undefined) return container.env[one] === undefined ? 1 : (say(`${container.env[one]}\n`), 0)
-      return say(Object.entries(container.env).map(([key, value]) => `${key}=${value}\n`).join("")), 0
+      return (
+        say(
+          Object.entries(container.env)
+            .map(([key, value]) => `${key}=${value}\n`)
+            .join(""),
+        ),
+        0
+      )
     }
-    case "hostname": return say(`${container.pod.name}\n`), 0
-    case "whoami": return say("root\n"), 0
-    case "pwd": return say("/\n"), 0
-    case "date": return say(`${new Date(container.now()).toUTCString()}\n`), 0
-    case "test": case "ls": {
+    case "hostname":
+      return (say(`${container.pod.name}\n`), 0)
+    case "whoami":
+      return (say("root\n"), 0)
+    case "pwd":
+      return (say("/\n"), 0)
+    case "date":
+      return (say(`${new Date(container.now()).toUTCString()}\n`), 0)
+    case "test":
+    case "ls": {
       const path = words.filter((word) => !word.startsWith("-"))[0]
-      if (path === undefined || (await container.read(path)) !== undefined) return path !== undefined && name === "ls" ? (say(`${path}\n`), 0) : 0
+      if (path === undefined || (await container.read(path)) !== undefined)
+        return path !== undefined && name === "ls" ? (say(`${path}\n`), 0) : 0
       if (name === "ls") print(`ls: ${path}: No such file or directory\n`, "stderr")
       return 1
     }
@@ -106,6 +176,7 @@ async function one(name: string, words: readonly string[], container: ContainerH
       }
       return 0
     }
-    default: return 127
+    default:
+      return 127
   }
 }

@@ -38,9 +38,28 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Simula
   const files = new MemoryFiles()
   const images = new SimulatedImages(behaviours, clock, faults)
   const streams = new SimulatedStreams(network, files)
-  const containers = new SimulatedContainers({ node: name, nodeIp, clock, random, behaviours, network, images, files, faults, streams, allotIp: addresses(podCidr, network) })
+  const containers = new SimulatedContainers({
+    node: name,
+    nodeIp,
+    clock,
+    random,
+    behaviours,
+    network,
+    images,
+    files,
+    faults,
+    streams,
+    allotIp: addresses(podCidr, network),
+  })
   return {
-    containers, images, files, faults, streams, volumes: memoryVolumes(files), cgroups: memoryCgroups(), network: simulatedPodNetwork(network),
+    containers,
+    images,
+    files,
+    faults,
+    streams,
+    volumes: memoryVolumes(files),
+    cgroups: memoryCgroups(),
+    network: simulatedPodNetwork(network),
     machine: simulatedMachine(options, faults.shortage, () => containers.memoryInUse),
     usage: simulatedUsage(containers, clock.now()),
   }
@@ -62,4 +81,5 @@ function addresses(podCidr: () => string, network: SimulatedNetwork): () => stri
   }
 }
 
-const dotted = (number: number): string => [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".")
+const dotted = (number: number): string =>
+  [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".")

@@ -41,9 +41,18 @@ export class SimulatedStreams implements RuntimeStreams {
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
     stdin.resume()
     const closed = Promise.withResolvers<void>()
-    const status = what.kind === "exec" ? run(what.container, what.command, stdout, stderr) : follow(what.container, this.#files, stdout, closed.promise)
+    const status =
+      what.kind === "exec"
+        ? run(what.container, what.command, stdout, stderr)
+        : follow(what.container, this.#files, stdout, closed.promise)
     return {
-      protocol: "simulated", stdin, stdout, stderr, status, closed: closed.promise, resize: () => {},
+      protocol: "simulated",
+      stdin,
+      stdout,
+      stderr,
+      status,
+      closed: closed.promise,
+      resize: () => {},
       close() {
         for (const stream of [stdin, stdout, stderr]) stream.destroy()
         closed.resolve()
@@ -56,7 +65,12 @@ export class SimulatedStreams implements RuntimeStreams {
     if (what.kind !== "ports") throw new CriError("InvalidArgument", "PortForward", `${url} is for a command`)
     const closed = Promise.withResolvers<void>()
     return {
-      open: (port: number) => httpConnection(port, (request) => this.#network.fetch(request, what.ip, port, DIAL_MS), () => this.#network.dial(what.ip, port, DIAL_MS)),
+      open: (port: number) =>
+        httpConnection(
+          port,
+          (request) => this.#network.fetch(request, what.ip, port, DIAL_MS),
+          () => this.#network.dial(what.ip, port, DIAL_MS),
+        ),
       closed: closed.promise,
       close: () => closed.resolve(),
     }
@@ -70,7 +84,12 @@ export class SimulatedStreams implements RuntimeStreams {
   }
 }
 
-async function run(container: SimulatedContainer, command: readonly string[], stdout: PassThrough, stderr: PassThrough): Promise<CommandStatus> {
+async function run(
+  container: SimulatedContainer,
+  command: readonly string[],
+  stdout: PassThrough,
+  stderr: PassThrough,
+): Promise<CommandStatus> {
   try {
     const result = await container.exec(command)
     stdout.end(result.stdout)
@@ -84,12 +103,18 @@ async function run(container: SimulatedContainer, command: readonly string[], st
 }
 
 /** What the container writes from now on. */
-function follow(container: SimulatedContainer, files: MemoryFiles, stdout: PassThrough, closed: Promise<void>): Promise<CommandStatus> {
+function follow(
+  container: SimulatedContainer,
+  files: MemoryFiles,
+  stdout: PassThrough,
+  closed: Promise<void>,
+): Promise<CommandStatus> {
   const { promise, resolve } = Promise.withResolvers<CommandStatus>()
   let seen = files.get(container.logPath)?.length ?? 0
   const off = container.onLog(() => {
     const text = files.get(container.logPath) ?? ""
-    for (const line of text.slice(seen).split("\n")) if (line !== "") stdout.write(`${line.split(" ").slice(3).join(" ")}\n`)
+    for (const line of text.slice(seen).split("\n"))
+      if (line !== "") stdout.write(`${line.split(" ").slice(3).join(" ")}\n`)
     seen = text.length
     if (container.running) return
     stdout.end()

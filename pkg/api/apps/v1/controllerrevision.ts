@@ -2,25 +2,45 @@ import { invalidValue, required } from "../../../apimachinery/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 
-export const ControllerRevision = defineResource({
-  group: "apps", version: "v1", kind: "ControllerRevision", plural: "controllerrevisions", scope: "Namespaced",
-  doc: "A stored version of a stateful set's or daemon set's template.",
-  columns: [
-    { name: "Controller", type: "string", doc: "Owner of the revision.", value: controllerOf },
-    { name: "Revision", type: "string", doc: "Number of the revision.", value: (revision) => revision.revision },
-  ],
-  validate: ({ data, revision }) => [
-    ...(data === undefined ? [required("data", "data is mandatory")] : []),
-    ...(revision < 0 ? [invalidValue("revision", revision, "must be greater than or equal to 0")] : []),
-  ],
-}, {
-  data: f.rawExtension(2, "The stored state.").immutable(),
-  revision: f.int64(3, "Number of the revision, rising.").default(0).printZero(),
-})
+export const ControllerRevision = defineResource(
+  {
+    group: "apps",
+    version: "v1",
+    kind: "ControllerRevision",
+    plural: "controllerrevisions",
+    scope: "Namespaced",
+    doc: "A stored version of a stateful set's or daemon set's template.",
+    columns: [
+      { name: "Controller", type: "string", doc: "Owner of the revision.", value: controllerOf },
+      { name: "Revision", type: "string", doc: "Number of the revision.", value: (revision) => revision.revision },
+    ],
+    validate: ({ data, revision }) => [
+      ...(data === undefined ? [required("data", "data is mandatory")] : []),
+      ...(revision < 0 ? [invalidValue("revision", revision, "must be greater than or equal to 0")] : []),
+    ],
+  },
+  {
+    data: f.rawExtension(2, "The stored state.").immutable(),
+    revision: f.int64(3, "Number of the revision, rising.").default(0).printZero(),
+  },
+)
 export type ControllerRevision = ObjectOfResource<typeof ControllerRevision>
 
 /** The controlling owner as `statefulset.apps/web`, `<none>` without one. */
-function controllerOf({ metadata }: { readonly metadata: { readonly ownerReferences?: readonly { readonly apiVersion: string; readonly kind: string; readonly name: string; readonly controller?: boolean | undefined }[] | undefined } }): string {
+function controllerOf({
+  metadata,
+}: {
+  readonly metadata: {
+    readonly ownerReferences?:
+      | readonly {
+          readonly apiVersion: string
+          readonly kind: string
+          readonly name: string
+          readonly controller?: boolean | undefined
+        }[]
+      | undefined
+  }
+}): string {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true)
   if (owner === undefined) return "<none>"
   const slash = owner.apiVersion.indexOf("/")

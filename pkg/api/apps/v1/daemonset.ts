@@ -9,18 +9,32 @@ import { collisionFaults } from "./status-validation.ts"
 
 export const RollingUpdateDaemonSet = message("apps.v1.RollingUpdateDaemonSet", "How pods are replaced step by step.", {
   maxUnavailable: f.intOrString(1, "On how many nodes the pod may be missing: a number, or a percentage rounded up."),
-  maxSurge: f.intOrString(2, "On how many nodes a new pod may run beside the old: a number, or a percentage rounded up."),
+  maxSurge: f.intOrString(
+    2,
+    "On how many nodes a new pod may run beside the old: a number, or a percentage rounded up.",
+  ),
 })
 export interface RollingUpdateDaemonSet extends ObjectOf<typeof RollingUpdateDaemonSet> {}
 
-export const DaemonSetUpdateStrategy = message("apps.v1.DaemonSetUpdateStrategy", "How old pods are replaced by new ones.", {
-  type: f.string(1, "RollingUpdate, or OnDelete, which waits until someone deletes the old pods.").enum("RollingUpdate", "OnDelete").default("RollingUpdate"),
-  rollingUpdate: f.message(2, RollingUpdateDaemonSet, "Only for RollingUpdate."),
-}, { defaults: daemonSetStrategyDefaults })
+export const DaemonSetUpdateStrategy = message(
+  "apps.v1.DaemonSetUpdateStrategy",
+  "How old pods are replaced by new ones.",
+  {
+    type: f
+      .string(1, "RollingUpdate, or OnDelete, which waits until someone deletes the old pods.")
+      .enum("RollingUpdate", "OnDelete")
+      .default("RollingUpdate"),
+    rollingUpdate: f.message(2, RollingUpdateDaemonSet, "Only for RollingUpdate."),
+  },
+  { defaults: daemonSetStrategyDefaults },
+)
 export interface DaemonSetUpdateStrategy extends ObjectOf<typeof DaemonSetUpdateStrategy> {}
 
 export const DaemonSetSpec = message("apps.v1.DaemonSetSpec", "Which pod is wanted on every node.", {
-  selector: f.message(1, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.").required().pointer(),
+  selector: f
+    .message(1, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.")
+    .required()
+    .pointer(),
   template: f.message(2, PodTemplateSpec, "What the pods look like.").required(),
   updateStrategy: f.message(3, DaemonSetUpdateStrategy, "How old pods are replaced.").always(),
   minReadySeconds: f.int32(4, "Seconds a pod must be ready to count as available.").min(0),
@@ -51,23 +65,66 @@ export const DaemonSetStatus = message("apps.v1.DaemonSetStatus", "What the cont
 })
 export interface DaemonSetStatus extends ObjectOf<typeof DaemonSetStatus> {}
 
-export const DaemonSet = defineResource({
-  group: "apps", version: "v1", kind: "DaemonSet", plural: "daemonsets", shortNames: ["ds"], categories: ["all"], scope: "Namespaced", generation: true,
-  doc: "Keeps a pod running on every node, or on every node of a kind.",
-  columns: [
-    { name: "Desired", type: "integer", doc: "Nodes that should run the pod.", value: (set) => set.status.desiredNumberScheduled },
-    { name: "Current", type: "integer", doc: "Nodes that run the pod and should.", value: (set) => set.status.currentNumberScheduled },
-    { name: "Ready", type: "integer", doc: "Nodes on which the pod is ready.", value: (set) => set.status.numberReady },
-    { name: "Up-to-date", type: "integer", doc: "Nodes that run the present version.", value: (set) => set.status.updatedNumberScheduled ?? 0 },
-    { name: "Available", type: "integer", doc: "Nodes on which the pod is available.", value: (set) => set.status.numberAvailable ?? 0 },
-    { name: "Node Selector", type: "string", doc: "Labels that the nodes must have.", value: (set) => labelsText(set.spec.template.spec.nodeSelector) },
-    ...templateColumns<KubeObject & { readonly spec: DaemonSetSpec }>((set) => set.spec.template.spec, (set) => selectorText(set.spec.selector)),
-  ],
-  subresources: { status: { validateUpdate: ({ status }, old) => collisionFaults(status, old.status) } },
-  validate: ({ spec }, old) => (spec === old?.spec ? [] : validateDaemonSetSpec(spec)),
-  validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
-}, {
-  spec: f.message(2, DaemonSetSpec, "Which pod is wanted.").always(),
-  status: f.message(3, DaemonSetStatus, "What the controller has seen.").always(),
-})
+export const DaemonSet = defineResource(
+  {
+    group: "apps",
+    version: "v1",
+    kind: "DaemonSet",
+    plural: "daemonsets",
+    shortNames: ["ds"],
+    categories: ["all"],
+    scope: "Namespaced",
+    generation: true,
+    doc: "Keeps a pod running on every node, or on every node of a kind.",
+    columns: [
+      {
+        name: "Desired",
+        type: "integer",
+        doc: "Nodes that should run the pod.",
+        value: (set) => set.status.desiredNumberScheduled,
+      },
+      {
+        name: "Current",
+        type: "integer",
+        doc: "Nodes that run the pod and should.",
+        value: (set) => set.status.currentNumberScheduled,
+      },
+      {
+        name: "Ready",
+        type: "integer",
+        doc: "Nodes on which the pod is ready.",
+        value: (set) => set.status.numberReady,
+      },
+      {
+        name: "Up-to-date",
+        type: "integer",
+        doc: "Nodes that run the present version.",
+        value: (set) => set.status.updatedNumberScheduled ?? 0,
+      },
+      {
+        name: "Available",
+        type: "integer",
+        doc: "Nodes on which the pod is available.",
+        value: (set) => set.status.numberAvailable ?? 0,
+      },
+      {
+        name: "Node Selector",
+        type: "string",
+        doc: "Labels that the nodes must have.",
+        value: (set) => labelsText(set.spec.template.spec.nodeSelector),
+      },
+      ...templateColumns<KubeObject & { readonly spec: DaemonSetSpec }>(
+        (set) => set.spec.template.spec,
+        (set) => selectorText(set.spec.selector),
+      ),
+    ],
+    subresources: { status: { validateUpdate: ({ status }, old) => collisionFaults(status, old.status) } },
+    validate: ({ spec }, old) => (spec === old?.spec ? [] : validateDaemonSetSpec(spec)),
+    validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
+  },
+  {
+    spec: f.message(2, DaemonSetSpec, "Which pod is wanted.").always(),
+    status: f.message(3, DaemonSetStatus, "What the controller has seen.").always(),
+  },
+)
 export type DaemonSet = ObjectOfResource<typeof DaemonSet>

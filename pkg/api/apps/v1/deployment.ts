@@ -8,38 +8,71 @@ import { deploymentStrategyDefaults } from "./strategy-defaults.ts"
 import { selectorIsFixed, validateDeploymentSpec } from "./workload-validation.ts"
 import { collisionFaults, replicaFaults } from "./status-validation.ts"
 
-export const RollingUpdateDeployment = message("apps.v1.RollingUpdateDeployment", "How pods are replaced step by step.", {
-  maxUnavailable: f.intOrString(1, "How many pods may be missing: a number, or a percentage of the replicas rounded down."),
-  maxSurge: f.intOrString(2, "How many pods there may be in excess: a number, or a percentage of the replicas rounded up."),
-})
+export const RollingUpdateDeployment = message(
+  "apps.v1.RollingUpdateDeployment",
+  "How pods are replaced step by step.",
+  {
+    maxUnavailable: f.intOrString(
+      1,
+      "How many pods may be missing: a number, or a percentage of the replicas rounded down.",
+    ),
+    maxSurge: f.intOrString(
+      2,
+      "How many pods there may be in excess: a number, or a percentage of the replicas rounded up.",
+    ),
+  },
+)
 export interface RollingUpdateDeployment extends ObjectOf<typeof RollingUpdateDeployment> {}
 
-export const DeploymentStrategy = message("apps.v1.DeploymentStrategy", "How old pods are replaced by new ones.", {
-  type: f.string(1, "RollingUpdate, or Recreate, which ends all old pods first.").enum("Recreate", "RollingUpdate").default("RollingUpdate"),
-  rollingUpdate: f.message(2, RollingUpdateDeployment, "Only for RollingUpdate."),
-}, { defaults: deploymentStrategyDefaults })
+export const DeploymentStrategy = message(
+  "apps.v1.DeploymentStrategy",
+  "How old pods are replaced by new ones.",
+  {
+    type: f
+      .string(1, "RollingUpdate, or Recreate, which ends all old pods first.")
+      .enum("Recreate", "RollingUpdate")
+      .default("RollingUpdate"),
+    rollingUpdate: f.message(2, RollingUpdateDeployment, "Only for RollingUpdate."),
+  },
+  { defaults: deploymentStrategyDefaults },
+)
 export interface DeploymentStrategy extends ObjectOf<typeof DeploymentStrategy> {}
 
-export const DeploymentSpec = message("apps.v1.DeploymentSpec", "Which pods are wanted, and how to get from one version to the next.", {
-  replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
-  selector: f.message(2, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.").required().pointer(),
-  template: f.message(3, PodTemplateSpec, "What the pods look like; restartPolicy must be Always.").required(),
-  strategy: f.message(4, DeploymentStrategy, "How old pods are replaced.").retainKeys().always(),
-  minReadySeconds: f.int32(5, "Seconds a pod must be ready to count as available.").min(0),
-  revisionHistoryLimit: f.int32(6, "How many old ReplicaSets are kept for a rollback.").min(0).default(10).pointer(),
-  paused: f.bool(7, "Whether changes of the template are held back."),
-  progressDeadlineSeconds: f.int32(9, "Seconds without progress after which a rollout counts as failed.").min(0).default(600).pointer(),
-})
+export const DeploymentSpec = message(
+  "apps.v1.DeploymentSpec",
+  "Which pods are wanted, and how to get from one version to the next.",
+  {
+    replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
+    selector: f
+      .message(2, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.")
+      .required()
+      .pointer(),
+    template: f.message(3, PodTemplateSpec, "What the pods look like; restartPolicy must be Always.").required(),
+    strategy: f.message(4, DeploymentStrategy, "How old pods are replaced.").retainKeys().always(),
+    minReadySeconds: f.int32(5, "Seconds a pod must be ready to count as available.").min(0),
+    revisionHistoryLimit: f.int32(6, "How many old ReplicaSets are kept for a rollback.").min(0).default(10).pointer(),
+    paused: f.bool(7, "Whether changes of the template are held back."),
+    progressDeadlineSeconds: f
+      .int32(9, "Seconds without progress after which a rollout counts as failed.")
+      .min(0)
+      .default(600)
+      .pointer(),
+  },
+)
 export interface DeploymentSpec extends ObjectOf<typeof DeploymentSpec> {}
 
-export const DeploymentCondition = message("apps.v1.DeploymentCondition", "One aspect of a deployment's present state.", {
-  type: f.string(1, "Name of the aspect.").required(),
-  status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
-  lastUpdateTime: f.time(6, "When the condition was last updated."),
-  lastTransitionTime: f.time(7, "When the status last changed."),
-  reason: f.string(4, "Reason of the last change, one word in CamelCase."),
-  message: f.string(5, "The reason in words."),
-})
+export const DeploymentCondition = message(
+  "apps.v1.DeploymentCondition",
+  "One aspect of a deployment's present state.",
+  {
+    type: f.string(1, "Name of the aspect.").required(),
+    status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
+    lastUpdateTime: f.time(6, "When the condition was last updated."),
+    lastTransitionTime: f.time(7, "When the status last changed."),
+    reason: f.string(4, "Reason of the last change, one word in CamelCase."),
+    message: f.string(5, "The reason in words."),
+  },
+)
 export interface DeploymentCondition extends ObjectOf<typeof DeploymentCondition> {}
 
 export const DeploymentStatus = message("apps.v1.DeploymentStatus", "What the controller has seen.", {
@@ -55,20 +88,60 @@ export const DeploymentStatus = message("apps.v1.DeploymentStatus", "What the co
 })
 export interface DeploymentStatus extends ObjectOf<typeof DeploymentStatus> {}
 
-export const Deployment = defineResource({
-  group: "apps", version: "v1", kind: "Deployment", plural: "deployments", shortNames: ["deploy"], categories: ["all"], scope: "Namespaced", generation: true,
-  doc: "Keeps a number of pods running and brings them from one version to the next.",
-  columns: [
-    { name: "Ready", type: "string", doc: "Ready pods of the desired ones.", value: (deployment) => `${deployment.status.readyReplicas ?? 0}/${deployment.spec.replicas}` },
-    { name: "Up-to-date", type: "string", doc: "Number of pods of the present template.", value: (deployment) => deployment.status.updatedReplicas ?? 0 },
-    { name: "Available", type: "string", doc: "Number of available pods.", value: (deployment) => deployment.status.availableReplicas ?? 0 },
-    ...templateColumns<KubeObject & { readonly spec: DeploymentSpec }>((deployment) => deployment.spec.template.spec, (deployment) => selectorText(deployment.spec.selector)),
-  ],
-  subresources: { status: { validateUpdate: ({ status }, old) => [...replicaFaults(status, ["updatedReplicas", "readyReplicas", "availableReplicas"], "readyReplicas"), ...collisionFaults(status, old.status)] }, scale: { specReplicas: "spec.replicas", statusReplicas: "status.replicas", selector: (deployment) => fromLabelSelector(deployment.spec.selector).toString() } },
-  validate: ({ spec }, old) => (spec === old?.spec ? [] : validateDeploymentSpec(spec)),
-  validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
-}, {
-  spec: f.message(2, DeploymentSpec, "Which pods are wanted.").always(),
-  status: f.message(3, DeploymentStatus, "What the controller has seen.").always(),
-})
+export const Deployment = defineResource(
+  {
+    group: "apps",
+    version: "v1",
+    kind: "Deployment",
+    plural: "deployments",
+    shortNames: ["deploy"],
+    categories: ["all"],
+    scope: "Namespaced",
+    generation: true,
+    doc: "Keeps a number of pods running and brings them from one version to the next.",
+    columns: [
+      {
+        name: "Ready",
+        type: "string",
+        doc: "Ready pods of the desired ones.",
+        value: (deployment) => `${deployment.status.readyReplicas ?? 0}/${deployment.spec.replicas}`,
+      },
+      {
+        name: "Up-to-date",
+        type: "string",
+        doc: "Number of pods of the present template.",
+        value: (deployment) => deployment.status.updatedReplicas ?? 0,
+      },
+      {
+        name: "Available",
+        type: "string",
+        doc: "Number of available pods.",
+        value: (deployment) => deployment.status.availableReplicas ?? 0,
+      },
+      ...templateColumns<KubeObject & { readonly spec: DeploymentSpec }>(
+        (deployment) => deployment.spec.template.spec,
+        (deployment) => selectorText(deployment.spec.selector),
+      ),
+    ],
+    subresources: {
+      status: {
+        validateUpdate: ({ status }, old) => [
+          ...replicaFaults(status, ["updatedReplicas", "readyReplicas", "availableReplicas"], "readyReplicas"),
+          ...collisionFaults(status, old.status),
+        ],
+      },
+      scale: {
+        specReplicas: "spec.replicas",
+        statusReplicas: "status.replicas",
+        selector: (deployment) => fromLabelSelector(deployment.spec.selector).toString(),
+      },
+    },
+    validate: ({ spec }, old) => (spec === old?.spec ? [] : validateDeploymentSpec(spec)),
+    validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
+  },
+  {
+    spec: f.message(2, DeploymentSpec, "Which pods are wanted.").always(),
+    status: f.message(3, DeploymentStatus, "What the controller has seen.").always(),
+  },
+)
 export type Deployment = ObjectOfResource<typeof Deployment>

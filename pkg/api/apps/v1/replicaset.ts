@@ -10,18 +10,25 @@ import { replicaFaults } from "./status-validation.ts"
 export const ReplicaSetSpec = message("apps.v1.ReplicaSetSpec", "How many pods of what kind to keep.", {
   replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
   minReadySeconds: f.int32(4, "Seconds a pod must be ready to count as available.").min(0),
-  selector: f.message(2, LabelSelector, "Which pods are counted; must match the template's labels. Cannot be changed.").required().pointer(),
+  selector: f
+    .message(2, LabelSelector, "Which pods are counted; must match the template's labels. Cannot be changed.")
+    .required()
+    .pointer(),
   template: f.message(3, PodTemplateSpec, "What new pods look like.").always(),
 })
 export interface ReplicaSetSpec extends ObjectOf<typeof ReplicaSetSpec> {}
 
-export const ReplicaSetCondition = message("apps.v1.ReplicaSetCondition", "One aspect of a replica set's present state.", {
-  type: f.string(1, "Name of the aspect.").required(),
-  status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
-  lastTransitionTime: f.time(3, "When the status last changed."),
-  reason: f.string(4, "Reason of the last change, one word in CamelCase."),
-  message: f.string(5, "The reason in words."),
-})
+export const ReplicaSetCondition = message(
+  "apps.v1.ReplicaSetCondition",
+  "One aspect of a replica set's present state.",
+  {
+    type: f.string(1, "Name of the aspect.").required(),
+    status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
+    lastTransitionTime: f.time(3, "When the status last changed."),
+    reason: f.string(4, "Reason of the last change, one word in CamelCase."),
+    message: f.string(5, "The reason in words."),
+  },
+)
 export interface ReplicaSetCondition extends ObjectOf<typeof ReplicaSetCondition> {}
 
 export const ReplicaSetStatus = message("apps.v1.ReplicaSetStatus", "What the controller has seen.", {
@@ -35,21 +42,44 @@ export const ReplicaSetStatus = message("apps.v1.ReplicaSetStatus", "What the co
 })
 export interface ReplicaSetStatus extends ObjectOf<typeof ReplicaSetStatus> {}
 
-export const ReplicaSet = defineResource({
-  group: "apps", version: "v1", kind: "ReplicaSet", plural: "replicasets", shortNames: ["rs"], categories: ["all"], scope: "Namespaced", generation: true,
-  doc: "Keeps a number of like pods running; Deployments make them.",
-  columns: [
-    { name: "Desired", type: "integer", doc: "Number of desired pods.", value: (rs) => rs.spec.replicas },
-    { name: "Current", type: "integer", doc: "Number of pods.", value: (rs) => rs.status.replicas },
-    { name: "Ready", type: "integer", doc: "Number of ready pods.", value: (rs) => rs.status.readyReplicas ?? 0 },
-    ...templateColumns<KubeObject & { readonly spec: ReplicaSetSpec }>((rs) => rs.spec.template.spec, (rs) => selectorText(rs.spec.selector)),
-  ],
-  fieldSelectors: { "status.replicas": (rs) => String(rs.status.replicas) },
-  subresources: { status: { validateUpdate: ({ status }) => replicaFaults(status, ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"], "readyReplicas") }, scale: { specReplicas: "spec.replicas", statusReplicas: "status.replicas", selector: (rs) => fromLabelSelector(rs.spec.selector).toString() } },
-  validate: ({ spec }, old) => (spec === old?.spec ? [] : validateReplicaSetSpec(spec)),
-  validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
-}, {
-  spec: f.message(2, ReplicaSetSpec, "How many pods of what kind to keep.").always(),
-  status: f.message(3, ReplicaSetStatus, "What the controller has seen.").always(),
-})
+export const ReplicaSet = defineResource(
+  {
+    group: "apps",
+    version: "v1",
+    kind: "ReplicaSet",
+    plural: "replicasets",
+    shortNames: ["rs"],
+    categories: ["all"],
+    scope: "Namespaced",
+    generation: true,
+    doc: "Keeps a number of like pods running; Deployments make them.",
+    columns: [
+      { name: "Desired", type: "integer", doc: "Number of desired pods.", value: (rs) => rs.spec.replicas },
+      { name: "Current", type: "integer", doc: "Number of pods.", value: (rs) => rs.status.replicas },
+      { name: "Ready", type: "integer", doc: "Number of ready pods.", value: (rs) => rs.status.readyReplicas ?? 0 },
+      ...templateColumns<KubeObject & { readonly spec: ReplicaSetSpec }>(
+        (rs) => rs.spec.template.spec,
+        (rs) => selectorText(rs.spec.selector),
+      ),
+    ],
+    fieldSelectors: { "status.replicas": (rs) => String(rs.status.replicas) },
+    subresources: {
+      status: {
+        validateUpdate: ({ status }) =>
+          replicaFaults(status, ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"], "readyReplicas"),
+      },
+      scale: {
+        specReplicas: "spec.replicas",
+        statusReplicas: "status.replicas",
+        selector: (rs) => fromLabelSelector(rs.spec.selector).toString(),
+      },
+    },
+    validate: ({ spec }, old) => (spec === old?.spec ? [] : validateReplicaSetSpec(spec)),
+    validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
+  },
+  {
+    spec: f.message(2, ReplicaSetSpec, "How many pods of what kind to keep.").always(),
+    status: f.message(3, ReplicaSetStatus, "What the controller has seen.").always(),
+  },
+)
 export type ReplicaSet = ObjectOfResource<typeof ReplicaSet>

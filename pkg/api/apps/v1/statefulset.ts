@@ -9,51 +9,85 @@ import { statefulSetStrategyDefaults } from "./strategy-defaults.ts"
 import { validateStatefulSetChange, validateStatefulSetSpec } from "./workload-validation.ts"
 import { collisionFaults, replicaFaults } from "./status-validation.ts"
 
-export const RollingUpdateStatefulSetStrategy = message("apps.v1.RollingUpdateStatefulSetStrategy", "How pods are replaced step by step.", {
-  partition: f.int32(1, "Pods with a lower ordinal keep the old version.").min(0).default(0).pointer(),
-  maxUnavailable: f.intOrString(2, "How many pods may be missing: a number, or a percentage rounded up."),
-})
+export const RollingUpdateStatefulSetStrategy = message(
+  "apps.v1.RollingUpdateStatefulSetStrategy",
+  "How pods are replaced step by step.",
+  {
+    partition: f.int32(1, "Pods with a lower ordinal keep the old version.").min(0).default(0).pointer(),
+    maxUnavailable: f.intOrString(2, "How many pods may be missing: a number, or a percentage rounded up."),
+  },
+)
 export interface RollingUpdateStatefulSetStrategy extends ObjectOf<typeof RollingUpdateStatefulSetStrategy> {}
 
-export const StatefulSetUpdateStrategy = message("apps.v1.StatefulSetUpdateStrategy", "How old pods are replaced by new ones.", {
-  type: f.string(1, "RollingUpdate, or OnDelete, which waits until someone deletes the old pods.").enum("RollingUpdate", "OnDelete").default("RollingUpdate"),
-  rollingUpdate: f.message(2, RollingUpdateStatefulSetStrategy, "Only for RollingUpdate."),
-}, { defaults: statefulSetStrategyDefaults })
+export const StatefulSetUpdateStrategy = message(
+  "apps.v1.StatefulSetUpdateStrategy",
+  "How old pods are replaced by new ones.",
+  {
+    type: f
+      .string(1, "RollingUpdate, or OnDelete, which waits until someone deletes the old pods.")
+      .enum("RollingUpdate", "OnDelete")
+      .default("RollingUpdate"),
+    rollingUpdate: f.message(2, RollingUpdateStatefulSetStrategy, "Only for RollingUpdate."),
+  },
+  { defaults: statefulSetStrategyDefaults },
+)
 export interface StatefulSetUpdateStrategy extends ObjectOf<typeof StatefulSetUpdateStrategy> {}
 
-export const StatefulSetPersistentVolumeClaimRetentionPolicy = message("apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy", "What becomes of claims whose pod is gone.", {
-  whenDeleted: f.string(1, "When the stateful set is deleted.").enum("Retain", "Delete").default("Retain"),
-  whenScaled: f.string(2, "When it is scaled down.").enum("Retain", "Delete").default("Retain"),
-})
-export interface StatefulSetPersistentVolumeClaimRetentionPolicy extends ObjectOf<typeof StatefulSetPersistentVolumeClaimRetentionPolicy> {}
+export const StatefulSetPersistentVolumeClaimRetentionPolicy = message(
+  "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
+  "What becomes of claims whose pod is gone.",
+  {
+    whenDeleted: f.string(1, "When the stateful set is deleted.").enum("Retain", "Delete").default("Retain"),
+    whenScaled: f.string(2, "When it is scaled down.").enum("Retain", "Delete").default("Retain"),
+  },
+)
+export interface StatefulSetPersistentVolumeClaimRetentionPolicy extends ObjectOf<
+  typeof StatefulSetPersistentVolumeClaimRetentionPolicy
+> {}
 
 export const StatefulSetOrdinals = message("apps.v1.StatefulSetOrdinals", "How pods are numbered.", {
   start: f.int32(1, "Number of the first pod.").min(0),
 })
 export interface StatefulSetOrdinals extends ObjectOf<typeof StatefulSetOrdinals> {}
 
-export const StatefulSetSpec = message("apps.v1.StatefulSetSpec", "Which pods are wanted, each with a name and volumes of its own.", {
-  replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
-  selector: f.message(2, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.").required().pointer(),
-  template: f.message(3, PodTemplateSpec, "What the pods look like.").required(),
-  volumeClaimTemplates: f.list(4, VolumeClaimTemplate, "Claims made for each pod.").atomic(),
-  serviceName: f.string(5, "Headless Service that gives the pods their DNS names."),
-  podManagementPolicy: f.string(6, "Whether pods are started one after the other or all at once.").enum("OrderedReady", "Parallel").default("OrderedReady"),
-  updateStrategy: f.message(7, StatefulSetUpdateStrategy, "How old pods are replaced.").always(),
-  revisionHistoryLimit: f.int32(8, "How many old revisions are kept.").min(0).default(10).pointer(),
-  minReadySeconds: f.int32(9, "Seconds a pod must be ready to count as available.").min(0),
-  persistentVolumeClaimRetentionPolicy: f.message(10, StatefulSetPersistentVolumeClaimRetentionPolicy, "What becomes of claims whose pod is gone.").always(),
-  ordinals: f.message(11, StatefulSetOrdinals, "How pods are numbered; from 0 unless given."),
-})
+export const StatefulSetSpec = message(
+  "apps.v1.StatefulSetSpec",
+  "Which pods are wanted, each with a name and volumes of its own.",
+  {
+    replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
+    selector: f
+      .message(2, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.")
+      .required()
+      .pointer(),
+    template: f.message(3, PodTemplateSpec, "What the pods look like.").required(),
+    volumeClaimTemplates: f.list(4, VolumeClaimTemplate, "Claims made for each pod.").atomic(),
+    serviceName: f.string(5, "Headless Service that gives the pods their DNS names."),
+    podManagementPolicy: f
+      .string(6, "Whether pods are started one after the other or all at once.")
+      .enum("OrderedReady", "Parallel")
+      .default("OrderedReady"),
+    updateStrategy: f.message(7, StatefulSetUpdateStrategy, "How old pods are replaced.").always(),
+    revisionHistoryLimit: f.int32(8, "How many old revisions are kept.").min(0).default(10).pointer(),
+    minReadySeconds: f.int32(9, "Seconds a pod must be ready to count as available.").min(0),
+    persistentVolumeClaimRetentionPolicy: f
+      .message(10, StatefulSetPersistentVolumeClaimRetentionPolicy, "What becomes of claims whose pod is gone.")
+      .always(),
+    ordinals: f.message(11, StatefulSetOrdinals, "How pods are numbered; from 0 unless given."),
+  },
+)
 export interface StatefulSetSpec extends ObjectOf<typeof StatefulSetSpec> {}
 
-export const StatefulSetCondition = message("apps.v1.StatefulSetCondition", "One aspect of a stateful set's present state.", {
-  type: f.string(1, "Name of the aspect.").required(),
-  status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
-  lastTransitionTime: f.time(3, "When the status last changed."),
-  reason: f.string(4, "Reason of the last change, one word in CamelCase."),
-  message: f.string(5, "The reason in words."),
-})
+export const StatefulSetCondition = message(
+  "apps.v1.StatefulSetCondition",
+  "One aspect of a stateful set's present state.",
+  {
+    type: f.string(1, "Name of the aspect.").required(),
+    status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
+    lastTransitionTime: f.time(3, "When the status last changed."),
+    reason: f.string(4, "Reason of the last change, one word in CamelCase."),
+    message: f.string(5, "The reason in words."),
+  },
+)
 export interface StatefulSetCondition extends ObjectOf<typeof StatefulSetCondition> {}
 
 export const StatefulSetStatus = message("apps.v1.StatefulSetStatus", "What the controller has seen.", {
@@ -70,18 +104,49 @@ export const StatefulSetStatus = message("apps.v1.StatefulSetStatus", "What the 
 })
 export interface StatefulSetStatus extends ObjectOf<typeof StatefulSetStatus> {}
 
-export const StatefulSet = defineResource({
-  group: "apps", version: "v1", kind: "StatefulSet", plural: "statefulsets", shortNames: ["sts"], categories: ["all"], scope: "Namespaced", generation: true,
-  doc: "Keeps pods running that each have a lasting name and volumes of their own.",
-  columns: [
-    { name: "Ready", type: "string", doc: "Ready pods of the desired ones.", value: (set) => `${set.status.readyReplicas ?? 0}/${set.spec.replicas}` },
-    ...templateColumns<KubeObject & { readonly spec: StatefulSetSpec }>((set) => set.spec.template.spec),
-  ],
-  subresources: { status: { validateUpdate: ({ status }, old) => [...replicaFaults(status, ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"], "status.readyReplicas"), ...collisionFaults(status, old.status)] }, scale: { specReplicas: "spec.replicas", statusReplicas: "status.replicas", selector: (set) => fromLabelSelector(set.spec.selector).toString() } },
-  validate: ({ spec }, old) => (spec === old?.spec ? [] : validateStatefulSetSpec(spec, old?.spec)),
-  validateUpdate: ({ spec }, old) => validateStatefulSetChange(spec, old.spec),
-}, {
-  spec: f.message(2, StatefulSetSpec, "Which pods are wanted.").always(),
-  status: f.message(3, StatefulSetStatus, "What the controller has seen.").always(),
-})
+export const StatefulSet = defineResource(
+  {
+    group: "apps",
+    version: "v1",
+    kind: "StatefulSet",
+    plural: "statefulsets",
+    shortNames: ["sts"],
+    categories: ["all"],
+    scope: "Namespaced",
+    generation: true,
+    doc: "Keeps pods running that each have a lasting name and volumes of their own.",
+    columns: [
+      {
+        name: "Ready",
+        type: "string",
+        doc: "Ready pods of the desired ones.",
+        value: (set) => `${set.status.readyReplicas ?? 0}/${set.spec.replicas}`,
+      },
+      ...templateColumns<KubeObject & { readonly spec: StatefulSetSpec }>((set) => set.spec.template.spec),
+    ],
+    subresources: {
+      status: {
+        validateUpdate: ({ status }, old) => [
+          ...replicaFaults(
+            status,
+            ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"],
+            "status.readyReplicas",
+          ),
+          ...collisionFaults(status, old.status),
+        ],
+      },
+      scale: {
+        specReplicas: "spec.replicas",
+        statusReplicas: "status.replicas",
+        selector: (set) => fromLabelSelector(set.spec.selector).toString(),
+      },
+    },
+    validate: ({ spec }, old) => (spec === old?.spec ? [] : validateStatefulSetSpec(spec, old?.spec)),
+    validateUpdate: ({ spec }, old) => validateStatefulSetChange(spec, old.spec),
+  },
+  {
+    spec: f.message(2, StatefulSetSpec, "Which pods are wanted.").always(),
+    status: f.message(3, StatefulSetStatus, "What the controller has seen.").always(),
+  },
+)
 export type StatefulSet = ObjectOfResource<typeof StatefulSet>

@@ -4,17 +4,30 @@ import { invalidValue } from "../../../apimachinery/field-errors.ts"
 /** What the statuses of workloads may say. Source: ValidateDeploymentStatus and its like in pkg/apis/apps/validation. */
 
 /** Of its pods, no more are ready, available and so on than there are. `ready` is how upstream names the ready ones in its message. */
-export function replicaFaults<S extends { readonly replicas?: number | undefined; readonly readyReplicas?: number | undefined; readonly availableReplicas?: number | undefined }>(status: S, counts: readonly (keyof S & string)[], ready: string): readonly Cause[] {
+export function replicaFaults<
+  S extends {
+    readonly replicas?: number | undefined
+    readonly readyReplicas?: number | undefined
+    readonly availableReplicas?: number | undefined
+  },
+>(status: S, counts: readonly (keyof S & string)[], ready: string): readonly Cause[] {
   const { replicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
   const tooMany = counts.flatMap((name) => {
     const count = status[name]
-    return typeof count === "number" && count > replicas ? [invalidValue(`status.${name}`, count, "cannot be greater than status.replicas")] : []
+    return typeof count === "number" && count > replicas
+      ? [invalidValue(`status.${name}`, count, "cannot be greater than status.replicas")]
+      : []
   })
-  return availableReplicas > readyReplicas ? [...tooMany, invalidValue("status.availableReplicas", availableReplicas, `cannot be greater than ${ready}`)] : tooMany
+  return availableReplicas > readyReplicas
+    ? [...tooMany, invalidValue("status.availableReplicas", availableReplicas, `cannot be greater than ${ready}`)]
+    : tooMany
 }
 
 /** Names that were once taken stay so. */
-export function collisionFaults({ collisionCount = 0 }: Collisions, { collisionCount: before = 0 }: Collisions): readonly Cause[] {
+export function collisionFaults(
+  { collisionCount = 0 }: Collisions,
+  { collisionCount: before = 0 }: Collisions,
+): readonly Cause[] {
   return collisionCount < before ? [invalidValue("status.collisionCount", collisionCount, "cannot be decremented")] : []
 }
 interface Collisions {

@@ -13,7 +13,8 @@ interface RollingUpdate {
 
 function rolling<S extends Strategy>(strategy: S, maxUnavailable: number | string, maxSurge: number | string): S {
   const { type, rollingUpdate = {} } = strategy
-  if (type !== "RollingUpdate" || (rollingUpdate.maxUnavailable !== undefined && rollingUpdate.maxSurge !== undefined)) return strategy
+  if (type !== "RollingUpdate" || (rollingUpdate.maxUnavailable !== undefined && rollingUpdate.maxSurge !== undefined))
+    return strategy
   return { ...strategy, rollingUpdate: { maxUnavailable, maxSurge, ...rollingUpdate } }
 }
 
@@ -21,5 +22,11 @@ export const deploymentStrategyDefaults = <S extends Strategy>(strategy: S): S =
 export const daemonSetStrategyDefaults = <S extends Strategy>(strategy: S): S => rolling(strategy, 1, 0)
 
 /** Upstream leaves rollingUpdate out when the type was given and it was not; to us an absent partition and 0 are the same thing. */
-export const statefulSetStrategyDefaults = <S extends { readonly type?: string | undefined; readonly rollingUpdate?: object | undefined }>(strategy: S): S =>
-  strategy.type === "RollingUpdate" && strategy.rollingUpdate === undefined ? { ...strategy, rollingUpdate: { partition: 0 } } : strategy
+export const statefulSetStrategyDefaults = <
+  S extends { readonly type?: string | undefined; readonly rollingUpdate?: object | undefined },
+>(
+  strategy: S,
+): S =>
+  strategy.type === "RollingUpdate" && strategy.rollingUpdate === undefined
+    ? { ...strategy, rollingUpdate: { partition: 0 } }
+    : strategy

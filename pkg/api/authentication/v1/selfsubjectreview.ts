@@ -14,7 +14,15 @@ const fields = {
 }
 export interface SelfSubjectReview extends ObjectFor<typeof fields> {}
 
-export const SelfSubjectReview = defineResource({
-  group: "authentication.k8s.io", version: "v1", kind: "SelfSubjectReview", plural: "selfsubjectreviews", scope: "Cluster", verbs: ["create"],
-  doc: "Asks the server who the caller is. Not stored.",
-}, fields)
+export const SelfSubjectReview = defineResource(
+  {
+    group: "authentication.k8s.io",
+    version: "v1",
+    kind: "SelfSubjectReview",
+    plural: "selfsubjectreviews",
+    scope: "Cluster",
+    verbs: ["create"],
+    doc: "Asks the server who the caller is. Not stored.",
+  },
+  fields,
+)

@@ -8,16 +8,24 @@ const HOUR = 3600
 /** A token lives 10 minutes at least. */
 const LEAST_SECONDS = 600
 
-export const BoundObjectReference = message("authentication.v1.BoundObjectReference", "The object with which a token ends.", {
-  kind: f.string(1, "Pod, Secret or Node."),
-  apiVersion: f.string(2, "Version of the kind."),
-  name: f.string(3, "Name of the object."),
-  uid: f.string(4, "UID of the object."),
-})
+export const BoundObjectReference = message(
+  "authentication.v1.BoundObjectReference",
+  "The object with which a token ends.",
+  {
+    kind: f.string(1, "Pod, Secret or Node."),
+    apiVersion: f.string(2, "Version of the kind."),
+    name: f.string(3, "Name of the object."),
+    uid: f.string(4, "UID of the object."),
+  },
+)
 export interface BoundObjectReference extends ObjectOf<typeof BoundObjectReference> {}
 
 export const TokenRequestSpec = message("authentication.v1.TokenRequestSpec", "The token that is asked for.", {
-  audiences: f.list(1, e.string, "For whom the token is; the server itself when empty.").atomic().default([]).printZero(),
+  audiences: f
+    .list(1, e.string, "For whom the token is; the server itself when empty.")
+    .atomic()
+    .default([])
+    .printZero(),
   expirationSeconds: f.int64(4, "Seconds the token is wanted for.").default(HOUR).pointer(),
   boundObjectRef: f.message(3, BoundObjectReference, "The object with which the token ends."),
 })
@@ -36,11 +44,30 @@ const fields = {
 export interface TokenRequest extends ObjectFor<typeof fields> {}
 
 /** The body of `serviceaccounts/token`; it has no path of its own. */
-export const TokenRequest = defineResource({
-  group: "authentication.k8s.io", version: "v1", kind: "TokenRequest", plural: "tokenrequests", scope: "Namespaced", verbs: ["create"],
-  doc: "Asks for a token of a service account. Not stored.",
-  validate: ({ spec: { expirationSeconds } }) => {
-    if (expirationSeconds < LEAST_SECONDS) return [invalidValue("spec.expirationSeconds", expirationSeconds, "may not specify a duration less than 10 minutes")]
-    return expirationSeconds > 2 ** 32 ? [invalidValue("spec.expirationSeconds", expirationSeconds, "may not specify a duration larger than 2^32 seconds")] : []
+export const TokenRequest = defineResource(
+  {
+    group: "authentication.k8s.io",
+    version: "v1",
+    kind: "TokenRequest",
+    plural: "tokenrequests",
+    scope: "Namespaced",
+    verbs: ["create"],
+    doc: "Asks for a token of a service account. Not stored.",
+    validate: ({ spec: { expirationSeconds } }) => {
+      if (expirationSeconds < LEAST_SECONDS)
+        return [
+          invalidValue("spec.expirationSeconds", expirationSeconds, "may not specify a duration less than 10 minutes"),
+        ]
+      return expirationSeconds > 2 ** 32
+        ? [
+            invalidValue(
+              "spec.expirationSeconds",
+              expirationSeconds,
+              "may not specify a duration larger than 2^32 seconds",
+            ),
+          ]
+        : []
+    },
   },
-}, fields)
+  fields,
+)

@@ -25,8 +25,16 @@ const fields = {
 }
 export interface TokenReview extends ObjectFor<typeof fields> {}
 
-export const TokenReview = defineResource({
-  group: "authentication.k8s.io", version: "v1", kind: "TokenReview", plural: "tokenreviews", scope: "Cluster", verbs: ["create"],
-  doc: "Asks whose a bearer token is. Not stored.",
-  validate: ({ spec }) => (spec.token === "" ? [required("spec.token")] : []),
-}, fields)
+export const TokenReview = defineResource(
+  {
+    group: "authentication.k8s.io",
+    version: "v1",
+    kind: "TokenReview",
+    plural: "tokenreviews",
+    scope: "Cluster",
+    verbs: ["create"],
+    doc: "Asks whose a bearer token is. Not stored.",
+    validate: ({ spec }) => (spec.token === "" ? [required("spec.token")] : []),
+  },
+  fields,
+)

@@ -2,10 +2,14 @@ import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { NonResourceAttributes, questionFaults, ResourceAttributes, SubjectAccessReviewStatus } from "./attributes.ts"
 
-export const SelfSubjectAccessReviewSpec = message("authorization.v1.SelfSubjectAccessReviewSpec", "What the caller wants to do.", {
-  resourceAttributes: f.message(1, ResourceAttributes, "The request, for a resource."),
-  nonResourceAttributes: f.message(2, NonResourceAttributes, "The request, for any other path."),
-})
+export const SelfSubjectAccessReviewSpec = message(
+  "authorization.v1.SelfSubjectAccessReviewSpec",
+  "What the caller wants to do.",
+  {
+    resourceAttributes: f.message(1, ResourceAttributes, "The request, for a resource."),
+    nonResourceAttributes: f.message(2, NonResourceAttributes, "The request, for any other path."),
+  },
+)
 export interface SelfSubjectAccessReviewSpec extends ObjectOf<typeof SelfSubjectAccessReviewSpec> {}
 
 const fields = {
@@ -14,8 +18,16 @@ const fields = {
 }
 export interface SelfSubjectAccessReview extends ObjectFor<typeof fields> {}
 
-export const SelfSubjectAccessReview = defineResource({
-  group: "authorization.k8s.io", version: "v1", kind: "SelfSubjectAccessReview", plural: "selfsubjectaccessreviews", scope: "Cluster", verbs: ["create"],
-  doc: "Asks whether the caller may do something. Not stored.",
-  validate: ({ spec }) => questionFaults(spec),
-}, fields)
+export const SelfSubjectAccessReview = defineResource(
+  {
+    group: "authorization.k8s.io",
+    version: "v1",
+    kind: "SelfSubjectAccessReview",
+    plural: "selfsubjectaccessreviews",
+    scope: "Cluster",
+    verbs: ["create"],
+    doc: "Asks whether the caller may do something. Not stored.",
+    validate: ({ spec }) => questionFaults(spec),
+  },
+  fields,
+)

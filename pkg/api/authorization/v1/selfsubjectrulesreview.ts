@@ -20,12 +20,16 @@ export const SelfSubjectRulesReviewSpec = message("authorization.v1.SelfSubjectR
 })
 export interface SelfSubjectRulesReviewSpec extends ObjectOf<typeof SelfSubjectRulesReviewSpec> {}
 
-export const SubjectRulesReviewStatus = message("authorization.v1.SubjectRulesReviewStatus", "What the caller may do.", {
-  resourceRules: f.list(1, ResourceRule, "What is allowed on resources.").atomic().default([]).printZero(),
-  nonResourceRules: f.list(2, NonResourceRule, "What is allowed on other paths.").atomic().default([]).printZero(),
-  incomplete: f.bool(3, "Whether some authorizer could not say all.").default(false).printZero(),
-  evaluationError: f.string(4, "What went wrong while the rules were gathered."),
-})
+export const SubjectRulesReviewStatus = message(
+  "authorization.v1.SubjectRulesReviewStatus",
+  "What the caller may do.",
+  {
+    resourceRules: f.list(1, ResourceRule, "What is allowed on resources.").atomic().default([]).printZero(),
+    nonResourceRules: f.list(2, NonResourceRule, "What is allowed on other paths.").atomic().default([]).printZero(),
+    incomplete: f.bool(3, "Whether some authorizer could not say all.").default(false).printZero(),
+    evaluationError: f.string(4, "What went wrong while the rules were gathered."),
+  },
+)
 export interface SubjectRulesReviewStatus extends ObjectOf<typeof SubjectRulesReviewStatus> {}
 
 const fields = {
@@ -34,7 +38,15 @@ const fields = {
 }
 export interface SelfSubjectRulesReview extends ObjectFor<typeof fields> {}
 
-export const SelfSubjectRulesReview = defineResource({
-  group: "authorization.k8s.io", version: "v1", kind: "SelfSubjectRulesReview", plural: "selfsubjectrulesreviews", scope: "Cluster", verbs: ["create"],
-  doc: "Asks what the caller may do in a namespace. Not stored.",
-}, fields)
+export const SelfSubjectRulesReview = defineResource(
+  {
+    group: "authorization.k8s.io",
+    version: "v1",
+    kind: "SelfSubjectRulesReview",
+    plural: "selfsubjectrulesreviews",
+    scope: "Cluster",
+    verbs: ["create"],
+    doc: "Asks what the caller may do in a namespace. Not stored.",
+  },
+  fields,
+)

@@ -22,14 +22,24 @@ const fields = {
 }
 export interface SubjectAccessReview extends ObjectFor<typeof fields> {}
 
-export const SubjectAccessReview = defineResource({
-  group: "authorization.k8s.io", version: "v1", kind: "SubjectAccessReview", plural: "subjectaccessreviews", scope: "Cluster", verbs: ["create"],
-  doc: "Asks whether a user may do something. Not stored.",
-  validate: ({ spec }) => subjectFaults(spec),
-}, fields)
+export const SubjectAccessReview = defineResource(
+  {
+    group: "authorization.k8s.io",
+    version: "v1",
+    kind: "SubjectAccessReview",
+    plural: "subjectaccessreviews",
+    scope: "Cluster",
+    verbs: ["create"],
+    doc: "Asks whether a user may do something. Not stored.",
+    validate: ({ spec }) => subjectFaults(spec),
+  },
+  fields,
+)
 
 /** Somebody must be asked about, and something. */
 export const subjectFaults = (spec: SubjectAccessReviewSpec): readonly Cause[] => [
   ...questionFaults(spec),
-  ...(!spec.user && (spec.groups ?? []).length === 0 ? [invalidValue("spec.user", spec.user ?? "", "at least one of user or group must be specified")] : []),
+  ...(!spec.user && (spec.groups ?? []).length === 0
+    ? [invalidValue("spec.user", spec.user ?? "", "at least one of user or group must be specified")]
+    : []),
 ]

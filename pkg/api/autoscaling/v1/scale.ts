@@ -13,11 +13,19 @@ export const ScaleStatus = message("autoscaling.v1.ScaleStatus", "The present si
 export interface ScaleStatus extends ObjectOf<typeof ScaleStatus> {}
 
 /** The size of a workload, as its `scale` subresource shows it; never stored. */
-export const Scale = defineResource({
-  group: "autoscaling", version: "v1", kind: "Scale", plural: "scales", scope: "Namespaced", verbs: [],
-  doc: "The wanted and the present size of a workload.",
-}, {
-  spec: f.message(2, ScaleSpec, "The wanted size.").always(),
-  status: f.message(3, ScaleStatus, "The present size.").always(),
-})
+export const Scale = defineResource(
+  {
+    group: "autoscaling",
+    version: "v1",
+    kind: "Scale",
+    plural: "scales",
+    scope: "Namespaced",
+    verbs: [],
+    doc: "The wanted and the present size of a workload.",
+  },
+  {
+    spec: f.message(2, ScaleSpec, "The wanted size.").always(),
+    status: f.message(3, ScaleStatus, "The present size.").always(),
+  },
+)
 export type Scale = ObjectOfResource<typeof Scale>

@@ -17,7 +17,10 @@ export const CronJobSpec = message("batch.v1.CronJobSpec", "Which job runs when.
   schedule: f.string(1, "Five fields of cron, or a shorthand such as `@hourly`.").required(),
   timeZone: f.string(8, "Name of a time zone; that of the controllers unless given.").pointer(),
   startingDeadlineSeconds: f.int64(2, "How many seconds late a job may start.").min(0).pointer(),
-  concurrencyPolicy: f.string(3, "What to do while the job before still runs.").enum("Allow", "Forbid", "Replace").default("Allow"),
+  concurrencyPolicy: f
+    .string(3, "What to do while the job before still runs.")
+    .enum("Allow", "Forbid", "Replace")
+    .default("Allow"),
   suspend: f.bool(4, "Whether no more jobs are started.").default(false).pointer(),
   jobTemplate: f.message(5, JobTemplateSpec, "What the jobs look like.").required(),
   successfulJobsHistoryLimit: f.int32(6, "How many jobs that succeeded are kept.").min(0).default(3).pointer(),
@@ -32,22 +35,51 @@ export const CronJobStatus = message("batch.v1.CronJobStatus", "What the control
 })
 export interface CronJobStatus extends ObjectOf<typeof CronJobStatus> {}
 
-export const CronJob = defineResource({
-  group: "batch", version: "v1", kind: "CronJob", plural: "cronjobs", shortNames: ["cj"], categories: ["all"], scope: "Namespaced", generation: true,
-  doc: "Starts a job at given times.",
-  columns: [
-    { name: "Schedule", type: "string", doc: "When jobs are started.", value: (cron) => cron.spec.schedule },
-    { name: "Timezone", type: "string", doc: "Time zone of the schedule.", value: (cron) => cron.spec.timeZone },
-    { name: "Suspend", type: "boolean", doc: "Whether no more jobs are started.", value: (cron) => (cron.spec.suspend ? "True" : "False") },
-    { name: "Active", type: "integer", doc: "Number of jobs that run.", value: (cron) => cron.status.active?.length ?? 0 },
-    { name: "Last Schedule", type: "string", doc: "When a job was last started.", value: (cron, now) => (cron.status.lastScheduleTime === undefined ? undefined : ageOf(cron.status.lastScheduleTime, now)) },
-    ...templateColumns<KubeObject & { readonly spec: CronJobSpec }>((cron) => cron.spec.jobTemplate.spec.template.spec, (cron) => selectorText(cron.spec.jobTemplate.spec.selector)),
-  ],
-  subresources: { status: true },
-  validate: (cron, old) => (cron.spec === old?.spec ? [] : validateCronJob(cron, old?.spec)),
-  validateCreate: (cron) => validateNewCronJob(cron),
-}, {
-  spec: f.message(2, CronJobSpec, "Which job runs when.").always().printZero(),
-  status: f.message(3, CronJobStatus, "What the controller has seen.").always(),
-})
+export const CronJob = defineResource(
+  {
+    group: "batch",
+    version: "v1",
+    kind: "CronJob",
+    plural: "cronjobs",
+    shortNames: ["cj"],
+    categories: ["all"],
+    scope: "Namespaced",
+    generation: true,
+    doc: "Starts a job at given times.",
+    columns: [
+      { name: "Schedule", type: "string", doc: "When jobs are started.", value: (cron) => cron.spec.schedule },
+      { name: "Timezone", type: "string", doc: "Time zone of the schedule.", value: (cron) => cron.spec.timeZone },
+      {
+        name: "Suspend",
+        type: "boolean",
+        doc: "Whether no more jobs are started.",
+        value: (cron) => (cron.spec.suspend ? "True" : "False"),
+      },
+      {
+        name: "Active",
+        type: "integer",
+        doc: "Number of jobs that run.",
+        value: (cron) => cron.status.active?.length ?? 0,
+      },
+      {
+        name: "Last Schedule",
+        type: "string",
+        doc: "When a job was last started.",
+        value: (cron, now) =>
+          cron.status.lastScheduleTime === undefined ? undefined : ageOf(cron.status.lastScheduleTime, now),
+      },
+      ...templateColumns<KubeObject & { readonly spec: CronJobSpec }>(
+        (cron) => cron.spec.jobTemplate.spec.template.spec,
+        (cron) => selectorText(cron.spec.jobTemplate.spec.selector),
+      ),
+    ],
+    subresources: { status: true },
+    validate: (cron, old) => (cron.spec === old?.spec ? [] : validateCronJob(cron, old?.spec)),
+    validateCreate: (cron) => validateNewCronJob(cron),
+  },
+  {
+    spec: f.message(2, CronJobSpec, "Which job runs when.").always().printZero(),
+    status: f.message(3, CronJobStatus, "What the controller has seen.").always(),
+  },
+)
 export type CronJob = ObjectOfResource<typeof CronJob>

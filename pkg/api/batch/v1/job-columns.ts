@@ -8,7 +8,8 @@ interface JobView {
   readonly status: JobStatus
 }
 
-const holds = (job: JobView, type: string): boolean => job.status.conditions?.some((condition) => condition.type === type && condition.status === "True") === true
+const holds = (job: JobView, type: string): boolean =>
+  job.status.conditions?.some((condition) => condition.type === type && condition.status === "True") === true
 
 /** Complete, Failed, Terminating, Suspended, SuccessCriteriaMet, FailureTarget or Running. */
 export function jobState(job: JobView): string {

@@ -12,7 +12,12 @@ export function jobDefaults<J extends JobView>(job: J): J {
   const { metadata, spec } = job
   const labels = spec.template?.metadata.labels
   const needsLabels = labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0
-  const full = spec.parallelism !== undefined && spec.backoffLimit !== undefined && spec.completionMode !== undefined && spec.suspend !== undefined && spec.podReplacementPolicy !== undefined
+  const full =
+    spec.parallelism !== undefined &&
+    spec.backoffLimit !== undefined &&
+    spec.completionMode !== undefined &&
+    spec.suspend !== undefined &&
+    spec.podReplacementPolicy !== undefined
   if (full && !needsLabels) return job
   const once = spec.completions === undefined && spec.parallelism === undefined
   return {
@@ -26,7 +31,8 @@ export function jobDefaults<J extends JobView>(job: J): J {
       backoffLimit: spec.backoffLimit ?? (spec.backoffLimitPerIndex === undefined ? 6 : NO_LIMIT),
       completionMode: spec.completionMode ?? "NonIndexed",
       suspend: spec.suspend ?? false,
-      podReplacementPolicy: spec.podReplacementPolicy ?? (spec.podFailurePolicy === undefined ? "TerminatingOrFailed" : "Failed"),
+      podReplacementPolicy:
+        spec.podReplacementPolicy ?? (spec.podFailurePolicy === undefined ? "TerminatingOrFailed" : "Failed"),
     },
   }
 }
@@ -40,7 +46,12 @@ export function withGeneratedSelector<J extends JobView>(job: J): J {
   const { name = "", uid = "" } = metadata
   if (spec.manualSelector === true || spec.template === undefined) return job
   const { template, selector } = spec
-  const made = { "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": name, "controller-uid": uid, "job-name": name }
+  const made = {
+    "batch.kubernetes.io/controller-uid": uid,
+    "batch.kubernetes.io/job-name": name,
+    "controller-uid": uid,
+    "job-name": name,
+  }
   return {
     ...job,
     spec: {

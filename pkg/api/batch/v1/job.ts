@@ -7,24 +7,40 @@ import { jobCompletions, jobDuration, jobState } from "./job-columns.ts"
 import { jobDefaults, withGeneratedSelector } from "./job-defaults.ts"
 import { validateJob, validateJobChange, validateNewJob } from "./job-validation.ts"
 
-export const PodFailurePolicyOnExitCodesRequirement = message("batch.v1.PodFailurePolicyOnExitCodesRequirement", "Which exit codes a failure rule is about.", {
-  containerName: f.string(1, "Container that is meant; any unless given.").pointer(),
-  operator: f.string(2, "How the exit code relates to the values.").required().enum("In", "NotIn"),
-  values: f.list(3, e.int32, "The exit codes.").required().listSet(),
-})
-export interface PodFailurePolicyOnExitCodesRequirement extends ObjectOf<typeof PodFailurePolicyOnExitCodesRequirement> {}
+export const PodFailurePolicyOnExitCodesRequirement = message(
+  "batch.v1.PodFailurePolicyOnExitCodesRequirement",
+  "Which exit codes a failure rule is about.",
+  {
+    containerName: f.string(1, "Container that is meant; any unless given.").pointer(),
+    operator: f.string(2, "How the exit code relates to the values.").required().enum("In", "NotIn"),
+    values: f.list(3, e.int32, "The exit codes.").required().listSet(),
+  },
+)
+export interface PodFailurePolicyOnExitCodesRequirement extends ObjectOf<
+  typeof PodFailurePolicyOnExitCodesRequirement
+> {}
 
-export const PodFailurePolicyOnPodConditionsPattern = message("batch.v1.PodFailurePolicyOnPodConditionsPattern", "A pod condition that a failure rule is about.", {
-  type: f.string(1, "Type of the condition.").required(),
-  status: f.string(2, "Status of the condition; True unless given.").default("True"),
-})
-export interface PodFailurePolicyOnPodConditionsPattern extends ObjectOf<typeof PodFailurePolicyOnPodConditionsPattern> {}
+export const PodFailurePolicyOnPodConditionsPattern = message(
+  "batch.v1.PodFailurePolicyOnPodConditionsPattern",
+  "A pod condition that a failure rule is about.",
+  {
+    type: f.string(1, "Type of the condition.").required(),
+    status: f.string(2, "Status of the condition; True unless given.").default("True"),
+  },
+)
+export interface PodFailurePolicyOnPodConditionsPattern extends ObjectOf<
+  typeof PodFailurePolicyOnPodConditionsPattern
+> {}
 
-export const PodFailurePolicyRule = message("batch.v1.PodFailurePolicyRule", "What to do when a pod fails in a certain way.", {
-  action: f.string(1, "What to do.").required().enum("FailJob", "FailIndex", "Ignore", "Count"),
-  onExitCodes: f.message(2, PodFailurePolicyOnExitCodesRequirement, "Exit codes that are meant."),
-  onPodConditions: f.list(3, PodFailurePolicyOnPodConditionsPattern, "Conditions of which one must hold.").atomic(),
-})
+export const PodFailurePolicyRule = message(
+  "batch.v1.PodFailurePolicyRule",
+  "What to do when a pod fails in a certain way.",
+  {
+    action: f.string(1, "What to do.").required().enum("FailJob", "FailIndex", "Ignore", "Count"),
+    onExitCodes: f.message(2, PodFailurePolicyOnExitCodesRequirement, "Exit codes that are meant."),
+    onPodConditions: f.list(3, PodFailurePolicyOnPodConditionsPattern, "Conditions of which one must hold.").atomic(),
+  },
+)
 export interface PodFailurePolicyRule extends ObjectOf<typeof PodFailurePolicyRule> {}
 
 export const PodFailurePolicy = message("batch.v1.PodFailurePolicy", "What failed pods mean for the job.", {
@@ -32,14 +48,21 @@ export const PodFailurePolicy = message("batch.v1.PodFailurePolicy", "What faile
 })
 export interface PodFailurePolicy extends ObjectOf<typeof PodFailurePolicy> {}
 
-export const SuccessPolicyRule = message("batch.v1.SuccessPolicyRule", "When a job counts as done before all its indexes are.", {
-  succeededIndexes: f.string(1, "Indexes that must have succeeded, such as `1,3-5`.").pointer(),
-  succeededCount: f.int32(2, "How many of them, or of all indexes, must have succeeded.").min(0).pointer(),
-})
+export const SuccessPolicyRule = message(
+  "batch.v1.SuccessPolicyRule",
+  "When a job counts as done before all its indexes are.",
+  {
+    succeededIndexes: f.string(1, "Indexes that must have succeeded, such as `1,3-5`.").pointer(),
+    succeededCount: f.int32(2, "How many of them, or of all indexes, must have succeeded.").min(0).pointer(),
+  },
+)
 export interface SuccessPolicyRule extends ObjectOf<typeof SuccessPolicyRule> {}
 
 export const SuccessPolicy = message("batch.v1.SuccessPolicy", "When an indexed job counts as done.", {
-  rules: f.list(1, SuccessPolicyRule, "The rules, of which one must hold.").required("at least one rules must be specified when the successPolicy is specified").atomic(),
+  rules: f
+    .list(1, SuccessPolicyRule, "The rules, of which one must hold.")
+    .required("at least one rules must be specified when the successPolicy is specified")
+    .atomic(),
 })
 export interface SuccessPolicy extends ObjectOf<typeof SuccessPolicy> {}
 
@@ -54,11 +77,16 @@ export const JobSpec = message("batch.v1.JobSpec", "Pods to run to their end.", 
   maxFailedIndexes: f.int32(13, "How many indexes may fail.").min(0).pointer(),
   selector: f.message(4, LabelSelector, "Which pods belong to it; made by the server unless manualSelector is set."),
   manualSelector: f.bool(5, "Whether the selector is the user's own.").pointer(),
-  template: f.message(6, PodTemplateSpec, "What the pods look like; restartPolicy must be Never or OnFailure.").required(),
+  template: f
+    .message(6, PodTemplateSpec, "What the pods look like; restartPolicy must be Never or OnFailure.")
+    .required(),
   ttlSecondsAfterFinished: f.int32(8, "Seconds after its end until the job is deleted.").min(0).pointer(),
   completionMode: f.string(9, "Whether pods are alike or each has an index.").enum("NonIndexed", "Indexed").pointer(),
   suspend: f.bool(10, "Whether no pods are to run for now.").pointer(),
-  podReplacementPolicy: f.string(14, "Whether a pod is replaced when it begins to end or when it has failed.").enum("TerminatingOrFailed", "Failed").pointer(),
+  podReplacementPolicy: f
+    .string(14, "Whether a pod is replaced when it begins to end or when it has failed.")
+    .enum("TerminatingOrFailed", "Failed")
+    .pointer(),
   managedBy: f.string(15, "Who runs the job; the built-in controller unless given.").pointer(),
 })
 export interface JobSpec extends ObjectOf<typeof JobSpec> {}
@@ -73,10 +101,14 @@ export const JobCondition = message("batch.v1.JobCondition", "One aspect of a jo
 })
 export interface JobCondition extends ObjectOf<typeof JobCondition> {}
 
-export const UncountedTerminatedPods = message("batch.v1.UncountedTerminatedPods", "Pods that have ended and are not yet in the counters.", {
-  succeeded: f.list(1, e.string, "UIDs of pods that succeeded.").listSet(),
-  failed: f.list(2, e.string, "UIDs of pods that failed.").listSet(),
-})
+export const UncountedTerminatedPods = message(
+  "batch.v1.UncountedTerminatedPods",
+  "Pods that have ended and are not yet in the counters.",
+  {
+    succeeded: f.list(1, e.string, "UIDs of pods that succeeded.").listSet(),
+    failed: f.list(2, e.string, "UIDs of pods that failed.").listSet(),
+  },
+)
 export interface UncountedTerminatedPods extends ObjectOf<typeof UncountedTerminatedPods> {}
 
 export const JobStatus = message("batch.v1.JobStatus", "What the controller has seen.", {
@@ -94,24 +126,36 @@ export const JobStatus = message("batch.v1.JobStatus", "What the controller has 
 })
 export interface JobStatus extends ObjectOf<typeof JobStatus> {}
 
-export const Job = defineResource({
-  group: "batch", version: "v1", kind: "Job", plural: "jobs", categories: ["all"], scope: "Namespaced", generation: true,
-  doc: "Runs pods until enough of them have succeeded.",
-  columns: [
-    { name: "Status", type: "string", doc: "What the job is doing.", value: jobState },
-    { name: "Completions", type: "string", doc: "Succeeded pods of the wanted ones.", value: jobCompletions },
-    { name: "Duration", type: "string", doc: "How long the job has run.", value: jobDuration },
-    ...templateColumns<KubeObject & { readonly spec: JobSpec }>((job) => job.spec.template.spec, (job) => selectorText(job.spec.selector)),
-  ],
-  fieldSelectors: { "status.successful": (job) => String(job.status.succeeded ?? 0) },
-  subresources: { status: true },
-  defaults: (job) => jobDefaults(job),
-  prepareForCreate: (job) => withGeneratedSelector(job),
-  validate: (job, old) => (job.spec === old?.spec ? [] : validateJob(job)),
-  validateCreate: (job) => validateNewJob(job),
-  validateUpdate: (job, old) => (job.spec === old.spec ? [] : validateJobChange(job, old)),
-}, {
-  spec: f.message(2, JobSpec, "What to run, and how often.").always(),
-  status: f.message(3, JobStatus, "What the controller has seen.").always(),
-})
+export const Job = defineResource(
+  {
+    group: "batch",
+    version: "v1",
+    kind: "Job",
+    plural: "jobs",
+    categories: ["all"],
+    scope: "Namespaced",
+    generation: true,
+    doc: "Runs pods until enough of them have succeeded.",
+    columns: [
+      { name: "Status", type: "string", doc: "What the job is doing.", value: jobState },
+      { name: "Completions", type: "string", doc: "Succeeded pods of the wanted ones.", value: jobCompletions },
+      { name: "Duration", type: "string", doc: "How long the job has run.", value: jobDuration },
+      ...templateColumns<KubeObject & { readonly spec: JobSpec }>(
+        (job) => job.spec.template.spec,
+        (job) => selectorText(job.spec.selector),
+      ),
+    ],
+    fieldSelectors: { "status.successful": (job) => String(job.status.succeeded ?? 0) },
+    subresources: { status: true },
+    defaults: (job) => jobDefaults(job),
+    prepareForCreate: (job) => withGeneratedSelector(job),
+    validate: (job, old) => (job.spec === old?.spec ? [] : validateJob(job)),
+    validateCreate: (job) => validateNewJob(job),
+    validateUpdate: (job, old) => (job.spec === old.spec ? [] : validateJobChange(job, old)),
+  },
+  {
+    spec: f.message(2, JobSpec, "What to run, and how often.").always(),
+    status: f.message(3, JobStatus, "What the controller has seen.").always(),
+  },
+)
 export type Job = ObjectOfResource<typeof Job>

@@ -21,19 +21,36 @@ const fields = {
 }
 export interface Lease extends ObjectFor<typeof fields> {}
 
-export const Lease = defineResource({
-  group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", scope: "Namespaced",
-  doc: "Held by one at a time: for heartbeats and leader election.",
-  highChurn: true,
-  allowCreateOnUpdate: true,
-  columns: [{ name: "Holder", type: "string", doc: "Who holds the lease.", value: ({ spec }) => spec.holderIdentity ?? "" }],
-  validate: ({ spec }) => leaseFaults(spec),
-}, fields)
+export const Lease = defineResource(
+  {
+    group: "coordination.k8s.io",
+    version: "v1",
+    kind: "Lease",
+    plural: "leases",
+    scope: "Namespaced",
+    doc: "Held by one at a time: for heartbeats and leader election.",
+    highChurn: true,
+    allowCreateOnUpdate: true,
+    columns: [
+      { name: "Holder", type: "string", doc: "Who holds the lease.", value: ({ spec }) => spec.holderIdentity ?? "" },
+    ],
+    validate: ({ spec }) => leaseFaults(spec),
+  },
+  fields,
+)
 
-function leaseFaults({ leaseDurationSeconds, leaseTransitions, preferredHolder, strategy }: LeaseSpec): readonly Cause[] {
+function leaseFaults({
+  leaseDurationSeconds,
+  leaseTransitions,
+  preferredHolder,
+  strategy,
+}: LeaseSpec): readonly Cause[] {
   const causes: Cause[] = []
-  if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0) causes.push(invalidValue("spec.leaseDurationSeconds", leaseDurationSeconds, "must be greater than 0"))
-  if (leaseTransitions !== undefined && leaseTransitions < 0) causes.push(invalidValue("spec.leaseTransitions", leaseTransitions, "must be greater than or equal to 0"))
-  if (preferredHolder !== undefined && preferredHolder !== "" && !strategy) causes.push(forbiddenField("spec.preferredHolder", "may only be specified when `strategy` is defined"))
+  if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0)
+    causes.push(invalidValue("spec.leaseDurationSeconds", leaseDurationSeconds, "must be greater than 0"))
+  if (leaseTransitions !== undefined && leaseTransitions < 0)
+    causes.push(invalidValue("spec.leaseTransitions", leaseTransitions, "must be greater than or equal to 0"))
+  if (preferredHolder !== undefined && preferredHolder !== "" && !strategy)
+    causes.push(forbiddenField("spec.preferredHolder", "may only be specified when `strategy` is defined"))
   return causes
 }

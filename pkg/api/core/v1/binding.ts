@@ -2,10 +2,18 @@ import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { ObjectReference } from "./reference.ts"
 
-export const Binding = defineResource({
-  group: "", version: "v1", kind: "Binding", plural: "bindings", scope: "Namespaced", verbs: ["create"],
-  doc: "Ties a pod to a node; what the scheduler creates under the pod's binding subresource.",
-}, {
-  target: f.message(2, ObjectReference, "The node.").required(),
-})
+export const Binding = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "Binding",
+    plural: "bindings",
+    scope: "Namespaced",
+    verbs: ["create"],
+    doc: "Ties a pod to a node; what the scheduler creates under the pod's binding subresource.",
+  },
+  {
+    target: f.message(2, ObjectReference, "The node.").required(),
+  },
+)
 export type Binding = ObjectOfResource<typeof Binding>

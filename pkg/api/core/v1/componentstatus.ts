@@ -16,17 +16,46 @@ const fields = {
 }
 export interface ComponentStatus extends ObjectFor<typeof fields> {}
 
-export const ComponentStatus = defineResource({
-  group: "", version: "v1", kind: "ComponentStatus", plural: "componentstatuses", shortNames: ["cs"], scope: "Cluster",
-  verbs: ["get", "list"],
-  doc: "Deprecated: the health of a component of the control plane. Not stored; made when asked for.",
-  ageColumn: false,
-  columns: [
-    { name: "Status", type: "string", doc: "Whether the component is healthy.", value: ({ conditions }) => (healthy(conditions)?.status === "True" ? "Healthy" : healthy(conditions) === undefined ? "Unknown" : "Unhealthy") },
-    { name: "Message", type: "string", doc: "What the component says.", value: ({ conditions }) => healthy(conditions)?.message ?? "" },
-    { name: "Error", type: "string", doc: "What went wrong when it was asked.", value: ({ conditions }) => healthy(conditions)?.error ?? "" },
-  ],
-  deprecated: "v1 ComponentStatus is deprecated in v1.19+",
-}, fields)
+export const ComponentStatus = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "ComponentStatus",
+    plural: "componentstatuses",
+    shortNames: ["cs"],
+    scope: "Cluster",
+    verbs: ["get", "list"],
+    doc: "Deprecated: the health of a component of the control plane. Not stored; made when asked for.",
+    ageColumn: false,
+    columns: [
+      {
+        name: "Status",
+        type: "string",
+        doc: "Whether the component is healthy.",
+        value: ({ conditions }) =>
+          healthy(conditions)?.status === "True"
+            ? "Healthy"
+            : healthy(conditions) === undefined
+              ? "Unknown"
+              : "Unhealthy",
+      },
+      {
+        name: "Message",
+        type: "string",
+        doc: "What the component says.",
+        value: ({ conditions }) => healthy(conditions)?.message ?? "",
+      },
+      {
+        name: "Error",
+        type: "string",
+        doc: "What went wrong when it was asked.",
+        value: ({ conditions }) => healthy(conditions)?.error ?? "",
+      },
+    ],
+    deprecated: "v1 ComponentStatus is deprecated in v1.19+",
+  },
+  fields,
+)
 
-const healthy = (conditions: readonly ComponentCondition[] = []): ComponentCondition | undefined => conditions.find(({ type }) => type === "Healthy")
+const healthy = (conditions: readonly ComponentCondition[] = []): ComponentCondition | undefined =>
+  conditions.find(({ type }) => type === "Healthy")

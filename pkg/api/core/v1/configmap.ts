@@ -17,21 +17,40 @@ const fields = {
 }
 export interface ConfigMap extends ObjectFor<typeof fields> {}
 
-export const ConfigMap = defineResource({
-  group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", shortNames: ["cm"], scope: "Namespaced",
-  doc: "Configuration for pods to read as environment variables or files.",
-  columns: [{ name: "Data", type: "integer", doc: "Number of keys.", value: (cm) => Object.keys(cm.data ?? {}).length + Object.keys(cm.binaryData ?? {}).length }],
-  validate: ({ data = {}, binaryData = {} }) => {
-    const size = Object.values(data).reduce((sum, text) => sum + Buffer.byteLength(text), 0) + Object.values(binaryData).reduce((sum, value) => sum + decodedSize(value), 0)
-    return [
-      ...keyFaults("data", data),
-      ...Object.keys(data).filter((key) => Object.hasOwn(binaryData, key)).map((key) => invalidValue(atKey("data", key), key, "duplicate of key present in binaryData")),
-      ...keyFaults("binaryData", binaryData),
-      ...(size > MAX_DATA_SIZE ? [tooLong("", MAX_DATA_SIZE)] : []),
-    ]
+export const ConfigMap = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "ConfigMap",
+    plural: "configmaps",
+    shortNames: ["cm"],
+    scope: "Namespaced",
+    doc: "Configuration for pods to read as environment variables or files.",
+    columns: [
+      {
+        name: "Data",
+        type: "integer",
+        doc: "Number of keys.",
+        value: (cm) => Object.keys(cm.data ?? {}).length + Object.keys(cm.binaryData ?? {}).length,
+      },
+    ],
+    validate: ({ data = {}, binaryData = {} }) => {
+      const size =
+        Object.values(data).reduce((sum, text) => sum + Buffer.byteLength(text), 0) +
+        Object.values(binaryData).reduce((sum, value) => sum + decodedSize(value), 0)
+      return [
+        ...keyFaults("data", data),
+        ...Object.keys(data)
+          .filter((key) => Object.hasOwn(binaryData, key))
+          .map((key) => invalidValue(atKey("data", key), key, "duplicate of key present in binaryData")),
+        ...keyFaults("binaryData", binaryData),
+        ...(size > MAX_DATA_SIZE ? [tooLong("", MAX_DATA_SIZE)] : []),
+      ]
+    },
+    validateUpdate: (cm, old) => immutableDataFaults(cm, old, ["data", "binaryData"]),
   },
-  validateUpdate: (cm, old) => immutableDataFaults(cm, old, ["data", "binaryData"]),
-}, fields)
+  fields,
+)
 
 /** Faults of the keys of a ConfigMap or a Secret: they become names of files and variables. */
 export const keyFaults = (path: string, data: Readonly<Record<string, string>>): readonly Cause[] =>
@@ -44,10 +63,17 @@ type Data = Readonly<Record<string, string>> | undefined
 type Holder<K extends string> = { readonly immutable?: boolean | undefined } & { readonly [P in K]?: Data }
 
 /** Once an object has `immutable: true`, neither that nor its data may change. */
-export function immutableDataFaults<K extends string>(obj: Holder<K>, old: Holder<K>, fields: readonly K[]): readonly Cause[] {
+export function immutableDataFaults<K extends string>(
+  obj: Holder<K>,
+  old: Holder<K>,
+  fields: readonly K[],
+): readonly Cause[] {
   if (old.immutable !== true) return []
   const why = "field is immutable when `immutable` is set"
-  return [...(obj.immutable === true ? [] : [forbiddenField("immutable", why)]), ...fields.filter((field) => !sameMap(obj[field], old[field])).map((field) => forbiddenField(field, why))]
+  return [
+    ...(obj.immutable === true ? [] : [forbiddenField("immutable", why)]),
+    ...fields.filter((field) => !sameMap(obj[field], old[field])).map((field) => forbiddenField(field, why)),
+  ]
 }
 
 function sameMap(a: Data = {}, b: Data = {}): boolean {

@@ -10,17 +10,28 @@ function imageTag(image: string): string | undefined {
   return tag ?? (digest === undefined ? "latest" : undefined)
 }
 
-const policyFor = (image: string): "Always" | "IfNotPresent" => (imageTag(image) === "latest" ? "Always" : "IfNotPresent")
+const policyFor = (image: string): "Always" | "IfNotPresent" =>
+  imageTag(image) === "latest" ? "Always" : "IfNotPresent"
 
 /** imagePullPolicy by the image's tag; an empty text is an absent one, as Go sends it. */
-export function containerDefaults<C extends { readonly image?: string | undefined; readonly imagePullPolicy?: string | undefined }>(container: C): C {
-  return (container.imagePullPolicy ?? "") === "" ? { ...container, imagePullPolicy: policyFor(container.image ?? "") } : container
+export function containerDefaults<
+  C extends { readonly image?: string | undefined; readonly imagePullPolicy?: string | undefined },
+>(container: C): C {
+  return (container.imagePullPolicy ?? "") === ""
+    ? { ...container, imagePullPolicy: policyFor(container.image ?? "") }
+    : container
 }
 
 /** A volume without a source is an emptyDir; an image volume gets a pull policy. */
-export function volumeDefaults<V extends { readonly name?: string | undefined; readonly image?: { readonly reference?: string | undefined; readonly pullPolicy?: string | undefined } | undefined }>(volume: V): V {
+export function volumeDefaults<
+  V extends {
+    readonly name?: string | undefined
+    readonly image?: { readonly reference?: string | undefined; readonly pullPolicy?: string | undefined } | undefined
+  },
+>(volume: V): V {
   const { image } = volume
-  if (image !== undefined && (image.pullPolicy ?? "") === "") return { ...volume, image: { ...image, pullPolicy: policyFor(image.reference ?? "") } }
+  if (image !== undefined && (image.pullPolicy ?? "") === "")
+    return { ...volume, image: { ...image, pullPolicy: policyFor(image.reference ?? "") } }
   for (const key in volume) if (key !== "name" && volume[key] !== undefined) return volume
   return { ...volume, emptyDir: {} }
 }

@@ -1,5 +1,15 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, forbiddenField, invalidValue, invalidValues, NO_CAUSES, notFoundField, required, within } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  duplicate,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  NO_CAUSES,
+  notFoundField,
+  required,
+  within,
+} from "../../../apimachinery/field-errors.ts"
 import { isDNS1123Label, isPortName, isPortNumber } from "../../../apimachinery/names.ts"
 import type { Container, ContainerPort, EphemeralContainer, VolumeDevice, VolumeMount } from "./container.ts"
 import { validateEnv, validateEnvFrom } from "./env-validation.ts"
@@ -22,7 +32,11 @@ export function validateContainers(spec: PodSpec): readonly Cause[] {
   const { containers, initContainers, ephemeralContainers } = spec
   const volumes = new Map<string, Volume>()
   for (const volume of spec.volumes ?? []) volumes.set(volume.name, volume)
-  const around: Surroundings = { spec, volumes, claims: spec.resourceClaims === undefined ? NO_CLAIMS : new Set(spec.resourceClaims.map(({ name }) => name)) }
+  const around: Surroundings = {
+    spec,
+    volumes,
+    claims: spec.resourceClaims === undefined ? NO_CLAIMS : new Set(spec.resourceClaims.map(({ name }) => name)),
+  }
   const causes: Cause[] = []
   within(causes, regular(containers, around), "containers")
   if (initContainers !== undefined) within(causes, init(initContainers, around), "initContainers")
@@ -39,7 +53,8 @@ function regular(containers: readonly Container[], around: Surroundings): readon
     within(causes, common(container, around), i)
     within(causes, takeName(container.name, names), i)
     within(causes, lifeOf(container, around.spec), i)
-    if (container.restartPolicy === undefined && (container.restartPolicyRules ?? []).length > 0) causes.push(required(at("", i, "restartPolicy"), "must specify restartPolicy when restart rules are used"))
+    if (container.restartPolicy === undefined && (container.restartPolicyRules ?? []).length > 0)
+      causes.push(required(at("", i, "restartPolicy"), "must specify restartPolicy when restart rules are used"))
   }
   within(causes, hostPortConflicts(containers), "")
   return causes
@@ -64,7 +79,16 @@ function init(initContainers: readonly Container[], around: Surroundings): reado
   return causes
 }
 
-const EPHEMERAL_FORBIDDEN = ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy", "restartPolicyRules"] as const
+const EPHEMERAL_FORBIDDEN = [
+  "ports",
+  "livenessProbe",
+  "readinessProbe",
+  "startupProbe",
+  "lifecycle",
+  "resizePolicy",
+  "restartPolicy",
+  "restartPolicyRules",
+] as const
 const NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
 
 function ephemeral(ephemeralContainers: readonly EphemeralContainer[], around: Surroundings): readonly Cause[] {
@@ -77,8 +101,10 @@ function ephemeral(ephemeralContainers: readonly EphemeralContainer[], around: S
     within(causes, trimmedImage(container.image), i)
     within(causes, takeName(container.name, names), i)
     const { targetContainerName = "", resources, volumeMounts = [] } = container
-    if (targetContainerName !== "" && !targets.has(targetContainerName)) causes.push(notFoundField(at("", i, "targetContainerName"), targetContainerName))
-    for (const field of EPHEMERAL_FORBIDDEN) if (container[field] !== undefined) causes.push(forbiddenField(at("", i, field), NOT_EPHEMERAL))
+    if (targetContainerName !== "" && !targets.has(targetContainerName))
+      causes.push(notFoundField(at("", i, "targetContainerName"), targetContainerName))
+    for (const field of EPHEMERAL_FORBIDDEN)
+      if (container[field] !== undefined) causes.push(forbiddenField(at("", i, field), NOT_EPHEMERAL))
     if (Object.keys(resources).length > 0) causes.push(forbiddenField(at("", i, "resources"), NOT_EPHEMERAL))
     for (const [j, mount] of volumeMounts.entries())
       for (const field of ["subPath", "subPathExpr"] as const)
@@ -101,20 +127,29 @@ function common(container: Container | EphemeralContainer, { spec, volumes, clai
   if (ports !== undefined) within(causes, validatePorts(ports), "ports")
   if (env !== undefined) within(causes, validateEnv(env), "env")
   if (envFrom !== undefined) within(causes, validateEnvFrom(envFrom), "envFrom")
-  if (volumeMounts !== undefined) within(causes, validateMounts(volumeMounts, volumeDevices ?? [], volumes, container), "volumeMounts")
-  if (volumeDevices !== undefined) within(causes, validateDevices(volumeDevices, volumeMounts ?? [], volumes), "volumeDevices")
+  if (volumeMounts !== undefined)
+    within(causes, validateMounts(volumeMounts, volumeDevices ?? [], volumes, container), "volumeMounts")
+  if (volumeDevices !== undefined)
+    within(causes, validateDevices(volumeDevices, volumeMounts ?? [], volumes), "volumeDevices")
   within(causes, validateResources(resources, claims), "resources")
   for (const [i, { resourceName, restartPolicy }] of (resizePolicy ?? []).entries()) {
-    if (resizePolicy!.slice(0, i).some((other) => other.resourceName === resourceName)) causes.push(duplicate(at("resizePolicy", i), resourceName))
-    if (spec.restartPolicy === "Never" && restartPolicy !== "NotRequired") causes.push(invalidValue("resizePolicy", restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
+    if (resizePolicy!.slice(0, i).some((other) => other.resourceName === resourceName))
+      causes.push(duplicate(at("resizePolicy", i), resourceName))
+    if (spec.restartPolicy === "Never" && restartPolicy !== "NotRequired")
+      causes.push(invalidValue("resizePolicy", restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
   }
-  if (securityContext !== undefined) within(causes, validateSecurityContext(securityContext, spec.hostUsers !== false), "securityContext")
+  if (securityContext !== undefined)
+    within(causes, validateSecurityContext(securityContext, spec.hostUsers !== false), "securityContext")
   return causes
 }
 
-function lifeOf({ lifecycle, livenessProbe, readinessProbe, startupProbe }: Container, spec: PodSpec): readonly Cause[] {
+function lifeOf(
+  { lifecycle, livenessProbe, readinessProbe, startupProbe }: Container,
+  spec: PodSpec,
+): readonly Cause[] {
   const causes: Cause[] = []
-  if (lifecycle !== undefined) within(causes, validateLifecycle(lifecycle, spec.terminationGracePeriodSeconds, spec.os?.name), "lifecycle")
+  if (lifecycle !== undefined)
+    within(causes, validateLifecycle(lifecycle, spec.terminationGracePeriodSeconds, spec.os?.name), "lifecycle")
   if (livenessProbe !== undefined) within(causes, validateProbe(livenessProbe, "livenessProbe"), "livenessProbe")
   if (readinessProbe !== undefined) within(causes, validateProbe(readinessProbe, "readinessProbe"), "readinessProbe")
   if (startupProbe !== undefined) within(causes, validateProbe(startupProbe, "startupProbe"), "startupProbe")
@@ -123,7 +158,9 @@ function lifeOf({ lifecycle, livenessProbe, readinessProbe, startupProbe }: Cont
 
 /** Of pods, not of templates: an image with spaces around it. */
 export const trimmedImage = (image: string | undefined): readonly Cause[] =>
-  image !== undefined && image.trim() !== image ? [invalidValue("image", image, "must not have leading or trailing whitespace")] : NO_CAUSES
+  image !== undefined && image.trim() !== image
+    ? [invalidValue("image", image, "must not have leading or trailing whitespace")]
+    : NO_CAUSES
 
 function validatePorts(ports: readonly ContainerPort[]): readonly Cause[] {
   const names = new Set<string>()
@@ -159,33 +196,63 @@ function hostPortConflicts(containers: readonly Container[]): readonly Cause[] {
   return causes
 }
 
-function validateMounts(mounts: readonly VolumeMount[], devices: readonly VolumeDevice[], volumes: ReadonlyMap<string, Volume>, container: Container | EphemeralContainer): readonly Cause[] {
+function validateMounts(
+  mounts: readonly VolumeMount[],
+  devices: readonly VolumeDevice[],
+  volumes: ReadonlyMap<string, Volume>,
+  container: Container | EphemeralContainer,
+): readonly Cause[] {
   const taken = new Set<string>()
   const causes: Cause[] = []
   for (let i = 0; i < mounts.length; i++) {
-    const { name, mountPath, subPath = "", subPathExpr = "", mountPropagation, readOnly = false, recursiveReadOnly } = mounts[i]!
+    const {
+      name,
+      mountPath,
+      subPath = "",
+      subPathExpr = "",
+      mountPropagation,
+      readOnly = false,
+      recursiveReadOnly,
+    } = mounts[i]!
     if (!volumes.has(name)) causes.push(notFoundField(at("", i, "name"), name))
     if (taken.has(mountPath)) causes.push(invalidValue(at("", i, "mountPath"), mountPath, "must be unique"))
     taken.add(mountPath)
-    if (devices.some((device) => device.name === name)) causes.push(invalidValue(at("", i, "name"), name, "must not already exist in volumeDevices"))
-    if (devices.some(({ devicePath }) => devicePath === mountPath)) causes.push(invalidValue(at("", i, "mountPath"), mountPath, "must not already exist as a path in volumeDevices"))
+    if (devices.some((device) => device.name === name))
+      causes.push(invalidValue(at("", i, "name"), name, "must not already exist in volumeDevices"))
+    if (devices.some(({ devicePath }) => devicePath === mountPath))
+      causes.push(invalidValue(at("", i, "mountPath"), mountPath, "must not already exist as a path in volumeDevices"))
     // upstream names the list and not the item in these
     if (subPath !== "") causes.push(...localPath("subPath", subPath))
     if (subPathExpr !== "") {
-      if (subPath !== "") causes.push(invalidValue(at("", i, "subPathExpr"), subPathExpr, "subPathExpr and subPath are mutually exclusive"))
+      if (subPath !== "")
+        causes.push(
+          invalidValue(at("", i, "subPathExpr"), subPathExpr, "subPathExpr and subPath are mutually exclusive"),
+        )
       causes.push(...localPath("subPathExpr", subPathExpr))
     }
     if (mountPropagation === "Bidirectional" && container.securityContext?.privileged !== true)
-      causes.push(forbiddenField("mountPropagation", "Bidirectional mount propagation is available only to privileged containers"))
+      causes.push(
+        forbiddenField(
+          "mountPropagation",
+          "Bidirectional mount propagation is available only to privileged containers",
+        ),
+      )
     if (recursiveReadOnly !== undefined && recursiveReadOnly !== "Disabled") {
       if (!readOnly) causes.push(forbiddenField("recursiveReadOnly", "may only be specified when readOnly is true"))
-      if (mountPropagation !== undefined && mountPropagation !== "None") causes.push(forbiddenField("recursiveReadOnly", "may only be specified when mountPropagation is None or not specified"))
+      if (mountPropagation !== undefined && mountPropagation !== "None")
+        causes.push(
+          forbiddenField("recursiveReadOnly", "may only be specified when mountPropagation is None or not specified"),
+        )
     }
   }
   return causes
 }
 
-function validateDevices(devices: readonly VolumeDevice[], mounts: readonly VolumeMount[], volumes: ReadonlyMap<string, Volume>): readonly Cause[] {
+function validateDevices(
+  devices: readonly VolumeDevice[],
+  mounts: readonly VolumeMount[],
+  volumes: ReadonlyMap<string, Volume>,
+): readonly Cause[] {
   const [names, paths] = [new Set<string>(), new Set<string>()]
   return devices.flatMap(({ name, devicePath }, i) => {
     const here = at("", i)
@@ -194,11 +261,20 @@ function validateDevices(devices: readonly VolumeDevice[], mounts: readonly Volu
     if (names.has(name)) causes.push(invalidValue(at(here, "name"), name, "must be unique"))
     if (volume === undefined) causes.push(notFoundField(at(here, "name"), name))
     else if (volume.persistentVolumeClaim === undefined && volume.ephemeral === undefined)
-      causes.push(invalidValue(at(here, "name"), name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"))
+      causes.push(
+        invalidValue(
+          at(here, "name"),
+          name,
+          "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
+        ),
+      )
     if (paths.has(devicePath)) causes.push(invalidValue(at(here, "devicePath"), devicePath, "must be unique"))
-    if (withoutBacksteps("", devicePath).length > 0) causes.push(invalidValue(at(here, "devicePath"), devicePath, "can not contain backsteps ('..')"))
-    if (mounts.some((mount) => mount.name === name)) causes.push(invalidValue(at(here, "name"), name, "must not already exist in volumeMounts"))
-    if (mounts.some(({ mountPath }) => mountPath === devicePath)) causes.push(invalidValue(at(here, "devicePath"), devicePath, "must not already exist as a path in volumeMounts"))
+    if (withoutBacksteps("", devicePath).length > 0)
+      causes.push(invalidValue(at(here, "devicePath"), devicePath, "can not contain backsteps ('..')"))
+    if (mounts.some((mount) => mount.name === name))
+      causes.push(invalidValue(at(here, "name"), name, "must not already exist in volumeMounts"))
+    if (mounts.some(({ mountPath }) => mountPath === devicePath))
+      causes.push(invalidValue(at(here, "devicePath"), devicePath, "must not already exist as a path in volumeMounts"))
     names.add(name)
     paths.add(devicePath)
     return causes

@@ -2,10 +2,34 @@ import { BlockList, isIPv4, isIPv6 } from "node:net"
 
 /** Addresses that can be nobody's endpoint. Source: ValidateEndpointIP (non-special IPs) in pkg/apis/core/validation. */
 const SPECIAL: readonly { readonly ranges: readonly [string, number, "ipv4" | "ipv6"][]; readonly why: string }[] = [
-  { ranges: [["0.0.0.0", 32, "ipv4"], ["::", 128, "ipv6"]], why: "may not be unspecified" },
-  { ranges: [["127.0.0.0", 8, "ipv4"], ["::1", 128, "ipv6"]], why: "may not be in the loopback range (127.0.0.0/8, ::1/128)" },
-  { ranges: [["169.254.0.0", 16, "ipv4"], ["fe80::", 10, "ipv6"]], why: "may not be in the link-local range (169.254.0.0/16, fe80::/10)" },
-  { ranges: [["224.0.0.0", 24, "ipv4"], ["ff02::", 16, "ipv6"]], why: "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)" },
+  {
+    ranges: [
+      ["0.0.0.0", 32, "ipv4"],
+      ["::", 128, "ipv6"],
+    ],
+    why: "may not be unspecified",
+  },
+  {
+    ranges: [
+      ["127.0.0.0", 8, "ipv4"],
+      ["::1", 128, "ipv6"],
+    ],
+    why: "may not be in the loopback range (127.0.0.0/8, ::1/128)",
+  },
+  {
+    ranges: [
+      ["169.254.0.0", 16, "ipv4"],
+      ["fe80::", 10, "ipv6"],
+    ],
+    why: "may not be in the link-local range (169.254.0.0/16, fe80::/10)",
+  },
+  {
+    ranges: [
+      ["224.0.0.0", 24, "ipv4"],
+      ["ff02::", 16, "ipv6"],
+    ],
+    why: "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
+  },
 ]
 const LISTS = SPECIAL.map(({ ranges, why }) => {
   const list = new BlockList()

@@ -36,41 +36,84 @@ const fields = {
 }
 export interface Event extends ObjectFor<typeof fields> {}
 
-export const Event = defineResource({
-  group: "", version: "v1", kind: "Event", plural: "events", shortNames: ["ev"], scope: "Namespaced",
-  doc: "Something that happened to an object, kept for an hour.",
-  ttlSeconds: 3600,
-  highChurn: true,
-  allowCreateOnUpdate: true,
-  nameColumn: false,
-  ageColumn: false,
-  columns: [
-    { name: "Last Seen", type: "string", doc: "How long ago it was last seen.", value: (event, now) => ageOf(lastSeen(event), now) },
-    { name: "Type", type: "string", doc: "Normal or Warning.", value: ({ type }) => type ?? "" },
-    { name: "Reason", type: "string", doc: "Why it happened.", value: ({ reason }) => reason ?? "" },
-    { name: "Object", type: "string", doc: "What it is about.", value: ({ involvedObject: { kind = "", name = "" } }) => (name === "" ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`) },
-    { name: "Subobject", type: "string", priority: 1, doc: "The part it is about.", value: ({ involvedObject }) => involvedObject.fieldPath ?? "" },
-    { name: "Source", type: "string", priority: 1, doc: "Who reported it.", value: (event) => [sourceOf(event), event.source.host || event.reportingInstance].filter(Boolean).join(", ") },
-    { name: "Message", type: "string", doc: "What happened.", value: ({ message = "" }) => message.trim() },
-    { name: "First Seen", type: "string", priority: 1, doc: "How long ago it was first seen.", value: ({ firstTimestamp, eventTime }, now) => ageOf(firstTimestamp ?? eventTime, now) },
-    { name: "Count", type: "string", priority: 1, doc: "How often it was seen.", value: ({ series, count }) => series?.count ?? (count || 1) },
-    { name: "Name", type: "string", priority: 1, doc: "Name of the event.", value: ({ metadata }) => metadata.name },
-  ],
-  fieldSelectors: {
-    "involvedObject.kind": ({ involvedObject }) => involvedObject.kind ?? "",
-    "involvedObject.namespace": ({ involvedObject }) => involvedObject.namespace ?? "",
-    "involvedObject.name": ({ involvedObject }) => involvedObject.name ?? "",
-    "involvedObject.uid": ({ involvedObject }) => involvedObject.uid ?? "",
-    "involvedObject.apiVersion": ({ involvedObject }) => involvedObject.apiVersion ?? "",
-    "involvedObject.resourceVersion": ({ involvedObject }) => involvedObject.resourceVersion ?? "",
-    "involvedObject.fieldPath": ({ involvedObject }) => involvedObject.fieldPath ?? "",
-    reason: ({ reason }) => reason ?? "",
-    reportingComponent: (event) => event.reportingComponent,
-    source: (event) => sourceOf(event),
-    type: ({ type }) => type ?? "",
+export const Event = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "Event",
+    plural: "events",
+    shortNames: ["ev"],
+    scope: "Namespaced",
+    doc: "Something that happened to an object, kept for an hour.",
+    ttlSeconds: 3600,
+    highChurn: true,
+    allowCreateOnUpdate: true,
+    nameColumn: false,
+    ageColumn: false,
+    columns: [
+      {
+        name: "Last Seen",
+        type: "string",
+        doc: "How long ago it was last seen.",
+        value: (event, now) => ageOf(lastSeen(event), now),
+      },
+      { name: "Type", type: "string", doc: "Normal or Warning.", value: ({ type }) => type ?? "" },
+      { name: "Reason", type: "string", doc: "Why it happened.", value: ({ reason }) => reason ?? "" },
+      {
+        name: "Object",
+        type: "string",
+        doc: "What it is about.",
+        value: ({ involvedObject: { kind = "", name = "" } }) =>
+          name === "" ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`,
+      },
+      {
+        name: "Subobject",
+        type: "string",
+        priority: 1,
+        doc: "The part it is about.",
+        value: ({ involvedObject }) => involvedObject.fieldPath ?? "",
+      },
+      {
+        name: "Source",
+        type: "string",
+        priority: 1,
+        doc: "Who reported it.",
+        value: (event) => [sourceOf(event), event.source.host || event.reportingInstance].filter(Boolean).join(", "),
+      },
+      { name: "Message", type: "string", doc: "What happened.", value: ({ message = "" }) => message.trim() },
+      {
+        name: "First Seen",
+        type: "string",
+        priority: 1,
+        doc: "How long ago it was first seen.",
+        value: ({ firstTimestamp, eventTime }, now) => ageOf(firstTimestamp ?? eventTime, now),
+      },
+      {
+        name: "Count",
+        type: "string",
+        priority: 1,
+        doc: "How often it was seen.",
+        value: ({ series, count }) => series?.count ?? (count || 1),
+      },
+      { name: "Name", type: "string", priority: 1, doc: "Name of the event.", value: ({ metadata }) => metadata.name },
+    ],
+    fieldSelectors: {
+      "involvedObject.kind": ({ involvedObject }) => involvedObject.kind ?? "",
+      "involvedObject.namespace": ({ involvedObject }) => involvedObject.namespace ?? "",
+      "involvedObject.name": ({ involvedObject }) => involvedObject.name ?? "",
+      "involvedObject.uid": ({ involvedObject }) => involvedObject.uid ?? "",
+      "involvedObject.apiVersion": ({ involvedObject }) => involvedObject.apiVersion ?? "",
+      "involvedObject.resourceVersion": ({ involvedObject }) => involvedObject.resourceVersion ?? "",
+      "involvedObject.fieldPath": ({ involvedObject }) => involvedObject.fieldPath ?? "",
+      reason: ({ reason }) => reason ?? "",
+      reportingComponent: (event) => event.reportingComponent,
+      source: (event) => sourceOf(event),
+      type: ({ type }) => type ?? "",
+    },
+    validate: (event) => eventFaults(event),
   },
-  validate: (event) => eventFaults(event),
-}, fields)
+  fields,
+)
 
 const sourceOf = (event: Event): string => event.source.component || event.reportingComponent
 

@@ -31,12 +31,20 @@ export function eventFaults(event: EventLike): readonly Cause[] {
   return causes
 }
 
-function newFormFaults({ reportingComponent, reportingInstance, action = "", reason = "", message = "", type = "" }: EventLike): readonly Cause[] {
+function newFormFaults({
+  reportingComponent,
+  reportingInstance,
+  action = "",
+  reason = "",
+  message = "",
+  type = "",
+}: EventLike): readonly Cause[] {
   const causes: Cause[] = []
   if (reportingComponent === "") causes.push(required("reportingController"))
   causes.push(...invalidValues("reportingController", reportingComponent, isQualifiedName(reportingComponent)))
   if (reportingInstance === "") causes.push(required("reportingInstance"))
-  if (reportingInstance.length > 128) causes.push(invalidValue("reportingInstance", "", "can have at most 128 characters"))
+  if (reportingInstance.length > 128)
+    causes.push(invalidValue("reportingInstance", "", "can have at most 128 characters"))
   if (action === "") causes.push(required("action"))
   if (action.length > 128) causes.push(invalidValue("action", "", "can have at most 128 characters"))
   if (reason === "") causes.push(required("reason"))

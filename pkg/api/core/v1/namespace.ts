@@ -28,7 +28,10 @@ export interface NamespaceCondition extends ObjectOf<typeof NamespaceCondition> 
 
 export const NamespaceStatus = message("core.v1.NamespaceStatus", "The present state of a namespace.", {
   phase: f.string(1, "Active, or Terminating once it is being deleted.").enum("Active", "Terminating"),
-  conditions: f.list(2, NamespaceCondition, "Aspects of the state; the namespace controller says here what holds a deletion up.").listMap("type").merge("type"),
+  conditions: f
+    .list(2, NamespaceCondition, "Aspects of the state; the namespace controller says here what holds a deletion up.")
+    .listMap("type")
+    .merge("type"),
 })
 export interface NamespaceStatus extends ObjectOf<typeof NamespaceStatus> {}
 
@@ -38,38 +41,64 @@ const fields = {
 }
 export interface Namespace extends ObjectFor<typeof fields> {}
 
-export const Namespace = defineResource({
-  group: "", version: "v1", kind: "Namespace", plural: "namespaces", shortNames: ["ns"], scope: "Cluster",
-  doc: "A scope for names: objects in different namespaces may have the same name.",
-  verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
-  subresources: {
-    status: {
-      validateUpdate: (ns) => {
-        const deleted = ns.metadata.deletionTimestamp !== undefined
-        if (deleted === (ns.status.phase === "Terminating")) return []
-        return [invalidValue("status.Phase", ns.status.phase ?? "", deleted ? "may only be 'Terminating' if `deletionTimestamp` is not empty" : "may only be 'Active' if `deletionTimestamp` is empty")]
+export const Namespace = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "Namespace",
+    plural: "namespaces",
+    shortNames: ["ns"],
+    scope: "Cluster",
+    doc: "A scope for names: objects in different namespaces may have the same name.",
+    verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
+    subresources: {
+      status: {
+        validateUpdate: (ns) => {
+          const deleted = ns.metadata.deletionTimestamp !== undefined
+          if (deleted === (ns.status.phase === "Terminating")) return []
+          return [
+            invalidValue(
+              "status.Phase",
+              ns.status.phase ?? "",
+              deleted
+                ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+                : "may only be 'Active' if `deletionTimestamp` is empty",
+            ),
+          ]
+        },
       },
+      other: { finalize: { verbs: ["update"], kind: "Namespace" } },
     },
-    other: { finalize: { verbs: ["update"], kind: "Namespace" } },
-  },
-  columns: [{ name: "Status", type: "string", doc: "Phase of the namespace.", value: (ns) => ns.status.phase }],
-  fieldSelectors: { "status.phase": (ns) => ns.status.phase ?? "", name: (ns) => ns.metadata.name ?? "" },
-  validateName: isDNS1123Label,
-  prepareForCreate: (ns): Namespace => {
-    const finalizers = ns.spec.finalizers ?? []
-    return {
+    columns: [{ name: "Status", type: "string", doc: "Phase of the namespace.", value: (ns) => ns.status.phase }],
+    fieldSelectors: { "status.phase": (ns) => ns.status.phase ?? "", name: (ns) => ns.metadata.name ?? "" },
+    validateName: isDNS1123Label,
+    prepareForCreate: (ns): Namespace => {
+      const finalizers = ns.spec.finalizers ?? []
+      return {
+        ...ns,
+        metadata: named(ns.metadata),
+        spec: {
+          ...ns.spec,
+          finalizers: finalizers.includes(FINALIZER_KUBERNETES) ? finalizers : [...finalizers, FINALIZER_KUBERNETES],
+        },
+        status: { phase: "Active" },
+      }
+    },
+    prepareForUpdate: (ns, old) => ({
       ...ns,
       metadata: named(ns.metadata),
-      spec: { ...ns.spec, finalizers: finalizers.includes(FINALIZER_KUBERNETES) ? finalizers : [...finalizers, FINALIZER_KUBERNETES] },
-      status: { phase: "Active" },
-    }
+      spec: { ...ns.spec, finalizers: old.spec.finalizers },
+    }),
+    validate: (ns) =>
+      (ns.spec.finalizers ?? []).flatMap((finalizer, i) => finalizerFaults(at("spec.finalizers", i), finalizer)),
   },
-  prepareForUpdate: (ns, old) => ({ ...ns, metadata: named(ns.metadata), spec: { ...ns.spec, finalizers: old.spec.finalizers } }),
-  validate: (ns) => (ns.spec.finalizers ?? []).flatMap((finalizer, i) => finalizerFaults(at("spec.finalizers", i), finalizer)),
-}, fields)
+  fields,
+)
 
 const named = (metadata: ObjectMeta): ObjectMeta =>
-  metadata.name === undefined || metadata.labels?.[NAMESPACE_NAME_LABEL] === metadata.name ? metadata : { ...metadata, labels: { ...metadata.labels, [NAMESPACE_NAME_LABEL]: metadata.name } }
+  metadata.name === undefined || metadata.labels?.[NAMESPACE_NAME_LABEL] === metadata.name
+    ? metadata
+    : { ...metadata, labels: { ...metadata.labels, [NAMESPACE_NAME_LABEL]: metadata.name } }
 
 /** A finalizer is a qualified name; without a `/` only the ones Kubernetes knows are allowed. */
 function finalizerFaults(field: string, finalizer: string): readonly Cause[] {

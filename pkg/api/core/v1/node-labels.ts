@@ -1,9 +1,17 @@
 /** Labels of Kubernetes' own domains that kubelets give themselves. Source: k8s.io/kubelet/pkg/apis/well_known_labels.go. */
 const OWN_LABELS = new Set([
-  "kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch", "node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type",
-  "topology.kubernetes.io/zone", "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region",
+  "kubernetes.io/hostname",
+  "kubernetes.io/os",
+  "kubernetes.io/arch",
+  "beta.kubernetes.io/os",
+  "beta.kubernetes.io/arch",
+  "node.kubernetes.io/instance-type",
+  "beta.kubernetes.io/instance-type",
+  "topology.kubernetes.io/zone",
+  "topology.kubernetes.io/region",
+  "failure-domain.beta.kubernetes.io/zone",
+  "failure-domain.beta.kubernetes.io/region",
 ])
-
 
 /**
  * Whether a node may give itself a label. Those under node-restriction.kubernetes.io, and what is not known of Kubernetes' own domains, are an administrator's word

@@ -10,45 +10,70 @@ import { ageOf } from "../../../apimachinery/time.ts"
 export const Taint = message("core.v1.Taint", "Keeps pods away that do not tolerate it.", {
   key: f.string(1, "Key of the taint.").required(),
   value: f.string(2, "Value of the taint."),
-  effect: f.string(3, "What happens to pods that do not tolerate it.").required().enum("NoSchedule", "PreferNoSchedule", "NoExecute"),
+  effect: f
+    .string(3, "What happens to pods that do not tolerate it.")
+    .required()
+    .enum("NoSchedule", "PreferNoSchedule", "NoExecute"),
   timeAdded: f.time(4, "When the taint was put on."),
 })
 export interface Taint extends ObjectOf<typeof Taint> {}
 
-export const ConfigMapNodeConfigSource = message("core.v1.ConfigMapNodeConfigSource", "Deprecated: a ConfigMap that configured a kubelet.", {
-  namespace: f.string(1, "Namespace of the ConfigMap.").required(),
-  name: f.string(2, "Name of the ConfigMap.").required(),
-  uid: f.string(3, "UID of the ConfigMap."),
-  resourceVersion: f.string(4, "Version of the ConfigMap."),
-  kubeletConfigKey: f.string(5, "Key of the kubelet's configuration in it.").required(),
-})
+export const ConfigMapNodeConfigSource = message(
+  "core.v1.ConfigMapNodeConfigSource",
+  "Deprecated: a ConfigMap that configured a kubelet.",
+  {
+    namespace: f.string(1, "Namespace of the ConfigMap.").required(),
+    name: f.string(2, "Name of the ConfigMap.").required(),
+    uid: f.string(3, "UID of the ConfigMap."),
+    resourceVersion: f.string(4, "Version of the ConfigMap."),
+    kubeletConfigKey: f.string(5, "Key of the kubelet's configuration in it.").required(),
+  },
+)
 export interface ConfigMapNodeConfigSource extends ObjectOf<typeof ConfigMapNodeConfigSource> {}
 
-export const NodeConfigSource = message("core.v1.NodeConfigSource", "Deprecated: where a kubelet took its configuration from.", {
-  configMap: f.message(2, ConfigMapNodeConfigSource, "A ConfigMap."),
-})
+export const NodeConfigSource = message(
+  "core.v1.NodeConfigSource",
+  "Deprecated: where a kubelet took its configuration from.",
+  {
+    configMap: f.message(2, ConfigMapNodeConfigSource, "A ConfigMap."),
+  },
+)
 export interface NodeConfigSource extends ObjectOf<typeof NodeConfigSource> {}
 
-export const NodeSpec = message("core.v1.NodeSpec", "What is wanted of a node.", {
-  podCIDR: f.string(1, "Range from which the node's pods get addresses."),
-  podCIDRs: f.list(7, e.string, "Ranges from which the node's pods get addresses, one for each family; the first is podCIDR.").listSet().merge(),
-  providerID: f.string(3, "How the cloud provider names the machine."),
-  unschedulable: f.bool(4, "When true, no new pods are placed on the node."),
-  taints: f.list(5, Taint, "Taints that keep pods away.").atomic(),
-  configSource: f.message(6, NodeConfigSource, "Deprecated: dynamic kubelet configuration is gone."),
-  externalID: f.string(2, "Deprecated: not used any more."),
-}, { defaults: podCIDRDefaults })
+export const NodeSpec = message(
+  "core.v1.NodeSpec",
+  "What is wanted of a node.",
+  {
+    podCIDR: f.string(1, "Range from which the node's pods get addresses."),
+    podCIDRs: f
+      .list(7, e.string, "Ranges from which the node's pods get addresses, one for each family; the first is podCIDR.")
+      .listSet()
+      .merge(),
+    providerID: f.string(3, "How the cloud provider names the machine."),
+    unschedulable: f.bool(4, "When true, no new pods are placed on the node."),
+    taints: f.list(5, Taint, "Taints that keep pods away.").atomic(),
+    configSource: f.message(6, NodeConfigSource, "Deprecated: dynamic kubelet configuration is gone."),
+    externalID: f.string(2, "Deprecated: not used any more."),
+  },
+  { defaults: podCIDRDefaults },
+)
 export interface NodeSpec extends ObjectOf<typeof NodeSpec> {}
 
 /** The single podCIDR and the list stand for one another, as conversion does upstream. */
-function podCIDRDefaults<T extends { readonly podCIDR?: string | undefined; readonly podCIDRs?: readonly string[] | undefined }>(spec: T): T {
-  if (spec.podCIDR !== undefined && spec.podCIDR !== "" && (spec.podCIDRs ?? []).length === 0) return { ...spec, podCIDRs: [spec.podCIDR] }
-  if ((spec.podCIDR === undefined || spec.podCIDR === "") && spec.podCIDRs?.[0] !== undefined) return { ...spec, podCIDR: spec.podCIDRs[0] }
+function podCIDRDefaults<
+  T extends { readonly podCIDR?: string | undefined; readonly podCIDRs?: readonly string[] | undefined },
+>(spec: T): T {
+  if (spec.podCIDR !== undefined && spec.podCIDR !== "" && (spec.podCIDRs ?? []).length === 0)
+    return { ...spec, podCIDRs: [spec.podCIDR] }
+  if ((spec.podCIDR === undefined || spec.podCIDR === "") && spec.podCIDRs?.[0] !== undefined)
+    return { ...spec, podCIDR: spec.podCIDRs[0] }
   return spec
 }
 
 export const NodeCondition = message("core.v1.NodeCondition", "One aspect of a node's health.", {
-  type: f.string(1, "Name of the aspect: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable.").required(),
+  type: f
+    .string(1, "Name of the aspect: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable.")
+    .required(),
   status: f.string(2, "True, False or Unknown.").required(),
   lastHeartbeatTime: f.time(3, "When the kubelet last reported it."),
   lastTransitionTime: f.time(4, "When the status last changed."),
@@ -84,7 +109,10 @@ export const NodeSystemInfo = message("core.v1.NodeSystemInfo", "Names and versi
   bootID: f.string(3, "Changes with every boot.").default("").printZero(),
   kernelVersion: f.string(4, "Release of the kernel.").default("").printZero(),
   osImage: f.string(5, "Name of the operating system's release.").default("").printZero(),
-  containerRuntimeVersion: f.string(6, "Name and version of the container runtime, as in containerd://1.6.20.").default("").printZero(),
+  containerRuntimeVersion: f
+    .string(6, "Name and version of the container runtime, as in containerd://1.6.20.")
+    .default("")
+    .printZero(),
   kubeletVersion: f.string(7, "Version of the kubelet.").default("").printZero(),
   kubeProxyVersion: f.string(8, "Deprecated: version of kube-proxy.").default("").printZero(),
   operatingSystem: f.string(9, "Name of the operating system.").default("").printZero(),
@@ -105,24 +133,36 @@ export const AttachedVolume = message("core.v1.AttachedVolume", "A volume that i
 })
 export interface AttachedVolume extends ObjectOf<typeof AttachedVolume> {}
 
-export const NodeConfigStatus = message("core.v1.NodeConfigStatus", "Deprecated: state of dynamic kubelet configuration.", {
-  assigned: f.message(1, NodeConfigSource, "Configuration the node will try to use."),
-  active: f.message(2, NodeConfigSource, "Configuration in use."),
-  lastKnownGood: f.message(3, NodeConfigSource, "Configuration to fall back to."),
-  error: f.string(4, "What went wrong."),
-})
+export const NodeConfigStatus = message(
+  "core.v1.NodeConfigStatus",
+  "Deprecated: state of dynamic kubelet configuration.",
+  {
+    assigned: f.message(1, NodeConfigSource, "Configuration the node will try to use."),
+    active: f.message(2, NodeConfigSource, "Configuration in use."),
+    lastKnownGood: f.message(3, NodeConfigSource, "Configuration to fall back to."),
+    error: f.string(4, "What went wrong."),
+  },
+)
 export interface NodeConfigStatus extends ObjectOf<typeof NodeConfigStatus> {}
 
-export const NodeRuntimeHandlerFeatures = message("core.v1.NodeRuntimeHandlerFeatures", "What a runtime handler can do.", {
-  recursiveReadOnlyMounts: f.bool(1, "Whether recursive read-only mounts work.").pointer(),
-  userNamespaces: f.bool(2, "Whether user namespaces work.").pointer(),
-})
+export const NodeRuntimeHandlerFeatures = message(
+  "core.v1.NodeRuntimeHandlerFeatures",
+  "What a runtime handler can do.",
+  {
+    recursiveReadOnlyMounts: f.bool(1, "Whether recursive read-only mounts work.").pointer(),
+    userNamespaces: f.bool(2, "Whether user namespaces work.").pointer(),
+  },
+)
 export interface NodeRuntimeHandlerFeatures extends ObjectOf<typeof NodeRuntimeHandlerFeatures> {}
 
-export const NodeRuntimeHandler = message("core.v1.NodeRuntimeHandler", "A handler that the container runtime offers.", {
-  name: f.string(1, "Name of the handler; empty for the default one.").default(""),
-  features: f.message(2, NodeRuntimeHandlerFeatures, "What the handler can do."),
-})
+export const NodeRuntimeHandler = message(
+  "core.v1.NodeRuntimeHandler",
+  "A handler that the container runtime offers.",
+  {
+    name: f.string(1, "Name of the handler; empty for the default one.").default(""),
+    features: f.message(2, NodeRuntimeHandlerFeatures, "What the handler can do."),
+  },
+)
 export interface NodeRuntimeHandler extends ObjectOf<typeof NodeRuntimeHandler> {}
 
 export const NodeFeatures = message("core.v1.NodeFeatures", "What the container runtime of a node can do.", {
@@ -156,36 +196,74 @@ const fields = {
 }
 export interface Node extends ObjectFor<typeof fields> {}
 
-export const Node = defineResource({
-  group: "", version: "v1", kind: "Node", plural: "nodes", keepsStatusOnCreate: true, shortNames: ["no"], scope: "Cluster",
-  doc: "A machine on which pods run.",
-  subresources: { status: true, other: { proxy: { verbs: ["create", "delete", "get", "patch", "update"], kind: "NodeProxyOptions" } } },
-  ageColumn: false,
-  columns: [
-    { name: "Status", type: "string", doc: "Whether the node is ready and takes pods.", value: (node) => nodeStatusText(node) },
-    { name: "Roles", type: "string", doc: "Roles named by the node's labels.", value: (node) => rolesOf(node).join(",") || undefined },
-    { name: "Age", type: "string", value: (node, now) => ageOf(node.metadata.creationTimestamp, now) },
-    { name: "Version", type: "string", doc: "Version of the kubelet.", value: (node) => node.status.nodeInfo.kubeletVersion },
-    { name: "Internal-IP", type: "string", priority: 1, value: (node) => addressOf(node, "InternalIP") },
-    { name: "External-IP", type: "string", priority: 1, value: (node) => addressOf(node, "ExternalIP") },
-    { name: "OS-Image", type: "string", priority: 1, value: (node) => node.status.nodeInfo.osImage || "<unknown>" },
-    { name: "Kernel-Version", type: "string", priority: 1, value: (node) => node.status.nodeInfo.kernelVersion || "<unknown>" },
-    { name: "Container-Runtime", type: "string", priority: 1, value: (node) => node.status.nodeInfo.containerRuntimeVersion || "<unknown>" },
-  ],
-  fieldSelectors: { "spec.unschedulable": (node) => String(node.spec.unschedulable === true) },
-  validate: (node) => [
-    ...taintFaults("spec.taints", node.spec.taints ?? []),
-    ...repeatedAddresses(node),
-  ],
-  validateUpdate: (node, old) => {
-    const causes: Cause[] = []
-    if (old.spec.podCIDRs !== undefined && old.spec.podCIDRs.length > 0 && !same(old.spec.podCIDRs, node.spec.podCIDRs))
-      causes.push(forbiddenField("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))
-    if (old.spec.providerID && old.spec.providerID !== node.spec.providerID)
-      causes.push(forbiddenField("spec.providerID", 'node updates may not change providerID except from "" to valid'))
-    return causes
+export const Node = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "Node",
+    plural: "nodes",
+    keepsStatusOnCreate: true,
+    shortNames: ["no"],
+    scope: "Cluster",
+    doc: "A machine on which pods run.",
+    subresources: {
+      status: true,
+      other: { proxy: { verbs: ["create", "delete", "get", "patch", "update"], kind: "NodeProxyOptions" } },
+    },
+    ageColumn: false,
+    columns: [
+      {
+        name: "Status",
+        type: "string",
+        doc: "Whether the node is ready and takes pods.",
+        value: (node) => nodeStatusText(node),
+      },
+      {
+        name: "Roles",
+        type: "string",
+        doc: "Roles named by the node's labels.",
+        value: (node) => rolesOf(node).join(",") || undefined,
+      },
+      { name: "Age", type: "string", value: (node, now) => ageOf(node.metadata.creationTimestamp, now) },
+      {
+        name: "Version",
+        type: "string",
+        doc: "Version of the kubelet.",
+        value: (node) => node.status.nodeInfo.kubeletVersion,
+      },
+      { name: "Internal-IP", type: "string", priority: 1, value: (node) => addressOf(node, "InternalIP") },
+      { name: "External-IP", type: "string", priority: 1, value: (node) => addressOf(node, "ExternalIP") },
+      { name: "OS-Image", type: "string", priority: 1, value: (node) => node.status.nodeInfo.osImage || "<unknown>" },
+      {
+        name: "Kernel-Version",
+        type: "string",
+        priority: 1,
+        value: (node) => node.status.nodeInfo.kernelVersion || "<unknown>",
+      },
+      {
+        name: "Container-Runtime",
+        type: "string",
+        priority: 1,
+        value: (node) => node.status.nodeInfo.containerRuntimeVersion || "<unknown>",
+      },
+    ],
+    fieldSelectors: { "spec.unschedulable": (node) => String(node.spec.unschedulable === true) },
+    validate: (node) => [...taintFaults("spec.taints", node.spec.taints ?? []), ...repeatedAddresses(node)],
+    validateUpdate: (node, old) => {
+      const causes: Cause[] = []
+      if (
+        old.spec.podCIDRs !== undefined &&
+        old.spec.podCIDRs.length > 0 &&
+        !same(old.spec.podCIDRs, node.spec.podCIDRs)
+      )
+        causes.push(forbiddenField("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))
+      if (old.spec.providerID && old.spec.providerID !== node.spec.providerID)
+        causes.push(forbiddenField("spec.providerID", 'node updates may not change providerID except from "" to valid'))
+      return causes
+    },
   },
-}, fields)
+  fields,
+)
 
 /** Faults of a list of taints: keys, values, and pairs of key and effect that come twice. */
 function taintFaults(path: string, taints: readonly Taint[]): readonly Cause[] {
@@ -230,6 +308,8 @@ function rolesOf(node: Node): readonly string[] {
   return [...roles].sort()
 }
 
-const addressOf = (node: Node, type: string): string | undefined => node.status.addresses?.find((address) => address.type === type)?.address
+const addressOf = (node: Node, type: string): string | undefined =>
+  node.status.addresses?.find((address) => address.type === type)?.address
 
-const same = (a: readonly string[], b: readonly string[] | undefined): boolean => JSON.stringify(a) === JSON.stringify(b)
+const same = (a: readonly string[], b: readonly string[] | undefined): boolean =>
+  JSON.stringify(a) === JSON.stringify(b)

@@ -5,13 +5,16 @@ import { isDNS1123Subdomain, type Check } from "../../../apimachinery/names.ts"
 /** Small rules that many fields of a pod share. Source: pkg/apis/core/validation/validation.go. */
 
 /** What a check finds wrong with a value, if there is one. */
-export const checked = (field: string, value: string | undefined, check: Check): readonly Cause[] => (value === undefined ? NO_CAUSES : invalidValues(field, value, check(value)))
+export const checked = (field: string, value: string | undefined, check: Check): readonly Cause[] =>
+  value === undefined ? NO_CAUSES : invalidValues(field, value, check(value))
 
 const LONGEST_DRIVER = 63
 
 /** The name of a CSI driver, which may be written in capitals. Source: ValidateCSIDriverName. */
-export const driverName = (field: string, name: string): readonly Cause[] =>
-  [...(name.length > LONGEST_DRIVER ? [tooLong(field, LONGEST_DRIVER)] : []), ...invalidValues(field, name, isDNS1123Subdomain(name.toLowerCase()))]
+export const driverName = (field: string, name: string): readonly Cause[] => [
+  ...(name.length > LONGEST_DRIVER ? [tooLong(field, LONGEST_DRIVER)] : []),
+  ...invalidValues(field, name, isDNS1123Subdomain(name.toLowerCase())),
+]
 
 /** A path that stays inside the folder it is relative to. */
 export const localPath = (field: string, path: string): readonly Cause[] =>
@@ -20,12 +23,18 @@ export const localPath = (field: string, path: string): readonly Cause[] =>
 /** The same for files of a volume, where names that start with `..` belong to the kubelet. */
 export function localFile(field: string, path: string): readonly Cause[] {
   const found = localPath(field, path)
-  return path.startsWith("..") && !path.startsWith("../") && path !== ".." ? [...found, invalidValue(field, path, "must not start with '..'")] : found
+  return path.startsWith("..") && !path.startsWith("../") && path !== ".."
+    ? [...found, invalidValue(field, path, "must not start with '..'")]
+    : found
 }
 
 export const withoutBacksteps = (field: string, path: string): readonly Cause[] =>
-  path.includes("..") && path.split("/").includes("..") ? [invalidValue(field, path, "must not contain '..'")] : NO_CAUSES
+  path.includes("..") && path.split("/").includes("..")
+    ? [invalidValue(field, path, "must not contain '..'")]
+    : NO_CAUSES
 
 /** Permission bits of a file. */
 export const fileMode = (field: string, mode: number | undefined): readonly Cause[] =>
-  mode !== undefined && (mode > 0o777 || mode < 0) ? [invalidValue(field, mode, "must be a number between 0 and 0777 (octal), both inclusive")] : NO_CAUSES
+  mode !== undefined && (mode > 0o777 || mode < 0)
+    ? [invalidValue(field, mode, "must be a number between 0 and 0777 (octal), both inclusive")]
+    : NO_CAUSES

@@ -10,12 +10,24 @@ const COST = /^(0|-\d+|[1-9]\d*)$/
 
 /** Rules of annotations that mean something. Source: ValidatePodSpecificAnnotations and ValidatePodSpecificAnnotationUpdates in pkg/apis/core/validation/validation.go. */
 export function validatePodAnnotations({ metadata: { annotations }, spec }: PodView, old?: PodView): readonly Cause[] {
-  const [cost, mirror, before] = [annotations?.[DELETION_COST], annotations?.[MIRROR_ANNOTATION], old?.metadata.annotations?.[MIRROR_ANNOTATION]]
+  const [cost, mirror, before] = [
+    annotations?.[DELETION_COST],
+    annotations?.[MIRROR_ANNOTATION],
+    old?.metadata.annotations?.[MIRROR_ANNOTATION],
+  ]
   if (cost === undefined && mirror === undefined && before === undefined) return NO_CAUSES
   const causes: Cause[] = []
   const field = atKey("metadata.annotations", MIRROR_ANNOTATION)
-  if (old !== undefined && mirror !== before) causes.push(forbiddenField(field, before === undefined ? "may not add mirror pod annotation" : "may not remove or update mirror pod annotation"))
-  if (mirror !== undefined && (spec.nodeName ?? "") === "") causes.push(invalidValue(field, mirror, "must set spec.nodeName if mirror pod annotation is set"))
-  if (cost !== undefined && !(COST.test(cost) && Number(cost) === (Number(cost) | 0))) causes.push(invalidValue(atKey("metadata.annotations", DELETION_COST), cost, "must be a 32bit integer"))
+  if (old !== undefined && mirror !== before)
+    causes.push(
+      forbiddenField(
+        field,
+        before === undefined ? "may not add mirror pod annotation" : "may not remove or update mirror pod annotation",
+      ),
+    )
+  if (mirror !== undefined && (spec.nodeName ?? "") === "")
+    causes.push(invalidValue(field, mirror, "must set spec.nodeName if mirror pod annotation is set"))
+  if (cost !== undefined && !(COST.test(cost) && Number(cost) === (Number(cost) | 0)))
+    causes.push(invalidValue(atKey("metadata.annotations", DELETION_COST), cost, "must be a 32bit integer"))
   return causes
 }

@@ -31,8 +31,9 @@ export function summarizePod({ metadata, spec, status }: PodView): PodSummary {
   const { conditions = [], initContainerStatuses = [], containerStatuses = [], phase = "" } = status
   const holds = (type: string) => conditions.some((condition) => condition.type === type && condition.status === "True")
 
-  let reason = (status.reason ?? "") === "" ? phase as string : status.reason!
-  if (conditions.some(({ type, reason }) => type === "PodScheduled" && reason === "SchedulingGated")) reason = "SchedulingGated"
+  let reason = (status.reason ?? "") === "" ? (phase as string) : status.reason!
+  if (conditions.some(({ type, reason }) => type === "PodScheduled" && reason === "SchedulingGated"))
+    reason = "SchedulingGated"
 
   const sidecars = new Set(initContainers.filter(isSidecar).map(({ name }) => name))
   let ready = 0
@@ -56,9 +57,15 @@ export function summarizePod({ metadata, spec, status }: PodView): PodSummary {
   let restarts = restartsOf(initContainerStatuses.slice(0, seen))
 
   if (!initializing || holds("Initialized")) {
-    restarts = restartsOf([...initContainerStatuses.slice(0, seen).filter(({ name }) => sidecars.has(name)), ...containerStatuses])
+    restarts = restartsOf([
+      ...initContainerStatuses.slice(0, seen).filter(({ name }) => sidecars.has(name)),
+      ...containerStatuses,
+    ])
     let running = false
-    for (const { ready: isReady, state: { waiting, terminated, running: runs } } of containerStatuses.toReversed()) {
+    for (const {
+      ready: isReady,
+      state: { waiting, terminated, running: runs },
+    } of containerStatuses.toReversed()) {
       if ((waiting?.reason ?? "") !== "") reason = waiting!.reason!
       else if (terminated !== undefined) reason = endOf(terminated)
       else if (isReady && runs !== undefined) {
@@ -74,27 +81,50 @@ export function summarizePod({ metadata, spec, status }: PodView): PodSummary {
     if (status.reason === "NodeLost") reason = "Unknown"
     else if (phase !== "Succeeded" && phase !== "Failed") reason = "Terminating"
   }
-  return { status: reason, ready, total: (spec.containers?.length ?? 0) + sidecars.size, restarts: restarts.count, lastRestart: restarts.last }
+  return {
+    status: reason,
+    ready,
+    total: (spec.containers?.length ?? 0) + sidecars.size,
+    restarts: restarts.count,
+    lastRestart: restarts.last,
+  }
 }
 
-const endOf = ({ reason = "", signal = 0, exitCode }: { readonly reason?: string | undefined; readonly signal?: number | undefined; readonly exitCode: number }): string =>
-  reason !== "" ? reason : signal !== 0 ? `Signal:${signal}` : `ExitCode:${exitCode}`
+const endOf = ({
+  reason = "",
+  signal = 0,
+  exitCode,
+}: {
+  readonly reason?: string | undefined
+  readonly signal?: number | undefined
+  readonly exitCode: number
+}): string => (reason !== "" ? reason : signal !== 0 ? `Signal:${signal}` : `ExitCode:${exitCode}`)
 
-function restartsOf(statuses: readonly ContainerStatus[]): { readonly count: number; readonly last: number | undefined } {
+function restartsOf(statuses: readonly ContainerStatus[]): {
+  readonly count: number
+  readonly last: number | undefined
+} {
   const ends = statuses.flatMap(({ lastState }) => parseTime(lastState.terminated?.finishedAt ?? "") ?? [])
-  return { count: statuses.reduce((sum, { restartCount }) => sum + restartCount, 0), last: ends.length === 0 ? undefined : Math.max(...ends) }
+  return {
+    count: statuses.reduce((sum, { restartCount }) => sum + restartCount, 0),
+    last: ends.length === 0 ? undefined : Math.max(...ends),
+  }
 }
 
 /** `3 (5m ago)`, or the bare number when it is not known when the last one was. */
 export function restartsCell(pod: PodView, now: number): string {
   const { restarts, lastRestart } = summarizePod(pod)
-  return restarts === 0 || lastRestart === undefined ? String(restarts) : `${restarts} (${humanDuration(now - lastRestart)} ago)`
+  return restarts === 0 || lastRestart === undefined
+    ? String(restarts)
+    : `${restarts} (${humanDuration(now - lastRestart)} ago)`
 }
 
 /** How many of the pod's readiness gates are true: `1/2`; undefined where it has none. */
 export function readinessGatesCell({ spec, status }: PodView): string | undefined {
   const gates = spec.readinessGates ?? []
   if (gates.length === 0) return undefined
-  const passed = gates.filter(({ conditionType }) => status.conditions?.find(({ type }) => type === conditionType)?.status === "True")
+  const passed = gates.filter(
+    ({ conditionType }) => status.conditions?.find(({ type }) => type === conditionType)?.status === "True",
+  )
   return `${passed.length}/${gates.length}`
 }

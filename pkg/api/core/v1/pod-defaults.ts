@@ -10,7 +10,8 @@ export function defaultPodSpec(spec: PodSpec): PodSpec {
   const adjust = (container: Container) => hostPorts(requestsFromLimits(container), spec.hostNetwork === true)
   const containers = mapped(spec.containers, adjust)
   const initContainers = mapped(spec.initContainers, adjust)
-  if (containers === spec.containers && initContainers === spec.initContainers && spec.enableServiceLinks !== undefined) return withPodResources(spec)
+  if (containers === spec.containers && initContainers === spec.initContainers && spec.enableServiceLinks !== undefined)
+    return withPodResources(spec)
   return withPodResources({
     ...spec,
     ...(containers === undefined ? {} : { containers }),
@@ -36,11 +37,15 @@ function requestsFromLimits(container: Container): Container {
   const { limits, requests = {} } = container.resources
   if (limits === undefined) return container
   const missing = Object.entries(limits).filter(([name]) => !Object.hasOwn(requests, name))
-  return missing.length === 0 ? container : { ...container, resources: { ...container.resources, requests: { ...requests, ...Object.fromEntries(missing) } } }
+  return missing.length === 0
+    ? container
+    : { ...container, resources: { ...container.resources, requests: { ...requests, ...Object.fromEntries(missing) } } }
 }
 
 function hostPorts(container: Container, hostNetwork: boolean): Container {
   if (!hostNetwork) return container
-  const ports = mapped(container.ports, (port) => ((port.hostPort ?? 0) === 0 ? { ...port, hostPort: port.containerPort } : port))
+  const ports = mapped(container.ports, (port) =>
+    (port.hostPort ?? 0) === 0 ? { ...port, hostPort: port.containerPort } : port,
+  )
   return ports === container.ports || ports === undefined ? container : { ...container, ports }
 }

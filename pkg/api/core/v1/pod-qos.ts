@@ -13,10 +13,19 @@ const isPositive = (text: string | undefined): boolean => text !== undefined && 
  * Source: ComputePodQOS in pkg/apis/core/v1/helper/qos.
  */
 export function qosClassOf({ containers = [], initContainers = [], resources }: PodSpec): QOSClass {
-  const all = resources !== undefined && (hasAny(resources.requests) || hasAny(resources.limits)) ? [resources] : [...initContainers, ...containers].map((container) => container.resources)
+  const all =
+    resources !== undefined && (hasAny(resources.requests) || hasAny(resources.limits))
+      ? [resources]
+      : [...initContainers, ...containers].map((container) => container.resources)
   if (!all.some(({ requests, limits }) => hasAny(requests) || hasAny(limits))) return "BestEffort"
-  const guaranteed = all.every(({ requests = {}, limits = {} }) => COUNTED.every((name) =>
-    isPositive(limits[name]) && parseQuantity(limits[name]!)?.nano === parseQuantity(requests[name] ?? limits[name]!)?.nano))
+  const guaranteed = all.every(({ requests = {}, limits = {} }) =>
+    COUNTED.every(
+      (name) =>
+        isPositive(limits[name]) &&
+        parseQuantity(limits[name]!)?.nano === parseQuantity(requests[name] ?? limits[name]!)?.nano,
+    ),
+  )
   return guaranteed ? "Guaranteed" : "Burstable"
 }
-const hasAny = (amounts: Amounts | undefined): boolean => amounts !== undefined && COUNTED.some((name) => isPositive(amounts[name]))
+const hasAny = (amounts: Amounts | undefined): boolean =>
+  amounts !== undefined && COUNTED.some((name) => isPositive(amounts[name]))

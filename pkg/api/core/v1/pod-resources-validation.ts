@@ -1,5 +1,12 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { atKey, forbiddenField, invalidValue, NO_CAUSES, notSupported, within } from "../../../apimachinery/field-errors.ts"
+import {
+  atKey,
+  forbiddenField,
+  invalidValue,
+  NO_CAUSES,
+  notSupported,
+  within,
+} from "../../../apimachinery/field-errors.ts"
 import { compareQuantities, formatQuantity, quantity } from "../../../apimachinery/quantity.ts"
 import { isOfPods, together } from "./pod-resources.ts"
 import type { PodSpec } from "./podspec.ts"
@@ -10,28 +17,49 @@ export function validatePodResources(spec: PodSpec): readonly Cause[] {
   const { resources } = spec
   if (resources === undefined) return NO_CAUSES
   const causes: Cause[] = []
-  if (resources.claims !== undefined) causes.push(forbiddenField("claims", "claims cannot be set for Resources at pod-level"))
+  if (resources.claims !== undefined)
+    causes.push(forbiddenField("claims", "claims cannot be set for Resources at pod-level"))
   for (const list of ["limits", "requests"] as const)
-    for (const name in resources[list]) if (!isOfPods(name)) causes.push(notSupported(atKey(list, name), name, ["cpu", "memory"]))
-  within(causes, validateResources(resources, NO_CLAIMS).filter(({ message }) => !message.endsWith(NOT_OF_CONTAINERS)), "")
+    for (const name in resources[list])
+      if (!isOfPods(name)) causes.push(notSupported(atKey(list, name), name, ["cpu", "memory"]))
+  within(
+    causes,
+    validateResources(resources, NO_CLAIMS).filter(({ message }) => !message.endsWith(NOT_OF_CONTAINERS)),
+    "",
+  )
   return [...causes, ...consistencyFaults(spec, resources)]
 }
 const NO_CLAIMS: ReadonlySet<string> = new Set()
 const NOT_OF_CONTAINERS = "must be a standard resource for containers"
 
 /** The containers together may not ask for more than the pod, and none of them may have a higher limit. */
-function consistencyFaults(spec: PodSpec, { limits = {}, requests = {} }: NonNullable<PodSpec["resources"]>): readonly Cause[] {
+function consistencyFaults(
+  spec: PodSpec,
+  { limits = {}, requests = {} }: NonNullable<PodSpec["resources"]>,
+): readonly Cause[] {
   const causes: Cause[] = []
   for (const name in requests) {
     const asked = together(spec, "requests", name)
     if (compareQuantities(asked, quantity(requests[name]!)) > 0)
-      causes.push(invalidValue(atKey("requests", name), requests[name], `must be greater than or equal to aggregate container requests of ${formatQuantity(asked)}`))
+      causes.push(
+        invalidValue(
+          atKey("requests", name),
+          requests[name],
+          `must be greater than or equal to aggregate container requests of ${formatQuantity(asked)}`,
+        ),
+      )
   }
   for (const [i, { resources }] of spec.containers.entries())
     for (const name in resources.limits) {
       const [own, ofPod] = [resources.limits[name]!, limits[name]]
       if (ofPod !== undefined && compareQuantities(quantity(own), quantity(ofPod)) > 0)
-        causes.push(invalidValue(`${atKey(`containers[${i}]`, name)}.limits`, own, `must be less than or equal to pod limits of ${ofPod}`))
+        causes.push(
+          invalidValue(
+            `${atKey(`containers[${i}]`, name)}.limits`,
+            own,
+            `must be less than or equal to pod limits of ${ofPod}`,
+          ),
+        )
     }
   return causes
 }

@@ -1,4 +1,10 @@
-import { addQuantities, compareQuantities, formatQuantity, quantity, type Quantity } from "../../../apimachinery/quantity.ts"
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  quantity,
+  type Quantity,
+} from "../../../apimachinery/quantity.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { ResourceRequirements } from "./resources.ts"
 
@@ -10,7 +16,11 @@ const isHugePages = (name: string): boolean => name.startsWith("hugepages-")
  * What the containers of a pod ask for at most at one time: containers and sidecars add up; each other init container runs beside the sidecars that were started
  * before it. Source: component-helpers/resource/helpers.go AggregateContainerRequests, AggregateContainerLimits.
  */
-export function together({ containers, initContainers = [] }: PodSpec, list: "requests" | "limits", name: string): Quantity {
+export function together(
+  { containers, initContainers = [] }: PodSpec,
+  list: "requests" | "limits",
+  name: string,
+): Quantity {
   const of = ({ resources }: PodSpec["containers"][number]): Quantity => quantity(resources[list]?.[name] ?? "0")
   let [sidecars, peak] = [NOTHING, NOTHING]
   for (const container of initContainers) {
@@ -32,17 +42,34 @@ export function completedPodResources(spec: PodSpec): PodSpec["resources"] {
   if (resources === undefined) return undefined
   const { limits = {}, requests = {} } = resources
   if (isEmpty(limits) && isEmpty(requests)) return resources
-  const allLimits = { ...missing(spec, "limits", (name) => isHugePages(name) && !Object.hasOwn(requests, name) && !Object.hasOwn(limits, name)), ...limits }
-  const ofContainers = isEmpty(allLimits) ? {} : missing(spec, "requests", (name) => (name === "cpu" || name === "memory") && !Object.hasOwn(requests, name))
-  const allRequests = { ...Object.fromEntries(Object.entries(allLimits).filter(([name]) => isOfPods(name))), ...ofContainers, ...requests }
+  const allLimits = {
+    ...missing(
+      spec,
+      "limits",
+      (name) => isHugePages(name) && !Object.hasOwn(requests, name) && !Object.hasOwn(limits, name),
+    ),
+    ...limits,
+  }
+  const ofContainers = isEmpty(allLimits)
+    ? {}
+    : missing(spec, "requests", (name) => (name === "cpu" || name === "memory") && !Object.hasOwn(requests, name))
+  const allRequests = {
+    ...Object.fromEntries(Object.entries(allLimits).filter(([name]) => isOfPods(name))),
+    ...ofContainers,
+    ...requests,
+  }
   if (sizeOf(allLimits) === sizeOf(limits) && sizeOf(allRequests) === sizeOf(requests)) return resources
   return { ...resources, ...(isEmpty(allLimits) ? {} : { limits: allLimits }), requests: allRequests }
 }
 
 /** What some container asks for, of the resources that are wanted. */
 function missing(spec: PodSpec, list: "requests" | "limits", isWanted: (name: string) => boolean): Amounts {
-  const names = new Set([...(spec.initContainers ?? []), ...spec.containers].flatMap(({ resources }) => Object.keys(resources[list] ?? {})))
-  return Object.fromEntries([...names].filter(isWanted).map((name) => [name, formatQuantity(together(spec, list, name))]))
+  const names = new Set(
+    [...(spec.initContainers ?? []), ...spec.containers].flatMap(({ resources }) => Object.keys(resources[list] ?? {})),
+  )
+  return Object.fromEntries(
+    [...names].filter(isWanted).map((name) => [name, formatQuantity(together(spec, list, name))]),
+  )
 }
 type Amounts = NonNullable<ResourceRequirements["requests"]>
 const sizeOf = (amounts: Amounts): number => Object.keys(amounts).length

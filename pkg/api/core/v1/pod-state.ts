@@ -4,7 +4,8 @@ import type { Pod } from "./pod.ts"
 
 type PodCondition = NonNullable<Pod["status"]["conditions"]>[number]
 
-export const podCondition = (pod: Pod, type: string): PodCondition | undefined => pod.status.conditions?.find((condition) => condition.type === type)
+export const podCondition = (pod: Pod, type: string): PodCondition | undefined =>
+  pod.status.conditions?.find((condition) => condition.type === type)
 
 export const isPodReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True"
 
@@ -18,7 +19,10 @@ export const isPodActive = (pod: Pod): boolean => !isPodTerminal(pod) && pod.met
 export function isPodAvailable(pod: Pod, minReadySeconds: number, now: number): boolean {
   const ready = podCondition(pod, "Ready")
   if (ready?.status !== "True") return false
-  return minReadySeconds === 0 || (ready.lastTransitionTime !== undefined && Date.parse(ready.lastTransitionTime) + minReadySeconds * 1000 <= now)
+  return (
+    minReadySeconds === 0 ||
+    (ready.lastTransitionTime !== undefined && Date.parse(ready.lastTransitionTime) + minReadySeconds * 1000 <= now)
+  )
 }
 
 /** Milliseconds until a ready pod becomes available; undefined when it is not ready or is available already. */

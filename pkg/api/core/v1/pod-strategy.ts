@@ -15,12 +15,24 @@ interface PodView {
 
 /** A new pod is pending, has its class of service, and says so when it is held back by gates. */
 export function prepareNewPod<P extends PodView>(pod: P): P {
-  const { metadata: { labels = {} }, spec } = pod
+  const {
+    metadata: { labels = {} },
+    spec,
+  } = pod
   const qosClass = qosClassOf(spec)
   const gated = spec.schedulingGates !== undefined && spec.schedulingGates.length > 0
-  return { ...pod, spec: withLabelKeys(spec, labels), status: gated ? { phase: "Pending", conditions: [GATED], qosClass } : { phase: "Pending", qosClass } }
+  return {
+    ...pod,
+    spec: withLabelKeys(spec, labels),
+    status: gated ? { phase: "Pending", conditions: [GATED], qosClass } : { phase: "Pending", qosClass },
+  }
 }
-const GATED: PodCondition = { type: "PodScheduled", status: "False", reason: "SchedulingGated", message: "Scheduling is blocked due to non-empty scheduling gates" }
+const GATED: PodCondition = {
+  type: "PodScheduled",
+  status: "False",
+  reason: "SchedulingGated",
+  message: "Scheduling is blocked due to non-empty scheduling gates",
+}
 
 /** Values of matchLabelKeys and mismatchLabelKeys are taken from the pod and written into the selectors, so that the scheduler finds plain selectors. */
 function withLabelKeys(spec: PodSpec, labels: Labels): PodSpec {
@@ -29,46 +41,79 @@ function withLabelKeys(spec: PodSpec, labels: Labels): PodSpec {
   const term = (given: PodAffinityTerm): PodAffinityTerm => {
     const { labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] } = given
     if (labelSelector === undefined || matchLabelKeys.length + mismatchLabelKeys.length === 0) return given
-    return { ...given, labelSelector: narrowed(narrowed(labelSelector, matchLabelKeys, "In", labels), mismatchLabelKeys, "NotIn", labels) }
+    return {
+      ...given,
+      labelSelector: narrowed(
+        narrowed(labelSelector, matchLabelKeys, "In", labels),
+        mismatchLabelKeys,
+        "NotIn",
+        labels,
+      ),
+    }
   }
-  const group = <A extends NonNullable<NonNullable<PodSpec["affinity"]>["podAffinity"]>>(given: A | undefined): A | undefined => given && {
-    ...given,
-    ...(given.requiredDuringSchedulingIgnoredDuringExecution === undefined ? {} : { requiredDuringSchedulingIgnoredDuringExecution: given.requiredDuringSchedulingIgnoredDuringExecution.map(term) }),
-    ...(given.preferredDuringSchedulingIgnoredDuringExecution === undefined ? {} : {
-      preferredDuringSchedulingIgnoredDuringExecution: given.preferredDuringSchedulingIgnoredDuringExecution.map((wish) => ({ ...wish, podAffinityTerm: term(wish.podAffinityTerm) })),
-    }),
-  }
+  const group = <A extends NonNullable<NonNullable<PodSpec["affinity"]>["podAffinity"]>>(
+    given: A | undefined,
+  ): A | undefined =>
+    given && {
+      ...given,
+      ...(given.requiredDuringSchedulingIgnoredDuringExecution === undefined
+        ? {}
+        : {
+            requiredDuringSchedulingIgnoredDuringExecution:
+              given.requiredDuringSchedulingIgnoredDuringExecution.map(term),
+          }),
+      ...(given.preferredDuringSchedulingIgnoredDuringExecution === undefined
+        ? {}
+        : {
+            preferredDuringSchedulingIgnoredDuringExecution: given.preferredDuringSchedulingIgnoredDuringExecution.map(
+              (wish) => ({ ...wish, podAffinityTerm: term(wish.podAffinityTerm) }),
+            ),
+          }),
+    }
   const spread = topologySpreadConstraints?.map((constraint) =>
     constraint.labelSelector === undefined || (constraint.matchLabelKeys ?? []).length === 0
       ? constraint
-      : { ...constraint, labelSelector: narrowed(constraint.labelSelector, constraint.matchLabelKeys!, "In", labels) })
+      : { ...constraint, labelSelector: narrowed(constraint.labelSelector, constraint.matchLabelKeys!, "In", labels) },
+  )
   const { podAffinity, podAntiAffinity } = affinity ?? {}
   return {
     ...spec,
     ...(spread === undefined ? {} : { topologySpreadConstraints: spread }),
-    ...(podAffinity === undefined && podAntiAffinity === undefined ? {} : {
-      affinity: {
-        ...affinity,
-        ...(podAffinity === undefined ? {} : { podAffinity: group(podAffinity) }),
-        ...(podAntiAffinity === undefined ? {} : { podAntiAffinity: group(podAntiAffinity) }),
-      },
-    }),
+    ...(podAffinity === undefined && podAntiAffinity === undefined
+      ? {}
+      : {
+          affinity: {
+            ...affinity,
+            ...(podAffinity === undefined ? {} : { podAffinity: group(podAffinity) }),
+            ...(podAntiAffinity === undefined ? {} : { podAntiAffinity: group(podAntiAffinity) }),
+          },
+        }),
   }
 }
 
-function narrowed(selector: LabelSelector, keys: readonly string[], operator: "In" | "NotIn", labels: Labels): LabelSelector {
+function narrowed(
+  selector: LabelSelector,
+  keys: readonly string[],
+  operator: "In" | "NotIn",
+  labels: Labels,
+): LabelSelector {
   const more = keys.flatMap((key) => (labels[key] === undefined ? [] : [{ key, operator, values: [labels[key]] }]))
-  return more.length === 0 ? selector : { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...more] }
+  return more.length === 0
+    ? selector
+    : { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...more] }
 }
 
 /** A status update may neither change who owns the pod, nor take back what was computed once or observed already. */
 export function preparePodStatus<P extends PodView>(pod: P, old: PodView): P {
   const { status } = pod
   const left = new Map<string, (number | undefined)[]>()
-  for (const { type, observedGeneration } of old.status.conditions ?? []) left.set(type, [...(left.get(type) ?? []), observedGeneration])
+  for (const { type, observedGeneration } of old.status.conditions ?? [])
+    left.set(type, [...(left.get(type) ?? []), observedGeneration])
   const conditions = status.conditions?.map((condition) => {
     const before = left.get(condition.type)?.shift()
-    return (condition.observedGeneration ?? 0) === 0 && before !== undefined ? { ...condition, observedGeneration: before } : condition
+    return (condition.observedGeneration ?? 0) === 0 && before !== undefined
+      ? { ...condition, observedGeneration: before }
+      : condition
   })
   const { deletionTimestamp, ownerReferences } = old.metadata
   return {
@@ -77,7 +122,8 @@ export function preparePodStatus<P extends PodView>(pod: P, old: PodView): P {
     status: {
       ...status,
       qosClass: status.qosClass ?? old.status.qosClass,
-      observedGeneration: (status.observedGeneration ?? 0) === 0 ? old.status.observedGeneration : status.observedGeneration,
+      observedGeneration:
+        (status.observedGeneration ?? 0) === 0 ? old.status.observedGeneration : status.observedGeneration,
       ...(conditions === undefined ? {} : { conditions }),
     },
   }
@@ -92,19 +138,38 @@ export function podGracePeriod({ spec, status }: PodView, requested: number | un
 
 /** A write to `ephemeralcontainers`: of what was sent only these count. */
 export const prepareEphemeralContainers = <P extends PodView>(pod: P, old: P): P => ({
-  ...old, metadata: { ...old.metadata, resourceVersion: pod.metadata.resourceVersion, managedFields: pod.metadata.managedFields }, spec: { ...old.spec, ephemeralContainers: pod.spec.ephemeralContainers },
+  ...old,
+  metadata: {
+    ...old.metadata,
+    resourceVersion: pod.metadata.resourceVersion,
+    managedFields: pod.metadata.managedFields,
+  },
+  spec: { ...old.spec, ephemeralContainers: pod.spec.ephemeralContainers },
 })
 
 /** A write to `resize`: of what was sent only the containers' resources and resize policies count; containers are matched by name. */
 export function prepareResize<P extends PodView>(pod: P, old: P): P {
-  const resized = (before: readonly Container[] | undefined, now: readonly Container[] | undefined) => before?.map((container) => {
-    const sent = now?.find(({ name }) => name === container.name)
-    return sent === undefined ? container : { ...container, resources: sent.resources, resizePolicy: sent.resizePolicy }
-  })
+  const resized = (before: readonly Container[] | undefined, now: readonly Container[] | undefined) =>
+    before?.map((container) => {
+      const sent = now?.find(({ name }) => name === container.name)
+      return sent === undefined
+        ? container
+        : { ...container, resources: sent.resources, resizePolicy: sent.resizePolicy }
+    })
   const { spec } = old
   return {
     ...old,
-    metadata: { ...old.metadata, resourceVersion: pod.metadata.resourceVersion, managedFields: pod.metadata.managedFields },
-    spec: { ...spec, containers: resized(spec.containers, pod.spec.containers)!, ...(spec.initContainers === undefined ? {} : { initContainers: resized(spec.initContainers, pod.spec.initContainers)! }) },
+    metadata: {
+      ...old.metadata,
+      resourceVersion: pod.metadata.resourceVersion,
+      managedFields: pod.metadata.managedFields,
+    },
+    spec: {
+      ...spec,
+      containers: resized(spec.containers, pod.spec.containers)!,
+      ...(spec.initContainers === undefined
+        ? {}
+        : { initContainers: resized(spec.initContainers, pod.spec.initContainers)! }),
+    },
   }
 }

@@ -1,11 +1,36 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, eachWithin, forbiddenField, invalidValue, NO_CAUSES, notSupported, required, tooLong, within } from "../../../apimachinery/field-errors.ts"
-import { inRange, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isQualifiedName, patternMessage } from "../../../apimachinery/names.ts"
+import {
+  at,
+  duplicate,
+  eachWithin,
+  forbiddenField,
+  invalidValue,
+  NO_CAUSES,
+  notSupported,
+  required,
+  tooLong,
+  within,
+} from "../../../apimachinery/field-errors.ts"
+import {
+  inRange,
+  isDNS1123Label,
+  isDNS1123Subdomain,
+  isIPAddress,
+  isQualifiedName,
+  patternMessage,
+} from "../../../apimachinery/names.ts"
 import { validateLabels } from "../../../apimachinery/objectmeta.ts"
 import { validateContainers } from "./container-validation.ts"
 import { checked } from "./path-validation.ts"
 import { validatePodResources } from "./pod-resources-validation.ts"
-import type { HostAlias, PodDNSConfig, PodReadinessGate, PodResourceClaim, PodSchedulingGate, PodSpec } from "./podspec.ts"
+import type {
+  HostAlias,
+  PodDNSConfig,
+  PodReadinessGate,
+  PodResourceClaim,
+  PodSchedulingGate,
+  PodSpec,
+} from "./podspec.ts"
 import { validateResources } from "./resources-validation.ts"
 import { validateAffinity, validateToleration, validateTopologySpread } from "./scheduling-validation.ts"
 import { validatePodSecurityContext } from "./securitycontext-validation.ts"
@@ -16,7 +41,15 @@ import { validateVolumes } from "./volume-validation.ts"
  * `podName` is given for pods only: claims and defaults of pods depend on it. Source: ValidatePodSpec in pkg/apis/core/validation/validation.go.
  */
 export function validatePodSpec(spec: PodSpec, podName: string | undefined): readonly Cause[] {
-  const { volumes, resourceClaims, readinessGates, schedulingGates, topologySpreadConstraints, activeDeadlineSeconds: deadline, hostAliases } = spec
+  const {
+    volumes,
+    resourceClaims,
+    readinessGates,
+    schedulingGates,
+    topologySpreadConstraints,
+    activeDeadlineSeconds: deadline,
+    hostAliases,
+  } = spec
   const causes: Cause[] = []
   if (volumes !== undefined) within(causes, validateVolumes(volumes, podName), "volumes")
   if (resourceClaims !== undefined) within(causes, validateResourceClaims(resourceClaims), "resourceClaims")
@@ -29,9 +62,14 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined): rea
   within(causes, validateDNSConfig(spec.dnsConfig, spec.dnsPolicy), "dnsConfig")
   eachWithin(causes, readinessGates, "readinessGates", validateReadinessGate)
   if (schedulingGates !== undefined) within(causes, validateSchedulingGates(schedulingGates), "schedulingGates")
-  if (topologySpreadConstraints !== undefined) within(causes, validateTopologySpread(topologySpreadConstraints), "topologySpreadConstraints")
+  if (topologySpreadConstraints !== undefined)
+    within(causes, validateTopologySpread(topologySpreadConstraints), "topologySpreadConstraints")
   if (spec.hostUsers === false)
-    for (const [field, shown] of [["hostNetwork", "hostNetwork"], ["hostPID", "HostPID"], ["hostIPC", "HostIPC"]] as const)
+    for (const [field, shown] of [
+      ["hostNetwork", "hostNetwork"],
+      ["hostPID", "HostPID"],
+      ["hostIPC", "HostIPC"],
+    ] as const)
       if (spec[field] === true) causes.push(forbiddenField(shown, "when `pod.Spec.HostUsers` is false"))
   causes.push(...validateHostnameOverride(spec))
   for (const field of SUBDOMAINS) within(causes, checked(field, spec[field] || undefined, isDNS1123Subdomain), "")
@@ -51,36 +89,66 @@ const NO_NAMES: ReadonlySet<string> = new Set()
 /** The longest host name that Linux takes. */
 const LONGEST_HOSTNAME = 64
 
-function validateHostnameOverride({ hostnameOverride: name, setHostnameAsFQDN, hostNetwork }: PodSpec): readonly Cause[] {
+function validateHostnameOverride({
+  hostnameOverride: name,
+  setHostnameAsFQDN,
+  hostNetwork,
+}: PodSpec): readonly Cause[] {
   if (name === undefined) return NO_CAUSES
   const causes: Cause[] = []
-  if (setHostnameAsFQDN === true) causes.push(forbiddenField("hostnameOverride", "may not be specified when setHostnameAsFQDN is true"))
-  if (hostNetwork === true) causes.push(forbiddenField("hostnameOverride", "may not be specified when hostNetwork is true"))
+  if (setHostnameAsFQDN === true)
+    causes.push(forbiddenField("hostnameOverride", "may not be specified when setHostnameAsFQDN is true"))
+  if (hostNetwork === true)
+    causes.push(forbiddenField("hostnameOverride", "may not be specified when hostNetwork is true"))
   if (name.length > LONGEST_HOSTNAME) causes.push(tooLong("hostnameOverride", LONGEST_HOSTNAME))
   return [...causes, ...checked("hostnameOverride", name, isDNS1123Subdomain)]
 }
 
-const validateReadinessGate = ({ conditionType }: PodReadinessGate): readonly Cause[] => checked("conditionType", conditionType, isQualifiedName)
+const validateReadinessGate = ({ conditionType }: PodReadinessGate): readonly Cause[] =>
+  checked("conditionType", conditionType, isQualifiedName)
 
-const validateHostAlias = ({ ip, hostnames = [] }: HostAlias): readonly Cause[] =>
-  [...checked("ip", ip, isIPAddress), ...hostnames.flatMap((name, i) => checked(at("hostnames", i), name, isDNS1123Subdomain))]
+const validateHostAlias = ({ ip, hostnames = [] }: HostAlias): readonly Cause[] => [
+  ...checked("ip", ip, isIPAddress),
+  ...hostnames.flatMap((name, i) => checked(at("hostnames", i), name, isDNS1123Subdomain)),
+]
 
 /** On the host network a container's port is the node's port. Templates may leave it out: it is filled in when the pod is made. */
 function validateHostPorts({ containers }: PodSpec, isPod: boolean): readonly Cause[] {
-  return containers.flatMap(({ ports = [] }, i) => ports.flatMap(({ hostPort = 0, containerPort }, j) =>
-    (isPod || hostPort !== 0) && hostPort !== containerPort ? [invalidValue(at("containers", i, "ports", j, "hostPort"), hostPort, "must match `containerPort` when `hostNetwork` is true")] : []))
+  return containers.flatMap(({ ports = [] }, i) =>
+    ports.flatMap(({ hostPort = 0, containerPort }, j) =>
+      (isPod || hostPort !== 0) && hostPort !== containerPort
+        ? [
+            invalidValue(
+              at("containers", i, "ports", j, "hostPort"),
+              hostPort,
+              "must match `containerPort` when `hostNetwork` is true",
+            ),
+          ]
+        : [],
+    ),
+  )
 }
 
 function validateResourceClaims(resourceClaims: readonly PodResourceClaim[]): readonly Cause[] {
   const names = new Set<string>()
   return resourceClaims.flatMap((claim, i) => {
     const here = at("", i)
-    const causes: Cause[] = names.has(claim.name) ? [duplicate(at(here, "name"), claim.name)] : [...checked(at(here, "name"), claim.name, isDNS1123Label)]
+    const causes: Cause[] = names.has(claim.name)
+      ? [duplicate(at(here, "name"), claim.name)]
+      : [...checked(at(here, "name"), claim.name, isDNS1123Label)]
     names.add(claim.name)
     const { resourceClaimName, resourceClaimTemplateName } = claim
-    if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) causes.push(invalidValue(here, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"))
-    if (resourceClaimName === undefined && resourceClaimTemplateName === undefined) causes.push(invalidValue(here, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
-    return [...causes, ...checked(at(here, "resourceClaimName"), resourceClaimName, isDNS1123Subdomain), ...checked(at(here, "resourceClaimTemplateName"), resourceClaimTemplateName, isDNS1123Subdomain)]
+    if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined)
+      causes.push(
+        invalidValue(here, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"),
+      )
+    if (resourceClaimName === undefined && resourceClaimTemplateName === undefined)
+      causes.push(invalidValue(here, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
+    return [
+      ...causes,
+      ...checked(at(here, "resourceClaimName"), resourceClaimName, isDNS1123Subdomain),
+      ...checked(at(here, "resourceClaimTemplateName"), resourceClaimTemplateName, isDNS1123Subdomain),
+    ]
   })
 }
 
@@ -93,19 +161,41 @@ const SEARCH = `${SEARCH_LABEL}(\\.${SEARCH_LABEL})*`
 const searchPattern = new RegExp(`^${SEARCH}$`)
 /** A search domain may hold underscores, unlike other names. */
 const isSearchDomain = (value: string) =>
-  searchPattern.test(value) ? undefined : patternMessage("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character", SEARCH, "example.com")
+  searchPattern.test(value)
+    ? undefined
+    : patternMessage(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
+        SEARCH,
+        "example.com",
+      )
 
 function validateDNSConfig(config: PodDNSConfig | undefined, policy: string): readonly Cause[] {
-  if (config === undefined) return policy === "None" ? [required("", "must provide `dnsConfig` when `dnsPolicy` is None")] : NO_CAUSES
+  if (config === undefined)
+    return policy === "None" ? [required("", "must provide `dnsConfig` when `dnsPolicy` is None")] : NO_CAUSES
   const { nameservers = [], searches = [], options = [] } = config
-  if (policy === "None" && nameservers.length === 0) return [required("nameservers", "must provide at least one DNS nameserver when `dnsPolicy` is None")]
+  if (policy === "None" && nameservers.length === 0)
+    return [required("nameservers", "must provide at least one DNS nameserver when `dnsPolicy` is None")]
   const causes: Cause[] = []
-  if (nameservers.length > MOST_NAMESERVERS) causes.push(invalidValue("nameservers", nameservers, `must not have more than ${MOST_NAMESERVERS} nameservers`))
+  if (nameservers.length > MOST_NAMESERVERS)
+    causes.push(invalidValue("nameservers", nameservers, `must not have more than ${MOST_NAMESERVERS} nameservers`))
   causes.push(...nameservers.flatMap((server, i) => checked(at("nameservers", i), server, isIPAddress)))
-  if (searches.length > MOST_SEARCHES) causes.push(invalidValue("searches", searches, `must not have more than ${MOST_SEARCHES} search paths`))
-  if (searches.join(" ").length > LONGEST_SEARCH_LIST) causes.push(invalidValue("searches", searches, `must not have more than ${LONGEST_SEARCH_LIST} characters (including spaces) in the search list`))
-  causes.push(...searches.flatMap((search, i) => (search === "." ? [] : checked(at("searches", i), search.replace(/\.$/, ""), isSearchDomain))))
-  for (const [i, { name = "" }] of options.entries()) if (name === "") causes.push(required(at("options", i), "must not be empty"))
+  if (searches.length > MOST_SEARCHES)
+    causes.push(invalidValue("searches", searches, `must not have more than ${MOST_SEARCHES} search paths`))
+  if (searches.join(" ").length > LONGEST_SEARCH_LIST)
+    causes.push(
+      invalidValue(
+        "searches",
+        searches,
+        `must not have more than ${LONGEST_SEARCH_LIST} characters (including spaces) in the search list`,
+      ),
+    )
+  causes.push(
+    ...searches.flatMap((search, i) =>
+      search === "." ? [] : checked(at("searches", i), search.replace(/\.$/, ""), isSearchDomain),
+    ),
+  )
+  for (const [i, { name = "" }] of options.entries())
+    if (name === "") causes.push(required(at("options", i), "must not be empty"))
   return causes
 }
 
@@ -119,9 +209,18 @@ function validateSchedulingGates(schedulingGates: readonly PodSchedulingGate[]):
 function validateOS(spec: PodSpec, name: string): readonly Cause[] {
   if (name !== "linux" && name !== "windows") return [notSupported(at("os", "name"), name, ["linux", "windows"])]
   if (name === "windows") return []
-  const causes: Cause[] = spec.securityContext.windowsOptions === undefined ? [] : [forbiddenField("securityContext.windowsOptions", "windows options cannot be set for a linux pod")]
+  const causes: Cause[] =
+    spec.securityContext.windowsOptions === undefined
+      ? []
+      : [forbiddenField("securityContext.windowsOptions", "windows options cannot be set for a linux pod")]
   for (const list of ["initContainers", "containers", "ephemeralContainers"] as const)
     for (const [i, { securityContext }] of (spec[list] ?? []).entries())
-      if (securityContext?.windowsOptions !== undefined) causes.push(forbiddenField(at(list, i, "securityContext", "windowsOptions"), "windows options cannot be set for a linux pod"))
+      if (securityContext?.windowsOptions !== undefined)
+        causes.push(
+          forbiddenField(
+            at(list, i, "securityContext", "windowsOptions"),
+            "windows options cannot be set for a linux pod",
+          ),
+        )
   return causes
 }

@@ -41,11 +41,15 @@ export const ContainerState = message("core.v1.ContainerState", "State of a cont
 })
 export interface ContainerState extends ObjectOf<typeof ContainerState> {}
 
-export const LinuxContainerUser = message("core.v1.LinuxContainerUser", "The Linux identity of a container's first process.", {
-  uid: f.int64(1, "User.").default(0).printZero(),
-  gid: f.int64(2, "Main group.").default(0).printZero(),
-  supplementalGroups: f.list(3, e.int64, "Further groups.").atomic(),
-})
+export const LinuxContainerUser = message(
+  "core.v1.LinuxContainerUser",
+  "The Linux identity of a container's first process.",
+  {
+    uid: f.int64(1, "User.").default(0).printZero(),
+    gid: f.int64(2, "Main group.").default(0).printZero(),
+    supplementalGroups: f.list(3, e.int64, "Further groups.").atomic(),
+  },
+)
 export interface LinuxContainerUser extends ObjectOf<typeof LinuxContainerUser> {}
 
 export const ContainerUser = message("core.v1.ContainerUser", "The identity of a container's first process.", {
@@ -114,30 +118,49 @@ export const PodIP = message("core.v1.PodIP", "An address of the pod.", {
 })
 export interface PodIP extends ObjectOf<typeof PodIP> {}
 
-export const PodResourceClaimStatus = message("core.v1.PodResourceClaimStatus", "The claim made for an entry of resourceClaims.", {
-  name: f.string(1, "Name of the entry.").required(),
-  resourceClaimName: f.string(2, "Name of the claim.").pointer(),
-})
+export const PodResourceClaimStatus = message(
+  "core.v1.PodResourceClaimStatus",
+  "The claim made for an entry of resourceClaims.",
+  {
+    name: f.string(1, "Name of the entry.").required(),
+    resourceClaimName: f.string(2, "Name of the claim.").pointer(),
+  },
+)
 export interface PodResourceClaimStatus extends ObjectOf<typeof PodResourceClaimStatus> {}
 
-export const ContainerExtendedResourceRequest = message("core.v1.ContainerExtendedResourceRequest", "Ties an extended resource of a container to a device request.", {
-  containerName: f.string(1, "Name of the container.").required(),
-  resourceName: f.string(2, "Name of the resource.").required(),
-  requestName: f.string(3, "Name of the request.").required(),
-})
+export const ContainerExtendedResourceRequest = message(
+  "core.v1.ContainerExtendedResourceRequest",
+  "Ties an extended resource of a container to a device request.",
+  {
+    containerName: f.string(1, "Name of the container.").required(),
+    resourceName: f.string(2, "Name of the resource.").required(),
+    requestName: f.string(3, "Name of the request.").required(),
+  },
+)
 export interface ContainerExtendedResourceRequest extends ObjectOf<typeof ContainerExtendedResourceRequest> {}
 
-export const PodExtendedResourceClaimStatus = message("core.v1.PodExtendedResourceClaimStatus", "The claim made for extended resources.", {
-  requestMappings: f.list(1, ContainerExtendedResourceRequest, "Which request serves which container.").required().atomic(),
-  resourceClaimName: f.string(2, "Name of the claim.").required(),
-})
+export const PodExtendedResourceClaimStatus = message(
+  "core.v1.PodExtendedResourceClaimStatus",
+  "The claim made for extended resources.",
+  {
+    requestMappings: f
+      .list(1, ContainerExtendedResourceRequest, "Which request serves which container.")
+      .required()
+      .atomic(),
+    resourceClaimName: f.string(2, "Name of the claim.").required(),
+  },
+)
 export interface PodExtendedResourceClaimStatus extends ObjectOf<typeof PodExtendedResourceClaimStatus> {}
 
-export const NodeAllocatableResourceClaimStatus = message("core.v1.NodeAllocatableResourceClaimStatus", "What a claim takes from the node.", {
-  resourceClaimName: f.string(1, "Name of the claim.").required(),
-  containers: f.list(2, e.string, "Containers that use it.").listSet(),
-  resources: f.map(3, e.quantity, "The amounts by resource.").required(),
-})
+export const NodeAllocatableResourceClaimStatus = message(
+  "core.v1.NodeAllocatableResourceClaimStatus",
+  "What a claim takes from the node.",
+  {
+    resourceClaimName: f.string(1, "Name of the claim.").required(),
+    containers: f.list(2, e.string, "Containers that use it.").listSet(),
+    resources: f.map(3, e.quantity, "The amounts by resource.").required(),
+  },
+)
 export interface NodeAllocatableResourceClaimStatus extends ObjectOf<typeof NodeAllocatableResourceClaimStatus> {}
 
 export const PodStatus = message("core.v1.PodStatus", "Present state of a pod, as the kubelet reports it.", {
@@ -157,10 +180,16 @@ export const PodStatus = message("core.v1.PodStatus", "Present state of a pod, a
   qosClass: f.string(9, "Class of service, from requests and limits.").enum("Guaranteed", "Burstable", "BestEffort"),
   ephemeralContainerStatuses: f.list(13, ContainerStatus, "State of the ephemeral containers.").atomic(),
   resize: f.string(14, "Deprecated; see the conditions."),
-  resourceClaimStatuses: f.list(15, PodResourceClaimStatus, "Claims made for resourceClaims.").listMap("name").merge("name").retainKeys(),
+  resourceClaimStatuses: f
+    .list(15, PodResourceClaimStatus, "Claims made for resourceClaims.")
+    .listMap("name")
+    .merge("name")
+    .retainKeys(),
   extendedResourceClaimStatus: f.message(18, PodExtendedResourceClaimStatus, "Claim made for extended resources."),
   allocatedResources: f.map(19, e.quantity, "What the node has set aside for the pod."),
   resources: f.message(20, ResourceRequirements, "Requests and limits of the pod in force."),
-  nodeAllocatableResourceClaimStatuses: f.list(21, NodeAllocatableResourceClaimStatus, "What the claims take from the node.").atomic(),
+  nodeAllocatableResourceClaimStatuses: f
+    .list(21, NodeAllocatableResourceClaimStatus, "What the claims take from the node.")
+    .atomic(),
 })
 export interface PodStatus extends ObjectOf<typeof PodStatus> {}

@@ -11,17 +11,40 @@ export const PodTemplateSpec = message("core.v1.PodTemplateSpec", "What the pods
 })
 export interface PodTemplateSpec extends ObjectOf<typeof PodTemplateSpec> {}
 
-export const PodTemplate = defineResource({
-  group: "", version: "v1", kind: "PodTemplate", plural: "podtemplates", scope: "Namespaced", generation: true,
-  doc: "A stored description of pods.",
-  ageColumn: false,
-  columns: [
-    { name: "Containers", type: "string", doc: "Names of the containers.", value: ({ template }) => containerNames(template.spec) },
-    { name: "Images", type: "string", doc: "Images of the containers.", value: ({ template }) => containerImages(template.spec) },
-    { name: "Pod Labels", type: "string", doc: "Labels of the pods.", value: ({ template }) => labelsText(template.metadata.labels) },
-  ],
-  validate: ({ template }) => validateTemplate(template, "template"),
-}, {
-  template: f.message(2, PodTemplateSpec, "The description.").always(),
-})
+export const PodTemplate = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "PodTemplate",
+    plural: "podtemplates",
+    scope: "Namespaced",
+    generation: true,
+    doc: "A stored description of pods.",
+    ageColumn: false,
+    columns: [
+      {
+        name: "Containers",
+        type: "string",
+        doc: "Names of the containers.",
+        value: ({ template }) => containerNames(template.spec),
+      },
+      {
+        name: "Images",
+        type: "string",
+        doc: "Images of the containers.",
+        value: ({ template }) => containerImages(template.spec),
+      },
+      {
+        name: "Pod Labels",
+        type: "string",
+        doc: "Labels of the pods.",
+        value: ({ template }) => labelsText(template.metadata.labels),
+      },
+    ],
+    validate: ({ template }) => validateTemplate(template, "template"),
+  },
+  {
+    template: f.message(2, PodTemplateSpec, "The description.").always(),
+  },
+)
 export type PodTemplate = ObjectOfResource<typeof PodTemplate>

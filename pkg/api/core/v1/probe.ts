@@ -37,18 +37,91 @@ export const SleepAction = message("core.v1.SleepAction", "Waiting.", {
 })
 export interface SleepAction extends ObjectOf<typeof SleepAction> {}
 
-export const LifecycleHandler = message("core.v1.LifecycleHandler", "What to do at a point in a container's life; exactly one is given.", {
-  exec: f.message(1, ExecAction, "A command."),
-  httpGet: f.message(2, HTTPGetAction, "An HTTP request."),
-  tcpSocket: f.message(3, TCPSocketAction, "Deprecated; accepted and then fails."),
-  sleep: f.message(4, SleepAction, "A pause."),
-})
+export const LifecycleHandler = message(
+  "core.v1.LifecycleHandler",
+  "What to do at a point in a container's life; exactly one is given.",
+  {
+    exec: f.message(1, ExecAction, "A command."),
+    httpGet: f.message(2, HTTPGetAction, "An HTTP request."),
+    tcpSocket: f.message(3, TCPSocketAction, "Deprecated; accepted and then fails."),
+    sleep: f.message(4, SleepAction, "A pause."),
+  },
+)
 export interface LifecycleHandler extends ObjectOf<typeof LifecycleHandler> {}
 
 export const Lifecycle = message("core.v1.Lifecycle", "What to do after a container's start and before its end.", {
   postStart: f.message(1, LifecycleHandler, "Done right after the start; a failure ends the container."),
   preStop: f.message(2, LifecycleHandler, "Done before the container is told to end."),
-  stopSignal: f.string(3, "Signal that asks the container to end; the image's unless given.").enum("SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCLD", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL", "SIGINT", "SIGIO", "SIGIOT", "SIGKILL", "SIGPIPE", "SIGPOLL", "SIGPROF", "SIGPWR", "SIGQUIT", "SIGSEGV", "SIGSTKFLT", "SIGSTOP", "SIGSYS", "SIGTERM", "SIGTRAP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGWINCH", "SIGXCPU", "SIGXFSZ", "SIGRTMIN", "SIGRTMIN+1", "SIGRTMIN+2", "SIGRTMIN+3", "SIGRTMIN+4", "SIGRTMIN+5", "SIGRTMIN+6", "SIGRTMIN+7", "SIGRTMIN+8", "SIGRTMIN+9", "SIGRTMIN+10", "SIGRTMIN+11", "SIGRTMIN+12", "SIGRTMIN+13", "SIGRTMIN+14", "SIGRTMIN+15", "SIGRTMAX-14", "SIGRTMAX-13", "SIGRTMAX-12", "SIGRTMAX-11", "SIGRTMAX-10", "SIGRTMAX-9", "SIGRTMAX-8", "SIGRTMAX-7", "SIGRTMAX-6", "SIGRTMAX-5", "SIGRTMAX-4", "SIGRTMAX-3", "SIGRTMAX-2", "SIGRTMAX-1", "SIGRTMAX").pointer(),
+  stopSignal: f
+    .string(3, "Signal that asks the container to end; the image's unless given.")
+    .enum(
+      "SIGABRT",
+      "SIGALRM",
+      "SIGBUS",
+      "SIGCHLD",
+      "SIGCLD",
+      "SIGCONT",
+      "SIGFPE",
+      "SIGHUP",
+      "SIGILL",
+      "SIGINT",
+      "SIGIO",
+      "SIGIOT",
+      "SIGKILL",
+      "SIGPIPE",
+      "SIGPOLL",
+      "SIGPROF",
+      "SIGPWR",
+      "SIGQUIT",
+      "SIGSEGV",
+      "SIGSTKFLT",
+      "SIGSTOP",
+      "SIGSYS",
+      "SIGTERM",
+      "SIGTRAP",
+      "SIGTSTP",
+      "SIGTTIN",
+      "SIGTTOU",
+      "SIGURG",
+      "SIGUSR1",
+      "SIGUSR2",
+      "SIGVTALRM",
+      "SIGWINCH",
+      "SIGXCPU",
+      "SIGXFSZ",
+      "SIGRTMIN",
+      "SIGRTMIN+1",
+      "SIGRTMIN+2",
+      "SIGRTMIN+3",
+      "SIGRTMIN+4",
+      "SIGRTMIN+5",
+      "SIGRTMIN+6",
+      "SIGRTMIN+7",
+      "SIGRTMIN+8",
+      "SIGRTMIN+9",
+      "SIGRTMIN+10",
+      "SIGRTMIN+11",
+      "SIGRTMIN+12",
+      "SIGRTMIN+13",
+      "SIGRTMIN+14",
+      "SIGRTMIN+15",
+      "SIGRTMAX-14",
+      "SIGRTMAX-13",
+      "SIGRTMAX-12",
+      "SIGRTMAX-11",
+      "SIGRTMAX-10",
+      "SIGRTMAX-9",
+      "SIGRTMAX-8",
+      "SIGRTMAX-7",
+      "SIGRTMAX-6",
+      "SIGRTMAX-5",
+      "SIGRTMAX-4",
+      "SIGRTMAX-3",
+      "SIGRTMAX-2",
+      "SIGRTMAX-1",
+      "SIGRTMAX",
+    )
+    .pointer(),
 })
 export interface Lifecycle extends ObjectOf<typeof Lifecycle> {}
 
@@ -62,6 +135,8 @@ export const Probe = message("core.v1.Probe", "A check that is made again and ag
   periodSeconds: f.int32(4, "Seconds between checks.").min(0).default(10),
   successThreshold: f.int32(5, "How many successes in a row after a failure count as success.").min(0).default(1),
   failureThreshold: f.int32(6, "How many failures in a row count as failure.").min(0).default(3),
-  terminationGracePeriodSeconds: f.int64(7, "Grace for the container that the failed probe ends; the pod's unless given.").pointer(),
+  terminationGracePeriodSeconds: f
+    .int64(7, "Grace for the container that the failed probe ends; the pod's unless given.")
+    .pointer(),
 })
 export interface Probe extends ObjectOf<typeof Probe> {}

@@ -9,7 +9,15 @@ export type Usage = Readonly<Record<string, Quantity>>
 const ONE = fromUnits(1)
 
 /** Kinds that a quota counts under their plain name too. */
-const COUNTED = new Set(["pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims"])
+const COUNTED = new Set([
+  "pods",
+  "services",
+  "replicationcontrollers",
+  "resourcequotas",
+  "secrets",
+  "configmaps",
+  "persistentvolumeclaims",
+])
 
 /** What one object takes of a quota, by the names that a quota's `hard` may have. Source: pkg/quota/v1/evaluator/core. */
 export function usageOf({ group, plural }: Resource, object: KubeObject): Usage {
@@ -29,7 +37,11 @@ function podUsage(pod: Pod): Usage {
   for (const kind of ["requests", "limits"] as const) {
     for (const [name, amount] of Object.entries(total(pod, kind))) {
       used[`${kind}.${name}`] = amount
-      if (kind === "requests" && (name === "cpu" || name === "memory" || name === "ephemeral-storage" || name.startsWith("hugepages-"))) used[name] = amount
+      if (
+        kind === "requests" &&
+        (name === "cpu" || name === "memory" || name === "ephemeral-storage" || name.startsWith("hugepages-"))
+      )
+        used[name] = amount
     }
   }
   return used
@@ -38,18 +50,28 @@ function podUsage(pod: Pod): Usage {
 /** All containers together or the largest init container, whichever is more, and what the pod itself costs. */
 function total({ spec }: Pod, kind: "requests" | "limits"): Readonly<Record<string, Quantity>> {
   const sum = Object.create(null) as Record<string, Quantity>
-  const add = (name: string, amount: string) => (sum[name] = sum[name] === undefined ? quantity(amount) : addQuantities(sum[name], quantity(amount)))
-  for (const { resources } of spec.containers) for (const [name, amount] of Object.entries(resources[kind] ?? {})) add(name, amount)
-  for (const { resources } of spec.initContainers ?? []) for (const [name, amount] of Object.entries(resources[kind] ?? {})) {
-    if (sum[name] === undefined || compareQuantities(quantity(amount), sum[name]) > 0) sum[name] = quantity(amount)
-  }
-  for (const [name, amount] of Object.entries(spec.overhead ?? {})) if (kind === "requests" || sum[name] !== undefined) add(name, amount)
+  const add = (name: string, amount: string) =>
+    (sum[name] = sum[name] === undefined ? quantity(amount) : addQuantities(sum[name], quantity(amount)))
+  for (const { resources } of spec.containers)
+    for (const [name, amount] of Object.entries(resources[kind] ?? {})) add(name, amount)
+  for (const { resources } of spec.initContainers ?? [])
+    for (const [name, amount] of Object.entries(resources[kind] ?? {})) {
+      if (sum[name] === undefined || compareQuantities(quantity(amount), sum[name]) > 0) sum[name] = quantity(amount)
+    }
+  for (const [name, amount] of Object.entries(spec.overhead ?? {}))
+    if (kind === "requests" || sum[name] !== undefined) add(name, amount)
   return sum
 }
 
 function serviceUsage({ spec }: Service): Usage {
-  const nodePorts = spec.type === "NodePort" || (spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false) ? (spec.ports ?? []).length : 0
-  return { ...(nodePorts > 0 ? { "services.nodeports": fromUnits(nodePorts) } : {}), ...(spec.type === "LoadBalancer" ? { "services.loadbalancers": ONE } : {}) }
+  const nodePorts =
+    spec.type === "NodePort" || (spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false)
+      ? (spec.ports ?? []).length
+      : 0
+  return {
+    ...(nodePorts > 0 ? { "services.nodeports": fromUnits(nodePorts) } : {}),
+    ...(spec.type === "LoadBalancer" ? { "services.loadbalancers": ONE } : {}),
+  }
 }
 
 function claimUsage({ spec }: PersistentVolumeClaim): Usage {
@@ -57,24 +79,45 @@ function claimUsage({ spec }: PersistentVolumeClaim): Usage {
   const prefix = spec.storageClassName ? `${spec.storageClassName}.storageclass.storage.k8s.io/` : undefined
   return {
     ...(storage === undefined ? {} : { "requests.storage": quantity(storage) }),
-    ...(prefix === undefined ? {} : { [`${prefix}persistentvolumeclaims`]: ONE, ...(storage === undefined ? {} : { [`${prefix}requests.storage`]: quantity(storage) }) }),
+    ...(prefix === undefined
+      ? {}
+      : {
+          [`${prefix}persistentvolumeclaims`]: ONE,
+          ...(storage === undefined ? {} : { [`${prefix}requests.storage`]: quantity(storage) }),
+        }),
   }
 }
 
 /** Whether a quota is about this pod: all its scopes must match. */
 export function inScope({ spec }: ResourceQuota, pod: Pod): boolean {
-  const requirements = [...(spec.scopes ?? []).map((scopeName) => ({ scopeName: scopeName as string, operator: "Exists", values: [] as readonly string[] })), ...(spec.scopeSelector?.matchExpressions ?? [])]
+  const requirements = [
+    ...(spec.scopes ?? []).map((scopeName) => ({
+      scopeName: scopeName as string,
+      operator: "Exists",
+      values: [] as readonly string[],
+    })),
+    ...(spec.scopeSelector?.matchExpressions ?? []),
+  ]
   return requirements.every(({ scopeName, operator, values = [] }) => {
     switch (scopeName) {
-      case "Terminating": return pod.spec.activeDeadlineSeconds !== undefined
-      case "NotTerminating": return pod.spec.activeDeadlineSeconds === undefined
-      case "BestEffort": return pod.status.qosClass === "BestEffort"
-      case "NotBestEffort": return pod.status.qosClass !== "BestEffort"
+      case "Terminating":
+        return pod.spec.activeDeadlineSeconds !== undefined
+      case "NotTerminating":
+        return pod.spec.activeDeadlineSeconds === undefined
+      case "BestEffort":
+        return pod.status.qosClass === "BestEffort"
+      case "NotBestEffort":
+        return pod.status.qosClass !== "BestEffort"
       case "PriorityClass": {
         const name = pod.spec.priorityClassName ?? ""
-        return operator === "Exists" ? name !== "" : operator === "DoesNotExist" ? name === "" : values.includes(name) === (operator === "In")
+        return operator === "Exists"
+          ? name !== ""
+          : operator === "DoesNotExist"
+            ? name === ""
+            : values.includes(name) === (operator === "In")
       }
-      default: return false
+      default:
+        return false
     }
   })
 }

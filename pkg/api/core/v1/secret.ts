@@ -26,40 +26,62 @@ const fields = {
 }
 export interface Secret extends ObjectFor<typeof fields> {}
 
-export const Secret = defineResource({
-  group: "", version: "v1", kind: "Secret", plural: "secrets", scope: "Namespaced",
-  doc: "Confidential data for pods: passwords, tokens, keys.",
-  columns: [
-    { name: "Type", type: "string", doc: "Type of the data.", value: (secret) => secret.type },
-    { name: "Data", type: "integer", doc: "Number of keys.", value: (secret) => Object.keys(secret.data ?? {}).length },
-  ],
-  fieldSelectors: { type: (secret) => secret.type },
-  prepareForCreate: (secret) => withStringData(secret),
-  prepareForUpdate: (secret, old) => withStringData(secret.type === "" ? { ...secret, type: old.type } : secret),
-  validate: (secret) => {
-    const data = secret.data ?? {}
-    const size = Object.values(data).reduce((sum, value) => sum + decodedSize(value), 0)
-    return [...keyFaults("data", data), ...(size > MAX_DATA_SIZE ? [tooLong("data", MAX_DATA_SIZE)] : []), ...typeFaults(secret)]
+export const Secret = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "Secret",
+    plural: "secrets",
+    scope: "Namespaced",
+    doc: "Confidential data for pods: passwords, tokens, keys.",
+    columns: [
+      { name: "Type", type: "string", doc: "Type of the data.", value: (secret) => secret.type },
+      {
+        name: "Data",
+        type: "integer",
+        doc: "Number of keys.",
+        value: (secret) => Object.keys(secret.data ?? {}).length,
+      },
+    ],
+    fieldSelectors: { type: (secret) => secret.type },
+    prepareForCreate: (secret) => withStringData(secret),
+    prepareForUpdate: (secret, old) => withStringData(secret.type === "" ? { ...secret, type: old.type } : secret),
+    validate: (secret) => {
+      const data = secret.data ?? {}
+      const size = Object.values(data).reduce((sum, value) => sum + decodedSize(value), 0)
+      return [
+        ...keyFaults("data", data),
+        ...(size > MAX_DATA_SIZE ? [tooLong("data", MAX_DATA_SIZE)] : []),
+        ...typeFaults(secret),
+      ]
+    },
+    validateUpdate: (secret, old) => [
+      ...(secret.type === old.type ? [] : [invalidValue("type", secret.type, "field is immutable")]),
+      ...immutableDataFaults(secret, old, ["data"]),
+    ],
   },
-  validateUpdate: (secret, old) => [
-    ...(secret.type === old.type ? [] : [invalidValue("type", secret.type, "field is immutable")]),
-    ...immutableDataFaults(secret, old, ["data"]),
-  ],
-}, fields)
+  fields,
+)
 
 /** Moves stringData into data, where it wins. */
 function withStringData(secret: Secret): Secret {
   const { stringData, ...rest } = secret
   if (stringData === undefined) return secret
-  const encoded = Object.fromEntries(Object.entries(stringData).map(([key, text]) => [key, Buffer.from(text, "utf8").toString("base64")]))
+  const encoded = Object.fromEntries(
+    Object.entries(stringData).map(([key, text]) => [key, Buffer.from(text, "utf8").toString("base64")]),
+  )
   return { ...rest, data: { ...secret.data, ...encoded } }
 }
 
 function typeFaults({ type, data = {}, metadata }: Secret): readonly Cause[] {
   if (type === SERVICE_ACCOUNT_TOKEN)
-    return metadata.annotations?.[SERVICE_ACCOUNT_NAME] ? [] : [required(atKey("metadata.annotations", SERVICE_ACCOUNT_NAME))]
+    return metadata.annotations?.[SERVICE_ACCOUNT_NAME]
+      ? []
+      : [required(atKey("metadata.annotations", SERVICE_ACCOUNT_NAME))]
   if (type === "kubernetes.io/basic-auth")
-    return data["username"] !== undefined || data["password"] !== undefined ? [] : [required("data[username]"), required("data[password]")]
+    return data["username"] !== undefined || data["password"] !== undefined
+      ? []
+      : [required("data[username]"), required("data[password]")]
   return (REQUIRED_KEYS[type] ?? []).flatMap((key) => {
     const value = data[key]
     if (value === undefined) return [required(atKey("data", key))]

@@ -1,5 +1,13 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, invalidValue, NO_CAUSES, required, tooLong, within } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  duplicate,
+  invalidValue,
+  NO_CAUSES,
+  required,
+  tooLong,
+  within,
+} from "../../../apimachinery/field-errors.ts"
 import { isUserOrGroupID } from "../../../apimachinery/names.ts"
 import type { AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext } from "./securitycontext.ts"
 import type { PodSpec } from "./podspec.ts"
@@ -13,12 +21,30 @@ const sysctlPattern = new RegExp(SYSCTL)
 
 /** `hostUsers`: whether the pod is in the node's user namespace. */
 export function validateSecurityContext(context: SecurityContext, hostUsers: boolean): readonly Cause[] {
-  const { runAsUser, runAsGroup, procMount, allowPrivilegeEscalation, privileged, capabilities, seccompProfile, appArmorProfile } = context
+  const {
+    runAsUser,
+    runAsGroup,
+    procMount,
+    allowPrivilegeEscalation,
+    privileged,
+    capabilities,
+    seccompProfile,
+    appArmorProfile,
+  } = context
   const causes: Cause[] = [...validID("runAsUser", runAsUser), ...validID("runAsGroup", runAsGroup)]
-  if (procMount === "Unmasked" && hostUsers) causes.push(invalidValue("procMount", procMount, "`hostUsers` must be false to use `Unmasked`"))
+  if (procMount === "Unmasked" && hostUsers)
+    causes.push(invalidValue("procMount", procMount, "`hostUsers` must be false to use `Unmasked`"))
   if (allowPrivilegeEscalation === false) {
-    if (privileged === true) causes.push(invalidValue("", context, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
-    if (capabilities?.add?.includes("CAP_SYS_ADMIN") === true) causes.push(invalidValue("", context, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
+    if (privileged === true)
+      causes.push(invalidValue("", context, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
+    if (capabilities?.add?.includes("CAP_SYS_ADMIN") === true)
+      causes.push(
+        invalidValue(
+          "",
+          context,
+          "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN",
+        ),
+      )
   }
   if (seccompProfile !== undefined) within(causes, validateSeccomp(seccompProfile), "seccompProfile")
   if (appArmorProfile !== undefined) within(causes, validateAppArmor(appArmorProfile), "appArmorProfile")
@@ -26,20 +52,36 @@ export function validateSecurityContext(context: SecurityContext, hostUsers: boo
 }
 
 export function validatePodSecurityContext(context: PodSecurityContext, spec: PodSpec): readonly Cause[] {
-  const { fsGroup, runAsUser, runAsGroup, supplementalGroups = [], sysctls = [], seccompProfile, appArmorProfile } = context
-  const causes: Cause[] = [...validID("fsGroup", fsGroup), ...validID("runAsUser", runAsUser), ...validID("runAsGroup", runAsGroup)]
-  for (let i = 0; i < supplementalGroups.length; i++) within(causes, validID("", supplementalGroups[i]), "supplementalGroups", i)
+  const {
+    fsGroup,
+    runAsUser,
+    runAsGroup,
+    supplementalGroups = [],
+    sysctls = [],
+    seccompProfile,
+    appArmorProfile,
+  } = context
+  const causes: Cause[] = [
+    ...validID("fsGroup", fsGroup),
+    ...validID("runAsUser", runAsUser),
+    ...validID("runAsGroup", runAsGroup),
+  ]
+  for (let i = 0; i < supplementalGroups.length; i++)
+    within(causes, validID("", supplementalGroups[i]), "supplementalGroups", i)
   if (spec.shareProcessNamespace === true && spec.hostPID === true)
     causes.push(invalidValue("shareProcessNamespace", true, "ShareProcessNamespace and HostPID cannot both be enabled"))
   const seen = new Set<string>()
   for (const [i, { name }] of sysctls.entries()) {
     const here = at("sysctls", i, "name")
-    if (name.length > 253 || !sysctlPattern.test(name)) causes.push(invalidValue(here, name, `must have at most 253 characters and match regex ${SYSCTL}`))
+    if (name.length > 253 || !sysctlPattern.test(name))
+      causes.push(invalidValue(here, name, `must have at most 253 characters and match regex ${SYSCTL}`))
     else if (seen.has(name)) causes.push(duplicate(here, name))
     seen.add(name)
     const dotted = name.replaceAll("/", ".")
-    if (spec.hostNetwork === true && dotted.startsWith("net.")) causes.push(invalidValue(here, name, "may not be specified when 'hostNetwork' is true"))
-    else if (spec.hostIPC === true && /^(kernel\.(sem|shm|msg)|fs\.mqueue\.)/.test(dotted)) causes.push(invalidValue(here, name, "may not be specified when 'hostIPC' is true"))
+    if (spec.hostNetwork === true && dotted.startsWith("net."))
+      causes.push(invalidValue(here, name, "may not be specified when 'hostNetwork' is true"))
+    else if (spec.hostIPC === true && /^(kernel\.(sem|shm|msg)|fs\.mqueue\.)/.test(dotted))
+      causes.push(invalidValue(here, name, "may not be specified when 'hostIPC' is true"))
   }
   if (seccompProfile !== undefined) within(causes, validateSeccomp(seccompProfile), "seccompProfile")
   if (appArmorProfile !== undefined) within(causes, validateAppArmor(appArmorProfile), "appArmorProfile")
@@ -55,14 +97,24 @@ const LOCAL = "localhostProfile"
 
 function validateSeccomp(profile: SeccompProfile): readonly Cause[] {
   const { type, localhostProfile } = profile
-  if (type !== "Localhost") return localhostProfile === undefined ? NO_CAUSES : [invalidValue(LOCAL, profile, "can only be set when seccomp type is Localhost")]
-  return localhostProfile === undefined ? [required(LOCAL, "must be set when seccomp type is Localhost")] : localPath(LOCAL, localhostProfile)
+  if (type !== "Localhost")
+    return localhostProfile === undefined
+      ? NO_CAUSES
+      : [invalidValue(LOCAL, profile, "can only be set when seccomp type is Localhost")]
+  return localhostProfile === undefined
+    ? [required(LOCAL, "must be set when seccomp type is Localhost")]
+    : localPath(LOCAL, localhostProfile)
 }
 
 function validateAppArmor({ type, localhostProfile }: AppArmorProfile): readonly Cause[] {
-  if (type !== "Localhost") return localhostProfile === undefined ? NO_CAUSES : [invalidValue(LOCAL, localhostProfile, "can only be set when AppArmor type is Localhost")]
-  if (localhostProfile === undefined || localhostProfile === "") return [required(LOCAL, "must be set when AppArmor type is Localhost")]
-  if (localhostProfile.trim() !== localhostProfile) return [invalidValue(LOCAL, localhostProfile, "must not be padded with whitespace")]
+  if (type !== "Localhost")
+    return localhostProfile === undefined
+      ? NO_CAUSES
+      : [invalidValue(LOCAL, localhostProfile, "can only be set when AppArmor type is Localhost")]
+  if (localhostProfile === undefined || localhostProfile === "")
+    return [required(LOCAL, "must be set when AppArmor type is Localhost")]
+  if (localhostProfile.trim() !== localhostProfile)
+    return [invalidValue(LOCAL, localhostProfile, "must not be padded with whitespace")]
   // the longest path that Linux takes, without its end
   return localhostProfile.length > 4095 ? [tooLong(LOCAL, 4095)] : NO_CAUSES
 }

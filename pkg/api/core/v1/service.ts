@@ -3,7 +3,14 @@ import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { Condition } from "../../../apimachinery/meta.ts"
 import { isDNS1123Label } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { exposes, loadBalancerStatusFaults, needsHealthPort, serviceChangeFaults, serviceFaults, serviceWarnings } from "./service-validation.ts"
+import {
+  exposes,
+  loadBalancerStatusFaults,
+  needsHealthPort,
+  serviceChangeFaults,
+  serviceFaults,
+  serviceWarnings,
+} from "./service-validation.ts"
 
 /** Source: k8s.io/api core/v1/types.go, SetDefaults_Service, pkg/registry/core/service/strategy.go, ValidateService in pkg/apis/core/validation. Addresses and node ports are allotted by the registry. */
 
@@ -29,28 +36,49 @@ export interface ServicePort extends ObjectOf<typeof ServicePort> {}
 
 const DEFAULT_AFFINITY_SECONDS = 10800
 
-export const ServiceSpec = message("core.v1.ServiceSpec", "What is wanted of a Service.", {
-  ports: f.list(1, ServicePort, "Ports of the Service.").listMap("port", "protocol").merge("port"),
-  selector: f.map(2, e.string, "Labels of the pods behind the Service; without one, endpoints are managed by others.").atomic(),
-  clusterIP: f.string(3, "Virtual address, allotted when empty; `None` for a headless Service."),
-  clusterIPs: f.list(18, e.string, "Virtual addresses, one for each family; the first is clusterIP.").atomic(),
-  type: f.string(4, "How far the Service is exposed.").default("ClusterIP").enum("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
-  externalIPs: f.list(5, e.string, "Addresses from outside that nodes take traffic on for this Service.").atomic(),
-  sessionAffinity: f.string(7, "Whether a client stays with a pod.").default("None").enum("None", "ClientIP"),
-  loadBalancerIP: f.string(8, "Deprecated: wished address of the load balancer."),
-  loadBalancerSourceRanges: f.list(9, e.string, "Clients the load balancer lets in, as CIDRs.").atomic(),
-  externalName: f.string(10, "DNS name that an ExternalName Service is an alias of."),
-  externalTrafficPolicy: f.string(11, "Whether traffic from outside may go to pods of other nodes.").enum("Cluster", "Local"),
-  healthCheckNodePort: f.int32(12, "Port on which nodes tell the load balancer whether they have pods of the Service."),
-  publishNotReadyAddresses: f.bool(13, "When true, DNS also names pods that are not ready."),
-  sessionAffinityConfig: f.message(14, SessionAffinityConfig, "Settings of session affinity."),
-  ipFamilyPolicy: f.string(17, "Whether one or two address families are wanted.").enum("SingleStack", "PreferDualStack", "RequireDualStack").pointer(),
-  ipFamilies: f.list(19, e.string, "Address families of the Service.").atomic(),
-  allocateLoadBalancerNodePorts: f.bool(20, "Whether a load balancer gets node ports.").pointer(),
-  loadBalancerClass: f.string(21, "Which implementation of load balancers is to act.").pointer(),
-  internalTrafficPolicy: f.string(22, "Whether traffic from inside may go to pods of other nodes.").enum("Cluster", "Local").pointer(),
-  trafficDistribution: f.string(23, "A wish which endpoints are preferred.").pointer(),
-}, { defaults: (spec: never): object => serviceDefaults(spec) })
+export const ServiceSpec = message(
+  "core.v1.ServiceSpec",
+  "What is wanted of a Service.",
+  {
+    ports: f.list(1, ServicePort, "Ports of the Service.").listMap("port", "protocol").merge("port"),
+    selector: f
+      .map(2, e.string, "Labels of the pods behind the Service; without one, endpoints are managed by others.")
+      .atomic(),
+    clusterIP: f.string(3, "Virtual address, allotted when empty; `None` for a headless Service."),
+    clusterIPs: f.list(18, e.string, "Virtual addresses, one for each family; the first is clusterIP.").atomic(),
+    type: f
+      .string(4, "How far the Service is exposed.")
+      .default("ClusterIP")
+      .enum("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
+    externalIPs: f.list(5, e.string, "Addresses from outside that nodes take traffic on for this Service.").atomic(),
+    sessionAffinity: f.string(7, "Whether a client stays with a pod.").default("None").enum("None", "ClientIP"),
+    loadBalancerIP: f.string(8, "Deprecated: wished address of the load balancer."),
+    loadBalancerSourceRanges: f.list(9, e.string, "Clients the load balancer lets in, as CIDRs.").atomic(),
+    externalName: f.string(10, "DNS name that an ExternalName Service is an alias of."),
+    externalTrafficPolicy: f
+      .string(11, "Whether traffic from outside may go to pods of other nodes.")
+      .enum("Cluster", "Local"),
+    healthCheckNodePort: f.int32(
+      12,
+      "Port on which nodes tell the load balancer whether they have pods of the Service.",
+    ),
+    publishNotReadyAddresses: f.bool(13, "When true, DNS also names pods that are not ready."),
+    sessionAffinityConfig: f.message(14, SessionAffinityConfig, "Settings of session affinity."),
+    ipFamilyPolicy: f
+      .string(17, "Whether one or two address families are wanted.")
+      .enum("SingleStack", "PreferDualStack", "RequireDualStack")
+      .pointer(),
+    ipFamilies: f.list(19, e.string, "Address families of the Service.").atomic(),
+    allocateLoadBalancerNodePorts: f.bool(20, "Whether a load balancer gets node ports.").pointer(),
+    loadBalancerClass: f.string(21, "Which implementation of load balancers is to act.").pointer(),
+    internalTrafficPolicy: f
+      .string(22, "Whether traffic from inside may go to pods of other nodes.")
+      .enum("Cluster", "Local")
+      .pointer(),
+    trafficDistribution: f.string(23, "A wish which endpoints are preferred.").pointer(),
+  },
+  { defaults: (spec: never): object => serviceDefaults(spec) },
+)
 export interface ServiceSpec extends ObjectOf<typeof ServiceSpec> {}
 
 export const PortStatus = message("core.v1.PortStatus", "State of a port of a load balancer.", {
@@ -60,12 +88,20 @@ export const PortStatus = message("core.v1.PortStatus", "State of a port of a lo
 })
 export interface PortStatus extends ObjectOf<typeof PortStatus> {}
 
-export const LoadBalancerIngress = message("core.v1.LoadBalancerIngress", "Where a load balancer takes traffic.", {
-  ip: f.string(1, "Address of the load balancer."),
-  hostname: f.string(2, "DNS name of the load balancer."),
-  ipMode: f.string(3, "VIP or Proxy: how traffic to the address arrives.").pointer(),
-  ports: f.list(4, PortStatus, "State of each port.").atomic(),
-}, { defaults: (ingress: { readonly ip?: string; readonly ipMode?: string }): object => (ingress.ip && ingress.ipMode === undefined ? { ...ingress, ipMode: "VIP" } : ingress) })
+export const LoadBalancerIngress = message(
+  "core.v1.LoadBalancerIngress",
+  "Where a load balancer takes traffic.",
+  {
+    ip: f.string(1, "Address of the load balancer."),
+    hostname: f.string(2, "DNS name of the load balancer."),
+    ipMode: f.string(3, "VIP or Proxy: how traffic to the address arrives.").pointer(),
+    ports: f.list(4, PortStatus, "State of each port.").atomic(),
+  },
+  {
+    defaults: (ingress: { readonly ip?: string; readonly ipMode?: string }): object =>
+      ingress.ip && ingress.ipMode === undefined ? { ...ingress, ipMode: "VIP" } : ingress,
+  },
+)
 export interface LoadBalancerIngress extends ObjectOf<typeof LoadBalancerIngress> {}
 
 export const LoadBalancerStatus = message("core.v1.LoadBalancerStatus", "The present state of a load balancer.", {
@@ -85,38 +121,96 @@ const fields = {
 }
 export interface Service extends ObjectFor<typeof fields> {}
 
-export const Service = defineResource({
-  group: "", version: "v1", kind: "Service", plural: "services", shortNames: ["svc"], categories: ["all"], scope: "Namespaced",
-  doc: "One address and name for a set of pods.",
-  subresources: { status: { validateUpdate: ({ spec, status }, old) => loadBalancerStatusFaults(status.loadBalancer, spec, old.status.loadBalancer) }, other: { proxy: { verbs: ["create", "delete", "get", "patch", "update"], kind: "ServiceProxyOptions" } } },
-  columns: [
-    { name: "Type", type: "string", doc: "How far the Service is exposed.", value: (service) => service.spec.type },
-    { name: "Cluster-IP", type: "string", doc: "Virtual address.", value: ({ spec }) => spec.clusterIPs?.[0] ?? (spec.clusterIP || undefined) },
-    { name: "External-IP", type: "string", doc: "Addresses from outside.", value: (service) => externalAddresses(service) },
-    { name: "Port(s)", type: "string", doc: "Ports, and their node ports.", value: ({ spec }) => portsText(spec.ports ?? []) },
-    { name: "Selector", type: "string", priority: 1, doc: "Labels of the pods behind it.", value: ({ spec }) => labelsText(spec.selector ?? {}) },
-  ],
-  fieldSelectors: { "spec.clusterIP": ({ spec }) => spec.clusterIP ?? "", "spec.type": ({ spec }) => spec.type },
-  validateName: isDNS1123Label,
-  allowCreateOnUpdate: true,
-  prepareForCreate: (service) => ({ ...service, spec: withAddressList(service.spec, undefined) }),
-  prepareForUpdate: (service, old) => ({ ...service, spec: keptAddresses(droppedByType(service.spec, old.spec), old.spec) }),
-  validate: (service) => serviceFaults(service),
-  validateUpdate: (service, old) => serviceChangeFaults(service.spec, old.spec),
-  warnings: (service) => serviceWarnings(service),
-}, fields)
+export const Service = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "Service",
+    plural: "services",
+    shortNames: ["svc"],
+    categories: ["all"],
+    scope: "Namespaced",
+    doc: "One address and name for a set of pods.",
+    subresources: {
+      status: {
+        validateUpdate: ({ spec, status }, old) =>
+          loadBalancerStatusFaults(status.loadBalancer, spec, old.status.loadBalancer),
+      },
+      other: { proxy: { verbs: ["create", "delete", "get", "patch", "update"], kind: "ServiceProxyOptions" } },
+    },
+    columns: [
+      { name: "Type", type: "string", doc: "How far the Service is exposed.", value: (service) => service.spec.type },
+      {
+        name: "Cluster-IP",
+        type: "string",
+        doc: "Virtual address.",
+        value: ({ spec }) => spec.clusterIPs?.[0] ?? (spec.clusterIP || undefined),
+      },
+      {
+        name: "External-IP",
+        type: "string",
+        doc: "Addresses from outside.",
+        value: (service) => externalAddresses(service),
+      },
+      {
+        name: "Port(s)",
+        type: "string",
+        doc: "Ports, and their node ports.",
+        value: ({ spec }) => portsText(spec.ports ?? []),
+      },
+      {
+        name: "Selector",
+        type: "string",
+        priority: 1,
+        doc: "Labels of the pods behind it.",
+        value: ({ spec }) => labelsText(spec.selector ?? {}),
+      },
+    ],
+    fieldSelectors: { "spec.clusterIP": ({ spec }) => spec.clusterIP ?? "", "spec.type": ({ spec }) => spec.type },
+    validateName: isDNS1123Label,
+    allowCreateOnUpdate: true,
+    prepareForCreate: (service) => ({ ...service, spec: withAddressList(service.spec, undefined) }),
+    prepareForUpdate: (service, old) => ({
+      ...service,
+      spec: keptAddresses(droppedByType(service.spec, old.spec), old.spec),
+    }),
+    validate: (service) => serviceFaults(service),
+    validateUpdate: (service, old) => serviceChangeFaults(service.spec, old.spec),
+    warnings: (service) => serviceWarnings(service),
+  },
+  fields,
+)
 
 /** Defaults that hang together. Source: SetDefaults_Service in pkg/apis/core/v1/defaults.go. */
 function serviceDefaults(spec: ServiceSpec): ServiceSpec {
   const external = exposes(spec) || (spec.type === "ClusterIP" && (spec.externalIPs ?? []).length > 0)
-  const affinity = spec.sessionAffinity === "ClientIP" ? { clientIP: { timeoutSeconds: spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? DEFAULT_AFFINITY_SECONDS } } : undefined
+  const affinity =
+    spec.sessionAffinity === "ClientIP"
+      ? {
+          clientIP: {
+            timeoutSeconds: spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? DEFAULT_AFFINITY_SECONDS,
+          },
+        }
+      : undefined
   return {
     ...without(spec, spec.sessionAffinity === "None" ? "sessionAffinityConfig" : undefined),
-    ...(spec.ports === undefined ? {} : { ports: spec.ports.map((port) => (port.targetPort === undefined || port.targetPort === 0 || port.targetPort === "" ? { ...port, targetPort: port.port } : port)) }),
+    ...(spec.ports === undefined
+      ? {}
+      : {
+          ports: spec.ports.map((port) =>
+            port.targetPort === undefined || port.targetPort === 0 || port.targetPort === ""
+              ? { ...port, targetPort: port.port }
+              : port,
+          ),
+        }),
     ...(affinity === undefined ? {} : { sessionAffinityConfig: affinity }),
     ...(external && spec.externalTrafficPolicy === undefined ? { externalTrafficPolicy: "Cluster" } : {}),
-    ...(spec.type !== "ExternalName" && spec.internalTrafficPolicy === undefined ? { internalTrafficPolicy: "Cluster" } : {}),
-    ...(spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts === undefined ? { allocateLoadBalancerNodePorts: true } : {}),
+    ...(spec.type !== "ExternalName" && spec.internalTrafficPolicy === undefined
+      ? { internalTrafficPolicy: "Cluster" }
+      : {}),
+    ...(spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts === undefined
+      ? { allocateLoadBalancerNodePorts: true }
+      : {}),
   }
 }
 
@@ -136,14 +230,20 @@ function droppedByType(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const drop = (...names: readonly (keyof ServiceSpec)[]) => {
     for (const name of names) if (deepEqual(spec[name], old[name])) dropped.add(name)
   }
-  if (old.type !== "ExternalName" && spec.type === "ExternalName") drop("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
+  if (old.type !== "ExternalName" && spec.type === "ExternalName")
+    drop("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
   if (exposes(old) && !exposes(spec) && (spec.externalIPs ?? []).length === 0) drop("externalTrafficPolicy")
   if (needsHealthPort(old) && !needsHealthPort(spec)) drop("healthCheckNodePort")
-  if (old.type === "LoadBalancer" && spec.type !== "LoadBalancer") drop("allocateLoadBalancerNodePorts", "loadBalancerClass")
+  if (old.type === "LoadBalancer" && spec.type !== "LoadBalancer")
+    drop("allocateLoadBalancerNodePorts", "loadBalancerClass")
   const former = new Set((old.ports ?? []).map(({ nodePort }) => nodePort))
-  const unexposed = exposes(old) && !exposes(spec) && (spec.ports ?? []).every(({ nodePort }) => !nodePort || former.has(nodePort))
+  const unexposed =
+    exposes(old) && !exposes(spec) && (spec.ports ?? []).every(({ nodePort }) => !nodePort || former.has(nodePort))
   const ports = unexposed ? spec.ports?.map((port) => without(port, "nodePort")) : undefined
-  return { ...[...dropped].reduce<ServiceSpec>((kept, name) => without(kept, name), spec), ...(ports === undefined ? {} : { ports }) }
+  return {
+    ...[...dropped].reduce<ServiceSpec>((kept, name) => without(kept, name), spec),
+    ...(ports === undefined ? {} : { ports }),
+  }
 }
 
 /** What a client left out of an update stays: old clients know neither lists nor node ports. Source: patchAllocatedValues and normalizeClusterIPs in pkg/registry/core/service/storage. */
@@ -151,10 +251,21 @@ function keptAddresses(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const virtual = spec.type !== "ExternalName" && old.type !== "ExternalName"
   const exposed = exposes(spec) && exposes(old)
   let kept = spec
-  if (virtual && !spec.clusterIP && old.clusterIP) kept = { ...kept, clusterIP: old.clusterIP, ...((kept.clusterIPs ?? []).length === 0 ? { clusterIPs: old.clusterIPs } : {}) }
-  if (virtual && (kept.clusterIPs ?? []).length === 0 && kept.clusterIP === old.clusterIP) kept = { ...kept, clusterIPs: old.clusterIPs }
+  if (virtual && !spec.clusterIP && old.clusterIP)
+    kept = {
+      ...kept,
+      clusterIP: old.clusterIP,
+      ...((kept.clusterIPs ?? []).length === 0 ? { clusterIPs: old.clusterIPs } : {}),
+    }
+  if (virtual && (kept.clusterIPs ?? []).length === 0 && kept.clusterIP === old.clusterIP)
+    kept = { ...kept, clusterIPs: old.clusterIPs }
   kept = withAddressList(kept, old)
-  if (virtual && (kept.ipFamilies ?? []).length === 0) kept = { ...kept, ipFamilies: old.ipFamilies, ...(kept.ipFamilyPolicy === undefined ? { ipFamilyPolicy: old.ipFamilyPolicy } : {}) }
+  if (virtual && (kept.ipFamilies ?? []).length === 0)
+    kept = {
+      ...kept,
+      ipFamilies: old.ipFamilies,
+      ...(kept.ipFamilyPolicy === undefined ? { ipFamilyPolicy: old.ipFamilyPolicy } : {}),
+    }
   if (exposed && kept.ports !== undefined) {
     const nodePorts = new Map((old.ports ?? []).map((port) => [`${port.protocol} ${port.port}`, port.nodePort]))
     const taken = new Set(kept.ports.map((port) => `${port.protocol} ${port.nodePort ?? 0}`))
@@ -162,11 +273,14 @@ function keptAddresses(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
       ...kept,
       ports: kept.ports.map((port) => {
         const before = nodePorts.get(`${port.protocol} ${port.port}`)
-        return port.nodePort || !before || taken.has(`${port.protocol} ${before}`) ? port : { ...port, nodePort: before }
+        return port.nodePort || !before || taken.has(`${port.protocol} ${before}`)
+          ? port
+          : { ...port, nodePort: before }
       }),
     }
   }
-  if (needsHealthPort(spec) && needsHealthPort(old) && !spec.healthCheckNodePort) kept = { ...kept, healthCheckNodePort: old.healthCheckNodePort }
+  if (needsHealthPort(spec) && needsHealthPort(old) && !spec.healthCheckNodePort)
+    kept = { ...kept, healthCheckNodePort: old.healthCheckNodePort }
   return kept
 }
 
@@ -186,7 +300,11 @@ function externalAddresses({ spec, status }: Service): string | undefined {
 }
 
 const portsText = (ports: readonly ServicePort[]): string | undefined =>
-  ports.map(({ port, nodePort, protocol }) => `${port}${nodePort ? `:${nodePort}` : ""}/${protocol}`).join(",") || undefined
+  ports.map(({ port, nodePort, protocol }) => `${port}${nodePort ? `:${nodePort}` : ""}/${protocol}`).join(",") ||
+  undefined
 
 const labelsText = (labels: Readonly<Record<string, string>>): string | undefined =>
-  Object.keys(labels).sort().map((key) => `${key}=${labels[key]}`).join(",") || undefined
+  Object.keys(labels)
+    .sort()
+    .map((key) => `${key}=${labels[key]}`)
+    .join(",") || undefined

@@ -5,15 +5,34 @@ import { LocalObjectReference, ObjectReference } from "./reference.ts"
 /** Source: pkg/registry/core/serviceaccount/strategy.go. */
 
 const fields = {
-  secrets: f.list(2, ObjectReference, "Secrets that pods of this account may use, when only listed ones are allowed.").listMap("name").merge("name"),
-  imagePullSecrets: f.list(3, LocalObjectReference, "Secrets with which images of the account's pods are pulled.").atomic(),
-  automountServiceAccountToken: f.bool(4, "Whether pods get a token of the account mounted unless they say otherwise.").pointer(),
+  secrets: f
+    .list(2, ObjectReference, "Secrets that pods of this account may use, when only listed ones are allowed.")
+    .listMap("name")
+    .merge("name"),
+  imagePullSecrets: f
+    .list(3, LocalObjectReference, "Secrets with which images of the account's pods are pulled.")
+    .atomic(),
+  automountServiceAccountToken: f
+    .bool(4, "Whether pods get a token of the account mounted unless they say otherwise.")
+    .pointer(),
 }
 export interface ServiceAccount extends ObjectFor<typeof fields> {}
 
-export const ServiceAccount = defineResource({
-  group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", shortNames: ["sa"], scope: "Namespaced",
-  doc: "An identity for the processes in pods.",
-  subresources: { other: { token: { verbs: ["create"], kind: "TokenRequest", group: "authentication.k8s.io", version: "v1" } } },
-  columns: [{ name: "Secrets", type: "string", doc: "Number of Secrets.", value: ({ secrets = [] }) => secrets.length }],
-}, fields)
+export const ServiceAccount = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "ServiceAccount",
+    plural: "serviceaccounts",
+    shortNames: ["sa"],
+    scope: "Namespaced",
+    doc: "An identity for the processes in pods.",
+    subresources: {
+      other: { token: { verbs: ["create"], kind: "TokenRequest", group: "authentication.k8s.io", version: "v1" } },
+    },
+    columns: [
+      { name: "Secrets", type: "string", doc: "Number of Secrets.", value: ({ secrets = [] }) => secrets.length },
+    ],
+  },
+  fields,
+)

@@ -19,15 +19,26 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.key && toleration.key !== taint.key) return false
   const [wanted, there] = [toleration.value ?? "", taint.value ?? ""]
   switch (toleration.operator ?? "Equal") {
-    case "Exists": return true
-    case "Equal": return toleration.key !== undefined && toleration.key !== "" && wanted === there
-    case "Lt": return WHOLE.test(there) && WHOLE.test(wanted) && BigInt(there) < BigInt(wanted)
-    case "Gt": return WHOLE.test(there) && WHOLE.test(wanted) && BigInt(there) > BigInt(wanted)
+    case "Exists":
+      return true
+    case "Equal":
+      return toleration.key !== undefined && toleration.key !== "" && wanted === there
+    case "Lt":
+      return WHOLE.test(there) && WHOLE.test(wanted) && BigInt(there) < BigInt(wanted)
+    case "Gt":
+      return WHOLE.test(there) && WHOLE.test(wanted) && BigInt(there) > BigInt(wanted)
   }
 }
 
 const WHOLE = /^-?\d+$/
 
 /** The first taint with one of `effects` that nothing tolerates. */
-export const untolerated = (taints: readonly Taint[] | undefined, tolerations: readonly Toleration[] | undefined, effects: readonly Taint["effect"][]): Taint | undefined =>
-  taints?.find((taint) => effects.includes(taint.effect) && !(tolerations ?? []).some((toleration) => tolerates(toleration, taint)))
+export const untolerated = (
+  taints: readonly Taint[] | undefined,
+  tolerations: readonly Toleration[] | undefined,
+  effects: readonly Taint["effect"][],
+): Taint | undefined =>
+  taints?.find(
+    (taint) =>
+      effects.includes(taint.effect) && !(tolerations ?? []).some((toleration) => tolerates(toleration, taint)),
+  )

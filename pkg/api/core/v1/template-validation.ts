@@ -1,5 +1,13 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, invalidValues, notSupported, required, within } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  notSupported,
+  required,
+  within,
+} from "../../../apimachinery/field-errors.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { fromLabelSelector, type LabelMatcher } from "../../../apimachinery/labels.ts"
 import type { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -13,17 +21,28 @@ import { validatePodSpec } from "./podspec-validation.ts"
 
 /** A template by itself: labels and the pods' spec. */
 export function validateTemplate({ metadata, spec }: PodTemplateSpec, path: string): readonly Cause[] {
-  const causes: Cause[] = [...validateLabels(metadata.labels, at(path, "labels")), ...validateAnnotations(metadata.annotations, at(path, "annotations"))]
+  const causes: Cause[] = [
+    ...validateLabels(metadata.labels, at(path, "labels")),
+    ...validateAnnotations(metadata.annotations, at(path, "annotations")),
+  ]
   within(causes, validatePodSpec(spec, undefined), at(path, "spec"))
-  if ((spec.ephemeralContainers ?? []).length > 0) causes.push(forbiddenField(at(path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
+  if ((spec.ephemeralContainers ?? []).length > 0)
+    causes.push(
+      forbiddenField(at(path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"),
+    )
   return causes
 }
 
 /** A selector that must not be empty; `kind` as upstream's message names it. */
-export const validateSelector = (selector: LabelSelector, kind: string, path: string): readonly Cause[] => [...labelSelectorFaults(path, selector), ...validateNonEmpty(selector, kind, path)]
+export const validateSelector = (selector: LabelSelector, kind: string, path: string): readonly Cause[] => [
+  ...labelSelectorFaults(path, selector),
+  ...validateNonEmpty(selector, kind, path),
+]
 
 export const validateNonEmpty = (selector: LabelSelector, kind: string, path: string): readonly Cause[] =>
-  Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length > 0 ? [] : [invalidValue(path, selector, `empty selector is invalid for ${kind}`)]
+  Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length > 0
+    ? []
+    : [invalidValue(path, selector, `empty selector is invalid for ${kind}`)]
 
 /** The matcher of a selector, or nothing for one that has been found faulty. */
 export function matcherFor(selector: LabelSelector): LabelMatcher | undefined {
@@ -31,34 +50,51 @@ export function matcherFor(selector: LabelSelector): LabelMatcher | undefined {
 }
 
 /** New pods must belong to the one that makes them. */
-export function validateMatches(matcher: LabelMatcher | undefined, { metadata: { labels } }: PodTemplateSpec, path: string): readonly Cause[] {
-  return matcher === undefined || matcher.everything || matcher.matches(labels) ? [] : [invalidValue(at(path, "metadata", "labels"), labels ?? null, "`selector` does not match template `labels`")]
+export function validateMatches(
+  matcher: LabelMatcher | undefined,
+  { metadata: { labels } }: PodTemplateSpec,
+  path: string,
+): readonly Cause[] {
+  return matcher === undefined || matcher.everything || matcher.matches(labels)
+    ? []
+    : [invalidValue(at(path, "metadata", "labels"), labels ?? null, "`selector` does not match template `labels`")]
 }
 
 /** Pods that run for ever: always restarted, without a deadline. `kind` as upstream's message names it. */
 export function validateEndless({ spec }: PodTemplateSpec, kind: string, path: string): readonly Cause[] {
   const causes: Cause[] = []
-  if (spec.restartPolicy !== "Always") causes.push(notSupported(at(path, "spec", "restartPolicy"), spec.restartPolicy, ["Always"]))
-  if (spec.activeDeadlineSeconds !== undefined) causes.push(forbiddenField(at(path, "spec", "activeDeadlineSeconds"), `activeDeadlineSeconds in ${kind} is not Supported`))
+  if (spec.restartPolicy !== "Always")
+    causes.push(notSupported(at(path, "spec", "restartPolicy"), spec.restartPolicy, ["Always"]))
+  if (spec.activeDeadlineSeconds !== undefined)
+    causes.push(
+      forbiddenField(at(path, "spec", "activeDeadlineSeconds"), `activeDeadlineSeconds in ${kind} is not Supported`),
+    )
   return causes
 }
 
 /** A count or a percentage, not negative. */
 export function validateCount(value: number | string | undefined, path: string): readonly Cause[] {
   if (value === undefined) return []
-  const problem = typeof value === "string" ? isPercent(value) : value < 0 ? "must be greater than or equal to 0" : undefined
+  const problem =
+    typeof value === "string" ? isPercent(value) : value < 0 ? "must be greater than or equal to 0" : undefined
   return invalidValues(path, value, problem)
 }
 
 /** A count or a percentage of something that there is no more of. */
 export function validatePart(value: number | string | undefined, path: string): readonly Cause[] {
   const percent = value === undefined ? undefined : percentOf(value)
-  return [...validateCount(value, path), ...(percent !== undefined && percent > 100 ? [invalidValue(path, value, "must not be greater than 100%")] : [])]
+  return [
+    ...validateCount(value, path),
+    ...(percent !== undefined && percent > 100 ? [invalidValue(path, value, "must not be greater than 100%")] : []),
+  ]
 }
 
 /** Whether a count or percentage is nothing at all. */
-export const isZero = (value: number | string | undefined): boolean => (typeof value === "string" ? percentOf(value) : value) === 0
+export const isZero = (value: number | string | undefined): boolean =>
+  (typeof value === "string" ? percentOf(value) : value) === 0
 
 /** Labels of a ReplicationController select its pods. */
-export const requiredSelector = (labels: Readonly<Record<string, string>> | undefined, path: string): readonly Cause[] =>
-  labels === undefined || Object.keys(labels).length === 0 ? [required(path)] : []
+export const requiredSelector = (
+  labels: Readonly<Record<string, string>> | undefined,
+  path: string,
+): readonly Cause[] => (labels === undefined || Object.keys(labels).length === 0 ? [required(path)] : [])

@@ -1,18 +1,37 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, eachWithin, forbiddenField, invalidValue, NO_CAUSES, required, within } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  duplicate,
+  eachWithin,
+  forbiddenField,
+  invalidValue,
+  NO_CAUSES,
+  required,
+  within,
+} from "../../../apimachinery/field-errors.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { quantity } from "../../../apimachinery/quantity.ts"
 import { VOLUME_FIELDS, validateFieldRef, validateResourceFieldRef } from "./env-validation.ts"
 import { driverName, fileMode, localFile, localPath, withoutBacksteps } from "./path-validation.ts"
-import type { ClusterTrustBundleProjection, ConfigMapProjection, DownwardAPIVolumeFile, KeyToPath, ProjectedVolumeSource, SecretProjection } from "./volume-projected.ts"
+import type {
+  ClusterTrustBundleProjection,
+  ConfigMapProjection,
+  DownwardAPIVolumeFile,
+  KeyToPath,
+  ProjectedVolumeSource,
+  SecretProjection,
+} from "./volume-projected.ts"
 import { Volume } from "./volume.ts"
 
 /** Rules of volumes. Source: ValidateVolumes and validateVolumeSource in pkg/apis/core/validation/validation.go. Single fields are checked by their declarations. */
 
 type SourceName = Exclude<keyof Volume, "name">
 /** In the order in which upstream looks at them: the first one found is the one that is meant. */
-const SOURCES: readonly SourceName[] = ["emptyDir", ...Object.keys(Volume.fields).filter((name): name is SourceName => name !== "name" && name !== "emptyDir")]
+const SOURCES: readonly SourceName[] = [
+  "emptyDir",
+  ...Object.keys(Volume.fields).filter((name): name is SourceName => name !== "name" && name !== "emptyDir"),
+]
 
 /** `podName` is absent for templates, whose pods have no name yet. */
 export function validateVolumes(volumes: readonly Volume[], podName: string | undefined): readonly Cause[] {
@@ -25,7 +44,14 @@ export function validateVolumes(volumes: readonly Volume[], podName: string | un
     if (seen.has(volume.name)) causes.push(duplicate(at("", i, "name"), volume.name))
     seen.add(volume.name)
     const claim = volume.persistentVolumeClaim?.claimName
-    if (claim !== undefined && claims.has(claim)) causes.push(invalidValue(at("", i, "persistentVolumeClaim", "claimName"), claim, "must not reference a PVC that gets created for an ephemeral volume"))
+    if (claim !== undefined && claims.has(claim))
+      causes.push(
+        invalidValue(
+          at("", i, "persistentVolumeClaim", "claimName"),
+          claim,
+          "must not reference a PVC that gets created for an ephemeral volume",
+        ),
+      )
   }
   return causes
 }
@@ -39,13 +65,15 @@ function claimsMadeFor(podName: string, volumes: readonly Volume[]): ReadonlySet
 
 function validateSource(volume: Volume, podName: string | undefined): readonly Cause[] {
   const given: SourceName[] = []
-  for (const name in volume) if (name !== "name" && volume[name as SourceName] !== undefined) given.push(name as SourceName)
+  for (const name in volume)
+    if (name !== "name" && volume[name as SourceName] !== undefined) given.push(name as SourceName)
   const [first] = given.length > 1 ? given.sort((a, b) => SOURCES.indexOf(a) - SOURCES.indexOf(b)) : given
   if (first === undefined) return [required("", "must specify a volume type")]
   const causes: Cause[] = []
   if (first === "ephemeral") within(causes, validateEphemeral(volume, podName), "")
   else within(causes, validateOne(volume, first), first)
-  for (let i = 1; i < given.length; i++) causes.push(forbiddenField(given[i]!, "may not specify more than 1 volume type"))
+  for (let i = 1; i < given.length; i++)
+    causes.push(forbiddenField(given[i]!, "may not specify more than 1 volume type"))
   return causes
 }
 
@@ -56,17 +84,23 @@ function validateEphemeral({ name, ephemeral }: Volume, podName: string | undefi
   if (ephemeral!.volumeClaimTemplate === undefined) return [required("ephemeral.volumeClaimTemplate")]
   if (podName === undefined) return NO_CAUSES
   const claim = `${podName}-${name}`
-  return claimNameProblems(claim).map((problem) => invalidValue("name", name, `PVC name ${JSON.stringify(claim)}: ${problem}`))
+  return claimNameProblems(claim).map((problem) =>
+    invalidValue("name", name, `PVC name ${JSON.stringify(claim)}: ${problem}`),
+  )
 }
 
 function validateOne(volume: Volume, source: Exclude<SourceName, "ephemeral">): readonly Cause[] {
   switch (source) {
     case "emptyDir": {
       const limit = volume.emptyDir!.sizeLimit
-      return limit !== undefined && quantity(limit).nano < 0n ? [forbiddenField("sizeLimit", "SizeLimit field must be a valid resource quantity")] : NO_CAUSES
+      return limit !== undefined && quantity(limit).nano < 0n
+        ? [forbiddenField("sizeLimit", "SizeLimit field must be a valid resource quantity")]
+        : NO_CAUSES
     }
-    case "hostPath": return withoutBacksteps("path", volume.hostPath!.path)
-    case "gitRepo": return localPath("directory", volume.gitRepo!.directory ?? "")
+    case "hostPath":
+      return withoutBacksteps("path", volume.hostPath!.path)
+    case "gitRepo":
+      return localPath("directory", volume.gitRepo!.directory ?? "")
     case "secret": {
       const { secretName = "", defaultMode, items } = volume.secret!
       return [...named("secretName", secretName), ...fileMode("defaultMode", defaultMode), ...validateItems(items)]
@@ -80,17 +114,28 @@ function validateOne(volume: Volume, source: Exclude<SourceName, "ephemeral">): 
       // upstream names the source and not the item here
       return [...fileMode("defaultMode", defaultMode), ...items.flatMap((file) => validateDownwardFile(file))]
     }
-    case "projected": return validateProjected(volume.projected!)
-    case "nfs": return volume.nfs!.path.startsWith("/") ? NO_CAUSES : [invalidValue("path", volume.nfs!.path, "must be an absolute path")]
+    case "projected":
+      return validateProjected(volume.projected!)
+    case "nfs":
+      return volume.nfs!.path.startsWith("/")
+        ? NO_CAUSES
+        : [invalidValue("path", volume.nfs!.path, "must be an absolute path")]
     case "fc": {
       const { targetWWNs = [], wwids = [], lun } = volume.fc!
-      if (targetWWNs.length === 0 && wwids.length === 0) return [required("targetWWNs", "must specify either targetWWNs or wwids, but not both")]
-      if (targetWWNs.length > 0 && wwids.length > 0) return [invalidValue("targetWWNs", targetWWNs, "targetWWNs and wwids can not be specified simultaneously")]
-      return targetWWNs.length > 0 && lun === undefined ? [required("lun", "lun is required if targetWWNs is specified")] : NO_CAUSES
+      if (targetWWNs.length === 0 && wwids.length === 0)
+        return [required("targetWWNs", "must specify either targetWWNs or wwids, but not both")]
+      if (targetWWNs.length > 0 && wwids.length > 0)
+        return [invalidValue("targetWWNs", targetWWNs, "targetWWNs and wwids can not be specified simultaneously")]
+      return targetWWNs.length > 0 && lun === undefined
+        ? [required("lun", "lun is required if targetWWNs is specified")]
+        : NO_CAUSES
     }
-    case "csi": return driverName("driver", volume.csi!.driver)
-    case "image": return named("reference", volume.image!.reference ?? "")
-    default: return NO_CAUSES
+    case "csi":
+      return driverName("driver", volume.csi!.driver)
+    case "image":
+      return named("reference", volume.image!.reference ?? "")
+    default:
+      return NO_CAUSES
   }
 }
 
@@ -101,14 +146,24 @@ function validateItems(items: readonly KeyToPath[] | undefined): readonly Cause[
   eachWithin(causes, items, "items", validateItem)
   return causes
 }
-const validateItem = ({ path, mode }: KeyToPath): readonly Cause[] => [...localFile("path", path), ...fileMode("mode", mode)]
+const validateItem = ({ path, mode }: KeyToPath): readonly Cause[] => [
+  ...localFile("path", path),
+  ...fileMode("mode", mode),
+]
 
-function validateDownwardFile({ path: file, fieldRef, resourceFieldRef, mode }: DownwardAPIVolumeFile): readonly Cause[] {
+function validateDownwardFile({
+  path: file,
+  fieldRef,
+  resourceFieldRef,
+  mode,
+}: DownwardAPIVolumeFile): readonly Cause[] {
   const causes: Cause[] = [...localFile("path", file)]
   if (fieldRef !== undefined) {
     within(causes, validateFieldRef(fieldRef, VOLUME_FIELDS), "fieldRef")
-    if (resourceFieldRef !== undefined) causes.push(invalidValue("", "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"))
-  } else if (resourceFieldRef !== undefined) within(causes, validateResourceFieldRef(resourceFieldRef, true), "resourceFieldRef")
+    if (resourceFieldRef !== undefined)
+      causes.push(invalidValue("", "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"))
+  } else if (resourceFieldRef !== undefined)
+    within(causes, validateResourceFieldRef(resourceFieldRef, true), "resourceFieldRef")
   else causes.push(required("", "one of fieldRef and resourceFieldRef is required"))
   within(causes, fileMode("mode", mode), "")
   return causes
@@ -140,7 +195,13 @@ function validateProjected({ sources = [], defaultMode }: ProjectedVolumeSource)
       const { expirationSeconds, path: file } = serviceAccountToken
       const tooShort = expirationSeconds < 600
       if (tooShort || expirationSeconds > 2 ** 32)
-        causes.push(invalidValue(at("sources", i, "serviceAccountToken", "expirationSeconds"), expirationSeconds, `may not specify a duration ${tooShort ? "less than 10 minutes" : "larger than 2^32 seconds"}`))
+        causes.push(
+          invalidValue(
+            at("sources", i, "serviceAccountToken", "expirationSeconds"),
+            expirationSeconds,
+            `may not specify a duration ${tooShort ? "less than 10 minutes" : "larger than 2^32 seconds"}`,
+          ),
+        )
       // upstream names the volume's source and not the token's here
       within(causes, localFile("path", file), "")
       take(file, file)
@@ -150,21 +211,28 @@ function validateProjected({ sources = [], defaultMode }: ProjectedVolumeSource)
       take(clusterTrustBundle.path, clusterTrustBundle.path)
     }
     let given = 0
-    for (const part of [secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate]) if (part !== undefined) given++
+    for (const part of [secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate])
+      if (part !== undefined) given++
     if (given > 1) causes.push(forbiddenField(at("sources", i), "may not specify more than 1 volume type"))
     if (given === 0) causes.push(required(at("sources", i), "must specify a volume type"))
   }
   return causes
 }
 
-const validateKeys = ({ name, items }: SecretProjection | ConfigMapProjection): readonly Cause[] => [...named("name", name), ...validateItems(items)]
+const validateKeys = ({ name, items }: SecretProjection | ConfigMapProjection): readonly Cause[] => [
+  ...named("name", name),
+  ...validateItems(items),
+]
 
 function validateTrustBundle(bundle: ClusterTrustBundleProjection): readonly Cause[] {
   const { name, signerName, labelSelector, path: file } = bundle
   const causes: Cause[] = []
-  if (name !== undefined && signerName !== undefined) causes.push(invalidValue("", bundle, "only one of name and signerName may be used"))
-  else if (name === undefined && signerName === undefined) causes.push(required("", "either name or signerName must be specified"))
-  else if (name !== undefined && labelSelector !== undefined) causes.push(invalidValue("labelSelector", labelSelector, "labelSelector must be unset if name is specified"))
+  if (name !== undefined && signerName !== undefined)
+    causes.push(invalidValue("", bundle, "only one of name and signerName may be used"))
+  else if (name === undefined && signerName === undefined)
+    causes.push(required("", "either name or signerName must be specified"))
+  else if (name !== undefined && labelSelector !== undefined)
+    causes.push(invalidValue("labelSelector", labelSelector, "labelSelector must be unset if name is specified"))
   else if (labelSelector !== undefined) causes.push(...labelSelectorFaults("labelSelector", labelSelector))
   causes.push(...localFile("path", file))
   return causes

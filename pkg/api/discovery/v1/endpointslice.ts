@@ -1,7 +1,17 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, duplicate, invalidValues, required, tooLong, tooMany } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { inRange, isDNS1123Label, isDNS1123Subdomain, isFullyQualifiedDomainName, isIPAddress, isLabelValue, isQualifiedName, type Check, type Problem } from "../../../apimachinery/names.ts"
+import {
+  inRange,
+  isDNS1123Label,
+  isDNS1123Subdomain,
+  isFullyQualifiedDomainName,
+  isIPAddress,
+  isLabelValue,
+  isQualifiedName,
+  type Check,
+  type Problem,
+} from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { specialAddress } from "../../core/v1/endpointaddress.ts"
 import { ObjectReference } from "../../core/v1/reference.ts"
@@ -37,7 +47,11 @@ export const EndpointConditions = message("discovery.v1.EndpointConditions", "Th
 export interface EndpointConditions extends ObjectOf<typeof EndpointConditions> {}
 
 export const Endpoint = message("discovery.v1.Endpoint", "One backend of a Service.", {
-  addresses: f.list(1, e.string, "Addresses of the backend; any one of them may be used.").listSet().default([]).printZero(),
+  addresses: f
+    .list(1, e.string, "Addresses of the backend; any one of them may be used.")
+    .listSet()
+    .default([])
+    .printZero(),
   conditions: f.message(2, EndpointConditions, "State of the backend.").always(),
   hostname: f.string(3, "Name of the backend in DNS.").pointer(),
   targetRef: f.message(4, ObjectReference, "The object that provides the backend."),
@@ -48,44 +62,73 @@ export const Endpoint = message("discovery.v1.Endpoint", "One backend of a Servi
 })
 export interface Endpoint extends ObjectOf<typeof Endpoint> {}
 
-export const EndpointPort = message("discovery.v1.EndpointPort", "A port of every endpoint of a slice.", {
-  name: f.string(1, "Name of the port, as the Service has it.").default("").pointer(),
-  protocol: f.string(2, "Transport protocol.").default("TCP").enum("TCP", "UDP", "SCTP").pointer(),
-  port: f.int32(3, "Number of the port; absent means all ports.").pointer(),
-  appProtocol: f.string(4, "What is spoken over the port, as a hint.").pointer(),
-}, { mapType: "atomic" })
+export const EndpointPort = message(
+  "discovery.v1.EndpointPort",
+  "A port of every endpoint of a slice.",
+  {
+    name: f.string(1, "Name of the port, as the Service has it.").default("").pointer(),
+    protocol: f.string(2, "Transport protocol.").default("TCP").enum("TCP", "UDP", "SCTP").pointer(),
+    port: f.int32(3, "Number of the port; absent means all ports.").pointer(),
+    appProtocol: f.string(4, "What is spoken over the port, as a hint.").pointer(),
+  },
+  { mapType: "atomic" },
+)
 export interface EndpointPort extends ObjectOf<typeof EndpointPort> {}
 
 const fields = {
-  addressType: f.string(4, "Kind of the addresses; cannot be changed.").required().enum("IPv4", "IPv6", "FQDN").immutable(),
+  addressType: f
+    .string(4, "Kind of the addresses; cannot be changed.")
+    .required()
+    .enum("IPv4", "IPv6", "FQDN")
+    .immutable(),
   endpoints: f.list(2, Endpoint, "Backends, at most 1000.").atomic().default([]).printZero(),
   ports: f.list(3, EndpointPort, "Ports of every endpoint.").atomic(),
 }
 export interface EndpointSlice extends ObjectFor<typeof fields> {}
 
-export const EndpointSlice = defineResource({
-  group: "discovery.k8s.io", version: "v1", kind: "EndpointSlice", plural: "endpointslices", scope: "Namespaced",
-  doc: "A part of the backends of a Service; all slices of a Service together are its backends.",
-  generation: true,
-  allowCreateOnUpdate: true,
-  columns: [
-    { name: "AddressType", type: "string", doc: "Kind of the addresses.", value: ({ addressType }) => addressType },
-    { name: "Ports", type: "string", doc: "Ports of the endpoints.", value: ({ ports }) => portsText(ports ?? []) },
-    { name: "Endpoints", type: "string", doc: "Addresses of the endpoints.", value: ({ endpoints }) => firstThree(endpoints.flatMap(({ addresses }) => addresses), "<unset>") },
-  ],
-  validate: ({ addressType, endpoints, ports = [] }) => [
-    ...(endpoints.length > MAX_ENDPOINTS ? [tooMany("endpoints", endpoints.length, MAX_ENDPOINTS)] : endpoints.flatMap((endpoint, i) => endpointFaults(endpoint, at("endpoints", i), addressType))),
-    ...(ports.length > MAX_PORTS ? [tooMany("ports", ports.length, MAX_PORTS)] : portFaults(ports)),
-  ],
-}, fields)
+export const EndpointSlice = defineResource(
+  {
+    group: "discovery.k8s.io",
+    version: "v1",
+    kind: "EndpointSlice",
+    plural: "endpointslices",
+    scope: "Namespaced",
+    doc: "A part of the backends of a Service; all slices of a Service together are its backends.",
+    generation: true,
+    allowCreateOnUpdate: true,
+    columns: [
+      { name: "AddressType", type: "string", doc: "Kind of the addresses.", value: ({ addressType }) => addressType },
+      { name: "Ports", type: "string", doc: "Ports of the endpoints.", value: ({ ports }) => portsText(ports ?? []) },
+      {
+        name: "Endpoints",
+        type: "string",
+        doc: "Addresses of the endpoints.",
+        value: ({ endpoints }) =>
+          firstThree(
+            endpoints.flatMap(({ addresses }) => addresses),
+            "<unset>",
+          ),
+      },
+    ],
+    validate: ({ addressType, endpoints, ports = [] }) => [
+      ...(endpoints.length > MAX_ENDPOINTS
+        ? [tooMany("endpoints", endpoints.length, MAX_ENDPOINTS)]
+        : endpoints.flatMap((endpoint, i) => endpointFaults(endpoint, at("endpoints", i), addressType))),
+      ...(ports.length > MAX_PORTS ? [tooMany("ports", ports.length, MAX_PORTS)] : portFaults(ports)),
+    ],
+  },
+  fields,
+)
 
 function endpointFaults(endpoint: Endpoint, here: string, addressType: EndpointSlice["addressType"]): readonly Cause[] {
   const causes: Cause[] = []
-  const fault = (field: string, value: unknown, wrong: Problem | undefined) => void causes.push(...invalidValues(field, value, wrong))
+  const fault = (field: string, value: unknown, wrong: Problem | undefined) =>
+    void causes.push(...invalidValues(field, value, wrong))
   const { addresses, hostname, nodeName, hints } = endpoint
   if (addresses.length === 0) causes.push(required(at(here, "addresses"), "must contain at least 1 address"))
   if (addresses.length > MAX_ADDRESSES) causes.push(tooMany(at(here, "addresses"), addresses.length, MAX_ADDRESSES))
-  for (const [i, address] of addresses.entries()) fault(at(here, "addresses", i), address, addressFault(address, addressType))
+  for (const [i, address] of addresses.entries())
+    fault(at(here, "addresses", i), address, addressFault(address, addressType))
   if (nodeName !== undefined) fault(at(here, "nodeName"), nodeName, isDNS1123Subdomain(nodeName))
   const topology = Object.entries(endpoint.deprecatedTopology ?? {})
   if (topology.length > 16) causes.push(tooMany(at(here, "deprecatedTopology"), topology.length, 16))
@@ -94,7 +137,10 @@ function endpointFaults(endpoint: Endpoint, here: string, addressType: EndpointS
     fault(`${at(here, "deprecatedTopology")}[${key}]`, value, isLabelValue(value))
   }
   if (hostname !== undefined) fault(at(here, "hostname"), hostname, isDNS1123Label(hostname))
-  causes.push(...hintFaults(hints?.forZones ?? [], at(here, "hints", "forZones"), isLabelValue), ...hintFaults(hints?.forNodes ?? [], at(here, "hints", "forNodes"), isDNS1123Subdomain))
+  causes.push(
+    ...hintFaults(hints?.forZones ?? [], at(here, "hints", "forZones"), isLabelValue),
+    ...hintFaults(hints?.forNodes ?? [], at(here, "hints", "forNodes"), isDNS1123Subdomain),
+  )
   return causes
 }
 
@@ -102,7 +148,8 @@ function addressFault(address: string, addressType: EndpointSlice["addressType"]
   if (addressType === "FQDN") return isFullyQualifiedDomainName(address)
   const wrong = isIPAddress(address)
   if (wrong !== undefined) return wrong
-  if (address.includes(":") !== (addressType === "IPv6")) return addressType === "IPv6" ? "must be an IPv6 address" : "must be an IPv4 address"
+  if (address.includes(":") !== (addressType === "IPv6"))
+    return addressType === "IPv6" ? "must be an IPv6 address" : "must be an IPv4 address"
   return specialAddress(address)
 }
 
@@ -125,12 +172,17 @@ function portFaults(ports: readonly EndpointPort[]): readonly Cause[] {
     if (names.has(name)) causes.push(duplicate(at(here, "name"), name))
     names.add(name)
     if (port !== undefined) causes.push(...invalidValues(at(here, "port"), port, inRange(port, 1, 65535)))
-    if (appProtocol !== undefined) causes.push(...invalidValues(at(here, "appProtocol"), appProtocol, isQualifiedName(appProtocol)))
+    if (appProtocol !== undefined)
+      causes.push(...invalidValues(at(here, "appProtocol"), appProtocol, isQualifiedName(appProtocol)))
     return causes
   })
 }
 
-const portsText = (ports: readonly EndpointPort[]): string => firstThree(ports.map(({ port }) => (port === undefined ? "*" : String(port))), "<unset>")
+const portsText = (ports: readonly EndpointPort[]): string =>
+  firstThree(
+    ports.map(({ port }) => (port === undefined ? "*" : String(port))),
+    "<unset>",
+  )
 
 /** The first three, and how many more there are. */
 function firstThree(all: readonly string[], none: string): string {

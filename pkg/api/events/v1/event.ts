@@ -33,46 +33,119 @@ const fields = {
 }
 export interface Event extends ObjectFor<typeof fields> {}
 
-export const Event = defineResource({
-  group: "events.k8s.io", version: "v1", kind: "Event", plural: "events", shortNames: ["ev"], scope: "Namespaced",
-  doc: "Something that happened to an object, kept for an hour.",
-  ttlSeconds: 3600,
-  highChurn: true,
-  allowCreateOnUpdate: true,
-  nameColumn: false,
-  ageColumn: false,
-  columns: [
-    { name: "Last Seen", type: "string", doc: "How long ago it was last seen.", value: ({ series, deprecatedLastTimestamp, deprecatedFirstTimestamp, eventTime }, now) => ageOf(series?.lastObservedTime ?? deprecatedLastTimestamp ?? deprecatedFirstTimestamp ?? eventTime, now) },
-    { name: "Type", type: "string", doc: "Normal or Warning.", value: ({ type }) => type ?? "" },
-    { name: "Reason", type: "string", doc: "Why it happened.", value: ({ reason }) => reason ?? "" },
-    { name: "Object", type: "string", doc: "What it is about.", value: ({ regarding: { kind = "", name = "" } }) => (name === "" ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`) },
-    { name: "Subobject", type: "string", priority: 1, doc: "The part it is about.", value: ({ regarding }) => regarding.fieldPath ?? "" },
-    { name: "Source", type: "string", priority: 1, doc: "Who reported it.", value: (event) => [event.deprecatedSource.component || event.reportingController, event.deprecatedSource.host || event.reportingInstance].filter(Boolean).join(", ") },
-    { name: "Message", type: "string", doc: "What happened.", value: ({ note = "" }) => note.trim() },
-    { name: "First Seen", type: "string", priority: 1, doc: "How long ago it was first seen.", value: ({ deprecatedFirstTimestamp, eventTime }, now) => ageOf(deprecatedFirstTimestamp ?? eventTime, now) },
-    { name: "Count", type: "string", priority: 1, doc: "How often it was seen.", value: ({ series, deprecatedCount }) => series?.count ?? (deprecatedCount || 1) },
-    { name: "Name", type: "string", priority: 1, doc: "Name of the event.", value: ({ metadata }) => metadata.name },
-  ],
-  fieldSelectors: {
-    "regarding.kind": ({ regarding }) => regarding.kind ?? "",
-    "regarding.namespace": ({ regarding }) => regarding.namespace ?? "",
-    "regarding.name": ({ regarding }) => regarding.name ?? "",
-    "regarding.uid": ({ regarding }) => regarding.uid ?? "",
-    "regarding.apiVersion": ({ regarding }) => regarding.apiVersion ?? "",
-    "regarding.resourceVersion": ({ regarding }) => regarding.resourceVersion ?? "",
-    "regarding.fieldPath": ({ regarding }) => regarding.fieldPath ?? "",
-    reason: ({ reason }) => reason ?? "",
-    reportingController: ({ reportingController }) => reportingController,
-    type: ({ type }) => type ?? "",
+export const Event = defineResource(
+  {
+    group: "events.k8s.io",
+    version: "v1",
+    kind: "Event",
+    plural: "events",
+    shortNames: ["ev"],
+    scope: "Namespaced",
+    doc: "Something that happened to an object, kept for an hour.",
+    ttlSeconds: 3600,
+    highChurn: true,
+    allowCreateOnUpdate: true,
+    nameColumn: false,
+    ageColumn: false,
+    columns: [
+      {
+        name: "Last Seen",
+        type: "string",
+        doc: "How long ago it was last seen.",
+        value: ({ series, deprecatedLastTimestamp, deprecatedFirstTimestamp, eventTime }, now) =>
+          ageOf(series?.lastObservedTime ?? deprecatedLastTimestamp ?? deprecatedFirstTimestamp ?? eventTime, now),
+      },
+      { name: "Type", type: "string", doc: "Normal or Warning.", value: ({ type }) => type ?? "" },
+      { name: "Reason", type: "string", doc: "Why it happened.", value: ({ reason }) => reason ?? "" },
+      {
+        name: "Object",
+        type: "string",
+        doc: "What it is about.",
+        value: ({ regarding: { kind = "", name = "" } }) =>
+          name === "" ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`,
+      },
+      {
+        name: "Subobject",
+        type: "string",
+        priority: 1,
+        doc: "The part it is about.",
+        value: ({ regarding }) => regarding.fieldPath ?? "",
+      },
+      {
+        name: "Source",
+        type: "string",
+        priority: 1,
+        doc: "Who reported it.",
+        value: (event) =>
+          [
+            event.deprecatedSource.component || event.reportingController,
+            event.deprecatedSource.host || event.reportingInstance,
+          ]
+            .filter(Boolean)
+            .join(", "),
+      },
+      { name: "Message", type: "string", doc: "What happened.", value: ({ note = "" }) => note.trim() },
+      {
+        name: "First Seen",
+        type: "string",
+        priority: 1,
+        doc: "How long ago it was first seen.",
+        value: ({ deprecatedFirstTimestamp, eventTime }, now) => ageOf(deprecatedFirstTimestamp ?? eventTime, now),
+      },
+      {
+        name: "Count",
+        type: "string",
+        priority: 1,
+        doc: "How often it was seen.",
+        value: ({ series, deprecatedCount }) => series?.count ?? (deprecatedCount || 1),
+      },
+      { name: "Name", type: "string", priority: 1, doc: "Name of the event.", value: ({ metadata }) => metadata.name },
+    ],
+    fieldSelectors: {
+      "regarding.kind": ({ regarding }) => regarding.kind ?? "",
+      "regarding.namespace": ({ regarding }) => regarding.namespace ?? "",
+      "regarding.name": ({ regarding }) => regarding.name ?? "",
+      "regarding.uid": ({ regarding }) => regarding.uid ?? "",
+      "regarding.apiVersion": ({ regarding }) => regarding.apiVersion ?? "",
+      "regarding.resourceVersion": ({ regarding }) => regarding.resourceVersion ?? "",
+      "regarding.fieldPath": ({ regarding }) => regarding.fieldPath ?? "",
+      reason: ({ reason }) => reason ?? "",
+      reportingController: ({ reportingController }) => reportingController,
+      type: ({ type }) => type ?? "",
+    },
+    storedAs: {
+      group: "",
+      version: "v1",
+      kind: "Event",
+      toStored: (event): KubeObject => toCore(event),
+      fromStored: (stored) => fromCore(stored as CoreEvent),
+    },
+    validate: (event) => [
+      ...(event.eventTime === undefined ? [required("eventTime")] : []),
+      ...eventFaults(toCore(event)),
+    ],
   },
-  storedAs: { group: "", version: "v1", kind: "Event", toStored: (event): KubeObject => toCore(event), fromStored: (stored) => fromCore(stored as CoreEvent) },
-  validate: (event) => [...(event.eventTime === undefined ? [required("eventTime")] : []), ...eventFaults(toCore(event))],
-}, fields)
+  fields,
+)
 
 function toCore(event: Event): CoreEvent {
-  const { regarding, note, reportingController, deprecatedSource, deprecatedFirstTimestamp, deprecatedLastTimestamp, deprecatedCount, ...same } = event
+  const {
+    regarding,
+    note,
+    reportingController,
+    deprecatedSource,
+    deprecatedFirstTimestamp,
+    deprecatedLastTimestamp,
+    deprecatedCount,
+    ...same
+  } = event
   return {
-    ...same, apiVersion: "v1", kind: "Event", involvedObject: regarding, reportingComponent: reportingController, source: deprecatedSource,
+    ...same,
+    apiVersion: "v1",
+    kind: "Event",
+    involvedObject: regarding,
+    reportingComponent: reportingController,
+    source: deprecatedSource,
     ...(note === undefined ? {} : { message: note }),
     ...(deprecatedFirstTimestamp === undefined ? {} : { firstTimestamp: deprecatedFirstTimestamp }),
     ...(deprecatedLastTimestamp === undefined ? {} : { lastTimestamp: deprecatedLastTimestamp }),
@@ -81,10 +154,27 @@ function toCore(event: Event): CoreEvent {
 }
 
 function fromCore(event: CoreEvent): Event {
-  const { involvedObject, message: note, reportingComponent, source, firstTimestamp, lastTimestamp, count, series, ...same } = event
+  const {
+    involvedObject,
+    message: note,
+    reportingComponent,
+    source,
+    firstTimestamp,
+    lastTimestamp,
+    count,
+    series,
+    ...same
+  } = event
   return {
-    ...same, apiVersion: "events.k8s.io/v1", kind: "Event", regarding: involvedObject, reportingController: reportingComponent, deprecatedSource: source,
-    ...(series === undefined ? {} : { series: { count: series.count ?? 0, lastObservedTime: series.lastObservedTime ?? "" } }),
+    ...same,
+    apiVersion: "events.k8s.io/v1",
+    kind: "Event",
+    regarding: involvedObject,
+    reportingController: reportingComponent,
+    deprecatedSource: source,
+    ...(series === undefined
+      ? {}
+      : { series: { count: series.count ?? 0, lastObservedTime: series.lastObservedTime ?? "" } }),
     ...(note === undefined ? {} : { note }),
     ...(firstTimestamp === undefined ? {} : { deprecatedFirstTimestamp: firstTimestamp }),
     ...(lastTimestamp === undefined ? {} : { deprecatedLastTimestamp: lastTimestamp }),

@@ -2,7 +2,15 @@ import { isIP } from "node:net"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { inRange, isDNS1123Label, isDNS1123Subdomain, isIPAddress, isPathSegmentName, isPortName, isWildcardDNS1123Subdomain } from "../../../apimachinery/names.ts"
+import {
+  inRange,
+  isDNS1123Label,
+  isDNS1123Subdomain,
+  isIPAddress,
+  isPathSegmentName,
+  isPortName,
+  isWildcardDNS1123Subdomain,
+} from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { TypedLocalObjectReference } from "../../core/v1/reference.ts"
 
@@ -11,10 +19,15 @@ import { TypedLocalObjectReference } from "../../core/v1/reference.ts"
 /** The older way to name the class. */
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 
-export const ServiceBackendPort = message("networking.v1.ServiceBackendPort", "A port of a Service, by name or by number.", {
-  name: f.string(1, "Name of the port."),
-  number: f.int32(2, "Number of the port."),
-}, { mapType: "atomic" })
+export const ServiceBackendPort = message(
+  "networking.v1.ServiceBackendPort",
+  "A port of a Service, by name or by number.",
+  {
+    name: f.string(1, "Name of the port."),
+    number: f.int32(2, "Number of the port."),
+  },
+  { mapType: "atomic" },
+)
 export interface ServiceBackendPort extends ObjectOf<typeof ServiceBackendPort> {}
 
 export const IngressServiceBackend = message("networking.v1.IngressServiceBackend", "A Service that takes requests.", {
@@ -23,15 +36,23 @@ export const IngressServiceBackend = message("networking.v1.IngressServiceBacken
 })
 export interface IngressServiceBackend extends ObjectOf<typeof IngressServiceBackend> {}
 
-export const IngressBackend = message("networking.v1.IngressBackend", "What takes requests: a Service, or another object.", {
-  service: f.message(4, IngressServiceBackend, "The Service."),
-  resource: f.message(3, TypedLocalObjectReference, "Another object in the namespace."),
-})
+export const IngressBackend = message(
+  "networking.v1.IngressBackend",
+  "What takes requests: a Service, or another object.",
+  {
+    service: f.message(4, IngressServiceBackend, "The Service."),
+    resource: f.message(3, TypedLocalObjectReference, "Another object in the namespace."),
+  },
+)
 export interface IngressBackend extends ObjectOf<typeof IngressBackend> {}
 
 export const HTTPIngressPath = message("networking.v1.HTTPIngressPath", "A path, and what takes its requests.", {
   path: f.string(1, "The path; starts with a slash."),
-  pathType: f.string(3, "How the path is compared.").required("pathType must be specified").enum("Exact", "Prefix", "ImplementationSpecific").pointer(),
+  pathType: f
+    .string(3, "How the path is compared.")
+    .required("pathType must be specified")
+    .enum("Exact", "Prefix", "ImplementationSpecific")
+    .pointer(),
   backend: f.message(2, IngressBackend, "What takes the requests.").required(),
 })
 export interface HTTPIngressPath extends ObjectOf<typeof HTTPIngressPath> {}
@@ -68,16 +89,24 @@ export const IngressPortStatus = message("networking.v1.IngressPortStatus", "Sta
 })
 export interface IngressPortStatus extends ObjectOf<typeof IngressPortStatus> {}
 
-export const IngressLoadBalancerIngress = message("networking.v1.IngressLoadBalancerIngress", "Where requests are taken.", {
-  ip: f.string(1, "Address."),
-  hostname: f.string(2, "DNS name."),
-  ports: f.list(4, IngressPortStatus, "State of each port.").atomic(),
-})
+export const IngressLoadBalancerIngress = message(
+  "networking.v1.IngressLoadBalancerIngress",
+  "Where requests are taken.",
+  {
+    ip: f.string(1, "Address."),
+    hostname: f.string(2, "DNS name."),
+    ports: f.list(4, IngressPortStatus, "State of each port.").atomic(),
+  },
+)
 export interface IngressLoadBalancerIngress extends ObjectOf<typeof IngressLoadBalancerIngress> {}
 
-export const IngressLoadBalancerStatus = message("networking.v1.IngressLoadBalancerStatus", "Where requests are taken.", {
-  ingress: f.list(1, IngressLoadBalancerIngress, "Each place.").atomic(),
-})
+export const IngressLoadBalancerStatus = message(
+  "networking.v1.IngressLoadBalancerStatus",
+  "Where requests are taken.",
+  {
+    ingress: f.list(1, IngressLoadBalancerIngress, "Each place.").atomic(),
+  },
+)
 export interface IngressLoadBalancerStatus extends ObjectOf<typeof IngressLoadBalancerStatus> {}
 
 export const IngressStatus = message("networking.v1.IngressStatus", "The present state of an Ingress.", {
@@ -91,20 +120,44 @@ const fields = {
 }
 export interface Ingress extends ObjectFor<typeof fields> {}
 
-export const Ingress = defineResource({
-  group: "networking.k8s.io", version: "v1", kind: "Ingress", plural: "ingresses", shortNames: ["ing"], scope: "Namespaced",
-  doc: "Rules by which requests from outside reach Services.",
-  generation: true,
-  subresources: { status: { validateUpdate: ({ status }) => statusFaults(status) } },
-  columns: [
-    { name: "Class", type: "string", doc: "Class.", value: ({ metadata, spec }) => spec.ingressClassName ?? metadata.annotations?.[CLASS_ANNOTATION] },
-    { name: "Hosts", type: "string", doc: "Hosts of the rules.", value: ({ spec }) => hostsText(spec.rules ?? []) },
-    { name: "Address", type: "string", doc: "Where requests are taken.", value: ({ status }) => (status.loadBalancer.ingress ?? []).map(({ ip, hostname }) => ip || hostname || "").join(",") },
-    { name: "Ports", type: "string", doc: "Ports.", value: ({ spec }) => ((spec.tls ?? []).length > 0 ? "80, 443" : "80") },
-  ],
-  validate: ({ spec }) => specFaults(spec),
-  validateCreate: (ingress) => classFaults(ingress),
-}, fields)
+export const Ingress = defineResource(
+  {
+    group: "networking.k8s.io",
+    version: "v1",
+    kind: "Ingress",
+    plural: "ingresses",
+    shortNames: ["ing"],
+    scope: "Namespaced",
+    doc: "Rules by which requests from outside reach Services.",
+    generation: true,
+    subresources: { status: { validateUpdate: ({ status }) => statusFaults(status) } },
+    columns: [
+      {
+        name: "Class",
+        type: "string",
+        doc: "Class.",
+        value: ({ metadata, spec }) => spec.ingressClassName ?? metadata.annotations?.[CLASS_ANNOTATION],
+      },
+      { name: "Hosts", type: "string", doc: "Hosts of the rules.", value: ({ spec }) => hostsText(spec.rules ?? []) },
+      {
+        name: "Address",
+        type: "string",
+        doc: "Where requests are taken.",
+        value: ({ status }) =>
+          (status.loadBalancer.ingress ?? []).map(({ ip, hostname }) => ip || hostname || "").join(","),
+      },
+      {
+        name: "Ports",
+        type: "string",
+        doc: "Ports.",
+        value: ({ spec }) => ((spec.tls ?? []).length > 0 ? "80, 443" : "80"),
+      },
+    ],
+    validate: ({ spec }) => specFaults(spec),
+    validateCreate: (ingress) => classFaults(ingress),
+  },
+  fields,
+)
 
 function hostsText(rules: readonly IngressRule[]): string {
   const hosts = rules.flatMap(({ host }) => (host ? [host] : []))
@@ -115,26 +168,32 @@ function hostsText(rules: readonly IngressRule[]): string {
 function specFaults(spec: IngressSpec): readonly Cause[] {
   const { rules = [], tls = [], defaultBackend, ingressClassName } = spec
   const causes: Cause[] = []
-  if (rules.length === 0 && defaultBackend === undefined) causes.push(invalidValue("spec", spec.rules, "either `defaultBackend` or `rules` must be specified"))
+  if (rules.length === 0 && defaultBackend === undefined)
+    causes.push(invalidValue("spec", spec.rules, "either `defaultBackend` or `rules` must be specified"))
   if (defaultBackend !== undefined) causes.push(...backendFaults(defaultBackend, "spec.defaultBackend"))
   for (const [i, { host, http }] of rules.entries()) {
     const field = at("spec.rules", i, "host")
     if (host && isIP(host) !== 0) causes.push(invalidValue(field, host, "must be a DNS name, not an IP address"))
     if (host) causes.push(...hostFaults(field, host))
-    for (const [j, path] of (http?.paths ?? []).entries()) causes.push(...pathFaults(path, at("spec.rules", i, "http", "paths", j)))
+    for (const [j, path] of (http?.paths ?? []).entries())
+      causes.push(...pathFaults(path, at("spec.rules", i, "http", "paths", j)))
   }
   for (const [i, { hosts = [], secretName = "" }] of tls.entries()) {
     for (const [j, host] of hosts.entries()) causes.push(...hostFaults(at("spec.tls", i, "hosts", j), host))
-    if (secretName !== "") causes.push(...invalidValues(at("spec.tls", i, "secretName"), secretName, isDNS1123Subdomain(secretName)))
+    if (secretName !== "")
+      causes.push(...invalidValues(at("spec.tls", i, "secretName"), secretName, isDNS1123Subdomain(secretName)))
   }
-  if (ingressClassName !== undefined) causes.push(...invalidValues("spec.ingressClassName", ingressClassName, isDNS1123Subdomain(ingressClassName)))
+  if (ingressClassName !== undefined)
+    causes.push(...invalidValues("spec.ingressClassName", ingressClassName, isDNS1123Subdomain(ingressClassName)))
   return causes
 }
 
 /** A new Ingress that names its class in both ways names the same. */
 function classFaults({ metadata, spec: { ingressClassName } }: Ingress): readonly Cause[] {
   const older = metadata.annotations?.[CLASS_ANNOTATION]
-  return older === undefined || ingressClassName === undefined || older === ingressClassName ? [] : [invalidValue(`annotations.${CLASS_ANNOTATION}`, older, "must match `ingressClassName` when both are specified")]
+  return older === undefined || ingressClassName === undefined || older === ingressClassName
+    ? []
+    : [invalidValue(`annotations.${CLASS_ANNOTATION}`, older, "must match `ingressClassName` when both are specified")]
 }
 
 const hostFaults = (field: string, host: string): readonly Cause[] =>
@@ -149,14 +208,17 @@ function pathFaults({ path = "", pathType, backend }: HTTPIngressPath, here: str
   const field = at(here, "path")
   if (pathType !== "ImplementationSpecific") {
     if (!path.startsWith("/")) causes.push(invalidValue(field, path, "must be an absolute path"))
-    for (const bad of BAD_SEQUENCES) if (path.includes(bad)) causes.push(invalidValue(field, path, `must not contain '${bad}'`))
-    for (const bad of BAD_ENDINGS) if (path.endsWith(bad)) causes.push(invalidValue(field, path, `cannot end with '${bad}'`))
+    for (const bad of BAD_SEQUENCES)
+      if (path.includes(bad)) causes.push(invalidValue(field, path, `must not contain '${bad}'`))
+    for (const bad of BAD_ENDINGS)
+      if (path.endsWith(bad)) causes.push(invalidValue(field, path, `cannot end with '${bad}'`))
   } else if (path !== "" && !path.startsWith("/")) causes.push(invalidValue(field, path, "must be an absolute path"))
   return [...causes, ...backendFaults(backend, at(here, "backend"))]
 }
 
 function backendFaults({ service, resource }: IngressBackend, here: string): readonly Cause[] {
-  if (service !== undefined && resource !== undefined) return [invalidValue(here, "", "cannot set both resource and service backends")]
+  if (service !== undefined && resource !== undefined)
+    return [invalidValue(here, "", "cannot set both resource and service backends")]
   if (resource !== undefined) return referenceFaults(resource, at(here, "resource"))
   if (service === undefined) return [invalidValue(here, "", "resource or service backend is required")]
   const causes: Cause[] = [...invalidValues(at(here, "service", "name"), service.name, isDNS1123Label(service.name))]
@@ -164,21 +226,31 @@ function backendFaults({ service, resource }: IngressBackend, here: string): rea
   if (name !== "" && number !== 0) return [...causes, invalidValue(here, "", "cannot set both port name & port number")]
   if (name === "" && number === 0) return [...causes, required(here, "port name or number is required")]
   const port = at(here, "service", "port")
-  return [...causes, ...(name === "" ? invalidValues(at(port, "number"), number, inRange(number, 1, 65535)) : invalidValues(at(port, "name"), name, isPortName(name)))]
+  return [
+    ...causes,
+    ...(name === ""
+      ? invalidValues(at(port, "number"), number, inRange(number, 1, 65535))
+      : invalidValues(at(port, "name"), name, isPortName(name))),
+  ]
 }
 
 function referenceFaults({ apiGroup, kind, name }: TypedLocalObjectReference, here: string): readonly Cause[] {
   return [
     ...(apiGroup === undefined ? [] : invalidValues(at(here, "apiGroup"), apiGroup, isDNS1123Subdomain(apiGroup))),
-    ...invalidValues(at(here, "kind"), kind, isPathSegmentName(kind)), ...invalidValues(at(here, "name"), name, isPathSegmentName(name)),
+    ...invalidValues(at(here, "kind"), kind, isPathSegmentName(kind)),
+    ...invalidValues(at(here, "name"), name, isPathSegmentName(name)),
   ]
 }
 
 /** Source: ValidateIngressLoadBalancerStatus. */
-const statusFaults = ({ loadBalancer }: Ingress["status"]): readonly Cause[] => (loadBalancer.ingress ?? []).flatMap(({ ip = "", hostname = "" }, i) => {
-  const here = at("status.loadBalancer.ingress", i)
-  return [
-    ...(ip === "" ? [] : invalidValues(at(here, "ip"), ip, isIPAddress(ip))), ...(hostname === "" ? [] : invalidValues(at(here, "hostname"), hostname, isDNS1123Subdomain(hostname))),
-    ...(isIP(hostname) === 0 ? [] : [invalidValue(at(here, "hostname"), hostname, "must be a DNS name, not an IP address")]),
-  ]
-})
+const statusFaults = ({ loadBalancer }: Ingress["status"]): readonly Cause[] =>
+  (loadBalancer.ingress ?? []).flatMap(({ ip = "", hostname = "" }, i) => {
+    const here = at("status.loadBalancer.ingress", i)
+    return [
+      ...(ip === "" ? [] : invalidValues(at(here, "ip"), ip, isIPAddress(ip))),
+      ...(hostname === "" ? [] : invalidValues(at(here, "hostname"), hostname, isDNS1123Subdomain(hostname))),
+      ...(isIP(hostname) === 0
+        ? []
+        : [invalidValue(at(here, "hostname"), hostname, "must be a DNS name, not an IP address")]),
+    ]
+  })

@@ -7,13 +7,21 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 
 /** Source: k8s.io/api networking/v1/types.go, ValidateIngressClass in pkg/apis/networking/validation. */
 
-export const IngressClassParametersReference = message("networking.v1.IngressClassParametersReference", "Names an object with parameters for the controller.", {
-  apiGroup: f.string(1, "Group of the kind; empty for the core group.").pointer(),
-  kind: f.string(2, "Kind of the object.").required(),
-  name: f.string(3, "Name of the object.").required(),
-  scope: f.string(4, "Whether the object is cluster-wide or in a namespace.").default("Cluster").enum("Cluster", "Namespace").pointer(),
-  namespace: f.string(5, "Namespace of the object.").pointer(),
-})
+export const IngressClassParametersReference = message(
+  "networking.v1.IngressClassParametersReference",
+  "Names an object with parameters for the controller.",
+  {
+    apiGroup: f.string(1, "Group of the kind; empty for the core group.").pointer(),
+    kind: f.string(2, "Kind of the object.").required(),
+    name: f.string(3, "Name of the object.").required(),
+    scope: f
+      .string(4, "Whether the object is cluster-wide or in a namespace.")
+      .default("Cluster")
+      .enum("Cluster", "Namespace")
+      .pointer(),
+    namespace: f.string(5, "Namespace of the object.").pointer(),
+  },
+)
 export interface IngressClassParametersReference extends ObjectOf<typeof IngressClassParametersReference> {}
 
 export const IngressClassSpec = message("networking.v1.IngressClassSpec", "Which controller acts for a class.", {
@@ -27,28 +35,67 @@ const fields = {
 }
 export interface IngressClass extends ObjectFor<typeof fields> {}
 
-export const IngressClass = defineResource({
-  group: "networking.k8s.io", version: "v1", kind: "IngressClass", plural: "ingressclasses", scope: "Cluster",
-  doc: "A class of Ingresses, and the controller that acts for them.",
-  generation: true,
-  columns: [
-    { name: "Controller", type: "string", doc: "Name of the controller.", value: ({ spec }) => spec.controller ?? "" },
-    { name: "Parameters", type: "string", doc: "An object with parameters.", value: ({ spec: { parameters } }) => (parameters === undefined ? undefined : `${parameters.kind}${parameters.apiGroup ? `.${parameters.apiGroup}` : ""}/${parameters.name}`) },
-  ],
-  validate: ({ spec }) => specFaults(spec),
-}, fields)
+export const IngressClass = defineResource(
+  {
+    group: "networking.k8s.io",
+    version: "v1",
+    kind: "IngressClass",
+    plural: "ingressclasses",
+    scope: "Cluster",
+    doc: "A class of Ingresses, and the controller that acts for them.",
+    generation: true,
+    columns: [
+      {
+        name: "Controller",
+        type: "string",
+        doc: "Name of the controller.",
+        value: ({ spec }) => spec.controller ?? "",
+      },
+      {
+        name: "Parameters",
+        type: "string",
+        doc: "An object with parameters.",
+        value: ({ spec: { parameters } }) =>
+          parameters === undefined
+            ? undefined
+            : `${parameters.kind}${parameters.apiGroup ? `.${parameters.apiGroup}` : ""}/${parameters.name}`,
+      },
+    ],
+    validate: ({ spec }) => specFaults(spec),
+  },
+  fields,
+)
 
 const LONGEST_CONTROLLER = 250
 
 function specFaults({ controller = "", parameters }: IngressClassSpec): readonly Cause[] {
-  return [...(controller.length > LONGEST_CONTROLLER ? [tooLong("spec.controller", LONGEST_CONTROLLER)] : []), ...domainPathFaults("spec.controller", controller), ...(parameters === undefined ? [] : parametersFaults(parameters))]
+  return [
+    ...(controller.length > LONGEST_CONTROLLER ? [tooLong("spec.controller", LONGEST_CONTROLLER)] : []),
+    ...domainPathFaults("spec.controller", controller),
+    ...(parameters === undefined ? [] : parametersFaults(parameters)),
+  ]
 }
 
-function parametersFaults({ apiGroup, kind, name, scope, namespace }: IngressClassParametersReference): readonly Cause[] {
-  const checked = (field: string, value: string | undefined, check: Check) => (value === undefined ? [] : invalidValues(`spec.parameters.${field}`, value, check(value)))
+function parametersFaults({
+  apiGroup,
+  kind,
+  name,
+  scope,
+  namespace,
+}: IngressClassParametersReference): readonly Cause[] {
+  const checked = (field: string, value: string | undefined, check: Check) =>
+    value === undefined ? [] : invalidValues(`spec.parameters.${field}`, value, check(value))
   return [
-    ...checked("apiGroup", apiGroup, isDNS1123Subdomain), ...checked("kind", kind, isPathSegmentName), ...checked("name", name, isPathSegmentName),
-    ...(scope === "Namespace" ? (namespace === undefined ? [required("spec.parameters.namespace", "`parameters.scope` is set to 'Namespace'")] : checked("namespace", namespace, isDNS1123Label)) : []),
-    ...(scope === "Cluster" && namespace !== undefined ? [forbiddenField("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'")] : []),
+    ...checked("apiGroup", apiGroup, isDNS1123Subdomain),
+    ...checked("kind", kind, isPathSegmentName),
+    ...checked("name", name, isPathSegmentName),
+    ...(scope === "Namespace"
+      ? namespace === undefined
+        ? [required("spec.parameters.namespace", "`parameters.scope` is set to 'Namespace'")]
+        : checked("namespace", namespace, isDNS1123Label)
+      : []),
+    ...(scope === "Cluster" && namespace !== undefined
+      ? [forbiddenField("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'")]
+      : []),
   ]
 }

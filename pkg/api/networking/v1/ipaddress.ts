@@ -26,20 +26,51 @@ const fields = {
 }
 export interface IPAddress extends ObjectFor<typeof fields> {}
 
-export const IPAddress = defineResource({
-  group: "networking.k8s.io", version: "v1", kind: "IPAddress", plural: "ipaddresses", shortNames: ["ip"], scope: "Cluster",
-  doc: "An address that is taken; its name is the address.",
-  generation: true,
-  columns: [{ name: "ParentRef", type: "string", doc: "The object that it belongs to.", value: ({ spec: { parentRef: { group, resource, namespace, name } } }) => [[resource, group].filter(Boolean).join("."), namespace, name].filter(Boolean).join("/") }],
-  validateName: (name) => isIPAddress(name) ?? (canonical(name) === name ? undefined : `must be in canonical form (${JSON.stringify(canonical(name))})`),
-  validate: ({ spec: { parentRef } }) => parentFaults(parentRef),
-  validateUpdate: ({ spec }, old) => (deepEqual(spec.parentRef, old.spec.parentRef) ? [] : [invalidValue("spec.parentRef", spec.parentRef, "field is immutable")]),
-}, fields)
+export const IPAddress = defineResource(
+  {
+    group: "networking.k8s.io",
+    version: "v1",
+    kind: "IPAddress",
+    plural: "ipaddresses",
+    shortNames: ["ip"],
+    scope: "Cluster",
+    doc: "An address that is taken; its name is the address.",
+    generation: true,
+    columns: [
+      {
+        name: "ParentRef",
+        type: "string",
+        doc: "The object that it belongs to.",
+        value: ({
+          spec: {
+            parentRef: { group, resource, namespace, name },
+          },
+        }) => [[resource, group].filter(Boolean).join("."), namespace, name].filter(Boolean).join("/"),
+      },
+    ],
+    validateName: (name) =>
+      isIPAddress(name) ??
+      (canonical(name) === name ? undefined : `must be in canonical form (${JSON.stringify(canonical(name))})`),
+    validate: ({ spec: { parentRef } }) => parentFaults(parentRef),
+    validateUpdate: ({ spec }, old) =>
+      deepEqual(spec.parentRef, old.spec.parentRef)
+        ? []
+        : [invalidValue("spec.parentRef", spec.parentRef, "field is immutable")],
+  },
+  fields,
+)
 
 /** IPv6 in RFC 5952 form, as a URL prints it. */
-const canonical = (address: string): string => (isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address)
+const canonical = (address: string): string =>
+  isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
 
 function parentFaults({ group = "", resource, namespace = "", name }: ParentReference): readonly Cause[] {
-  const checked = (field: string, value: string, check: Check) => (value === "" ? [] : invalidValues(`spec.parentRef.${field}`, value, check(value)))
-  return [...checked("group", group, isDNS1123Subdomain), ...checked("resource", resource, isPathSegmentName), ...checked("name", name, isPathSegmentName), ...checked("namespace", namespace, isPathSegmentName)]
+  const checked = (field: string, value: string, check: Check) =>
+    value === "" ? [] : invalidValues(`spec.parentRef.${field}`, value, check(value))
+  return [
+    ...checked("group", group, isDNS1123Subdomain),
+    ...checked("resource", resource, isPathSegmentName),
+    ...checked("name", name, isPathSegmentName),
+    ...checked("namespace", namespace, isPathSegmentName),
+  ]
 }

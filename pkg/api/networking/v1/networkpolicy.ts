@@ -41,12 +41,17 @@ export const NetworkPolicyEgressRule = message("networking.v1.NetworkPolicyEgres
 })
 export interface NetworkPolicyEgressRule extends ObjectOf<typeof NetworkPolicyEgressRule> {}
 
-export const NetworkPolicySpec = message("networking.v1.NetworkPolicySpec", "Which traffic of which pods is allowed.", {
-  podSelector: f.message(1, LabelSelector, "Labels of the pods; empty means all in the namespace.").always(),
-  ingress: f.list(2, NetworkPolicyIngressRule, "Traffic that may come in.").atomic(),
-  egress: f.list(3, NetworkPolicyEgressRule, "Traffic that may go out.").atomic(),
-  policyTypes: f.list(4, e.string, "Which directions are restricted.").atomic().enum("Ingress", "Egress").inOrder(),
-}, { defaults: (spec: never): object => withPolicyTypes(spec) })
+export const NetworkPolicySpec = message(
+  "networking.v1.NetworkPolicySpec",
+  "Which traffic of which pods is allowed.",
+  {
+    podSelector: f.message(1, LabelSelector, "Labels of the pods; empty means all in the namespace.").always(),
+    ingress: f.list(2, NetworkPolicyIngressRule, "Traffic that may come in.").atomic(),
+    egress: f.list(3, NetworkPolicyEgressRule, "Traffic that may go out.").atomic(),
+    policyTypes: f.list(4, e.string, "Which directions are restricted.").atomic().enum("Ingress", "Egress").inOrder(),
+  },
+  { defaults: (spec: never): object => withPolicyTypes(spec) },
+)
 export interface NetworkPolicySpec extends ObjectOf<typeof NetworkPolicySpec> {}
 
 const fields = {
@@ -54,13 +59,28 @@ const fields = {
 }
 export interface NetworkPolicy extends ObjectFor<typeof fields> {}
 
-export const NetworkPolicy = defineResource({
-  group: "networking.k8s.io", version: "v1", kind: "NetworkPolicy", plural: "networkpolicies", shortNames: ["netpol"], scope: "Namespaced",
-  doc: "What traffic pods may have; pods that no policy selects may have all.",
-  generation: true,
-  columns: [{ name: "Pod-Selector", type: "string", doc: "Pods it applies to.", value: ({ spec }) => selectorText(spec.podSelector) }],
-  validate: ({ spec }) => specFaults(spec),
-}, fields)
+export const NetworkPolicy = defineResource(
+  {
+    group: "networking.k8s.io",
+    version: "v1",
+    kind: "NetworkPolicy",
+    plural: "networkpolicies",
+    shortNames: ["netpol"],
+    scope: "Namespaced",
+    doc: "What traffic pods may have; pods that no policy selects may have all.",
+    generation: true,
+    columns: [
+      {
+        name: "Pod-Selector",
+        type: "string",
+        doc: "Pods it applies to.",
+        value: ({ spec }) => selectorText(spec.podSelector),
+      },
+    ],
+    validate: ({ spec }) => specFaults(spec),
+  },
+  fields,
+)
 
 /** Without a word on directions, incoming traffic is restricted, and outgoing where there are rules for it. */
 function withPolicyTypes(spec: NetworkPolicySpec): NetworkPolicySpec {
@@ -72,9 +92,17 @@ function specFaults(spec: NetworkPolicySpec): readonly Cause[] {
   const { ingress = [], egress = [], policyTypes = [] } = spec
   return [
     ...labelSelectorFaults("spec.podSelector", spec.podSelector),
-    ...ingress.flatMap(({ ports = [], from = [] }, i) => [...ports.flatMap((port, j) => portFaults(port, at("spec.ingress", i, "ports", j))), ...from.flatMap((peer, j) => peerFaults(peer, at("spec.ingress", i, "from", j)))]),
-    ...egress.flatMap(({ ports = [], to = [] }, i) => [...ports.flatMap((port, j) => portFaults(port, at("spec.egress", i, "ports", j))), ...to.flatMap((peer, j) => peerFaults(peer, at("spec.egress", i, "to", j)))]),
-    ...(policyTypes.length > 2 ? [invalidValue("spec.policyTypes", policyTypes, "may not specify more than two policyTypes")] : []),
+    ...ingress.flatMap(({ ports = [], from = [] }, i) => [
+      ...ports.flatMap((port, j) => portFaults(port, at("spec.ingress", i, "ports", j))),
+      ...from.flatMap((peer, j) => peerFaults(peer, at("spec.ingress", i, "from", j))),
+    ]),
+    ...egress.flatMap(({ ports = [], to = [] }, i) => [
+      ...ports.flatMap((port, j) => portFaults(port, at("spec.egress", i, "ports", j))),
+      ...to.flatMap((peer, j) => peerFaults(peer, at("spec.egress", i, "to", j))),
+    ]),
+    ...(policyTypes.length > 2
+      ? [invalidValue("spec.policyTypes", policyTypes, "may not specify more than two policyTypes")]
+      : []),
   ]
 }
 
@@ -86,11 +114,19 @@ function portFaults({ port, endPort }: NetworkPolicyPort, here: string): readonl
   }
   if (typeof port === "number") {
     outside("port", port)
-    if (endPort !== undefined && endPort < port) causes.push(invalidValue(at(here, "endPort"), port, "must be greater than or equal to `port`"))
+    if (endPort !== undefined && endPort < port)
+      causes.push(invalidValue(at(here, "endPort"), port, "must be greater than or equal to `port`"))
     if (endPort !== undefined) outside("endPort", endPort)
     return causes
   }
-  if (endPort !== undefined) causes.push(invalidValue(at(here, "endPort"), endPort, `may not be specified when \`port\` is ${port === undefined ? "not specified" : "non-numeric"}`))
+  if (endPort !== undefined)
+    causes.push(
+      invalidValue(
+        at(here, "endPort"),
+        endPort,
+        `may not be specified when \`port\` is ${port === undefined ? "not specified" : "non-numeric"}`,
+      ),
+    )
   if (port !== undefined) causes.push(...invalidValues(at(here, "port"), port, isPortName(port)))
   return causes
 }
@@ -98,10 +134,13 @@ function portFaults({ port, endPort }: NetworkPolicyPort, here: string): readonl
 function peerFaults({ podSelector, namespaceSelector, ipBlock }: NetworkPolicyPeer, here: string): readonly Cause[] {
   const causes: Cause[] = []
   if (podSelector !== undefined) causes.push(...labelSelectorFaults(at(here, "podSelector"), podSelector))
-  if (namespaceSelector !== undefined) causes.push(...labelSelectorFaults(at(here, "namespaceSelector"), namespaceSelector))
+  if (namespaceSelector !== undefined)
+    causes.push(...labelSelectorFaults(at(here, "namespaceSelector"), namespaceSelector))
   if (ipBlock !== undefined) causes.push(...blockFaults(ipBlock, at(here, "ipBlock")))
-  if (podSelector === undefined && namespaceSelector === undefined && ipBlock === undefined) causes.push(required(here, "must specify a peer"))
-  if (ipBlock !== undefined && (podSelector !== undefined || namespaceSelector !== undefined)) causes.push(forbiddenField(here, "may not specify both ipBlock and another peer"))
+  if (podSelector === undefined && namespaceSelector === undefined && ipBlock === undefined)
+    causes.push(required(here, "must specify a peer"))
+  if (ipBlock !== undefined && (podSelector !== undefined || namespaceSelector !== undefined))
+    causes.push(forbiddenField(here, "may not specify both ipBlock and another peer"))
   return causes
 }
 
@@ -109,12 +148,17 @@ function blockFaults({ cidr, except = [] }: IPBlock, here: string): readonly Cau
   const outer = parseNetwork(cidr)
   return [
     ...invalidValues(at(here, "cidr"), cidr, isCIDR(cidr)),
-    ...(outer === undefined ? [] : except.flatMap((text, i) => {
-      const field = at(here, "except", i)
-      const inner = parseNetwork(text)
-      const inside = inner === undefined || (covers(outer, inner) && !covers(inner, outer))
-      return [...invalidValues(field, text, isCIDR(text)), ...(inside ? [] : [invalidValue(field, text, "must be a strict subset of `cidr`")])]
-    })),
+    ...(outer === undefined
+      ? []
+      : except.flatMap((text, i) => {
+          const field = at(here, "except", i)
+          const inner = parseNetwork(text)
+          const inside = inner === undefined || (covers(outer, inner) && !covers(inner, outer))
+          return [
+            ...invalidValues(field, text, isCIDR(text)),
+            ...(inside ? [] : [invalidValue(field, text, "must be a strict subset of `cidr`")]),
+          ]
+        })),
   ]
 }
 
@@ -123,7 +167,13 @@ function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector
   const words: Readonly<Record<string, string>> = { In: "in", NotIn: "notin" }
   const parts = [
     ...Object.keys(matchLabels).map((key) => `${key}=${matchLabels[key]}`),
-    ...matchExpressions.map(({ key, operator, values = [] }) => (operator === "Exists" ? key : operator === "DoesNotExist" ? `!${key}` : `${key} ${words[operator]} (${[...values].sort().join(",")})`)),
+    ...matchExpressions.map(({ key, operator, values = [] }) =>
+      operator === "Exists"
+        ? key
+        : operator === "DoesNotExist"
+          ? `!${key}`
+          : `${key} ${words[operator]} (${[...values].sort().join(",")})`,
+    ),
   ]
   return parts.sort().join(",") || undefined
 }

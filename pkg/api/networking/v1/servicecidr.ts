@@ -23,24 +23,41 @@ const fields = {
 }
 export interface ServiceCIDR extends ObjectFor<typeof fields> {}
 
-export const ServiceCIDR = defineResource({
-  group: "networking.k8s.io", version: "v1", kind: "ServiceCIDR", plural: "servicecidrs", scope: "Cluster",
-  doc: "A range from which Services get their addresses.",
-  generation: true,
-  subresources: { status: true },
-  columns: [{ name: "CIDRs", type: "string", doc: "The ranges.", value: ({ spec }) => (spec.cidrs ?? []).join(",") }],
-  validate: ({ spec: { cidrs = [] } }) => cidrFaults(cidrs),
-  validateUpdate: ({ spec: { cidrs = [] } }, { spec: { cidrs: old = [] } }) => {
-    // A second family may be added.
-    if (cidrs.length !== old.length && !(old.length === 1 && cidrs.length === 2)) return [invalidValue("spec.cidrs", cidrs, "field is immutable")]
-    return old.flatMap((cidr, i) => (cidrs[i] === cidr ? [] : [invalidValue(at("spec.cidrs", i), cidrs[i], "field is immutable")]))
+export const ServiceCIDR = defineResource(
+  {
+    group: "networking.k8s.io",
+    version: "v1",
+    kind: "ServiceCIDR",
+    plural: "servicecidrs",
+    scope: "Cluster",
+    doc: "A range from which Services get their addresses.",
+    generation: true,
+    subresources: { status: true },
+    columns: [{ name: "CIDRs", type: "string", doc: "The ranges.", value: ({ spec }) => (spec.cidrs ?? []).join(",") }],
+    validate: ({ spec: { cidrs = [] } }) => cidrFaults(cidrs),
+    validateUpdate: ({ spec: { cidrs = [] } }, { spec: { cidrs: old = [] } }) => {
+      // A second family may be added.
+      if (cidrs.length !== old.length && !(old.length === 1 && cidrs.length === 2))
+        return [invalidValue("spec.cidrs", cidrs, "field is immutable")]
+      return old.flatMap((cidr, i) =>
+        cidrs[i] === cidr ? [] : [invalidValue(at("spec.cidrs", i), cidrs[i], "field is immutable")],
+      )
+    },
   },
-}, fields)
+  fields,
+)
 
 function cidrFaults(cidrs: readonly string[]): readonly Cause[] {
   if (cidrs.length === 0) return [required("spec.cidrs", "at least one CIDR required")]
   if (cidrs.length > 2) return [invalidValue("spec.cidrs", cidrs, "may only hold up to 2 values")]
   const causes = cidrs.flatMap((cidr, i) => invalidValues(at("spec.cidrs", i), cidr, isCIDR(cidr)))
-  if (cidrs.length === 2 && cidrs[0]!.includes(":") === cidrs[1]!.includes(":")) causes.push(invalidValue("spec.cidrs", cidrs, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"))
+  if (cidrs.length === 2 && cidrs[0]!.includes(":") === cidrs[1]!.includes(":"))
+    causes.push(
+      invalidValue(
+        "spec.cidrs",
+        cidrs,
+        "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64",
+      ),
+    )
   return causes
 }

@@ -27,18 +27,31 @@ const fields = {
 }
 export interface RuntimeClass extends ObjectFor<typeof fields> {}
 
-export const RuntimeClass = defineResource({
-  group: "node.k8s.io", version: "v1", kind: "RuntimeClass", plural: "runtimeclasses", scope: "Cluster",
-  doc: "A way of running containers that the container runtime offers.",
-  columns: [{ name: "Handler", type: "string", doc: "Name of the configuration.", value: ({ handler }) => handler }],
-  allowCreateOnUpdate: false,
-  validate: ({ handler, overhead, scheduling }) => [
-    ...invalidValues("handler", handler, isDNS1123Label(handler)), ...overheadFaults(overhead?.podFixed ?? {}), ...schedulingFaults(scheduling ?? {}),
-  ],
-}, fields)
+export const RuntimeClass = defineResource(
+  {
+    group: "node.k8s.io",
+    version: "v1",
+    kind: "RuntimeClass",
+    plural: "runtimeclasses",
+    scope: "Cluster",
+    doc: "A way of running containers that the container runtime offers.",
+    columns: [{ name: "Handler", type: "string", doc: "Name of the configuration.", value: ({ handler }) => handler }],
+    allowCreateOnUpdate: false,
+    validate: ({ handler, overhead, scheduling }) => [
+      ...invalidValues("handler", handler, isDNS1123Label(handler)),
+      ...overheadFaults(overhead?.podFixed ?? {}),
+      ...schedulingFaults(scheduling ?? {}),
+    ],
+  },
+  fields,
+)
 
 const overheadFaults = (amounts: Readonly<Record<string, string>>): readonly Cause[] =>
-  Object.entries(amounts).flatMap(([name, amount]) => (quantity(amount).nano < 0n ? [invalidValue(atKey("overhead.podFixed", name), amount, "must be greater than or equal to 0")] : []))
+  Object.entries(amounts).flatMap(([name, amount]) =>
+    quantity(amount).nano < 0n
+      ? [invalidValue(atKey("overhead.podFixed", name), amount, "must be greater than or equal to 0")]
+      : [],
+  )
 
 function schedulingFaults({ nodeSelector = {}, tolerations = [] }: Scheduling): readonly Cause[] {
   const causes: Cause[] = [...validateLabels(nodeSelector, "scheduling.nodeSelector")]

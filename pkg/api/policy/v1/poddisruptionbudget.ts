@@ -7,49 +7,99 @@ import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { validatePart } from "../../core/v1/template-validation.ts"
 
-export const PodDisruptionBudgetSpec = message("policy.v1.PodDisruptionBudgetSpec", "How many pods must stay when some are evicted on purpose.", {
-  minAvailable: f.intOrString(1, "How many must stay: a number or a percentage. Excludes maxUnavailable."),
-  selector: f.message(2, LabelSelector, "Which pods are meant; empty means all of the namespace.").replace(),
-  maxUnavailable: f.intOrString(3, "How many may be missing: a number or a percentage. Excludes minAvailable."),
-  unhealthyPodEvictionPolicy: f.string(4, "When pods that are not healthy may be evicted.").enum("IfHealthyBudget", "AlwaysAllow").pointer(),
-})
+export const PodDisruptionBudgetSpec = message(
+  "policy.v1.PodDisruptionBudgetSpec",
+  "How many pods must stay when some are evicted on purpose.",
+  {
+    minAvailable: f.intOrString(1, "How many must stay: a number or a percentage. Excludes maxUnavailable."),
+    selector: f.message(2, LabelSelector, "Which pods are meant; empty means all of the namespace.").replace(),
+    maxUnavailable: f.intOrString(3, "How many may be missing: a number or a percentage. Excludes minAvailable."),
+    unhealthyPodEvictionPolicy: f
+      .string(4, "When pods that are not healthy may be evicted.")
+      .enum("IfHealthyBudget", "AlwaysAllow")
+      .pointer(),
+  },
+)
 export interface PodDisruptionBudgetSpec extends ObjectOf<typeof PodDisruptionBudgetSpec> {}
 
-export const PodDisruptionBudgetStatus = message("policy.v1.PodDisruptionBudgetStatus", "What the controller has seen.", {
-  observedGeneration: f.int64(1, "Generation that the controller has acted on."),
-  disruptedPods: f.map(2, e.time, "Pods whose eviction was granted and is not yet seen, with the time it was."),
-  disruptionsAllowed: f.int32(3, "How many pods may be evicted now.").min(0).default(0).printZero(),
-  currentHealthy: f.int32(4, "Number of healthy pods.").min(0).default(0).printZero(),
-  desiredHealthy: f.int32(5, "Least number of healthy pods.").min(0).default(0).printZero(),
-  expectedPods: f.int32(6, "Number of pods that are counted.").min(0).default(0).printZero(),
-  conditions: f.list(7, Condition, "Present state, aspect by aspect.").listMap("type").merge("type"),
-})
+export const PodDisruptionBudgetStatus = message(
+  "policy.v1.PodDisruptionBudgetStatus",
+  "What the controller has seen.",
+  {
+    observedGeneration: f.int64(1, "Generation that the controller has acted on."),
+    disruptedPods: f.map(2, e.time, "Pods whose eviction was granted and is not yet seen, with the time it was."),
+    disruptionsAllowed: f.int32(3, "How many pods may be evicted now.").min(0).default(0).printZero(),
+    currentHealthy: f.int32(4, "Number of healthy pods.").min(0).default(0).printZero(),
+    desiredHealthy: f.int32(5, "Least number of healthy pods.").min(0).default(0).printZero(),
+    expectedPods: f.int32(6, "Number of pods that are counted.").min(0).default(0).printZero(),
+    conditions: f.list(7, Condition, "Present state, aspect by aspect.").listMap("type").merge("type"),
+  },
+)
 export interface PodDisruptionBudgetStatus extends ObjectOf<typeof PodDisruptionBudgetStatus> {}
 
-export const PodDisruptionBudget = defineResource({
-  group: "policy", version: "v1", kind: "PodDisruptionBudget", plural: "poddisruptionbudgets", shortNames: ["pdb"], scope: "Namespaced", generation: true,
-  doc: "Limits how many pods of a set may be evicted at a time.",
-  columns: [
-    { name: "Min Available", type: "string", doc: "How many pods must stay.", value: (budget) => shown(budget.spec.minAvailable) },
-    { name: "Max Unavailable", type: "string", doc: "How many pods may be missing.", value: (budget) => shown(budget.spec.maxUnavailable) },
-    { name: "Allowed Disruptions", type: "integer", doc: "How many pods may be evicted now.", value: (budget) => budget.status.disruptionsAllowed },
-  ],
-  subresources: { status: { validateUpdate: ({ status }) => conditionFaults("status.conditions", status.conditions) } },
-  validate({ spec }) {
-    const { minAvailable, maxUnavailable, selector } = spec
-    const causes: Cause[] = []
-    if (minAvailable !== undefined && maxUnavailable !== undefined) causes.push(invalidValue("spec", shownSpec(spec), "minAvailable and maxUnavailable cannot be both set"))
-    causes.push(...validatePart(minAvailable, "spec.minAvailable"), ...validatePart(maxUnavailable, "spec.maxUnavailable"))
-    return selector === undefined ? causes : [...causes, ...labelSelectorFaults("spec.selector", selector)]
+export const PodDisruptionBudget = defineResource(
+  {
+    group: "policy",
+    version: "v1",
+    kind: "PodDisruptionBudget",
+    plural: "poddisruptionbudgets",
+    shortNames: ["pdb"],
+    scope: "Namespaced",
+    generation: true,
+    doc: "Limits how many pods of a set may be evicted at a time.",
+    columns: [
+      {
+        name: "Min Available",
+        type: "string",
+        doc: "How many pods must stay.",
+        value: (budget) => shown(budget.spec.minAvailable),
+      },
+      {
+        name: "Max Unavailable",
+        type: "string",
+        doc: "How many pods may be missing.",
+        value: (budget) => shown(budget.spec.maxUnavailable),
+      },
+      {
+        name: "Allowed Disruptions",
+        type: "integer",
+        doc: "How many pods may be evicted now.",
+        value: (budget) => budget.status.disruptionsAllowed,
+      },
+    ],
+    subresources: {
+      status: { validateUpdate: ({ status }) => conditionFaults("status.conditions", status.conditions) },
+    },
+    validate({ spec }) {
+      const { minAvailable, maxUnavailable, selector } = spec
+      const causes: Cause[] = []
+      if (minAvailable !== undefined && maxUnavailable !== undefined)
+        causes.push(invalidValue("spec", shownSpec(spec), "minAvailable and maxUnavailable cannot be both set"))
+      causes.push(
+        ...validatePart(minAvailable, "spec.minAvailable"),
+        ...validatePart(maxUnavailable, "spec.maxUnavailable"),
+      )
+      return selector === undefined ? causes : [...causes, ...labelSelectorFaults("spec.selector", selector)]
+    },
   },
-}, {
-  spec: f.message(2, PodDisruptionBudgetSpec, "How many pods must stay.").always(),
-  status: f.message(3, PodDisruptionBudgetStatus, "What the controller has seen.").always(),
-})
+  {
+    spec: f.message(2, PodDisruptionBudgetSpec, "How many pods must stay.").always(),
+    status: f.message(3, PodDisruptionBudgetStatus, "What the controller has seen.").always(),
+  },
+)
 export type PodDisruptionBudget = ObjectOfResource<typeof PodDisruptionBudget>
 
 const shown = (count: number | string | undefined): string => (count === undefined ? "N/A" : String(count))
 
 /** As upstream shows it, which has no wire names for it. */
-const shownSpec = ({ minAvailable, selector, maxUnavailable, unhealthyPodEvictionPolicy }: PodDisruptionBudgetSpec): object =>
-  ({ MinAvailable: minAvailable ?? null, Selector: selector ?? null, MaxUnavailable: maxUnavailable ?? null, UnhealthyPodEvictionPolicy: unhealthyPodEvictionPolicy ?? null })
+const shownSpec = ({
+  minAvailable,
+  selector,
+  maxUnavailable,
+  unhealthyPodEvictionPolicy,
+}: PodDisruptionBudgetSpec): object => ({
+  MinAvailable: minAvailable ?? null,
+  Selector: selector ?? null,
+  MaxUnavailable: maxUnavailable ?? null,
+  UnhealthyPodEvictionPolicy: unhealthyPodEvictionPolicy ?? null,
+})

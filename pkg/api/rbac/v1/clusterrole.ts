@@ -18,18 +18,36 @@ const fields = {
 }
 export interface ClusterRole extends ObjectFor<typeof fields> {}
 
-export const ClusterRole = defineResource({
-  group: RBAC_GROUP, version: "v1", kind: "ClusterRole", plural: "clusterroles", scope: "Cluster",
-  doc: "A set of rules that bindings grant, in one namespace or everywhere.",
-  ageColumn: false,
-  columns: [{ name: "Created At", type: "date", doc: "When it was created.", value: ({ metadata }) => metadata.creationTimestamp }],
-  validateName: isPathSegmentName,
-  allowCreateOnUpdate: true,
-  validate: ({ rules, aggregationRule }) => [...ruleFaults("rules", rules, false), ...(aggregationRule === undefined ? [] : aggregationFaults(aggregationRule))],
-}, fields)
+export const ClusterRole = defineResource(
+  {
+    group: RBAC_GROUP,
+    version: "v1",
+    kind: "ClusterRole",
+    plural: "clusterroles",
+    scope: "Cluster",
+    doc: "A set of rules that bindings grant, in one namespace or everywhere.",
+    ageColumn: false,
+    columns: [
+      {
+        name: "Created At",
+        type: "date",
+        doc: "When it was created.",
+        value: ({ metadata }) => metadata.creationTimestamp,
+      },
+    ],
+    validateName: isPathSegmentName,
+    allowCreateOnUpdate: true,
+    validate: ({ rules, aggregationRule }) => [
+      ...ruleFaults("rules", rules, false),
+      ...(aggregationRule === undefined ? [] : aggregationFaults(aggregationRule)),
+    ],
+  },
+  fields,
+)
 
 function aggregationFaults({ clusterRoleSelectors = [] }: AggregationRule): readonly Cause[] {
   const path = "aggregationRule.clusterRoleSelectors"
-  if (clusterRoleSelectors.length === 0) return [required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
+  if (clusterRoleSelectors.length === 0)
+    return [required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
   return clusterRoleSelectors.flatMap((selector, i) => labelSelectorFaults(at(path, i), selector))
 }

@@ -10,12 +10,19 @@ const fields = {
 }
 export interface ClusterRoleBinding extends ObjectFor<typeof fields> {}
 
-export const ClusterRoleBinding = defineResource({
-  group: RBAC_GROUP, version: "v1", kind: "ClusterRoleBinding", plural: "clusterrolebindings", scope: "Cluster",
-  doc: "Grants a role to subjects, everywhere.",
-  columns: bindingColumns,
-  validateName: isPathSegmentName,
-  allowCreateOnUpdate: true,
-  validate: ({ roleRef, subjects = [] }) => bindingFaults(roleRef, subjects, ["ClusterRole"]),
-  validateUpdate: ({ roleRef }, old) => roleRefChange(roleRef, old.roleRef),
-}, fields)
+export const ClusterRoleBinding = defineResource(
+  {
+    group: RBAC_GROUP,
+    version: "v1",
+    kind: "ClusterRoleBinding",
+    plural: "clusterrolebindings",
+    scope: "Cluster",
+    doc: "Grants a role to subjects, everywhere.",
+    columns: bindingColumns,
+    validateName: isPathSegmentName,
+    allowCreateOnUpdate: true,
+    validate: ({ roleRef, subjects = [] }) => bindingFaults(roleRef, subjects, ["ClusterRole"]),
+    validateUpdate: ({ roleRef }, old) => roleRefChange(roleRef, old.roleRef),
+  },
+  fields,
+)

@@ -8,12 +8,26 @@ const fields = {
 }
 export interface Role extends ObjectFor<typeof fields> {}
 
-export const Role = defineResource({
-  group: RBAC_GROUP, version: "v1", kind: "Role", plural: "roles", scope: "Namespaced",
-  doc: "A set of rules that bindings grant within the namespace.",
-  ageColumn: false,
-  columns: [{ name: "Created At", type: "date", doc: "When it was created.", value: ({ metadata }) => metadata.creationTimestamp }],
-  validateName: isPathSegmentName,
-  allowCreateOnUpdate: true,
-  validate: ({ rules }) => ruleFaults("rules", rules, true),
-}, fields)
+export const Role = defineResource(
+  {
+    group: RBAC_GROUP,
+    version: "v1",
+    kind: "Role",
+    plural: "roles",
+    scope: "Namespaced",
+    doc: "A set of rules that bindings grant within the namespace.",
+    ageColumn: false,
+    columns: [
+      {
+        name: "Created At",
+        type: "date",
+        doc: "When it was created.",
+        value: ({ metadata }) => metadata.creationTimestamp,
+      },
+    ],
+    validateName: isPathSegmentName,
+    allowCreateOnUpdate: true,
+    validate: ({ rules }) => ruleFaults("rules", rules, true),
+  },
+  fields,
+)

@@ -10,12 +10,19 @@ const fields = {
 }
 export interface RoleBinding extends ObjectFor<typeof fields> {}
 
-export const RoleBinding = defineResource({
-  group: RBAC_GROUP, version: "v1", kind: "RoleBinding", plural: "rolebindings", scope: "Namespaced",
-  doc: "Grants a role to subjects, within the namespace.",
-  columns: bindingColumns,
-  validateName: isPathSegmentName,
-  allowCreateOnUpdate: true,
-  validate: ({ roleRef, subjects = [] }) => bindingFaults(roleRef, subjects, ["Role", "ClusterRole"]),
-  validateUpdate: ({ roleRef }, old) => roleRefChange(roleRef, old.roleRef),
-}, fields)
+export const RoleBinding = defineResource(
+  {
+    group: RBAC_GROUP,
+    version: "v1",
+    kind: "RoleBinding",
+    plural: "rolebindings",
+    scope: "Namespaced",
+    doc: "Grants a role to subjects, within the namespace.",
+    columns: bindingColumns,
+    validateName: isPathSegmentName,
+    allowCreateOnUpdate: true,
+    validate: ({ roleRef, subjects = [] }) => bindingFaults(roleRef, subjects, ["Role", "ClusterRole"]),
+    validateUpdate: ({ roleRef }, old) => roleRefChange(roleRef, old.roleRef),
+  },
+  fields,
+)

@@ -9,30 +9,47 @@ export const RBAC_GROUP = "rbac.authorization.k8s.io"
 
 export const PolicyRule = message("rbac.v1.PolicyRule", "What is allowed on what. A list that holds `*` means all.", {
   verbs: f.list(1, e.string, "Verbs that are allowed.").atomic().default([]).printZero(),
-  apiGroups: f.list(2, e.string, "Groups of the resources; \"\" is the core group.").atomic(),
+  apiGroups: f.list(2, e.string, 'Groups of the resources; "" is the core group.').atomic(),
   resources: f.list(3, e.string, "Resources, with a subresource after a slash: pods, pods/log, */scale.").atomic(),
   resourceNames: f.list(4, e.string, "Names of single objects; empty means every object.").atomic(),
-  nonResourceURLs: f.list(5, e.string, "Paths that are no resources; a `*` at the end stands for any rest. Cluster roles only.").atomic(),
+  nonResourceURLs: f
+    .list(5, e.string, "Paths that are no resources; a `*` at the end stands for any rest. Cluster roles only.")
+    .atomic(),
 })
 export interface PolicyRule extends ObjectOf<typeof PolicyRule> {}
 
-export const Subject = message("rbac.v1.Subject", "A user, a group or a service account.", {
-  kind: f.string(1, "User, Group or ServiceAccount.").required().printZero(),
-  apiGroup: f.string(2, "Group of the kind: empty for service accounts, rbac.authorization.k8s.io for users and groups."),
-  name: f.string(3, "Name of the subject.").required(),
-  namespace: f.string(4, "Namespace of a service account."),
-}, { defaults: (subject: never): object => withGroup(subject), mapType: "atomic" })
+export const Subject = message(
+  "rbac.v1.Subject",
+  "A user, a group or a service account.",
+  {
+    kind: f.string(1, "User, Group or ServiceAccount.").required().printZero(),
+    apiGroup: f.string(
+      2,
+      "Group of the kind: empty for service accounts, rbac.authorization.k8s.io for users and groups.",
+    ),
+    name: f.string(3, "Name of the subject.").required(),
+    namespace: f.string(4, "Namespace of a service account."),
+  },
+  { defaults: (subject: never): object => withGroup(subject), mapType: "atomic" },
+)
 export interface Subject extends ObjectOf<typeof Subject> {}
 
 /** Users and groups are in the group of RBAC, service accounts in the core group. */
 const withGroup = (subject: Subject): Subject =>
-  subject.apiGroup === undefined && (subject.kind === "User" || subject.kind === "Group") ? { ...subject, apiGroup: RBAC_GROUP } : subject
+  subject.apiGroup === undefined && (subject.kind === "User" || subject.kind === "Group")
+    ? { ...subject, apiGroup: RBAC_GROUP }
+    : subject
 
-export const RoleRef = message("rbac.v1.RoleRef", "Names the role that a binding grants.", {
-  apiGroup: f.string(1, "Group of the role.").default("rbac.authorization.k8s.io").printZero(),
-  kind: f.string(2, "Role or ClusterRole.").required().printZero(),
-  name: f.string(3, "Name of the role.").required(),
-}, { mapType: "atomic" })
+export const RoleRef = message(
+  "rbac.v1.RoleRef",
+  "Names the role that a binding grants.",
+  {
+    apiGroup: f.string(1, "Group of the role.").default("rbac.authorization.k8s.io").printZero(),
+    kind: f.string(2, "Role or ClusterRole.").required().printZero(),
+    name: f.string(3, "Name of the role.").required(),
+  },
+  { mapType: "atomic" },
+)
 export interface RoleRef extends ObjectOf<typeof RoleRef> {}
 
 /** Faults of rules. `namespaced` rules cannot be about paths. */
@@ -43,28 +60,62 @@ export const ruleFaults = (path: string, rules: readonly PolicyRule[], namespace
     const causes: Cause[] = []
     if (verbs.length === 0) causes.push(required(at(here, "verbs"), "verbs must contain at least one value"))
     if (nonResourceURLs.length > 0) {
-      if (namespaced) causes.push(invalidValue(at(here, "nonResourceURLs"), nonResourceURLs, "namespaced rules cannot apply to non-resource URLs"))
-      if (apiGroups.length > 0 || resources.length > 0 || resourceNames.length > 0) causes.push(invalidValue(at(here, "nonResourceURLs"), nonResourceURLs, "rules cannot apply to both regular resources and non-resource URLs"))
+      if (namespaced)
+        causes.push(
+          invalidValue(
+            at(here, "nonResourceURLs"),
+            nonResourceURLs,
+            "namespaced rules cannot apply to non-resource URLs",
+          ),
+        )
+      if (apiGroups.length > 0 || resources.length > 0 || resourceNames.length > 0)
+        causes.push(
+          invalidValue(
+            at(here, "nonResourceURLs"),
+            nonResourceURLs,
+            "rules cannot apply to both regular resources and non-resource URLs",
+          ),
+        )
       return causes
     }
-    if (apiGroups.length === 0) causes.push(required(at(here, "apiGroups"), "resource rules must supply at least one api group"))
-    if (resources.length === 0) causes.push(required(at(here, "resources"), "resource rules must supply at least one resource"))
+    if (apiGroups.length === 0)
+      causes.push(required(at(here, "apiGroups"), "resource rules must supply at least one api group"))
+    if (resources.length === 0)
+      causes.push(required(at(here, "resources"), "resource rules must supply at least one resource"))
     return causes
   })
 
 /** Faults of a binding. A binding of a namespace may grant either kind of role. */
-export const bindingFaults = (roleRef: RoleRef, subjects: readonly Subject[], kinds: readonly string[]): readonly Cause[] => [
+export const bindingFaults = (
+  roleRef: RoleRef,
+  subjects: readonly Subject[],
+  kinds: readonly string[],
+): readonly Cause[] => [
   ...(roleRef.apiGroup === RBAC_GROUP ? [] : [notSupported("roleRef.apiGroup", roleRef.apiGroup, [RBAC_GROUP])]),
   ...(kinds.includes(roleRef.kind) ? [] : [notSupported("roleRef.kind", roleRef.kind, kinds)]),
-  ...(roleRef.name === "" ? [required("roleRef.name")] : invalidValues("roleRef.name", roleRef.name, isPathSegmentName(roleRef.name))),
+  ...(roleRef.name === ""
+    ? [required("roleRef.name")]
+    : invalidValues("roleRef.name", roleRef.name, isPathSegmentName(roleRef.name))),
   ...subjects.flatMap((subject, i) => subjectFaults(at("subjects", i), subject, kinds.length > 1)),
 ]
 
 /** What a binding grants is for life: whoever may change its subjects must not thereby change the role. */
 export const roleRefChange = (roleRef: RoleRef, old: RoleRef): readonly Cause[] =>
-  roleRef.apiGroup === old.apiGroup && roleRef.kind === old.kind && roleRef.name === old.name ? [] : [invalidValue("roleRef", { APIGroup: roleRef.apiGroup, Kind: roleRef.kind, Name: roleRef.name }, "cannot change roleRef")]
+  roleRef.apiGroup === old.apiGroup && roleRef.kind === old.kind && roleRef.name === old.name
+    ? []
+    : [
+        invalidValue(
+          "roleRef",
+          { APIGroup: roleRef.apiGroup, Kind: roleRef.kind, Name: roleRef.name },
+          "cannot change roleRef",
+        ),
+      ]
 
-function subjectFaults(here: string, { kind, apiGroup = "", name, namespace = "" }: Subject, namespaced: boolean): readonly Cause[] {
+function subjectFaults(
+  here: string,
+  { kind, apiGroup = "", name, namespace = "" }: Subject,
+  namespaced: boolean,
+): readonly Cause[] {
   const causes: Cause[] = []
   if (name === "") causes.push(required(at(here, "name")))
   if (kind === "ServiceAccount") {

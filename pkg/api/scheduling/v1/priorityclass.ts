@@ -18,31 +18,68 @@ const fields = {
   value: f.int32(2, "Priority of pods of this class; higher goes first.").default(0).printZero(),
   globalDefault: f.bool(3, "Whether pods without a class get this one."),
   description: f.string(4, "When to use it, for people."),
-  preemptionPolicy: f.string(5, "Whether pods of this class may push out others.").default("PreemptLowerPriority").enum("PreemptLowerPriority", "Never").pointer(),
+  preemptionPolicy: f
+    .string(5, "Whether pods of this class may push out others.")
+    .default("PreemptLowerPriority")
+    .enum("PreemptLowerPriority", "Never")
+    .pointer(),
 }
 export interface PriorityClass extends ObjectFor<typeof fields> {}
 
-export const PriorityClass = defineResource({
-  group: "scheduling.k8s.io", version: "v1", kind: "PriorityClass", plural: "priorityclasses", shortNames: ["pc"], scope: "Cluster",
-  doc: "A name for a priority of pods.",
-  generation: true,
-  columns: [
-    { name: "Value", type: "integer", doc: "Priority.", value: ({ value }) => value },
-    { name: "Global-Default", type: "boolean", doc: "Whether pods without a class get this one.", value: ({ globalDefault }) => globalDefault ?? false },
-    { name: "PreemptionPolicy", type: "string", doc: "Whether pods of this class may push out others.", value: ({ preemptionPolicy }) => preemptionPolicy },
-  ],
-  allowCreateOnUpdate: false,
-  validate: (priorityClass) => classFaults(priorityClass),
-  validateUpdate: (priorityClass, old) => [
-    ...(priorityClass.value === old.value ? [] : [forbiddenField("value", "may not be changed in an update.")]),
-    ...(priorityClass.preemptionPolicy === old.preemptionPolicy ? [] : [{ reason: "FieldValueInvalid" as const, field: "preemptionPolicy", message: `Invalid value: "${priorityClass.preemptionPolicy}": field is immutable` }]),
-  ],
-}, fields)
+export const PriorityClass = defineResource(
+  {
+    group: "scheduling.k8s.io",
+    version: "v1",
+    kind: "PriorityClass",
+    plural: "priorityclasses",
+    shortNames: ["pc"],
+    scope: "Cluster",
+    doc: "A name for a priority of pods.",
+    generation: true,
+    columns: [
+      { name: "Value", type: "integer", doc: "Priority.", value: ({ value }) => value },
+      {
+        name: "Global-Default",
+        type: "boolean",
+        doc: "Whether pods without a class get this one.",
+        value: ({ globalDefault }) => globalDefault ?? false,
+      },
+      {
+        name: "PreemptionPolicy",
+        type: "string",
+        doc: "Whether pods of this class may push out others.",
+        value: ({ preemptionPolicy }) => preemptionPolicy,
+      },
+    ],
+    allowCreateOnUpdate: false,
+    validate: (priorityClass) => classFaults(priorityClass),
+    validateUpdate: (priorityClass, old) => [
+      ...(priorityClass.value === old.value ? [] : [forbiddenField("value", "may not be changed in an update.")]),
+      ...(priorityClass.preemptionPolicy === old.preemptionPolicy
+        ? []
+        : [
+            {
+              reason: "FieldValueInvalid" as const,
+              field: "preemptionPolicy",
+              message: `Invalid value: "${priorityClass.preemptionPolicy}": field is immutable`,
+            },
+          ]),
+    ],
+  },
+  fields,
+)
 
 function classFaults({ metadata: { name = "" }, value, globalDefault }: PriorityClass): readonly Cause[] {
   if (!name.startsWith(SYSTEM_PREFIX))
-    return value > HIGHEST_USER_PRIORITY ? [forbiddenField("value", `maximum allowed value of a user defined priority is ${HIGHEST_USER_PRIORITY}`)] : []
-  const refuse = (why: string) => [forbiddenField("metadata.name", `priority class names with '${SYSTEM_PREFIX}' prefix are reserved for system use only. error: ${why}`)]
+    return value > HIGHEST_USER_PRIORITY
+      ? [forbiddenField("value", `maximum allowed value of a user defined priority is ${HIGHEST_USER_PRIORITY}`)]
+      : []
+  const refuse = (why: string) => [
+    forbiddenField(
+      "metadata.name",
+      `priority class names with '${SYSTEM_PREFIX}' prefix are reserved for system use only. error: ${why}`,
+    ),
+  ]
   const own = SYSTEM_PRIORITIES[name]
   if (own === undefined) return refuse(`${name} is not a known system priority class`)
   if (own !== value) return refuse(`value of ${name} PriorityClass must be ${own}`)

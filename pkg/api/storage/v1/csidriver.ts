@@ -15,15 +15,30 @@ export interface TokenRequest extends ObjectOf<typeof TokenRequest> {}
 export const CSIDriverSpec = message("storage.v1.CSIDriverSpec", "What a driver can do and wants.", {
   attachRequired: f.bool(1, "Whether volumes are attached before they are mounted.").default(true).pointer(),
   podInfoOnMount: f.bool(2, "Whether the driver is told of the pod.").default(false).pointer(),
-  volumeLifecycleModes: f.list(3, e.string, "Kinds of volumes it can make.").listSet().default(["Persistent"]).enum("Persistent", "Ephemeral"),
+  volumeLifecycleModes: f
+    .list(3, e.string, "Kinds of volumes it can make.")
+    .listSet()
+    .default(["Persistent"])
+    .enum("Persistent", "Ephemeral"),
   storageCapacity: f.bool(4, "Whether the scheduler looks at free capacity.").default(false).pointer(),
-  fsGroupPolicy: f.string(5, "Whether ownership of volumes may be changed.").default("ReadWriteOnceWithFSType").enum("ReadWriteOnceWithFSType", "File", "None").pointer(),
+  fsGroupPolicy: f
+    .string(5, "Whether ownership of volumes may be changed.")
+    .default("ReadWriteOnceWithFSType")
+    .enum("ReadWriteOnceWithFSType", "File", "None")
+    .pointer(),
   tokenRequests: f.list(6, TokenRequest, "Tokens that the driver wants.").atomic(),
-  requiresRepublish: f.bool(7, "Whether the driver is called again and again, to renew what it mounted.").default(false).pointer(),
+  requiresRepublish: f
+    .bool(7, "Whether the driver is called again and again, to renew what it mounted.")
+    .default(false)
+    .pointer(),
   seLinuxMount: f.bool(8, "Whether volumes can be mounted with an SELinux label.").default(false).pointer(),
-  nodeAllocatableUpdatePeriodSeconds: f.int64(9, "Seconds between updates of how many volumes a node can have.").pointer(),
+  nodeAllocatableUpdatePeriodSeconds: f
+    .int64(9, "Seconds between updates of how many volumes a node can have.")
+    .pointer(),
   serviceAccountTokenInSecrets: f.bool(10, "Whether tokens are passed as secrets.").pointer(),
-  preventPodSchedulingIfMissing: f.bool(11, "Whether pods with such volumes stay off nodes without the driver.").pointer(),
+  preventPodSchedulingIfMissing: f
+    .bool(11, "Whether pods with such volumes stay off nodes without the driver.")
+    .pointer(),
 })
 export interface CSIDriverSpec extends ObjectOf<typeof CSIDriverSpec> {}
 
@@ -32,32 +47,91 @@ const fields = {
 }
 export interface CSIDriver extends ObjectFor<typeof fields> {}
 
-export const CSIDriver = defineResource({
-  group: "storage.k8s.io", version: "v1", kind: "CSIDriver", plural: "csidrivers", scope: "Cluster",
-  doc: "A driver of volumes that runs in the cluster.",
-  generation: true,
-  columns: [
-    { name: "AttachRequired", type: "boolean", doc: "Whether volumes are attached.", value: ({ spec }) => spec.attachRequired },
-    { name: "PodInfoOnMount", type: "boolean", doc: "Whether the driver is told of the pod.", value: ({ spec }) => spec.podInfoOnMount },
-    { name: "StorageCapacity", type: "boolean", doc: "Whether the scheduler looks at free capacity.", value: ({ spec }) => spec.storageCapacity },
-    { name: "TokenRequests", type: "string", doc: "Tokens that the driver wants.", value: ({ spec }) => (spec.tokenRequests ?? []).map(({ audience }) => audience).join(",") || "<unset>" },
-    { name: "RequiresRepublish", type: "boolean", doc: "Whether the driver is called again and again.", value: ({ spec }) => spec.requiresRepublish },
-    { name: "Modes", type: "string", doc: "Kinds of volumes.", value: ({ spec }) => spec.volumeLifecycleModes.join(",") },
-  ],
-  allowCreateOnUpdate: false,
-  validate: ({ metadata: { name = "" }, spec }) => [...driverName("metadata.name", name), ...tokenFaults(spec.tokenRequests ?? [])],
-  validateUpdate: ({ spec }, old) => [
-    ...(spec.attachRequired === old.spec.attachRequired ? [] : [invalidValue("spec.attachedRequired", spec.attachRequired, "field is immutable")]),
-    ...([...spec.volumeLifecycleModes].sort().join() === [...old.spec.volumeLifecycleModes].sort().join() ? [] : [invalidValue("spec.volumeLifecycleModes", spec.volumeLifecycleModes, "field is immutable")]),
-  ],
-}, fields)
+export const CSIDriver = defineResource(
+  {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "CSIDriver",
+    plural: "csidrivers",
+    scope: "Cluster",
+    doc: "A driver of volumes that runs in the cluster.",
+    generation: true,
+    columns: [
+      {
+        name: "AttachRequired",
+        type: "boolean",
+        doc: "Whether volumes are attached.",
+        value: ({ spec }) => spec.attachRequired,
+      },
+      {
+        name: "PodInfoOnMount",
+        type: "boolean",
+        doc: "Whether the driver is told of the pod.",
+        value: ({ spec }) => spec.podInfoOnMount,
+      },
+      {
+        name: "StorageCapacity",
+        type: "boolean",
+        doc: "Whether the scheduler looks at free capacity.",
+        value: ({ spec }) => spec.storageCapacity,
+      },
+      {
+        name: "TokenRequests",
+        type: "string",
+        doc: "Tokens that the driver wants.",
+        value: ({ spec }) => (spec.tokenRequests ?? []).map(({ audience }) => audience).join(",") || "<unset>",
+      },
+      {
+        name: "RequiresRepublish",
+        type: "boolean",
+        doc: "Whether the driver is called again and again.",
+        value: ({ spec }) => spec.requiresRepublish,
+      },
+      {
+        name: "Modes",
+        type: "string",
+        doc: "Kinds of volumes.",
+        value: ({ spec }) => spec.volumeLifecycleModes.join(","),
+      },
+    ],
+    allowCreateOnUpdate: false,
+    validate: ({ metadata: { name = "" }, spec }) => [
+      ...driverName("metadata.name", name),
+      ...tokenFaults(spec.tokenRequests ?? []),
+    ],
+    validateUpdate: ({ spec }, old) => [
+      ...(spec.attachRequired === old.spec.attachRequired
+        ? []
+        : [invalidValue("spec.attachedRequired", spec.attachRequired, "field is immutable")]),
+      ...([...spec.volumeLifecycleModes].sort().join() === [...old.spec.volumeLifecycleModes].sort().join()
+        ? []
+        : [invalidValue("spec.volumeLifecycleModes", spec.volumeLifecycleModes, "field is immutable")]),
+    ],
+  },
+  fields,
+)
 
 const tokenFaults = (requests: readonly TokenRequest[]): readonly Cause[] =>
   requests.flatMap(({ audience, expirationSeconds }, i) => {
     const here = at("spec.tokenRequests", i)
     const causes: Cause[] = []
-    if (requests.findIndex((other) => other.audience === audience) !== i) causes.push(duplicate(at(here, "audience"), audience))
-    if (expirationSeconds !== undefined && expirationSeconds < 600) causes.push(invalidValue(at(here, "expirationSeconds"), expirationSeconds, "may not specify a duration less than 10 minutes"))
-    if (expirationSeconds !== undefined && expirationSeconds > 2 ** 32) causes.push(invalidValue(at(here, "expirationSeconds"), expirationSeconds, "may not specify a duration larger than 2^32 seconds"))
+    if (requests.findIndex((other) => other.audience === audience) !== i)
+      causes.push(duplicate(at(here, "audience"), audience))
+    if (expirationSeconds !== undefined && expirationSeconds < 600)
+      causes.push(
+        invalidValue(
+          at(here, "expirationSeconds"),
+          expirationSeconds,
+          "may not specify a duration less than 10 minutes",
+        ),
+      )
+    if (expirationSeconds !== undefined && expirationSeconds > 2 ** 32)
+      causes.push(
+        invalidValue(
+          at(here, "expirationSeconds"),
+          expirationSeconds,
+          "may not specify a duration larger than 2^32 seconds",
+        ),
+      )
     return causes
   })

@@ -29,14 +29,31 @@ const fields = {
 }
 export interface CSINode extends ObjectFor<typeof fields> {}
 
-export const CSINode = defineResource({
-  group: "storage.k8s.io", version: "v1", kind: "CSINode", plural: "csinodes", scope: "Cluster",
-  doc: "The drivers of volumes on a node; it has the node's name.",
-  columns: [{ name: "Drivers", type: "integer", doc: "Number of drivers.", value: ({ spec }) => spec.drivers.length }],
-  allowCreateOnUpdate: false,
-  validate: ({ spec }) => spec.drivers.flatMap((driver, i) => driverFaults(driver, at("spec.drivers", i))).concat(
-    spec.drivers.flatMap(({ name }, i) => (spec.drivers.findIndex((other) => other.name === name) === i ? [] : [duplicate(at("spec.drivers", i, "name"), name)]))),
-}, fields)
+export const CSINode = defineResource(
+  {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "CSINode",
+    plural: "csinodes",
+    scope: "Cluster",
+    doc: "The drivers of volumes on a node; it has the node's name.",
+    columns: [
+      { name: "Drivers", type: "integer", doc: "Number of drivers.", value: ({ spec }) => spec.drivers.length },
+    ],
+    allowCreateOnUpdate: false,
+    validate: ({ spec }) =>
+      spec.drivers
+        .flatMap((driver, i) => driverFaults(driver, at("spec.drivers", i)))
+        .concat(
+          spec.drivers.flatMap(({ name }, i) =>
+            spec.drivers.findIndex((other) => other.name === name) === i
+              ? []
+              : [duplicate(at("spec.drivers", i, "name"), name)],
+          ),
+        ),
+  },
+  fields,
+)
 
 function driverFaults({ nodeID, topologyKeys = [] }: CSINodeDriver, here: string): readonly Cause[] {
   const causes: Cause[] = []

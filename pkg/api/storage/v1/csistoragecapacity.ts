@@ -17,19 +17,38 @@ const fields = {
 }
 export interface CSIStorageCapacity extends ObjectFor<typeof fields> {}
 
-export const CSIStorageCapacity = defineResource({
-  group: "storage.k8s.io", version: "v1", kind: "CSIStorageCapacity", plural: "csistoragecapacities", scope: "Namespaced",
-  doc: "How much storage of a class is free in a part of the cluster.",
-  columns: [
-    { name: "StorageClassName", type: "string", doc: "Class it is about.", value: ({ storageClassName }) => storageClassName },
-    { name: "Capacity", type: "string", doc: "How much is free.", value: ({ capacity }) => capacity ?? "" },
-  ],
-  allowCreateOnUpdate: false,
-  validate: ({ storageClassName, nodeTopology, capacity, maximumVolumeSize }) => [
-    ...(nodeTopology === undefined ? [] : labelSelectorFaults("nodeTopology", nodeTopology)),
-    ...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)),
-    ...(capacity !== undefined && quantity(capacity).nano < 0n ? [invalidValue("capacity", capacity, "must be greater than or equal to 0")] : []),
-    ...(maximumVolumeSize !== undefined && quantity(maximumVolumeSize).nano < 0n ? [invalidValue("maximumVolumeSize", maximumVolumeSize, "must be greater than or equal to 0")] : []),
-  ],
-  validateUpdate: ({ nodeTopology }, old) => (deepEqual(nodeTopology, old.nodeTopology) ? [] : [invalidValue("nodeTopology", nodeTopology, "field is immutable")]),
-}, fields)
+export const CSIStorageCapacity = defineResource(
+  {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "CSIStorageCapacity",
+    plural: "csistoragecapacities",
+    scope: "Namespaced",
+    doc: "How much storage of a class is free in a part of the cluster.",
+    columns: [
+      {
+        name: "StorageClassName",
+        type: "string",
+        doc: "Class it is about.",
+        value: ({ storageClassName }) => storageClassName,
+      },
+      { name: "Capacity", type: "string", doc: "How much is free.", value: ({ capacity }) => capacity ?? "" },
+    ],
+    allowCreateOnUpdate: false,
+    validate: ({ storageClassName, nodeTopology, capacity, maximumVolumeSize }) => [
+      ...(nodeTopology === undefined ? [] : labelSelectorFaults("nodeTopology", nodeTopology)),
+      ...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)),
+      ...(capacity !== undefined && quantity(capacity).nano < 0n
+        ? [invalidValue("capacity", capacity, "must be greater than or equal to 0")]
+        : []),
+      ...(maximumVolumeSize !== undefined && quantity(maximumVolumeSize).nano < 0n
+        ? [invalidValue("maximumVolumeSize", maximumVolumeSize, "must be greater than or equal to 0")]
+        : []),
+    ],
+    validateUpdate: ({ nodeTopology }, old) =>
+      deepEqual(nodeTopology, old.nodeTopology)
+        ? []
+        : [invalidValue("nodeTopology", nodeTopology, "field is immutable")],
+  },
+  fields,
+)

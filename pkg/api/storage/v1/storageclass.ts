@@ -1,6 +1,13 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import { at, duplicate, invalidValue, invalidValues, notSupported, tooLong } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  duplicate,
+  invalidValue,
+  invalidValues,
+  notSupported,
+  tooLong,
+} from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isQualifiedName } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
@@ -11,55 +18,116 @@ const DEFAULT_ANNOTATION = "storageclass.kubernetes.io/is-default-class"
 const MOST_PARAMETERS = 512
 const MOST_PARAMETER_BYTES = 256 * 1024
 
-export const TopologySelectorLabelRequirement = message("core.v1.TopologySelectorLabelRequirement", "Values that a label of a node may have.", {
-  key: f.string(1, "The label's key.").required(),
-  values: f.list(2, e.string, "The values.").required().atomic(),
-})
+export const TopologySelectorLabelRequirement = message(
+  "core.v1.TopologySelectorLabelRequirement",
+  "Values that a label of a node may have.",
+  {
+    key: f.string(1, "The label's key.").required(),
+    values: f.list(2, e.string, "The values.").required().atomic(),
+  },
+)
 export interface TopologySelectorLabelRequirement extends ObjectOf<typeof TopologySelectorLabelRequirement> {}
 
-export const TopologySelectorTerm = message("core.v1.TopologySelectorTerm", "Conditions on a node's labels that must all hold.", {
-  matchLabelExpressions: f.list(1, TopologySelectorLabelRequirement, "The conditions.").atomic(),
-}, { mapType: "atomic" })
+export const TopologySelectorTerm = message(
+  "core.v1.TopologySelectorTerm",
+  "Conditions on a node's labels that must all hold.",
+  {
+    matchLabelExpressions: f.list(1, TopologySelectorLabelRequirement, "The conditions.").atomic(),
+  },
+  { mapType: "atomic" },
+)
 export interface TopologySelectorTerm extends ObjectOf<typeof TopologySelectorTerm> {}
 
 const fields = {
   provisioner: f.string(2, "Who makes the volumes.").required(),
   parameters: f.map(3, e.string, "Parameters for the provisioner."),
-  reclaimPolicy: f.string(4, "What becomes of a volume when its claim is gone.").default("Delete").enum("Delete", "Retain", "Recycle").pointer(),
+  reclaimPolicy: f
+    .string(4, "What becomes of a volume when its claim is gone.")
+    .default("Delete")
+    .enum("Delete", "Retain", "Recycle")
+    .pointer(),
   mountOptions: f.list(5, e.string, "Options of the mount.").atomic(),
   allowVolumeExpansion: f.bool(6, "Whether volumes may grow.").pointer(),
-  volumeBindingMode: f.string(7, "Whether a claim is bound at once, or when a pod needs it.").default("Immediate").enum("Immediate", "WaitForFirstConsumer").pointer(),
+  volumeBindingMode: f
+    .string(7, "Whether a claim is bound at once, or when a pod needs it.")
+    .default("Immediate")
+    .enum("Immediate", "WaitForFirstConsumer")
+    .pointer(),
   allowedTopologies: f.list(8, TopologySelectorTerm, "Where volumes may be made.").atomic(),
 }
 export interface StorageClass extends ObjectFor<typeof fields> {}
 
-export const StorageClass = defineResource({
-  group: "storage.k8s.io", version: "v1", kind: "StorageClass", plural: "storageclasses", shortNames: ["sc"], scope: "Cluster",
-  doc: "A way of making volumes for claims.",
-  nameColumn: false,
-  columns: [
-    { name: "Name", type: "string", format: "name", doc: "Name; the default class says so.", value: ({ metadata: { name = "", annotations } }) => (annotations?.[DEFAULT_ANNOTATION] === "true" ? `${name} (default)` : name) },
-    { name: "Provisioner", type: "string", doc: "Who makes the volumes.", value: ({ provisioner }) => provisioner },
-    { name: "ReclaimPolicy", type: "string", doc: "What becomes of a volume.", value: ({ reclaimPolicy }) => reclaimPolicy },
-    { name: "VolumeBindingMode", type: "string", doc: "When claims are bound.", value: ({ volumeBindingMode }) => volumeBindingMode },
-    { name: "AllowVolumeExpansion", type: "string", doc: "Whether volumes may grow.", value: ({ allowVolumeExpansion }) => allowVolumeExpansion ?? false },
-  ],
-  allowCreateOnUpdate: false,
-  validate: (storageClass) => classFaults(storageClass),
-  validateUpdate: (storageClass, old) => (["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] as const).flatMap((field) =>
-    (deepEqual(storageClass[field], old[field]) ? [] : [invalidValue(field, storageClass[field], "field is immutable")])),
-}, fields)
+export const StorageClass = defineResource(
+  {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "StorageClass",
+    plural: "storageclasses",
+    shortNames: ["sc"],
+    scope: "Cluster",
+    doc: "A way of making volumes for claims.",
+    nameColumn: false,
+    columns: [
+      {
+        name: "Name",
+        type: "string",
+        format: "name",
+        doc: "Name; the default class says so.",
+        value: ({ metadata: { name = "", annotations } }) =>
+          annotations?.[DEFAULT_ANNOTATION] === "true" ? `${name} (default)` : name,
+      },
+      { name: "Provisioner", type: "string", doc: "Who makes the volumes.", value: ({ provisioner }) => provisioner },
+      {
+        name: "ReclaimPolicy",
+        type: "string",
+        doc: "What becomes of a volume.",
+        value: ({ reclaimPolicy }) => reclaimPolicy,
+      },
+      {
+        name: "VolumeBindingMode",
+        type: "string",
+        doc: "When claims are bound.",
+        value: ({ volumeBindingMode }) => volumeBindingMode,
+      },
+      {
+        name: "AllowVolumeExpansion",
+        type: "string",
+        doc: "Whether volumes may grow.",
+        value: ({ allowVolumeExpansion }) => allowVolumeExpansion ?? false,
+      },
+    ],
+    allowCreateOnUpdate: false,
+    validate: (storageClass) => classFaults(storageClass),
+    validateUpdate: (storageClass, old) =>
+      (["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] as const).flatMap((field) =>
+        deepEqual(storageClass[field], old[field])
+          ? []
+          : [invalidValue(field, storageClass[field], "field is immutable")],
+      ),
+  },
+  fields,
+)
 
-function classFaults({ provisioner, parameters = {}, reclaimPolicy, allowedTopologies = [] }: StorageClass): readonly Cause[] {
+function classFaults({
+  provisioner,
+  parameters = {},
+  reclaimPolicy,
+  allowedTopologies = [],
+}: StorageClass): readonly Cause[] {
   const named = provisioner.toLowerCase()
-  const causes: Cause[] = [...invalidValues("provisioner", named, isQualifiedName(named)), ...parameterFaults(parameters)]
+  const causes: Cause[] = [
+    ...invalidValues("provisioner", named, isQualifiedName(named)),
+    ...parameterFaults(parameters),
+  ]
   if (reclaimPolicy === "Recycle") causes.push(notSupported("reclaimPolicy", reclaimPolicy, ["Delete", "Retain"]))
   for (const [i, { matchLabelExpressions = [] }] of allowedTopologies.entries())
     for (const [j, { key, values }] of matchLabelExpressions.entries()) {
       const here = at("allowedTopologies", i, "matchLabelExpressions", j)
       causes.push(...invalidValues(at(here, "key"), key, isQualifiedName(key)))
-      if (matchLabelExpressions.findIndex((other) => other.key === key) !== j) causes.push(duplicate(at(here, "key"), key))
-      for (const [k, value] of values.entries()) if (values.indexOf(value) !== k) causes.push(duplicate(at(here, "values", k), value))
+      if (matchLabelExpressions.findIndex((other) => other.key === key) !== j)
+        causes.push(duplicate(at(here, "key"), key))
+      for (const [k, value] of values.entries())
+        if (values.indexOf(value) !== k) causes.push(duplicate(at(here, "values", k), value))
     }
   return causes
 }

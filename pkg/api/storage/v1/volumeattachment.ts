@@ -7,17 +7,25 @@ import { PersistentVolumeSpec } from "../../core/v1/persistentvolume.ts"
 
 /** Source: k8s.io/api storage/v1/types.go, pkg/registry/storage/volumeattachment/strategy.go, ValidateVolumeAttachment in pkg/apis/storage/validation. */
 
-export const VolumeAttachmentSource = message("storage.v1.VolumeAttachmentSource", "The volume that is to be attached.", {
-  persistentVolumeName: f.string(1, "Name of the PersistentVolume.").pointer(),
-  inlineVolumeSpec: f.message(2, PersistentVolumeSpec, "The volume itself, for one that is in a pod."),
-})
+export const VolumeAttachmentSource = message(
+  "storage.v1.VolumeAttachmentSource",
+  "The volume that is to be attached.",
+  {
+    persistentVolumeName: f.string(1, "Name of the PersistentVolume.").pointer(),
+    inlineVolumeSpec: f.message(2, PersistentVolumeSpec, "The volume itself, for one that is in a pod."),
+  },
+)
 export interface VolumeAttachmentSource extends ObjectOf<typeof VolumeAttachmentSource> {}
 
-export const VolumeAttachmentSpec = message("storage.v1.VolumeAttachmentSpec", "Which volume is attached to which node.", {
-  attacher: f.string(1, "The driver that does it.").required(),
-  source: f.message(2, VolumeAttachmentSource, "The volume.").required(),
-  nodeName: f.string(3, "The node.").required(),
-})
+export const VolumeAttachmentSpec = message(
+  "storage.v1.VolumeAttachmentSpec",
+  "Which volume is attached to which node.",
+  {
+    attacher: f.string(1, "The driver that does it.").required(),
+    source: f.message(2, VolumeAttachmentSource, "The volume.").required(),
+    nodeName: f.string(3, "The node.").required(),
+  },
+)
 export interface VolumeAttachmentSpec extends ObjectOf<typeof VolumeAttachmentSpec> {}
 
 export const VolumeError = message("storage.v1.VolumeError", "What went wrong.", {
@@ -41,23 +49,33 @@ const fields = {
 }
 export interface VolumeAttachment extends ObjectFor<typeof fields> {}
 
-export const VolumeAttachment = defineResource({
-  group: "storage.k8s.io", version: "v1", kind: "VolumeAttachment", plural: "volumeattachments", scope: "Cluster",
-  doc: "The wish that a volume be attached to a node.",
-  subresources: { status: true },
-  columns: [
-    { name: "Attacher", type: "string", doc: "The driver.", value: ({ spec }) => spec.attacher },
-    { name: "PV", type: "string", doc: "The volume.", value: ({ spec }) => spec.source.persistentVolumeName ?? "" },
-    { name: "Node", type: "string", doc: "The node.", value: ({ spec }) => spec.nodeName },
-    { name: "Attached", type: "boolean", doc: "Whether it is attached.", value: ({ status }) => status.attached },
-  ],
-  allowCreateOnUpdate: false,
-  validate: ({ spec }) => sourceFaults(spec.source),
-  validateUpdate: ({ spec }, old) => (deepEqual(spec, old.spec) ? [] : [invalidValue("spec", spec, "field is immutable")]),
-}, fields)
+export const VolumeAttachment = defineResource(
+  {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "VolumeAttachment",
+    plural: "volumeattachments",
+    scope: "Cluster",
+    doc: "The wish that a volume be attached to a node.",
+    subresources: { status: true },
+    columns: [
+      { name: "Attacher", type: "string", doc: "The driver.", value: ({ spec }) => spec.attacher },
+      { name: "PV", type: "string", doc: "The volume.", value: ({ spec }) => spec.source.persistentVolumeName ?? "" },
+      { name: "Node", type: "string", doc: "The node.", value: ({ spec }) => spec.nodeName },
+      { name: "Attached", type: "boolean", doc: "Whether it is attached.", value: ({ status }) => status.attached },
+    ],
+    allowCreateOnUpdate: false,
+    validate: ({ spec }) => sourceFaults(spec.source),
+    validateUpdate: ({ spec }, old) =>
+      deepEqual(spec, old.spec) ? [] : [invalidValue("spec", spec, "field is immutable")],
+  },
+  fields,
+)
 
 function sourceFaults({ persistentVolumeName, inlineVolumeSpec }: VolumeAttachmentSource): readonly Cause[] {
-  if (persistentVolumeName === undefined && inlineVolumeSpec === undefined) return [required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")]
-  if (persistentVolumeName !== undefined && inlineVolumeSpec !== undefined) return [invalidValue("spec.source", "", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")]
+  if (persistentVolumeName === undefined && inlineVolumeSpec === undefined)
+    return [required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")]
+  if (persistentVolumeName !== undefined && inlineVolumeSpec !== undefined)
+    return [invalidValue("spec.source", "", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")]
   return persistentVolumeName === "" ? [required("spec.source.persistentVolumeName")] : []
 }

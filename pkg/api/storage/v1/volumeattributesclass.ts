@@ -14,18 +14,31 @@ const fields = {
 }
 export interface VolumeAttributesClass extends ObjectFor<typeof fields> {}
 
-export const VolumeAttributesClass = defineResource({
-  group: "storage.k8s.io", version: "v1", kind: "VolumeAttributesClass", plural: "volumeattributesclasses", shortNames: ["vac"], scope: "Cluster",
-  doc: "Attributes of volumes that can be changed while they are in use.",
-  columns: [{ name: "DriverName", type: "string", doc: "The driver.", value: ({ driverName }) => driverName }],
-  allowCreateOnUpdate: false,
-  validate: ({ driverName, parameters = {} }) => {
-    const causes: Cause[] = [...invalidValues("driverName", driverName, isDNS1123Subdomain(driverName.toLowerCase()))]
-    if (Object.keys(parameters).length === 0) causes.push(required("parameters", "must contain at least one key/value pair"))
-    return [...causes, ...parameterFaults(parameters)]
+export const VolumeAttributesClass = defineResource(
+  {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "VolumeAttributesClass",
+    plural: "volumeattributesclasses",
+    shortNames: ["vac"],
+    scope: "Cluster",
+    doc: "Attributes of volumes that can be changed while they are in use.",
+    columns: [{ name: "DriverName", type: "string", doc: "The driver.", value: ({ driverName }) => driverName }],
+    allowCreateOnUpdate: false,
+    validate: ({ driverName, parameters = {} }) => {
+      const causes: Cause[] = [...invalidValues("driverName", driverName, isDNS1123Subdomain(driverName.toLowerCase()))]
+      if (Object.keys(parameters).length === 0)
+        causes.push(required("parameters", "must contain at least one key/value pair"))
+      return [...causes, ...parameterFaults(parameters)]
+    },
+    validateUpdate: (attributes, old) => [
+      ...(attributes.driverName === old.driverName
+        ? []
+        : [forbiddenField("driverName", "updates to driverName are forbidden.")]),
+      ...(deepEqual(attributes.parameters, old.parameters)
+        ? []
+        : [forbiddenField("parameters", "updates to parameters are forbidden.")]),
+    ],
   },
-  validateUpdate: (attributes, old) => [
-    ...(attributes.driverName === old.driverName ? [] : [forbiddenField("driverName", "updates to driverName are forbidden.")]),
-    ...(deepEqual(attributes.parameters, old.parameters) ? [] : [forbiddenField("parameters", "updates to parameters are forbidden.")]),
-  ],
-}, fields)
+  fields,
+)

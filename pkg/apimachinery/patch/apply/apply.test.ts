@@ -14,37 +14,85 @@ import { fieldsOfNew } from "./new-fields.ts"
 import { shapeOf } from "./shape.ts"
 import { isWithoutEffect, managerOf, trackUpdate } from "./track.ts"
 
-const Port = message("core.v1.ContainerPort", "", { name: f.string(1, ""), containerPort: f.int32(3, "").required(), protocol: f.string(4, "").default("TCP") })
+const Port = message("core.v1.ContainerPort", "", {
+  name: f.string(1, ""),
+  containerPort: f.int32(3, "").required(),
+  protocol: f.string(4, "").default("TCP"),
+})
 const EnvVar = message("core.v1.EnvVar", "", { name: f.string(1, "").required(), value: f.string(2, "") })
 const Container = message("core.v1.Container", "", {
-  name: f.string(1, "").required(), image: f.string(2, ""), args: f.list(4, e.string, "").atomic(), env: f.list(7, EnvVar, "").listMap("name"),
-  ports: f.list(6, Port, "").listMap("containerPort", "protocol"), limits: f.map(8, e.quantity, ""), pullPolicy: f.string(9, "").default("Always"),
+  name: f.string(1, "").required(),
+  image: f.string(2, ""),
+  args: f.list(4, e.string, "").atomic(),
+  env: f.list(7, EnvVar, "").listMap("name"),
+  ports: f.list(6, Port, "").listMap("containerPort", "protocol"),
+  limits: f.map(8, e.quantity, ""),
+  pullPolicy: f.string(9, "").default("Always"),
 })
 const PodSpec = message("core.v1.PodSpec", "", {
-  containers: f.list(2, Container, "").listMap("name").required(), nodeSelector: f.map(7, e.string, "").atomic(), restartPolicy: f.string(3, "").default("Always"), groups: f.list(4, e.string, "").listSet(),
+  containers: f.list(2, Container, "").listMap("name").required(),
+  nodeSelector: f.map(7, e.string, "").atomic(),
+  restartPolicy: f.string(3, "").default("Always"),
+  groups: f.list(4, e.string, "").listSet(),
 })
-const Template = message("core.v1.PodTemplateSpec", "", { metadata: f.message(1, ObjectMeta, "").always(), spec: f.message(2, PodSpec, "").always() })
+const Template = message("core.v1.PodTemplateSpec", "", {
+  metadata: f.message(1, ObjectMeta, "").always(),
+  spec: f.message(2, PodSpec, "").always(),
+})
 const Rolling = message("apps.v1.RollingUpdateDeployment", "", { maxSurge: f.intOrString(2, "") })
 const Spec = message("apps.v1.DeploymentSpec", "", {
-  replicas: f.int32(1, "").default(1).pointer(), selector: f.message(2, LabelSelector, "").required(), template: f.message(3, Template, "").required(),
-  strategy: f.message(4, message("apps.v1.DeploymentStrategy", "", { type: f.string(1, ""), rollingUpdate: f.message(2, Rolling, "") }), "").always(), paused: f.bool(7, ""),
+  replicas: f.int32(1, "").default(1).pointer(),
+  selector: f.message(2, LabelSelector, "").required(),
+  template: f.message(3, Template, "").required(),
+  strategy: f
+    .message(
+      4,
+      message("apps.v1.DeploymentStrategy", "", { type: f.string(1, ""), rollingUpdate: f.message(2, Rolling, "") }),
+      "",
+    )
+    .always(),
+  paused: f.bool(7, ""),
 })
-const Deployment = defineResource({ group: "apps", version: "v1", kind: "Deployment", plural: "deployments", scope: "Namespaced", doc: "", subresources: { status: true } }, {
-  spec: f.message(2, Spec, "").always(),
-  status: f.message(3, message("apps.v1.DeploymentStatus", "", { ready: f.int32(1, "") }), "").always(),
-})
+const Deployment = defineResource(
+  {
+    group: "apps",
+    version: "v1",
+    kind: "Deployment",
+    plural: "deployments",
+    scope: "Namespaced",
+    doc: "",
+    subresources: { status: true },
+  },
+  {
+    spec: f.message(2, Spec, "").always(),
+    status: f.message(3, message("apps.v1.DeploymentStatus", "", { ready: f.int32(1, "") }), "").always(),
+  },
+)
 type Deployment = ObjectOfResource<typeof Deployment>
 const shape = shapeOf(Deployment.schema)
 
 const NOW = "2026-01-01T00:00:00Z"
 const LATER = "2026-01-02T00:00:00Z"
-const config = (spec: object, metadata: object = {}) => ({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web", namespace: "default", ...metadata }, spec })
+const config = (spec: object, metadata: object = {}) => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "web", namespace: "default", ...metadata },
+  spec,
+})
 const template = (...containers: object[]) => ({ template: { spec: { containers } } })
-const decode = (spec: object, metadata: object = {}): Deployment => decodeObject(Deployment, config(spec, metadata)).object
-const apply = (live: Deployment | undefined, manager: string, spec: object, more: { force?: boolean; metadata?: object; now?: string; subresource?: string } = {}): Deployment =>
+const decode = (spec: object, metadata: object = {}): Deployment =>
+  decodeObject(Deployment, config(spec, metadata)).object
+const apply = (
+  live: Deployment | undefined,
+  manager: string,
+  spec: object,
+  more: { force?: boolean; metadata?: object; now?: string; subresource?: string } = {},
+): Deployment =>
   applyConfiguration(Deployment, live, config(spec, more.metadata), { manager, now: NOW, ...more }).object
 const ownedBy = (object: Deployment, manager: string, operation = "Apply"): string[] | undefined => {
-  const entry = object.metadata.managedFields?.find((found) => found.manager === manager && found.operation === operation)
+  const entry = object.metadata.managedFields?.find(
+    (found) => found.manager === manager && found.operation === operation,
+  )
   return entry === undefined ? undefined : pathsOf(entry.fieldsV1 as FieldSet).sort()
 }
 const refusal = (run: () => unknown): ApiError => {
@@ -59,38 +107,86 @@ const refusal = (run: () => unknown): ApiError => {
 describe("trackUpdate", () => {
   test("records what a create sets in the form that upstream writes", () => {
     // given what `kubectl create deployment` sends, with defaults in place
-    const sent = decode({ ...template({ name: "nginx", image: "nginx", ports: [{ containerPort: 80 }] }), selector: { matchLabels: { app: "web" } }, strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%" } } }, { labels: { app: "web" } })
+    const sent = decode(
+      {
+        ...template({ name: "nginx", image: "nginx", ports: [{ containerPort: 80 }] }),
+        selector: { matchLabels: { app: "web" } },
+        strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%" } },
+      },
+      { labels: { app: "web" } },
+    )
     // when it is created
     const created = trackUpdate(Deployment, undefined, sent, { manager: "kubectl-create", now: NOW })
     // then structs held by value are not owned themselves, pointers and maps and list items are
-    expect(created.metadata.managedFields).toEqual([{
-      manager: "kubectl-create", operation: "Update", apiVersion: "apps/v1", time: NOW, fieldsType: "FieldsV1",
-      fieldsV1: {
-        "f:metadata": { "f:labels": { ".": {}, "f:app": {} } },
-        "f:spec": {
-          "f:replicas": {}, "f:selector": {}, "f:strategy": { "f:type": {}, "f:rollingUpdate": { ".": {}, "f:maxSurge": {} } },
-          "f:template": { "f:spec": { "f:restartPolicy": {}, "f:containers": { 'k:{"name":"nginx"}': {
-            ".": {}, "f:name": {}, "f:image": {}, "f:pullPolicy": {},
-            "f:ports": { ".": {}, 'k:{"containerPort":80,"protocol":"TCP"}': { ".": {}, "f:containerPort": {}, "f:protocol": {} } },
-          } } } },
+    expect(created.metadata.managedFields).toEqual([
+      {
+        manager: "kubectl-create",
+        operation: "Update",
+        apiVersion: "apps/v1",
+        time: NOW,
+        fieldsType: "FieldsV1",
+        fieldsV1: {
+          "f:metadata": { "f:labels": { ".": {}, "f:app": {} } },
+          "f:spec": {
+            "f:replicas": {},
+            "f:selector": {},
+            "f:strategy": { "f:type": {}, "f:rollingUpdate": { ".": {}, "f:maxSurge": {} } },
+            "f:template": {
+              "f:spec": {
+                "f:restartPolicy": {},
+                "f:containers": {
+                  'k:{"name":"nginx"}': {
+                    ".": {},
+                    "f:name": {},
+                    "f:image": {},
+                    "f:pullPolicy": {},
+                    "f:ports": {
+                      ".": {},
+                      'k:{"containerPort":80,"protocol":"TCP"}': { ".": {}, "f:containerPort": {}, "f:protocol": {} },
+                    },
+                  },
+                },
+              },
+            },
+          },
         },
       },
-    }])
+    ])
   })
 
-  const created = trackUpdate(Deployment, undefined, decode(template({ name: "a", image: "1" }), { labels: { x: "1", y: "2" } }), { manager: "one", now: NOW })
+  const created = trackUpdate(
+    Deployment,
+    undefined,
+    decode(template({ name: "a", image: "1" }), { labels: { x: "1", y: "2" } }),
+    { manager: "one", now: NOW },
+  )
 
   test("moves a changed field to who changed it", () => {
-    const changed = trackUpdate(Deployment, created, { ...created, spec: { ...created.spec, replicas: 5 } }, { manager: "two", now: LATER })
+    const changed = trackUpdate(
+      Deployment,
+      created,
+      { ...created, spec: { ...created.spec, replicas: 5 } },
+      { manager: "two", now: LATER },
+    )
     expect(ownedBy(changed, "two", "Update")).toEqual([".spec.replicas"])
     expect(ownedBy(changed, "one", "Update")).not.toContain(".spec.replicas")
     expect(changed.metadata.managedFields?.map(({ time }) => time)).toEqual([NOW, LATER])
   })
 
   test("takes removed fields from everyone and drops entries that own nothing", () => {
-    const labelled = trackUpdate(Deployment, created, { ...created, metadata: { ...created.metadata, labels: { ...created.metadata.labels, z: "3" } } }, { manager: "two", now: LATER })
+    const labelled = trackUpdate(
+      Deployment,
+      created,
+      { ...created, metadata: { ...created.metadata, labels: { ...created.metadata.labels, z: "3" } } },
+      { manager: "two", now: LATER },
+    )
     expect(ownedBy(labelled, "two", "Update")).toEqual([".metadata.labels.z"])
-    const bare = trackUpdate(Deployment, labelled, { ...labelled, metadata: { ...labelled.metadata, labels: undefined } }, { manager: "three", now: LATER })
+    const bare = trackUpdate(
+      Deployment,
+      labelled,
+      { ...labelled, metadata: { ...labelled.metadata, labels: undefined } },
+      { manager: "three", now: LATER },
+    )
     expect(ownedBy(bare, "two", "Update")).toBeUndefined()
     expect(ownedBy(bare, "three", "Update")).toBeUndefined()
     expect(ownedBy(bare, "one", "Update")).not.toContain(".metadata.labels")
@@ -99,19 +195,44 @@ describe("trackUpdate", () => {
   test("gives back the very object when nothing changes", () => {
     expect(trackUpdate(Deployment, created, created, { manager: "two", now: LATER })).toBe(created)
     const copy = structuredClone(created) as Deployment
-    expect(trackUpdate(Deployment, created, copy, { manager: "two", now: LATER }).metadata.managedFields).toEqual(created.metadata.managedFields)
+    expect(trackUpdate(Deployment, created, copy, { manager: "two", now: LATER }).metadata.managedFields).toEqual(
+      created.metadata.managedFields,
+    )
   })
 
   test("keeps entries from a client that knows nothing of them, and clears them when asked", () => {
     const { managedFields: _gone, ...metadata } = created.metadata
-    expect(trackUpdate(Deployment, created, { ...created, metadata } as Deployment, { manager: "one", now: LATER }).metadata.managedFields).toEqual(created.metadata.managedFields)
-    expect(trackUpdate(Deployment, created, { ...created, metadata: { ...metadata, managedFields: [{}] } }, { manager: "one", now: LATER }).metadata.managedFields).toBeUndefined()
-    const broken = [{ manager: "x", operation: "Update", apiVersion: "apps/v1", fieldsType: "FieldsV1", fieldsV1: { "z:a": {} } }] as const
-    expect(trackUpdate(Deployment, created, { ...created, metadata: { ...metadata, managedFields: broken } }, { manager: "one", now: LATER }).metadata.managedFields).toEqual(created.metadata.managedFields)
+    expect(
+      trackUpdate(Deployment, created, { ...created, metadata } as Deployment, { manager: "one", now: LATER }).metadata
+        .managedFields,
+    ).toEqual(created.metadata.managedFields)
+    expect(
+      trackUpdate(
+        Deployment,
+        created,
+        { ...created, metadata: { ...metadata, managedFields: [{}] } },
+        { manager: "one", now: LATER },
+      ).metadata.managedFields,
+    ).toBeUndefined()
+    const broken = [
+      { manager: "x", operation: "Update", apiVersion: "apps/v1", fieldsType: "FieldsV1", fieldsV1: { "z:a": {} } },
+    ] as const
+    expect(
+      trackUpdate(
+        Deployment,
+        created,
+        { ...created, metadata: { ...metadata, managedFields: broken } },
+        { manager: "one", now: LATER },
+      ).metadata.managedFields,
+    ).toEqual(created.metadata.managedFields)
   })
 
   test.each<readonly [string, object, object]>([
-    ["the same fields", { replicas: 1, selector: { matchLabels: { a: "1" } } }, { replicas: 2, selector: { matchLabels: { a: "2" } } }],
+    [
+      "the same fields",
+      { replicas: 1, selector: { matchLabels: { a: "1" } } },
+      { replicas: 2, selector: { matchLabels: { a: "2" } } },
+    ],
     ["a field more", { replicas: 1 }, { replicas: 1, paused: true }],
     ["a field less", { replicas: 1, paused: true }, { replicas: 1 }],
     ["another field in its place", { replicas: 1 }, { paused: true }],
@@ -120,29 +241,63 @@ describe("trackUpdate", () => {
     ["other items in a list", template({ name: "a" }), template({ name: "b" })],
   ])("records the same of a new object whatever was created before it: %s", (title, before, after) => {
     // given
-    const created = (spec: object, manager: string) => trackUpdate(Deployment, undefined, { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" }, spec } as unknown as Deployment, { manager, now: NOW })
+    const created = (spec: object, manager: string) =>
+      trackUpdate(
+        Deployment,
+        undefined,
+        { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" }, spec } as unknown as Deployment,
+        { manager, now: NOW },
+      )
     // when
     created(before, title)
     const second = created(after, title)
     // then
-    expect(second.metadata.managedFields![0]!.fieldsV1).toEqual(created(after, `only ${title}`).metadata.managedFields![0]!.fieldsV1!)
+    expect(second.metadata.managedFields![0]!.fieldsV1).toEqual(
+      created(after, `only ${title}`).metadata.managedFields![0]!.fieldsV1!,
+    )
   })
 
   test("does not begin tracking at an update", () => {
     const untracked = decode(template({ name: "a" }))
-    expect(trackUpdate(Deployment, untracked, { ...untracked, spec: { ...untracked.spec, replicas: 9 } }, { manager: "x", now: NOW }).metadata.managedFields).toBeUndefined()
+    expect(
+      trackUpdate(
+        Deployment,
+        untracked,
+        { ...untracked, spec: { ...untracked.spec, replicas: 9 } },
+        { manager: "x", now: NOW },
+      ).metadata.managedFields,
+    ).toBeUndefined()
   })
 
   test("keeps an entry for a subresource apart, and status out of the main resource", () => {
-    const ready = trackUpdate(Deployment, created, { ...created, status: { ready: 1 } }, { manager: "one", subresource: "status", now: LATER })
-    expect(ready.metadata.managedFields?.map(({ manager, subresource }) => [manager, subresource])).toEqual([["one", undefined], ["one", "status"]])
-    const main = trackUpdate(Deployment, created, { ...created, status: { ready: 1 }, spec: { ...created.spec, replicas: 3 } }, { manager: "two", now: LATER })
+    const ready = trackUpdate(
+      Deployment,
+      created,
+      { ...created, status: { ready: 1 } },
+      { manager: "one", subresource: "status", now: LATER },
+    )
+    expect(ready.metadata.managedFields?.map(({ manager, subresource }) => [manager, subresource])).toEqual([
+      ["one", undefined],
+      ["one", "status"],
+    ])
+    const main = trackUpdate(
+      Deployment,
+      created,
+      { ...created, status: { ready: 1 }, spec: { ...created.spec, replicas: 3 } },
+      { manager: "two", now: LATER },
+    )
     expect(ownedBy(main, "two", "Update")).toEqual([".spec.replicas"])
   })
 
   test("merges the oldest updaters when there are more than ten", () => {
     let object = created
-    for (let i = 0; i < 15; i++) object = trackUpdate(Deployment, object, { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, [`l${i}`]: "" } } }, { manager: `m${i}`, now: `2026-01-02T00:00:${10 + i}Z` })
+    for (let i = 0; i < 15; i++)
+      object = trackUpdate(
+        Deployment,
+        object,
+        { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, [`l${i}`]: "" } } },
+        { manager: `m${i}`, now: `2026-01-02T00:00:${10 + i}Z` },
+      )
     const managers = object.metadata.managedFields!.map(({ manager }) => manager)
     expect(managers.length).toBe(10)
     expect(managers[0]).toBe("ancient-changes")
@@ -153,11 +308,27 @@ describe("trackUpdate", () => {
 
 describe("applyConfiguration", () => {
   test("creates an object and owns just what the configuration names", () => {
-    const live = apply(undefined, "me", { replicas: 3, ...template({ name: "a", image: "1", ports: [{ containerPort: 80 }] }) }, { metadata: { labels: { x: "1" } } })
-    expect(live.spec.template.spec.containers[0]).toEqual({ name: "a", image: "1", pullPolicy: "Always", ports: [{ containerPort: 80, protocol: "TCP" }] })
+    const live = apply(
+      undefined,
+      "me",
+      { replicas: 3, ...template({ name: "a", image: "1", ports: [{ containerPort: 80 }] }) },
+      { metadata: { labels: { x: "1" } } },
+    )
+    expect(live.spec.template.spec.containers[0]).toEqual({
+      name: "a",
+      image: "1",
+      pullPolicy: "Always",
+      ports: [{ containerPort: 80, protocol: "TCP" }],
+    })
     expect(ownedBy(live, "me")).toEqual([
-      ".metadata.labels.x", ".spec.replicas", '.spec.template.spec.containers[name="a"]', '.spec.template.spec.containers[name="a"].image', '.spec.template.spec.containers[name="a"].name',
-      '.spec.template.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"]', '.spec.template.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"].containerPort'])
+      ".metadata.labels.x",
+      ".spec.replicas",
+      '.spec.template.spec.containers[name="a"]',
+      '.spec.template.spec.containers[name="a"].image',
+      '.spec.template.spec.containers[name="a"].name',
+      '.spec.template.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"]',
+      '.spec.template.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"].containerPort',
+    ])
   })
 
   test("gives back the very object when applied twice, times untouched", () => {
@@ -170,16 +341,33 @@ describe("applyConfiguration", () => {
     const error = refusal(() => apply(live, "two", { replicas: 4 }))
     expect(error.code).toBe(409)
     expect(error.message).toBe('Apply failed with 1 conflict: conflict with "one": .spec.replicas')
-    expect(error.details?.causes).toEqual([{ reason: "FieldManagerConflict", message: 'conflict with "one"', field: ".spec.replicas" }])
+    expect(error.details?.causes).toEqual([
+      { reason: "FieldManagerConflict", message: 'conflict with "one"', field: ".spec.replicas" },
+    ])
   })
 
   test("names version and subresource of updaters, and lists many conflicts", () => {
-    const created = trackUpdate(Deployment, undefined, decode({ replicas: 3, paused: true, ...template({ name: "a", image: "1" }) }), { manager: "kubectl-client-side-apply", now: NOW })
-    expect(refusal(() => apply(created, "me", { replicas: 4 })).message).toBe('Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: .spec.replicas')
+    const created = trackUpdate(
+      Deployment,
+      undefined,
+      decode({ replicas: 3, paused: true, ...template({ name: "a", image: "1" }) }),
+      { manager: "kubectl-client-side-apply", now: NOW },
+    )
+    expect(refusal(() => apply(created, "me", { replicas: 4 })).message).toBe(
+      'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: .spec.replicas',
+    )
     expect(refusal(() => apply(created, "me", { replicas: 4, ...template({ name: "a", image: "2" }) })).message).toBe(
-      'Apply failed with 2 conflicts: conflicts with "kubectl-client-side-apply" using apps/v1:\n- .spec.replicas\n- .spec.template.spec.containers[name="a"].image')
-    const scaled = trackUpdate(Deployment, created, { ...created, spec: { ...created.spec, replicas: 7 } }, { manager: "hpa", subresource: "scale", now: LATER })
-    expect(refusal(() => apply(scaled, "me", { replicas: 4 })).message).toBe('Apply failed with 1 conflict: conflict with "hpa" with subresource "scale" using apps/v1: .spec.replicas')
+      'Apply failed with 2 conflicts: conflicts with "kubectl-client-side-apply" using apps/v1:\n- .spec.replicas\n- .spec.template.spec.containers[name="a"].image',
+    )
+    const scaled = trackUpdate(
+      Deployment,
+      created,
+      { ...created, spec: { ...created.spec, replicas: 7 } },
+      { manager: "hpa", subresource: "scale", now: LATER },
+    )
+    expect(refusal(() => apply(scaled, "me", { replicas: 4 })).message).toBe(
+      'Apply failed with 1 conflict: conflict with "hpa" with subresource "scale" using apps/v1: .spec.replicas',
+    )
   })
 
   test("takes over by force, and shares what has the same value", () => {
@@ -193,7 +381,22 @@ describe("applyConfiguration", () => {
   })
 
   test("removes what it set before and no longer names, unless another owns it", () => {
-    const first = apply(undefined, "one", template({ name: "a", image: "1", env: [{ name: "A", value: "1" }, { name: "B", value: "1" }] }, { name: "b", image: "1" }), { metadata: { labels: { x: "1", y: "1" } } })
+    const first = apply(
+      undefined,
+      "one",
+      template(
+        {
+          name: "a",
+          image: "1",
+          env: [
+            { name: "A", value: "1" },
+            { name: "B", value: "1" },
+          ],
+        },
+        { name: "b", image: "1" },
+      ),
+      { metadata: { labels: { x: "1", y: "1" } } },
+    )
     const both = apply(first, "two", template({ name: "b" }), { metadata: { labels: { y: "1" } } })
     const after = apply(both, "one", template({ name: "a", image: "1", env: [{ name: "B", value: "1" }] }))
     expect(after.metadata.labels).toEqual({ y: "1" })
@@ -211,7 +414,15 @@ describe("applyConfiguration", () => {
   })
 
   test("removes a whole map, list or struct with its last field", () => {
-    const first = apply(undefined, "one", { strategy: { rollingUpdate: { maxSurge: 1 } }, ...template({ name: "a", env: [{ name: "A" }], limits: { cpu: "1" } }) }, { metadata: { labels: { x: "1" } } })
+    const first = apply(
+      undefined,
+      "one",
+      {
+        strategy: { rollingUpdate: { maxSurge: 1 } },
+        ...template({ name: "a", env: [{ name: "A" }], limits: { cpu: "1" } }),
+      },
+      { metadata: { labels: { x: "1" } } },
+    )
     const after = apply(first, "one", template({ name: "a" }))
     expect(after.metadata.labels).toBeUndefined()
     expect(after.spec.strategy).toEqual({})
@@ -220,16 +431,26 @@ describe("applyConfiguration", () => {
 
   test("leaves what updaters set beside it", () => {
     const first = apply(undefined, "one", template({ name: "a", image: "1" }), { metadata: { labels: { x: "1" } } })
-    const touched = trackUpdate(Deployment, first, { ...first, metadata: { ...first.metadata, labels: { x: "1", u: "2" } } }, { manager: "u", now: LATER })
+    const touched = trackUpdate(
+      Deployment,
+      first,
+      { ...first, metadata: { ...first.metadata, labels: { x: "1", u: "2" } } },
+      { manager: "u", now: LATER },
+    )
     const after = apply(touched, "one", template({ name: "a", image: "2" }))
     expect(after.metadata.labels).toEqual({ u: "2" })
     expect(after.spec.template.spec.containers[0]?.image).toBe("2")
   })
 
   test("owns atomic lists and maps as a whole", () => {
-    const first = apply(undefined, "one", { ...template({ name: "a", args: ["1"] }), selector: { matchLabels: { a: "1" } } })
+    const first = apply(undefined, "one", {
+      ...template({ name: "a", args: ["1"] }),
+      selector: { matchLabels: { a: "1" } },
+    })
     expect(ownedBy(first, "one")).toContain(".spec.selector")
-    expect(refusal(() => apply(first, "two", { ...template({ name: "a", args: ["1", "2"] }) })).message).toContain('.spec.template.spec.containers[name="a"].args')
+    expect(refusal(() => apply(first, "two", { ...template({ name: "a", args: ["1", "2"] }) })).message).toContain(
+      '.spec.template.spec.containers[name="a"].args',
+    )
   })
 
   test("merges sets and refuses an item twice", () => {
@@ -237,23 +458,37 @@ describe("applyConfiguration", () => {
     const second = apply(first, "two", { template: { spec: { containers: [{ name: "a" }], groups: ["z", "y"] } } })
     expect([...second.spec.template.spec.groups!].sort()).toEqual(["x", "y", "z"])
     expect(ownedBy(second, "two")).toContain('.spec.template.spec.groups[="z"]')
-    expect(refusal(() => apply(first, "two", template({ name: "a" }, { name: "a" }))).message).toContain('.spec.template.spec.containers: duplicate entries for key [name="a"]')
-    expect(refusal(() => apply(first, "two", template({ image: "a" }))).message).toContain("associative list with keys has an element that omits all key fields")
+    expect(refusal(() => apply(first, "two", template({ name: "a" }, { name: "a" }))).message).toContain(
+      '.spec.template.spec.containers: duplicate entries for key [name="a"]',
+    )
+    expect(refusal(() => apply(first, "two", template({ image: "a" }))).message).toContain(
+      "associative list with keys has an element that omits all key fields",
+    )
   })
 
   test("counts an object without managedFields as made before the first apply", () => {
     const live = decode({ replicas: 2, ...template({ name: "a", image: "1" }) }, { uid: "u" })
     const error = refusal(() => apply(live, "me", { replicas: 3 }))
-    expect(error.message).toBe('Apply failed with 1 conflict: conflict with "before-first-apply" using apps/v1: .spec.replicas')
+    expect(error.message).toBe(
+      'Apply failed with 1 conflict: conflict with "before-first-apply" using apps/v1: .spec.replicas',
+    )
     const forced = apply(live, "me", { replicas: 3 }, { force: true })
     expect(ownedBy(forced, "before-first-apply", "Update")).toContain('.spec.template.spec.containers[name="a"].image')
-    expect(forced.metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`)).toEqual(["me Apply", "before-first-apply Update"])
+    expect(forced.metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`)).toEqual([
+      "me Apply",
+      "before-first-apply Update",
+    ])
   })
 
   test("lets kubectl take over from its client-side apply, and keeps its annotation in step", () => {
     const annotation = "kubectl.kubernetes.io/last-applied-configuration"
     const sent = config({ replicas: 2 }, { annotations: {} })
-    const live = trackUpdate(Deployment, undefined, decode({ replicas: 2 }, { annotations: { [annotation]: JSON.stringify(sent) } }), { manager: "kubectl-client-side-apply", now: NOW })
+    const live = trackUpdate(
+      Deployment,
+      undefined,
+      decode({ replicas: 2 }, { annotations: { [annotation]: JSON.stringify(sent) } }),
+      { manager: "kubectl-client-side-apply", now: NOW },
+    )
     const after = apply(live, "kubectl", { replicas: 3 })
     expect(after.spec.replicas).toBe(3)
     expect(JSON.parse(after.metadata.annotations![annotation]!).spec).toEqual({ replicas: 3 })
@@ -262,15 +497,27 @@ describe("applyConfiguration", () => {
 
   test("refuses configurations that are none", () => {
     const by = { manager: "me", now: NOW }
-    expect(refusal(() => applyConfiguration(Deployment, undefined, { ...config({}), apiVersion: "apps/v2" }, by)).message).toBe("Incorrect version specified in apply patch. Specified patch version: apps/v2, expected: apps/v1")
-    expect(refusal(() => apply(undefined, "me", {}, { metadata: { managedFields: [] } })).message).toBe("metadata.managedFields must be nil")
-    expect(refusal(() => apply(undefined, "me", { foo: 1 })).message).toBe("failed to create typed patch object (default/web; apps/v1, Kind=Deployment): .spec.foo: field not declared in schema")
+    expect(
+      refusal(() => applyConfiguration(Deployment, undefined, { ...config({}), apiVersion: "apps/v2" }, by)).message,
+    ).toBe("Incorrect version specified in apply patch. Specified patch version: apps/v2, expected: apps/v1")
+    expect(refusal(() => apply(undefined, "me", {}, { metadata: { managedFields: [] } })).message).toBe(
+      "metadata.managedFields must be nil",
+    )
+    expect(refusal(() => apply(undefined, "me", { foo: 1 })).message).toBe(
+      "failed to create typed patch object (default/web; apps/v1, Kind=Deployment): .spec.foo: field not declared in schema",
+    )
     expect(refusal(() => apply(undefined, "me", { replicas: "x" })).code).toBe(400)
   })
 
   test("keeps the revision when only times differ", () => {
     const live = apply(undefined, "me", { replicas: 3 })
-    const again = { ...live, metadata: { ...live.metadata, managedFields: live.metadata.managedFields!.map((entry) => ({ ...entry, time: LATER })) } }
+    const again = {
+      ...live,
+      metadata: {
+        ...live.metadata,
+        managedFields: live.metadata.managedFields!.map((entry) => ({ ...entry, time: LATER })),
+      },
+    }
     expect(isWithoutEffect(live, again)).toBe(true)
     const changed = { ...again, spec: { ...again.spec, replicas: 4 } }
     expect(isWithoutEffect(live, changed)).toBe(false)
@@ -278,12 +525,30 @@ describe("applyConfiguration", () => {
 })
 
 describe("the order of merged lists", () => {
-  const items = (...names: string[]) => ({ spec: { template: { spec: { containers: names.map((name) => ({ name })) } } } })
+  const items = (...names: string[]) => ({
+    spec: { template: { spec: { containers: names.map((name) => ({ name })) } } },
+  })
   test.each<[string[], string[], string[]]>([
-    [["a", "b"], ["b", "a"], ["b", "a"]],
-    [["a", "b", "c"], ["c", "a"], ["b", "c", "a"]],
-    [["a", "x", "b"], ["a", "b"], ["a", "x", "b"]],
-    [["a", "b"], ["a", "n", "b"], ["a", "n", "b"]],
+    [
+      ["a", "b"],
+      ["b", "a"],
+      ["b", "a"],
+    ],
+    [
+      ["a", "b", "c"],
+      ["c", "a"],
+      ["b", "c", "a"],
+    ],
+    [
+      ["a", "x", "b"],
+      ["a", "b"],
+      ["a", "x", "b"],
+    ],
+    [
+      ["a", "b"],
+      ["a", "n", "b"],
+      ["a", "n", "b"],
+    ],
     [["x"], ["a", "b"], ["x", "a", "b"]],
     [[], ["a"], ["a"]],
     [["a"], ["a"], ["a"]],
@@ -314,13 +579,28 @@ test("applies random configurations so that twice is once, and the sets stay law
   // given random configurations of random managers
   const random = seededRandom(7)
   const pick = (n: number): number => Math.floor(random.next() * n)
-  const maybe = <T,>(value: T): T | undefined => (pick(2) === 0 ? value : undefined)
+  const maybe = <T>(value: T): T | undefined => (pick(2) === 0 ? value : undefined)
   // An empty list and a zero that Go would leave out are owned but not there (as upstream), so they are not among what is tried.
   const some = (first: string, ...names: string[]): string[] => [first, ...names.filter(() => pick(2) === 0)]
-  const randomSpec = () => JSON.parse(JSON.stringify({
-    replicas: maybe(pick(4)), paused: maybe(true),
-    template: { spec: { groups: maybe(some("x", "y", "z")), containers: some("a", "b", "c").map((name) => ({ name, image: maybe(`i${pick(3)}`), env: maybe(some("A", "B").map((key) => ({ name: key, value: `${pick(2)}` }))), ports: maybe([{ containerPort: 1 + pick(3) }]), limits: maybe({ cpu: "1" }) })) } },
-  })) as object
+  const randomSpec = () =>
+    JSON.parse(
+      JSON.stringify({
+        replicas: maybe(pick(4)),
+        paused: maybe(true),
+        template: {
+          spec: {
+            groups: maybe(some("x", "y", "z")),
+            containers: some("a", "b", "c").map((name) => ({
+              name,
+              image: maybe(`i${pick(3)}`),
+              env: maybe(some("A", "B").map((key) => ({ name: key, value: `${pick(2)}` }))),
+              ports: maybe([{ containerPort: 1 + pick(3) }]),
+              limits: maybe({ cpu: "1" }),
+            })),
+          },
+        },
+      }),
+    ) as object
   let live = apply(undefined, "m0", {})
   let before: FieldSet | undefined
   for (let i = 0; i < 400; i++) {

@@ -22,10 +22,20 @@ export interface AppliedBy extends ChangedBy {
  * @throws ApiError Conflict naming every field that another owns with another value; BadRequest for a bad configuration.
  * Source: structured-merge-diff merge/update.go Apply; apimachinery pkg/util/managedfields/internal.
  */
-export function applyConfiguration<T extends KubeObject>(resource: Resource<T>, live: T | undefined, config: unknown, by: AppliedBy): Decoded<T> {
+export function applyConfiguration<T extends KubeObject>(
+  resource: Resource<T>,
+  live: T | undefined,
+  config: unknown,
+  by: AppliedBy,
+): Decoded<T> {
   const shape = shapeOf(resource.schema)
   const wanted = checkedConfiguration(resource, shape, config)
-  const self: ManagedBy = { manager: by.manager, operation: "Apply", apiVersion: resource.apiVersion, subresource: by.subresource }
+  const self: ManagedBy = {
+    manager: by.manager,
+    operation: "Apply",
+    apiVersion: resource.apiVersion,
+    subresource: by.subresource,
+  }
   const entries = entriesBefore(resource, live, by)
   const own = entries.find((entry) => isBy(entry, self))
   const set = withoutReset(resource, fieldSetOf(shape, wanted), by.subresource)
@@ -33,7 +43,16 @@ export function applyConfiguration<T extends KubeObject>(resource: Resource<T>, 
 
   const base: object = live ?? { apiVersion: resource.apiVersion, kind: resource.kind, metadata: {} }
   const others = entries.filter((entry) => entry !== own)
-  const merged = pruned(shape, mergeInto(shape, base, wanted), own?.fieldsV1 ?? NOTHING, union(set, others.reduce((all, entry) => union(all, entry.fieldsV1), NOTHING)), set)
+  const merged = pruned(
+    shape,
+    mergeInto(shape, base, wanted),
+    own?.fieldsV1 ?? NOTHING,
+    union(
+      set,
+      others.reduce((all, entry) => union(all, entry.fieldsV1), NOTHING),
+    ),
+    set,
+  )
   const comparison = compare(shape, live ?? {}, merged)
   const changed = withoutReset(resource, comparison.changed, by.subresource)
   const removed = withoutReset(resource, comparison.removed, by.subresource)
@@ -41,32 +60,73 @@ export function applyConfiguration<T extends KubeObject>(resource: Resource<T>, 
 
   const kept = others.flatMap((entry) => withSet(entry, difference(difference(entry.fieldsV1, changed), removed)) ?? [])
   const same = live !== undefined && deepEqual(live, merged)
-  if (!isEmpty(mine)) kept.push(own !== undefined && same && deepEqual(own.fieldsV1, mine) ? own : entryOf(self, mine, same ? own?.time : by.now))
-  const { object, faults } = same ? { object: live, faults: [] } : decodeObject(resource, by.manager === "kubectl" ? withLastApplied(merged as KubeObject, wanted) : merged)
+  if (!isEmpty(mine))
+    kept.push(
+      own !== undefined && same && deepEqual(own.fieldsV1, mine) ? own : entryOf(self, mine, same ? own?.time : by.now),
+    )
+  const { object, faults } = same
+    ? { object: live, faults: [] }
+    : decodeObject(resource, by.manager === "kubectl" ? withLastApplied(merged as KubeObject, wanted) : merged)
   return { object: withEntries(object, sorted(kept)), faults }
 }
 
 /** An object without managedFields counts as made by one manager before the first apply. Source: skipnonapplied.go. */
-function entriesBefore<T extends KubeObject>(resource: Resource<T>, live: T | undefined, { subresource, now }: AppliedBy): readonly Entry[] {
+function entriesBefore<T extends KubeObject>(
+  resource: Resource<T>,
+  live: T | undefined,
+  { subresource, now }: AppliedBy,
+): readonly Entry[] {
   if (live === undefined) return []
   const entries = entriesFrom(live.metadata.managedFields)
-  if (entries === undefined) throw new ApiError("InternalError", `Internal error occurred: failed to decode managed fields of ${resource.kind} "${live.metadata.name ?? ""}"`)
-  return entries.length > 0 ? entries : recorded(resource, undefined, live, [], { manager: "before-first-apply", operation: "Update", apiVersion: resource.apiVersion, subresource }, now)
+  if (entries === undefined)
+    throw new ApiError(
+      "InternalError",
+      `Internal error occurred: failed to decode managed fields of ${resource.kind} "${live.metadata.name ?? ""}"`,
+    )
+  return entries.length > 0
+    ? entries
+    : recorded(
+        resource,
+        undefined,
+        live,
+        [],
+        { manager: "before-first-apply", operation: "Update", apiVersion: resource.apiVersion, subresource },
+        now,
+      )
 }
 
 function checkedConfiguration(resource: Resource, shape: Shape, config: unknown): Readonly<Record<string, unknown>> {
   const { apiVersion, kind } = resource
-  if (typeof config !== "object" || config === null || Array.isArray(config)) throw badRequest(`error decoding YAML: an apply configuration must be an object`)
+  if (typeof config !== "object" || config === null || Array.isArray(config))
+    throw badRequest(`error decoding YAML: an apply configuration must be an object`)
   const given = config as Readonly<Record<string, unknown>>
-  if (given["apiVersion"] !== apiVersion) throw badRequest(`Incorrect version specified in apply patch. Specified patch version: ${String(given["apiVersion"] ?? "")}, expected: ${apiVersion}`)
-  if (given["kind"] !== kind) throw badRequest(`Incorrect kind specified in apply patch. Specified kind: ${String(given["kind"] ?? "")}, expected: ${kind}`)
-  const { name = "", namespace = "", managedFields } = (given["metadata"] ?? {}) as { readonly name?: string; readonly namespace?: string; readonly managedFields?: unknown }
+  if (given["apiVersion"] !== apiVersion)
+    throw badRequest(
+      `Incorrect version specified in apply patch. Specified patch version: ${String(given["apiVersion"] ?? "")}, expected: ${apiVersion}`,
+    )
+  if (given["kind"] !== kind)
+    throw badRequest(
+      `Incorrect kind specified in apply patch. Specified kind: ${String(given["kind"] ?? "")}, expected: ${kind}`,
+    )
+  const {
+    name = "",
+    namespace = "",
+    managedFields,
+  } = (given["metadata"] ?? {}) as {
+    readonly name?: string
+    readonly namespace?: string
+    readonly managedFields?: unknown
+  }
   if (managedFields !== undefined && managedFields !== null) throw badRequest("metadata.managedFields must be nil")
   // Differs from upstream, which answers 500 to these: the fault is the client's.
-  const refuse = (why: string) => badRequest(`failed to create typed patch object (${namespace}/${name}; ${apiVersion}, Kind=${kind}): ${why}`)
+  const refuse = (why: string) =>
+    badRequest(`failed to create typed patch object (${namespace}/${name}; ${apiVersion}, Kind=${kind}): ${why}`)
   try {
     const { faults } = decodeMessage(typed(resource.schema), given)
-    if (faults.length > 0) throw refuse(faults.map((fault) => `.${fault.slice('unknown field "'.length, -1)}: field not declared in schema`).join("\n"))
+    if (faults.length > 0)
+      throw refuse(
+        faults.map((fault) => `.${fault.slice('unknown field "'.length, -1)}: field not declared in schema`).join("\n"),
+      )
   } catch (err) {
     throw err instanceof DecodeError ? refuse(err.message) : err
   }
@@ -83,16 +143,19 @@ function listProblem(shape: Shape, value: unknown, path: string): string | undef
     const seen = new Set<string>()
     for (const [i, item] of value.entries()) {
       const element = elementOf(shape, item)
-      if (element === undefined) return `${path}: element ${i}: associative list with keys has an element that omits all key fields ${JSON.stringify(shape.kind === "list" ? shape.keys.map(({ name }) => name) : [])} (and doesn't have default values for any key fields)`
+      if (element === undefined)
+        return `${path}: element ${i}: associative list with keys has an element that omits all key fields ${JSON.stringify(shape.kind === "list" ? shape.keys.map(({ name }) => name) : [])} (and doesn't have default values for any key fields)`
       if (seen.has(element)) return `${path}: duplicate entries for key ${pathsOf({ [element]: {} })[0]!}`
       seen.add(element)
-      const problem = shape.kind === "list" ? listProblem(shape.of(), item, `${path}${pathsOf({ [element]: {} })[0]!}`) : undefined
+      const problem =
+        shape.kind === "list" ? listProblem(shape.of(), item, `${path}${pathsOf({ [element]: {} })[0]!}`) : undefined
       if (problem !== undefined) return problem
     }
     return undefined
   }
   for (const [name, inner] of Object.entries(value)) {
-    const of = shape.kind === "struct" ? (shape.fields().get(name)?.shape ?? ANY) : shape.kind === "map" ? shape.of() : ANY
+    const of =
+      shape.kind === "struct" ? (shape.fields().get(name)?.shape ?? ANY) : shape.kind === "map" ? shape.of() : ANY
     const problem = listProblem(of, inner, `${path}.${name}`)
     if (problem !== undefined) return problem
   }
@@ -109,31 +172,61 @@ function pruned(shape: Shape, merged: unknown, last: FieldSet, owned: FieldSet, 
   const named = (fields: FieldSet): FieldSet => withNamedFields(shape, fields)
   const all = named(fieldSetOf(shape, merged))
   const without = removeFields(shape, merged, named(last))
-  const ownedKept = removeFields(shape, merged, difference(all, union(named(fieldSetOf(shape, without ?? {})), named(owned))))
+  const ownedKept = removeFields(
+    shape,
+    merged,
+    difference(all, union(named(fieldSetOf(shape, without ?? {})), named(owned))),
+  )
   const left = named(fieldSetOf(shape, ownedKept ?? {}))
   return removeFields(shape, merged, intersection(difference(all, left), named(last))) ?? {}
 }
 
-function refuseConflicts<T extends KubeObject>(resource: Resource<T>, shape: Shape, live: T | undefined, others: readonly Entry[], changed: FieldSet, manager: string): void {
+function refuseConflicts<T extends KubeObject>(
+  resource: Resource<T>,
+  shape: Shape,
+  live: T | undefined,
+  others: readonly Entry[],
+  changed: FieldSet,
+  manager: string,
+): void {
   if (isEmpty(changed) || live === undefined) return
-  let conflicts = others.map((entry) => ({ entry, fields: intersection(entry.fieldsV1, changed) })).filter(({ fields }) => !isEmpty(fields))
+  let conflicts = others
+    .map((entry) => ({ entry, fields: intersection(entry.fieldsV1, changed) }))
+    .filter(({ fields }) => !isEmpty(fields))
   // kubectl moving from client-side to server-side apply owns what its last client-side apply set and nobody changed since.
   const allowed = manager === "kubectl" ? lastAppliedFields(shape, resource, live) : NOTHING
-  if (!isEmpty(allowed)) conflicts = conflicts.map(({ entry, fields }) => ({ entry, fields: difference(fields, allowed) })).filter(({ fields }) => !isEmpty(fields))
+  if (!isEmpty(allowed))
+    conflicts = conflicts
+      .map(({ entry, fields }) => ({ entry, fields: difference(fields, allowed) }))
+      .filter(({ fields }) => !isEmpty(fields))
   if (conflicts.length === 0) return
-  const found = conflicts.flatMap(({ entry, fields }) => pathsOf(fields).sort().map((path) => ({ by: shownManager(entry), path })))
-  const causes = found.map(({ by, path }) => ({ reason: "FieldManagerConflict" as const, message: `conflict with ${by}`, field: path }))
+  const found = conflicts.flatMap(({ entry, fields }) =>
+    pathsOf(fields)
+      .sort()
+      .map((path) => ({ by: shownManager(entry), path })),
+  )
+  const causes = found.map(({ by, path }) => ({
+    reason: "FieldManagerConflict" as const,
+    message: `conflict with ${by}`,
+    field: path,
+  }))
   throw new ApiError("Conflict", conflictMessage(found), { causes })
 }
 
 function conflictMessage(found: readonly { readonly by: string; readonly path: string }[]): string {
   if (found.length === 1) return `Apply failed with 1 conflict: conflict with ${found[0]!.by}: ${found[0]!.path}`
   const managers = [...new Set(found.map(({ by }) => by))].sort()
-  const lines = managers.flatMap((manager) => [`conflicts with ${manager}:`, ...found.filter(({ by }) => by === manager).map(({ path }) => `- ${path}`)])
+  const lines = managers.flatMap((manager) => [
+    `conflicts with ${manager}:`,
+    ...found.filter(({ by }) => by === manager).map(({ path }) => `- ${path}`),
+  ])
   return `Apply failed with ${found.length} conflicts: ${lines.join("\n")}`
 }
 
 function shownManager({ manager = "", operation, apiVersion = "", subresource }: Entry): string {
-  const name = subresource === undefined ? JSON.stringify(manager) : `${JSON.stringify(manager)} with subresource ${JSON.stringify(subresource)}`
+  const name =
+    subresource === undefined
+      ? JSON.stringify(manager)
+      : `${JSON.stringify(manager)} with subresource ${JSON.stringify(subresource)}`
   return operation === "Update" ? `${name} using ${apiVersion}` : name
 }

@@ -32,7 +32,8 @@ function differ(shape: Shape, before: unknown, after: unknown): Difference | und
   if (!isThere(before)) return isThere(after) ? { changed: allOf(shape, after), removed: undefined } : undefined
   if (!isThere(after)) return { changed: undefined, removed: allOf(shape, before) }
   switch (shape.kind) {
-    case "leaf": break
+    case "leaf":
+      break
     case "set":
     case "list":
       if (Array.isArray(before) && Array.isArray(after)) return differInItems(shape, before, after)
@@ -86,7 +87,8 @@ function differInItems(shape: ListShape, before: readonly unknown[], after: read
   const out = new Differences()
   const item = itemOf(shape)
   const common = alignedElements(shape, before, after)
-  if (common !== undefined) for (let i = 0; i < common.length; i++) out.add(common[i]!, differ(item, before[i], after[i]))
+  if (common !== undefined)
+    for (let i = 0; i < common.length; i++) out.add(common[i]!, differ(item, before[i], after[i]))
   else {
     const old = indexed(shape, before)
     const now = indexed(shape, after)
@@ -109,12 +111,17 @@ function differInSame(item: Shape, before: readonly unknown[], after: readonly u
 const MOST_ALIGNED = 16
 
 /** The path elements, where both lists have the same ones in the same order and none twice: as nearly always, since most changes are inside of an item. */
-function alignedElements(shape: ListShape, before: readonly unknown[], after: readonly unknown[]): readonly string[] | undefined {
+function alignedElements(
+  shape: ListShape,
+  before: readonly unknown[],
+  after: readonly unknown[],
+): readonly string[] | undefined {
   if (before.length !== after.length || after.length > MOST_ALIGNED) return undefined
   const elements: string[] = []
   for (let i = 0; i < after.length; i++) {
     const element = elementAt(shape, after, i)
-    if ((before[i] !== after[i] && elementAt(shape, before, i) !== element) || elements.includes(element)) return undefined
+    if ((before[i] !== after[i] && elementAt(shape, before, i) !== element) || elements.includes(element))
+      return undefined
     elements.push(element)
   }
   return elements

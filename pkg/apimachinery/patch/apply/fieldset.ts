@@ -40,7 +40,8 @@ function unionOf(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 /** What is in `a` and not in `b`; members below a removed one stay. */
-export const difference = (a: FieldSet, b: FieldSet): FieldSet => (isEmpty(a) || isEmpty(b) ? a : (differenceOf(a, b) ?? NOTHING))
+export const difference = (a: FieldSet, b: FieldSet): FieldSet =>
+  isEmpty(a) || isEmpty(b) ? a : (differenceOf(a, b) ?? NOTHING)
 
 function differenceOf(a: FieldSet, b: FieldSet): FieldSet | undefined {
   if (a === b) return undefined
@@ -114,16 +115,24 @@ export function pathsOf(set: FieldSet): string[] {
 function shownElement(element: string): string {
   const content = element.slice(2)
   switch (element[0]) {
-    case "f": return `.${content}`
-    case "k": return `[${Object.entries(JSON.parse(content) as object).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(",")}]`
-    case "v": return `[=${content}]`
-    default: return `[${content}]`
+    case "f":
+      return `.${content}`
+    case "k":
+      return `[${Object.entries(JSON.parse(content) as object)
+        .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+        .join(",")}]`
+    case "v":
+      return `[=${content}]`
+    default:
+      return `[${content}]`
   }
 }
 
 /** Whether `value`, from outside, is a well-formed set. */
 export function isFieldSet(value: unknown): value is FieldSet {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false
-  return Object.entries(value).every(([element, child]) => (element === SELF || ELEMENT.test(element)) && isFieldSet(child))
+  return Object.entries(value).every(
+    ([element, child]) => (element === SELF || ELEMENT.test(element)) && isFieldSet(child),
+  )
 }
 const ELEMENT = /^(?:f:|k:\{|v:|i:-?\d+$)/s

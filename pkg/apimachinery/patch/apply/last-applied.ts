@@ -10,7 +10,11 @@ import type { Shape } from "./shape.ts"
 const ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 
 /** What the last client-side apply set and is still so. Empty where there was none, or it was of another version. */
-export function lastAppliedFields(shape: Shape, { apiVersion }: { readonly apiVersion: string }, live: KubeObject): FieldSet {
+export function lastAppliedFields(
+  shape: Shape,
+  { apiVersion }: { readonly apiVersion: string },
+  live: KubeObject,
+): FieldSet {
   const applied = parsed(live.metadata.annotations?.[ANNOTATION])
   if (applied === undefined || applied["apiVersion"] !== apiVersion) return NOTHING
   const { changed, removed } = compare(shape, applied, live)
@@ -21,7 +25,9 @@ function parsed(text: string | undefined): Readonly<Record<string, unknown>> | u
   if (text === undefined || text === "") return undefined
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : undefined
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined
   } catch {
     // Whatever a user wrote there: it says nothing then.
     return undefined
@@ -34,5 +40,8 @@ export function withLastApplied(object: KubeObject, config: Readonly<Record<stri
   const metadata = (config["metadata"] ?? {}) as Readonly<Record<string, unknown>>
   const { [ANNOTATION]: _last, ...annotations } = (metadata["annotations"] ?? {}) as Readonly<Record<string, unknown>>
   const applied = JSON.stringify({ ...config, metadata: { ...metadata, annotations } })
-  return { ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [ANNOTATION]: `${applied}\n` } } }
+  return {
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [ANNOTATION]: `${applied}\n` } },
+  }
 }

@@ -38,12 +38,22 @@ function isEntry(entry: ManagedFieldsEntry): entry is Entry {
 }
 
 export const isBy = (entry: Entry, by: ManagedBy): boolean =>
-  entry.manager === by.manager && entry.operation === by.operation && (entry.subresource ?? "") === (by.subresource ?? "") && (by.operation === "Apply" || entry.apiVersion === by.apiVersion)
+  entry.manager === by.manager &&
+  entry.operation === by.operation &&
+  (entry.subresource ?? "") === (by.subresource ?? "") &&
+  (by.operation === "Apply" || entry.apiVersion === by.apiVersion)
 
 /** In the order in which upstream writes the fields. */
-export function entryOf({ manager, operation, apiVersion, subresource }: ManagedBy, set: FieldSet, time: string | undefined): Entry {
+export function entryOf(
+  { manager, operation, apiVersion, subresource }: ManagedBy,
+  set: FieldSet,
+  time: string | undefined,
+): Entry {
   checked.add(set)
-  const entry: Entry = time === undefined ? { manager, operation, apiVersion, fieldsType: "FieldsV1", fieldsV1: set } : { manager, operation, apiVersion, time, fieldsType: "FieldsV1", fieldsV1: set }
+  const entry: Entry =
+    time === undefined
+      ? { manager, operation, apiVersion, fieldsType: "FieldsV1", fieldsV1: set }
+      : { manager, operation, apiVersion, time, fieldsType: "FieldsV1", fieldsV1: set }
   return subresource === undefined || subresource === "" ? entry : { ...entry, subresource }
 }
 
@@ -55,10 +65,15 @@ export function withSet(entry: Entry, set: FieldSet): Entry | undefined {
   return { ...entry, fieldsV1: set }
 }
 
-const compareText = (a: string | undefined, b: string | undefined): number => ((a ?? "") < (b ?? "") ? -1 : (a ?? "") > (b ?? "") ? 1 : 0)
+const compareText = (a: string | undefined, b: string | undefined): number =>
+  (a ?? "") < (b ?? "") ? -1 : (a ?? "") > (b ?? "") ? 1 : 0
 /** Times are RFC 3339 in UTC and whole seconds, so their text sorts as they do; an absent one comes first. */
 const byOrder = (a: Entry, b: Entry): number =>
-  compareText(a.operation, b.operation) || compareText(a.time, b.time) || compareText(a.manager, b.manager) || compareText(a.apiVersion, b.apiVersion) || compareText(a.subresource, b.subresource)
+  compareText(a.operation, b.operation) ||
+  compareText(a.time, b.time) ||
+  compareText(a.manager, b.manager) ||
+  compareText(a.apiVersion, b.apiVersion) ||
+  compareText(a.subresource, b.subresource)
 
 export const sorted = (entries: readonly Entry[]): readonly Entry[] =>
   entries.every((entry, i) => i === 0 || byOrder(entries[i - 1]!, entry) <= 0) ? entries : [...entries].sort(byOrder)

@@ -3,17 +3,21 @@ import { ANY, elementOf, type Shape } from "./shape.ts"
 
 /** Merging an applied configuration into an object, and taking fields out of one. Source: structured-merge-diff typed/{merge,remove}.go. */
 type Values = Readonly<Record<string, unknown>>
-const isObject = (value: unknown): value is Values => typeof value === "object" && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Values =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** `live` with what `config` sets; parts that `config` does not speak of are shared with `live`. */
 export function mergeInto(shape: Shape, live: unknown, config: unknown): unknown {
   if (config === undefined || config === null) return live
   if (live === undefined || live === null || live === config) return config
   switch (shape.kind) {
-    case "leaf": return config
+    case "leaf":
+      return config
     case "set":
-    case "list": return Array.isArray(live) && Array.isArray(config) ? mergeLists(shape, live, config) : config
-    default: return isObject(live) && isObject(config) ? mergeObjects(shape, live, config) : config
+    case "list":
+      return Array.isArray(live) && Array.isArray(config) ? mergeLists(shape, live, config) : config
+    default:
+      return isObject(live) && isObject(config) ? mergeObjects(shape, live, config) : config
   }
 }
 
@@ -27,7 +31,8 @@ function mergeObjects(shape: Shape, live: Values, config: Values): Values {
   const out: Record<string, unknown> = { ...live }
   for (const name in config) {
     const merged = mergeInto(childOf(shape, name), Object.hasOwn(live, name) ? live[name] : undefined, config[name])
-    if (merged !== undefined) Object.defineProperty(out, name, { value: merged, enumerable: true, writable: true, configurable: true })
+    if (merged !== undefined)
+      Object.defineProperty(out, name, { value: merged, enumerable: true, writable: true, configurable: true })
   }
   return out
 }
@@ -35,7 +40,11 @@ function mergeObjects(shape: Shape, live: Values, config: Values): Values {
 /**
  * Items of both in one order: that of the configuration for those it names, with the live ones it does not name kept where they stood between them.
  */
-function mergeLists(shape: Shape & { kind: "list" | "set" }, live: readonly unknown[], config: readonly unknown[]): readonly unknown[] {
+function mergeLists(
+  shape: Shape & { kind: "list" | "set" },
+  live: readonly unknown[],
+  config: readonly unknown[],
+): readonly unknown[] {
   const elements = (items: readonly unknown[]): string[] => items.map((item, i) => elementOf(shape, item) ?? `i:${i}`)
   const [left, right] = [elements(live), elements(config)]
   const leftAt = new Map<string, number>()
@@ -96,7 +105,8 @@ export function removeFields(shape: Shape, value: unknown, set: FieldSet): unkno
     const node = set[`f:${name}`]
     if (node !== undefined && isMember(node)) continue
     const kept = node === undefined ? inner : removeFields(childOf(shape, name), inner, node)
-    if (kept !== undefined) Object.defineProperty(out, name, { value: kept, enumerable: true, writable: true, configurable: true })
+    if (kept !== undefined)
+      Object.defineProperty(out, name, { value: kept, enumerable: true, writable: true, configurable: true })
   }
   return Object.keys(out).length === 0 ? undefined : out
 }

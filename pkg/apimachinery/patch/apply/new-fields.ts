@@ -4,7 +4,8 @@ import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.
 import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
 export type Values = Readonly<Record<string, unknown>>
-export const isObject = (value: unknown): value is Values => typeof value === "object" && value !== null && !Array.isArray(value)
+export const isObject = (value: unknown): value is Values =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 export const isThere = (value: unknown): boolean => value !== undefined && value !== null
 
 /** What Go holds by value is there in an object that is, however empty: where one lacks it, it is as good as an empty one. */
@@ -17,7 +18,8 @@ const isNothing = (value: unknown): boolean => deepEqual(value, emptyLike(value)
  * Every field of an object that is new. Where the outcome is the same as `like`, the set of another object, or a part of it as that part, it is that very one:
  * most objects of a kind that one manager makes have the same fields.
  */
-export const fieldsOfNew = (shape: Shape, object: object, like: FieldSet = NOTHING): FieldSet => inside(shape, object, like) ?? NOTHING
+export const fieldsOfNew = (shape: Shape, object: object, like: FieldSet = NOTHING): FieldSet =>
+  inside(shape, object, like) ?? NOTHING
 
 /**
  * Whether `fieldsOfNew` gives the same of two objects. It looks at their names alone, which of nearly all Events is enough; what has lists, whose items are
@@ -55,7 +57,13 @@ export function allOf(shape: Shape, value: unknown, like: FieldSet = LEAF): Fiel
   return nodeOf(out) ?? LEAF
 }
 
-function addFields(shape: Shape, value: Values, like: FieldSet, out: Record<string, FieldSet>, always: typeof inside): void {
+function addFields(
+  shape: Shape,
+  value: Values,
+  like: FieldSet,
+  out: Record<string, FieldSet>,
+  always: typeof inside,
+): void {
   const fields = fieldsOf(shape)
   const other = otherOf(shape)
   for (const name in value) {
@@ -100,7 +108,8 @@ function isAllOf(shape: Shape, value: unknown, set: FieldSet, isInside = false):
         if (always && isNothing(given)) continue
         return false
       }
-      if (typeof given === "object" ? !isAllOf(field?.shape ?? other, given, inner, always) : !isEmpty(inner)) return false
+      if (typeof given === "object" ? !isAllOf(field?.shape ?? other, given, inner, always) : !isEmpty(inner))
+        return false
       parts++
     }
   }

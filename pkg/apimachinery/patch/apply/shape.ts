@@ -48,11 +48,20 @@ function structShape(message: Message): Shape {
   return {
     kind: "struct",
     rest: message.rules.preserveUnknownFields === true ? ANY : undefined,
-    fields: () => (fields ??= new Map(Object.entries(message.fields).map(([name, { spec }]) => [name, {
-      element: `f:${name}`,
-      shape: shapeOfField(spec),
-      always: spec.type.kind === "message" ? spec.presence !== "optional" && spec.pointer !== true : spec.type.kind === "list" && (spec.presence === "required" || spec.printZero === true),
-    }]))),
+    fields: () =>
+      (fields ??= new Map(
+        Object.entries(message.fields).map(([name, { spec }]) => [
+          name,
+          {
+            element: `f:${name}`,
+            shape: shapeOfField(spec),
+            always:
+              spec.type.kind === "message"
+                ? spec.presence !== "optional" && spec.pointer !== true
+                : spec.type.kind === "list" && (spec.presence === "required" || spec.printZero === true),
+          },
+        ]),
+      )),
   }
 }
 
@@ -63,11 +72,17 @@ function shapeOfField(spec: FieldSpec): Shape {
 
 function shapeOfType(type: Type, spec?: FieldSpec): Shape {
   switch (type.kind) {
-    case "message": return lazily(type.message)
-    case "map": return { kind: "map", of: () => shapeOfType(type.of) }
-    case "list": return listShape(type.of, spec)
-    case "json": case "rawExtension": return ANY
-    default: return LEAF_SHAPE
+    case "message":
+      return lazily(type.message)
+    case "map":
+      return { kind: "map", of: () => shapeOfType(type.of) }
+    case "list":
+      return listShape(type.of, spec)
+    case "json":
+    case "rawExtension":
+      return ANY
+    default:
+      return LEAF_SHAPE
   }
 }
 
@@ -75,7 +90,9 @@ function listShape(of: Type, spec: FieldSpec | undefined): Shape {
   if (spec?.listType === "set") return { kind: "set" }
   if (spec?.listType !== "map" || of.kind !== "message") return LEAF_SHAPE
   const item = of.message()
-  const keys = [...(spec.listMapKeys ?? [])].sort().map((name) => ({ name, quoted: `${JSON.stringify(name)}:`, fallback: item.fields[name]?.spec.default }))
+  const keys = [...(spec.listMapKeys ?? [])]
+    .sort()
+    .map((name) => ({ name, quoted: `${JSON.stringify(name)}:`, fallback: item.fields[name]?.spec.default }))
   return { kind: "list", keys, of: () => shapeOf(item) }
 }
 
@@ -102,10 +119,13 @@ export function elementOf(shape: Shape & { kind: "list" | "set" }, item: unknown
 export type ListShape = Shape & { kind: "list" | "set" }
 
 /** The declared fields; none where the names are anything. */
-export const fieldsOf = (shape: Shape): ReadonlyMap<string, FieldShape> | undefined => (shape.kind === "struct" ? shape.fields() : undefined)
+export const fieldsOf = (shape: Shape): ReadonlyMap<string, FieldShape> | undefined =>
+  shape.kind === "struct" ? shape.fields() : undefined
 /** What a value is whose name no field has. */
-export const otherOf = (shape: Shape): Shape => (shape.kind === "struct" ? (shape.rest ?? ANY) : shape.kind === "map" ? shape.of() : ANY)
+export const otherOf = (shape: Shape): Shape =>
+  shape.kind === "struct" ? (shape.rest ?? ANY) : shape.kind === "map" ? shape.of() : ANY
 /** What the items are. */
 export const itemOf = (shape: ListShape): Shape => (shape.kind === "list" ? shape.of() : LEAF_SHAPE)
 /** The path element of an item; those without keys are known by their index. */
-export const elementAt = (shape: ListShape, items: readonly unknown[], i: number): string => elementOf(shape, items[i]) ?? `i:${i}`
+export const elementAt = (shape: ListShape, items: readonly unknown[], i: number): string =>
+  elementOf(shape, items[i]) ?? `i:${i}`

@@ -19,16 +19,34 @@ export interface ChangedBy {
  * differs. An object that came into being without managedFields stays without them until it is applied to.
  * Source: apimachinery pkg/util/managedfields/internal/fieldmanager.go Update and the managers it stacks.
  */
-export function trackUpdate<T extends KubeObject>(resource: Resource<T>, old: T | undefined, object: T, { manager, subresource, now }: ChangedBy): T {
+export function trackUpdate<T extends KubeObject>(
+  resource: Resource<T>,
+  old: T | undefined,
+  object: T,
+  { manager, subresource, now }: ChangedBy,
+): T {
   const entries = startingEntries(old, object, subresource)
   if (old !== undefined && entries.length === 0) return withEntries(object, undefined)
-  const by: ManagedBy = { manager: manager === "" ? "unknown" : manager, operation: "Update", apiVersion: resource.apiVersion, subresource }
+  const by: ManagedBy = {
+    manager: manager === "" ? "unknown" : manager,
+    operation: "Update",
+    apiVersion: resource.apiVersion,
+    subresource,
+  }
   return withEntries(object, recorded(resource, old, object, entries, by, now))
 }
 
 /** The entries after a change by `by`. */
-export function recorded<T extends KubeObject>(resource: Resource<T>, old: T | undefined, object: T, entries: readonly Entry[], by: ManagedBy, now: string): readonly Entry[] {
-  const { changed, removed, mine } = old === undefined ? fieldsOfCreated(resource, object, by) : fieldsOfChange(resource, old, object, by)
+export function recorded<T extends KubeObject>(
+  resource: Resource<T>,
+  old: T | undefined,
+  object: T,
+  entries: readonly Entry[],
+  by: ManagedBy,
+  now: string,
+): readonly Entry[] {
+  const { changed, removed, mine } =
+    old === undefined ? fieldsOfCreated(resource, object, by) : fieldsOfChange(resource, old, object, by)
   if (isEmpty(changed) && isEmpty(removed)) return entries
   const kept: Entry[] = []
   let own: Entry | undefined
@@ -51,7 +69,8 @@ export function recorded<T extends KubeObject>(resource: Resource<T>, old: T | u
   return sorted(capped(kept))
 }
 
-const withTime = (own: Entry, by: ManagedBy, set: FieldSet, now: string): Entry => (set === own.fieldsV1 && own.time === now ? own : entryOf(by, set, now))
+const withTime = (own: Entry, by: ManagedBy, set: FieldSet, now: string): Entry =>
+  set === own.fieldsV1 && own.time === now ? own : entryOf(by, set, now)
 
 /** What a write did to fields; `mine` are those that now belong to who wrote. */
 interface Fields {
@@ -60,7 +79,12 @@ interface Fields {
   readonly mine: FieldSet
 }
 
-function fieldsOfChange<T extends KubeObject>(resource: Resource<T>, old: T, object: T, { subresource }: ManagedBy): Fields {
+function fieldsOfChange<T extends KubeObject>(
+  resource: Resource<T>,
+  old: T,
+  object: T,
+  { subresource }: ManagedBy,
+): Fields {
   const comparison = compare(shapeOf(resource.schema), old, object)
   const changed = withoutReset(resource, comparison.changed, subresource)
   return { changed, removed: withoutReset(resource, comparison.removed, subresource), mine: withoutIdentity(changed) }
@@ -74,7 +98,11 @@ interface Created extends Fields {
 const created = new WeakMap<object, Map<string, Created>>()
 const MOST_MANAGERS = 50
 
-function fieldsOfCreated<T extends KubeObject>(resource: Resource<T>, object: T, { manager, subresource }: ManagedBy): Fields {
+function fieldsOfCreated<T extends KubeObject>(
+  resource: Resource<T>,
+  object: T,
+  { manager, subresource }: ManagedBy,
+): Fields {
   let known = created.get(resource)
   if (known === undefined) created.set(resource, (known = new Map<string, Created>()))
   const isWhole = (subresource ?? "") === ""
@@ -94,7 +122,11 @@ function fieldsOfCreated<T extends KubeObject>(resource: Resource<T>, object: T,
  * The entries to go on from: those the client sent, if it sent any that are well-formed; else the stored ones, so that a client that knows nothing of
  * managedFields does not lose them. An empty list, or a list of one empty entry, clears them. Writes to a subresource cannot set them.
  */
-function startingEntries(old: KubeObject | undefined, object: KubeObject, subresource: string | undefined): readonly Entry[] {
+function startingEntries(
+  old: KubeObject | undefined,
+  object: KubeObject,
+  subresource: string | undefined,
+): readonly Entry[] {
   const stored = old?.metadata.managedFields
   const sent = object.metadata.managedFields
   if (sent === stored || (subresource ?? "") !== "") return entriesFrom(stored) ?? []
@@ -107,14 +139,32 @@ const isBlank = (entry: ManagedFieldsEntry): boolean => Object.values(entry).eve
 export function withEntries<T extends KubeObject>(object: T, entries: readonly Entry[] | undefined): T {
   const given = object.metadata.managedFields
   const wanted = entries === undefined || entries.length === 0 ? undefined : entries
-  if (given === wanted || (given !== undefined && wanted !== undefined && given.length === wanted.length && wanted.every((entry, i) => entry === given[i]))) return object
+  if (
+    given === wanted ||
+    (given !== undefined &&
+      wanted !== undefined &&
+      given.length === wanted.length &&
+      wanted.every((entry, i) => entry === given[i]))
+  )
+    return object
   if (wanted !== undefined) return { ...object, metadata: { ...object.metadata, managedFields: wanted } }
   const { managedFields: _given, ...metadata } = object.metadata
   return { ...object, metadata }
 }
 
 /** Fields that nobody owns: they say which object it is, or are the server's. Source: stripmeta.go. */
-const IDENTITY = new Set(["f:name", "f:namespace", "f:creationTimestamp", "f:selfLink", "f:uid", "f:clusterName", "f:generation", "f:managedFields", "f:resourceVersion", SELF])
+const IDENTITY = new Set([
+  "f:name",
+  "f:namespace",
+  "f:creationTimestamp",
+  "f:selfLink",
+  "f:uid",
+  "f:clusterName",
+  "f:generation",
+  "f:managedFields",
+  "f:resourceVersion",
+  SELF,
+])
 
 const TYPE_AND_METADATA = new Set(["f:apiVersion", "f:kind", "f:metadata"])
 
@@ -139,10 +189,15 @@ function withoutElements(set: FieldSet, names: ReadonlySet<string>): FieldSet {
 }
 
 /** Without the fields that a write to this endpoint does not change: status in the main resource, everything but status in `/status`. Source: GetResetFields of the strategies. */
-export function withoutReset(resource: { readonly subresources?: { readonly status?: unknown } }, set: FieldSet, subresource: string | undefined): FieldSet {
+export function withoutReset(
+  resource: { readonly subresources?: { readonly status?: unknown } },
+  set: FieldSet,
+  subresource: string | undefined,
+): FieldSet {
   if (resource.subresources?.status === undefined) return set
   if ((subresource ?? "") === "") return set["f:status"] === undefined ? set : without(set, STATUS)
-  if (subresource !== "status" || (set["f:spec"] === undefined && set["f:metadata"]?.["f:labels"] === undefined)) return set
+  if (subresource !== "status" || (set["f:spec"] === undefined && set["f:metadata"]?.["f:labels"] === undefined))
+    return set
   return without(set, ALL_BUT_STATUS)
 }
 const STATUS = [["f:status"]]
@@ -161,7 +216,9 @@ export function isWithoutEffect(old: KubeObject, object: KubeObject): boolean {
   const { managedFields: after } = object.metadata
   if (before === undefined || after === undefined || before === after) return before === after
   // Entries are sorted by time too, so each is looked for anywhere.
-  return before.length === after.length && after.every((entry) => before.some((other) => equalBeside(entry, other, TIME)))
+  return (
+    before.length === after.length && after.every((entry) => before.some((other) => equalBeside(entry, other, TIME)))
+  )
 }
 
 /** Under which name a request's changes are recorded: its fieldManager, else the first part of the user agent. Source: endpoints/handlers/create.go managerOrUserAgent. */

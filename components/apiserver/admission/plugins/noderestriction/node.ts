@@ -12,11 +12,14 @@ export function checkNode({ operation, resource, name, object, old }: AdmissionA
   if (operation === "DELETE") return // RBAC and the node authorizer do not let it come this far
   const changed = changedLabels(object, operation === "CREATE" ? undefined : old).filter((key) => !isOfKubelet(key))
   if (operation === "CREATE") {
-    if (changed.length > 0) throw refuse(`node ${JSON.stringify(node)} is not allowed to set the following labels: ${changed.join(", ")}`)
+    if (changed.length > 0)
+      throw refuse(`node ${JSON.stringify(node)} is not allowed to set the following labels: ${changed.join(", ")}`)
     return
   }
-  if (!deepEqual(taintsOf(object), taintsOf(old))) throw refuse(`node ${JSON.stringify(node)} is not allowed to modify taints`)
-  if (!deepEqual(object?.metadata.ownerReferences ?? [], old?.metadata.ownerReferences ?? [])) throw refuse(`node ${JSON.stringify(node)} is not allowed to modify ownerReferences`)
+  if (!deepEqual(taintsOf(object), taintsOf(old)))
+    throw refuse(`node ${JSON.stringify(node)} is not allowed to modify taints`)
+  if (!deepEqual(object?.metadata.ownerReferences ?? [], old?.metadata.ownerReferences ?? []))
+    throw refuse(`node ${JSON.stringify(node)} is not allowed to modify ownerReferences`)
   if (changed.length > 0) throw refuse(`is not allowed to modify labels: ${changed.join(", ")}`)
 }
 
@@ -24,5 +27,7 @@ const taintsOf = (object: KubeObject | undefined) => (object as Node | undefined
 
 function changedLabels(object: KubeObject | undefined, old: KubeObject | undefined): readonly string[] {
   const [now = {}, before = {}] = [object?.metadata.labels, old?.metadata.labels]
-  return Object.keys({ ...now, ...before }).filter((key) => now[key] !== before[key]).sort()
+  return Object.keys({ ...now, ...before })
+    .filter((key) => now[key] !== before[key])
+    .sort()
 }

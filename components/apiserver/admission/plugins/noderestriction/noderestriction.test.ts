@@ -16,7 +16,17 @@ function refusal(resource: unknown, object: KubeObject, more: Partial<AdmissionA
   const plugin = nodeRestriction({ objects: { get: () => NODE } } as unknown as AdmissionContext)
   try {
     void plugin.validate!({
-      operation: "CREATE", resource: resource as Resource, subresource: undefined, namespace: "default", name: object.metadata.name!, user: { name: "system:node:n1", groups: ["system:nodes"] }, options: {}, old: undefined, object, warn() {}, ...more,
+      operation: "CREATE",
+      resource: resource as Resource,
+      subresource: undefined,
+      namespace: "default",
+      name: object.metadata.name!,
+      user: { name: "system:node:n1", groups: ["system:nodes"] },
+      options: {},
+      old: undefined,
+      object,
+      warn() {},
+      ...more,
     })
     return ""
   } catch (err) {
@@ -25,43 +35,94 @@ function refusal(resource: unknown, object: KubeObject, more: Partial<AdmissionA
 }
 
 const OWNER = { apiVersion: "v1", kind: "Node", name: "n1", uid: "u1", controller: true }
-const mirror = (spec: object = {}, owners: readonly object[] = [OWNER]): KubeObject => decoded(Pod, {
-  metadata: { name: "m", annotations: { "kubernetes.io/config.mirror": "x" }, ownerReferences: owners }, spec: { nodeName: "n1", containers: [{ name: "c", image: "i" }], ...spec },
-})
+const mirror = (spec: object = {}, owners: readonly object[] = [OWNER]): KubeObject =>
+  decoded(Pod, {
+    metadata: { name: "m", annotations: { "kubernetes.io/config.mirror": "x" }, ownerReferences: owners },
+    spec: { nodeName: "n1", containers: [{ name: "c", image: "i" }], ...spec },
+  })
 
 test("a node creates only pods that show its own static pods", () => {
   expect(refusal(Pod, mirror())).toBe("")
   expect(refusal(Pod, mirror({ nodeName: "n2" }))).toContain("can only create pods with spec.nodeName set to itself")
   expect(refusal(Pod, mirror({}, []))).toContain("can only create pods with an owner reference set to itself")
-  expect(refusal(Pod, mirror({}, [{ ...OWNER, controller: false }]))).toContain("can only create pods with a controller owner reference set to itself")
+  expect(refusal(Pod, mirror({}, [{ ...OWNER, controller: false }]))).toContain(
+    "can only create pods with a controller owner reference set to itself",
+  )
   expect(refusal(Pod, mirror({}, [{ ...OWNER, uid: "u2" }]))).toContain("node n1 UID mismatch: expected u2 got u1")
-  expect(refusal(Pod, mirror({ containers: [{ name: "c", image: "i", env: [{ name: "A", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }] }] }))).toContain("can not create pods that reference secrets")
-  expect(refusal(Pod, mirror({ volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }] }))).toContain("can not create pods that reference serviceaccounts (via projected volumes)")
+  expect(
+    refusal(
+      Pod,
+      mirror({
+        containers: [
+          { name: "c", image: "i", env: [{ name: "A", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }] },
+        ],
+      }),
+    ),
+  ).toContain("can not create pods that reference secrets")
+  expect(
+    refusal(
+      Pod,
+      mirror({ volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }] }),
+    ),
+  ).toContain("can not create pods that reference serviceaccounts (via projected volumes)")
 })
 
 test("a node changes nothing of a pod but its status", () => {
   const pod = mirror()
   const old = { operation: "UPDATE", old: pod } as const
-  expect(refusal(Pod, pod, old)).toBe('pods "m" is forbidden: unexpected operation "UPDATE", node "n1" can only create and delete mirror pods')
+  expect(refusal(Pod, pod, old)).toBe(
+    'pods "m" is forbidden: unexpected operation "UPDATE", node "n1" can only create and delete mirror pods',
+  )
   expect(refusal(Pod, pod, { ...old, subresource: "status" })).toBe("")
-  expect(refusal(Pod, { ...pod, metadata: { ...pod.metadata, labels: { a: "b" } } }, { ...old, subresource: "status" })).toContain("cannot update labels through pod status")
-  for (const subresource of ["resize", "ephemeralcontainers", "binding"]) expect(refusal(Pod, pod, { ...old, subresource })).toContain(`unexpected pod subresource "${subresource}", only 'status' and 'eviction' are allowed`)
+  expect(
+    refusal(Pod, { ...pod, metadata: { ...pod.metadata, labels: { a: "b" } } }, { ...old, subresource: "status" }),
+  ).toContain("cannot update labels through pod status")
+  for (const subresource of ["resize", "ephemeralcontainers", "binding"])
+    expect(refusal(Pod, pod, { ...old, subresource })).toContain(
+      `unexpected pod subresource "${subresource}", only 'status' and 'eviction' are allowed`,
+    )
 })
 
 test("a node gives itself neither taints nor labels that only an administrator may give", () => {
-  const node = (labels: object, spec: object = {}): KubeObject => decoded(Node, { metadata: { name: "n1", labels }, spec })
-  expect(refusal(Node, node({ "kubernetes.io/hostname": "n1", "topology.kubernetes.io/zone": "z", "node.kubernetes.io/gpu": "yes", disk: "ssd" }))).toBe("")
-  expect(refusal(Node, node({ "node-role.kubernetes.io/db": "", "x.node-restriction.kubernetes.io/a": "" }))).toBe('nodes "n1" is forbidden: node "n1" is not allowed to set the following labels: node-role.kubernetes.io/db, x.node-restriction.kubernetes.io/a')
+  const node = (labels: object, spec: object = {}): KubeObject =>
+    decoded(Node, { metadata: { name: "n1", labels }, spec })
+  expect(
+    refusal(
+      Node,
+      node({
+        "kubernetes.io/hostname": "n1",
+        "topology.kubernetes.io/zone": "z",
+        "node.kubernetes.io/gpu": "yes",
+        disk: "ssd",
+      }),
+    ),
+  ).toBe("")
+  expect(refusal(Node, node({ "node-role.kubernetes.io/db": "", "x.node-restriction.kubernetes.io/a": "" }))).toBe(
+    'nodes "n1" is forbidden: node "n1" is not allowed to set the following labels: node-role.kubernetes.io/db, x.node-restriction.kubernetes.io/a',
+  )
   const old = { operation: "UPDATE", old: node({ "node-role.kubernetes.io/db": "" }) } as const
   expect(refusal(Node, node({ "node-role.kubernetes.io/db": "", disk: "hdd" }), old)).toBe("")
-  expect(refusal(Node, node({}), old)).toBe('nodes "n1" is forbidden: is not allowed to modify labels: node-role.kubernetes.io/db')
-  expect(refusal(Node, node({ "node-role.kubernetes.io/db": "" }, { taints: [{ key: "a", effect: "NoSchedule" }] }), old)).toContain("is not allowed to modify taints")
+  expect(refusal(Node, node({}), old)).toBe(
+    'nodes "n1" is forbidden: is not allowed to modify labels: node-role.kubernetes.io/db',
+  )
+  expect(
+    refusal(Node, node({ "node-role.kubernetes.io/db": "" }, { taints: [{ key: "a", effect: "NoSchedule" }] }), old),
+  ).toContain("is not allowed to modify taints")
 })
 
 test("a node tells how a claim's volume has grown, and changes nothing else of it", () => {
-  const claim = (status: object, spec: object = {}): KubeObject => decoded(PersistentVolumeClaim, { metadata: { name: "c" }, spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec }, status })
+  const claim = (status: object, spec: object = {}): KubeObject =>
+    decoded(PersistentVolumeClaim, {
+      metadata: { name: "c" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
+      status,
+    })
   const old = { operation: "UPDATE", subresource: "status", old: claim({}) } as const
   expect(refusal(PersistentVolumeClaim, claim({ capacity: { storage: "2Gi" } }), old)).toBe("")
-  expect(refusal(PersistentVolumeClaim, claim({ phase: "Lost" }), old)).toContain("is not allowed to update fields other than status.quantity and status.conditions")
-  expect(refusal(PersistentVolumeClaim, claim({}), { ...old, subresource: undefined })).toContain("may only update PVC status")
+  expect(refusal(PersistentVolumeClaim, claim({ phase: "Lost" }), old)).toContain(
+    "is not allowed to update fields other than status.quantity and status.conditions",
+  )
+  expect(refusal(PersistentVolumeClaim, claim({}), { ...old, subresource: undefined })).toContain(
+    "may only update PVC status",
+  )
 })

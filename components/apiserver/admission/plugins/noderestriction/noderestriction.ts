@@ -14,26 +14,44 @@ const LEASE_NAMESPACE = "kube-node-lease"
 export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => ({
   name: "NodeRestriction",
   operations: ["CREATE", "UPDATE", "DELETE"],
-  kinds: ["pods", "nodes", "persistentvolumeclaims", "serviceaccounts", "leases.coordination.k8s.io", "csinodes.storage.k8s.io"],
+  kinds: [
+    "pods",
+    "nodes",
+    "persistentvolumeclaims",
+    "serviceaccounts",
+    "leases.coordination.k8s.io",
+    "csinodes.storage.k8s.io",
+  ],
   validate(attributes) {
     const node = nodeOf(attributes.user)
     if (node === undefined) return
     const { resource, operation, subresource, namespace } = attributes
     switch (qualified(resource)) {
-      case "pods": return checkPod(attributes, node, context)
-      case "nodes": return checkNode(attributes, node)
-      case "persistentvolumeclaims": return checkClaim(attributes, node)
-      case "serviceaccounts": return operation === "CREATE" && subresource === "token" ? checkToken(attributes, node, context) : undefined
+      case "pods":
+        return checkPod(attributes, node, context)
+      case "nodes":
+        return checkNode(attributes, node)
+      case "persistentvolumeclaims":
+        return checkClaim(attributes, node)
+      case "serviceaccounts":
+        return operation === "CREATE" && subresource === "token" ? checkToken(attributes, node, context) : undefined
       case "leases.coordination.k8s.io":
-        if (namespace !== LEASE_NAMESPACE) throw forbidden(resource, attributes.name, `can only access leases in the ${JSON.stringify(LEASE_NAMESPACE)} system namespace`)
+        if (namespace !== LEASE_NAMESPACE)
+          throw forbidden(
+            resource,
+            attributes.name,
+            `can only access leases in the ${JSON.stringify(LEASE_NAMESPACE)} system namespace`,
+          )
         return namedAs(attributes, node, "node lease")
-      case "csinodes.storage.k8s.io": return namedAs(attributes, node, "CSINode")
+      case "csinodes.storage.k8s.io":
+        return namedAs(attributes, node, "CSINode")
     }
   },
 })
 
 function namedAs({ resource, name }: AdmissionAttributes, node: string, what: string): void {
-  if (name !== node) throw forbidden(resource, name, `can only access ${what} with the same name as the requesting node`)
+  if (name !== node)
+    throw forbidden(resource, name, `can only access ${what} with the same name as the requesting node`)
 }
 
 /** How far a claim's volume has grown, and nothing else of it. */
@@ -41,11 +59,21 @@ function checkClaim({ resource, name, operation, subresource, object, old }: Adm
   if (subresource !== "status") throw forbidden(resource, name, "may only update PVC status")
   if (operation !== "UPDATE") throw forbidden(resource, name, `unexpected operation ${JSON.stringify(operation)}`)
   if (!deepEqual(withoutGrowth(object as PersistentVolumeClaim), withoutGrowth(old as PersistentVolumeClaim)))
-    throw forbidden(resource, name, `node ${JSON.stringify(node)} is not allowed to update fields other than status.quantity and status.conditions`)
+    throw forbidden(
+      resource,
+      name,
+      `node ${JSON.stringify(node)} is not allowed to update fields other than status.quantity and status.conditions`,
+    )
 }
 
 function withoutGrowth({ metadata, spec, status }: PersistentVolumeClaim): object {
   const { resourceVersion: _version, managedFields: _fields, ...kept } = metadata
-  const { capacity: _capacity, conditions: _conditions, allocatedResourceStatuses: _statuses, allocatedResources: _allocated, ...rest } = status
+  const {
+    capacity: _capacity,
+    conditions: _conditions,
+    allocatedResourceStatuses: _statuses,
+    allocatedResources: _allocated,
+    ...rest
+  } = status
   return { metadata: kept, spec, status: rest }
 }

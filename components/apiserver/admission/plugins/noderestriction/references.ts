@@ -7,10 +7,25 @@ type Volume = NonNullable<Pod["spec"]["volumes"]>[number]
 export function referenceIn(pod: Pod): string | undefined {
   const { spec } = pod
   if ((spec.serviceAccountName ?? "") !== "") return "serviceaccounts"
-  const variables = containersOf(pod).flatMap(({ env = [], envFrom = [] }) => [...env.map(({ valueFrom }) => ({ secret: valueFrom?.secretKeyRef, configMap: valueFrom?.configMapKeyRef })), ...envFrom.map(({ secretRef, configMapRef }) => ({ secret: secretRef, configMap: configMapRef }))])
+  const variables = containersOf(pod).flatMap(({ env = [], envFrom = [] }) => [
+    ...env.map(({ valueFrom }) => ({ secret: valueFrom?.secretKeyRef, configMap: valueFrom?.configMapKeyRef })),
+    ...envFrom.map(({ secretRef, configMapRef }) => ({ secret: secretRef, configMap: configMapRef })),
+  ])
   const volumes = spec.volumes ?? []
-  if ((spec.imagePullSecrets ?? []).length > 0 || variables.some(({ secret }) => secret !== undefined) || volumes.some(usesSecret)) return "secrets"
-  if (variables.some(({ configMap }) => configMap !== undefined) || volumes.some(({ configMap, projected }) => configMap !== undefined || projected?.sources?.some((source) => source.configMap !== undefined) === true)) return "configmaps"
+  if (
+    (spec.imagePullSecrets ?? []).length > 0 ||
+    variables.some(({ secret }) => secret !== undefined) ||
+    volumes.some(usesSecret)
+  )
+    return "secrets"
+  if (
+    variables.some(({ configMap }) => configMap !== undefined) ||
+    volumes.some(
+      ({ configMap, projected }) =>
+        configMap !== undefined || projected?.sources?.some((source) => source.configMap !== undefined) === true,
+    )
+  )
+    return "configmaps"
   if ((spec.resourceClaims ?? []).length > 0) return "resourceclaims"
   for (const volume of volumes) {
     const reference = referenceOf(volume)
@@ -19,9 +34,29 @@ export function referenceIn(pod: Pod): string | undefined {
   return undefined
 }
 
-const usesSecret = ({ secret, projected, azureFile, csi, cephfs, flexVolume, iscsi, rbd, scaleIO, storageos }: Volume): boolean =>
-  [secret, azureFile, csi?.nodePublishSecretRef, cephfs?.secretRef, flexVolume?.secretRef, iscsi?.secretRef, rbd?.secretRef, scaleIO?.secretRef, storageos?.secretRef].some((part) => part !== undefined)
-  || projected?.sources?.some((source) => source.secret !== undefined) === true
+const usesSecret = ({
+  secret,
+  projected,
+  azureFile,
+  csi,
+  cephfs,
+  flexVolume,
+  iscsi,
+  rbd,
+  scaleIO,
+  storageos,
+}: Volume): boolean =>
+  [
+    secret,
+    azureFile,
+    csi?.nodePublishSecretRef,
+    cephfs?.secretRef,
+    flexVolume?.secretRef,
+    iscsi?.secretRef,
+    rbd?.secretRef,
+    scaleIO?.secretRef,
+    storageos?.secretRef,
+  ].some((part) => part !== undefined) || projected?.sources?.some((source) => source.secret !== undefined) === true
 
 function referenceOf({ csi, glusterfs, persistentVolumeClaim, ephemeral, projected }: Volume): string | undefined {
   if (csi !== undefined) return "csidrivers (via CSI volumes)"

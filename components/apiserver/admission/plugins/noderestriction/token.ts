@@ -9,31 +9,68 @@ import type { AdmissionAttributes } from "../../admission.ts"
 import type { AdmissionContext } from "../../chain.ts"
 
 /** A node gets tokens for pods that run on it, for those audiences that a volume of the pod names or that RBAC lets it ask for. */
-export function checkToken({ resource, name, namespace, object, user }: AdmissionAttributes, node: string, { objects, authorizer }: AdmissionContext): void {
+export function checkToken(
+  { resource, name, namespace, object, user }: AdmissionAttributes,
+  node: string,
+  { objects, authorizer }: AdmissionContext,
+): void {
   const refuse = (why: string) => forbidden(resource, name, why)
   const { boundObjectRef: ref, audiences } = (object as TokenRequest).spec
-  if (ref?.apiVersion !== "v1" || ref.kind !== "Pod" || !ref.name) throw refuse("node requested token not bound to a pod")
+  if (ref?.apiVersion !== "v1" || ref.kind !== "Pod" || !ref.name)
+    throw refuse("node requested token not bound to a pod")
   if (!ref.uid) throw refuse("node requested token with a pod binding without a uid")
   const pod = objects.get(Pod, { namespace, name: ref.name })
   if (pod === undefined) throw notFound(Pod, ref.name)
-  if (pod.metadata.uid !== ref.uid) throw refuse(`the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`)
+  if (pod.metadata.uid !== ref.uid)
+    throw refuse(
+      `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+    )
   if (pod.spec.nodeName !== node) throw refuse("node requested token bound to a pod scheduled on a different node")
   const [audience = "", ...more] = audiences
   if (more.length > 0) throw refuse("node may only request 0 or 1 audiences")
   if (isNamed(pod, audience, objects)) return
-  const { allowed } = authorizer.authorize({ user, verb: "request-serviceaccounts-token-audience", group: "", version: "v1", resource: audience, namespace, name })
-  if (!allowed) throw refuse(`audience ${JSON.stringify(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`)
+  const { allowed } = authorizer.authorize({
+    user,
+    verb: "request-serviceaccounts-token-audience",
+    group: "",
+    version: "v1",
+    resource: audience,
+    namespace,
+    name,
+  })
+  if (!allowed)
+    throw refuse(
+      `audience ${JSON.stringify(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`,
+    )
 }
 
 /** By a projected token, or by the driver of one of its CSI volumes. */
 function isNamed({ metadata, spec }: Pod, audience: string, objects: Objects): boolean {
   const ofClaim = (name: string): string | undefined => {
     const claim = objects.get(PersistentVolumeClaim, { namespace: metadata.namespace, name })
-    return claim === undefined ? undefined : objects.get(PersistentVolume, { name: claim.spec.volumeName })?.spec.csi?.driver
+    return claim === undefined
+      ? undefined
+      : objects.get(PersistentVolume, { name: claim.spec.volumeName })?.spec.csi?.driver
   }
   return (spec.volumes ?? []).some(({ name, projected, csi, persistentVolumeClaim, ephemeral }) => {
-    if (projected?.sources?.some(({ serviceAccountToken }) => serviceAccountToken !== undefined && (serviceAccountToken.audience ?? "") === audience) === true) return true
-    const driver = csi?.driver ?? (persistentVolumeClaim !== undefined ? ofClaim(persistentVolumeClaim.claimName) : ephemeral !== undefined ? ofClaim(`${metadata.name}-${name}`) : undefined)
-    return driver !== undefined && objects.get(CSIDriver, { name: driver })?.spec.tokenRequests?.some((request) => request.audience === audience) === true
+    if (
+      projected?.sources?.some(
+        ({ serviceAccountToken }) =>
+          serviceAccountToken !== undefined && (serviceAccountToken.audience ?? "") === audience,
+      ) === true
+    )
+      return true
+    const driver =
+      csi?.driver ??
+      (persistentVolumeClaim !== undefined
+        ? ofClaim(persistentVolumeClaim.claimName)
+        : ephemeral !== undefined
+          ? ofClaim(`${metadata.name}-${name}`)
+          : undefined)
+    return (
+      driver !== undefined &&
+      objects.get(CSIDriver, { name: driver })?.spec.tokenRequests?.some((request) => request.audience === audience) ===
+        true
+    )
   })
 }

@@ -28,12 +28,20 @@ export const isWindows = ({ spec }: Pod): boolean => spec.os?.name === "windows"
 export const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)].sort()
 export const quoted = (values: readonly string[]): string => `"${values.join('", "')}"`
 export const plural = (count: number, one: string, many = `${one}s`): string => (count === 1 ? one : many)
-export const containersText = (names: readonly string[]): string => `${plural(names.length, "container")} ${quoted(names)}`
+export const containersText = (names: readonly string[]): string =>
+  `${plural(names.length, "container")} ${quoted(names)}`
 
-export const namesWhere = (pod: Pod, bad: (container: Container) => boolean): readonly string[] => containersOf(pod).filter(bad).map(({ name }) => name)
+export const namesWhere = (pod: Pod, bad: (container: Container) => boolean): readonly string[] =>
+  containersOf(pod)
+    .filter(bad)
+    .map(({ name }) => name)
 
 /** What pods and containers set that may not be set: who does, and to what. `of` gives the setting of a security context, `bad` what is wrong with it. */
-export function badSetters<T>(pod: Pod, of: (context: NonNullable<Container["securityContext"]> | Pod["spec"]["securityContext"]) => T | undefined, isBad: (setting: T) => boolean): { readonly who: string; readonly settings: readonly T[] } | undefined {
+export function badSetters<T>(
+  pod: Pod,
+  of: (context: NonNullable<Container["securityContext"]> | Pod["spec"]["securityContext"]) => T | undefined,
+  isBad: (setting: T) => boolean,
+): { readonly who: string; readonly settings: readonly T[] } | undefined {
   const settings: T[] = []
   const sets = (context: Parameters<typeof of>[0] | undefined): boolean => {
     const setting = context === undefined ? undefined : of(context)

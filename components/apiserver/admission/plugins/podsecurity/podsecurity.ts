@@ -5,18 +5,37 @@ import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { forbidden, invalid, qualified } from "../../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../../admission.ts"
 import type { AdmissionContext } from "../../chain.ts"
-import { isPrivileged, isStricter, LABEL_PREFIX, policyOf, sameStandard, standardText, type Policy, type Standard } from "./policy.ts"
+import {
+  isPrivileged,
+  isStricter,
+  LABEL_PREFIX,
+  policyOf,
+  sameStandard,
+  standardText,
+  type Policy,
+  type Standard,
+} from "./policy.ts"
 import { detailsOf, reasonsOf, violations } from "./standards.ts"
 
 /** Templates are judged too, but only with a warning: it is the pods that are refused. */
-const TEMPLATED = ["replicationcontrollers", "podtemplates", "replicasets.apps", "deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch"]
+const TEMPLATED = [
+  "replicationcontrollers",
+  "podtemplates",
+  "replicasets.apps",
+  "deployments.apps",
+  "statefulsets.apps",
+  "daemonsets.apps",
+  "jobs.batch",
+  "cronjobs.batch",
+]
 /** Writes to pods that may change what they are allowed. */
 const SUBRESOURCES: readonly (string | undefined)[] = [undefined, "ephemeralcontainers", "resize"]
 /** Pods of a namespace that are looked at when its level rises. */
 const MOST_PODS = 3000
 
 export const podSecurity = ({ objects }: AdmissionContext): AdmissionPlugin => {
-  const policyFor = (namespace: string | undefined) => policyOf(objects.get(Namespace, { name: namespace ?? "" })?.metadata.labels)
+  const policyFor = (namespace: string | undefined) =>
+    policyOf(objects.get(Namespace, { name: namespace ?? "" })?.metadata.labels)
   return {
     name: "PodSecurity",
     operations: ["CREATE", "UPDATE"],
@@ -35,7 +54,12 @@ export const podSecurity = ({ objects }: AdmissionContext): AdmissionPlugin => {
 
 function checkPod(attributes: AdmissionAttributes, policy: Policy): void {
   const { operation, annotate } = attributes
-  if (policy.faults.length === 0 && isPrivileged(policy.enforce) && isPrivileged(policy.audit) && isPrivileged(policy.warn)) {
+  if (
+    policy.faults.length === 0 &&
+    isPrivileged(policy.enforce) &&
+    isPrivileged(policy.audit) &&
+    isPrivileged(policy.warn)
+  ) {
     annotate?.(`${LABEL_PREFIX}enforce-policy`, standardText(policy.enforce))
     return
   }
@@ -51,13 +75,22 @@ function checkTemplate(attributes: AdmissionAttributes, policy: Policy): void {
   if (pod !== undefined) evaluate(attributes, policy, pod, false)
 }
 
-function evaluate({ resource, name, warn, annotate }: AdmissionAttributes, { enforce, audit, warn: warnOf, faults }: Policy, pod: Pod, refuses: boolean): void {
+function evaluate(
+  { resource, name, warn, annotate }: AdmissionAttributes,
+  { enforce, audit, warn: warnOf, faults }: Policy,
+  pod: Pod,
+  refuses: boolean,
+): void {
   const against = (standard: Standard): string => {
     const found = violations(pod, standard)
     return found.length === 0 ? "" : `PodSecurity ${JSON.stringify(standardText(standard))}: ${detailsOf(found)}`
   }
   if (annotate !== undefined) {
-    if (faults.length > 0) annotate(`${LABEL_PREFIX}error`, `Failed to parse policy: ${faults.length === 1 ? faultText(faults[0]!) : `[${faults.map(faultText).join(", ")}]`}`)
+    if (faults.length > 0)
+      annotate(
+        `${LABEL_PREFIX}error`,
+        `Failed to parse policy: ${faults.length === 1 ? faultText(faults[0]!) : `[${faults.map(faultText).join(", ")}]`}`,
+      )
     if (refuses) annotate(`${LABEL_PREFIX}enforce-policy`, standardText(enforce))
     const noted = against(audit)
     if (noted !== "") annotate(`${LABEL_PREFIX}audit-violations`, `would violate ${noted}`)
@@ -71,22 +104,36 @@ const faultText = ({ field = "", message }: Policy["faults"][number]): string =>
 
 /** Containers come, go, or get another image. */
 function changesContainers({ spec }: Pod, { spec: old }: Pod): boolean {
-  const images = (containers: readonly { readonly image?: string | undefined }[] | undefined) => (containers ?? []).map(({ image }) => image)
-  if (!deepEqual(images(spec.containers), images(old.containers)) || !deepEqual(images(spec.initContainers), images(old.initContainers))) return true
-  return (spec.ephemeralContainers ?? []).some(({ name, image }) => old.ephemeralContainers?.find((known) => known.name === name)?.image !== image)
+  const images = (containers: readonly { readonly image?: string | undefined }[] | undefined) =>
+    (containers ?? []).map(({ image }) => image)
+  if (
+    !deepEqual(images(spec.containers), images(old.containers)) ||
+    !deepEqual(images(spec.initContainers), images(old.initContainers))
+  )
+    return true
+  return (spec.ephemeralContainers ?? []).some(
+    ({ name, image }) => old.ephemeralContainers?.find((known) => known.name === name)?.image !== image,
+  )
 }
 
 function templateOf(object: unknown): Pod | undefined {
-  type Templated = { readonly template?: Pod; readonly spec?: { readonly template?: Pod; readonly jobTemplate?: { readonly spec?: { readonly template?: Pod } } } }
+  type Templated = {
+    readonly template?: Pod
+    readonly spec?: { readonly template?: Pod; readonly jobTemplate?: { readonly spec?: { readonly template?: Pod } } }
+  }
   const { template, spec } = object as Templated
   return template ?? spec?.template ?? spec?.jobTemplate?.spec?.template
 }
 
 /** Labels have to be ones that are understood; when the level rises, who changes it is told which pods are against it. */
-function checkNamespace({ operation, resource, name, object, old, warn }: AdmissionAttributes, podsOf: (namespace: string) => readonly Pod[]): void {
+function checkNamespace(
+  { operation, resource, name, object, old, warn }: AdmissionAttributes,
+  podsOf: (namespace: string) => readonly Pod[],
+): void {
   const policy = policyOf(object?.metadata.labels)
   const before = operation === "CREATE" ? undefined : policyOf(old?.metadata.labels)
-  if (policy.faults.length > 0 && (before === undefined || !deepEqual(policy.faults, before.faults))) throw invalid(resource, name, policy.faults)
+  if (policy.faults.length > 0 && (before === undefined || !deepEqual(policy.faults, before.faults)))
+    throw invalid(resource, name, policy.faults)
   const { enforce } = policy
   if (before === undefined || sameStandard(enforce, before.enforce) || isPrivileged(enforce)) return
   if (enforce.version === before.enforce.version && !isStricter(enforce, before.enforce)) return
@@ -103,9 +150,17 @@ function warningsOf(namespace: string, enforce: Standard, all: readonly Pod[]): 
     names.set(reasons, [...(names.get(reasons) ?? []), pod.metadata.name!])
   }
   return [
-    ...(pods.length > MOST_PODS ? [`new PodSecurity enforce level only checked against the first ${MOST_PODS} of ${pods.length} existing pods`] : []),
-    ...(names.size > 0 ? [`existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ${JSON.stringify(standardText(enforce))}`] : []),
-    ...[...names].map(([reasons, offenders]) => `${[...offenders].sort()[0]}${others(offenders.length - 1)}: ${reasons}`).sort(),
+    ...(pods.length > MOST_PODS
+      ? [`new PodSecurity enforce level only checked against the first ${MOST_PODS} of ${pods.length} existing pods`]
+      : []),
+    ...(names.size > 0
+      ? [
+          `existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ${JSON.stringify(standardText(enforce))}`,
+        ]
+      : []),
+    ...[...names]
+      .map(([reasons, offenders]) => `${[...offenders].sort()[0]}${others(offenders.length - 1)}: ${reasons}`)
+      .sort(),
   ]
 }
 const others = (count: number): string => (count === 0 ? "" : ` (and ${count} other ${count === 1 ? "pod" : "pods"})`)

@@ -42,16 +42,26 @@ function parsed(labels: Readonly<Record<string, string>>): Policy {
     const version = labels[`${LABEL_PREFIX}${mode}-version`]
     const levelKnown = level === undefined || isLevel(level)
     const versionKnown = version === undefined || version === "latest" || /^v1\.(0|[1-9][0-9]*)$/.test(version)
-    if (!levelKnown) faults.push(invalidValue(atKey("metadata.labels", `${LABEL_PREFIX}${mode}`), level, `must be one of ${LEVELS.join(", ")}`))
-    if (!versionKnown) faults.push(invalidValue(atKey("metadata.labels", `${LABEL_PREFIX}${mode}-version`), version, `must be "latest" or "v1.x"`))
-    return { level: level === undefined ? "privileged" : levelKnown ? level : whenUnknown, version: versionKnown ? (version ?? "latest") : "latest" }
+    if (!levelKnown)
+      faults.push(
+        invalidValue(atKey("metadata.labels", `${LABEL_PREFIX}${mode}`), level, `must be one of ${LEVELS.join(", ")}`),
+      )
+    if (!versionKnown)
+      faults.push(
+        invalidValue(atKey("metadata.labels", `${LABEL_PREFIX}${mode}-version`), version, `must be "latest" or "v1.x"`),
+      )
+    return {
+      level: level === undefined ? "privileged" : levelKnown ? level : whenUnknown,
+      version: versionKnown ? (version ?? "latest") : "latest",
+    }
   }
   const enforce = standard("enforce", "restricted")
   const audit = standard("audit", "privileged")
   const warn = standard("warn", "privileged")
   // Who refuses pods wants to know early: workloads are warned of what their pods will be refused for.
   const wanted = labels[`${LABEL_PREFIX}enforce`]
-  if (labels[`${LABEL_PREFIX}warn`] !== undefined || wanted === undefined || !isLevel(wanted)) return { enforce, audit, warn, faults }
+  if (labels[`${LABEL_PREFIX}warn`] !== undefined || wanted === undefined || !isLevel(wanted))
+    return { enforce, audit, warn, faults }
   const version = labels[`${LABEL_PREFIX}warn-version`] === undefined ? enforce.version : warn.version
   return { enforce, audit, warn: enforce.level === "privileged" ? warn : { level: enforce.level, version }, faults }
 }

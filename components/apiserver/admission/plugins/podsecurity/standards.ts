@@ -10,9 +10,13 @@ export function violations(pod: Pod, { level, version }: Standard): readonly Fin
   const minor = version === "latest" ? Infinity : Number(version.slice("v1.".length))
   const there = ({ since }: Check) => since <= minor
   const further = level === "restricted" ? RESTRICTED.filter(there) : []
-  const checks = [...BASELINE.filter((check) => there(check) && !further.some(({ replaces }) => replaces === check.id)), ...further]
+  const checks = [
+    ...BASELINE.filter((check) => there(check) && !further.some(({ replaces }) => replaces === check.id)),
+    ...further,
+  ]
   return checks.flatMap((check) => check.find(pod, minor) ?? [])
 }
 
-export const detailsOf = (findings: readonly Finding[]): string => findings.map(({ reason, detail }) => `${reason} (${detail})`).join(", ")
+export const detailsOf = (findings: readonly Finding[]): string =>
+  findings.map(({ reason, detail }) => `${reason} (${detail})`).join(", ")
 export const reasonsOf = (findings: readonly Finding[]): string => findings.map(({ reason }) => reason).join(", ")

@@ -9,7 +9,8 @@ import { updateBySubresource } from "../../subresource-update.ts"
 /** A namespace goes when what is in it has gone: until then spec.finalizers hold it. Source: pkg/registry/core/namespace/storage/storage.go. */
 export const namespaceHooks: KindHooks = {
   holdsDeletion: (object) => ((object as Namespace).spec.finalizers ?? []).length > 0,
-  markDeleting: (object) => ({ ...object, status: { ...(object as Namespace).status, phase: "Terminating" } }) as Namespace,
+  markDeleting: (object) =>
+    ({ ...object, status: { ...(object as Namespace).status, phase: "Terminating" } }) as Namespace,
   returnsDeleted: true,
   subresources: { finalize },
 }
@@ -18,14 +19,21 @@ export const namespaceHooks: KindHooks = {
 async function finalize(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   if (request.verb !== "update") throw methodNotSupported(request.resource, request.verb)
   const sent = decodeBody(request) as Namespace
-  if (sent.metadata.name !== request.name) throw badRequest(`the name of the object (${sent.metadata.name ?? ""}) does not match the name on the URL (${request.name ?? ""})`)
+  if (sent.metadata.name !== request.name)
+    throw badRequest(
+      `the name of the object (${sent.metadata.name ?? ""}) does not match the name on the URL (${request.name ?? ""})`,
+    )
   const { resourceVersion = "" } = sent.metadata
   const { stored } = await updateBySubresource(context, request, {
     change(old: KubeObject) {
-      if (resourceVersion !== "" && resourceVersion !== old.metadata.resourceVersion) throw conflict(request.resource, request.name ?? "", MODIFIED)
+      if (resourceVersion !== "" && resourceVersion !== old.metadata.resourceVersion)
+        throw conflict(request.resource, request.name ?? "", MODIFIED)
       return { ...old, spec: { ...(old as Namespace).spec, finalizers: sent.spec.finalizers } } as Namespace
     },
-    removes: (object) => object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0 && ((object as Namespace).spec.finalizers ?? []).length === 0,
+    removes: (object) =>
+      object.metadata.deletionTimestamp !== undefined &&
+      (object.metadata.finalizers ?? []).length === 0 &&
+      ((object as Namespace).spec.finalizers ?? []).length === 0,
   })
   return { kind: "object", code: 200, object: stored.object, stored }
 }

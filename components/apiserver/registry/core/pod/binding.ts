@@ -14,26 +14,49 @@ import { updateBySubresource } from "../../subresource-update.ts"
 export async function bind(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { object: binding } = decodeObject(Binding, request.body, { fieldValidation: request.options.fieldValidation })
   const name = request.name ?? binding.metadata.name ?? ""
-  if (binding.metadata.name !== undefined && binding.metadata.name !== name) throw badRequest("name in URL does not match name in Binding object")
+  if (binding.metadata.name !== undefined && binding.metadata.name !== name)
+    throw badRequest("name in URL does not match name in Binding object")
   // It is not validated as stored objects are, so even what is required may be absent.
   const { kind = "", name: node = "" } = (binding.target as Binding["target"] | undefined) ?? {}
-  if (kind !== "" && kind !== "Node") throw invalid(Binding, name, [notSupported("target.kind", kind, ["Node", "<empty>"])])
+  if (kind !== "" && kind !== "Node")
+    throw invalid(Binding, name, [notSupported("target.kind", kind, ["Node", "<empty>"])])
   if (node === "") throw invalid(Binding, name, [required("target.name")])
   await admitBody(context, { ...request, name }, binding)
-  await updateBySubresource(context, { ...request, name }, { change: (old) => bound(context, request, old as Pod, binding, node) })
+  await updateBySubresource(
+    context,
+    { ...request, name },
+    { change: (old) => bound(context, request, old as Pod, binding, node) },
+  )
   return { kind: "status", code: 201, status: CREATED }
 }
 
 const CREATED: Status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
 
-function bound({ clock }: RegistryContext, { resource }: ApiRequest, pod: Pod, binding: Binding, node: string): KubeObject {
+function bound(
+  { clock }: RegistryContext,
+  { resource }: ApiRequest,
+  pod: Pod,
+  binding: Binding,
+  node: string,
+): KubeObject {
   const { metadata, spec, status } = pod
   const refuse = (why: string) => conflict(resource, metadata.name!, why)
-  if (binding.metadata.uid !== undefined && binding.metadata.uid !== metadata.uid) throw refuse(`Precondition failed: UID in precondition: ${binding.metadata.uid}, UID in object meta: ${metadata.uid}`)
-  if (metadata.deletionTimestamp !== undefined) throw refuse(`pod ${metadata.name} is being deleted, cannot be assigned to a host`)
-  if (spec.nodeName !== undefined && spec.nodeName !== "") throw refuse(`pod ${metadata.name} is already assigned to node ${JSON.stringify(spec.nodeName)}`)
-  if (spec.schedulingGates !== undefined && spec.schedulingGates.length > 0) throw refuse(`pod ${metadata.name} has non-empty .spec.schedulingGates`)
-  const scheduled = { type: "PodScheduled", status: "True" as const, lastTransitionTime: timestamp(clock), observedGeneration: metadata.generation }
+  if (binding.metadata.uid !== undefined && binding.metadata.uid !== metadata.uid)
+    throw refuse(
+      `Precondition failed: UID in precondition: ${binding.metadata.uid}, UID in object meta: ${metadata.uid}`,
+    )
+  if (metadata.deletionTimestamp !== undefined)
+    throw refuse(`pod ${metadata.name} is being deleted, cannot be assigned to a host`)
+  if (spec.nodeName !== undefined && spec.nodeName !== "")
+    throw refuse(`pod ${metadata.name} is already assigned to node ${JSON.stringify(spec.nodeName)}`)
+  if (spec.schedulingGates !== undefined && spec.schedulingGates.length > 0)
+    throw refuse(`pod ${metadata.name} has non-empty .spec.schedulingGates`)
+  const scheduled = {
+    type: "PodScheduled",
+    status: "True" as const,
+    lastTransitionTime: timestamp(clock),
+    observedGeneration: metadata.generation,
+  }
   const conditions = [...(status.conditions ?? []).filter(({ type }) => type !== "PodScheduled"), scheduled]
   const { annotations, labels } = binding.metadata
   return {

@@ -16,9 +16,12 @@ const MOST_UNSEEN = 2000
 
 /** POST pods/eviction: deletes a pod if the disruption budget that covers it has room. Source: pkg/registry/core/pod/storage/eviction.go. */
 export async function evict(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
-  const { object: eviction } = decodeObject(Eviction, inThisVersion(request.body), { fieldValidation: request.options.fieldValidation })
+  const { object: eviction } = decodeObject(Eviction, inThisVersion(request.body), {
+    fieldValidation: request.options.fieldValidation,
+  })
   const { namespace, name = "" } = request
-  if (eviction.metadata.name !== undefined && eviction.metadata.name !== name) throw badRequest("name in URL does not match name in Eviction object")
+  if (eviction.metadata.name !== undefined && eviction.metadata.name !== name)
+    throw badRequest("name in URL does not match name in Eviction object")
   const pod = context.objects.get(Pod, { namespace, name })
   if (pod === undefined) throw notFound(request.resource, name)
   await admitBody(context, request, eviction)
@@ -30,25 +33,51 @@ export async function evict(context: RegistryContext, request: ApiRequest): Prom
 }
 
 /** Notes in the pod why it goes: a Job's failure policy asks for that. What is deleted then is the pod with the note. Source: eviction.go addConditionAndDeletePod. */
-async function tellPod(context: RegistryContext, request: ApiRequest, options: RequestOptions): Promise<RequestOptions> {
-  const note = { type: "DisruptionTarget", status: "True" as const, reason: "EvictionByEvictionAPI", message: "Eviction API: evicting", lastTransitionTime: timestamp(context.clock) }
-  const { stored } = await updateBySubresource(context, { ...request, subresource: undefined, options }, {
-    change(old) {
-      const pod = old as Pod
-      checkPreconditions(request.resource, request.name ?? "", pod, options)
-      const { conditions = [] } = pod.status
-      if (conditions.some(({ type, status, reason }) => type === note.type && status === note.status && reason === note.reason)) return undefined
-      return { ...pod, status: { ...pod.status, conditions: [...conditions.filter(({ type }) => type !== note.type), note] } }
+async function tellPod(
+  context: RegistryContext,
+  request: ApiRequest,
+  options: RequestOptions,
+): Promise<RequestOptions> {
+  const note = {
+    type: "DisruptionTarget",
+    status: "True" as const,
+    reason: "EvictionByEvictionAPI",
+    message: "Eviction API: evicting",
+    lastTransitionTime: timestamp(context.clock),
+  }
+  const { stored } = await updateBySubresource(
+    context,
+    { ...request, subresource: undefined, options },
+    {
+      change(old) {
+        const pod = old as Pod
+        checkPreconditions(request.resource, request.name ?? "", pod, options)
+        const { conditions = [] } = pod.status
+        if (
+          conditions.some(
+            ({ type, status, reason }) => type === note.type && status === note.status && reason === note.reason,
+          )
+        )
+          return undefined
+        return {
+          ...pod,
+          status: { ...pod.status, conditions: [...conditions.filter(({ type }) => type !== note.type), note] },
+        }
+      },
     },
-  })
+  )
   const { preconditions } = options
   const { resourceVersion } = stored.object.metadata
-  return preconditions?.resourceVersion === undefined || resourceVersion === undefined ? options : { ...options, preconditions: { ...preconditions, resourceVersion } }
+  return preconditions?.resourceVersion === undefined || resourceVersion === undefined
+    ? options
+    : { ...options, preconditions: { ...preconditions, resourceVersion } }
 }
 
 /** Clients before 1.22 evict in policy/v1beta1, which reads the same, and which pods/eviction never ceased to accept. Source: eviction.go AcceptsGroupVersion. */
 const inThisVersion = (body: unknown): unknown =>
-  typeof body === "object" && body !== null && "apiVersion" in body && body.apiVersion === "policy/v1beta1" ? { ...body, apiVersion: "policy/v1" } : body
+  typeof body === "object" && body !== null && "apiVersion" in body && body.apiVersion === "policy/v1beta1"
+    ? { ...body, apiVersion: "policy/v1" }
+    : body
 
 const SUCCESS: Status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
 
@@ -56,42 +85,90 @@ function deleteOptionsOf({ deleteOptions }: Eviction, { dryRun }: RequestOptions
   const { gracePeriodSeconds, preconditions, dryRun: dry } = deleteOptions ?? {}
   return {
     ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-    ...(preconditions === undefined ? {} : { preconditions: { ...(preconditions.uid === undefined ? {} : { uid: preconditions.uid }), ...(preconditions.resourceVersion === undefined ? {} : { resourceVersion: preconditions.resourceVersion }) } }),
+    ...(preconditions === undefined
+      ? {}
+      : {
+          preconditions: {
+            ...(preconditions.uid === undefined ? {} : { uid: preconditions.uid }),
+            ...(preconditions.resourceVersion === undefined ? {} : { resourceVersion: preconditions.resourceVersion }),
+          },
+        }),
     ...(dryRun === true || (dry ?? []).length > 0 ? { dryRun: true } : {}),
   }
 }
 
 /** Pods that run nowhere or go anyway take nothing from anybody. */
 const ignoresBudgets = ({ metadata, status }: Pod): boolean =>
-  status.phase === "Succeeded" || status.phase === "Failed" || status.phase === "Pending" || metadata.deletionTimestamp !== undefined
+  status.phase === "Succeeded" ||
+  status.phase === "Failed" ||
+  status.phase === "Pending" ||
+  metadata.deletionTimestamp !== undefined
 
-const isReady = ({ status }: Pod): boolean => status.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") === true
+const isReady = ({ status }: Pod): boolean =>
+  status.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") === true
 
-async function chargeBudget(context: RegistryContext, request: ApiRequest, pod: Pod, options: RequestOptions): Promise<void> {
-  const budgets = context.objects.list(PodDisruptionBudget, pod.metadata.namespace).filter(({ spec }) => fromLabelSelector(spec.selector).matches(pod.metadata.labels ?? {}))
-  if (budgets.length > 1) throw new ApiError("InternalError", "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
+async function chargeBudget(
+  context: RegistryContext,
+  request: ApiRequest,
+  pod: Pod,
+  options: RequestOptions,
+): Promise<void> {
+  const budgets = context.objects
+    .list(PodDisruptionBudget, pod.metadata.namespace)
+    .filter(({ spec }) => fromLabelSelector(spec.selector).matches(pod.metadata.labels ?? {}))
+  if (budgets.length > 1)
+    throw new ApiError(
+      "InternalError",
+      "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+    )
   const [budget] = budgets
   if (budget === undefined) return
   if (!isReady(pod) && mayGoUnready(budget)) return
-  const target: ApiRequest = { ...request, resource: PodDisruptionBudget, subresource: undefined, name: budget.metadata.name, options }
+  const target: ApiRequest = {
+    ...request,
+    resource: PodDisruptionBudget,
+    subresource: undefined,
+    name: budget.metadata.name,
+    options,
+  }
   await updateBySubresource(context, target, { change: (old) => charged(context, old as PodDisruptionBudget, pod) })
 }
 
 /** A pod that is not ready counts for nothing: by default only while the budget is met, always where the budget says so. */
 const mayGoUnready = ({ spec, status }: PodDisruptionBudget): boolean =>
-  spec.unhealthyPodEvictionPolicy === "AlwaysAllow" || (status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0)
+  spec.unhealthyPodEvictionPolicy === "AlwaysAllow" ||
+  (status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0)
 
 function charged({ clock }: RegistryContext, budget: PodDisruptionBudget, pod: Pod): PodDisruptionBudget {
   const { metadata, status } = budget
-  if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0)) throw tooMany("Cannot evict pod as it would violate the pod's disruption budget.", `The disruption budget ${metadata.name} is still being processed by the server.`, 10)
-  if (status.disruptionsAllowed < 0) throw new ApiError("Forbidden", `poddisruptionbudgets.policy ${JSON.stringify(metadata.name)} is forbidden: pdb disruptions allowed is negative`)
-  if (Object.keys(status.disruptedPods ?? {}).length > MOST_UNSEEN) throw new ApiError("Forbidden", `poddisruptionbudgets.policy ${JSON.stringify(metadata.name)} is forbidden: DisruptedPods map too big - too many evictions not confirmed by PDB controller`)
+  if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0))
+    throw tooMany(
+      "Cannot evict pod as it would violate the pod's disruption budget.",
+      `The disruption budget ${metadata.name} is still being processed by the server.`,
+      10,
+    )
+  if (status.disruptionsAllowed < 0)
+    throw new ApiError(
+      "Forbidden",
+      `poddisruptionbudgets.policy ${JSON.stringify(metadata.name)} is forbidden: pdb disruptions allowed is negative`,
+    )
+  if (Object.keys(status.disruptedPods ?? {}).length > MOST_UNSEEN)
+    throw new ApiError(
+      "Forbidden",
+      `poddisruptionbudgets.policy ${JSON.stringify(metadata.name)} is forbidden: DisruptedPods map too big - too many evictions not confirmed by PDB controller`,
+    )
   if (status.disruptionsAllowed === 0)
-    throw tooMany("Cannot evict pod as it would violate the pod's disruption budget.", `The disruption budget ${metadata.name} needs ${status.desiredHealthy} healthy pods and has ${status.currentHealthy} currently`)
+    throw tooMany(
+      "Cannot evict pod as it would violate the pod's disruption budget.",
+      `The disruption budget ${metadata.name} needs ${status.desiredHealthy} healthy pods and has ${status.currentHealthy} currently`,
+    )
   const disruptionsAllowed = status.disruptionsAllowed - 1
   const disruptedPods = { ...status.disruptedPods, [pod.metadata.name!]: timestamp(clock) }
   return { ...budget, status: { ...status, disruptionsAllowed, disruptedPods } }
 }
 
 const tooMany = (message: string, why: string, retryAfterSeconds = 0): ApiError =>
-  new ApiError("TooManyRequests", message, { causes: [{ reason: "DisruptionBudget", message: why }], ...(retryAfterSeconds === 0 ? {} : { retryAfterSeconds }) })
+  new ApiError("TooManyRequests", message, {
+    causes: [{ reason: "DisruptionBudget", message: why }],
+    ...(retryAfterSeconds === 0 ? {} : { retryAfterSeconds }),
+  })

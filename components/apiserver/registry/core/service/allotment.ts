@@ -13,7 +13,17 @@ export class Allotment {
   readonly #random: Random
   readonly #owners = new Map<number, string>()
 
-  constructor({ first, last, band, random }: { readonly first: number; readonly last: number; /** Numbers at the low end left to wishes. */ readonly band: number; readonly random: Random }) {
+  constructor({
+    first,
+    last,
+    band,
+    random,
+  }: {
+    readonly first: number
+    readonly last: number
+    /** Numbers at the low end left to wishes. */ readonly band: number
+    readonly random: Random
+  }) {
     this.#first = first
     this.#last = last
     this.#band = band

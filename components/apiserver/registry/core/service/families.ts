@@ -11,44 +11,74 @@ const SERVED = "IPv4"
 export function withFamilies(sent: ServiceSpec, old: ServiceSpec | undefined): ServiceSpec | readonly Cause[] {
   if (sent.type === "ExternalName" || keepsPreference(sent, old)) return sent
   const takesAnyEndpoints = sent.clusterIP === "None" && Object.keys(sent.selector ?? {}).length === 0
-  const ipFamilyPolicy = sent.ipFamilyPolicy ?? old?.ipFamilyPolicy ?? (takesAnyEndpoints ? "RequireDualStack" : "SingleStack")
+  const ipFamilyPolicy =
+    sent.ipFamilyPolicy ?? old?.ipFamilyPolicy ?? (takesAnyEndpoints ? "RequireDualStack" : "SingleStack")
   const spec = reduced({ ...sent, ipFamilyPolicy }, old)
   const faults = [...clusterIPFaults(spec), ...policyFaults(spec, old)]
   if (faults.length > 0) return faults
   const { clusterIPs = [] } = spec
   const inferred = clusterIPs[0] === "None" ? [] : clusterIPs.slice(spec.ipFamilies?.length ?? 0)
-  const foreign = inferred.flatMap((ip, i) => (familyOf(ip) === SERVED ? [] : [invalidValue(at("spec.clusterIPs", i), clusterIPs, `${familyOf(ip)} is not configured on this cluster`)]))
+  const foreign = inferred.flatMap((ip, i) =>
+    familyOf(ip) === SERVED
+      ? []
+      : [invalidValue(at("spec.clusterIPs", i), clusterIPs, `${familyOf(ip)} is not configured on this cluster`)],
+  )
   if (foreign.length > 0) return foreign
   const ipFamilies = [...(spec.ipFamilies ?? []), ...inferred.map(familyOf)]
   // A headless Service without selector takes whatever endpoints it is given, of whatever family.
-  if (takesAnyEndpoints) return { ...spec, ipFamilies: bothUnlessSingle(ipFamilies.length === 0 ? [SERVED] : ipFamilies, ipFamilyPolicy) }
+  if (takesAnyEndpoints)
+    return { ...spec, ipFamilies: bothUnlessSingle(ipFamilies.length === 0 ? [SERVED] : ipFamilies, ipFamilyPolicy) }
   const unserved = [
-    ...(ipFamilyPolicy === "RequireDualStack" ? [invalidValue("spec.ipFamilyPolicy", ipFamilyPolicy, "this cluster is not configured for dual-stack services")] : []),
-    ...ipFamilies.flatMap((family, i) => (family === SERVED ? [] : [invalidValue(at("spec.ipFamilies", i), family, "not configured on this cluster")])),
+    ...(ipFamilyPolicy === "RequireDualStack"
+      ? [invalidValue("spec.ipFamilyPolicy", ipFamilyPolicy, "this cluster is not configured for dual-stack services")]
+      : []),
+    ...ipFamilies.flatMap((family, i) =>
+      family === SERVED ? [] : [invalidValue(at("spec.ipFamilies", i), family, "not configured on this cluster")],
+    ),
   ]
   return unserved.length > 0 ? unserved : { ...spec, ipFamilies: ipFamilies.length === 0 ? [SERVED] : ipFamilies }
 }
 
 /** A Service that would like two families keeps what it has, until its addresses or families are changed. */
 const keepsPreference = (spec: ServiceSpec, old: ServiceSpec | undefined): boolean =>
-  old !== undefined && spec.ipFamilyPolicy === "PreferDualStack" && old.ipFamilyPolicy === "PreferDualStack" && sameLists(spec, old)
-const sameLists = (spec: ServiceSpec, old: ServiceSpec): boolean => deepEqual(spec.clusterIPs ?? [], old.clusterIPs ?? []) && deepEqual(spec.ipFamilies ?? [], old.ipFamilies ?? [])
+  old !== undefined &&
+  spec.ipFamilyPolicy === "PreferDualStack" &&
+  old.ipFamilyPolicy === "PreferDualStack" &&
+  sameLists(spec, old)
+const sameLists = (spec: ServiceSpec, old: ServiceSpec): boolean =>
+  deepEqual(spec.clusterIPs ?? [], old.clusterIPs ?? []) && deepEqual(spec.ipFamilies ?? [], old.ipFamilies ?? [])
 
 /** Going back to one family by its policy alone drops the second address and family. */
 function reduced(spec: ServiceSpec, old: ServiceSpec | undefined): ServiceSpec {
   if (old === undefined || spec.ipFamilyPolicy !== "SingleStack" || !sameLists(spec, old)) return spec
-  return { ...spec, ...(spec.clusterIPs === undefined ? {} : { clusterIPs: spec.clusterIPs.slice(0, 1) }), ...(spec.ipFamilies === undefined ? {} : { ipFamilies: spec.ipFamilies.slice(0, 1) }) }
+  return {
+    ...spec,
+    ...(spec.clusterIPs === undefined ? {} : { clusterIPs: spec.clusterIPs.slice(0, 1) }),
+    ...(spec.ipFamilies === undefined ? {} : { ipFamilies: spec.ipFamilies.slice(0, 1) }),
+  }
 }
 
-function policyFaults({ ipFamilyPolicy, clusterIPs = [], ipFamilies = [] }: ServiceSpec, old: ServiceSpec | undefined): readonly Cause[] {
+function policyFaults(
+  { ipFamilyPolicy, clusterIPs = [], ipFamilies = [] }: ServiceSpec,
+  old: ServiceSpec | undefined,
+): readonly Cause[] {
   const wrong = (why: string) => invalidValue("spec.ipFamilyPolicy", ipFamilyPolicy, why)
-  if (ipFamilyPolicy === "SingleStack") return [
-    ...(clusterIPs.length === 2 ? [wrong("must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified")] : []),
-    ...(ipFamilies.length === 2 ? [wrong("must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified")] : []),
-  ]
+  if (ipFamilyPolicy === "SingleStack")
+    return [
+      ...(clusterIPs.length === 2
+        ? [wrong("must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified")]
+        : []),
+      ...(ipFamilies.length === 2
+        ? [wrong("must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified")]
+        : []),
+    ]
   return [
-    ...((old?.clusterIPs ?? []).length === 2 && clusterIPs.length === 1 ? [wrong("must be 'SingleStack' to release the secondary cluster IP")] : []),
-    ...((old?.ipFamilies ?? []).length === 2 && ipFamilies.length === 1 ? [wrong("must be 'SingleStack' to release the secondary IP family")] : []),
+    ...((old?.clusterIPs ?? []).length === 2 && clusterIPs.length === 1
+      ? [wrong("must be 'SingleStack' to release the secondary cluster IP")]
+      : []),
+    ...((old?.ipFamilies ?? []).length === 2 && ipFamilies.length === 1
+      ? [wrong("must be 'SingleStack' to release the secondary IP family")]
+      : []),
   ]
 }
 

@@ -11,7 +11,8 @@ export function parseIpRange(cidr: string): IpRange {
   const [address = "", bits = ""] = cidr.split("/")
   const base = ipNumber(address)
   const length = Number(bits)
-  if (base === undefined || !/^\d+$/.test(bits) || length < 8 || length > 30) throw new Error(`Cannot use ${cidr} as the service range: it must be an IPv4 network such as 10.43.0.0/16`)
+  if (base === undefined || !/^\d+$/.test(bits) || length < 8 || length > 30)
+    throw new Error(`Cannot use ${cidr} as the service range: it must be an IPv4 network such as 10.43.0.0/16`)
   const size = 2 ** (32 - length)
   return { cidr, base: Math.floor(base / size) * size, size }
 }
@@ -22,4 +23,5 @@ export function ipNumber(address: string): number | undefined {
   return parts.reduce((sum, part) => sum * 256 + Number(part), 0)
 }
 
-export const ipText = (address: number): string => [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".")
+export const ipText = (address: number): string =>
+  [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".")

@@ -12,7 +12,9 @@ import type { Storage } from "../../../../../pkg/storage/storage.ts"
 import { storageKey, storagePrefix } from "../../../cacher/view.ts"
 import { ipText } from "./ip-range.ts"
 
-export type AddressRefusal = "provided IP is already allocated" | "the provided network does not match the current range"
+export type AddressRefusal =
+  | "provided IP is already allocated"
+  | "the provided network does not match the current range"
 
 const CIDRS = storagePrefix(ServiceCIDR, undefined)
 export const addressKey = (ip: string): string => storageKey(IPAddress, { name: ip })
@@ -42,7 +44,8 @@ export class ServiceAddresses {
   /** Reserves a certain address. */
   take(ip: string): AddressRefusal | undefined {
     const address = parseAddress(ip)
-    if (address === undefined || !this.#ranges().some((range) => holds(range, address))) return "the provided network does not match the current range"
+    if (address === undefined || !this.#ranges().some((range) => holds(range, address)))
+      return "the provided network does not match the current range"
     if (this.#isTaken(ip)) return "provided IP is already allocated"
     this.#reserved.add(ip)
     return undefined
@@ -59,7 +62,8 @@ export class ServiceAddresses {
 
   /** One family is served, IPv4. */
   #ranges(): readonly Network[] {
-    return this.#storage.list(CIDRS)
+    return this.#storage
+      .list(CIDRS)
       .filter(({ object }) => object.metadata.deletionTimestamp === undefined && isReady(object as ServiceCIDR))
       .sort((a, b) => a.created - b.created)
       .flatMap(({ object }) => ((object as ServiceCIDR).spec.cidrs ?? []).flatMap((cidr) => parseNetwork(cidr) ?? []))
@@ -87,4 +91,5 @@ export class ServiceAddresses {
   }
 }
 
-const isReady = ({ status }: ServiceCIDR): boolean => status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
+const isReady = ({ status }: ServiceCIDR): boolean =>
+  status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true

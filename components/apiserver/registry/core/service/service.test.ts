@@ -13,19 +13,55 @@ import { MemoryStorage } from "../../../../../pkg/storage/memory.ts"
 import type { Storage } from "../../../../../pkg/storage/storage.ts"
 import { startControlPlane } from "../../../control-plane.ts"
 
-const start = async ({ serviceCidr = "10.43.0.0/16", storage = new MemoryStorage({ clock: realClock, frozen: true }) as Storage } = {}) => {
+const start = async ({
+  serviceCidr = "10.43.0.0/16",
+  storage = new MemoryStorage({ clock: realClock, frozen: true }) as Storage,
+} = {}) => {
   const plane = await startControlPlane({
-    storage, clock: realClock, random: seededRandom(1), log: silent, resources: RESOURCES, serviceCidr, nodePorts: { first: 30000, last: 32767 },
-    advertiseAddress: "192.0.2.1", port: 6443, apiAudiences: ["api"], reviewToken: () => undefined, tokenIssuer: { issue: () => ({ token: "", expiresAt: 0, id: "1" }) },
+    storage,
+    clock: realClock,
+    random: seededRandom(1),
+    log: silent,
+    resources: RESOURCES,
+    serviceCidr,
+    nodePorts: { first: 30000, last: 32767 },
+    advertiseAddress: "192.0.2.1",
+    port: 6443,
+    apiAudiences: ["api"],
+    reviewToken: () => undefined,
+    tokenIssuer: { issue: () => ({ token: "", expiresAt: 0, id: "1" }) },
   })
-  return { plane, storage, admin: newClient(plane.transportFor({ name: "admin", groups: ["system:masters", "system:authenticated"] })) }
+  return {
+    plane,
+    storage,
+    admin: newClient(plane.transportFor({ name: "admin", groups: ["system:masters", "system:authenticated"] })),
+  }
 }
-const failure = async (promise: Promise<unknown>): Promise<ApiError> => promise.then(() => { throw new Error("it was expected to fail") }, (err: ApiError) => err)
-const causesOf = async (promise: Promise<unknown>): Promise<readonly string[]> => ((await failure(promise)).details?.causes ?? []).map(({ field, message }) => `${field}: ${message}`)
+const failure = async (promise: Promise<unknown>): Promise<ApiError> =>
+  promise.then(
+    () => {
+      throw new Error("it was expected to fail")
+    },
+    (err: ApiError) => err,
+  )
+const causesOf = async (promise: Promise<unknown>): Promise<readonly string[]> =>
+  ((await failure(promise)).details?.causes ?? []).map(({ field, message }) => `${field}: ${message}`)
 /** What was written before is in the store once this is. */
-const committed = (admin: Client) => admin.create(Service, { metadata: { generateName: "x-", namespace: "default" }, spec: { clusterIP: "None" } })
-const service = (name: string, spec: object = {}) => ({ metadata: { name, namespace: "default" }, spec: { ports: [{ port: 80 }], selector: { app: "x" }, ...spec } })
-const ready = (name: string, cidrs: readonly string[]) => ({ metadata: { name }, spec: { cidrs }, status: { conditions: [{ type: "Ready", status: "True" as const, reason: "", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }] } })
+const committed = (admin: Client) =>
+  admin.create(Service, { metadata: { generateName: "x-", namespace: "default" }, spec: { clusterIP: "None" } })
+const service = (name: string, spec: object = {}) => ({
+  metadata: { name, namespace: "default" },
+  spec: { ports: [{ port: 80 }], selector: { app: "x" }, ...spec },
+})
+const ready = (name: string, cidrs: readonly string[]) => ({
+  metadata: { name },
+  spec: { cidrs },
+  status: {
+    conditions: [
+      { type: "Ready", status: "True" as const, reason: "", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    ],
+  },
+})
 
 describe("a cluster IP", () => {
   test("has an IPAddress, which comes and goes with its Service in one transaction", async () => {
@@ -34,10 +70,19 @@ describe("a cluster IP", () => {
     // when
     const made = await admin.create(Service, service("a"))
     // then
-    expect(storage.since(before).map(({ type, key }) => `${type} ${key}`)).toEqual(["create /registry/core/services/default/a", `create /registry/networking.k8s.io/ipaddresses/${made.spec.clusterIP}`])
+    expect(storage.since(before).map(({ type, key }) => `${type} ${key}`)).toEqual([
+      "create /registry/core/services/default/a",
+      `create /registry/networking.k8s.io/ipaddresses/${made.spec.clusterIP}`,
+    ])
     expect(await admin.get(IPAddress, { name: made.spec.clusterIP! })).toMatchObject({
-      apiVersion: "networking.k8s.io/v1", kind: "IPAddress",
-      metadata: { labels: { "ipaddress.kubernetes.io/ip-family": "IPv4", "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io" } },
+      apiVersion: "networking.k8s.io/v1",
+      kind: "IPAddress",
+      metadata: {
+        labels: {
+          "ipaddress.kubernetes.io/ip-family": "IPv4",
+          "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+        },
+      },
       spec: { parentRef: { resource: "services", namespace: "default", name: "a" } },
     })
     // and when
@@ -50,9 +95,15 @@ describe("a cluster IP", () => {
     const { admin } = await start()
     const names = async () => (await admin.list(IPAddress)).items.map(({ metadata }) => metadata.name)
     const made = await admin.create(Service, service("a"))
-    const external = await admin.update(Service, { ...made, spec: { ...made.spec, type: "ExternalName", externalName: "example.com" } })
+    const external = await admin.update(Service, {
+      ...made,
+      spec: { ...made.spec, type: "ExternalName", externalName: "example.com" },
+    })
     expect([external.spec.clusterIP, await names()]).toEqual([undefined, ["10.43.0.1"]])
-    const back = await admin.patch(Service, made.metadata, { type: "merge", body: { spec: { type: "ClusterIP", externalName: null } } })
+    const back = await admin.patch(Service, made.metadata, {
+      type: "merge",
+      body: { spec: { type: "ClusterIP", externalName: null } },
+    })
     expect(await names()).toContain(back.spec.clusterIP!)
     await admin.create(Service, service("headless", { clusterIP: "None" }))
     expect((await names()).length).toBe(2)
@@ -60,9 +111,17 @@ describe("a cluster IP", () => {
 
   test("is not given where an IPAddress of somebody else stands", async () => {
     const { admin } = await start({ serviceCidr: "10.43.0.0/30" })
-    await admin.create(IPAddress, { metadata: { name: "10.43.0.2" }, spec: { parentRef: { resource: "gateways", group: "example.com", name: "g" } } })
-    expect((await failure(admin.create(Service, service("a", { clusterIP: "10.43.0.2" })))).message).toBe('Service "a" is invalid: spec.clusterIPs: Invalid value: ["10.43.0.2"]: failed to allocate IP 10.43.0.2: provided IP is already allocated')
-    expect(await failure(admin.create(Service, service("a")))).toMatchObject({ code: 500, message: 'Internal error occurred: failed to allocate a serviceIP for Service "a": range is full' })
+    await admin.create(IPAddress, {
+      metadata: { name: "10.43.0.2" },
+      spec: { parentRef: { resource: "gateways", group: "example.com", name: "g" } },
+    })
+    expect((await failure(admin.create(Service, service("a", { clusterIP: "10.43.0.2" })))).message).toBe(
+      'Service "a" is invalid: spec.clusterIPs: Invalid value: ["10.43.0.2"]: failed to allocate IP 10.43.0.2: provided IP is already allocated',
+    )
+    expect(await failure(admin.create(Service, service("a")))).toMatchObject({
+      code: 500,
+      message: 'Internal error occurred: failed to allocate a serviceIP for Service "a": range is full',
+    })
     await admin.delete(IPAddress, { name: "10.43.0.2" })
     expect((await admin.create(Service, service("a"))).spec.clusterIP).toBe("10.43.0.2")
   })
@@ -83,7 +142,11 @@ describe("a cluster IP", () => {
     const again = await admin.get(IPAddress, { name })
     await admin.update(IPAddress, { ...again, metadata: { ...again.metadata, labels: { mine: "yes" } } })
     await committed(admin)
-    expect((await admin.get(IPAddress, { name })).metadata.labels).toEqual({ mine: "yes", "ipaddress.kubernetes.io/ip-family": "IPv4", "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io" })
+    expect((await admin.get(IPAddress, { name })).metadata.labels).toEqual({
+      mine: "yes",
+      "ipaddress.kubernetes.io/ip-family": "IPv4",
+      "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+    })
   })
 
   test("of a store from before there were IPAddresses gets one at the start, and one whose Service is gone is removed", async () => {
@@ -94,12 +157,17 @@ describe("a cluster IP", () => {
     first.plane.close()
     const { storage } = first
     const write = { expected: undefined, time: 0, author: "x", object: null }
-    await storage.writeAll([{ ...write, key: `/registry/networking.k8s.io/ipaddresses/${made.spec.clusterIP}` }, { ...write, key: "/registry/core/services/default/gone" }])
+    await storage.writeAll([
+      { ...write, key: `/registry/networking.k8s.io/ipaddresses/${made.spec.clusterIP}` },
+      { ...write, key: "/registry/core/services/default/gone" },
+    ])
     // when
     const { admin } = await start({ storage })
     await committed(admin)
     // then
-    expect((await admin.list(IPAddress)).items.map(({ metadata }) => metadata.name)).toEqual(["10.43.0.1", made.spec.clusterIP!].sort())
+    expect((await admin.list(IPAddress)).items.map(({ metadata }) => metadata.name)).toEqual(
+      ["10.43.0.1", made.spec.clusterIP!].sort(),
+    )
     expect((await failure(admin.get(IPAddress, { name: gone.spec.clusterIP! }))).reason).toBe("NotFound")
   })
 })
@@ -108,15 +176,29 @@ describe("ServiceCIDRs", () => {
   test("widen the range when they are ready, and no longer once they are being deleted", async () => {
     const { admin } = await start({ serviceCidr: "10.43.0.0/30" })
     await admin.create(Service, service("last"))
-    const more = await admin.create(ServiceCIDR, { ...ready("more", ["10.44.0.0/29"]), metadata: { name: "more", finalizers: ["networking.k8s.io/service-cidr-finalizer"] } })
+    const more = await admin.create(ServiceCIDR, {
+      ...ready("more", ["10.44.0.0/29"]),
+      metadata: { name: "more", finalizers: ["networking.k8s.io/service-cidr-finalizer"] },
+    })
     expect((await failure(admin.create(Service, service("a")))).message).toContain("range is full")
-    expect(await causesOf(admin.create(Service, service("a", { clusterIP: "10.44.0.3" })))).toEqual(['spec.clusterIPs: Invalid value: ["10.44.0.3"]: failed to allocate IP 10.44.0.3: the provided network does not match the current range'])
+    expect(await causesOf(admin.create(Service, service("a", { clusterIP: "10.44.0.3" })))).toEqual([
+      'spec.clusterIPs: Invalid value: ["10.44.0.3"]: failed to allocate IP 10.44.0.3: the provided network does not match the current range',
+    ])
     await admin.updateStatus(ServiceCIDR, { ...more, status: ready("more", []).status })
     // when
     const wished = await admin.create(Service, service("a", { clusterIP: "10.44.0.3" }))
-    const drawn = await Promise.all(["b", "c", "d", "e", "f"].map(async (name) => (await admin.create(Service, service(name))).spec.clusterIP!))
+    const drawn = await Promise.all(
+      ["b", "c", "d", "e", "f"].map(async (name) => (await admin.create(Service, service(name))).spec.clusterIP!),
+    )
     // then
-    expect([wished.spec.clusterIP!, ...drawn].sort()).toEqual(["10.44.0.1", "10.44.0.2", "10.44.0.3", "10.44.0.4", "10.44.0.5", "10.44.0.6"])
+    expect([wished.spec.clusterIP!, ...drawn].sort()).toEqual([
+      "10.44.0.1",
+      "10.44.0.2",
+      "10.44.0.3",
+      "10.44.0.4",
+      "10.44.0.5",
+      "10.44.0.6",
+    ])
     await admin.delete(Service, { namespace: "default", name: "b" })
     await admin.delete(ServiceCIDR, more.metadata)
     expect((await failure(admin.create(Service, service("b")))).message).toContain("range is full")
@@ -126,8 +208,12 @@ describe("ServiceCIDRs", () => {
     const { admin } = await start()
     const cidr = await admin.create(ServiceCIDR, { metadata: { name: "x" }, spec: { cidrs: ["10.44.0.0/24"] } })
     const change = (cidrs: readonly string[]) => admin.update(ServiceCIDR, { ...cidr, spec: { cidrs: [...cidrs] } })
-    expect(await causesOf(change(["10.45.0.0/24"]))).toEqual(['spec.cidrs[0]: Invalid value: "10.45.0.0/24": field is immutable'])
-    expect(await causesOf(change(["10.44.0.0/24", "10.45.0.0/24"]))).toEqual(['spec.cidrs: Invalid value: ["10.44.0.0/24","10.45.0.0/24"]: may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64'])
+    expect(await causesOf(change(["10.45.0.0/24"]))).toEqual([
+      'spec.cidrs[0]: Invalid value: "10.45.0.0/24": field is immutable',
+    ])
+    expect(await causesOf(change(["10.44.0.0/24", "10.45.0.0/24"]))).toEqual([
+      'spec.cidrs: Invalid value: ["10.44.0.0/24","10.45.0.0/24"]: may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64',
+    ])
     expect((await change(["10.44.0.0/24", "fd00::/112"])).spec.cidrs).toEqual(["10.44.0.0/24", "fd00::/112"])
   })
 })
@@ -148,10 +234,20 @@ describe("families of a Service", () => {
   test("that the cluster has not are refused", async () => {
     const { admin } = await start()
     const faults = (spec: object) => causesOf(admin.create(Service, service("a", spec)))
-    expect(await faults({ ipFamilyPolicy: "RequireDualStack" })).toEqual(['spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services'])
-    expect(await faults({ ipFamilies: ["IPv6"] })).toEqual(['spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster'])
-    expect(await faults({ ipFamilies: ["IPv4", "IPv6"] })).toEqual([`spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified`])
-    expect(await faults({ clusterIP: "fd00::1" })).toEqual(['spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster'])
-    expect(await faults({ clusterIP: "x" })).toEqual(['spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'])
+    expect(await faults({ ipFamilyPolicy: "RequireDualStack" })).toEqual([
+      'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services',
+    ])
+    expect(await faults({ ipFamilies: ["IPv6"] })).toEqual([
+      'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster',
+    ])
+    expect(await faults({ ipFamilies: ["IPv4", "IPv6"] })).toEqual([
+      `spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified`,
+    ])
+    expect(await faults({ clusterIP: "fd00::1" })).toEqual([
+      'spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster',
+    ])
+    expect(await faults({ clusterIP: "x" })).toEqual([
+      'spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+    ])
   })
 })

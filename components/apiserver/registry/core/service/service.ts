@@ -25,15 +25,23 @@ export interface ServiceHookOptions {
 }
 
 const keyOfService = ({ metadata }: KubeObject): string => storageKey(Service, metadata)
-const portsOf = ({ spec }: Service): readonly number[] => [...(spec.ports ?? []).flatMap(({ nodePort }) => nodePort || []), ...(spec.healthCheckNodePort ? [spec.healthCheckNodePort] : [])]
+const portsOf = ({ spec }: Service): readonly number[] => [
+  ...(spec.ports ?? []).flatMap(({ nodePort }) => nodePort || []),
+  ...(spec.healthCheckNodePort ? [spec.healthCheckNodePort] : []),
+]
 
 export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookOptions): KindHooks {
   const addresses = new ServiceAddresses(storage, random)
   const portCount = nodePorts.last - nodePorts.first + 1
-  const ports = new Allotment({ ...nodePorts, band: portCount < 32 ? 0 : Math.min(Math.max(16, Math.floor(portCount / 32)), 128), random })
+  const ports = new Allotment({
+    ...nodePorts,
+    band: portCount < 32 ? 0 : Math.min(Math.max(16, Math.floor(portCount / 32)), 128),
+    random,
+  })
 
   const prefix = storagePrefix(Service, undefined)
-  for (const { key, object } of storage.list(prefix)) for (const port of portsOf(object as Service)) ports.restore(port, key)
+  for (const { key, object } of storage.list(prefix))
+    for (const port of portsOf(object as Service)) ports.restore(port, key)
   storage.subscribe((events) => {
     for (const { key, type, stored, previous } of events) {
       if (!key.startsWith(prefix)) continue
@@ -46,7 +54,8 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
     returnsDeleted: true,
     allocateForCreate: (object) => allocate(object as Service, undefined),
     allocateForUpdate: (object, old) => allocate(object as Service, old as Service),
-    alongside: (next, old) => addressWrites(storage, { clock, random }, next as Service | undefined, old as Service | undefined),
+    alongside: (next, old) =>
+      addressWrites(storage, { clock, random }, next as Service | undefined, old as Service | undefined),
   }
 
   function allocate(service: Service, old: Service | undefined): Reservation {
@@ -75,21 +84,30 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
     }
 
     function withAddress(spec: ServiceSpec): ServiceSpec {
-      if (spec.type === "ExternalName") return spec.clusterIP === undefined && spec.clusterIPs === undefined ? spec : without(spec, "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
+      if (spec.type === "ExternalName")
+        return spec.clusterIP === undefined && spec.clusterIPs === undefined
+          ? spec
+          : without(spec, "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
       if (spec.clusterIP === "None") return { ...spec, clusterIPs: ["None"] }
       // An address is for life: validation refuses another one.
       if (addressesOf(old).length > 0) return spec
       const wish = spec.clusterIP || undefined
       const ip = wish ?? addresses.draw()
-      if (ip === undefined) throw new ApiError("InternalError", `Internal error occurred: failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`)
+      if (ip === undefined)
+        throw new ApiError(
+          "InternalError",
+          `Internal error occurred: failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`,
+        )
       const refusal = wish === undefined ? undefined : addresses.take(wish)
-      if (refusal !== undefined) throw invalid(Service, name, [invalidValue("spec.clusterIPs", [ip], `failed to allocate IP ${ip}: ${refusal}`)])
+      if (refusal !== undefined)
+        throw invalid(Service, name, [invalidValue("spec.clusterIPs", [ip], `failed to allocate IP ${ip}: ${refusal}`)])
       settled.push(() => addresses.release(ip))
       return { ...spec, clusterIP: ip, clusterIPs: [ip] }
     }
 
     function withNodePorts(spec: ServiceSpec): ServiceSpec {
-      const exposes = spec.type === "NodePort" || (spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false)
+      const exposes =
+        spec.type === "NodePort" || (spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false)
       const healthWanted = spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local"
       // TCP and UDP of one port number may share a node port.
       const byPort = new Map<number, number>()
@@ -110,13 +128,26 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
         byPort.set(port.port, nodePort)
         return { ...port, nodePort }
       })
-      const health = !healthWanted ? undefined : spec.healthCheckNodePort ? takePort(spec.healthCheckNodePort, "spec.healthCheckNodePort") : drawPort("spec.healthCheckNodePort")
-      return { ...spec, ...(list === undefined ? {} : { ports: list }), ...(health === undefined ? {} : { healthCheckNodePort: health }) }
+      const health = !healthWanted
+        ? undefined
+        : spec.healthCheckNodePort
+          ? takePort(spec.healthCheckNodePort, "spec.healthCheckNodePort")
+          : drawPort("spec.healthCheckNodePort")
+      return {
+        ...spec,
+        ...(list === undefined ? {} : { ports: list }),
+        ...(health === undefined ? {} : { healthCheckNodePort: health }),
+      }
     }
 
     function drawPort(field: string): number | undefined {
       const drawn = ports.draw(key)
-      if (drawn === undefined) causes.push({ reason: "InternalError", field, message: "Internal error: failed to allocate a nodePort: range is full" })
+      if (drawn === undefined)
+        causes.push({
+          reason: "InternalError",
+          field,
+          message: "Internal error: failed to allocate a nodePort: range is full",
+        })
       else undo.push(() => ports.release(drawn, key))
       return drawn
     }
@@ -127,7 +158,16 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
       if (refusal === undefined) {
         asked.add(port)
         undo.push(() => ports.release(port, key))
-      } else causes.push(invalidValue(field, port, refusal === "taken" ? "provided port is already allocated" : `provided port is not in the valid range. The range of valid ports is ${nodePorts.first}-${nodePorts.last}`))
+      } else
+        causes.push(
+          invalidValue(
+            field,
+            port,
+            refusal === "taken"
+              ? "provided port is already allocated"
+              : `provided port is not in the valid range. The range of valid ports is ${nodePorts.first}-${nodePorts.last}`,
+          ),
+        )
       return port
     }
   }

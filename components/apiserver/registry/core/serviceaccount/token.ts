@@ -35,32 +35,56 @@ export const serviceAccountHooks = (options: TokenOptions): KindHooks => ({
 })
 
 /** POST serviceaccounts/token. Source: pkg/registry/core/serviceaccount/storage/token.go. */
-async function issue(context: RegistryContext, request: ApiRequest, { issuer, audiences }: TokenOptions): Promise<ApiResult> {
+async function issue(
+  context: RegistryContext,
+  request: ApiRequest,
+  { issuer, audiences }: TokenOptions,
+): Promise<ApiResult> {
   const { objects, clock } = context
   const { namespace = "", name = "" } = request
-  const { object: sent } = decodeObject(TokenRequest, request.body ?? {}, { fieldValidation: request.options.fieldValidation })
+  const { object: sent } = decodeObject(TokenRequest, request.body ?? {}, {
+    fieldValidation: request.options.fieldValidation,
+  })
   const account = objects.get(ServiceAccount, { namespace, name })
   if (account === undefined) throw notFound(request.resource, name)
-  if (sent.metadata.name !== undefined && sent.metadata.name !== "" && sent.metadata.name !== name) throw badRequest(`the name of the object (${sent.metadata.name}) does not match the name on the URL (${name})`)
+  if (sent.metadata.name !== undefined && sent.metadata.name !== "" && sent.metadata.name !== name)
+    throw badRequest(`the name of the object (${sent.metadata.name}) does not match the name on the URL (${name})`)
   const causes = TokenRequest.validate?.(sent) ?? []
   if (causes.length > 0) throw invalid(TokenRequest, "", causes)
   const object = await admitBody(context, request, sent)
   const { expirationSeconds, boundObjectRef } = object.spec
   const wanted = object.spec.audiences.length === 0 ? audiences : object.spec.audiences
-  const extended = expirationSeconds === INJECTED_SECONDS && boundObjectRef?.kind === "Pod" && wanted.every((audience) => audiences.includes(audience))
+  const extended =
+    expirationSeconds === INJECTED_SECONDS &&
+    boundObjectRef?.kind === "Pod" &&
+    wanted.every((audience) => audiences.includes(audience))
   const claims: Wanted = {
-    namespace, serviceAccount: { name, uid: account.metadata.uid! }, audiences: wanted,
-    expirationSeconds: extended ? EXTENDED_SECONDS : expirationSeconds, ...(extended ? { warnAfterSeconds: expirationSeconds } : {}),
+    namespace,
+    serviceAccount: { name, uid: account.metadata.uid! },
+    audiences: wanted,
+    expirationSeconds: extended ? EXTENDED_SECONDS : expirationSeconds,
+    ...(extended ? { warnAfterSeconds: expirationSeconds } : {}),
     ...bindings(),
   }
-  if (request.options.dryRun === true) return { kind: "object", code: 201, object: { ...object, metadata: { name, namespace, creationTimestamp: timestamp(clock) } } as KubeObject }
+  if (request.options.dryRun === true)
+    return {
+      kind: "object",
+      code: 201,
+      object: { ...object, metadata: { name, namespace, creationTimestamp: timestamp(clock) } } as KubeObject,
+    }
   const { token, expiresAt, id } = issuer.issue(claims)
   request.annotate?.("authentication.kubernetes.io/issued-credential-id", `JTI=${id}`)
   // The answer tells the time that was asked for, so that clients refresh in time.
   const expirationTimestamp = formatTime(extended ? clock.now() + expirationSeconds * 1000 : expiresAt)
   return {
-    kind: "object", code: 201,
-    object: { ...object, metadata: { name, namespace, creationTimestamp: timestamp(clock) }, spec: { ...object.spec, audiences: wanted }, status: { token, expirationTimestamp } } as KubeObject,
+    kind: "object",
+    code: 201,
+    object: {
+      ...object,
+      metadata: { name, namespace, creationTimestamp: timestamp(clock) },
+      spec: { ...object.spec, audiences: wanted },
+      status: { token, expirationTimestamp },
+    } as KubeObject,
   }
 
   function bindings(): Partial<Wanted> {
@@ -70,20 +94,45 @@ async function issue(context: RegistryContext, request: ApiRequest, { issuer, au
       case "Pod": {
         const pod = bindTo(Pod, { namespace, name: bound }, uid)
         const { spec } = objects.get(Pod, { namespace, name: bound })!
-        if (spec.serviceAccountName !== name) throw badRequest(`cannot bind token for serviceaccount ${JSON.stringify(name)} to pod running with different serviceaccount name.`)
-        const on = spec.nodeName === undefined || spec.nodeName === "" ? undefined : objects.get(Node, { name: spec.nodeName })
-        return { pod, ...(spec.nodeName === undefined || spec.nodeName === "" ? {} : { node: { name: spec.nodeName, ...(on === undefined ? {} : { uid: on.metadata.uid! }) } }) }
+        if (spec.serviceAccountName !== name)
+          throw badRequest(
+            `cannot bind token for serviceaccount ${JSON.stringify(name)} to pod running with different serviceaccount name.`,
+          )
+        const on =
+          spec.nodeName === undefined || spec.nodeName === "" ? undefined : objects.get(Node, { name: spec.nodeName })
+        return {
+          pod,
+          ...(spec.nodeName === undefined || spec.nodeName === ""
+            ? {}
+            : { node: { name: spec.nodeName, ...(on === undefined ? {} : { uid: on.metadata.uid! }) } }),
+        }
       }
-      case "Secret": return { secret: bindTo(Secret, { namespace, name: bound }, uid) }
-      case "Node": return { node: bindTo(Node, { name: bound }, uid) }
-      default: throw invalid(TokenRequest, "", [kind === "" ? invalidValue("spec.boundObjectRef.kind", kind, "must be Pod, Secret or Node") : notSupported("spec.boundObjectRef.kind", kind, ["Node", "Pod", "Secret"])])
+      case "Secret":
+        return { secret: bindTo(Secret, { namespace, name: bound }, uid) }
+      case "Node":
+        return { node: bindTo(Node, { name: bound }, uid) }
+      default:
+        throw invalid(TokenRequest, "", [
+          kind === ""
+            ? invalidValue("spec.boundObjectRef.kind", kind, "must be Pod, Secret or Node")
+            : notSupported("spec.boundObjectRef.kind", kind, ["Node", "Pod", "Secret"]),
+        ])
     }
   }
 
-  function bindTo<T extends KubeObject>(resource: Resource<T>, ref: { readonly namespace?: string; readonly name: string }, uid: string | undefined): ObjectRef {
+  function bindTo<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: { readonly namespace?: string; readonly name: string },
+    uid: string | undefined,
+  ): ObjectRef {
     const found = objects.get(resource, ref)
     if (found === undefined) throw notFound(resource, ref.name)
-    if (uid !== undefined && uid !== "" && uid !== found.metadata.uid) throw conflict(resource, ref.name, `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`)
+    if (uid !== undefined && uid !== "" && uid !== found.metadata.uid)
+      throw conflict(
+        resource,
+        ref.name,
+        `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+      )
     return { name: ref.name, uid: found.metadata.uid! }
   }
 }

@@ -4,11 +4,18 @@ import type { DeviceNames } from "./devices.ts"
 import { readKernelFile, readNumber, readTable } from "./kernel-files.ts"
 
 /** Reads cgroups of the one unified hierarchy at `root`. Source of what is counted from what: cadvisor container/libcontainer/handler.go. */
-export const cgroupV2 = (root: string, deviceNames: DeviceNames) => async (folder: string): Promise<Usage | undefined> => {
-  const path = join(root, folder)
-  const [cpu, memory, processes, io] = await Promise.all([readCpu(path), readMemory(path), readNumber(join(path, "pids.current")), readIo(path, deviceNames)])
-  return cpu === undefined && memory === undefined ? undefined : { cpu, memory, processes, io }
-}
+export const cgroupV2 =
+  (root: string, deviceNames: DeviceNames) =>
+  async (folder: string): Promise<Usage | undefined> => {
+    const path = join(root, folder)
+    const [cpu, memory, processes, io] = await Promise.all([
+      readCpu(path),
+      readMemory(path),
+      readNumber(join(path, "pids.current")),
+      readIo(path, deviceNames),
+    ])
+    return cpu === undefined && memory === undefined ? undefined : { cpu, memory, processes, io }
+  }
 
 async function readCpu(folder: string): Promise<CpuUsage | undefined> {
   const stat = await readTable(join(folder, "cpu.stat"))
@@ -16,21 +23,43 @@ async function readCpu(folder: string): Promise<CpuUsage | undefined> {
   if (!stat.has("usage_usec")) return undefined
   const periods = stat.get("nr_periods")
   return {
-    nanoseconds: nanoseconds("usage_usec"), userNanoseconds: nanoseconds("user_usec"), systemNanoseconds: nanoseconds("system_usec"),
-    throttling: periods === undefined ? undefined : { periods, throttledPeriods: stat.get("nr_throttled") ?? 0, throttledNanoseconds: nanoseconds("throttled_usec") },
+    nanoseconds: nanoseconds("usage_usec"),
+    userNanoseconds: nanoseconds("user_usec"),
+    systemNanoseconds: nanoseconds("system_usec"),
+    throttling:
+      periods === undefined
+        ? undefined
+        : {
+            periods,
+            throttledPeriods: stat.get("nr_throttled") ?? 0,
+            throttledNanoseconds: nanoseconds("throttled_usec"),
+          },
   }
 }
 
 async function readMemory(folder: string): Promise<MemoryUsage | undefined> {
   const [usage, limit, peak, swap, stat, events] = await Promise.all([
-    readNumber(join(folder, "memory.current")), readNumber(join(folder, "memory.max")), readNumber(join(folder, "memory.peak")), readNumber(join(folder, "memory.swap.current")),
-    readTable(join(folder, "memory.stat")), readTable(join(folder, "memory.events")),
+    readNumber(join(folder, "memory.current")),
+    readNumber(join(folder, "memory.max")),
+    readNumber(join(folder, "memory.peak")),
+    readNumber(join(folder, "memory.swap.current")),
+    readTable(join(folder, "memory.stat")),
+    readTable(join(folder, "memory.events")),
   ])
   if (usage === undefined) return undefined
   const of = (name: string): number => stat.get(name) ?? 0
   return {
-    usage, workingSet: Math.max(0, usage - of("inactive_file")), rss: of("anon"), cache: of("file"), mappedFiles: of("file_mapped"), swap, peak, limit,
-    pageFaults: of("pgfault"), majorPageFaults: of("pgmajfault"), failures: events.get("max") ?? 0,
+    usage,
+    workingSet: Math.max(0, usage - of("inactive_file")),
+    rss: of("anon"),
+    cache: of("file"),
+    mappedFiles: of("file_mapped"),
+    swap,
+    peak,
+    limit,
+    pageFaults: of("pgfault"),
+    majorPageFaults: of("pgmajfault"),
+    failures: events.get("max") ?? 0,
   }
 }
 
@@ -38,6 +67,14 @@ async function readIo(folder: string, deviceNames: DeviceNames): Promise<readonl
   const [text, names] = await Promise.all([readKernelFile(join(folder, "io.stat")), deviceNames()])
   return [...text.matchAll(/^(\d+):(\d+) (.*)$/gm)].map(([, major = "", minor = "", counts = ""]) => {
     const of = (name: string): number => Number(new RegExp(`\\b${name}=(\\d+)`).exec(counts)?.[1] ?? 0)
-    return { device: names.get(`${major}:${minor}`) ?? "", major, minor, readBytes: of("rbytes"), writtenBytes: of("wbytes"), reads: of("rios"), writes: of("wios") }
+    return {
+      device: names.get(`${major}:${minor}`) ?? "",
+      major,
+      minor,
+      readBytes: of("rbytes"),
+      writtenBytes: of("wbytes"),
+      reads: of("rios"),
+      writes: of("wios"),
+    }
   })
 }

@@ -8,19 +8,39 @@ const TICK_NS = 1e7
 /** The machine as `proc` (usually /proc) tells of it. */
 export async function machineUsage(proc: string): Promise<MachineUsage> {
   const [stat, memory, faults, interfaces, routes] = await Promise.all([
-    readKernelFile(join(proc, "stat")), readTable(join(proc, "meminfo")), readTable(join(proc, "vmstat")), interfacesOf(join(proc, "net/dev")), readKernelFile(join(proc, "net/route")),
+    readKernelFile(join(proc, "stat")),
+    readTable(join(proc, "meminfo")),
+    readTable(join(proc, "vmstat")),
+    interfacesOf(join(proc, "net/dev")),
+    readKernelFile(join(proc, "net/route")),
   ])
   const bytes = (name: string): number => (memory.get(name) ?? 0) * 1024
   // user nice system idle iowait irq softirq steal; what guests use is in user already.
-  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = (/^cpu +(.*)$/m.exec(stat)?.[1] ?? "").split(" ").map((ticks) => Number(ticks) * TICK_NS)
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = (/^cpu +(.*)$/m.exec(stat)?.[1] ?? "")
+    .split(" ")
+    .map((ticks) => Number(ticks) * TICK_NS)
   return {
-    cpu: { nanoseconds: user + nice + system + irq + softirq, userNanoseconds: user + nice, systemNanoseconds: system + irq + softirq },
+    cpu: {
+      nanoseconds: user + nice + system + irq + softirq,
+      userNanoseconds: user + nice,
+      systemNanoseconds: system + irq + softirq,
+    },
     memory: {
-      usage: bytes("MemTotal") - bytes("MemFree"), workingSet: bytes("MemTotal") - bytes("MemAvailable"), rss: bytes("AnonPages"), cache: bytes("Cached") + bytes("Buffers"),
-      mappedFiles: bytes("Mapped"), swap: bytes("SwapTotal") - bytes("SwapFree"), pageFaults: faults.get("pgfault") ?? 0, majorPageFaults: faults.get("pgmajfault") ?? 0, failures: 0,
+      usage: bytes("MemTotal") - bytes("MemFree"),
+      workingSet: bytes("MemTotal") - bytes("MemAvailable"),
+      rss: bytes("AnonPages"),
+      cache: bytes("Cached") + bytes("Buffers"),
+      mappedFiles: bytes("Mapped"),
+      swap: bytes("SwapTotal") - bytes("SwapFree"),
+      pageFaults: faults.get("pgfault") ?? 0,
+      majorPageFaults: faults.get("pgmajfault") ?? 0,
+      failures: 0,
     },
     interfaces: interfaces.filter(({ name }) => !OF_PODS.test(name)),
-    mainInterface: routes.split("\n").map((line) => line.split("\t")).find(([, destination]) => destination === "00000000")?.[0],
+    mainInterface: routes
+      .split("\n")
+      .map((line) => line.split("\t"))
+      .find(([, destination]) => destination === "00000000")?.[0],
     swapCapacityBytes: bytes("SwapTotal"),
     bootedAt: Number(/^btime (\d+)$/m.exec(stat)?.[1] ?? 0) * 1000,
   }
@@ -34,7 +54,12 @@ export async function interfacesOf(path: string): Promise<readonly InterfaceUsag
   const text = await readKernelFile(path)
   return [...text.matchAll(/^\s*([^\s:]+):\s*(\d.*)$/gm)].map(([, name = "", counts = ""]) => {
     const numbers = counts.trim().split(/\s+/).map(Number)
-    const traffic = ([bytes = 0, packets = 0, errors = 0, dropped = 0]: readonly number[]) => ({ bytes, packets, errors, dropped })
+    const traffic = ([bytes = 0, packets = 0, errors = 0, dropped = 0]: readonly number[]) => ({
+      bytes,
+      packets,
+      errors,
+      dropped,
+    })
     return { name, received: traffic(numbers.slice(0, 4)), transmitted: traffic(numbers.slice(8, 12)) }
   })
 }

@@ -17,10 +17,16 @@ describe("the atomic writer", () => {
   })
   afterEach(() => rm(base, { recursive: true, force: true }))
 
-  const files = (contents: Record<string, string>, mode = 0o644): Payload => new Map(Object.entries(contents).map(([path, data]) => [path, { data, mode }]))
+  const files = (contents: Record<string, string>, mode = 0o644): Payload =>
+    new Map(Object.entries(contents).map(([path, data]) => [path, { data, mode }]))
   let time = 0
   const write = (payload: Payload, ownership?: { group: number }) =>
-    writePayload({ folder, payload, stamp: `2026_01_01_00_00_${String(time++ % 60).padStart(2, "0")}`, ownership: ownership && { ...ownership, readOnly: true, policy: "Always" } })
+    writePayload({
+      folder,
+      payload,
+      stamp: `2026_01_01_00_00_${String(time++ % 60).padStart(2, "0")}`,
+      ownership: ownership && { ...ownership, readOnly: true, policy: "Always" },
+    })
   const shown = async () => (await readdir(folder)).filter((name) => !name.startsWith("..")).sort()
   const text = (path: string) => readFile(join(folder, path), "utf8")
 
@@ -37,8 +43,15 @@ describe("the atomic writer", () => {
   })
 
   test("gives each file its mode, whatever the umask", async () => {
-    await write(new Map([["open", { data: "x", mode: 0o666 }], ["shut", { data: "x", mode: 0o400 }]]))
-    expect([(await stat(join(folder, "open"))).mode & 0o777, (await stat(join(folder, "shut"))).mode & 0o777]).toEqual([0o666, 0o400])
+    await write(
+      new Map([
+        ["open", { data: "x", mode: 0o666 }],
+        ["shut", { data: "x", mode: 0o400 }],
+      ]),
+    )
+    expect([(await stat(join(folder, "open"))).mode & 0o777, (await stat(join(folder, "shut"))).mode & 0o777]).toEqual([
+      0o666, 0o400,
+    ])
   })
 
   test("changes nothing when the files are right already", async () => {
@@ -84,7 +97,9 @@ describe("the atomic writer", () => {
     // given half of a write
     await write(files({ a: "1" }))
     await mkdir(join(folder, "..2025_12_31_23_59_59.dead01"))
-    await mkdir(join(folder, "..data_tmp"), { recursive: true }).then(() => rm(join(folder, "..data_tmp"), { recursive: true }))
+    await mkdir(join(folder, "..data_tmp"), { recursive: true }).then(() =>
+      rm(join(folder, "..data_tmp"), { recursive: true }),
+    )
     // when
     await write(files({ a: "2" }))
     // then
@@ -105,9 +120,12 @@ describe("the atomic writer", () => {
     expect(await shown()).toEqual(["a"])
   })
 
-  test.each([["../up"], ["/abs"], ["a/../../b"], ["..data"], [""], ["x".repeat(256)]])("refuses the path %p", async (path) => {
-    await expect(write(files({ [path]: "x" }))).rejects.toThrow("invalid path")
-  })
+  test.each([["../up"], ["/abs"], ["a/../../b"], ["..data"], [""], ["x".repeat(256)]])(
+    "refuses the path %p",
+    async (path) => {
+      await expect(write(files({ [path]: "x" }))).rejects.toThrow("invalid path")
+    },
+  )
 
   test.skipIf(!isRoot)("gives files to the group and lets it read, but not write", async () => {
     // when a pod has a group for its volumes

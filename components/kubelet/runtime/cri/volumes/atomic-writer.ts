@@ -3,7 +3,21 @@
  * folder, and what users see are links through `..data`. A change makes a new folder and renames a new `..data` over the old, which is one step for
  * the kernel and an event for those who watch `..data`. Source: pkg/volume/util/atomic_writer.go.
  */
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, stat, symlink, unlink, writeFile } from "node:fs/promises"
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  unlink,
+  writeFile,
+} from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { cleanPayload, type Payload, type PayloadFile } from "../../../volumes/payload.ts"
 import type { PayloadRequest } from "../../../volumes/volume-files.ts"
@@ -47,7 +61,9 @@ export async function writePayload({ folder, payload: sent, ownership, stamp }: 
 async function holds(folder: string, payload: Payload): Promise<boolean> {
   const present = await unlessMissing(readdir(folder, { recursive: true, withFileTypes: true }))
   if (present === undefined) return false
-  const files = present.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+  const files = present
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
   if (files.length !== payload.size || !files.every((path) => payload.has(path))) return false
   const same = await Promise.all([...payload].map(([path, file]) => isSame(join(folder, path), file)))
   return same.every((one) => one)
@@ -60,15 +76,19 @@ async function isSame(path: string, { data }: PayloadFile): Promise<boolean> {
 }
 
 async function writeFiles(folder: string, payload: Payload): Promise<void> {
-  const folders = new Set([...payload.keys()].filter((path) => path.includes("/")).map((path) => dirname(join(folder, path))))
+  const folders = new Set(
+    [...payload.keys()].filter((path) => path.includes("/")).map((path) => dirname(join(folder, path))),
+  )
   for (const path of folders) await mkdir(path, { recursive: true, mode: 0o777 })
-  await Promise.all([...payload].map(async ([path, { data, mode, user }]) => {
-    const file = join(folder, path)
-    await writeFile(file, data, { mode })
-    // The mode given to open is cut by the umask.
-    await chmod(file, mode)
-    if (user !== undefined) await chown(file, user, (await stat(file)).gid)
-  }))
+  await Promise.all(
+    [...payload].map(async ([path, { data, mode, user }]) => {
+      const file = join(folder, path)
+      await writeFile(file, data, { mode })
+      // The mode given to open is cut by the umask.
+      await chmod(file, mode)
+      if (user !== undefined) await chown(file, user, (await stat(file)).gid)
+    }),
+  )
 }
 
 /** Brings the links that users see into line: one for each first part of a path. What is no link of ours, such as a folder made for a subPath, stays. */
@@ -78,6 +98,8 @@ async function showFiles(folder: string, payload: Payload): Promise<void> {
   const names = new Set(there.map(({ name }) => name))
   await Promise.all([
     ...[...wanted].filter((name) => !names.has(name)).map((name) => symlink(join(DATA, name), join(folder, name))),
-    ...there.filter((entry) => entry.isSymbolicLink() && !wanted.has(entry.name)).map(({ name }) => unlink(join(folder, name))),
+    ...there
+      .filter((entry) => entry.isSymbolicLink() && !wanted.has(entry.name))
+      .map(({ name }) => unlink(join(folder, name))),
   ])
 }

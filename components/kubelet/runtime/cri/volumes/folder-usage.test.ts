@@ -21,7 +21,9 @@ test("a folder takes what all in it takes, and a file of two names counts once",
   const usage = await folderUsage(folder)
 
   // then
-  const parts = await Promise.all(["", "deep", "deep/deeper", "deep/deeper/file", "link"].map((path) => lstat(join(folder, path))))
+  const parts = await Promise.all(
+    ["", "deep", "deep/deeper", "deep/deeper/file", "link"].map((path) => lstat(join(folder, path))),
+  )
   expect(usage).toEqual({ bytes: parts.reduce((sum, { blocks }) => sum + blocks * 512, 0), inodes: 5 })
   expect(usage!.bytes).toBeGreaterThanOrEqual(100_000)
 })

@@ -18,7 +18,9 @@ export async function folderUsage(folder: string): Promise<FolderUsage | undefin
   const folders = root.isDirectory() ? [folder] : []
   for (let current = folders.pop(); current !== undefined; current = folders.pop()) {
     const names = (await unlessMissing(readdir(current))) ?? []
-    const found = await Promise.all(names.map(async (name) => ({ name, stats: await unlessMissing(lstat(join(current!, name))) })))
+    const found = await Promise.all(
+      names.map(async (name) => ({ name, stats: await unlessMissing(lstat(join(current!, name))) })),
+    )
     for (const { name, stats } of found) {
       if (stats === undefined || stats.dev !== root.dev) continue
       if (stats.isDirectory()) folders.push(join(current, name))

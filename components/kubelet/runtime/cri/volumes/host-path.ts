@@ -25,7 +25,13 @@ export async function checkHostPath(path: string, type: Type): Promise<void> {
   if (is !== wanted) throw new Error(`hostPath type check failed: ${path} is not a ${WORDS[wanted]}, it's a ${is}`)
 }
 
-const WORDS = { Directory: "directory", File: "file", Socket: "socket file", CharDevice: "character device", BlockDevice: "block device" } as const
+const WORDS = {
+  Directory: "directory",
+  File: "file",
+  Socket: "socket file",
+  CharDevice: "character device",
+  BlockDevice: "block device",
+} as const
 
 function typeOf(found: Stats): keyof typeof WORDS | "pipe" {
   if (found.isDirectory()) return "Directory"

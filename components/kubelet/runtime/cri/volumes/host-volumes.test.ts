@@ -19,12 +19,18 @@ describe("volumes on this host", () => {
     if (isRoot) await volumes.discard([root])
     await rm(root, { recursive: true, force: true })
   })
-  const mountsBelow = async (folder: string) => (await mountPoints()).filter(({ path }) => path.startsWith(`${folder}/`))
+  const mountsBelow = async (folder: string) =>
+    (await mountPoints()).filter(({ path }) => path.startsWith(`${folder}/`))
 
   describe("hostPath", () => {
-    test.each(["Directory", "File", "Socket", "CharDevice", "BlockDevice"] as const)("of type %s must be there", async (type) => {
-      await expect(volumes.checkHostPath(join(root, "none"), type)).rejects.toThrow(`hostPath ${root}/none doesn't exist`)
-    })
+    test.each(["Directory", "File", "Socket", "CharDevice", "BlockDevice"] as const)(
+      "of type %s must be there",
+      async (type) => {
+        await expect(volumes.checkHostPath(join(root, "none"), type)).rejects.toThrow(
+          `hostPath ${root}/none doesn't exist`,
+        )
+      },
+    )
 
     test("of a type must be of that type", async () => {
       // given a folder, a file and a socket
@@ -39,11 +45,17 @@ describe("volumes on this host", () => {
       await volumes.checkHostPath(join(root, "socket"), "Socket")
       await volumes.checkHostPath("/dev/null", "CharDevice")
       // and for nothing else
-      await expect(volumes.checkHostPath(join(root, "file"), "Directory")).rejects.toThrow(`hostPath type check failed: ${root}/file is not a directory, it's a File`)
+      await expect(volumes.checkHostPath(join(root, "file"), "Directory")).rejects.toThrow(
+        `hostPath type check failed: ${root}/file is not a directory, it's a File`,
+      )
       await expect(volumes.checkHostPath(root, "File")).rejects.toThrow("is not a file, it's a Directory")
       await expect(volumes.checkHostPath(root, "Socket")).rejects.toThrow("is not a socket file, it's a Directory")
-      await expect(volumes.checkHostPath("/dev/null", "BlockDevice")).rejects.toThrow("is not a block device, it's a CharDevice")
-      await expect(volumes.checkHostPath(root, "CharDevice")).rejects.toThrow("is not a character device, it's a Directory")
+      await expect(volumes.checkHostPath("/dev/null", "BlockDevice")).rejects.toThrow(
+        "is not a block device, it's a CharDevice",
+      )
+      await expect(volumes.checkHostPath(root, "CharDevice")).rejects.toThrow(
+        "is not a character device, it's a Directory",
+      )
       server.close()
     })
 
@@ -78,7 +90,9 @@ describe("volumes on this host", () => {
     await volumes.makeEmptyDir(folder, { memoryBytes: size })
     // then it is the same, and holds no more than it may
     expect(await readFile(join(folder, "kept"), "utf8")).toBe("x")
-    expect((await mountsBelow(root)).map(({ path, type }) => ({ path, type }))).toEqual([{ path: folder, type: "tmpfs" }])
+    expect((await mountsBelow(root)).map(({ path, type }) => ({ path, type }))).toEqual([
+      { path: folder, type: "tmpfs" },
+    ])
     await expect(writeFile(join(folder, "big"), new Uint8Array(size + 1))).rejects.toThrow("ENOSPC")
     expect((await stat(folder)).mode & 0o777).toBe(0o777)
   })
@@ -126,10 +140,20 @@ describe("volumes on this host", () => {
 
     test("shows a file as it was when it was bound, and what it is at the next time", async () => {
       // given a volume of a ConfigMap
-      await volumes.writePayload({ folder: volume, payload: new Map([["key", { data: "old", mode: 0o644 }]]), ownership: undefined, stamp: "2026_01_01_00_00_00" })
+      await volumes.writePayload({
+        folder: volume,
+        payload: new Map([["key", { data: "old", mode: 0o644 }]]),
+        ownership: undefined,
+        stamp: "2026_01_01_00_00_00",
+      })
       const path = await volumes.bindSubPath({ volume, subPath: "key", target: target() })
       // when it changes
-      await volumes.writePayload({ folder: volume, payload: new Map([["key", { data: "new", mode: 0o644 }]]), ownership: undefined, stamp: "2026_01_01_00_00_01" })
+      await volumes.writePayload({
+        folder: volume,
+        payload: new Map([["key", { data: "new", mode: 0o644 }]]),
+        ownership: undefined,
+        stamp: "2026_01_01_00_00_01",
+      })
       // then the container goes on with the old file
       expect(await readFile(path, "utf8")).toBe("old")
       // and its next run sees the new one
@@ -161,7 +185,9 @@ describe("volumes on this host", () => {
       await symlink("../../etc/passwd", join(volume, "up"))
       await symlink("/nowhere/at/all", join(volume, "dangling"))
       // then
-      expect(await readFile(join(await volumes.bindSubPath({ volume, subPath: "inside", target: target() }), "x"), "utf8")).toBe("inside")
+      expect(
+        await readFile(join(await volumes.bindSubPath({ volume, subPath: "inside", target: target() }), "x"), "utf8"),
+      ).toBe("inside")
       for (const subPath of ["outside", "outside/passwd", "outside/new", "up", "dangling", "dangling/new"]) {
         await expect(volumes.bindSubPath({ volume, subPath, target: target() })).rejects.toThrow()
       }
@@ -176,24 +202,27 @@ describe("volumes on this host", () => {
     })
   })
 
-  test.skipIf(!isRoot)("discarding unmounts all below, also what is in use, and never looks into what was mounted", async () => {
-    // given a pod's folder with a tmpfs in use, a mount inside it, and a folder of the host bound in
-    const pod = join(root, "pod")
-    const host = join(root, "host")
-    await mkdir(host)
-    await writeFile(join(host, "precious"), "x")
-    await volumes.makeEmptyDir(join(pod, "cache"), { memoryBytes: 1024 * 1024 })
-    await volumes.makeEmptyDir(join(pod, "cache/inner"), { memoryBytes: 1024 * 1024 })
-    await mkdir(join(pod, "bound here"))
-    await bindMount(host, join(pod, "bound here"))
-    const user = Bun.spawn(["sleep", "60"], { cwd: join(pod, "cache") })
-    // when
-    await volumes.discard([pod, join(root, "never made")])
-    // then
-    expect(await mountsBelow(root)).toEqual([])
-    await expect(lstat(pod)).rejects.toThrow("ENOENT")
-    expect(await readFile(join(host, "precious"), "utf8")).toBe("x")
-    user.kill()
-    await user.exited
-  })
+  test.skipIf(!isRoot)(
+    "discarding unmounts all below, also what is in use, and never looks into what was mounted",
+    async () => {
+      // given a pod's folder with a tmpfs in use, a mount inside it, and a folder of the host bound in
+      const pod = join(root, "pod")
+      const host = join(root, "host")
+      await mkdir(host)
+      await writeFile(join(host, "precious"), "x")
+      await volumes.makeEmptyDir(join(pod, "cache"), { memoryBytes: 1024 * 1024 })
+      await volumes.makeEmptyDir(join(pod, "cache/inner"), { memoryBytes: 1024 * 1024 })
+      await mkdir(join(pod, "bound here"))
+      await bindMount(host, join(pod, "bound here"))
+      const user = Bun.spawn(["sleep", "60"], { cwd: join(pod, "cache") })
+      // when
+      await volumes.discard([pod, join(root, "never made")])
+      // then
+      expect(await mountsBelow(root)).toEqual([])
+      await expect(lstat(pod)).rejects.toThrow("ENOENT")
+      expect(await readFile(join(host, "precious"), "utf8")).toBe("x")
+      user.kill()
+      await user.exited
+    },
+  )
 })

@@ -17,7 +17,12 @@ export function hostVolumes(): VolumeFiles {
   /** By the kubelet's folder. */
   const memory = new Map<string, Promise<string>>()
   return {
-    writePayload, setOwnership, checkHostPath, bindSubPath, readInside, usage: folderUsage,
+    writePayload,
+    setOwnership,
+    checkHostPath,
+    bindSubPath,
+    readInside,
+    usage: folderUsage,
     memoryFolder(root) {
       let made = memory.get(root)
       if (made === undefined) {
@@ -29,14 +34,21 @@ export function hostVolumes(): VolumeFiles {
     },
     async makeEmptyDir(folder, { memoryBytes, ownership }) {
       await mkdir(folder, { recursive: true })
-      if (memoryBytes !== undefined && !(await isMounted(folder))) await mountTmpfs(folder, [`size=${memoryBytes}`, "mode=0777"])
+      if (memoryBytes !== undefined && !(await isMounted(folder)))
+        await mountTmpfs(folder, [`size=${memoryBytes}`, "mode=0777"])
       await chmod(folder, 0o777) // mkdir's is cut by the umask
       if (ownership !== undefined) await setOwnership(folder, ownership)
     },
     async mountNfs({ folder, server, path, options }) {
       await mkdir(folder, { recursive: true })
       if (await isMounted(folder)) return
-      await run("mount", ["-t", "nfs", ...(options.length === 0 ? [] : ["-o", options.join(",")]), `${server.includes(":") ? `[${server}]` : server}:${path}`, folder])
+      await run("mount", [
+        "-t",
+        "nfs",
+        ...(options.length === 0 ? [] : ["-o", options.join(",")]),
+        `${server.includes(":") ? `[${server}]` : server}:${path}`,
+        folder,
+      ])
     },
     list: async (folder) => (await unlessMissing(readdir(folder))) ?? [],
     async discard(folders) {

@@ -1,4 +1,5 @@
-export const isMissing = (err: unknown): boolean => err instanceof Error && "code" in err && (err.code === "ENOENT" || err.code === "ENOTDIR")
+export const isMissing = (err: unknown): boolean =>
+  err instanceof Error && "code" in err && (err.code === "ENOENT" || err.code === "ENOTDIR")
 
 /** What the work gives, or undefined when the file it is about does not exist. */
 export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {

@@ -13,12 +13,15 @@ export async function mountPoints(): Promise<readonly { readonly path: string; r
 }
 
 /** Spaces and the like are written `\040`. */
-const unescapePath = (path: string): string => path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+const unescapePath = (path: string): string =>
+  path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 
 /** `--no-canonicalize` where `from` is a link that must be followed by the kernel alone. */
-export const bindMount = (from: string, to: string): Promise<unknown> => run("mount", ["--no-canonicalize", "--bind", from, to])
+export const bindMount = (from: string, to: string): Promise<unknown> =>
+  run("mount", ["--no-canonicalize", "--bind", from, to])
 
-export const mountTmpfs = (folder: string, options: readonly string[]): Promise<unknown> => run("mount", ["-t", "tmpfs", "-o", options.join(","), "tmpfs", folder])
+export const mountTmpfs = (folder: string, options: readonly string[]): Promise<unknown> =>
+  run("mount", ["-t", "tmpfs", "-o", options.join(","), "tmpfs", folder])
 
 /** Ends a mount. One that is in use disappears from sight at once and ends with its last user. */
 export async function unmount(path: string): Promise<void> {
@@ -36,7 +39,10 @@ export async function unmount(path: string): Promise<void> {
 
 /** Ends all mounts at and below the folders, the newest first, as it may lie on an older one. @throws Error when one is left */
 export async function unmountBelow(folders: readonly string[]): Promise<void> {
-  const below = async () => (await mountPoints()).map(({ path }) => path).filter((path) => folders.some((folder) => path === folder || path.startsWith(`${folder}/`)))
+  const below = async () =>
+    (await mountPoints())
+      .map(({ path }) => path)
+      .filter((path) => folders.some((folder) => path === folder || path.startsWith(`${folder}/`)))
   const mounted = await below()
   if (mounted.length === 0) return
   for (const path of mounted.reverse()) await unmount(path)

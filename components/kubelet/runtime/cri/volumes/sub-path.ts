@@ -62,11 +62,18 @@ async function resolved(root: string, path: string): Promise<readonly string[]> 
   for (;;) {
     const real = await unlessMissing(realpath(existing))
     if (real !== undefined) {
-      if (real !== root && !real.startsWith(root === "/" ? "/" : `${root}/`)) throw new Error(`subpath ${JSON.stringify(path)} not within volume path`)
-      return [...relative(root, real).split("/").filter((name) => name !== ""), ...missing]
+      if (real !== root && !real.startsWith(root === "/" ? "/" : `${root}/`))
+        throw new Error(`subpath ${JSON.stringify(path)} not within volume path`)
+      return [
+        ...relative(root, real)
+          .split("/")
+          .filter((name) => name !== ""),
+        ...missing,
+      ]
     }
     // A link to nothing would be made by mkdir where it points to.
-    if ((await unlessMissing(lstat(existing)))?.isSymbolicLink() === true) throw new Error(`subpath ${JSON.stringify(path)} is a link to nothing`)
+    if ((await unlessMissing(lstat(existing)))?.isSymbolicLink() === true)
+      throw new Error(`subpath ${JSON.stringify(path)} is a link to nothing`)
     missing.unshift(existing.slice(existing.lastIndexOf("/") + 1))
     existing = dirname(existing)
   }
@@ -98,4 +105,5 @@ async function openInside(root: string, names: readonly string[], mode: number |
   return handle
 }
 
-const openPlace = (path: string): Promise<FileHandle | undefined> => unlessMissing(open(path, O_PATH | constants.O_NOFOLLOW))
+const openPlace = (path: string): Promise<FileHandle | undefined> =>
+  unlessMissing(open(path, O_PATH | constants.O_NOFOLLOW))
