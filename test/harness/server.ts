@@ -1,5 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import type { IncomingHttpHeaders } from "node:http"
 import { Agent, request } from "node:https"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -35,6 +36,7 @@ export interface TestServer extends AsyncDisposable {
 
 export interface Answer {
   readonly status: number
+  readonly headers: IncomingHttpHeaders
   readonly body: Buffer
 }
 
@@ -195,7 +197,8 @@ const ended = (child: ChildProcess): Promise<number | null> =>
 /** Connections whose failures are listened to. */
 const heard = new WeakSet<object>()
 
-function send(
+/** Sends one request to a server of this machine, whoever signed its certificate. The agent brings the client's certificate, if any. */
+export function send(
   agent: Agent,
   port: number,
   method: string,
@@ -207,7 +210,7 @@ function send(
     const req = request({ agent, host: "127.0.0.1", port, method, path, headers, rejectUnauthorized: false }, (res) => {
       const chunks: Buffer[] = []
       res.on("data", (chunk: Buffer) => chunks.push(chunk))
-      res.on("end", () => resolve({ status: res.statusCode ?? 0, body: Buffer.concat(chunks) }))
+      res.on("end", () => resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }))
       res.on("error", reject)
     })
     // A kept connection that the server's death closes fails on its own too, after its request has been answered.
