@@ -2,20 +2,21 @@
 # Brings what k3ts needs to be built and run: npm packages and, from Debian, the parts that k3ts drives.
 # Installs only what is missing, so running it again does nothing and takes a moment.
 #
-#   hack/setup.sh              what `npm start` needs
+#   hack/setup.sh              what `npm start` needs: no linter, no TypeScript, no second runtime
 #   hack/setup.sh --test       and what the tests need
 #   hack/setup.sh --bench      and what the benchmarks need
-#   hack/setup.sh --npm-only   only the npm packages: enough to build, check and run the unit tests
+#   hack/setup.sh --npm-only   every npm package and nothing else: enough to build, check and run the unit tests
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 with_packages=yes
+with_development=no
 with_test=no
 with_bench=no
 for arg in "$@"; do
   case "$arg" in
-    --test) with_test=yes ;;
-    --bench) with_bench=yes ;;
-    --npm-only) with_packages=no ;;
+    --test) with_test=yes with_development=yes ;;
+    --bench) with_bench=yes with_development=yes ;;
+    --npm-only) with_packages=no with_development=yes ;;
     *) fail "unknown option $arg; known are --test, --bench and --npm-only" ;;
   esac
 done
@@ -23,32 +24,37 @@ done
 # ---- npm -------------------------------------------------------------------------------------------------------------
 
 # True if every package of the lock file is installed in its version. Packages for other platforms are marked optional and
-# may be absent. Compares contents, since a checkout gives package-lock.json a new date without changing it.
+# may be absent, and so may those for development where none are asked for. Compares contents, since a checkout gives
+# package-lock.json a new date without changing it.
 npm_packages_are_current() {
   [ -f node_modules/.package-lock.json ] && node --input-type=commonjs -e '
     const { readFileSync } = require("node:fs")
     const read = (file) => JSON.parse(readFileSync(file, "utf8")).packages
     const installed = read("node_modules/.package-lock.json")
+    const withDevelopment = process.argv[1] === "yes"
     for (const [path, wanted] of Object.entries(read("package-lock.json"))) {
       const found = installed[path]
-      if (path === "" || (found === undefined && wanted.optional)) continue
+      const mayBeAbsent = path === "" || wanted.optional || wanted.devOptional || (wanted.dev && !withDevelopment)
+      if (found === undefined && mayBeAbsent) continue
       if (found?.version !== wanted.version) process.exit(1)
     }
-  '
+  ' "$with_development"
 }
 
+# `npm install` and not `npm ci`, which refuses a lock file that lacks optional packages of other platforms, as one does
+# that was written behind a registry that mirrors only some platforms. Both install the versions of the lock file.
 install_npm_packages() {
   command -v npm >/dev/null || fail "npm is not on the PATH; run: apt-get install -y nodejs npm"
   if npm_packages_are_current; then return; fi
   say "Installing npm packages"
-  # </dev/null: nothing may wait for an answer. The includes hold even where NODE_ENV=production is set, the log level even
-  # under `npm --silent`.
-  local options=(--include=dev --include=optional --no-audit --no-fund --loglevel=error)
-  if npm ci "${options[@]}" </dev/null >&2; then return; fi
-  # `npm ci` refuses a lock file that lacks optional packages of other platforms, which registries that mirror only some
-  # platforms leave out. `npm install` keeps to the same versions and does not mind.
-  say "npm ci failed; trying npm install"
-  npm install --no-save "${options[@]}" </dev/null >&2 || fail "npm install failed; run it by hand to see why: (cd $root && npm install)"
+  # The includes hold even where NODE_ENV=production is set.
+  local kinds=(--include=optional) output
+  if [ "$with_development" = yes ]; then kinds+=(--include=dev); else kinds+=(--omit=dev); fi
+  # </dev/null: nothing may wait for an answer. What npm prints is shown only where it fails.
+  if ! output=$(npm install --no-save --no-audit --no-fund --loglevel=error "${kinds[@]}" </dev/null 2>&1); then
+    printf '%s\n' "$output" >&2
+    fail "npm install failed; run it by hand to see why: (cd $root && npm install)"
+  fi
 }
 
 bun_works() { "$bun" --version >/dev/null 2>&1; }
