@@ -9,7 +9,7 @@
  *  4. After a failed commit `#pending` is empty and the numbering goes back to the last commit.
  */
 import type { KubeObject } from "../apimachinery/resource.ts"
-import type { Clock } from "../clock/clock.ts"
+import type { Clock, Timer } from "../clock/clock.ts"
 import { SortedKeys } from "./sorted-keys.ts"
 import { StoredObject } from "./stored-object.ts"
 import { StorageError, type Storage, type StorageEvent, type Stored, type Write } from "./storage.ts"
@@ -27,6 +27,9 @@ export interface StagedWrite {
   readonly event: StorageEvent
   readonly highChurn: boolean
 }
+
+/** While commits fail, how often the store tries whether they would succeed again. */
+const TRIAL_INTERVAL_MS = 5000
 
 interface Waiting {
   readonly writes: readonly StagedWrite[]
@@ -54,6 +57,7 @@ export abstract class LogStorage implements Storage {
   #closed = false
   readonly #onProblem: LogStorageOptions["onProblem"]
   #problem: StorageError | undefined
+  #trial: Timer | undefined
 
   constructor({ clock, frozen = false, onProblem }: LogStorageOptions) {
     this.clock = clock
@@ -123,6 +127,7 @@ export abstract class LogStorage implements Storage {
     if (this.#closed) return
     if (this.#batch.length > 0) this.#flush()
     this.#closed = true
+    this.#trial?.cancel()
     this.#listeners.clear()
     this.closeMedium()
   }
@@ -130,6 +135,8 @@ export abstract class LogStorage implements Storage {
   abstract history(key: string): readonly StorageEvent[]
   /** Makes the writes durable, all or none. Throws StorageError when it cannot. */
   protected abstract persist(writes: readonly StagedWrite[]): void
+  /** Writes something that changes nothing, to see whether a commit would succeed. Throws StorageError when it would not. */
+  protected abstract tryMedium(): void
   /** Events after `revision` when `recent` no longer has them all. */
   protected abstract eventsAfter(revision: number, prefix: string): readonly StorageEvent[]
   /** Drops events up to `revision` that are superseded. */
@@ -203,6 +210,19 @@ export abstract class LogStorage implements Storage {
     const before = this.#problem
     this.#problem = problem
     if (problem?.code !== before?.code) this.#onProblem?.(problem)
+    this.#trial?.cancel()
+    if (problem === undefined || problem.code === "damaged") return
+    this.#trial = this.clock.setTimeout(() => this.#tryAgain(), TRIAL_INTERVAL_MS, "upkeep")
+  }
+
+  #tryAgain(): void {
+    try {
+      this.tryMedium()
+      this.#note(undefined)
+    } catch (err) {
+      if (!(err instanceof StorageError)) throw err
+      this.#note(err)
+    }
   }
 
   #flush(): void {

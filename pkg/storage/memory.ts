@@ -7,6 +7,7 @@ export class MemoryStorage extends LogStorage {
     return this.recent.filter((event) => event.key === key)
   }
   protected persist(): void {}
+  protected tryMedium(): void {}
   protected eventsAfter(): readonly StorageEvent[] {
     return this.recent
   }

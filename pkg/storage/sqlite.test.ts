@@ -18,6 +18,7 @@ import { join } from "node:path"
 import type { KubeObject } from "../apimachinery/resource.ts"
 import { seededRandom } from "../clock/random.ts"
 import { realClock } from "../clock/real.ts"
+import { VirtualClock } from "../clock/virtual.ts"
 import { openSqlite } from "../runtime/sqlite.ts"
 import { SqliteStorage } from "./sqlite.ts"
 import { StorageError, type Write } from "./storage.ts"
@@ -301,6 +302,23 @@ describe("a store in a file", () => {
     // and when there is room, writing goes on with the next revision
     store.limitPages(1_000_000)
     expect((await store.write(put("/a/2", object("2", big), 0))).revision).toBe(2)
+    expect(store.problem).toBeUndefined()
+    store.close()
+  })
+
+  test("finds out by itself that there is room again, also where nobody writes", async () => {
+    // given a store whose last write did not fit, under a clock that is moved by hand
+    const clock = new VirtualClock(0)
+    const store = new SqliteStorage({ clock, file: newFile() })
+    await store.write(put("/a/1", object("1"), 0))
+    store.limitPages(10)
+    expect((await errorOf(store.write(put("/a/2", object("2", "x".repeat(200_000)), 0)))).code).toBe("full")
+    // when time passes and there is no room, then the problem stays
+    await clock.advance(60_000)
+    expect(store.problem?.code).toBe("full")
+    // when there is room, then it ends within seconds
+    store.limitPages(1_000_000)
+    await clock.advance(5000)
     expect(store.problem).toBeUndefined()
     store.close()
   })

@@ -49,6 +49,8 @@ const RECENT_BYTES = 16 * 1024 * 1024
 const TURNS_TO_GATHER = 4
 /** Revisions whose predecessors one step of a compaction drops: a few milliseconds' work. */
 const COMPACTION_STEP = 500
+/** What a trial writes: as much as a few large objects, so that room for a single page does not pass for room. */
+const TRIAL_BYTES = 256 * 1024
 
 export interface SqliteStorageOptions extends LogStorageOptions {
   /** Path of the database file; its directory must exist. */
@@ -130,6 +132,17 @@ export class SqliteStorage extends LogStorage {
     // Trimmed rarely, so that trimming costs nothing per write.
     if (this.recent.length > 1.5 * RECENT || this.#recentBytes > 1.5 * RECENT_BYTES) this.#trimRecent()
     for (const { event } of writes) this.#recentBytes += event.stored.json.length
+  }
+
+  protected tryMedium(): void {
+    if (this.#damage !== undefined) throw this.#damage
+    try {
+      // Two commits: what one transaction writes and takes away again never reaches the disk.
+      this.#db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('trial', zeroblob(?))").run(TRIAL_BYTES)
+      this.#db.prepare("DELETE FROM meta WHERE name = 'trial'").run()
+    } catch (err) {
+      throw this.#failed(err, "write")
+    }
   }
 
   #trimRecent(): void {

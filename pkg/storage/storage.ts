@@ -25,7 +25,10 @@ export interface Storage {
   /** Every kept revision of one object, oldest first. */
   history(key: string): readonly StorageEvent[]
   subscribe(listener: (events: readonly StorageEvent[]) => void): () => void
-  /** Why the last commit failed; undefined since one has succeeded. What is damaged stays so. */
+  /**
+   * Why the last commit failed; undefined since one has succeeded. While there is one, the store itself tries every few seconds whether it can write again,
+   * so that an idle server's health does not stay bad for want of a write. What is damaged stays so.
+   */
   readonly problem: StorageError | undefined
   /** Drops what is older than `revision` and superseded. */
   compact(revision: number): void
