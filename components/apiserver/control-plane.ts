@@ -99,10 +99,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     componentStatuses,
   })
   const admission = defaultChain({ objects, storage, clock, random, authorizer }, options.disabledAdmission, features)
-  const pipeline = createPipeline({
-    authorizer,
-    registry: { storage, hub, objects, clock, random, admission, hooks, features },
-  })
+  const pipeline = createPipeline({ storage, hub, objects, clock, random, authorizer, admission, hooks, features })
   const stops = [
     keepAggregated({ storage, objects, clock, log }),
     keepAddresses({ storage, clock, random, log }),

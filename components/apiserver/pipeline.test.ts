@@ -25,10 +25,11 @@ function start() {
     objects: new Objects(storage),
     clock,
     random,
+    authorizer: { authorize: () => ({ allowed: true, reason: "" }) },
     admission: chainOf([]),
     hooks: () => undefined,
   }
-  const pipeline = createPipeline({ authorizer: { authorize: () => ({ allowed: true, reason: "" }) }, registry })
+  const pipeline = createPipeline(registry)
   const client = newClient(inProcessTransport(pipeline, { name: "tester", groups: [] }))
   return {
     storage,

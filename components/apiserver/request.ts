@@ -63,6 +63,8 @@ export interface ApiRequest {
   readonly signal?: AbortSignal | undefined
   /** Asked by a component of this process. */
   readonly inProcess?: true
+  /** The HTTP server has authorized the request before it read the body. Without this the pipeline authorizes it. */
+  readonly authorized?: true
 }
 
 /** The answer as a value. `stored` and `items` carry the JSON bytes that the store made once; a codec sends these where it can. */

@@ -1,13 +1,13 @@
 /**
  * The way of every request, from the first byte to the last: start reading here.
  *
- *   listen → requestInfo → authenticate → impersonate → audit → flow control → { resource | subresource stream | path } → answer
+ *   listen → requestInfo → audit → authenticate → impersonate → authorize → read the body → flow control → { resource | subresource stream | path } → answer
  *
- * What stands behind a resource (authorization, admission, registry, store) is the pipeline, which components in this process enter directly.
+ * What stands behind a resource (admission, registry, store) is the pipeline. Components in this process enter it directly, and are authorized there.
  * Every failure, wherever it is thrown, becomes an answer in `fail`, and nowhere else.
  */
 import type { Duplex } from "node:stream"
-import { ApiError, forbidden } from "../../pkg/apimachinery/errors.ts"
+import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
 import type { Logger } from "../../pkg/log/log.ts"
@@ -15,10 +15,10 @@ import { peerCertificate, type ServerAnswer, type ServerRequest } from "../../pk
 import type { AuditSink } from "./audit/audit-log.ts"
 import type { Authenticator, Credentials } from "./authentication/authenticator.ts"
 import { impersonate } from "./authentication/impersonation.ts"
-import { forbiddenMessage } from "./authorization/forbidden.ts"
-import { noteDecision } from "./authorization/note-decision.ts"
+import { authorize, authorizedName } from "./authorization/authorize.ts"
 import type { Connections } from "./endpoints/connect.ts"
 import { DEFAULT_LIMITS, MaxInFlight, RETRY_AFTER_SECONDS, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
+import { readBody } from "./http/body.ts"
 import { encodeStatus } from "./http/encode.ts"
 import { Exchange } from "./http/exchange.ts"
 import { negotiate, PLAIN, type Encoding } from "./http/negotiate.ts"
@@ -26,9 +26,12 @@ import { requestInfo, type RequestInfo } from "./http/request-info.ts"
 import { resourceOf, serveResource } from "./http/resource-request.ts"
 import { UpgradeAnswer } from "./http/upgrade-answer.ts"
 import type { ServerMetrics } from "./metrics.ts"
-import type { Pipeline, ResourceAttributes, UserInfo } from "./request.ts"
+import type { NonResourceRequest, Pipeline, ResourceAttributes, UserInfo } from "./request.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
 import { StorageError } from "../../pkg/storage/storage.ts"
+
+/** Answers a request that may be made. */
+type Handler = (exchange: Exchange, info: RequestInfo, user: UserInfo) => void | Promise<void>
 
 export interface ServerOptions {
   readonly pipeline: Pipeline
@@ -36,7 +39,7 @@ export interface ServerOptions {
   readonly authenticator: Authenticator
   readonly metrics: ServerMetrics
   /** Paths that are no resource: health, discovery, metrics … */
-  readonly paths: (exchange: Exchange, info: RequestInfo, user: UserInfo) => void | Promise<void>
+  readonly paths: Handler
   /** Subresources that stream: log, exec, attach, portforward, proxy. */
   readonly connections: Connections
   readonly audit?: AuditSink
@@ -72,61 +75,40 @@ export function createServer(options: ServerOptions): Server {
       ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
       : sender)
 
+    authorize(pipeline, attributesOf(user, info), exchange.annotator)
+    const answer = handlerOf(info)
+
     if (isLongRunning(info)) {
       const ended = metrics.longRunning(info)
-      return settled(() => route(exchange, info, user), ended)
+      return settled(() => answer(exchange, info, user), ended)
     }
+    if (!hasBody(info)) return withSlot(exchange, info, user, answer)
+    // A client may take its time over the body, so the request gets its slot when all of it is there.
+    return readBody(exchange.req).then((body) => {
+      exchange.body = body
+      return withSlot(exchange, info, user, answer)
+    })
+  }
+
+  /** What answers a request. Throws NotFound and MethodNotAllowed where nothing does. */
+  function handlerOf(info: RequestInfo): Handler {
+    if (!info.isResource) return options.paths
+    const connection = connections.find(info)
+    if (connection !== undefined) return connection
+    const resource = resourceOf(info, scheme)
+    return (exchange, _, user) => serveResource(exchange, info, user, resource, resourceOptions)
+  }
+
+  function withSlot(exchange: Exchange, info: RequestInfo, user: UserInfo, answer: Handler): void | Promise<void> {
     const slot = flow.enter(user, info.verb)
     if (slot === undefined)
       return exchange.sendText(429, "Too many requests, please try again later.\n", {
         "Retry-After": String(RETRY_AFTER_SECONDS),
       })
     return settled(
-      () => route(exchange, info, user),
+      () => answer(exchange, info, user),
       () => flow.leave(slot),
     )
-  }
-
-  function route(exchange: Exchange, info: RequestInfo, user: UserInfo): void | Promise<void> {
-    if (!info.isResource) return options.paths(exchange, info, user)
-    const connection = connections.find(info)
-    if (connection !== undefined) {
-      allow(exchange, info, user)
-      return connection(exchange, info, user)
-    }
-    return serveResource(exchange, info, user, existing(exchange, info, user), resourceOptions)
-  }
-
-  /** The resource a path is about. That it is not there, or does not take the verb, is told only to those who may ask. */
-  function existing(exchange: Exchange, info: RequestInfo, user: UserInfo) {
-    try {
-      return resourceOf(info, scheme)
-    } catch (err) {
-      allow(exchange, info, user)
-      throw err
-    }
-  }
-
-  /** Throws Forbidden unless the user may. Plain resource requests are authorized by the pipeline. */
-  function allow(exchange: Exchange, info: RequestInfo, user: UserInfo): void {
-    const attributes: ResourceAttributes = {
-      user,
-      verb: info.verb,
-      group: info.group,
-      version: info.version,
-      resource: info.resource,
-      subresource: info.subresource || undefined,
-      namespace: info.namespace || undefined,
-      name: info.name || undefined,
-    }
-    const decision = pipeline.authorize(attributes)
-    noteDecision(exchange.annotator, decision)
-    if (!decision.allowed)
-      throw forbidden(
-        { group: info.group, plural: info.resource },
-        info.name,
-        forbiddenMessage(attributes, decision.reason),
-      )
   }
 
   /** The one place where an error becomes an answer. */
@@ -209,6 +191,20 @@ function acceptedOr(accept: string | undefined): { readonly encoding: Encoding }
   }
 }
 
+const attributesOf = (user: UserInfo, info: RequestInfo): ResourceAttributes | NonResourceRequest =>
+  info.isResource
+    ? {
+        user,
+        verb: info.verb,
+        group: info.group,
+        version: info.version,
+        resource: info.resource,
+        subresource: info.subresource || undefined,
+        namespace: info.namespace || undefined,
+        name: authorizedName(info.verb, info.name, info.query.get("fieldSelector")),
+      }
+    : { user, verb: info.verb, path: info.path }
+
 /** Runs `serve` and calls `end` once it is over, whether it gives its result at once, later or not at all. */
 function settled(serve: () => void | Promise<void>, end: () => void): void | Promise<void> {
   let pending: void | Promise<void> = undefined
@@ -224,6 +220,10 @@ function settled(serve: () => void | Promise<void>, end: () => void): void | Pro
 const STREAMING: readonly string[] = ["attach", "exec", "proxy", "log", "portforward"]
 const isLongRunning = ({ isResource, verb, subresource }: RequestInfo): boolean =>
   isResource && (verb === "watch" || (subresource !== "" && STREAMING.includes(subresource)))
+
+/** Verbs whose requests may have a body. */
+const BODY: readonly string[] = ["create", "update", "patch", "delete", "deletecollection"]
+const hasBody = ({ isResource, verb }: RequestInfo): boolean => isResource && BODY.includes(verb)
 
 function isImpersonating({ headers }: ServerRequest): boolean {
   for (const name in headers) if (name.startsWith("impersonate-")) return true

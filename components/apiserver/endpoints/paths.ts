@@ -5,7 +5,6 @@ import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { jwks, openIdConfiguration } from "../../../pkg/jwt/discovery.ts"
 import type { VerifyingKey } from "../../../pkg/jwt/signing-key.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
-import { noteDecision } from "../authorization/note-decision.ts"
 import type { Exchange } from "../http/exchange.ts"
 import { parseAccept } from "../http/negotiate.ts"
 import type { RequestInfo } from "../http/request-info.ts"
@@ -39,14 +38,6 @@ export function createPaths(
   const { health, pipeline } = options
   let app: Hono<Env> | undefined
   return (exchange, info, user) => {
-    const decision = pipeline.authorize({ user, verb: info.verb, path: info.path })
-    noteDecision(exchange.annotator, decision)
-    if (!decision.allowed)
-      throw new ApiError(
-        "Forbidden",
-        `forbidden: User ${JSON.stringify(user.name)} cannot ${info.verb} path ${JSON.stringify(info.path)}${decision.reason === "" ? "" : `: ${decision.reason}`}`,
-        {},
-      )
     if (info.verb !== "get" && info.verb !== "head") throw noSuchMethod()
     if (
       health.serve(

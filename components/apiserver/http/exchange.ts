@@ -18,6 +18,8 @@ export interface Upgrade {
 /** Answers smaller than this are not worth compressing. Source: responsewriters/writers.go defaultGzipThresholdBytes. */
 const GZIP_FROM_BYTES = 128 * 1024
 
+const NO_BODY = new Uint8Array()
+
 /** One request under way and the answer to it: what the stages of server.ts hand on. */
 export class Exchange {
   readonly req: ServerRequest
@@ -31,7 +33,9 @@ export class Exchange {
   info: RequestInfo | undefined
   sender: UserInfo | undefined
   user: UserInfo | undefined
-  /** The object that the client sent. */
+  /** What the client sent after the head, where the verb has a body. */
+  body: Uint8Array = NO_BODY
+  /** The object in the body. */
   sent: unknown
   /** What the client is told that went wrong. */
   failure: Status | undefined

@@ -5,7 +5,6 @@ import type { Value } from "../../../pkg/metrics/registry.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { ApiRequest, Pipeline, UserInfo } from "../request.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
-import { readBody } from "./body.ts"
 import { decodeBody, decodePatch } from "./decode.ts"
 import { encodeResult } from "./encode.ts"
 import type { Exchange } from "./exchange.ts"
@@ -24,12 +23,12 @@ export interface ResourceRequestOptions {
   readonly watchEvents: (resource: Resource) => Value
 }
 
-/** 404 for a path that no resource has, 405 for a method it does not take: authorized before, so that nobody learns what is there who may not. Source: genericapiserver's route errors. */
+/** 404 for a path that no resource has, 405 for a method it does not take. Source: genericapiserver's route errors. */
 const noSuchResource = (): ApiError => new ApiError("NotFound", "the server could not find the requested resource", {})
 export const noSuchMethod = (): ApiError =>
   new ApiError("MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
-/** The resource that a path is about, if it takes this verb. Throws NotFound and MethodNotAllowed. */
+/** The resource that a path is about, if it takes this verb. Throws NotFound and MethodNotAllowed: told only to who is authorized. */
 export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
   const resource = scheme.resource(info.group, info.version, info.resource)
   if (resource === undefined) throw noSuchResource()
@@ -103,6 +102,7 @@ function request(exchange: Exchange, info: RequestInfo, user: UserInfo, resource
     options: optionsOf(query, verb),
     warn: exchange.warn,
     annotate: exchange.annotator,
+    authorized: true,
     ...userAgentOf(exchange),
   }
 }
@@ -114,7 +114,7 @@ function userAgentOf(exchange: Exchange): { userAgent?: string } {
 
 async function withObject(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
   const encoding = objectBody(exchange.header("content-type"), OBJECTS.encodings)
-  const bytes = await readBody(exchange.req)
+  const bytes = exchange.body
   // POST without a body asks a subresource of old for its defaults; the registry says what is missing.
   const { value, faults } =
     bytes.length === 0 ? { value: {}, faults: [] } : await decodeBody(bytes, encoding, options.scheme)
@@ -124,7 +124,7 @@ async function withObject(exchange: Exchange, request: ApiRequest, options: Reso
 
 async function withPatch(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
   const type = patchBody(exchange.header("content-type"))
-  const { patch, faults } = await decodePatch(await readBody(exchange.req), type)
+  const { patch, faults } = await decodePatch(exchange.body, type)
   return answer(exchange, { ...request, patch, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
 }
 
@@ -133,7 +133,7 @@ async function withDeleteOptions(
   request: ApiRequest,
   options: ResourceRequestOptions,
 ): Promise<void> {
-  const bytes = await readBody(exchange.req)
+  const bytes = exchange.body
   if (bytes.length === 0) return answer(exchange, request, options)
   const { value } = await decodeBody(
     bytes,

@@ -6,6 +6,7 @@ import type { KubeObject, Resource, StrategyContext } from "../../../pkg/apimach
 import type { Features } from "../../../pkg/component/features.ts"
 import type { Storage, Write } from "../../../pkg/storage/storage.ts"
 import type { Admission } from "../admission/admission.ts"
+import type { Authorizer } from "../authorization/authorizer.ts"
 import type { Objects } from "../cacher/objects.ts"
 import type { WatchHub } from "../cacher/watch-hub.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
@@ -17,6 +18,7 @@ export interface RegistryContext {
   readonly objects: Objects
   readonly clock: Clock
   readonly random: Random
+  readonly authorizer: Authorizer
   readonly admission: Admission
   /** All on unless given. */
   readonly features?: Features

@@ -6,7 +6,8 @@ import type { KubeObject, Resource, SubresourceStrategy } from "../../../pkg/api
 import { validateObjectUpdate } from "../../../pkg/apimachinery/validate.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import { storageKey, viewOf } from "../cacher/view.ts"
-import type { ApiRequest, ApiResult } from "../request.ts"
+import { authorize } from "../authorization/authorize.ts"
+import type { ApiRequest, ApiResult, ResourceAttributes } from "../request.ts"
 import { admissionAttributes } from "./admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "./context.ts"
 import { checkUid, createObject, unstored } from "./create.ts"
@@ -49,6 +50,7 @@ export async function changeObject(
     return attemptCreate(wanted)
   }
   const attemptCreate = async (wanted: KubeObject): Promise<Attempt> => {
+    authorize(context.authorizer, createAttributes(request))
     checkUid(resource, name, wanted.metadata.uid, undefined)
     created = await createObject(context, { ...request, verb: "create" }, wanted)
     return { keep: created }
@@ -63,6 +65,14 @@ export async function changeObject(
     : outcome)
   return { kind: "object", code: created === undefined ? 200 : 201, object: stored.object, stored }
 }
+
+/** Who makes an object by an update or an apply needs leave to create it as well. Source: endpoints/handlers/update.go withAuthorization. */
+const createAttributes = ({
+  user,
+  resource: { group, version, plural },
+  namespace,
+  name,
+}: ApiRequest): ResourceAttributes => ({ user, verb: "create", group, version, resource: plural, namespace, name })
 
 async function attemptUpdate(
   context: RegistryContext,

@@ -1,0 +1,67 @@
+import { ApiError, forbidden } from "../../../pkg/apimachinery/errors.ts"
+import { parseFieldSelector } from "../../../pkg/apimachinery/fieldselector.ts"
+import type { NonResourceRequest, ResourceAttributes } from "../request.ts"
+import type { Authorizer } from "./authorizer.ts"
+
+/** Adds an annotation to the audit event of a request; absent where no audit log is written. */
+type Annotate = ((key: string, value: string) => void) | undefined
+
+/**
+ * Lets a request go on, or throws Forbidden. Every request passes here once: those from outside in `server.ts`, before their body is read, those of
+ * components of this process in `pipeline.ts`. The decision is noted in the audit event. Source: apiserver pkg/endpoints/filters/authorization.go.
+ */
+export function authorize(
+  authorizer: Authorizer,
+  request: ResourceAttributes | NonResourceRequest,
+  annotate?: Annotate,
+): void {
+  const decision = authorizer.authorize(request)
+  if (annotate !== undefined) {
+    annotate("authorization.k8s.io/decision", decision.allowed ? "allow" : "forbid")
+    // An authorizer puts its reason into words when it is read, so it is read only where somebody sees it.
+    annotate("authorization.k8s.io/reason", decision.reason)
+  }
+  if (decision.allowed) return
+  if ("path" in request) throw new ApiError("Forbidden", `forbidden: ${refusal(request, decision.reason)}`, {})
+  throw forbidden(
+    { group: request.group, plural: request.resource },
+    request.name ?? "",
+    refusal(request, decision.reason),
+  )
+}
+
+/** Who may not do what. Source: apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage. */
+function refusal(request: ResourceAttributes | NonResourceRequest, reason: string): string {
+  const who = `User ${JSON.stringify(request.user.name)} cannot ${request.verb}`
+  const text = "path" in request ? `${who} path ${JSON.stringify(request.path)}` : `${who} ${resourceText(request)}`
+  return reason === "" ? text : `${text}: ${reason}`
+}
+
+function resourceText({ group, resource, subresource, namespace }: ResourceAttributes): string {
+  const what = subresource === undefined ? resource : `${resource}/${subresource}`
+  const where =
+    namespace === undefined || namespace === ""
+      ? "at the cluster scope"
+      : `in the namespace ${JSON.stringify(namespace)}`
+  return `resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)} ${where}`
+}
+
+/**
+ * The name that a request is about: the one in its path, or the one that the field selector of a list or watch asks for. Kubelets watch single Secrets so.
+ * Source: apiserver pkg/endpoints/request/requestinfo.go.
+ */
+export function authorizedName(verb: string, name: string | undefined, fieldSelector = ""): string | undefined {
+  if (name !== undefined && name !== "") return name
+  if ((verb !== "list" && verb !== "watch") || !fieldSelector.includes("metadata.name")) return undefined
+  try {
+    const selected = parseFieldSelector(fieldSelector).find(
+      ({ path, operator }) => path === "metadata.name" && operator !== "!=",
+    )?.value
+    return selected === undefined || isPathSegment(selected) ? selected : undefined
+  } catch {
+    return undefined // the registry refuses the selector with a reason
+  }
+}
+
+/** Source: apimachinery pkg/api/validation/path/name.go IsValidPathSegmentName. */
+const isPathSegment = (name: string): boolean => name !== "." && name !== ".." && !/[/%]/.test(name)
