@@ -7,6 +7,7 @@ import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { Service } from "../../pkg/api/core/v1/service.ts"
+import { Lease } from "../../pkg/api/coordination/v1/lease.ts"
 import { LimitRange } from "../../pkg/api/core/v1/limitrange.ts"
 import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
@@ -102,6 +103,45 @@ describe("the control plane", () => {
         )
       ).reason,
     ).toBe("Forbidden")
+  })
+
+  test("lets an update or an apply make an object only for who may create it", async () => {
+    // given somebody who may change ConfigMaps and Leases, and create the one named "mine"
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(Role, {
+      metadata: { name: "changes", namespace: "default" },
+      rules: [
+        { apiGroups: ["", "coordination.k8s.io"], resources: ["configmaps", "leases"], verbs: ["patch", "update"] },
+        { apiGroups: [""], resources: ["configmaps"], verbs: ["create"], resourceNames: ["mine"] },
+      ],
+    })
+    await admin.create(RoleBinding, {
+      metadata: { name: "changes", namespace: "default" },
+      roleRef: { kind: "Role", name: "changes" },
+      subjects: [{ kind: "User", name: "jane" }],
+    })
+    const jane = cluster.as("jane")
+    const applied = (name: string) =>
+      jane.patch(
+        ConfigMap,
+        { name, namespace: "default" },
+        { type: "apply", body: { apiVersion: "v1", kind: "ConfigMap", metadata: { name } } },
+        { fieldManager: "jane" },
+      )
+
+    // when
+    const byApply = await failure(applied("other"))
+    const byUpdate = await failure(jane.update(Lease, { metadata: { name: "other", namespace: "default" }, spec: {} }))
+
+    // then
+    expect(byApply.message).toBe(
+      'configmaps "other" is forbidden: User "jane" cannot create resource "configmaps" in API group "" in the namespace "default"',
+    )
+    expect(byUpdate.message).toBe(
+      'leases.coordination.k8s.io "other" is forbidden: User "jane" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "default"',
+    )
+    expect((await applied("mine")).metadata.name).toBe("mine")
   })
 
   test("allots cluster IPs and node ports, and takes them back", async () => {

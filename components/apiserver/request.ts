@@ -37,7 +37,7 @@ export interface RequestOptions {
 
 /**
  * A request for a resource, as a value: what the pipeline works on (design, decision 2). The HTTP codec makes one of each request from outside, the
- * in-process transport of each call of a component. Both then go authentication → audit → impersonation → flow control → authorization → admission → registry.
+ * in-process transport of each call of a component. Both then go authorization (unless `authorized`) → admission → registry.
  */
 export interface ApiRequest {
   readonly user: UserInfo
