@@ -30,6 +30,7 @@ import { notCovered } from "./authorization/rules.ts"
 import { storageKey } from "./cacher/view.ts"
 import { ipAddressOf } from "./registry/core/service/ip-address.ts"
 import { ipText, type IpRange } from "./registry/core/service/ip-range.ts"
+import { firstGeneration } from "./registry/generation.ts"
 
 export interface BootstrapOptions {
   readonly storage: Storage
@@ -98,8 +99,10 @@ function want(resource: Resource, object: object, reconcile?: Wanted["reconcile"
 function newObject({ clock, random }: BootstrapOptions, { resource, object }: Wanted): KubeObject {
   const now = timestamp(clock)
   const prepared = resource.prepareForCreate?.(object, { now, uuid: () => uuid(random) }) ?? object
-  const generation = resource.generation === true ? { generation: 1 } : {}
-  return { ...prepared, metadata: { ...prepared.metadata, uid: uuid(random), creationTimestamp: now, ...generation } }
+  return {
+    ...prepared,
+    metadata: { ...prepared.metadata, uid: uuid(random), creationTimestamp: now, ...firstGeneration(resource) },
+  }
 }
 
 const writeOf = ({ clock }: BootstrapOptions, { key }: Wanted, object: KubeObject, expected: number): Write => ({

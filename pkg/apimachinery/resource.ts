@@ -48,8 +48,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
 
   /** Subresources, and what is particular to each; the verbs they take. */
   readonly subresources?: Subresources<T>
-  /** True where the server counts changes of everything but metadata and status in metadata.generation. */
-  readonly generation?: boolean
+  /** Where the server counts changes in metadata.generation: from 1, and of everything but metadata and status, unless the kind says otherwise. */
+  readonly generation?: true | GenerationRule<T>
   /** Columns of `kubectl get` after Name and before Age; Name and Age are added unless `ageColumn` is false. */
   readonly columns?: readonly Column<T>[]
   readonly ageColumn?: boolean
@@ -61,8 +61,17 @@ export interface ResourceDeclaration<T extends KubeObject> {
   validateName?(name: string): Problem | undefined
   /** May an update create the object? (Lease, Endpoints, Event … upstream's AllowCreateOnUpdate.) */
   readonly allowCreateOnUpdate?: boolean
-  /** May an update without resourceVersion overwrite whatever is there? True for nearly all; false for Service-like kinds upstream. */
+  /** May an update without resourceVersion overwrite whatever is there? True unless given. */
   readonly allowUnconditionalUpdate?: boolean
+  /** A deletion answers with the object instead of a Status. Source: ReturnDeletedObject of genericregistry.Store. */
+  readonly returnsDeletedObject?: true
+  /**
+   * What becomes of dependents when neither the deletion nor a finalizer of the object says it; DeleteDependents unless given. With Unsupported the garbage
+   * collector has no part in deletions, whatever they say. Source: rest.GarbageCollectionDeleteStrategy.
+   */
+  readonly defaultGarbageCollectionPolicy?: "DeleteDependents" | "OrphanDependents" | "Unsupported"
+  /** What somebody is warned with who deletes without saying what becomes of dependents. */
+  readonly defaultPolicyWarning?: string
   /** Seconds after which a stored object ends by itself; Events have 3600. */
   readonly ttlSeconds?: number
   /** Kept out of the history: only the newest revision of an object is stored (Lease, Event). */
@@ -100,6 +109,13 @@ export interface ResourceDeclaration<T extends KubeObject> {
   warnings?(obj: T, old: T | undefined): readonly string[]
   /** How long a deletion waits when the request does not say, e.g. a Pod's terminationGracePeriodSeconds; absent means deletion is not graceful. */
   gracefulDeletion?(obj: T, requested: number | undefined): number | undefined
+}
+
+/** How metadata.generation counts. Source: PrepareForCreate and PrepareForUpdate of the strategies. */
+export interface GenerationRule<T> {
+  /** That of a new object; 0 is written as none. */
+  readonly first?: 0 | 1
+  counts?(obj: T, old: T): boolean
 }
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"

@@ -44,6 +44,24 @@ describe("the garbage collector", () => {
     expect((await cluster.get(podsOf("gc-fg"))).items).toEqual([])
   })
 
+  test("orphans the pods of Jobs and ReplicationControllers where nothing is asked", async () => {
+    const jobs = `/apis/batch/v1/${NS.slice("/api/v1/".length)}/jobs`
+    const job = { template: { ...template("gc-job"), spec: { ...podSpec(), restartPolicy: "Never" } } }
+    await cluster.post(path, rc("gc-rc", 1))
+    await cluster.post(jobs, { metadata: { name: "gc-job" }, spec: job })
+    for (const [owner, name] of [
+      [path, "gc-rc"],
+      [jobs, "gc-job"],
+    ] as const) {
+      await cluster.untilList(podsOf(name), running(1))
+      await cluster.delete(`${owner}/${name}`)
+      await cluster.until(`${owner}/${name}`, (found) => found === undefined)
+      const [pod] = (await cluster.get(podsOf(name))).items
+      expect(pod?.metadata).toMatchObject({ labels: { app: name } })
+      expect([pod?.metadata.ownerReferences, pod?.metadata.deletionTimestamp]).toEqual([undefined, undefined])
+    }
+  })
+
   test("deletes or orphans the ReplicaSet of a Deployment", async () => {
     for (const [name, propagationPolicy, left] of [
       ["gc-dep", "Background", 0],

@@ -153,7 +153,7 @@ describe("every kind", () => {
         (
           await cluster.put(`${path}/status`, {
             ...merged,
-            metadata: { ...merged.metadata, resourceVersion: undefined, labels: { ...labels, ignored: "no" } },
+            metadata: { ...(await cluster.get(path)).metadata, labels: { ...labels, ignored: "no" } },
           })
         ).status,
       ).toEqual(merged.status)

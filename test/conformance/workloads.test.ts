@@ -49,7 +49,7 @@ describe("ReplicationControllers", () => {
       (await cluster.get("/api/v1/replicationcontrollers?labelSelector=test-rc-static%3Dtrue")).items,
     ).toHaveLength(1)
     await cluster.delete(`${path}?labelSelector=test-rc-static%3Dtrue`)
-    expect((await cluster.get(`${path}?labelSelector=test-rc-static%3Dtrue`)).items).toEqual([])
+    await cluster.untilList(`${path}?labelSelector=test-rc-static%3Dtrue`, (left) => left.length === 0)
   })
 
   test("adopt pods that match, release those that do not any more", async () => {

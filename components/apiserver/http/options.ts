@@ -1,5 +1,9 @@
 import { badRequest, invalid, type Cause } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue, notSupported } from "../../../pkg/apimachinery/field-errors.ts"
+import { decodeMessage } from "../../../pkg/apimachinery/decode.ts"
+import { DecodeError } from "../../../pkg/apimachinery/decoder.ts"
+import { DeleteOptions } from "../../../pkg/apimachinery/meta.ts"
+import { noTypeMeta } from "./type-meta.ts"
 import type { RequestOptions } from "../request.ts"
 import type { Query } from "./query.ts"
 import { isTrue } from "./request-info.ts"
@@ -70,55 +74,62 @@ export function optionsOf(query: Query, verb: string): RequestOptions {
   return options
 }
 
+/** Options may name any group, or that of metadata. Source: apimachinery pkg/apis/meta/internalversion/scheme. */
+const OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+
 /**
- * The options of a deletion: those of the query, then those of a DeleteOptions body, which win.
- * Source: apiserver pkg/endpoints/handlers/delete.go.
+ * The options of a deletion that has a body: of those the query gives only what chooses the objects of a collection counts.
+ * Throws BadRequest when it holds no DeleteOptions and Invalid where they are not allowed. Source: apiserver pkg/endpoints/handlers/delete.go.
  */
 export function deleteOptionsOf(fromQuery: RequestOptions, body: unknown): RequestOptions {
-  if (body === undefined || body === null) return fromQuery
+  const { dryRun: _dry, gracePeriodSeconds: _grace, propagationPolicy: _policy, ...others } = fromQuery
+  const { orphanDependents: _orphan, ...selection } = others
+  if (body === undefined || body === null) return selection
   if (typeof body !== "object" || Array.isArray(body))
-    throw badRequest("the body of a deletion must be a DeleteOptions object")
-  const { kind, dryRun, gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = body as Record<
-    string,
-    unknown
-  >
-  if (kind !== undefined && kind !== "DeleteOptions")
-    throw badRequest(`decoded object cannot be converted to DeleteOptions: its kind is ${JSON.stringify(kind)}`)
-  const options: Record<string, unknown> = { ...fromQuery }
+    throw badRequest(`couldn't get version/kind; json parse error: ${noTypeMeta(body)}`)
+  const { kind = "DeleteOptions", apiVersion = "meta.k8s.io/v1", ...sent } = body as Record<string, unknown>
+  if (kind !== "DeleteOptions")
+    throw badRequest(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${JSON.stringify(OPTIONS_SCHEME)}`,
+    )
+  const { dryRun, gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = decodedOptions(sent)
   const causes: Cause[] = []
-  if (Array.isArray(dryRun) && dryRun.length > 0) {
-    if (dryRun.some((value) => value !== "All")) causes.push(notSupported("dryRun", dryRun, ["All"]))
-    options.dryRun = true
-  }
-  if (gracePeriodSeconds !== undefined && gracePeriodSeconds !== null) {
-    if (typeof gracePeriodSeconds !== "number" || !Number.isInteger(gracePeriodSeconds))
-      throw badRequest("DeleteOptions.gracePeriodSeconds must be an integer")
-    options.gracePeriodSeconds = gracePeriodSeconds
-  }
-  if (typeof propagationPolicy === "string" && propagationPolicy !== "") {
-    if (!PROPAGATION.includes(propagationPolicy))
-      causes.push(notSupported("propagationPolicy", propagationPolicy, [...PROPAGATION, "nil"]))
-    options.propagationPolicy = propagationPolicy
-  }
-  if (typeof orphanDependents === "boolean") options.orphanDependents = orphanDependents
-  if (options.orphanDependents !== undefined && options.propagationPolicy !== undefined)
+  if (dryRun?.some((value) => value !== "All") === true) causes.push(notSupported("dryRun", dryRun, ["All"]))
+  if (propagationPolicy !== undefined && !PROPAGATION.includes(propagationPolicy))
+    causes.push(notSupported("propagationPolicy", propagationPolicy, [...PROPAGATION, "nil"]))
+  if (orphanDependents !== undefined && propagationPolicy !== undefined)
     causes.push(
       invalidValue(
         "propagationPolicy",
-        options.propagationPolicy,
+        propagationPolicy,
         "orphanDependents and deletionPropagation cannot be both set",
       ),
     )
-  if (typeof preconditions === "object" && preconditions !== null) {
-    const { uid, resourceVersion } = preconditions as Record<string, unknown>
-    options.preconditions = {
-      ...(typeof uid === "string" ? { uid } : {}),
-      ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
-    }
-  }
   if (causes.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", causes)
-  return options
+  return {
+    ...selection,
+    ...(dryRun === undefined ? {} : { dryRun: true }),
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    ...(propagationPolicy === undefined
+      ? {}
+      : { propagationPolicy: propagationPolicy as NonNullable<RequestOptions["propagationPolicy"]> }),
+    ...(orphanDependents === undefined ? {} : { orphanDependents }),
+    ...(preconditions === undefined ? {} : { preconditions: preconditionsOf(preconditions) }),
+  }
 }
+
+function decodedOptions(sent: object): DeleteOptions {
+  try {
+    return decodeMessage(DeleteOptions, sent).object as DeleteOptions
+  } catch (err) {
+    throw err instanceof DecodeError ? badRequest(err.message) : err
+  }
+}
+
+const preconditionsOf = ({ uid, resourceVersion }: NonNullable<DeleteOptions["preconditions"]>) => ({
+  ...(uid === undefined ? {} : { uid }),
+  ...(resourceVersion === undefined ? {} : { resourceVersion }),
+})
 
 const KIND: Readonly<Record<string, string>> = {
   create: "CreateOptions",

@@ -46,8 +46,6 @@ export interface KindHooks {
   holdsDeletion?(object: KubeObject): boolean
   /** The object as a deletion leaves it that cannot be carried out at once. */
   markDeleting?(object: KubeObject): KubeObject
-  /** A deletion answers with the object instead of a Status. */
-  readonly returnsDeleted?: boolean
   /** For kinds that are not stored: what a create answers. */
   createVirtual?(request: ApiRequest, object: KubeObject): Promise<KubeObject> | KubeObject
   /** Takes the place of the generic create. */

@@ -20,8 +20,10 @@ import { aboutWhole, admissionAttributes } from "./admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "./context.ts"
 import { decodeBody, emptyStatus } from "./decode.ts"
 import { apiErrorFrom } from "./errors.ts"
+import { firstGeneration } from "./generation.ts"
 import { SharedValues } from "./shared-values.ts"
 import { recordUpdate } from "./managed-fields.ts"
+import { unstored } from "./unstored.ts"
 import { writeAlong } from "./write-along.ts"
 
 /** Tries with a new random name when a generated one is taken. Source: registry/generic/registry/store.go maxNameGenerationCreateAttempts. */
@@ -183,22 +185,10 @@ function prepare(context: RegistryContext, resource: Resource, sent: KubeObject)
   let object = sent
   if (resource.subresources?.status !== undefined && resource.keepsStatusOnCreate !== true)
     object = { ...object, status: emptyStatus(resource) } as KubeObject
-  if (resource.generation === true) object = { ...object, metadata: { ...object.metadata, generation: 1 } }
+  if (resource.generation !== undefined)
+    object = { ...object, metadata: { ...object.metadata, ...firstGeneration(resource) } }
   return resource.prepareForCreate?.(object, strategyContext(context)) ?? object
 }
-
-const encoder = new TextEncoder()
-
-/** What a dry run answers: an object that looks stored but is not. */
-export const unstored = (key: string, object: KubeObject): Stored => ({
-  key,
-  object,
-  revision: 0,
-  created: 0,
-  get json() {
-    return encoder.encode(JSON.stringify(object))
-  },
-})
 
 /** A write that names the object it means by uid. Source: apiserver pkg/storage/interfaces.go Preconditions.Check. */
 export function checkUid(

@@ -5,7 +5,7 @@ import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { ApiRequest, ApiResult, RequestOptions } from "../request.ts"
 import { aboutWhole, admissionAttributes } from "./admission-attributes.ts"
 import type { RegistryContext } from "./context.ts"
-import { unstored } from "./create.ts"
+import { unstored } from "./unstored.ts"
 import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
 
 const ORPHAN = "orphan"
@@ -14,9 +14,9 @@ const FOREGROUND = "foregroundDeletion"
 /** DELETE of an object. It goes at once, or is marked and goes later: when its grace period is over, when its last finalizer is taken away. */
 export async function deleteOne(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource, options } = request
-  checkOptions(resource, options)
+  checkOptions(request)
   const { stored, removed } = await deleteObject(context, request)
-  if (removed && context.hooks(resource)?.returnsDeleted !== true)
+  if (removed && resource.returnsDeletedObject !== true)
     return { kind: "status", code: 200, status: deletedStatus(resource, stored.object) }
   return {
     kind: "object",
@@ -43,14 +43,24 @@ export async function deleteObject(
     const checked = context.admission.validate(attributes)
     if (checked instanceof Promise) await checked
     const next = afterDeletion(context, resource, old, options)
+    if (next === "unchanged") return { keep: current }
+    const { object: marked, goes } = next
     if (options.dryRun === true) {
-      pretendedRemoval = next === "removed"
-      return { pretend: typeof next === "string" ? current : unstored(current.key, next) }
+      pretendedRemoval = goes
+      return { pretend: marked === old ? current : unstored(current.key, marked) }
     }
-    if (next === "removed") return { remove: true }
-    return next === "unchanged" ? { keep: current } : { write: next }
+    if (!goes) return { write: marked }
+    return marked === old ? { remove: true } : { remove: true, marked }
   })
   return { stored: outcome.stored, removed: outcome.removed || pretendedRemoval }
+}
+
+const NONE: readonly string[] = []
+
+interface Deletion {
+  /** The object as the deletion marks it; itself where it goes without being marked. */
+  readonly object: KubeObject
+  readonly goes: boolean
 }
 
 /** What a deletion makes of an object now. */
@@ -59,87 +69,91 @@ function afterDeletion(
   resource: Resource,
   object: KubeObject,
   options: RequestOptions,
-): KubeObject | "removed" | "unchanged" {
+): Deletion | "unchanged" {
   const hooks = context.hooks(resource)
   const { metadata } = object
-  const graceful = gracefully(context, resource, object, options)
-  if (graceful === "pending") return "unchanged"
-  const finalizers = finalizersFor(resource, metadata.finalizers ?? [], options)
+  const grace = graceOf(context, resource, object, options)
+  if (grace === "pending") return "unchanged"
+  const finalizers = finalizersFor(resource, metadata.finalizers ?? NONE, options)
   const held = finalizers.length > 0 || hooks?.holdsDeletion?.(object) === true
-  if (graceful === "now" && !held) return "removed"
-  if (graceful !== "now" && graceful.seconds === 0 && !held) return "removed"
-  const timing =
-    graceful === "now" ? { seconds: 0, at: metadata.deletionTimestamp ?? instant(context.clock.now()) } : graceful
+  if (grace === "none" && !held) return { object, goes: true }
+  const { seconds, at } =
+    grace === "none" ? { seconds: 0, at: metadata.deletionTimestamp ?? instant(context.clock.now()) } : grace
   const first = metadata.deletionTimestamp === undefined
-  const unchangedFinalizers =
-    finalizers.length === (metadata.finalizers ?? []).length &&
-    finalizers.every((name) => metadata.finalizers!.includes(name))
-  if (!first && graceful === "now" && (metadata.deletionGracePeriodSeconds ?? 0) === 0 && unchangedFinalizers)
+  const sameFinalizers = finalizers === (metadata.finalizers ?? NONE)
+  if (!first && grace === "none" && (metadata.deletionGracePeriodSeconds ?? 0) === 0 && sameFinalizers)
     return "unchanged"
   const marked: KubeObject = {
     ...object,
     metadata: {
       ...metadata,
-      deletionTimestamp: timing.at,
-      deletionGracePeriodSeconds: timing.seconds,
+      deletionTimestamp: at,
+      deletionGracePeriodSeconds: seconds,
       ...(finalizers.length > 0 ? { finalizers } : { finalizers: undefined }),
       // Controllers behave differently from now on, so whoever observes generations must see a new one.
       ...(first && (metadata.generation ?? 0) > 0 ? { generation: metadata.generation! + 1 } : {}),
     },
   }
-  return hooks?.markDeleting?.(marked) ?? marked
+  return { object: hooks?.markDeleting?.(marked) ?? marked, goes: seconds === 0 && !held }
 }
 
-/** "now": no grace. "pending": a graceful deletion is under way and this one does not shorten it. */
-function gracefully(
+/** The end of a graceful deletion. "none": the kind has no grace, or it is over. "pending": one is under way and this deletion does not shorten it. */
+function graceOf(
   context: RegistryContext,
   resource: Resource,
   object: KubeObject,
   options: RequestOptions,
-): "now" | "pending" | { readonly seconds: number; readonly at: string } {
-  const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata
-  if (resource.gracefulDeletion === undefined) return "now"
+): "none" | "pending" | { readonly seconds: number; readonly at: string } {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata
+  if (resource.gracefulDeletion === undefined) return "none"
   // Negative values stand for one second, as upstream reads them.
   const requested =
     options.gracePeriodSeconds !== undefined && options.gracePeriodSeconds < 0 ? 1 : options.gracePeriodSeconds
+  const now = context.clock.now()
   if (deletionTimestamp !== undefined) {
-    if (deletionGracePeriodSeconds === undefined) return "now"
+    if (deletionGracePeriodSeconds === 0) return "none"
     if (requested === undefined || requested >= deletionGracePeriodSeconds) return "pending"
-    return {
-      seconds: requested,
-      at: instant(Date.parse(deletionTimestamp) + (requested - deletionGracePeriodSeconds) * 1000),
-    }
+    const end = Date.parse(deletionTimestamp) + (requested - deletionGracePeriodSeconds) * 1000
+    // Where all the time has passed already, whoever looks after the object is still given a moment.
+    if (end < now) return { seconds: Math.min(requested, 1), at: instant(now) }
+    return { seconds: requested, at: instant(end) }
   }
   const seconds = resource.gracefulDeletion(object, requested)
-  return seconds === undefined ? "now" : { seconds, at: instant(context.clock.now() + seconds * 1000) }
+  return seconds === undefined ? "none" : { seconds, at: instant(now + seconds * 1000) }
 }
 
 const instant = (ms: number): string => new Date(ms).toISOString().slice(0, 19) + "Z"
 
-/**
- * Finalizers that have the garbage collector deal with dependents first. What lives for a time only is none of its business and would wait for it for ever.
- * Source: store.go deletionFinalizersForGarbageCollection; events have the policy rest.Unsupported.
- */
+/** Finalizers that have the garbage collector deal with dependents first. Source: store.go deletionFinalizersForGarbageCollection. */
 function finalizersFor(
-  { ttlSeconds }: Resource,
+  { defaultGarbageCollectionPolicy }: Resource,
   finalizers: readonly string[],
-  { propagationPolicy, orphanDependents }: RequestOptions,
+  options: RequestOptions,
 ): readonly string[] {
-  if (ttlSeconds !== undefined) return finalizers.filter((name) => name !== ORPHAN && name !== FOREGROUND)
-  const had = (name: string) => finalizers.includes(name)
-  const orphan = orphanDependents ?? (propagationPolicy === undefined ? had(ORPHAN) : propagationPolicy === "Orphan")
-  const foreground =
-    orphanDependents !== undefined
-      ? false
-      : propagationPolicy === undefined
-        ? had(FOREGROUND) && !orphan
-        : propagationPolicy === "Foreground"
   const others = finalizers.filter((name) => name !== ORPHAN && name !== FOREGROUND)
-  return [...others, ...(orphan ? [ORPHAN] : []), ...(foreground ? [FOREGROUND] : [])]
+  // The garbage collector does not look at such objects: they would wait for it for ever.
+  if (defaultGarbageCollectionPolicy === "Unsupported") return others
+  const asked =
+    policyOf(options) ??
+    finalizers.map((name) => POLICY_OF[name]).find((policy) => policy !== undefined) ??
+    (defaultGarbageCollectionPolicy === "OrphanDependents" ? "Orphan" : "Background")
+  const wanted = asked === "Background" ? others : [...others, asked === "Orphan" ? ORPHAN : FOREGROUND]
+  return wanted.length === finalizers.length && wanted.every((name) => finalizers.includes(name)) ? finalizers : wanted
+}
+const POLICY_OF: Readonly<Record<string, RequestOptions["propagationPolicy"]>> = {
+  [ORPHAN]: "Orphan",
+  [FOREGROUND]: "Foreground",
 }
 
-/** Source: apimachinery pkg/apis/meta/v1/validation ValidateDeleteOptions. */
-export function checkOptions({ group }: Resource, { propagationPolicy, orphanDependents }: RequestOptions): void {
+/** What the deletion says of dependents; undefined where it says nothing. */
+const policyOf = ({ propagationPolicy, orphanDependents }: RequestOptions): RequestOptions["propagationPolicy"] =>
+  orphanDependents === undefined ? propagationPolicy : orphanDependents ? "Orphan" : "Background"
+
+/** Refuses options that contradict each other, and warns of a default that may surprise. Source: apimachinery pkg/apis/meta/v1/validation ValidateDeleteOptions. */
+export function checkOptions({ resource, options, warn }: ApiRequest): void {
+  const { group, defaultPolicyWarning } = resource
+  const { propagationPolicy, orphanDependents } = options
+  if (defaultPolicyWarning !== undefined && policyOf(options) === undefined) warn(defaultPolicyWarning)
   const kind = { group: group === "" ? "meta.k8s.io" : group, kind: "DeleteOptions" }
   if (propagationPolicy === undefined) return
   if (!["Orphan", "Background", "Foreground"].includes(propagationPolicy))
@@ -156,9 +170,9 @@ export function checkOptions({ group }: Resource, { propagationPolicy, orphanDep
     ])
 }
 
-/** @throws ApiError Conflict when the object is another than the request is for */
+/** @throws ApiError Conflict, which names the kind where others name the resource, when the object is another than the request is for */
 export function checkPreconditions(
-  resource: Resource,
+  { group, kind: plural }: Resource,
   name: string,
   { metadata }: KubeObject,
   { preconditions }: RequestOptions,
@@ -166,13 +180,13 @@ export function checkPreconditions(
   const { uid, resourceVersion } = preconditions ?? {}
   if (uid !== undefined && uid !== metadata.uid)
     throw conflict(
-      resource,
+      { group, plural },
       name,
       `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid ?? ""}). The object might have been deleted and then recreated`,
     )
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion)
     throw conflict(
-      resource,
+      { group, plural },
       name,
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion ?? ""}). The object might have been modified`,
     )

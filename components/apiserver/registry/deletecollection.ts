@@ -7,9 +7,8 @@ import { list } from "./list.ts"
 
 /** DELETE of a collection: all that the selectors match, each as a DELETE of its own would. Answers with the list of them. */
 export async function deleteCollection(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
-  checkOptions(request.resource, request.options)
-  const { preconditions: _none, ...options } = request.options
-  const found = list(context, { ...request, verb: "list", options })
+  checkOptions(request)
+  const found = list(context, { ...request, verb: "list" })
   if (found.kind !== "list") return found
   const deleted = await Promise.all(
     found.items.map(async ({ object: { metadata } }): Promise<Stored | undefined> => {
@@ -20,7 +19,6 @@ export async function deleteCollection(context: RegistryContext, request: ApiReq
             verb: "delete",
             namespace: metadata.namespace,
             name: metadata.name,
-            options,
           })
         ).stored
       } catch (err) {

@@ -1,9 +1,10 @@
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import { StorageError, type Storage, type Stored } from "../../../pkg/storage/storage.ts"
+import { StorageError, type Storage, type Stored, type Write } from "../../../pkg/storage/storage.ts"
 import { storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 import { apiErrorFrom } from "./errors.ts"
+import { unstored } from "./unstored.ts"
 import { writeAlong } from "./write-along.ts"
 
 /** What an attempt wants done with the state it was shown. */
@@ -11,9 +12,19 @@ export type Attempt =
   | { readonly write: KubeObject; /** Called when the write has happened or failed. */ settle?(written: boolean): void }
   /** Nothing changes; the object as it is is the answer. */
   | { readonly keep: Stored }
-  | { readonly remove: true; settle?(written: boolean): void }
+  | Removal
   /** A dry run: this is what would have been written. */
   | { readonly pretend: Stored }
+
+/** The object goes. */
+interface Removal {
+  readonly remove: true
+  /** The state in which watchers see it before it goes. */
+  readonly marked?: KubeObject
+  /** What the answer shows instead of the last state: an update that lets the object go answers with the updated object. */
+  readonly shown?: KubeObject
+  settle?(written: boolean): void
+}
 
 /** What came of it. `removed` has the last state. */
 export interface Outcome {
@@ -55,13 +66,15 @@ export async function guaranteedUpdate(
           author: user.name,
           highChurn: resource.highChurn === true,
         }
-        const stored = await writeAlong(
-          storage,
-          write,
-          context.hooks(resource)?.alongside?.(object ?? undefined, current?.object),
-        )
+        const others = context.hooks(resource)?.alongside?.(object ?? undefined, current?.object)
+        const marked = "remove" in wanted ? wanted.marked : undefined
+        const stored =
+          marked === undefined
+            ? await writeAlong(storage, write, others)
+            : await removeMarked(storage, { ...write, object: view.toStored(marked) }, others)
         wanted.settle?.(true)
-        return { stored: view.shown(stored), removed: object === null }
+        if (!("remove" in wanted)) return { stored: view.shown(stored), removed: false }
+        return { stored: wanted.shown === undefined ? view.shown(stored) : unstored(key, wanted.shown), removed: true }
       } catch (err) {
         wanted.settle?.(false)
         if (!isRace(err) || tries === ATTEMPTS) throw apiErrorFrom(err, resource, request.name ?? "")
@@ -74,6 +87,12 @@ export async function guaranteedUpdate(
   } finally {
     leave?.()
   }
+}
+
+/** Writes the object as a deletion marks it and removes it, in one transaction. */
+async function removeMarked(storage: Storage, write: Write, others: readonly Write[] = []): Promise<Stored> {
+  const [, removed] = await storage.writeAll([write, { ...write, object: null, expected: undefined }, ...others])
+  return removed!
 }
 
 const isRace = (err: unknown): err is StorageError =>

@@ -1,12 +1,8 @@
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
-import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume.ts"
-import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolumeclaim.ts"
 import { ComponentStatus } from "../../../pkg/api/core/v1/componentstatus.ts"
 import { bind } from "./core/pod/binding.ts"
 import { Binding } from "../../../pkg/api/core/v1/binding.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { PodTemplate } from "../../../pkg/api/core/v1/podtemplate.ts"
-import { ResourceQuota } from "../../../pkg/api/core/v1/resourcequota.ts"
 import { Service } from "../../../pkg/api/core/v1/service.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { ClusterRole } from "../../../pkg/api/rbac/v1/clusterrole.ts"
@@ -53,7 +49,6 @@ export function createHooks({
   reviewToken,
   componentStatuses,
 }: HookOptions): (resource: Resource) => KindHooks | undefined {
-  const returnsDeleted: KindHooks = { returnsDeleted: true }
   /** By group and then by plural: it is asked for with every request. */
   const hooks = new Map<string, Map<string, KindHooks>>()
   const add = ({ group, plural }: { readonly group: string; readonly plural: string }, own: KindHooks) => {
@@ -66,8 +61,6 @@ export function createHooks({
   add(Namespace, namespaceHooks)
   add(Service, serviceHooks({ storage, clock, random, nodePorts }))
   add(ServiceAccount, serviceAccountHooks(tokens))
-  for (const resource of [PersistentVolume, PersistentVolumeClaim, PodTemplate, ResourceQuota])
-    add(resource, returnsDeleted)
   for (const resource of [Role, ClusterRole]) add(resource, roleHooks(rbac, authorizer))
   for (const resource of [RoleBinding, ClusterRoleBinding]) add(resource, bindingHooks(rbac, authorizer))
   for (const [resource, own] of [

@@ -9,6 +9,7 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 import { getStored } from "./get.ts"
+import { withGeneration } from "./generation.ts"
 import { updateBySubresource } from "./subresource-update.ts"
 
 /** The size of a workload, by paths that its kind declares. Source: pkg/registry/apps/deployment/storage ScaleREST. */
@@ -34,12 +35,8 @@ export async function scale(context: RegistryContext, request: ApiRequest): Prom
       if (replicas < 0)
         throw invalid(Scale, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")])
       if (replicas === (shown.spec.replicas ?? 0)) return undefined
-      const generation = resource.generation === true ? { generation: (old.metadata.generation ?? 0) + 1 } : {}
-      return withPath(
-        { ...old, metadata: { ...old.metadata, ...generation } },
-        stepsOf(resource.subresources!.scale!.specReplicas),
-        replicas,
-      ) as KubeObject
+      const scaled = withPath(old, stepsOf(resource.subresources!.scale!.specReplicas), replicas) as KubeObject
+      return withGeneration(resource, scaled, old)
     },
   })
   return { kind: "object", code: 200, object: scaleOf(resource, stored.object) }

@@ -4,7 +4,7 @@ import type { ApiRequest } from "../request.ts"
 import { admissionAttributes } from "./admission-attributes.ts"
 import type { RegistryContext } from "./context.ts"
 import { guaranteedUpdate, type Outcome } from "./guaranteed-update.ts"
-import { unstored } from "./create.ts"
+import { unstored } from "./unstored.ts"
 
 /** How a subresource changes the object it belongs to. */
 export interface SubresourceChange {

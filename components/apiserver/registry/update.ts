@@ -1,5 +1,4 @@
 import { badRequest, conflict, invalid, isAlreadyExists, MODIFIED, notFound } from "../../../pkg/apimachinery/errors.ts"
-import { equalBeside } from "../../../pkg/apimachinery/equal.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
 import { isWithoutEffect } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import type { KubeObject, Resource, SubresourceStrategy } from "../../../pkg/apimachinery/resource.ts"
@@ -10,10 +9,12 @@ import { authorize } from "../authorization/authorize.ts"
 import type { ApiRequest, ApiResult, ResourceAttributes } from "../request.ts"
 import { admissionAttributes } from "./admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "./context.ts"
-import { checkUid, createObject, unstored } from "./create.ts"
+import { checkUid, createObject } from "./create.ts"
 import { decodeBody } from "./decode.ts"
+import { withGeneration } from "./generation.ts"
 import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
 import { recordUpdate } from "./managed-fields.ts"
+import { unstored } from "./unstored.ts"
 
 /** PUT of an object or its status. Order of the steps: registry/generic/registry/store.go Update, registry/rest/update.go upstream. */
 export async function update(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
@@ -84,7 +85,8 @@ async function attemptUpdate(
   const { admission } = context
   const hooks = context.hooks(resource)
   const old = current.object
-  checkUid(resource, name, wanted.metadata.uid, old.metadata.uid)
+  // A patch that changes the uid is invalid; an update with another uid means another object.
+  if (request.verb === "update") checkUid(resource, name, wanted.metadata.uid, old.metadata.uid)
   const attributes = admissionAttributes(request, "UPDATE", wanted, old)
   const admitted = admission.admit(attributes)
   let object = (admitted instanceof Promise ? await admitted : admitted) ?? wanted
@@ -108,7 +110,7 @@ async function attemptUpdate(
       reservation?.settle(written)
       admission.settled(last, written)
     }
-    if (removesLastFinalizer(context, resource, object, old)) return { remove: true, settle }
+    if (isGoneWith(context, resource, object, old)) return { remove: true, shown: object, settle }
     // Times of managedFields alone are no change.
     if (isWithoutEffect(old, object)) {
       settle(false)
@@ -126,7 +128,9 @@ function atVersion(resource: Resource, name: string, object: KubeObject, old: Ku
   const version = object.metadata.resourceVersion ?? ""
   if (version === "" || version === "0") {
     if (resource.allowUnconditionalUpdate === false)
-      throw invalid(resource, name, [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")])
+      throw invalid({ group: resource.group, kind: resource.plural }, name, [
+        invalidValue("metadata.resourceVersion", 0, "must be specified for an update"),
+      ])
     return { ...object, metadata: { ...object.metadata, resourceVersion: old.metadata.resourceVersion } }
   }
   if (version !== old.metadata.resourceVersion) throw conflict(resource, name, MODIFIED)
@@ -150,9 +154,7 @@ function prepare(
   }
   object = strategyOf(resource, subresource)?.prepareForUpdate?.(object, old, strategyContext(context)) ?? object
   if (subresource === "status") return object
-  if (resource.generation === true && specChanged(object, old))
-    object = { ...object, metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 } }
-  return object
+  return withGeneration(resource, object, old)
 }
 
 /** How the object or a subresource of it is changed; undefined for a subresource that is not changed in this way. */
@@ -178,9 +180,9 @@ function withOldSystemFields({ metadata }: KubeObject, { metadata: old }: KubeOb
     uid: metadata.uid === undefined || metadata.uid === "" ? old.uid : metadata.uid,
     generation: old.generation,
     creationTimestamp: old.creationTimestamp,
-    // An update neither begins nor ends a deletion, nor gives it more time.
-    deletionTimestamp: old.deletionTimestamp,
-    deletionGracePeriodSeconds: old.deletionGracePeriodSeconds,
+    // An update does not end a deletion; that it does not begin one is checked with the rest.
+    deletionTimestamp: old.deletionTimestamp ?? metadata.deletionTimestamp,
+    deletionGracePeriodSeconds: metadata.deletionGracePeriodSeconds ?? old.deletionGracePeriodSeconds,
   }
 }
 
@@ -192,25 +194,14 @@ const SYSTEM_FIELDS = [
   "deletionGracePeriodSeconds",
 ] as const
 
-/** What metadata.generation counts: everything but metadata and status. */
-const specChanged = (object: KubeObject, old: KubeObject): boolean => !equalBeside(object, old, METADATA_AND_STATUS)
-const METADATA_AND_STATUS: readonly string[] = ["metadata", "status"]
-
-/** An object that waits for its deletion goes when the last one agrees. Source: store.go shouldDeleteDuringUpdate. */
-function removesLastFinalizer(
+/** An object whose deletion waits for finalizers alone goes with the last of them. Source: store.go ShouldDeleteDuringUpdate. */
+const isGoneWith = (
   context: RegistryContext,
   resource: Resource,
   object: KubeObject,
-  old: KubeObject,
-): boolean {
-  const { metadata } = object
-  if (
-    metadata.deletionTimestamp === undefined ||
-    (metadata.finalizers ?? []).length > 0 ||
-    context.hooks(resource)?.holdsDeletion?.(object) === true
-  )
-    return false
-  const graceOver = (metadata.deletionGracePeriodSeconds ?? 0) === 0
-  const wasHeld = (old.metadata.finalizers ?? []).length > 0 || context.hooks(resource)?.holdsDeletion?.(old) === true
-  return graceOver && wasHeld
-}
+  { metadata: old }: KubeObject,
+): boolean =>
+  (object.metadata.finalizers ?? []).length === 0 &&
+  old.deletionTimestamp !== undefined &&
+  (old.deletionGracePeriodSeconds ?? 0) === 0 &&
+  context.hooks(resource)?.holdsDeletion?.(object) !== true

@@ -1,3 +1,4 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { fromLabelSelector } from "../../../apimachinery/labels.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -97,7 +98,11 @@ export const Deployment = defineResource(
     shortNames: ["deploy"],
     categories: ["all"],
     scope: "Namespaced",
-    generation: true,
+    // Annotations are copied to the ReplicaSets, so a change of them has to be observed too.
+    generation: {
+      counts: ({ metadata, spec }, old) =>
+        !deepEqual(spec, old.spec) || !deepEqual(metadata.annotations ?? {}, old.metadata.annotations ?? {}),
+    },
     doc: "Keeps a number of pods running and brings them from one version to the next.",
     columns: [
       {

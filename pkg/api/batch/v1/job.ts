@@ -135,6 +135,9 @@ export const Job = defineResource(
     categories: ["all"],
     scope: "Namespaced",
     generation: true,
+    defaultGarbageCollectionPolicy: "OrphanDependents",
+    defaultPolicyWarning:
+      "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
     doc: "Runs pods until enough of them have succeeded.",
     columns: [
       { name: "Status", type: "string", doc: "What the job is doing.", value: jobState },

@@ -31,6 +31,7 @@ export const Lease = defineResource(
     doc: "Held by one at a time: for heartbeats and leader election.",
     highChurn: true,
     allowCreateOnUpdate: true,
+    allowUnconditionalUpdate: false,
     columns: [
       { name: "Holder", type: "string", doc: "Who holds the lease.", value: ({ spec }) => spec.holderIdentity ?? "" },
     ],

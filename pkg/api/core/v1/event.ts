@@ -48,6 +48,7 @@ export const Event = defineResource(
     ttlSeconds: 3600,
     highChurn: true,
     allowCreateOnUpdate: true,
+    defaultGarbageCollectionPolicy: "Unsupported",
     nameColumn: false,
     ageColumn: false,
     columns: [

@@ -50,6 +50,7 @@ export const Namespace = defineResource(
     shortNames: ["ns"],
     scope: "Cluster",
     doc: "A scope for names: objects in different namespaces may have the same name.",
+    returnsDeletedObject: true,
     verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
     subresources: {
       status: {

@@ -124,6 +124,7 @@ export const PersistentVolume = defineResource(
     shortNames: ["pv"],
     scope: "Cluster",
     doc: "A piece of storage that claims are bound to.",
+    returnsDeletedObject: true,
     subresources: {
       status: {
         prepareForUpdate: (volume, old, { now }) =>

@@ -66,6 +66,7 @@ export const PersistentVolumeClaim = defineResource(
     shortNames: ["pvc"],
     scope: "Namespaced",
     doc: "A request for storage, bound to a PersistentVolume.",
+    returnsDeletedObject: true,
     subresources: { status: true },
     columns: [
       {

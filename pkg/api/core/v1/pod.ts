@@ -32,6 +32,7 @@ export const Pod = defineResource(
     scope: "Namespaced",
     generation: true,
     doc: "Containers that run together on one node.",
+    returnsDeletedObject: true,
     columns: [
       {
         name: "Ready",

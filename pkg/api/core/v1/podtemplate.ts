@@ -20,6 +20,7 @@ export const PodTemplate = defineResource(
     scope: "Namespaced",
     generation: true,
     doc: "A stored description of pods.",
+    returnsDeletedObject: true,
     ageColumn: false,
     columns: [
       {

@@ -60,6 +60,7 @@ export const ReplicationController = defineResource(
     categories: ["all"],
     scope: "Namespaced",
     generation: true,
+    defaultGarbageCollectionPolicy: "OrphanDependents",
     doc: "Keeps a number of pods running; Deployments have taken its place.",
     columns: [
       { name: "Desired", type: "integer", doc: "Number of desired pods.", value: (rc) => rc.spec.replicas },

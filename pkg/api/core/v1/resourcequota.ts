@@ -90,7 +90,7 @@ export const ResourceQuota = defineResource(
         value: (quota) => usageText(quota, (name) => name.startsWith("limits.")),
       },
     ],
-    allowCreateOnUpdate: true,
+    returnsDeletedObject: true,
     validate: ({ spec }) => [...amountFaults("spec.hard", spec.hard ?? {}), ...scopeFaults(spec)],
     validateUpdate: ({ spec }, old) => [
       ...(text(spec.scopes) === text(old.spec.scopes)

@@ -131,6 +131,7 @@ export const Service = defineResource(
     categories: ["all"],
     scope: "Namespaced",
     doc: "One address and name for a set of pods.",
+    returnsDeletedObject: true,
     subresources: {
       status: {
         validateUpdate: ({ spec, status }, old) =>

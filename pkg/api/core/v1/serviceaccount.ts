@@ -27,6 +27,7 @@ export const ServiceAccount = defineResource(
     shortNames: ["sa"],
     scope: "Namespaced",
     doc: "An identity for the processes in pods.",
+    returnsDeletedObject: true,
     subresources: {
       other: { token: { verbs: ["create"], kind: "TokenRequest", group: "authentication.k8s.io", version: "v1" } },
     },

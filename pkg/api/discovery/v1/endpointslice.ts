@@ -1,3 +1,4 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, duplicate, invalidValues, required, tooLong, tooMany } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
@@ -94,8 +95,10 @@ export const EndpointSlice = defineResource(
     plural: "endpointslices",
     scope: "Namespaced",
     doc: "A part of the backends of a Service; all slices of a Service together are its backends.",
-    generation: true,
-    allowCreateOnUpdate: true,
+    generation: {
+      counts: ({ metadata, ...slice }, { metadata: before, ...old }) =>
+        !deepEqual(slice, old) || !deepEqual(metadata.labels ?? {}, before.labels ?? {}),
+    },
     columns: [
       { name: "AddressType", type: "string", doc: "Kind of the addresses.", value: ({ addressType }) => addressType },
       { name: "Ports", type: "string", doc: "Ports of the endpoints.", value: ({ ports }) => portsText(ports ?? []) },

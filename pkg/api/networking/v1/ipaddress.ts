@@ -35,7 +35,6 @@ export const IPAddress = defineResource(
     shortNames: ["ip"],
     scope: "Cluster",
     doc: "An address that is taken; its name is the address.",
-    generation: true,
     columns: [
       {
         name: "ParentRef",

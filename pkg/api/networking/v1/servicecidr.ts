@@ -31,7 +31,6 @@ export const ServiceCIDR = defineResource(
     plural: "servicecidrs",
     scope: "Cluster",
     doc: "A range from which Services get their addresses.",
-    generation: true,
     subresources: { status: true },
     columns: [{ name: "CIDRs", type: "string", doc: "The ranges.", value: ({ spec }) => (spec.cidrs ?? []).join(",") }],
     validate: ({ spec: { cidrs = [] } }) => cidrFaults(cidrs),

@@ -36,7 +36,8 @@ export const RuntimeClass = defineResource(
     scope: "Cluster",
     doc: "A way of running containers that the container runtime offers.",
     columns: [{ name: "Handler", type: "string", doc: "Name of the configuration.", value: ({ handler }) => handler }],
-    allowCreateOnUpdate: false,
+    allowCreateOnUpdate: true,
+    allowUnconditionalUpdate: false,
     validate: ({ handler, overhead, scheduling }) => [
       ...invalidValues("handler", handler, isDNS1123Label(handler)),
       ...overheadFaults(overhead?.podFixed ?? {}),

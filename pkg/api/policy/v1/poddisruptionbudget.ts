@@ -46,6 +46,7 @@ export const PodDisruptionBudget = defineResource(
     shortNames: ["pdb"],
     scope: "Namespaced",
     generation: true,
+    allowUnconditionalUpdate: false,
     doc: "Limits how many pods of a set may be evicted at a time.",
     columns: [
       {

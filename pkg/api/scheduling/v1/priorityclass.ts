@@ -35,7 +35,8 @@ export const PriorityClass = defineResource(
     shortNames: ["pc"],
     scope: "Cluster",
     doc: "A name for a priority of pods.",
-    generation: true,
+    // What may be changed of it does not count.
+    generation: { counts: () => false },
     columns: [
       { name: "Value", type: "integer", doc: "Priority.", value: ({ value }) => value },
       {
@@ -51,7 +52,6 @@ export const PriorityClass = defineResource(
         value: ({ preemptionPolicy }) => preemptionPolicy,
       },
     ],
-    allowCreateOnUpdate: false,
     validate: (priorityClass) => classFaults(priorityClass),
     validateUpdate: (priorityClass, old) => [
       ...(priorityClass.value === old.value ? [] : [forbiddenField("value", "may not be changed in an update.")]),

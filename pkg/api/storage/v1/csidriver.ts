@@ -55,7 +55,7 @@ export const CSIDriver = defineResource(
     plural: "csidrivers",
     scope: "Cluster",
     doc: "A driver of volumes that runs in the cluster.",
-    generation: true,
+    generation: { first: 0 },
     columns: [
       {
         name: "AttachRequired",
@@ -94,7 +94,8 @@ export const CSIDriver = defineResource(
         value: ({ spec }) => spec.volumeLifecycleModes.join(","),
       },
     ],
-    allowCreateOnUpdate: false,
+    allowUnconditionalUpdate: false,
+    returnsDeletedObject: true,
     validate: ({ metadata: { name = "" }, spec }) => [
       ...driverName("metadata.name", name),
       ...tokenFaults(spec.tokenRequests ?? []),

@@ -40,7 +40,8 @@ export const CSINode = defineResource(
     columns: [
       { name: "Drivers", type: "integer", doc: "Number of drivers.", value: ({ spec }) => spec.drivers.length },
     ],
-    allowCreateOnUpdate: false,
+    allowUnconditionalUpdate: false,
+    returnsDeletedObject: true,
     validate: ({ spec }) =>
       spec.drivers
         .flatMap((driver, i) => driverFaults(driver, at("spec.drivers", i)))

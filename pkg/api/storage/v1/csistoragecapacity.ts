@@ -34,7 +34,7 @@ export const CSIStorageCapacity = defineResource(
       },
       { name: "Capacity", type: "string", doc: "How much is free.", value: ({ capacity }) => capacity ?? "" },
     ],
-    allowCreateOnUpdate: false,
+    allowUnconditionalUpdate: false,
     validate: ({ storageClassName, nodeTopology, capacity, maximumVolumeSize }) => [
       ...(nodeTopology === undefined ? [] : labelSelectorFaults("nodeTopology", nodeTopology)),
       ...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)),

@@ -96,7 +96,7 @@ export const StorageClass = defineResource(
         value: ({ allowVolumeExpansion }) => allowVolumeExpansion ?? false,
       },
     ],
-    allowCreateOnUpdate: false,
+    returnsDeletedObject: true,
     validate: (storageClass) => classFaults(storageClass),
     validateUpdate: (storageClass, old) =>
       (["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] as const).flatMap((field) =>

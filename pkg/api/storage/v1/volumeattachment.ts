@@ -64,7 +64,8 @@ export const VolumeAttachment = defineResource(
       { name: "Node", type: "string", doc: "The node.", value: ({ spec }) => spec.nodeName },
       { name: "Attached", type: "boolean", doc: "Whether it is attached.", value: ({ status }) => status.attached },
     ],
-    allowCreateOnUpdate: false,
+    allowUnconditionalUpdate: false,
+    returnsDeletedObject: true,
     validate: ({ spec }) => sourceFaults(spec.source),
     validateUpdate: ({ spec }, old) =>
       deepEqual(spec, old.spec) ? [] : [invalidValue("spec", spec, "field is immutable")],

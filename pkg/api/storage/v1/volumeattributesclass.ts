@@ -24,7 +24,7 @@ export const VolumeAttributesClass = defineResource(
     scope: "Cluster",
     doc: "Attributes of volumes that can be changed while they are in use.",
     columns: [{ name: "DriverName", type: "string", doc: "The driver.", value: ({ driverName }) => driverName }],
-    allowCreateOnUpdate: false,
+    returnsDeletedObject: true,
     validate: ({ driverName, parameters = {} }) => {
       const causes: Cause[] = [...invalidValues("driverName", driverName, isDNS1123Subdomain(driverName.toLowerCase()))]
       if (Object.keys(parameters).length === 0)

@@ -8,11 +8,17 @@ import { updateBySubresource } from "../../subresource-update.ts"
 
 /** A namespace goes when what is in it has gone: until then spec.finalizers hold it. Source: pkg/registry/core/namespace/storage/storage.go. */
 export const namespaceHooks: KindHooks = {
-  holdsDeletion: (object) => ((object as Namespace).spec.finalizers ?? []).length > 0,
-  markDeleting: (object) =>
-    ({ ...object, status: { ...(object as Namespace).status, phase: "Terminating" } }) as Namespace,
-  returnsDeleted: true,
+  // The first deletion only marks it, even where no finalizer holds it.
+  holdsDeletion: (object) =>
+    object.metadata.deletionTimestamp === undefined || ((object as Namespace).spec.finalizers ?? []).length > 0,
+  markDeleting: markTerminating,
   subresources: { finalize },
+}
+
+/** A namespace is given no grace period: what counts is whether it is empty. */
+function markTerminating(object: KubeObject): KubeObject {
+  const { deletionGracePeriodSeconds: _grace, ...metadata } = object.metadata
+  return { ...object, metadata, status: { ...(object as Namespace).status, phase: "Terminating" } } as Namespace
 }
 
 /** PUT namespaces/finalize: the only way to change spec.finalizers; the last one to go takes the namespace with it. */

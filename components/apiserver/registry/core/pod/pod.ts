@@ -5,7 +5,6 @@ import { evict } from "./eviction.ts"
 
 /** What pods have beside the generic verbs. log, exec, attach, portforward and proxy are streams and served by endpoints/. */
 export const podHooks: KindHooks = {
-  returnsDeleted: true,
   subresources: { binding: onlyCreate(bind), eviction: onlyCreate(evict) },
 }
 

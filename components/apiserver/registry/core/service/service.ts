@@ -51,7 +51,6 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
   })
 
   return {
-    returnsDeleted: true,
     allocateForCreate: (object) => allocate(object as Service, undefined),
     allocateForUpdate: (object, old) => allocate(object as Service, old as Service),
     alongside: (next, old) =>

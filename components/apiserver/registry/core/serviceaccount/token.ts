@@ -25,7 +25,6 @@ const INJECTED_SECONDS = 3607
 const EXTENDED_SECONDS = 365 * 24 * 3600
 
 export const serviceAccountHooks = (options: TokenOptions): KindHooks => ({
-  returnsDeleted: true,
   subresources: {
     token: (context, request) => {
       if (request.verb !== "create") throw methodNotSupported(request.resource, request.verb)

@@ -1,0 +1,18 @@
+import { equalBeside } from "../../../pkg/apimachinery/equal.ts"
+import type { ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+
+/** metadata.generation of a new object, to be spread over its metadata: nothing for kinds that do not count. */
+export function firstGeneration({ generation }: Resource): Pick<ObjectMeta, "generation"> {
+  if (generation === undefined) return {}
+  return generation !== true && generation.first === 0 ? { generation: undefined } : { generation: 1 }
+}
+
+/** A changed object with the generation that it has now. */
+export function withGeneration({ generation }: Resource, object: KubeObject, old: KubeObject): KubeObject {
+  if (generation === undefined) return object
+  const counts = generation === true ? undefined : generation.counts
+  if (counts === undefined ? equalBeside(object, old, METADATA_AND_STATUS) : !counts(object, old)) return object
+  return { ...object, metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 } }
+}
+const METADATA_AND_STATUS: readonly string[] = ["metadata", "status"]
