@@ -11,6 +11,7 @@ import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
 import type { Logger } from "../../pkg/log/log.ts"
+import { isWebSocket } from "../../pkg/streaming/upgrade.ts"
 import { peerCertificate, type ServerAnswer, type ServerRequest } from "../../pkg/runtime/listen.ts"
 import type { AuditSink } from "./audit/audit-log.ts"
 import type { Authenticator, Credentials } from "./authentication/authenticator.ts"
@@ -69,7 +70,7 @@ export function createServer(options: ServerOptions): Server {
     const { req } = exchange
     const info = (exchange.info = requestInfo(req.method ?? "GET", req.url ?? "/"))
     audit?.began(exchange)
-    const credentials = credentialsOf(req, info)
+    const credentials = credentialsOf(exchange, info)
     const sender = (exchange.sender = authenticator.authenticate(credentials))
     const user = (exchange.user = isImpersonating(req)
       ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
@@ -231,10 +232,11 @@ function isImpersonating({ headers }: ServerRequest): boolean {
 }
 
 /** What the request shows of its sender. Headers that may come several times are read from the raw ones, where they are kept apart. */
-function credentialsOf(req: ServerRequest, { path }: RequestInfo): Credentials {
+function credentialsOf({ req, upgrade }: Exchange, { path }: RequestInfo): Credentials {
   return {
     certificate: peerCertificate(req),
     authorization: req.headers.authorization,
+    isWebSocket: upgrade !== undefined && isWebSocket(req),
     path,
     header: (name) => {
       const values: string[] = []

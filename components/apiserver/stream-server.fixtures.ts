@@ -1,9 +1,11 @@
 import { createServer as createHttp, type Server as HttpServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { gzipSync } from "node:zlib"
 import type { NodeConnector } from "../../pkg/component/node-connector.ts"
 import type { PortForwardClient } from "../../pkg/streaming/port-forward-client.ts"
 import { exitCodeStatus } from "../../pkg/streaming/status.ts"
 import { startHttpServer, type Answer } from "./http-server.fixtures.ts"
+import { machineAddress } from "./machine-address.fixtures.ts"
 
 export const POD = "/api/v1/namespaces/default/pods/web"
 
@@ -63,10 +65,11 @@ export async function streamServer() {
       containers: [{ name: "c", image: "i", ports: [{ name: "http", containerPort: targetPort }] }],
     },
   })
-  await send("PATCH", `${POD}/status`, { status: { podIP: "127.0.0.1", podIPs: [{ ip: "127.0.0.1" }] } })
+  const address = machineAddress()
+  await send("PATCH", `${POD}/status`, { status: { podIP: address, podIPs: [{ ip: address }] } })
   await send("POST", "/api/v1/nodes", { metadata: { name: "n1" } })
   await send("PATCH", "/api/v1/nodes/n1/status", {
-    status: { addresses: [{ type: "InternalIP", address: "127.0.0.1" }] },
+    status: { addresses: [{ type: "InternalIP", address }] },
   })
   await send("POST", "/api/v1/namespaces/default/services", {
     metadata: { name: "empty" },
@@ -93,10 +96,12 @@ export async function streamServer() {
 /** Answers with what it was asked; has a page and a redirect, and repeats what comes over a connection that left HTTP. */
 async function webServer(): Promise<HttpServer> {
   const target = createHttp((req, res) => {
-    if (req.url === "/page")
+    const page = '<a href="/other">x</a><a href="//far/away">y</a>'
+    if (req.url === "/page") return void res.writeHead(200, { "content-type": "text/html" }).end(page)
+    if (req.url === "/packed")
       return void res
-        .writeHead(200, { "content-type": "text/html" })
-        .end('<a href="/other">x</a><a href="//far/away">y</a>')
+        .writeHead(200, { "content-type": "text/html; charset=utf-8", "content-encoding": "gzip" })
+        .end(gzipSync(page))
     if (req.url === "/moved") return void res.writeHead(302, { location: "/there" }).end()
     const parts: Buffer[] = []
     req.on("data", (part: Buffer) => parts.push(part))
@@ -115,6 +120,6 @@ async function webServer(): Promise<HttpServer> {
     socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
     socket.pipe(socket)
   })
-  await new Promise<void>((listening) => target.listen(0, "127.0.0.1", listening))
+  await new Promise<void>((listening) => target.listen(0, machineAddress(), listening))
   return target
 }

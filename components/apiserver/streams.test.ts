@@ -108,6 +108,12 @@ describe("a proxy", () => {
     expect((await send("GET", `${POD}/proxy/page`)).text).toBe(
       `<a href="${POD}/proxy/other">x</a><a href="//far/away">y</a>`,
     )
+    const packed = await fetch(server.url(`${POD}/proxy/packed`), {
+      headers: { authorization: server.authorization },
+      tls: { rejectUnauthorized: false },
+    })
+    expect(packed.headers.get("content-encoding")).toBe("gzip")
+    expect(await packed.text()).toBe(`<a href="${POD}/proxy/other">x</a><a href="//far/away">y</a>`)
     expect((await send("GET", `${POD}/proxy/moved`)).headers.location).toBe(`${POD}/proxy/there`)
     expect(await send("GET", `${POD}/proxy?x=1`)).toMatchObject({
       code: 301,

@@ -21,6 +21,7 @@ import type { AddressInfo } from "node:net"
 import type { Duplex, Readable, Writable } from "node:stream"
 import { createServer as createTls, type TLSSocket } from "node:tls"
 import { type Subject, subjectOf } from "../pki/subject.ts"
+import { holdBack } from "./body-pressure.ts"
 
 /** A request of either protocol version. Header names are in lower case. */
 export interface ServerRequest extends Readable {
@@ -83,8 +84,10 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
   const http1 = createHttp1((req, res: ServerResponse) => {
     const { socket } = req
     busy.set(socket, (busy.get(socket) ?? 0) + 1)
+    const release = holdBack(req)
     if (stopping) res.shouldKeepAlive = false
     res.once("close", () => {
+      release()
       const left = (busy.get(socket) ?? 1) - 1
       if (left > 0) busy.set(socket, left)
       else busy.delete(socket)

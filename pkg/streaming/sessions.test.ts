@@ -6,7 +6,6 @@ import { createServer as createTcpServer, connect as connectTcp, type AddressInf
 import type { Duplex, Readable } from "node:stream"
 import { type RawData, WebSocket } from "ws"
 import { UpgradeRefused } from "./dial.ts"
-import { spliceUpgrade } from "./splice.ts"
 import { joinPortForward, joinRemoteCommand } from "./join.ts"
 import { acceptPortForward, refuseForwarded } from "./port-forward.ts"
 import { connectPortForward } from "./port-forward-client.ts"
@@ -343,48 +342,6 @@ describe("joining", () => {
     expect(await bad.error).toContain("connection refused")
     client.close()
     await joined
-  })
-})
-
-describe("splicing", () => {
-  const front = (url: (path: string) => string) =>
-    serve(
-      (req, socket, head) =>
-        void spliceUpgrade(req, socket, head, { url: url(req.url ?? "/"), headers: { "x-extra": "1" } }),
-    )
-
-  test("lets client and server agree between themselves", async () => {
-    const seen: unknown[] = []
-    const inner = await serve((req, socket, head) => {
-      seen.push(req.headers["x-extra"], req.headers.authorization, req.url)
-      void acceptRemoteCommand(req, socket, head, ALL).then(shout)
-    })
-    const outer = await front((path) => `http://${inner}${path}`)
-    const command = await connectRemoteCommand({
-      url: `http://${outer}/exec?a=b`,
-      streams: ALL,
-      headers: { Authorization: "Bearer secret" },
-    })
-    command.stdin!.end("hello")
-    expect(await Promise.all([text(command.stdout), command.status])).toEqual(["HELLO", exitCodeStatus(3)])
-    command.close()
-    const { ws, channels, closed, open } = dialWebSocket(outer, "/exec", ["v5.channel.k8s.io"])
-    await open
-    ws.send(Buffer.from("\0hello"))
-    ws.send(Buffer.from([255, 0]))
-    await closed
-    expect(channels.get(1)?.toString()).toBe("HELLO")
-    expect(seen.slice(0, 3)).toEqual(["1", undefined, "/exec?a=b"])
-  })
-
-  test("passes a refusal on, and answers for a server that is not there", async () => {
-    const inner = await serve((_req, socket) => refuseUpgrade(socket, 404, "container not found"))
-    await expect(
-      connectRemoteCommand({ url: `http://${await front(() => `http://${inner}/`)}/`, streams: ALL }),
-    ).rejects.toThrow("404: container not found")
-    await expect(
-      connectRemoteCommand({ url: `http://${await front(() => "http://127.0.0.1:1/")}/`, streams: ALL }),
-    ).rejects.toThrow("502: error dialing backend")
   })
 })
 

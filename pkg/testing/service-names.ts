@@ -1,5 +1,5 @@
-import { serviceTarget } from "../../components/apiserver/endpoints/proxy-target.ts"
-import { requestInfo } from "../../components/apiserver/http/request-info.ts"
+import { readyAddresses } from "../../components/apiserver/endpoints/proxy-target.ts"
+import { ApiError } from "../apimachinery/errors.ts"
 import { Endpoints } from "../api/core/v1/endpoints.ts"
 import { Service } from "../api/core/v1/service.ts"
 import type { Random } from "../clock/random.ts"
@@ -18,13 +18,12 @@ export function addressOf(
   const service = serviceOf(hostname, storage)
   if (service === undefined) return { host: hostname, port }
   const { namespace = "", name = "" } = service.metadata
-  const prefixes: Readonly<Record<string, string>> = { services: Service.prefix, endpoints: Endpoints.prefix }
-  const live = (plural: string) => storage.get(`${prefixes[plural] ?? ""}${namespace}/${name}`)?.object
-  return serviceTarget(
-    requestInfo("GET", `/api/v1/namespaces/${namespace}/services/${name}:${port}/proxy/`),
-    live,
-    random,
-  )
+  const endpoints = storage.get(`${Endpoints.prefix}${namespace}/${name}`)?.object as Endpoints | undefined
+  const targets = readyAddresses(service, endpoints, String(port))
+  if (targets.length === 0)
+    throw new ApiError("ServiceUnavailable", `no endpoints available for service ${JSON.stringify(`${name}:${port}`)}`)
+  const target = targets[Math.floor(random.next() * targets.length)]!
+  return { host: target.address.ip, port: target.port }
 }
 
 function serviceOf(host: string, storage: MemoryStorage): Service | undefined {

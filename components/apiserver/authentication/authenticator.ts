@@ -1,6 +1,7 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { PeerCertificate } from "../../../pkg/runtime/listen.ts"
 import type { UserInfo } from "../request.ts"
+import { tokenOfProtocols } from "./websocket-token.ts"
 
 export const AUTHENTICATED = "system:authenticated"
 export const UNAUTHENTICATED = "system:unauthenticated"
@@ -22,6 +23,8 @@ export interface TokenUser {
 export interface Credentials {
   readonly certificate: PeerCertificate | undefined
   readonly authorization: string | undefined
+  /** Whether it asks to become a WebSocket, which may have its token among the subprotocols. */
+  readonly isWebSocket: boolean
   /** Values of a header, by its lower-case name. */
   header(name: string): readonly string[]
   /** Every header name there is, in lower case. */
@@ -96,7 +99,10 @@ export function createAuthenticator({ tokens, meaningOf }: AuthenticatorOptions)
         const user = known === "front-proxy" ? remoteUser(credentials) : known
         if (user !== undefined && user !== "nothing") return user
       }
-      const bearer = authorization === undefined ? tokenOfProtocols(credentials) : bearerOf(authorization)
+      // Both ways count, and the header comes first: one with another scheme leaves the token to the subprotocols.
+      const bearer =
+        (authorization === undefined ? undefined : bearerOf(authorization)) ??
+        (credentials.isWebSocket ? tokenOfProtocols(credentials.header("sec-websocket-protocol")) : undefined)
       if (bearer !== undefined) {
         const verdict = token(bearer)
         if (verdict !== undefined && "user" in verdict) return verdict.user
@@ -123,20 +129,6 @@ function bearerOf(authorization: string): string | undefined {
     return undefined
   const text = authorization.slice(7).trim()
   return text === "" ? undefined : text
-}
-
-const PROTOCOL_PREFIX = "base64url.bearer.authorization.k8s.io."
-
-/** Browsers cannot set headers on a WebSocket, so the token may come as a subprotocol. Source: authentication/request/websocket/protocol.go. */
-function tokenOfProtocols({ header }: Credentials): string | undefined {
-  for (const value of header("sec-websocket-protocol")) {
-    const found = value
-      .split(",")
-      .map((part) => part.trim())
-      .find((part) => part.startsWith(PROTOCOL_PREFIX))
-    if (found !== undefined) return Buffer.from(found.slice(PROTOCOL_PREFIX.length), "base64url").toString("utf8")
-  }
-  return undefined
 }
 
 const EXTRA_PREFIX = "x-remote-extra-"

@@ -1,5 +1,8 @@
+import { lookup } from "node:dns/promises"
 import { ApiError, badRequest, notFound } from "../../../pkg/apimachinery/errors.ts"
-import type { Endpoints } from "../../../pkg/api/core/v1/endpoints.ts"
+import { parseAddress } from "../../../pkg/apimachinery/cidr.ts"
+import { isGlobalUnicast } from "../../../pkg/apimachinery/global-unicast.ts"
+import type { EndpointAddress, Endpoints } from "../../../pkg/api/core/v1/endpoints.ts"
 import type { Node } from "../../../pkg/api/core/v1/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import type { Service } from "../../../pkg/api/core/v1/service.ts"
@@ -10,40 +13,42 @@ import type { Live } from "./connect.ts"
 /** Where a proxied request goes. */
 export interface ProxyTarget {
   readonly scheme: "http" | "https"
+  /** An IP address that is global unicast: names have been resolved, so that what is dialled is what was checked. */
   readonly host: string
+  /** From 1 to 65535. */
   readonly port: number
   /** Where the pod runs that this is an address of. */
   readonly node?: string | undefined
 }
 
 /** `[scheme:]name[:port]`, as it stands in a proxy's path. Source: apimachinery pkg/util/net/port_split.go. */
-export function splitProxyName(text: string): {
-  readonly scheme: "http" | "https"
-  readonly name: string
-  readonly port: string
-} {
+export function splitProxyName(
+  text: string,
+  kind: "pod" | "service" | "node",
+): { readonly scheme: "http" | "https"; readonly name: string; readonly port: string } {
   const parts = text.split(":")
   const scheme = parts.length === 3 ? parts.shift()! : ""
   const [name = "", port = ""] = parts
   if (parts.length > 2 || name === "" || !["", "http", "https"].includes(scheme))
-    throw badRequest(`invalid proxy target ${JSON.stringify(text)}: must be [http:|https:]name[:port]`)
+    throw badRequest(`invalid ${kind} request ${JSON.stringify(text)}`)
   return { scheme: scheme === "https" ? "https" : "http", name, port }
 }
 
-/** The pod's address, and the port named or its first one. Source: pkg/registry/core/pod/strategy.go ResourceLocation. */
+/**
+ * The pod's address, and the port given or its first one. Source: pkg/registry/core/pod/strategy.go ResourceLocation. Differs from upstream: a port may be given
+ * by its name.
+ */
 export function podTarget({ namespace, name: text }: RequestInfo, live: Live): ProxyTarget {
-  const { scheme, name, port } = splitProxyName(text)
+  const { scheme, name, port } = splitProxyName(text, "pod")
   const pod = live("pods", { namespace, name }) as Pod | undefined
   if (pod === undefined) throw notFound({ group: "", plural: "pods" }, name)
-  const host = pod.status?.podIP ?? ""
-  if (host === "") throw badRequest("address not allowed")
+  const host = pod.status?.podIPs?.[0]?.ip ?? pod.status?.podIP ?? ""
+  if (!isGlobalUnicast(host)) throw notAllowed()
   const ports = pod.spec.containers.flatMap(({ ports }) => ports ?? [])
   const number =
     port === ""
       ? (ports[0]?.containerPort ?? (scheme === "https" ? 443 : 80))
-      : /^\d+$/.test(port)
-        ? Number(port)
-        : ports.find((one) => one.name === port)?.containerPort
+      : (numberOf(port, host) ?? ports.find((one) => one.name === port)?.containerPort)
   if (number === undefined) throw badRequest(`pod ${JSON.stringify(name)} has no port ${JSON.stringify(port)}`)
   return { scheme, host, port: number, node: pod.spec.nodeName }
 }
@@ -51,45 +56,107 @@ export function podTarget({ namespace, name: text }: RequestInfo, live: Live): P
 const KUBELET_PORT = 10250
 
 /** The kubelet of a node, by the node's name, or another port of the machine. Source: pkg/registry/core/node/strategy.go ResourceLocation. */
-export function nodeTarget(
+export async function nodeTarget(
   { name: text }: RequestInfo,
   live: Live,
-): { readonly kubelet: string } | { readonly kubelet?: undefined; readonly address: ProxyTarget } {
-  const { scheme, name, port } = splitProxyName(text)
+): Promise<{ readonly kubelet: string } | { readonly kubelet?: undefined; readonly address: ProxyTarget }> {
+  const { scheme, name, port } = splitProxyName(text, "node")
   const node = live("nodes", { name }) as Node | undefined
   if (node === undefined) throw notFound({ group: "", plural: "nodes" }, name)
-  const { daemonEndpoints, addresses = [] } = node.status
+  const { daemonEndpoints } = node.status
   if (port === "" || Number(port) === (daemonEndpoints?.kubeletEndpoint?.Port || KUBELET_PORT)) return { kubelet: name }
-  const host = addresses.find(({ type }) => type === "InternalIP")?.address
-  if (host === undefined) throw badRequest(`node ${JSON.stringify(name)} has no address`)
-  if (!/^\d+$/.test(port)) throw badRequest(`node ${JSON.stringify(name)} has no port ${JSON.stringify(port)}`)
-  return { address: { scheme, host, port: Number(port) } }
+  const host = await proxyableAddress(addressOf(node))
+  const number = numberOf(port, host)
+  if (number === undefined) throw badRequest(`node ${JSON.stringify(name)} has no port ${JSON.stringify(port)}`)
+  return { address: { scheme, host, port: number } }
 }
 
-/** One of the service's ready endpoints. Source: pkg/registry/core/service/storage/storage.go ResourceLocation. */
+/** The order in which a node's addresses are tried, k3s's. */
+const ADDRESS_TYPES: readonly string[] = ["InternalIP", "ExternalIP", "InternalDNS", "ExternalDNS", "Hostname"]
+
+function addressOf({ metadata, status: { addresses = [] } }: Node): string {
+  for (const type of ADDRESS_TYPES) {
+    const found = addresses.find((one) => one.type === type)?.address
+    if (found !== undefined && found !== "") return found
+  }
+  throw badRequest(`node ${JSON.stringify(metadata.name)} has no address`)
+}
+
+/** An address that a proxy may go to: the one given, or one that the name given stands for. A kubelet writes its addresses itself, so they can say anything. */
+async function proxyableAddress(host: string): Promise<string> {
+  const addresses =
+    parseAddress(host) === undefined
+      ? await lookup(host, { all: true }).then(
+          (found) => found.map(({ address }) => address),
+          () => {
+            throw badRequest(`lookup ${host}: no such host`)
+          },
+        )
+      : [host]
+  if (addresses.length === 0) throw badRequest("no addresses for hostname")
+  if (!addresses.every(isGlobalUnicast)) throw notAllowed()
+  return addresses[0]!
+}
+
+/** One of the service's ready endpoints that is a pod. Source: pkg/registry/core/service/storage/storage.go ResourceLocation. */
 export function serviceTarget({ namespace, name: text }: RequestInfo, live: Live, random: Random): ProxyTarget {
-  const { scheme, name, port } = splitProxyName(text)
+  const { scheme, name, port } = splitProxyName(text, "service")
   const service = live("services", { namespace, name }) as Service | undefined
   if (service === undefined) throw notFound({ group: "", plural: "services" }, name)
-  const none = new ApiError("ServiceUnavailable", `no endpoints available for service ${JSON.stringify(text)}`)
-  const servicePorts = service.spec.ports ?? []
-  // A number is one of the service's ports; the endpoints know it by its name only.
-  const wanted =
-    port === "" && servicePorts.length === 1
-      ? (servicePorts[0]!.name ?? "")
-      : /^\d+$/.test(port)
-        ? (servicePorts.find((one) => one.port === Number(port))?.name ??
-          (servicePorts.some((one) => one.port === Number(port)) ? "" : undefined))
-        : port
-  if (wanted === undefined)
-    throw new ApiError("ServiceUnavailable", `no service port ${port} found for service ${JSON.stringify(name)}`)
-  const endpoints = live("endpoints", { namespace, name }) as Endpoints | undefined
-  const addresses = (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) => {
-    const found = ports.find((one) => (one.name ?? "") === wanted)
-    return found === undefined
-      ? []
-      : addresses.map(({ ip, nodeName: node }) => ({ scheme, host: ip, port: found.port, node }))
-  })
-  if (addresses.length === 0) throw none
-  return addresses[Math.floor(random.next() * addresses.length)]!
+  const targets = readyAddresses(service, live("endpoints", { namespace, name }) as Endpoints | undefined, port)
+    .filter(({ address }) => isPodAddress(address, namespace, live))
+    .map(({ address: { ip, nodeName: node }, port }) => ({ scheme, host: ip, port, node }))
+  if (targets.length === 0)
+    throw new ApiError("ServiceUnavailable", `no endpoints available for service ${JSON.stringify(text)}`)
+  return targets[Math.floor(random.next() * targets.length)]!
 }
+
+/** The addresses behind a port of a service, which is given by its number or name. @throws ApiError ServiceUnavailable when the service has no such port */
+export function readyAddresses(
+  service: Service,
+  endpoints: Endpoints | undefined,
+  port: string,
+): readonly { readonly address: EndpointAddress; readonly port: number }[] {
+  const portName = portNameOf(service, port)
+  return (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) => {
+    const found = ports.find((one) => (one.name ?? "") === portName)
+    return found === undefined ? [] : addresses.map((address) => ({ address, port: found.port }))
+  })
+}
+
+/** A number is one of the service's ports; the endpoints know it by its name only. No port is the one without a name. */
+function portNameOf({ metadata, spec }: Service, port: string): string {
+  if (!/^\d+$/.test(port)) return port
+  const found = (spec.ports ?? []).find((one) => one.port === Number(port))
+  if (found === undefined)
+    throw new ApiError(
+      "ServiceUnavailable",
+      `no service port ${port} found for service ${JSON.stringify(metadata.name)}`,
+    )
+  return found.name ?? ""
+}
+
+/** Whoever writes Endpoints must not lead the API server to any other address than that of a pod of the namespace. */
+function isPodAddress({ ip, targetRef }: EndpointAddress, namespace: string, live: Live): boolean {
+  if (targetRef?.name === undefined || targetRef.namespace !== namespace || !isGlobalUnicast(ip)) return false
+  const pod = live("pods", { namespace, name: targetRef.name }) as Pod | undefined
+  return pod?.status?.podIPs?.some((one) => one.ip === ip) === true
+}
+
+const notAllowed = (): ApiError => badRequest("address not allowed")
+
+/** A port in digits as a number; nothing for a name. @throws ApiError ServiceUnavailable, in the words of a dialer, when no connection can go to the number */
+function numberOf(port: string, host: string): number | undefined {
+  if (!/^\d+$/.test(port)) return undefined
+  const number = Number(port)
+  if (number > 65535) throw unreachable(`dial tcp: address ${port}: invalid port`)
+  if (number === 0) throw unreachable(`dial tcp ${hostPort(host, 0)}: connect: connection refused`)
+  return number
+}
+
+/** What a client is told when the target cannot be reached. */
+export const unreachable = (why: string): ApiError =>
+  new ApiError("ServiceUnavailable", `error trying to reach service: ${why}`)
+
+export const hostPort = (host: string, port: number): string =>
+  host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`

@@ -1,13 +1,157 @@
-/** Attributes that hold an address. Source: apimachinery pkg/util/proxy/transport.go atomsToAttrs. */
-const ADDRESSES =
-  /(\s(?:href|src|action|cite|background|codebase|data|formaction|icon|longdesc|manifest|poster|profile|usemap)\s*=\s*)("\/[^"]*"|'\/[^']*'|\/[^\s>"']*)/gi
+import { Transform, type TransformCallback } from "node:stream"
 
-/** A page whose absolute links, which the target meant from its own root, go through the proxy under `prefix`. */
-export function rewriteHtml(page: string, prefix: string): string {
-  return page.replace(ADDRESSES, (whole: string, attribute: string, value: string) => {
-    const quote = value[0] === '"' || value[0] === "'" ? value[0] : ""
-    const path = quote === "" ? value : value.slice(1, -1)
-    if (path.startsWith("//") || path.startsWith(`${prefix}/`)) return whole
-    return `${attribute}${quote}${prefix}${path}${quote}`
-  })
+/** Attributes that hold an address, by element. Source: apimachinery pkg/util/proxy/transport.go atomsToAttrs. */
+const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
+  a: ["href"],
+  applet: ["codebase"],
+  area: ["href"],
+  audio: ["src"],
+  base: ["href"],
+  blockquote: ["cite"],
+  body: ["background"],
+  button: ["formaction"],
+  command: ["icon"],
+  del: ["cite"],
+  embed: ["src"],
+  form: ["action"],
+  frame: ["longdesc", "src"],
+  head: ["profile"],
+  html: ["manifest"],
+  iframe: ["longdesc", "src"],
+  img: ["longdesc", "src", "usemap"],
+  input: ["src", "usemap", "formaction"],
+  ins: ["cite"],
+  link: ["href"],
+  object: ["classid", "codebase", "data", "usemap"],
+  q: ["cite"],
+  script: ["src"],
+  source: ["src"],
+  video: ["poster", "src"],
+}
+
+/** Elements whose content is text, whatever it looks like. Source: golang.org/x/net/html tokenizer. */
+const TEXT_ELEMENTS: ReadonlySet<string> = new Set([
+  "iframe",
+  "noembed",
+  "noframes",
+  "noscript",
+  "plaintext",
+  "script",
+  "style",
+  "textarea",
+  "title",
+  "xmp",
+])
+
+/** A tag longer than this goes through as it is, so that a page without an end to its tag does not fill the memory. */
+const LONGEST_TAG = 16 * 1024
+
+const ATTRIBUTE = /([\s/])([a-z-]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)/gi
+
+/**
+ * Changes the addresses in the tags of a page while it streams through. Holds back a tag whose end has not come yet, and nothing else.
+ * Works on bytes: all that it looks for is ASCII, and everything else goes through as it came.
+ */
+export class HtmlLinks extends Transform {
+  /** What has come and cannot be judged yet. */
+  private held = ""
+  /** What ends the text that is being passed over: the end of a comment or the end tag of an element with text. */
+  private until: string | undefined
+  private readonly rewrite: (address: string) => string
+
+  constructor(rewrite: (address: string) => string) {
+    super()
+    this.rewrite = rewrite
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, callback: TransformCallback): void {
+    const text = this.held + chunk.toString("latin1")
+    const [done, out] = this.judge(text)
+    this.held = text.slice(done)
+    callback(null, Buffer.from(out, "latin1"))
+  }
+
+  override _flush(callback: TransformCallback): void {
+    callback(null, Buffer.from(this.held, "latin1"))
+  }
+
+  /** How many characters of the text are done with, and what becomes of them. */
+  private judge(text: string): readonly [number, string] {
+    let at = 0
+    let out = ""
+    while (at < text.length) {
+      if (this.until !== undefined) {
+        const end = indexOfIgnoringCase(text, this.until, at)
+        // The last characters may be the beginning of what is looked for.
+        const stop = end < 0 ? Math.max(at, text.length - this.until.length + 1) : end
+        out += text.slice(at, stop)
+        at = stop
+        if (end < 0) break
+        this.until = undefined
+        // The end tag itself is read as any other.
+        out += text[at] ?? ""
+        at++
+        continue
+      }
+      const open = text.indexOf("<", at)
+      if (open < 0) return [text.length, out + text.slice(at)]
+      out += text.slice(at, open)
+      at = open
+      if (text.length - at < 4) break
+      if (text.startsWith("<!--", at)) {
+        out += "<!--"
+        at += 4
+        this.until = "-->"
+        continue
+      }
+      if (!/[a-z]/i.test(text[at + 1]!)) {
+        out += "<"
+        at++
+        continue
+      }
+      const end = endOfTag(text, at + 1)
+      if (end < 0) {
+        // All that has been looked at goes, so that no character is looked at for a second tag.
+        if (text.length - at > LONGEST_TAG) return [text.length, out + text.slice(at)]
+        break
+      }
+      const tag = text.slice(at, end)
+      const name = /^[a-z][^\s/>]*/i.exec(tag.slice(1))![0].toLowerCase()
+      out += this.rewritten(tag, name)
+      at = end
+      if (TEXT_ELEMENTS.has(name) && !tag.endsWith("/>")) this.until = `</${name}`
+    }
+    return [at, out]
+  }
+
+  private rewritten(tag: string, element: string): string {
+    const attributes = Object.hasOwn(ADDRESSES, element) ? ADDRESSES[element]! : []
+    if (attributes.length === 0) return tag
+    return tag.replace(ATTRIBUTE, (whole: string, before: string, name: string, equals: string, value: string) => {
+      if (!attributes.includes(name.toLowerCase())) return whole
+      const quote = value[0] === '"' || value[0] === "'" ? value[0] : ""
+      const address = quote === "" ? value : value.slice(1, -1)
+      return `${before}${name}${equals}${quote}${this.rewrite(address)}${quote}`
+    })
+  }
+}
+
+/** The index after the `>` of a tag, or -1 when it has not come. A `>` within quotes is part of a value. */
+function endOfTag(text: string, from: number): number {
+  let quote = 0
+  for (let i = from; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (quote !== 0) {
+      if (char === quote) quote = 0
+    } else if (char === 34 || char === 39) quote = char
+    else if (char === 62) return i + 1
+  }
+  return -1
+}
+
+/** As indexOf, for a `wanted` in lower case that begins with a character that has no case. */
+function indexOfIgnoringCase(text: string, wanted: string, from: number): number {
+  for (let at = text.indexOf(wanted[0]!, from); at >= 0; at = text.indexOf(wanted[0]!, at + 1))
+    if (text.slice(at, at + wanted.length).toLowerCase() === wanted) return at
+  return -1
 }

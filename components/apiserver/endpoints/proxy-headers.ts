@@ -1,0 +1,75 @@
+import type { OutgoingHttpHeaders } from "node:http"
+import { isHttp2, remoteAddress } from "../../../pkg/runtime/listen.ts"
+import { protocolsWithoutToken } from "../authentication/websocket-token.ts"
+import type { Exchange } from "../http/exchange.ts"
+
+/** Headers about one connection and not about the message. Source: RFC 9110 7.6.1, Go's httputil.ReverseProxy. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+])
+
+/** Headers that tell this server who asks. A target that saw them could act as the asker. */
+const isCredential = (name: string): boolean =>
+  name === "authorization" || name.startsWith("impersonate-") || /^x-remote-(user|uid|group|extra-.*)$/.test(name)
+
+/** What a target may not say for this server: which other sites may read its answers, and how its answers are found in the audit log. */
+const isOurs = (name: string): boolean =>
+  name === "audit-id" || /^access-control-allow-(credentials|headers|methods|origin)$/.test(name)
+
+/**
+ * The client's headers as a proxy sends them to its target, which is asked for `uri` of this server: without those about the client's connection, and without
+ * anything that proves who the client is. Cookies stay: they are between the client and the target.
+ * Source: apimachinery pkg/util/proxy/transport.go and upgradeaware.go. Differs from upstream: no bearer token stays among the subprotocols of a WebSocket, also
+ * where the client proved itself in another way.
+ */
+export function headersToTarget({ req, res }: Exchange, uri: string): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {}
+  const dropped = namedInConnection(req.headers.connection)
+  for (const [name, value] of Object.entries(req.headers)) {
+    // `Expect` has been answered by this server.
+    if (value === undefined || name.startsWith(":") || name === "expect") continue
+    if (HOP_BY_HOP.has(name) || dropped.has(name) || isCredential(name)) continue
+    headers[name] = value
+  }
+  const protocols = headers["sec-websocket-protocol"]
+  if (protocols !== undefined) {
+    const kept = protocolsWithoutToken([protocols].flat().map(String))
+    if (kept === undefined) delete headers["sec-websocket-protocol"]
+    else headers["sec-websocket-protocol"] = kept
+  }
+  const authority = req.headers[":authority"]
+  if (typeof authority === "string") headers.host = authority
+  headers["x-forwarded-uri"] = uri
+  const from = remoteAddress(req)
+  const before = req.headers["x-forwarded-for"]
+  if (from !== undefined) headers["x-forwarded-for"] = before === undefined ? from : `${String(before)}, ${from}`
+  // Without it the HTTP client would send the body of a DELETE with nothing that tells where it ends. Over HTTP/2 a body may come without a word.
+  const hasBody =
+    req.headers["transfer-encoding"] !== undefined || (isHttp2(res) && !["GET", "HEAD"].includes(req.method ?? ""))
+  if (hasBody && headers["content-length"] === undefined) headers["transfer-encoding"] = "chunked"
+  return headers
+}
+
+/** A target's headers as the client gets them. */
+export function headersToClient(
+  { auditId }: Exchange,
+  incoming: Readonly<Record<string, string | string[] | undefined>>,
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = { "Audit-Id": auditId }
+  const dropped = namedInConnection(incoming["connection"])
+  for (const [name, value] of Object.entries(incoming))
+    if (value !== undefined && !HOP_BY_HOP.has(name) && !dropped.has(name) && !isOurs(name)) headers[name] = value
+  return headers
+}
+
+/** A Connection header may name further headers that end with the connection. */
+const namedInConnection = (value: string | string[] | undefined): ReadonlySet<string> =>
+  new Set([value ?? []].flat().flatMap((line) => line.split(",").map((name) => name.trim().toLowerCase())))

@@ -1,0 +1,155 @@
+import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from "node:http"
+import { request as httpsRequest } from "node:https"
+import { pipeline, Readable, type Transform } from "node:stream"
+import { createGunzip, createGzip } from "node:zlib"
+import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
+import type { Exchange } from "../http/exchange.ts"
+import type { RequestInfo } from "../http/request-info.ts"
+import { headersToClient, headersToTarget } from "./proxy-headers.ts"
+import { pathToTarget, prefixOf, throughProxy } from "./proxy-path.ts"
+import { hostPort, unreachable, type ProxyTarget } from "./proxy-target.ts"
+import { HtmlLinks } from "./rewrite-html.ts"
+
+/**
+ * Passes a request on to a target and its answer back, each as it comes: neither is ever held whole, and a side that does not read stops the other one.
+ * Source: apimachinery pkg/util/proxy/transport.go.
+ */
+export function passRequest(exchange: Exchange, info: RequestInfo, target: ProxyTarget): Promise<void> {
+  const { req, res } = exchange
+  return new Promise((resolve, reject) => {
+    const outgoing = requestTo(target, {
+      method: req.method ?? "GET",
+      path: pathToTarget(info),
+      headers: headersToTarget(exchange, forwardedUri(exchange, info)),
+    })
+    outgoing.once("error", (err: Error) => {
+      outgoing.destroy()
+      if (res.headersSent) res.destroy()
+      reject(dialError(err, target))
+    })
+    outgoing.once("response", (incoming: IncomingMessage) => {
+      res.once("close", () => {
+        incoming.destroy()
+        resolve()
+      })
+      passAnswer(exchange, info, target, incoming)
+    })
+    res.once("close", () => outgoing.destroy())
+    req.pipe(outgoing)
+  })
+}
+
+/** Opens a request on a connection of its own. Certificates inside the cluster are nobody's to verify here, as upstream has it. */
+export function requestTo(target: ProxyTarget, options: RequestOptions): ClientRequest {
+  const all = { host: target.host, port: target.port, agent: false, ...options }
+  return target.scheme === "https" ? httpsRequest({ ...all, rejectUnauthorized: false }) : httpRequest(all)
+}
+
+/** What is told where a connection fails: Go's words, which clients of upstream know. */
+export function dialError(err: NodeJS.ErrnoException, { host, port }: ProxyTarget): ApiError {
+  const why = DIAL_ERRORS[err.code ?? ""]
+  return unreachable(why === undefined ? err.message : `dial tcp ${hostPort(host, port)}: ${why}`)
+}
+const DIAL_ERRORS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connect: connection refused",
+  EHOSTUNREACH: "connect: no route to host",
+  ENETUNREACH: "connect: network is unreachable",
+  ETIMEDOUT: "i/o timeout",
+}
+
+/** What the target is told that was asked for. */
+export const forwardedUri = (exchange: Exchange, info: RequestInfo): string =>
+  `${prefixOf(exchange, info)}${info.rest || "/"}`
+
+/** To a pod that no connection leads to. It knows requests and answers only, so a wish to leave HTTP is answered as any other request. */
+export async function passToSimulated(
+  exchange: Exchange,
+  info: RequestInfo,
+  target: ProxyTarget,
+  fetch: NonNullable<NodeConnector["fetch"]>,
+): Promise<void> {
+  const { req, res } = exchange
+  const { method = "GET" } = req
+  const headers = Object.entries(headersToTarget(exchange, forwardedUri(exchange, info))).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one): [string, string] => [name, String(one)]),
+  )
+  const gone = new AbortController()
+  const closed = new Promise<void>((resolve) =>
+    res.once("close", () => {
+      gone.abort()
+      resolve()
+    }),
+  )
+  const url = `${target.scheme}://${hostPort(target.host, target.port)}${pathToTarget(info)}`
+  const body = method === "GET" || method === "HEAD" ? {} : { body: webStream(req), duplex: "half" as const }
+  const response = await fetch(new Request(url, { method, headers, signal: gone.signal, ...body }), target).catch(
+    (err: unknown) => {
+      throw unreachable(err instanceof Error ? err.message : String(err))
+    },
+  )
+  const cookies = response.headers.getSetCookie()
+  passAnswer(
+    exchange,
+    info,
+    target,
+    Object.assign(Readable.from(method === "HEAD" || response.body === null ? [] : response.body), {
+      statusCode: response.status,
+      headers: { ...Object.fromEntries(response.headers), ...(cookies.length === 0 ? {} : { "set-cookie": cookies }) },
+    }),
+  )
+  await closed
+}
+
+/** A body, read as it is asked for. */
+function webStream(body: AsyncIterable<Buffer>): ReadableStream<Uint8Array> {
+  const parts = body[Symbol.asyncIterator]()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await parts.next()
+      if (done === true) controller.close()
+      else controller.enqueue(value)
+    },
+  })
+}
+
+/** What a target has answered. */
+type Incoming = Readable & Pick<IncomingMessage, "statusCode" | "headers">
+
+/** Passes an answer on. The addresses in a page lead through the proxy. */
+function passAnswer(exchange: Exchange, info: RequestInfo, target: ProxyTarget, incoming: Incoming): void {
+  const { req, res } = exchange
+  const prefix = prefixOf(exchange, info)
+  const hosts = [hostPort(target.host, target.port), req.headers.host ?? String(req.headers[":authority"] ?? "")]
+  const rewrite = (address: string) => throughProxy(address, prefix, hosts)
+  const headers = headersToClient(exchange, incoming.headers)
+  if (typeof headers.location === "string") headers.location = rewrite(headers.location)
+  const stages = req.method === "HEAD" ? [] : pageStages(incoming, rewrite)
+  // The length of a page that is being changed is not known yet.
+  if (stages.length > 0) delete headers["content-length"]
+  res.writeHead(incoming.statusCode ?? 502, headers)
+  // An answer may take its time: the client learns at once that it has begun.
+  res.write("")
+  pipeline([incoming, ...stages, res], (err) => {
+    // Too late to tell the client anything: it sees the answer break off.
+    if (err) res.destroy()
+  })
+}
+
+/** What an answer that is a page goes through. One in an encoding other than gzip, or a part of one, goes on as it is. */
+function pageStages(
+  { headers, statusCode }: Pick<Incoming, "headers" | "statusCode">,
+  rewrite: (address: string) => string,
+): readonly Transform[] {
+  const [type = ""] = (headers["content-type"] ?? "").split(";")
+  if (type.trim().toLowerCase() !== "text/html" || statusCode === 206 || headers.location !== undefined) return []
+  const links = new HtmlLinks(rewrite)
+  switch (headers["content-encoding"] ?? "") {
+    case "":
+      return [links]
+    case "gzip":
+      return [createGunzip(), links, createGzip({ level: 1 })]
+    default:
+      return []
+  }
+}

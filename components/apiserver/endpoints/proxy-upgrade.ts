@@ -1,0 +1,84 @@
+import type { IncomingMessage } from "node:http"
+import { pipeline, type Duplex } from "node:stream"
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { Exchange, Upgrade } from "../http/exchange.ts"
+import type { RequestInfo } from "../http/request-info.ts"
+import { headersToClient, headersToTarget } from "./proxy-headers.ts"
+import { dialError, forwardedUri, requestTo } from "./proxy-pass.ts"
+import { pathToTarget } from "./proxy-path.ts"
+import type { ProxyTarget } from "./proxy-target.ts"
+
+/**
+ * Passes a wish to leave HTTP on to a target and joins the two connections once the target has agreed, and not before: as long as they speak HTTP, what the client
+ * sends is a request that has to be authorized. A refusal is passed back as the answer, and then the connection is closed.
+ * Source: apimachinery pkg/util/proxy/upgradeaware.go tryUpgrade.
+ */
+export function passUpgrade(
+  exchange: Exchange,
+  info: RequestInfo,
+  target: ProxyTarget,
+  { socket, head, answer }: Upgrade,
+): Promise<void> {
+  const { req, res } = exchange
+  // A body would be taken for what is said after the upgrade.
+  const {
+    "content-length": _length,
+    "transfer-encoding": _encoding,
+    ...headers
+  } = headersToTarget(exchange, forwardedUri(exchange, info))
+  return new Promise((resolve, reject) => {
+    const outgoing = requestTo(target, {
+      method: req.method ?? "GET",
+      path: pathToTarget(info),
+      headers: { ...headers, connection: "Upgrade", upgrade: req.headers.upgrade ?? "" },
+    })
+    res.once("close", () => outgoing.destroy())
+    outgoing.once("error", (err: Error) => {
+      outgoing.destroy()
+      if (answer.headersSent) socket.destroy()
+      reject(dialError(err, target))
+    })
+    outgoing.once("response", (incoming: IncomingMessage) => {
+      const { statusCode = 502 } = incoming
+      if (statusCode < 400) {
+        outgoing.destroy()
+        return reject(new ApiError("InternalError", `invalid upgrade response: status code ${statusCode}`))
+      }
+      res.writeHead(statusCode, headersToClient(exchange, incoming.headers))
+      pipeline(incoming, res, () => {
+        outgoing.destroy()
+        resolve()
+      })
+    })
+    outgoing.once("upgrade", (incoming: IncomingMessage, remote: Duplex, first: Buffer) => {
+      answer.upgraded()
+      socket.write(headOf(incoming))
+      if (first.length > 0) socket.write(first)
+      if (head.length > 0) remote.write(head)
+      join(socket, remote, resolve)
+    })
+    outgoing.end()
+  })
+}
+
+/** The head of the target's agreement, as it came. */
+function headOf({ rawHeaders }: IncomingMessage): string {
+  const lines: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`)
+  return `HTTP/1.1 101 Switching Protocols\r\n${lines.join("")}\r\n`
+}
+
+/** Copies both ways until one side is over; then the other is, too. */
+function join(socket: Duplex, remote: Duplex, done: () => void): void {
+  const over = () => {
+    remote.destroy()
+    socket.destroy()
+    done()
+  }
+  for (const side of [socket, remote]) {
+    side.once("close", over)
+    side.once("error", over)
+  }
+  socket.pipe(remote)
+  remote.pipe(socket)
+}
