@@ -2,7 +2,7 @@ import type { Container } from "../../pkg/api/core/v1/container.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { isSidecar, type AnyContainer, type ContainerType } from "./containers.ts"
 import { containerHash } from "./labels.ts"
-import { initRestarts, restarts } from "./restart-policy.ts"
+import { initRestarts, restarts } from "../../pkg/api/core/v1/container-restart.ts"
 import { latest, type RuntimeContainer, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
 
 /** What probes have found out about running containers. */

@@ -68,7 +68,7 @@ interface FieldDecoder {
   readonly decode: Decode
   /** The type whose values, but for the empty one, are canonical as they are: most fields are text. */
   readonly plain: "string" | "boolean" | undefined
-  /** Says whether a value is the zero that Go, which cannot tell it from absent in this field, would leave out; see `droppedZero`. */
+  /** Says whether a value is dropped: the zero that Go, which cannot tell it from absent in this field, would leave out; see `droppedZero`. */
   readonly isNothing: ((value: unknown) => boolean) | undefined
 }
 
@@ -81,14 +81,14 @@ function compileMessage(message: Message): Decode {
   let filled: readonly Fill[] = []
   const compile = (): Map<string, FieldDecoder> => {
     const specs = Object.entries(message.fields).map(([name, { spec }]) => ({ name, spec }))
-    filled = specs.flatMap(({ name, spec }) => fillOf(name, spec))
+    filled = specs.flatMap(({ name, spec }) => fillOf(name, spec, rules.unchecked === true || spec.ownRule === true))
     return (fields = new Map(
       specs.map(({ name, spec }) => [
         name,
         {
           name,
           decode: decodeType(spec.type),
-          plain: spec.type.kind === "string" ? "string" : spec.type.kind === "bool" ? "boolean" : undefined,
+          plain: plainOf(spec),
           isNothing: droppedZero(spec),
         },
       ]),
@@ -140,6 +140,11 @@ function compileMessage(message: Message): Decode {
   }
 }
 
+function plainOf({ type: { kind }, disabled }: FieldSpec): FieldDecoder["plain"] {
+  if (disabled === true) return undefined
+  return kind === "string" ? "string" : kind === "bool" ? "boolean" : undefined
+}
+
 /** Own properties, `__proto__` among them, onto a plain object. */
 const copy = (input: object): Record<string, unknown> => ({ ...input })
 
@@ -150,15 +155,23 @@ interface Fill {
   value(): unknown
 }
 
-/** What is put in where nothing was sent: the default, decoded once and shared; for printed zero values, and numbers and structs that Go holds by value, zero. */
-function fillOf(name: string, { presence, type, pointer, printZero, default: fallback }: FieldSpec): Fill[] {
+/**
+ * What is put in where nothing was sent: the default, decoded once and shared; for printed zero values, and numbers and structs that Go holds by value, zero.
+ * A required text stays missing, so that it can be reported, unless declarations do not check it.
+ */
+function fillOf(
+  name: string,
+  { presence, type, pointer, printZero, default: fallback }: FieldSpec,
+  isUnchecked: boolean,
+): Fill[] {
   const held = presence === "required" && pointer !== true
   if ((presence === "defaulted" && fallback !== undefined) || (held && type.kind === "message")) {
     let made: unknown
     const empty = pointer === true ? undefined : ZERO[type.kind as Scalar]
     return [{ name, empty, value: () => (made ??= decodeType(type)(fallback ?? {}, new Cursor(), 0)) }]
   }
-  const zero = printZero === true || (held && type.kind !== "string") ? ZERO[type.kind as Scalar] : undefined
+  const zero =
+    printZero === true || (held && (type.kind !== "string" || isUnchecked)) ? ZERO[type.kind as Scalar] : undefined
   return zero === undefined ? [] : [{ name, empty: undefined, value: () => zero }]
 }
 
@@ -168,7 +181,14 @@ const ZERO: Partial<Record<Scalar, unknown>> = { string: "", bool: false, int32:
  * Go holds a field that is optional and no pointer by value, and so forgets whether a zero was sent: it stores `hostNetwork: false` and `env: []` as nothing at
  * all. We must too, or an update by a Go client would seem to take away what another client had sent. Source: `omitempty` of encoding/json.
  */
-function droppedZero({ presence, type, pointer, printZero }: FieldSpec): ((value: unknown) => boolean) | undefined {
+function droppedZero({
+  presence,
+  type,
+  pointer,
+  printZero,
+  disabled,
+}: FieldSpec): ((value: unknown) => boolean) | undefined {
+  if (disabled === true) return always
   if (presence !== "optional" || pointer === true || printZero === true) return undefined
   switch (type.kind) {
     case "list":
@@ -188,6 +208,8 @@ function droppedZero({ presence, type, pointer, printZero }: FieldSpec): ((value
       return undefined
   }
 }
+
+const always = (): boolean => true
 
 function isEmpty(value: unknown): boolean {
   for (const _ in value as object) return false

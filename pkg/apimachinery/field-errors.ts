@@ -28,10 +28,10 @@ export const invalidWithoutValue = (field: string, detail: string): Cause => ({
   field,
   message: `Invalid value: ${detail}`,
 })
-export const duplicate = (field: string, value: unknown): Cause => ({
+export const duplicate = (field: string, value: unknown, detail = ""): Cause => ({
   reason: "FieldValueDuplicate",
   field,
-  message: `Duplicate value: ${shown(value)}`,
+  message: `Duplicate value: ${shown(value)}${detail === "" ? "" : `: ${detail}`}`,
 })
 /** `supported` in upstream's order, which mostly is that of the alphabet. */
 export const notSupported = (field: string, value: unknown, supported: readonly string[]): Cause => ({
@@ -54,10 +54,10 @@ export const tooMany = (field: string, actual: number, max: number): Cause => ({
   field,
   message: `Too many: ${actual}: must have at most ${max} items`,
 })
-export const notFoundField = (field: string, value: unknown): Cause => ({
+export const notFoundField = (field: string, value: unknown, detail = ""): Cause => ({
   reason: "FieldValueNotFound",
   field,
-  message: `Not found: ${shown(value)}`,
+  message: `Not found: ${shown(value)}${detail === "" ? "" : `: ${detail}`}`,
 })
 
 /** A path with one more step: `at("spec", "containers")` is `spec.containers`, `at("spec.containers", 0)` is `spec.containers[0]`. */

@@ -54,10 +54,11 @@ export interface FieldSpec {
   readonly default?: unknown
   /** For the message of who left a required field out. */
   readonly requiredDetail?: string
+  /** The rules of the kind say when the field may be missing and what it may hold; see `Field.ownRule`. */
+  readonly ownRule?: boolean
   readonly enum?: readonly string[]
-  /** How another value than these is refused: with the list as declared and not as the alphabet has it, or in words of its own. */
+  /** Another value than these is refused with the list as declared, and not as the alphabet has it. */
   readonly enumInOrder?: boolean
-  readonly enumProblem?: string
   readonly min?: number
   readonly max?: number
   readonly maxLength?: number
@@ -72,6 +73,8 @@ export interface FieldSpec {
   /** Strategies of strategic merge patch: for instance ["merge"], ["retainKeys"], ["merge", "retainKeys"]. */
   readonly patchStrategy?: readonly ("merge" | "retainKeys" | "replace")[]
   readonly patchMergeKey?: string
+  /** Belongs to a feature that is off in Kubernetes: clients know the field, and what they send in it is dropped. */
+  readonly disabled?: boolean
   /** Set once, at creation; an update that changes it is refused. */
   readonly immutable?: boolean
   /** A Go pointer or omitempty is the rule; `true` prints the zero value too (Go fields without omitempty), e.g. `containers`, `conditionType`. */
@@ -115,6 +118,10 @@ export interface MessageRules {
   readonly mapType?: "atomic"
   /** Fields the message does not know are kept, not reported: for custom resources. */
   readonly preserveUnknownFields?: boolean
+  /** Nothing in it is checked against its declarations: upstream takes it as it comes, as it does most of what a status says. */
+  readonly unchecked?: boolean
+  /** Fields that exclude each other, in the order in which upstream looks for them: only the first one that is given is checked. */
+  readonly firstOf?: readonly string[]
   /** Exactly-one unions, shown in OpenAPI as x-kubernetes-unions. */
   readonly unions?: readonly { readonly discriminator?: string; readonly fields: readonly string[] }[]
 }
@@ -138,6 +145,13 @@ export class Field<Out, In, P extends Presence> {
   required(detail?: string): Field<Out, In, "required"> {
     return this.with({ presence: "required", ...(detail === undefined ? {} : { requiredDetail: detail }) })
   }
+  /**
+   * What the field may hold, down to the last struct in it, and whether it may be missing, is said by the rules of the kind alone: upstream words it
+   * otherwise, or does not check it. A required text that is missing is then the empty text, as in Go.
+   */
+  ownRule(): Field<Out, In, P> {
+    return this.with({ ownRule: true })
+  }
   default(value: In): Field<Out, In, "defaulted"> {
     return this.with({ presence: "defaulted", default: value })
   }
@@ -153,10 +167,6 @@ export class Field<Out, In, P extends Presence> {
   /** Of an enum: who is refused is told the values in the order of their declaration. */
   inOrder(): Field<Out, In, P> {
     return this.with({ enumInOrder: true })
-  }
-  /** Of an enum: who is refused is told this, and not the values. */
-  refusedAs(enumProblem: string): Field<Out, In, P> {
-    return this.with({ enumProblem })
   }
   min(min: number): Field<Out, In, P> {
     return this.with({ min })
@@ -192,6 +202,10 @@ export class Field<Out, In, P extends Presence> {
   }
   replace(): Field<Out, In, P> {
     return this.with({ patchStrategy: ["replace"] })
+  }
+  /** Of a field whose feature is off in Kubernetes 1.36 and is not built here: what is sent in it is dropped. */
+  disabled(): Field<Out, In, P> {
+    return this.with({ disabled: true })
   }
   immutable(): Field<Out, In, P> {
     return this.with({ immutable: true })

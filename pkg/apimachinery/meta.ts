@@ -64,8 +64,8 @@ export const ListMeta = message(`${meta}.ListMeta`, "What every list carries.", 
 export interface ListMeta extends ObjectOf<typeof ListMeta> {}
 
 export const LabelSelectorRequirement = message(`${meta}.LabelSelectorRequirement`, "One condition on a label.", {
-  key: f.string(1, "Label key that the condition is about.").required(),
-  operator: f.string(2, "In, NotIn, Exists or DoesNotExist.").required(),
+  key: f.string(1, "Label key that the condition is about.").required().ownRule(),
+  operator: f.string(2, "In, NotIn, Exists or DoesNotExist.").required().ownRule(),
   values: f.list(3, e.string, "Values for In and NotIn; empty for the others.").atomic(),
 })
 export interface LabelSelectorRequirement extends ObjectOf<typeof LabelSelectorRequirement> {}

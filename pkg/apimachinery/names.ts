@@ -229,8 +229,8 @@ export const isPortNumber = (port: number): string | undefined => inRange(port, 
 export const inRange = (value: number, min: number, max: number): string | undefined =>
   value >= min && value <= max ? undefined : `must be between ${min} and ${max}, inclusive`
 
-/** Users and groups are numbered with 32 bits. */
-export const isUserOrGroupID = (id: number): string | undefined => inRange(id, 0, 0xffffffff)
+/** Users and groups are numbered with 31 bits. */
+export const isUserOrGroupID = (id: number): string | undefined => inRange(id, 0, 0x7fffffff)
 
 /** An IPv4 or IPv6 address, without a zone; neither with leading zeros, which some read as octal, nor IPv4 dressed as IPv6. Source: apimachinery pkg/util/validation/ip.go. */
 export const isIPAddress: Check = (value) => {

@@ -27,9 +27,15 @@ function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, chan
   const own = ownRules(resource, withZeros(resource.schema, obj) as T, change)
   return [
     ...causes,
-    ...own.filter(({ field = "" }) => !missing.some((path) => field === path || field.startsWith(`${path}.`))),
+    ...own.filter(
+      ({ field = "", reason }) =>
+        TRUE_OF_ZEROS.has(reason) || !missing.some((path) => field === path || field.startsWith(`${path}.`)),
+    ),
   ]
 }
+
+/** That a name is not found, or is there twice, is true of the empty one too; other faults of a zero come from its being missing. */
+const TRUE_OF_ZEROS: ReadonlySet<string | undefined> = new Set(["FieldValueNotFound", "FieldValueDuplicate"])
 
 function ownRules<T extends KubeObject>(
   resource: Resource<T>,
@@ -68,6 +74,12 @@ function validateFields(schema: Message, value: object, old: object | undefined)
 }
 const trimmed = (path: string): string => (path.startsWith(".") ? path.slice(1) : path)
 
+/** The same of one part of an object, for rules that look into a field declared with `ownRule` themselves. */
+export function declaredFaults(message: Message, value: object): readonly Cause[] {
+  const found = validatorOf(message)(value, undefined)
+  return found === undefined ? NO_CAUSES : found.map((cause) => ({ ...cause, field: trimmed(cause.field ?? "") }))
+}
+
 /** Fields declared immutable that differ from before. Items of lists are not looked into. */
 function validateImmutable(message: Message, value: object, old: object): readonly Cause[] {
   const watched = immutablesOf(message)
@@ -100,13 +112,17 @@ function wholeValidatorOf(schema: Message): Validate {
 function compileMessage(message: Message, except?: string): Validate {
   // Compiled at the first value: a message may contain itself.
   let fields: readonly FieldRules[] | undefined
+  const { firstOf } = message.rules
+  const excluding = firstOf === undefined ? undefined : new Set(firstOf)
   return (value, old) => {
     fields ??= compileFields(message).filter(({ name }) => name !== except)
     const values = value as Values
     const before = old as Values | undefined
+    const first = firstOf?.find((name) => values[name] !== undefined)
     let causes: Cause[] | undefined
     for (const { name, mustBeThere, detail, emptyIsAbsent, check } of fields) {
       const given = values[name]
+      if (excluding?.has(name) === true && name !== first) continue
       if (typeof given === "object" && given === before?.[name]) continue
       if (given === undefined || (emptyIsAbsent && isEmpty(given))) {
         if (mustBeThere) (causes ??= []).push(required(`.${name}`, detail))
@@ -136,8 +152,9 @@ interface FieldRules {
 }
 
 function compileFields(message: Message): readonly FieldRules[] {
+  if (message.rules.unchecked === true) return []
   return Object.entries(message.fields).flatMap(([name, { spec }]) => {
-    const mustBeThere = spec.presence === "required"
+    const mustBeThere = spec.presence === "required" && spec.ownRule !== true
     const check = compileType(spec.type, spec)
     // Text that is empty counts as absent (an optional enum, a name), as in Go, where both are "". Printed zero values and pointers are themselves.
     const emptyIsAbsent = (spec.printZero !== true || spec.type.kind !== "string") && spec.pointer !== true
@@ -148,6 +165,7 @@ function compileFields(message: Message): readonly FieldRules[] {
 }
 
 function compileType(type: Type, spec: FieldSpec): Validate | undefined {
+  if (spec.ownRule === true) return undefined
   switch (type.kind) {
     case "message":
       return mayFail(type.message(), new Set()) ? validatorOf(type.message()) : undefined
@@ -192,9 +210,10 @@ function compileType(type: Type, spec: FieldSpec): Validate | undefined {
 
 /** Whether a message, or one inside it, declares any rule; those without are never walked. */
 function mayFail(message: Message, seen: Set<Message>): boolean {
-  if (seen.has(message)) return false
+  if (seen.has(message) || message.rules.unchecked === true) return false
   seen.add(message)
   return Object.values(message.fields).some(({ spec }) => {
+    if (spec.ownRule === true) return false
     if (spec.presence === "required" || compileScalar(spec) !== undefined) return true
     let { type } = spec
     while (type.kind === "list" || type.kind === "map") type = type.of
@@ -202,26 +221,14 @@ function mayFail(message: Message, seen: Set<Message>): boolean {
   })
 }
 
-function compileScalar({
-  enum: allowed,
-  enumInOrder,
-  enumProblem,
-  min,
-  max,
-  maxLength,
-  check,
-}: FieldSpec): Validate | undefined {
+function compileScalar({ enum: allowed, enumInOrder, min, max, maxLength, check }: FieldSpec): Validate | undefined {
   if (allowed === undefined && min === undefined && max === undefined && maxLength === undefined && check === undefined)
     return undefined
   const values = allowed === undefined ? undefined : new Set<unknown>(allowed)
   const range = min === undefined && max === undefined ? undefined : rangeProblem(min, max)
   return (value) => {
     if (values !== undefined && !values.has(value))
-      return [
-        enumProblem === undefined
-          ? notSupported("", value, enumInOrder === true ? allowed! : [...allowed!].sort())
-          : invalidValue("", value, enumProblem),
-      ]
+      return [notSupported("", value, enumInOrder === true ? allowed! : [...allowed!].sort())]
     if (
       range !== undefined &&
       typeof value === "number" &&

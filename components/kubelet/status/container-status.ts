@@ -9,7 +9,7 @@ import type { ResourceRequirements } from "../../../pkg/api/core/v1/resources.ts
 import { formatTime } from "../../../pkg/apimachinery/time.ts"
 import type { ContainerOfPod } from "../containers.ts"
 import type { ProbeResults } from "../plan.ts"
-import { initRestarts, restarts } from "../restart-policy.ts"
+import { initRestarts, restarts } from "../../../pkg/api/core/v1/container-restart.ts"
 import type { RuntimeContainer } from "../runtime-pod.ts"
 
 /** Why a container could not be started at the last try. */

@@ -2,7 +2,7 @@ import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import type { ContainerStatus } from "../../../pkg/api/core/v1/podstatus.ts"
 import { isSidecar } from "../containers.ts"
 import { isStaticPod } from "../labels.ts"
-import { initRestarts, restarts } from "../restart-policy.ts"
+import { initRestarts, restarts } from "../../../pkg/api/core/v1/container-restart.ts"
 import { statusOf } from "./container-status.ts"
 
 export type Phase = "Pending" | "Running" | "Succeeded" | "Failed"

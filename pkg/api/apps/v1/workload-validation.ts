@@ -1,9 +1,16 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  required,
+  within,
+} from "../../../apimachinery/field-errors.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { isDNS1123Label } from "../../../apimachinery/names.ts"
-import { claimSpecFaults } from "../../core/v1/persistentvolumeclaim.ts"
+import { claimSpecFaults } from "../../core/v1/claimspec-validation.ts"
 import type { PodSpec } from "../../core/v1/podspec.ts"
 import {
   isZero,
@@ -125,7 +132,7 @@ export function validateStatefulSetSpec(spec: StatefulSetSpec, old?: StatefulSet
   }
   if (old === undefined) {
     for (const [i, claim] of volumeClaimTemplates.entries())
-      causes.push(...claimSpecFaults(claim.spec, at("spec.volumeClaimTemplates", i, "spec")))
+      within(causes, claimSpecFaults(claim.spec), at("spec.volumeClaimTemplates", i, "spec"))
     if (serviceName !== "") causes.push(...invalidValues("spec.serviceName", serviceName, isDNS1123Label(serviceName)))
   }
   causes.push(

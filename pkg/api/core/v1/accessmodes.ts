@@ -5,6 +5,9 @@ const SHORT: Readonly<Record<string, string>> = {
   ReadWriteOncePod: "RWOP",
 }
 
+/** Every access mode there is, in the order of the alphabet. */
+export const ACCESS_MODES: readonly string[] = Object.keys(SHORT).sort()
+
 /** Access modes as kubectl shows them: `RWO,ROX`. */
 export const accessModesText = (modes: readonly string[] = []): string =>
   Object.keys(SHORT)

@@ -5,12 +5,12 @@ export const NodeSelectorRequirement = message(
   "core.v1.NodeSelectorRequirement",
   "One condition on a node's label or field.",
   {
-    key: f.string(1, "Label key or field that the condition is about.").required().printZero(),
+    key: f.string(1, "Label key or field that the condition is about.").required().printZero().ownRule(),
     operator: f
       .string(2, "How the key relates to the values.")
       .required()
       .enum("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
-      .refusedAs("not a valid selector operator"),
+      .ownRule(),
     values: f.list(3, e.string, "Values for In and NotIn, one number for Gt and Lt, none for the others.").atomic(),
   },
 )
@@ -66,7 +66,7 @@ export const PodAffinityTerm = message(
     namespaces: f
       .list(2, e.string, "Namespaces of those pods; the own one when this and namespaceSelector are absent.")
       .atomic(),
-    topologyKey: f.string(3, "Node label whose equal value makes nodes one place.").required("can not be empty"),
+    topologyKey: f.string(3, "Node label whose equal value makes nodes one place.").required().ownRule(),
     namespaceSelector: f.message(4, LabelSelector, "Namespaces of those pods by their labels; empty means all."),
     matchLabelKeys: f
       .list(5, e.string, "Label keys whose values are taken from the new pod and must be equal.")

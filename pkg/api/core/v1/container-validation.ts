@@ -11,14 +11,16 @@ import {
   within,
 } from "../../../apimachinery/field-errors.ts"
 import { isDNS1123Label, isPortName, isPortNumber } from "../../../apimachinery/names.ts"
-import type { Container, ContainerPort, EphemeralContainer, VolumeDevice, VolumeMount } from "./container.ts"
+import { initResizeFaults, resizePolicyFaults, restartFaults } from "./container-restart-validation.ts"
+import type { Container, ContainerPort, EphemeralContainer } from "./container.ts"
 import { validateEnv, validateEnvFrom } from "./env-validation.ts"
-import { checked, localPath, withoutBacksteps } from "./path-validation.ts"
+import { checked } from "./path-validation.ts"
 import type { PodSpec } from "./podspec.ts"
 import { validateLifecycle, validateProbe } from "./probe-validation.ts"
 import { validateResources } from "./resources-validation.ts"
 import { validateSecurityContext } from "./securitycontext-validation.ts"
 import type { Volume } from "./volume.ts"
+import { validateDevices, validateMounts } from "./volumemount-validation.ts"
 
 /** Rules of containers, init containers and ephemeral containers. Source: validateContainers and its neighbours in pkg/apis/core/validation/validation.go. */
 
@@ -28,10 +30,9 @@ interface Surroundings {
   readonly claims: ReadonlySet<string>
 }
 
-export function validateContainers(spec: PodSpec): readonly Cause[] {
+/** `volumes`: those of the pod that can be mounted, by name. */
+export function validateContainers(spec: PodSpec, volumes: ReadonlyMap<string, Volume>): readonly Cause[] {
   const { containers, initContainers, ephemeralContainers } = spec
-  const volumes = new Map<string, Volume>()
-  for (const volume of spec.volumes ?? []) volumes.set(volume.name, volume)
   const around: Surroundings = {
     spec,
     volumes,
@@ -53,8 +54,7 @@ function regular(containers: readonly Container[], around: Surroundings): readon
     within(causes, common(container, around), i)
     within(causes, takeName(container.name, names), i)
     within(causes, lifeOf(container, around.spec), i)
-    if (container.restartPolicy === undefined && (container.restartPolicyRules ?? []).length > 0)
-      causes.push(required(at("", i, "restartPolicy"), "must specify restartPolicy when restart rules are used"))
+    within(causes, restartFaults(container), i)
   }
   within(causes, hostPortConflicts(containers), "")
   return causes
@@ -69,12 +69,14 @@ function init(initContainers: readonly Container[], around: Surroundings): reado
     within(causes, common(container, around), i)
     within(causes, takeName(container.name, names), i)
     within(causes, hostPortConflicts([container]), "")
+    within(causes, restartFaults(container), i)
     if (container.restartPolicy === "Always") {
       within(causes, lifeOf(container, around.spec), i)
       continue
     }
     for (const field of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const)
       if (container[field] !== undefined) causes.push(forbiddenField(at("", i, field), SIDECAR_ONLY))
+    within(causes, initResizeFaults(container), i)
   }
   return causes
 }
@@ -121,8 +123,8 @@ function takeName(name: string, taken: Set<string>): readonly Cause[] {
 
 /** What holds for every container. */
 function common(container: Container | EphemeralContainer, { spec, volumes, claims }: Surroundings): readonly Cause[] {
-  const { ports, env, envFrom, volumeMounts, volumeDevices, resources, resizePolicy, securityContext } = container
-  const causes: Cause[] = [...checked("name", container.name, isDNS1123Label)]
+  const { name, ports, env, envFrom, volumeMounts, volumeDevices, resources, resizePolicy, securityContext } = container
+  const causes: Cause[] = [...checked("name", name, isDNS1123Label)]
   if ((container.image ?? "") === "") causes.push(required("image"))
   if (ports !== undefined) within(causes, validatePorts(ports), "ports")
   if (env !== undefined) within(causes, validateEnv(env), "env")
@@ -132,12 +134,7 @@ function common(container: Container | EphemeralContainer, { spec, volumes, clai
   if (volumeDevices !== undefined)
     within(causes, validateDevices(volumeDevices, volumeMounts ?? [], volumes), "volumeDevices")
   within(causes, validateResources(resources, claims), "resources")
-  for (const [i, { resourceName, restartPolicy }] of (resizePolicy ?? []).entries()) {
-    if (resizePolicy!.slice(0, i).some((other) => other.resourceName === resourceName))
-      causes.push(duplicate(at("resizePolicy", i), resourceName))
-    if (spec.restartPolicy === "Never" && restartPolicy !== "NotRequired")
-      causes.push(invalidValue("resizePolicy", restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
-  }
+  if (resizePolicy !== undefined) within(causes, resizePolicyFaults(container, spec.restartPolicy), "")
   if (securityContext !== undefined)
     within(causes, validateSecurityContext(securityContext, spec.hostUsers !== false), "securityContext")
   return causes
@@ -171,7 +168,7 @@ function validatePorts(ports: readonly ContainerPort[]): readonly Cause[] {
       const problem = checked("name", name, isPortName)
       within(causes, problem, i)
       if (problem.length === 0 && names.has(name)) causes.push(duplicate(at("", i, "name"), name))
-      names.add(name)
+      else if (problem.length === 0) names.add(name)
     }
     if (containerPort === 0) causes.push(required(at("", i, "containerPort")))
     else within(causes, invalidValues("containerPort", containerPort, isPortNumber(containerPort)), i)
@@ -194,89 +191,4 @@ function hostPortConflicts(containers: readonly Container[]): readonly Cause[] {
     }
   }
   return causes
-}
-
-function validateMounts(
-  mounts: readonly VolumeMount[],
-  devices: readonly VolumeDevice[],
-  volumes: ReadonlyMap<string, Volume>,
-  container: Container | EphemeralContainer,
-): readonly Cause[] {
-  const taken = new Set<string>()
-  const causes: Cause[] = []
-  for (let i = 0; i < mounts.length; i++) {
-    const {
-      name,
-      mountPath,
-      subPath = "",
-      subPathExpr = "",
-      mountPropagation,
-      readOnly = false,
-      recursiveReadOnly,
-    } = mounts[i]!
-    if (!volumes.has(name)) causes.push(notFoundField(at("", i, "name"), name))
-    if (taken.has(mountPath)) causes.push(invalidValue(at("", i, "mountPath"), mountPath, "must be unique"))
-    taken.add(mountPath)
-    if (devices.some((device) => device.name === name))
-      causes.push(invalidValue(at("", i, "name"), name, "must not already exist in volumeDevices"))
-    if (devices.some(({ devicePath }) => devicePath === mountPath))
-      causes.push(invalidValue(at("", i, "mountPath"), mountPath, "must not already exist as a path in volumeDevices"))
-    // upstream names the list and not the item in these
-    if (subPath !== "") causes.push(...localPath("subPath", subPath))
-    if (subPathExpr !== "") {
-      if (subPath !== "")
-        causes.push(
-          invalidValue(at("", i, "subPathExpr"), subPathExpr, "subPathExpr and subPath are mutually exclusive"),
-        )
-      causes.push(...localPath("subPathExpr", subPathExpr))
-    }
-    if (mountPropagation === "Bidirectional" && container.securityContext?.privileged !== true)
-      causes.push(
-        forbiddenField(
-          "mountPropagation",
-          "Bidirectional mount propagation is available only to privileged containers",
-        ),
-      )
-    if (recursiveReadOnly !== undefined && recursiveReadOnly !== "Disabled") {
-      if (!readOnly) causes.push(forbiddenField("recursiveReadOnly", "may only be specified when readOnly is true"))
-      if (mountPropagation !== undefined && mountPropagation !== "None")
-        causes.push(
-          forbiddenField("recursiveReadOnly", "may only be specified when mountPropagation is None or not specified"),
-        )
-    }
-  }
-  return causes
-}
-
-function validateDevices(
-  devices: readonly VolumeDevice[],
-  mounts: readonly VolumeMount[],
-  volumes: ReadonlyMap<string, Volume>,
-): readonly Cause[] {
-  const [names, paths] = [new Set<string>(), new Set<string>()]
-  return devices.flatMap(({ name, devicePath }, i) => {
-    const here = at("", i)
-    const causes: Cause[] = []
-    const volume = volumes.get(name)
-    if (names.has(name)) causes.push(invalidValue(at(here, "name"), name, "must be unique"))
-    if (volume === undefined) causes.push(notFoundField(at(here, "name"), name))
-    else if (volume.persistentVolumeClaim === undefined && volume.ephemeral === undefined)
-      causes.push(
-        invalidValue(
-          at(here, "name"),
-          name,
-          "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
-        ),
-      )
-    if (paths.has(devicePath)) causes.push(invalidValue(at(here, "devicePath"), devicePath, "must be unique"))
-    if (withoutBacksteps("", devicePath).length > 0)
-      causes.push(invalidValue(at(here, "devicePath"), devicePath, "can not contain backsteps ('..')"))
-    if (mounts.some((mount) => mount.name === name))
-      causes.push(invalidValue(at(here, "name"), name, "must not already exist in volumeMounts"))
-    if (mounts.some(({ mountPath }) => mountPath === devicePath))
-      causes.push(invalidValue(at(here, "devicePath"), devicePath, "must not already exist as a path in volumeMounts"))
-    names.add(name)
-    paths.add(devicePath)
-    return causes
-  })
 }

@@ -41,7 +41,7 @@ export const ContainerRestartRuleOnExitCodes = message(
   "core.v1.ContainerRestartRuleOnExitCodes",
   "Exit codes that a restart rule is about.",
   {
-    operator: f.string(1, "How the exit code relates to the values.").required().enum("In", "NotIn"),
+    operator: f.string(1, "How the exit code relates to the values.").required().enum("In", "NotIn").ownRule(),
     values: f.list(2, e.int32, "The exit codes.").listSet(),
   },
 )
@@ -51,7 +51,7 @@ export const ContainerRestartRule = message(
   "core.v1.ContainerRestartRule",
   "What to do when a container ends in a certain way.",
   {
-    action: f.string(1, "What to do.").required().enum("Restart", "RestartAllContainers"),
+    action: f.string(1, "What to do.").required().enum("Restart", "RestartAllContainers").ownRule(),
     exitCodes: f.message(2, ContainerRestartRuleOnExitCodes, "The exit codes that are meant."),
   },
 )

@@ -18,7 +18,7 @@ import type {
   ResourceFieldSelector,
   SecretKeySelector,
 } from "./env.ts"
-import { checked } from "./path-validation.ts"
+import { checked, withoutBacksteps } from "./path-validation.ts"
 
 /** Rules of environment variables. Source: ValidateEnv and ValidateEnvFrom in pkg/apis/core/validation/validation.go. */
 
@@ -73,6 +73,7 @@ function validateVariable({ value = "", valueFrom }: EnvVar): readonly Cause[] {
     within(causes, validateResourceFieldRef(resourceFieldRef, false), "valueFrom.resourceFieldRef")
   if (configMapKeyRef !== undefined) within(causes, validateKeyRef(configMapKeyRef), "valueFrom.configMapKeyRef")
   if (secretKeyRef !== undefined) within(causes, validateKeyRef(secretKeyRef), "valueFrom.secretKeyRef")
+  if (fileKeyRef !== undefined) within(causes, withoutBacksteps("path", fileKeyRef.path), "valueFrom.fileKeyRef")
   let sources = 0
   for (const source of [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef])
     if (source !== undefined) sources++
@@ -81,7 +82,7 @@ function validateVariable({ value = "", valueFrom }: EnvVar): readonly Cause[] {
       invalidValue(
         "valueFrom",
         "",
-        "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+        "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`",
       ),
     )
   else if (value !== "") causes.push(invalidValue("valueFrom", "", "may not be specified when `value` is not empty"))
@@ -113,19 +114,28 @@ const validateName = (name: string): readonly Cause[] =>
   name === "" ? [required("name")] : checked("name", name, isDNS1123Subdomain)
 
 /** A field of the pod: `metadata.name`, or one label or annotation: `metadata.labels['app']`. */
-export function validateFieldRef({ fieldPath }: ObjectFieldSelector, allowed: readonly string[]): readonly Cause[] {
+export function validateFieldRef(
+  { apiVersion, fieldPath }: ObjectFieldSelector,
+  allowed: readonly string[],
+): readonly Cause[] {
+  if (fieldPath === "") return NO_CAUSES
+  if (apiVersion !== "v1")
+    return [invalidValue("fieldPath", fieldPath, `${NOT_CONVERTED}: unsupported pod version: ${apiVersion}`)]
   if (allowed.includes(fieldPath)) return NO_CAUSES
-  const subscript = /^(.*)\['(.*)'\]$/s.exec(fieldPath)
+  const subscript = /^(.+?)\['(.*)'\]$/s.exec(fieldPath)
   if (subscript !== null) {
     const [, field, key = ""] = subscript
     if (field === "metadata.labels") return checked("", key, isQualifiedName)
     if (field === "metadata.annotations") return checked("", key.toLowerCase(), isQualifiedName)
-    return [invalidValue("", field, "does not support subscript")]
+    return [
+      invalidValue("fieldPath", fieldPath, `${NOT_CONVERTED}: field label does not support subscript: ${fieldPath}`),
+    ]
   }
   if (!KNOWN_FIELDS.has(fieldPath))
-    return [invalidValue("fieldPath", fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`)]
+    return [invalidValue("fieldPath", fieldPath, `${NOT_CONVERTED}: field label not supported: ${fieldPath}`)]
   return [notSupported("fieldPath", fieldPath, [...allowed].sort())]
 }
+const NOT_CONVERTED = "error converting fieldPath"
 
 /** A request or limit of a container; in a volume the container has to be named. */
 export function validateResourceFieldRef(
@@ -135,6 +145,7 @@ export function validateResourceFieldRef(
   const causes: Cause[] = []
   const huge = /^(requests|limits)\.hugepages-/.test(resource)
   if (inVolume && containerName === "") causes.push(required("containerName"))
+  else if (resource === "") causes.push(required("resource"))
   else if (!huge && !RESOURCES.includes(resource)) causes.push(notSupported("resource", resource, RESOURCES))
   if (quantity(divisor).nano === 0n) return causes
   const [allowed, listed, of] = resource.endsWith(".cpu")

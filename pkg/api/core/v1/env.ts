@@ -1,5 +1,5 @@
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isEnvVarName } from "../../../apimachinery/names.ts"
+import { isDNS1123Label, isEnvVarName } from "../../../apimachinery/names.ts"
 
 export const ObjectFieldSelector = message(
   "core.v1.ObjectFieldSelector",
@@ -17,7 +17,7 @@ export const ResourceFieldSelector = message(
   "Names a request or limit of a container.",
   {
     containerName: f.string(1, "Name of the container; must be given in volumes."),
-    resource: f.string(2, "For instance `limits.cpu`.").required(),
+    resource: f.string(2, "For instance `limits.cpu`.").required().ownRule(),
     divisor: f.quantity(3, "The unit in which the value is written.").default("0"),
   },
   { mapType: "atomic" },
@@ -52,9 +52,9 @@ export const FileKeySelector = message(
   "core.v1.FileKeySelector",
   "Names a key of an env file in a volume.",
   {
-    volumeName: f.string(1, "Name of the volume that holds the file.").required(),
+    volumeName: f.string(1, "Name of the volume that holds the file.").required().check(isDNS1123Label),
     path: f.string(2, "Path of the file in the volume.").required(),
-    key: f.string(3, "The key in the file.").required(),
+    key: f.string(3, "The key in the file.").required().check(isEnvVarName),
     optional: f.bool(4, "Whether the file or key may be missing.").default(false).pointer(),
   },
   { mapType: "atomic" },

@@ -1,12 +1,11 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import { forbiddenField, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
+import { forbiddenField, invalidValue, within } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
-import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { compareQuantities, quantity } from "../../../apimachinery/quantity.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { accessModesText } from "./accessmodes.ts"
+import { claimSpecFaults } from "./claimspec-validation.ts"
 import { PersistentVolumeClaimSpec } from "./volumeclaim.ts"
 
 /** Source: k8s.io/api core/v1/types.go, pkg/registry/core/persistentvolumeclaim/strategy.go, ValidatePersistentVolumeClaim in pkg/apis/core/validation. */
@@ -52,7 +51,7 @@ export const PersistentVolumeClaimStatus = message(
 export interface PersistentVolumeClaimStatus extends ObjectOf<typeof PersistentVolumeClaimStatus> {}
 
 const fields = {
-  spec: f.message(2, PersistentVolumeClaimSpec, "What is asked of a volume.").always(),
+  spec: f.message(2, PersistentVolumeClaimSpec, "What is asked of a volume.").always().ownRule(),
   status: f.message(3, PersistentVolumeClaimStatus, "The present state of the claim.").always(),
 }
 export interface PersistentVolumeClaim extends ObjectFor<typeof fields> {}
@@ -110,53 +109,15 @@ export const PersistentVolumeClaim = defineResource(
       },
     ],
     prepareForCreate: (claim): PersistentVolumeClaim => ({ ...claim, status: { phase: "Pending" } }),
-    validate: ({ spec }) => claimSpecFaults(spec, "spec"),
+    validate: ({ spec }, old) => {
+      const causes: Cause[] = []
+      if (spec !== old?.spec) within(causes, claimSpecFaults(spec, old?.spec), "spec")
+      return causes
+    },
     validateUpdate: (claim, old) => changeFaults(claim, old),
   },
   fields,
 )
-
-/** Faults of a claim or of a claim template at a path. Source: ValidatePersistentVolumeClaimSpec. */
-export function claimSpecFaults(spec: PersistentVolumeClaimSpec, path: string): readonly Cause[] {
-  const causes: Cause[] = []
-  const { accessModes = [], resources, dataSource, dataSourceRef } = spec
-  if (accessModes.length === 0) causes.push(required(`${path}.accessModes`, "at least 1 access mode is required"))
-  if (spec.selector !== undefined) causes.push(...labelSelectorFaults(`${path}.selector`, spec.selector))
-  if (accessModes.includes("ReadWriteOncePod") && accessModes.some((mode) => mode !== "ReadWriteOncePod"))
-    causes.push(forbiddenField(`${path}.accessModes`, "may not use ReadWriteOncePod with other access modes"))
-  const size = resources.requests?.["storage"]
-  if (size === undefined) causes.push(required(`${path}.resources[storage]`))
-  else if (quantity(size).nano <= 0n)
-    causes.push(invalidValue(`${path}.resources[storage]`, size, "must be greater than zero"))
-  const checkClass = (field: "storageClassName" | "volumeAttributesClassName") => {
-    if (spec[field]) causes.push(...invalidValues(`${path}.${field}`, spec[field], isDNS1123Subdomain(spec[field])))
-  }
-  checkClass("storageClassName")
-  if (dataSource !== undefined) causes.push(...sourceFaults(dataSource, `${path}.dataSource`))
-  if (dataSourceRef !== undefined) causes.push(...sourceFaults(dataSourceRef, `${path}.dataSourceRef`))
-  if (dataSource !== undefined && dataSourceRef !== undefined) {
-    const same = (["apiGroup", "kind", "name"] as const).every((field) => dataSource[field] === dataSourceRef[field])
-    const why = dataSourceRef.namespace
-      ? "may not be specified when dataSourceRef.namespace is specified"
-      : same
-        ? undefined
-        : "must match dataSourceRef"
-    if (why !== undefined) causes.push(invalidValue(path, {}, why))
-  }
-  checkClass("volumeAttributesClassName")
-  return causes
-}
-
-function sourceFaults(
-  { apiGroup = "", kind }: { readonly apiGroup?: string | undefined; readonly kind: string },
-  path: string,
-): readonly Cause[] {
-  if (apiGroup === "")
-    return kind === "PersistentVolumeClaim"
-      ? []
-      : [invalidValue(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")]
-  return invalidValues(`${path}.apiGroup`, apiGroup, isDNS1123Subdomain(apiGroup))
-}
 
 /**
  * Once made, a claim's spec stands: only its size may grow while bound, and shrink again as long as the volume has not grown, its class of attributes may change, and

@@ -71,7 +71,7 @@ export const ScaleIOPersistentVolumeSource = message(
   {
     gateway: f.string(1, "Address of the gateway.").required(),
     system: f.string(2, "Name of the storage system.").required(),
-    secretRef: f.message(3, SecretReference, "Secret with the credentials.").required().pointer(),
+    secretRef: f.message(3, SecretReference, "Secret with the credentials.").required().pointer().ownRule(),
     sslEnabled: f.bool(4, "Whether the gateway is reached over TLS."),
     protectionDomain: f.string(5, "Name of the protection domain."),
     storagePool: f.string(6, "Name of the storage pool."),

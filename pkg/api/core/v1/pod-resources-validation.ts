@@ -10,6 +10,7 @@ import {
 import { compareQuantities, formatQuantity, quantity } from "../../../apimachinery/quantity.ts"
 import { isOfPods, together } from "./pod-resources.ts"
 import type { PodSpec } from "./podspec.ts"
+import { isHugePages, resourceNameFaults } from "./resource-names.ts"
 import { validateResources } from "./resources-validation.ts"
 
 /** Rules of what a pod asks for as a whole. Source: validatePodResources in pkg/apis/core/validation/validation.go. */
@@ -17,20 +18,21 @@ export function validatePodResources(spec: PodSpec): readonly Cause[] {
   const { resources } = spec
   if (resources === undefined) return NO_CAUSES
   const causes: Cause[] = []
+  if ((spec.os?.name as string | undefined) === "windows")
+    return [forbiddenField("", "may not be set for a windows pod")]
   if (resources.claims !== undefined)
-    causes.push(forbiddenField("claims", "claims cannot be set for Resources at pod-level"))
-  for (const list of ["limits", "requests"] as const)
-    for (const name in resources[list])
-      if (!isOfPods(name)) causes.push(notSupported(atKey(list, name), name, ["cpu", "memory"]))
-  within(
-    causes,
-    validateResources(resources, NO_CLAIMS).filter(({ message }) => !message.endsWith(NOT_OF_CONTAINERS)),
-    "",
-  )
+    causes.push(forbiddenField("claims", "claims may not be set for Resources at pod-level"))
+  within(causes, validateResources(resources, claimNames(spec), nameFaults), "")
   return [...causes, ...consistencyFaults(spec, resources)]
 }
-const NO_CLAIMS: ReadonlySet<string> = new Set()
-const NOT_OF_CONTAINERS = "must be a standard resource for containers"
+const claimNames = ({ resourceClaims = [] }: PodSpec): ReadonlySet<string> =>
+  new Set(resourceClaims.map(({ name }) => name))
+
+function nameFaults(name: string): readonly Cause[] {
+  const wrong = resourceNameFaults(name)
+  if (wrong.length > 0) return wrong
+  return isOfPods(name) ? NO_CAUSES : [notSupported("", name, ["cpu", "hugepages-", "memory"])]
+}
 
 /** The containers together may not ask for more than the pod, and none of them may have a higher limit. */
 function consistencyFaults(
@@ -46,6 +48,18 @@ function consistencyFaults(
           atKey("requests", name),
           requests[name],
           `must be greater than or equal to aggregate container requests of ${formatQuantity(asked)}`,
+        ),
+      )
+  }
+  for (const name in limits) {
+    if (!isHugePages(name)) continue
+    const most = together(spec, "limits", name)
+    if (compareQuantities(most, quantity(limits[name]!)) > 0)
+      causes.push(
+        invalidValue(
+          atKey("limits", name),
+          limits[name],
+          `must be greater than or equal to aggregate container limits of ${formatQuantity(most)}`,
         ),
       )
   }

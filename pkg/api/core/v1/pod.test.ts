@@ -275,7 +275,10 @@ describe("rules of new pods", () => {
     [
       "an unknown resource",
       withContainer({ resources: { requests: { foo: "1" } } }),
-      ['spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource for containers'],
+      [
+        'spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource type or fully qualified',
+        'spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource for containers',
+      ],
     ],
     [
       "a host port out of range",
@@ -298,7 +301,7 @@ describe("rules of new pods", () => {
         containers: [{ ...container, resources: { requests: { cpu: "1500m" }, limits: { cpu: "3" } } }],
       },
       [
-        'spec.resources.requests[pods]: Unsupported value: "pods": supported values: "cpu", "memory"',
+        'spec.resources.requests[pods]: Unsupported value: "pods": supported values: "cpu", "hugepages-", "memory"',
         'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 1500m',
         'spec.resources.containers[0][cpu].limits: Invalid value: "3": must be less than or equal to pod limits of 2',
       ],
@@ -366,13 +369,13 @@ describe("rules of new pods", () => {
       "privileges that contradict",
       withContainer({ securityContext: { privileged: true, allowPrivilegeEscalation: false } }),
       [
-        'spec.containers[0].securityContext: Invalid value: {"privileged":true,"allowPrivilegeEscalation":false}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
+        'spec.containers[0].securityContext: Invalid value: {"Capabilities":null,"Privileged":true,"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":null,"SeccompProfile":null,"AppArmorProfile":null}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
       ],
     ],
     [
       "a negative user",
       { securityContext: { runAsUser: -1 } },
-      ["spec.securityContext.runAsUser: Invalid value: -1: must be between 0 and 4294967295, inclusive"],
+      ["spec.securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive"],
     ],
     [
       "a toleration without a key",

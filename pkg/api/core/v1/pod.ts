@@ -10,16 +10,11 @@ import {
   prepareResize,
 } from "./pod-strategy.ts"
 import { PodSpec } from "./podspec.ts"
+import { validatePodStatusChange } from "./pod-status-validation.ts"
 import { PodStatus } from "./podstatus.ts"
+import { validatePodChange } from "./pod-change-validation.ts"
 import { validatePodAnnotations } from "./pod-annotations-validation.ts"
-import {
-  validateEphemeralContainersChange,
-  validateNewPod,
-  validatePod,
-  validatePodChange,
-  validatePodStatusChange,
-  validateResize,
-} from "./pod-validation.ts"
+import { validateEphemeralContainersChange, validateNewPod, validatePod, validateResize } from "./pod-validation.ts"
 
 export const Pod = defineResource(
   {

@@ -6,11 +6,13 @@ import {
   forbiddenField,
   invalidValue,
   NO_CAUSES,
+  notFoundField,
   notSupported,
   required,
   tooLong,
   within,
 } from "../../../apimachinery/field-errors.ts"
+import { goForm } from "../../../apimachinery/go-form.ts"
 import {
   inRange,
   isDNS1123Label,
@@ -23,18 +25,19 @@ import { validateLabels } from "../../../apimachinery/objectmeta.ts"
 import { validateContainers } from "./container-validation.ts"
 import { checked } from "./path-validation.ts"
 import { validatePodResources } from "./pod-resources-validation.ts"
-import type {
-  HostAlias,
-  PodDNSConfig,
-  PodReadinessGate,
+import {
   PodResourceClaim,
-  PodSchedulingGate,
-  PodSpec,
+  type HostAlias,
+  type PodDNSConfig,
+  type PodReadinessGate,
+  type PodSchedulingGate,
+  type PodSpec,
 } from "./podspec.ts"
-import { validateResources } from "./resources-validation.ts"
+import { validateOverhead } from "./resources-validation.ts"
 import { validateAffinity, validateToleration, validateTopologySpread } from "./scheduling-validation.ts"
 import { validatePodSecurityContext } from "./securitycontext-validation.ts"
-import { validateVolumes } from "./volume-validation.ts"
+import { validateVolumes, type CheckedVolumes } from "./volume-validation.ts"
+import { containersOf, hostProcessFaults, osFaults } from "./windows-validation.ts"
 
 /**
  * Rules of a pod spec, in a pod or in a template; rules of single fields stand in their declarations.
@@ -51,9 +54,10 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined): rea
     hostAliases,
   } = spec
   const causes: Cause[] = []
-  if (volumes !== undefined) within(causes, validateVolumes(volumes, podName), "volumes")
+  const checkedVolumes = volumes === undefined ? NO_VOLUMES : validateVolumes(volumes, podName)
+  within(causes, checkedVolumes.causes, "volumes")
   if (resourceClaims !== undefined) within(causes, validateResourceClaims(resourceClaims), "resourceClaims")
-  within(causes, validateContainers(spec), "")
+  within(causes, validateContainers(spec, checkedVolumes.usable), "")
   within(causes, validatePodResources(spec), "resources")
   if (spec.hostNetwork === true) causes.push(...validateHostPorts(spec, podName !== undefined))
   within(causes, validateLabels(spec.nodeSelector, "nodeSelector"), "")
@@ -64,13 +68,8 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined): rea
   if (schedulingGates !== undefined) within(causes, validateSchedulingGates(schedulingGates), "schedulingGates")
   if (topologySpreadConstraints !== undefined)
     within(causes, validateTopologySpread(topologySpreadConstraints), "topologySpreadConstraints")
-  if (spec.hostUsers === false)
-    for (const [field, shown] of [
-      ["hostNetwork", "hostNetwork"],
-      ["hostPID", "HostPID"],
-      ["hostIPC", "HostIPC"],
-    ] as const)
-      if (spec[field] === true) causes.push(forbiddenField(shown, "when `pod.Spec.HostUsers` is false"))
+  causes.push(...hostProcessFaults(spec))
+  if (spec.hostUsers === false) causes.push(...userNamespaceFaults(spec))
   causes.push(...validateHostnameOverride(spec))
   for (const field of SUBDOMAINS) within(causes, checked(field, spec[field] || undefined, isDNS1123Subdomain), "")
   const wrongDeadline = deadline === undefined ? undefined : inRange(deadline, 1, 2 ** 31 - 1)
@@ -78,13 +77,45 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined): rea
   for (const field of LABELS) within(causes, checked(field, spec[field] || undefined, isDNS1123Label), "")
   eachWithin(causes, spec.tolerations, "tolerations", validateToleration)
   eachWithin(causes, hostAliases, "hostAliases", validateHostAlias)
-  if (spec.overhead !== undefined) within(causes, validateResources({ limits: spec.overhead }, NO_NAMES), "overhead")
-  if (spec.os !== undefined) causes.push(...validateOS(spec, spec.os.name))
+  if (spec.overhead !== undefined) within(causes, validateOverhead(spec.overhead), "overhead")
+  if (spec.os !== undefined) causes.push(...validateOS(spec.os.name), ...osFaults(spec))
+  causes.push(...fileVolumeFaults(spec))
   return causes
 }
+const NO_VOLUMES: CheckedVolumes = { causes: [], usable: new Map() }
+
 const SUBDOMAINS = ["serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"] as const
 const LABELS = ["hostname", "subdomain"] as const
-const NO_NAMES: ReadonlySet<string> = new Set()
+
+/** A pod with a user namespace of its own shares no namespace with the node that it would need to be someone there for. */
+function userNamespaceFaults(spec: PodSpec): readonly Cause[] {
+  const why = "when `hostUsers` is false"
+  const causes: Cause[] = []
+  if (spec.hostNetwork === true) causes.push(forbiddenField("hostNetwork", why))
+  if (spec.hostPID === true) causes.push(forbiddenField("HostPID", why))
+  if (spec.hostIPC === true) causes.push(forbiddenField("HostIPC", why))
+  for (const [path, { volumeDevices = [] }] of containersOf(spec))
+    if (volumeDevices.length > 0) causes.push(forbiddenField(at(path, "volumeDevices"), why))
+  return causes
+}
+
+/** Variables can only be read from files of emptyDir volumes. Source: validateFileKeyRefVolumes. */
+function fileVolumeFaults(spec: PodSpec): readonly Cause[] {
+  const causes: Cause[] = []
+  for (const list of CONTAINER_LISTS)
+    for (const [i, { env = [] }] of (spec[list] ?? []).entries())
+      for (const [j, { valueFrom }] of env.entries()) {
+        if (valueFrom?.fileKeyRef === undefined) continue
+        const name = valueFrom.fileKeyRef.volumeName ?? ""
+        const volume = spec.volumes?.findLast((other) => other.name === name)
+        const here = at(list, i, "env", j, "valueFrom.fileKeyRef.volumeName")
+        if (volume === undefined) causes.push(notFoundField(here, name))
+        else if (volume.emptyDir === undefined)
+          causes.push(invalidValue(here, name, "referenced volume must be of type emptyDir"))
+      }
+  return causes
+}
+const CONTAINER_LISTS = ["initContainers", "containers", "ephemeralContainers"] as const
 
 /** The longest host name that Linux takes. */
 const LONGEST_HOSTNAME = 64
@@ -140,10 +171,20 @@ function validateResourceClaims(resourceClaims: readonly PodResourceClaim[]): re
     const { resourceClaimName, resourceClaimTemplateName } = claim
     if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined)
       causes.push(
-        invalidValue(here, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"),
+        invalidValue(
+          here,
+          goForm(PodResourceClaim, claim),
+          "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
+        ),
       )
     if (resourceClaimName === undefined && resourceClaimTemplateName === undefined)
-      causes.push(invalidValue(here, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
+      causes.push(
+        invalidValue(
+          here,
+          goForm(PodResourceClaim, claim),
+          "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+        ),
+      )
     return [
       ...causes,
       ...checked(at(here, "resourceClaimName"), resourceClaimName, isDNS1123Subdomain),
@@ -206,21 +247,5 @@ function validateSchedulingGates(schedulingGates: readonly PodSchedulingGate[]):
   ])
 }
 
-function validateOS(spec: PodSpec, name: string): readonly Cause[] {
-  if (name !== "linux" && name !== "windows") return [notSupported(at("os", "name"), name, ["linux", "windows"])]
-  if (name === "windows") return []
-  const causes: Cause[] =
-    spec.securityContext.windowsOptions === undefined
-      ? []
-      : [forbiddenField("securityContext.windowsOptions", "windows options cannot be set for a linux pod")]
-  for (const list of ["initContainers", "containers", "ephemeralContainers"] as const)
-    for (const [i, { securityContext }] of (spec[list] ?? []).entries())
-      if (securityContext?.windowsOptions !== undefined)
-        causes.push(
-          forbiddenField(
-            at(list, i, "securityContext", "windowsOptions"),
-            "windows options cannot be set for a linux pod",
-          ),
-        )
-  return causes
-}
+const validateOS = (name: string): readonly Cause[] =>
+  name === "" || name === "linux" || name === "windows" ? NO_CAUSES : [notSupported("os", name, ["linux", "windows"])]

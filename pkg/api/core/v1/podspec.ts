@@ -9,7 +9,7 @@ import { Volume } from "./volume.ts"
 import { podSpecDefaults } from "./container-defaults.ts"
 
 export const HostAlias = message("core.v1.HostAlias", "A line in the pod's /etc/hosts.", {
-  ip: f.string(1, "The address.").required(),
+  ip: f.string(1, "The address.").required().ownRule(),
   hostnames: f.list(2, e.string, "Names of the address.").atomic(),
 })
 export interface HostAlias extends ObjectOf<typeof HostAlias> {}
@@ -40,7 +40,7 @@ export const PodSchedulingGate = message(
   "core.v1.PodSchedulingGate",
   "Holds a pod back from scheduling until it is removed.",
   {
-    name: f.string(1, "Name of the gate.").required(),
+    name: f.string(1, "Name of the gate.").required().ownRule(),
   },
 )
 export interface PodSchedulingGate extends ObjectOf<typeof PodSchedulingGate> {}
@@ -71,7 +71,12 @@ export const PodSpec = message(
   "core.v1.PodSpec",
   "What a pod runs, and how.",
   {
-    volumes: f.list(1, Volume, "Volumes that containers can mount.").listMap("name").merge("name").retainKeys(),
+    volumes: f
+      .list(1, Volume, "Volumes that containers can mount.")
+      .listMap("name")
+      .merge("name")
+      .retainKeys()
+      .ownRule(),
     initContainers: f
       .list(20, Container, "Containers that run one after the other before the others start.")
       .listMap("name")
@@ -142,7 +147,7 @@ export const PodSpec = message(
     resourceClaims: f.list(39, PodResourceClaim, "Claims of devices.").listMap("name").merge("name").retainKeys(),
     resources: f.message(40, ResourceRequirements, "Requests and limits of the pod as a whole."),
     hostnameOverride: f.string(41, "Host name inside the pod, whatever else is set.").pointer(),
-    schedulingGroup: f.message(43, PodSchedulingGroup, "Group with which the pod is scheduled."),
+    schedulingGroup: f.message(43, PodSchedulingGroup, "Group with which the pod is scheduled.").disabled(),
   },
   { defaults: podSpecDefaults },
 )

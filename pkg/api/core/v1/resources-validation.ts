@@ -2,35 +2,42 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
   atKey,
+  duplicate,
   forbiddenField,
   invalidValue,
   notFoundField,
   required,
   within,
 } from "../../../apimachinery/field-errors.ts"
-import { isQualifiedName } from "../../../apimachinery/names.ts"
+import { isDNS1123Label } from "../../../apimachinery/names.ts"
 import { compareQuantities, quantity } from "../../../apimachinery/quantity.ts"
-import type { ResourceRequirements } from "./resources.ts"
 import { checked } from "./path-validation.ts"
+import {
+  amountFaults,
+  containerResourceNameFaults,
+  hugePageFaults,
+  isHugePages,
+  mayOvercommit,
+} from "./resource-names.ts"
+import type { ResourceClaim, ResourceRequirements } from "./resources.ts"
 
-/** Rules of requests and limits. Source: validateResourceRequirements in pkg/apis/core/validation/validation.go. */
-
-const STANDARD: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"])
-const isHugePages = (name: string) => name.startsWith("hugepages-")
-/** Kubernetes' own resources: without a prefix, or with one of kubernetes.io. */
-const isNative = (name: string) => !name.includes("/") || name.includes("kubernetes.io/")
-/** Devices and huge pages are counted out one by one: what is requested is what is used. */
-const mayOvercommit = (name: string) => isNative(name) && !isHugePages(name)
-
+/** Rules of requests and limits, of a container unless `nameFaults` says otherwise. Source: validateResourceRequirements in pkg/apis/core/validation/validation.go. */
 export function validateResources(
   { limits, requests, claims }: ResourceRequirements,
   podClaims: ReadonlySet<string>,
+  nameFaults: (name: string) => readonly Cause[] = containerResourceNameFaults,
 ): readonly Cause[] {
   const causes: Cause[] = []
-  for (const name in limits) within(causes, validateAmount(name, limits[name]!), atKey("limits", name))
+  const validateAmount = (name: string, amount: string, list: "limits" | "requests"): void => {
+    const here = atKey(list, name)
+    within(causes, nameFaults(name), here)
+    within(causes, amountFaults(name, amount), here)
+    within(causes, hugePageFaults(name, amount), here)
+  }
+  for (const name in limits) validateAmount(name, limits[name]!, "limits")
   for (const name in requests) {
     const amount = requests[name]!
-    within(causes, validateAmount(name, amount), atKey("requests", name))
+    validateAmount(name, amount, "requests")
     const limit = limits !== undefined && Object.hasOwn(limits, name) ? limits[name] : undefined
     if (limit === undefined) {
       if (!mayOvercommit(name)) causes.push(required("limits", "Limit must be set for non overcommitable resources"))
@@ -44,9 +51,7 @@ export function validateResources(
   }
   if (some(isHugePages, limits, requests) && !some(isCpuOrMemory, limits, requests))
     causes.push(forbiddenField("", "HugePages require cpu or memory"))
-  if (claims !== undefined)
-    for (const [i, { name }] of claims.entries())
-      if (!podClaims.has(name)) causes.push(notFoundField(at("claims", i), name))
+  if (claims !== undefined) within(causes, validateClaims(claims, podClaims), "claims")
   return causes
 }
 
@@ -58,17 +63,33 @@ function some(is: (name: string) => boolean, limits: object = {}, requests: obje
   return false
 }
 
-function validateAmount(name: string, amount: string): readonly Cause[] {
-  const wrongName = checked("", name, isQualifiedName)
-  if (wrongName.length > 0) return wrongName
-  const causes: Cause[] = []
-  if (!name.includes("/")) {
-    if (!STANDARD.has(name) && !isHugePages(name))
-      causes.push(invalidValue("", name, "must be a standard resource for containers"))
-  } else if (!isNative(name) && (name.startsWith("requests.") || isQualifiedName(`requests.${name}`) !== undefined))
-    causes.push(invalidValue("", name, "doesn't follow extended resource name standard"))
-  const { nano } = quantity(amount)
-  if (nano < 0n) causes.push(invalidValue("", amount, "must be greater than or equal to 0"))
-  if (!isNative(name) && nano % 1_000_000_000n !== 0n) causes.push(invalidValue("", amount, "must be an integer"))
-  return causes
+/** Which claims of the pod a container uses: each whole or by its requests, and none of them twice. Source: validateResourceClaimNames. */
+function validateClaims(claims: readonly ResourceClaim[], podClaims: ReadonlySet<string>): readonly Cause[] {
+  const used = new Set<string>()
+  return claims.flatMap(({ name, request = "" }, i) => {
+    const here = at("", i)
+    if (name === "") return [required(here)]
+    const causes: Cause[] = []
+    const key = request === "" ? name : `${name}/${request}`
+    if (used.has(name)) causes.push(duplicate(here, name))
+    else {
+      if (request !== "") causes.push(...checked(at(here, "request"), request, isDNS1123Label))
+      if (used.has(key)) causes.push(duplicate(here, key))
+      else if (request === "")
+        for (const other of used) if (other.startsWith(`${name}/`)) causes.push(duplicate(here, name))
+      used.add(key)
+    }
+    if (!podClaims.has(name)) causes.push(notFoundField(here, name, claimsThereAre(podClaims)))
+    return causes
+  })
 }
+
+const claimsThereAre = (podClaims: ReadonlySet<string>): string =>
+  podClaims.size === 0
+    ? "must be one of the names in pod.spec.resourceClaims which is empty"
+    : `must be one of the names in pod.spec.resourceClaims: ${[...podClaims].sort().join(", ")}`
+
+/** What a runtime itself needs, in a pod or in a RuntimeClass: amounts of what containers use. */
+export const validateOverhead = (overhead: Readonly<Record<string, string>>): readonly Cause[] =>
+  validateResources({ limits: overhead }, NO_NAMES)
+const NO_NAMES: ReadonlySet<string> = new Set()

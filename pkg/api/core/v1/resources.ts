@@ -1,7 +1,7 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 
 export const ResourceClaim = message("core.v1.ResourceClaim", "Lets a container use a claim of the pod.", {
-  name: f.string(1, "Name of an entry in the pod's resourceClaims.").required(),
+  name: f.string(1, "Name of an entry in the pod's resourceClaims.").required().ownRule(),
   request: f.string(2, "One request of the claim; all of them unless given."),
 })
 export interface ResourceClaim extends ObjectOf<typeof ResourceClaim> {}
@@ -31,11 +31,12 @@ export const ContainerResizePolicy = message(
   "core.v1.ContainerResizePolicy",
   "What a change of a resource means for a running container.",
   {
-    resourceName: f.string(1, "Resource that the rule is about.").required().enum("cpu", "memory"),
+    resourceName: f.string(1, "Resource that the rule is about.").required().enum("cpu", "memory").ownRule(),
     restartPolicy: f
       .string(2, "NotRequired unless the container must be restarted.")
       .required()
-      .enum("NotRequired", "RestartContainer"),
+      .enum("NotRequired", "RestartContainer")
+      .ownRule(),
   },
 )
 export interface ContainerResizePolicy extends ObjectOf<typeof ContainerResizePolicy> {}

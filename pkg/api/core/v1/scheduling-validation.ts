@@ -1,5 +1,12 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  duplicate,
+  forbiddenField,
+  invalidValue,
+  notSupported,
+  required,
+} from "../../../apimachinery/field-errors.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import {
   isDNS1123Label,
@@ -53,6 +60,9 @@ function validateNodeSelector({ nodeSelectorTerms }: NodeSelector, path: string)
   return nodeSelectorTerms.flatMap((term, i) => validateNodeSelectorTerm(term, at(path, "nodeSelectorTerms", i), true))
 }
 
+const OPERATORS: readonly string[] = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+const NO_OPERATOR = "not a valid selector operator"
+
 /** `strict`: whether values have to be possible label values; in mere wishes they need not. */
 function validateNodeSelectorTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
@@ -62,6 +72,7 @@ function validateNodeSelectorTerm(
   const causes: Cause[] = []
   for (const [i, { key, operator, values = [] }] of matchExpressions.entries()) {
     const here = at(path, "matchExpressions", i)
+    if (!OPERATORS.includes(operator)) causes.push(invalidValue(at(here, "operator"), operator, NO_OPERATOR))
     if ((operator === "In" || operator === "NotIn") && values.length === 0)
       causes.push(required(at(here, "values"), "must be specified when `operator` is 'In' or 'NotIn'"))
     if ((operator === "Exists" || operator === "DoesNotExist") && values.length > 0)
@@ -76,7 +87,7 @@ function validateNodeSelectorTerm(
   for (const [i, { key, operator, values = [] }] of matchFields.entries()) {
     const here = at(path, "matchFields", i)
     if (operator !== "In" && operator !== "NotIn")
-      causes.push(invalidValue(at(here, "operator"), operator, "not a valid selector operator"))
+      causes.push(invalidValue(at(here, "operator"), operator, NO_OPERATOR))
     else if (values.length !== 1)
       causes.push(
         required(
@@ -107,14 +118,40 @@ function validatePodAffinityTerm(term: PodAffinityTerm, path: string): readonly 
   causes.push(
     ...validateLabelKeys(matchLabelKeys, labelSelector, at(path, "matchLabelKeys")),
     ...validateLabelKeys(mismatchLabelKeys, labelSelector, at(path, "mismatchLabelKeys")),
+    ...selectedTwice(matchLabelKeys, labelSelector, path),
   )
   for (const [i, key] of matchLabelKeys.entries())
     if (mismatchLabelKeys.includes(key))
       causes.push(
         invalidValue(at(path, "matchLabelKeys", i), key, "exists in both matchLabelKeys and mismatchLabelKeys"),
       )
+  if (topologyKey === "") causes.push(required(at(path, "topologyKey"), "can not be empty"))
   causes.push(...checked(at(path, "topologyKey"), topologyKey, isQualifiedName))
   return causes
+}
+
+/** Values of matchLabelKeys have been written into the selector by now: who names such a key there has it twice. */
+function selectedTwice(
+  matchLabelKeys: readonly string[],
+  { matchLabels = {}, matchExpressions = [] }: LabelSelector = {},
+  path: string,
+): readonly Cause[] {
+  if (matchLabelKeys.length === 0) return []
+  const seen = new Set(Object.keys(matchLabels))
+  return matchExpressions.flatMap(({ key }) => {
+    const again = seen.has(key) && matchLabelKeys.includes(key)
+    seen.add(key)
+    // upstream's path leaves out the list
+    return again
+      ? [
+          invalidValue(
+            at(path, matchLabelKeys.lastIndexOf(key)),
+            key,
+            "exists in both matchLabelKeys and labelSelector",
+          ),
+        ]
+      : []
+  })
 }
 
 function validateLabelKeys(
@@ -127,32 +164,47 @@ function validateLabelKeys(
   return keys.flatMap((key, i) => checked(at(path, i), key, isQualifiedName))
 }
 
+/** Operators that compare numbers are refused: their gate is off in Kubernetes 1.36. */
 export function validateToleration({
   key = "",
-  operator = "Equal",
+  operator = "",
   value = "",
-  effect,
+  effect = "",
   tolerationSeconds,
-}: Toleration): readonly Cause[] {
+}: ReadToleration): readonly Cause[] {
   const causes: Cause[] = key === "" ? [] : [...checked("key", key, isQualifiedName)]
   if (key === "" && operator !== "Exists")
     causes.push(
       invalidValue(
         "operator",
-        operator === "Equal" ? "" : operator,
+        operator,
         'operator must be Exists when `key` is empty, which means "match all values and all keys"',
       ),
     )
   if (tolerationSeconds !== undefined && effect !== "NoExecute")
-    causes.push(invalidValue("effect", effect ?? "", "effect must be 'NoExecute' when `tolerationSeconds` is set"))
-  const wrongValue = operator === "Equal" ? isLabelValue(value) : undefined
-  if (wrongValue !== undefined) causes.push(invalidValue("operator", value, oneProblem(wrongValue, ";")))
-  if (operator === "Exists" && value !== "")
-    causes.push(invalidValue("operator", value, "value must be empty when `operator` is 'Exists'"))
-  if ((operator === "Lt" || operator === "Gt") && !/^(0|-?[1-9][0-9]*)$/.test(value))
-    causes.push(invalidValue("value", value, "must be a valid decimal integer in canonical form"))
+    causes.push(invalidValue("effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"))
+  if (operator === "" || operator === "Equal") {
+    const wrong = isLabelValue(value)
+    if (wrong !== undefined) causes.push(invalidValue("operator", value, oneProblem(wrong, ";")))
+  } else if (operator === "Exists") {
+    if (value !== "") causes.push(invalidValue("operator", value, "value must be empty when `operator` is 'Exists'"))
+  } else
+    causes.push(
+      notSupported("operator", operator, [
+        "Equal",
+        "Exists",
+        ...(operator === "Lt" || operator === "Gt" ? ["Lt", "Gt"] : []),
+      ]),
+    )
   return causes
 }
+/** One whose operator and effect may be any text. */
+type ReadToleration = Omit<Toleration, "operator" | "effect"> & {
+  readonly operator?: string | undefined
+  readonly effect?: string | undefined
+}
+
+const ACTIONS: readonly string[] = ["DoNotSchedule", "ScheduleAnyway"]
 
 export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[]): readonly Cause[] {
   return constraints.flatMap(
@@ -160,7 +212,8 @@ export function validateTopologySpread(constraints: readonly TopologySpreadConst
       const here = at("", i)
       const causes: Cause[] = []
       if (maxSkew <= 0) causes.push(invalidValue(at(here, "maxSkew"), maxSkew, "must be greater than zero"))
-      causes.push(...checked(at(here, "topologyKey"), topologyKey, isQualifiedName))
+      if (!ACTIONS.includes(whenUnsatisfiable))
+        causes.push(notSupported(at(here, "whenUnsatisfiable"), whenUnsatisfiable, ACTIONS))
       if (
         constraints
           .slice(i + 1)
@@ -177,7 +230,10 @@ export function validateTopologySpread(constraints: readonly TopologySpreadConst
             `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${whenUnsatisfiable}`,
           ),
         )
-      causes.push(...validateLabelKeys(matchLabelKeys, labelSelector, at(here, "matchLabelKeys")))
+      causes.push(
+        ...validateLabelKeys(matchLabelKeys, labelSelector, at(here, "matchLabelKeys")),
+        ...selectedTwice(matchLabelKeys, labelSelector, here),
+      )
       if (labelSelector !== undefined) causes.push(...labelSelectorFaults(at(here, "labelSelector"), labelSelector))
       return causes
     },

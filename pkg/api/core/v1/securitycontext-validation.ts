@@ -4,14 +4,17 @@ import {
   duplicate,
   invalidValue,
   NO_CAUSES,
+  notSupported,
   required,
   tooLong,
   within,
 } from "../../../apimachinery/field-errors.ts"
+import { goForm } from "../../../apimachinery/go-form.ts"
 import { isUserOrGroupID } from "../../../apimachinery/names.ts"
-import type { AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext } from "./securitycontext.ts"
+import { SeccompProfile, SecurityContext, type AppArmorProfile, type PodSecurityContext } from "./securitycontext.ts"
 import type { PodSpec } from "./podspec.ts"
 import { localPath } from "./path-validation.ts"
+import { validateWindowsOptions } from "./windows-validation.ts"
 
 /** Rules of security contexts. Source: ValidateSecurityContext and validatePodSpecSecurityContext in pkg/apis/core/validation/validation.go. */
 
@@ -30,23 +33,31 @@ export function validateSecurityContext(context: SecurityContext, hostUsers: boo
     capabilities,
     seccompProfile,
     appArmorProfile,
+    windowsOptions,
   } = context
   const causes: Cause[] = [...validID("runAsUser", runAsUser), ...validID("runAsGroup", runAsGroup)]
   if (procMount === "Unmasked" && hostUsers)
     causes.push(invalidValue("procMount", procMount, "`hostUsers` must be false to use `Unmasked`"))
   if (allowPrivilegeEscalation === false) {
     if (privileged === true)
-      causes.push(invalidValue("", context, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
+      causes.push(
+        invalidValue(
+          "",
+          goForm(SecurityContext, context),
+          "cannot set `allowPrivilegeEscalation` to false and `privileged` to true",
+        ),
+      )
     if (capabilities?.add?.includes("CAP_SYS_ADMIN") === true)
       causes.push(
         invalidValue(
           "",
-          context,
+          goForm(SecurityContext, context),
           "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN",
         ),
       )
   }
   if (seccompProfile !== undefined) within(causes, validateSeccomp(seccompProfile), "seccompProfile")
+  if (windowsOptions !== undefined) within(causes, validateWindowsOptions(windowsOptions), "windowsOptions")
   if (appArmorProfile !== undefined) within(causes, validateAppArmor(appArmorProfile), "appArmorProfile")
   return causes
 }
@@ -60,6 +71,8 @@ export function validatePodSecurityContext(context: PodSecurityContext, spec: Po
     sysctls = [],
     seccompProfile,
     appArmorProfile,
+    windowsOptions,
+    seLinuxChangePolicy,
   } = context
   const causes: Cause[] = [
     ...validID("fsGroup", fsGroup),
@@ -71,7 +84,11 @@ export function validatePodSecurityContext(context: PodSecurityContext, spec: Po
   if (spec.shareProcessNamespace === true && spec.hostPID === true)
     causes.push(invalidValue("shareProcessNamespace", true, "ShareProcessNamespace and HostPID cannot both be enabled"))
   const seen = new Set<string>()
+  if (seLinuxChangePolicy !== undefined && seLinuxChangePolicy !== "Recursive")
+    // the gate of mount options is off in Kubernetes 1.36
+    causes.push(notSupported("seLinuxChangePolicy", seLinuxChangePolicy, ["Recursive"]))
   for (const [i, { name }] of sysctls.entries()) {
+    if (name === "") continue
     const here = at("sysctls", i, "name")
     if (name.length > 253 || !sysctlPattern.test(name))
       causes.push(invalidValue(here, name, `must have at most 253 characters and match regex ${SYSCTL}`))
@@ -84,6 +101,7 @@ export function validatePodSecurityContext(context: PodSecurityContext, spec: Po
       causes.push(invalidValue(here, name, "may not be specified when 'hostIPC' is true"))
   }
   if (seccompProfile !== undefined) within(causes, validateSeccomp(seccompProfile), "seccompProfile")
+  if (windowsOptions !== undefined) within(causes, validateWindowsOptions(windowsOptions), "windowsOptions")
   if (appArmorProfile !== undefined) within(causes, validateAppArmor(appArmorProfile), "appArmorProfile")
   return causes
 }
@@ -100,7 +118,7 @@ function validateSeccomp(profile: SeccompProfile): readonly Cause[] {
   if (type !== "Localhost")
     return localhostProfile === undefined
       ? NO_CAUSES
-      : [invalidValue(LOCAL, profile, "can only be set when seccomp type is Localhost")]
+      : [invalidValue(LOCAL, goForm(SeccompProfile, profile), "can only be set when seccomp type is Localhost")]
   return localhostProfile === undefined
     ? [required(LOCAL, "must be set when seccomp type is Localhost")]
     : localPath(LOCAL, localhostProfile)
@@ -108,13 +126,17 @@ function validateSeccomp(profile: SeccompProfile): readonly Cause[] {
 
 function validateAppArmor({ type, localhostProfile }: AppArmorProfile): readonly Cause[] {
   if (type !== "Localhost")
-    return localhostProfile === undefined
+    return localhostProfile === undefined || !APPARMOR_TYPES.includes(type)
       ? NO_CAUSES
       : [invalidValue(LOCAL, localhostProfile, "can only be set when AppArmor type is Localhost")]
   if (localhostProfile === undefined || localhostProfile === "")
     return [required(LOCAL, "must be set when AppArmor type is Localhost")]
+  const causes: Cause[] = []
   if (localhostProfile.trim() !== localhostProfile)
-    return [invalidValue(LOCAL, localhostProfile, "must not be padded with whitespace")]
-  // the longest path that Linux takes, without its end
-  return localhostProfile.length > 4095 ? [tooLong(LOCAL, 4095)] : NO_CAUSES
+    causes.push(invalidValue(LOCAL, localhostProfile, "must not be padded with whitespace"))
+  if (Buffer.byteLength(localhostProfile) > LONGEST_PATH) causes.push(tooLong(LOCAL, LONGEST_PATH))
+  return causes
 }
+const APPARMOR_TYPES: readonly string[] = ["RuntimeDefault", "Unconfined"]
+/** The longest path that Linux takes, without its end. */
+const LONGEST_PATH = 4095

@@ -12,7 +12,10 @@ export const SeccompProfile = message(
   "core.v1.SeccompProfile",
   "Which system calls are allowed.",
   {
-    type: f.string(1, "Which kind of profile is used.").required().enum("Unconfined", "RuntimeDefault", "Localhost"),
+    type: f
+      .string(1, "Which kind of profile is used.")
+      .required("type is required when seccompProfile is set")
+      .enum("Unconfined", "RuntimeDefault", "Localhost"),
     localhostProfile: f
       .string(2, "File on the node, relative to the kubelet's seccomp folder; for Localhost only.")
       .pointer(),
@@ -25,7 +28,10 @@ export const AppArmorProfile = message(
   "core.v1.AppArmorProfile",
   "Which AppArmor profile confines the container.",
   {
-    type: f.string(1, "Which kind of profile is used.").required().enum("Unconfined", "RuntimeDefault", "Localhost"),
+    type: f
+      .string(1, "Which kind of profile is used.")
+      .required("type is required when appArmorProfile is set")
+      .enum("Unconfined", "RuntimeDefault", "Localhost"),
     localhostProfile: f.string(2, "Name of a profile loaded on the node; for Localhost only.").pointer(),
   },
   { unions: [{ discriminator: "type", fields: ["localhostProfile"] }] },
@@ -63,10 +69,10 @@ export const SecurityContext = message(
     seLinuxOptions: f.message(3, SELinuxOptions, "SELinux labels."),
     windowsOptions: f.message(10, WindowsSecurityContextOptions, "Settings of Windows containers."),
     runAsUser: f.int64(4, "UID of the process; the image's unless given.").pointer(),
+    runAsGroup: f.int64(8, "GID of the process; the runtime's choice unless given.").pointer(),
     runAsNonRoot: f.bool(5, "Refuses to start when the user would be root.").pointer(),
     readOnlyRootFilesystem: f.bool(6, "Whether the container's root filesystem is read-only.").pointer(),
     allowPrivilegeEscalation: f.bool(7, "Whether a process may gain more privileges than its parent.").pointer(),
-    runAsGroup: f.int64(8, "GID of the process; the runtime's choice unless given.").pointer(),
     procMount: f.string(9, "How /proc is mounted.").enum("Default", "Unmasked").pointer(),
     seccompProfile: f.message(11, SeccompProfile, "Allowed system calls."),
     appArmorProfile: f.message(12, AppArmorProfile, "AppArmor profile."),
@@ -105,7 +111,8 @@ export const PodSecurityContext = message(
     seLinuxChangePolicy: f
       .string(13, "How SELinux labels get onto volumes.")
       .enum("Recursive", "MountOption")
-      .pointer(),
+      .pointer()
+      .ownRule(),
   },
 )
 export interface PodSecurityContext extends ObjectOf<typeof PodSecurityContext> {}

@@ -6,7 +6,7 @@ export const Toleration = message("core.v1.Toleration", "Lets a pod run on nodes
   operator: f
     .string(2, "Equal unless given; Exists matches every value, Lt and Gt compare numbers.")
     .enum("Equal", "Exists", "Lt", "Gt")
-    .inOrder(),
+    .ownRule(),
   value: f.string(3, "Taint value for Equal, Lt and Gt."),
   effect: f
     .string(4, "Effect of the taint; absent means any.")
@@ -25,7 +25,8 @@ export const TopologySpreadConstraint = message(
     whenUnsatisfiable: f
       .string(3, "What to do when the spread cannot be kept.")
       .required()
-      .enum("DoNotSchedule", "ScheduleAnyway"),
+      .enum("DoNotSchedule", "ScheduleAnyway")
+      .ownRule(),
     labelSelector: f.message(4, LabelSelector, "Which pods count."),
     minDomains: f.int32(5, "Fewest domains below which the lowest count is taken as zero.").pointer(),
     nodeAffinityPolicy: f

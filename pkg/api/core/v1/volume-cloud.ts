@@ -104,7 +104,7 @@ export const GCEPersistentDiskVolumeSource = message(
   "core.v1.GCEPersistentDiskVolumeSource",
   "A disk of Google Cloud; no longer served by Kubernetes itself.",
   {
-    pdName: f.string(1, "Name of the disk.").required(),
+    pdName: f.string(1, "Name of the disk.").required().ownRule(),
     fsType: f.string(2, "Filesystem of the volume."),
     partition: f.int32(3, "Partition to mount."),
     readOnly: f.bool(4, "Whether to mount it read-only."),
@@ -163,7 +163,7 @@ export const QuobyteVolumeSource = message(
   "core.v1.QuobyteVolumeSource",
   "A Quobyte volume; no longer served by Kubernetes itself.",
   {
-    registry: f.string(1, "Addresses of the registries.").required(),
+    registry: f.string(1, "Addresses of the registries.").required().ownRule(),
     volume: f.string(2, "Name of the volume.").required(),
     readOnly: f.bool(3, "Whether to mount it read-only."),
     user: f.string(4, "User to mount as."),
@@ -195,7 +195,7 @@ export const ScaleIOVolumeSource = message(
   {
     gateway: f.string(1, "Address of the gateway.").required(),
     system: f.string(2, "Name of the storage system.").required(),
-    secretRef: f.message(3, LocalObjectReference, "Secret with the credentials.").required().pointer(),
+    secretRef: f.message(3, LocalObjectReference, "Secret with the credentials.").required().pointer().ownRule(),
     sslEnabled: f.bool(4, "Whether to speak TLS to the gateway."),
     protectionDomain: f.string(5, "Protection domain of the volume."),
     storagePool: f.string(6, "Pool of the volume."),

@@ -10,7 +10,7 @@ export const KeyToPath = message("core.v1.KeyToPath", "Puts one key into a file.
 export interface KeyToPath extends ObjectOf<typeof KeyToPath> {}
 
 export const DownwardAPIVolumeFile = message("core.v1.DownwardAPIVolumeFile", "A file with a field of the pod.", {
-  path: f.string(1, "Relative path of the file.").required(),
+  path: f.string(1, "Relative path of the file.").required().ownRule(),
   fieldRef: f.message(2, ObjectFieldSelector, "A field of the pod."),
   resourceFieldRef: f.message(3, ResourceFieldSelector, "A request or limit of a container."),
   mode: f.int32(4, "Permission bits of the file; the volume's default unless given.").pointer(),
@@ -42,7 +42,7 @@ export const ServiceAccountTokenProjection = message(
   {
     audience: f.string(1, "For whom the token is meant; the API server unless given."),
     expirationSeconds: f.int64(2, "Lifetime of the token; it is replaced in time.").default(3600).pointer(),
-    path: f.string(3, "Relative path of the file.").required(),
+    path: f.string(3, "Relative path of the file.").required().ownRule(),
   },
 )
 export interface ServiceAccountTokenProjection extends ObjectOf<typeof ServiceAccountTokenProjection> {}
@@ -83,8 +83,8 @@ export const VolumeProjection = message(
     downwardAPI: f.message(2, DownwardAPIProjection, "Fields of the pod."),
     configMap: f.message(3, ConfigMapProjection, "Keys of a ConfigMap."),
     serviceAccountToken: f.message(4, ServiceAccountTokenProjection, "A token of the service account."),
-    clusterTrustBundle: f.message(5, ClusterTrustBundleProjection, "Trust anchors."),
-    podCertificate: f.message(6, PodCertificateProjection, "A key and a certificate."),
+    clusterTrustBundle: f.message(5, ClusterTrustBundleProjection, "Trust anchors.").disabled(),
+    podCertificate: f.message(6, PodCertificateProjection, "A key and a certificate.").disabled(),
   },
 )
 export interface VolumeProjection extends ObjectOf<typeof VolumeProjection> {}

@@ -2,47 +2,42 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
   duplicate,
-  eachWithin,
   forbiddenField,
   invalidValue,
+  invalidValues,
   NO_CAUSES,
   required,
   within,
 } from "../../../apimachinery/field-errors.ts"
-import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { quantity } from "../../../apimachinery/quantity.ts"
-import { VOLUME_FIELDS, validateFieldRef, validateResourceFieldRef } from "./env-validation.ts"
-import { driverName, fileMode, localFile, localPath, withoutBacksteps } from "./path-validation.ts"
-import type {
-  ClusterTrustBundleProjection,
-  ConfigMapProjection,
-  DownwardAPIVolumeFile,
-  KeyToPath,
-  ProjectedVolumeSource,
-  SecretProjection,
-} from "./volume-projected.ts"
-import { Volume } from "./volume.ts"
+import { declaredFaults } from "../../../apimachinery/validate.ts"
+import { claimTemplateFaults } from "./claimspec-validation.ts"
+import { driverName, fileMode, localPath } from "./path-validation.ts"
+import { isTooLongForISCSI, sharedSourceFaults, TOO_LONG_FOR_ISCSI, validateISCSI } from "./volume-cloud-validation.ts"
+import { validateDownwardFile, validateItems, validateProjected } from "./volume-projected-validation.ts"
+import { Volume, VOLUME_SOURCES, type VolumeSourceName } from "./volume.ts"
 
-/** Rules of volumes. Source: ValidateVolumes and validateVolumeSource in pkg/apis/core/validation/validation.go. Single fields are checked by their declarations. */
+/** Rules of volumes. Source: ValidateVolumes and validateVolumeSource in pkg/apis/core/validation/validation.go. */
 
-type SourceName = Exclude<keyof Volume, "name">
-/** In the order in which upstream looks at them: the first one found is the one that is meant. */
-const SOURCES: readonly SourceName[] = [
-  "emptyDir",
-  ...Object.keys(Volume.fields).filter((name): name is SourceName => name !== "name" && name !== "emptyDir"),
-]
+export interface CheckedVolumes {
+  readonly causes: readonly Cause[]
+  /** The volumes with nothing wrong, by name: containers can mount only these. */
+  readonly usable: ReadonlyMap<string, Volume>
+}
 
 /** `podName` is absent for templates, whose pods have no name yet. */
-export function validateVolumes(volumes: readonly Volume[], podName: string | undefined): readonly Cause[] {
-  const seen = new Set<string>()
+export function validateVolumes(volumes: readonly Volume[], podName: string | undefined): CheckedVolumes {
+  const usable = new Map<string, Volume>()
   const claims = podName === undefined ? NO_CLAIMS : claimsMadeFor(podName, volumes)
   const causes: Cause[] = []
   for (let i = 0; i < volumes.length; i++) {
     const volume = volumes[i]!
+    const before = causes.length
     within(causes, validateSource(volume, podName), i)
-    if (seen.has(volume.name)) causes.push(duplicate(at("", i, "name"), volume.name))
-    seen.add(volume.name)
+    within(causes, declaredFaults(Volume, volume), i)
+    if (usable.has(volume.name)) causes.push(duplicate(at("", i, "name"), volume.name))
+    if (causes.length === before) usable.set(volume.name, volume)
     const claim = volume.persistentVolumeClaim?.claimName
     if (claim !== undefined && claims.has(claim))
       causes.push(
@@ -53,7 +48,7 @@ export function validateVolumes(volumes: readonly Volume[], podName: string | un
         ),
       )
   }
-  return causes
+  return { causes, usable }
 }
 const NO_CLAIMS: ReadonlySet<string> = new Set()
 
@@ -64,176 +59,110 @@ function claimsMadeFor(podName: string, volumes: readonly Volume[]): ReadonlySet
 }
 
 function validateSource(volume: Volume, podName: string | undefined): readonly Cause[] {
-  const given: SourceName[] = []
+  const given: VolumeSourceName[] = []
   for (const name in volume)
-    if (name !== "name" && volume[name as SourceName] !== undefined) given.push(name as SourceName)
-  const [first] = given.length > 1 ? given.sort((a, b) => SOURCES.indexOf(a) - SOURCES.indexOf(b)) : given
+    if (name !== "name" && volume[name as VolumeSourceName] !== undefined) given.push(name as VolumeSourceName)
+  const [first, ...others] =
+    given.length > 1 ? given.sort((a, b) => VOLUME_SOURCES.indexOf(a) - VOLUME_SOURCES.indexOf(b)) : given
   if (first === undefined) return [required("", "must specify a volume type")]
   const causes: Cause[] = []
-  if (first === "ephemeral") within(causes, validateEphemeral(volume, podName), "")
-  else within(causes, validateOne(volume, first), first)
-  for (let i = 1; i < given.length; i++)
-    causes.push(forbiddenField(given[i]!, "may not specify more than 1 volume type"))
+  within(causes, validateOne(volume, first, podName), "")
+  const { iscsi } = volume
+  if (iscsi !== undefined && isTooLongForISCSI(volume.name, iscsi))
+    causes.push(invalidValue("name", volume.name, TOO_LONG_FOR_ISCSI))
+  for (const name of others)
+    causes.push(forbiddenField(FORBIDDEN_AS[name] ?? name, "may not specify more than 1 volume type"))
   return causes
 }
-
-const claimNameProblems = (claim: string): readonly string[] => [isDNS1123Subdomain(claim) ?? []].flat()
-
-/** The claim is named after the pod and the volume. */
-function validateEphemeral({ name, ephemeral }: Volume, podName: string | undefined): readonly Cause[] {
-  if (ephemeral!.volumeClaimTemplate === undefined) return [required("ephemeral.volumeClaimTemplate")]
-  if (podName === undefined) return NO_CAUSES
-  const claim = `${podName}-${name}`
-  return claimNameProblems(claim).map((problem) =>
-    invalidValue("name", name, `PVC name ${JSON.stringify(claim)}: ${problem}`),
-  )
+/** How upstream spells these when there is another source already. */
+const FORBIDDEN_AS: Readonly<Partial<Record<VolumeSourceName, string>>> = {
+  cephfs: "cephFS",
+  downwardAPI: "downwarAPI",
 }
 
-function validateOne(volume: Volume, source: Exclude<SourceName, "ephemeral">): readonly Cause[] {
+function validateOne(volume: Volume, source: VolumeSourceName, podName: string | undefined): readonly Cause[] {
+  const causes: Cause[] = []
   switch (source) {
     case "emptyDir": {
       const limit = volume.emptyDir!.sizeLimit
-      return limit !== undefined && quantity(limit).nano < 0n
-        ? [forbiddenField("sizeLimit", "SizeLimit field must be a valid resource quantity")]
-        : NO_CAUSES
+      if (limit !== undefined && quantity(limit).nano < 0n)
+        causes.push(forbiddenField("emptyDir.sizeLimit", "SizeLimit field must be a valid resource quantity"))
+      return causes
     }
-    case "hostPath":
-      return withoutBacksteps("path", volume.hostPath!.path)
     case "gitRepo":
-      return localPath("directory", volume.gitRepo!.directory ?? "")
+      within(causes, localPath("directory", volume.gitRepo!.directory ?? ""), source)
+      return causes
     case "secret": {
       const { secretName = "", defaultMode, items } = volume.secret!
-      return [...named("secretName", secretName), ...fileMode("defaultMode", defaultMode), ...validateItems(items)]
+      within(
+        causes,
+        [...named("secretName", secretName), ...fileMode("defaultMode", defaultMode), ...validateItems(items)],
+        source,
+      )
+      return causes
     }
     case "configMap": {
       const { name, defaultMode, items } = volume.configMap!
-      return [...named("name", name), ...fileMode("defaultMode", defaultMode), ...validateItems(items)]
+      within(causes, [...named("name", name), ...fileMode("defaultMode", defaultMode), ...validateItems(items)], source)
+      return causes
     }
     case "downwardAPI": {
       const { defaultMode, items = [] } = volume.downwardAPI!
-      // upstream names the source and not the item here
-      return [...fileMode("defaultMode", defaultMode), ...items.flatMap((file) => validateDownwardFile(file))]
+      // upstream names the source and not the item
+      within(causes, [...fileMode("defaultMode", defaultMode), ...items.flatMap(validateDownwardFile)], source)
+      return causes
     }
     case "projected":
-      return validateProjected(volume.projected!)
-    case "nfs":
-      return volume.nfs!.path.startsWith("/")
-        ? NO_CAUSES
-        : [invalidValue("path", volume.nfs!.path, "must be an absolute path")]
-    case "fc": {
-      const { targetWWNs = [], wwids = [], lun } = volume.fc!
-      if (targetWWNs.length === 0 && wwids.length === 0)
-        return [required("targetWWNs", "must specify either targetWWNs or wwids, but not both")]
-      if (targetWWNs.length > 0 && wwids.length > 0)
-        return [invalidValue("targetWWNs", targetWWNs, "targetWWNs and wwids can not be specified simultaneously")]
-      return targetWWNs.length > 0 && lun === undefined
-        ? [required("lun", "lun is required if targetWWNs is specified")]
-        : NO_CAUSES
+      within(causes, validateProjected(volume.projected!), source)
+      return causes
+    case "iscsi":
+      within(causes, validateISCSI(volume.iscsi!, "must be valid format starting with iqn, eui, or naa"), source)
+      return causes
+    case "cinder":
+      within(causes, secretName(volume.cinder!.secretRef), "cinder.secretRef")
+      return causes
+    case "storageos":
+      within(causes, sharedSourceFaults(source, volume), "")
+      within(causes, secretName(volume.storageos!.secretRef), "storageos.secretRef")
+      return causes
+    case "scaleIO":
+      within(causes, named("volumeName", volume.scaleIO!.volumeName ?? ""), source)
+      return causes
+    case "csi": {
+      const { driver, nodePublishSecretRef: secret } = volume.csi!
+      within(causes, driver === "" ? [required("driver")] : driverName("driver", driver), source)
+      within(causes, secretName(secret), "csi.nodePublishSecretRef")
+      // upstream names the source and not the reference
+      if (secret !== undefined && secret.name !== "")
+        within(causes, invalidValues("name", secret.name, isDNS1123Subdomain(secret.name)), source)
+      return causes
     }
-    case "csi":
-      return driverName("driver", volume.csi!.driver)
+    case "ephemeral":
+      return validateEphemeral(volume, podName)
     case "image":
-      return named("reference", volume.image!.reference ?? "")
+      // templates may leave it to whoever makes pods of them
+      if (podName !== undefined) within(causes, named("reference", volume.image!.reference ?? ""), source)
+      return causes
     default:
-      return NO_CAUSES
+      return sharedSourceFaults(source, volume)
   }
 }
 
 const named = (path: string, name: string): readonly Cause[] => (name === "" ? [required(path)] : NO_CAUSES)
+const secretName = (reference: { readonly name: string } | undefined): readonly Cause[] =>
+  reference === undefined ? NO_CAUSES : named("name", reference.name)
 
-function validateItems(items: readonly KeyToPath[] | undefined): readonly Cause[] {
+/** The claim is named after the pod and the volume. */
+function validateEphemeral({ name, ephemeral }: Volume, podName: string | undefined): readonly Cause[] {
+  const { volumeClaimTemplate: template } = ephemeral!
   const causes: Cause[] = []
-  eachWithin(causes, items, "items", validateItem)
-  return causes
-}
-const validateItem = ({ path, mode }: KeyToPath): readonly Cause[] => [
-  ...localFile("path", path),
-  ...fileMode("mode", mode),
-]
-
-function validateDownwardFile({
-  path: file,
-  fieldRef,
-  resourceFieldRef,
-  mode,
-}: DownwardAPIVolumeFile): readonly Cause[] {
-  const causes: Cause[] = [...localFile("path", file)]
-  if (fieldRef !== undefined) {
-    within(causes, validateFieldRef(fieldRef, VOLUME_FIELDS), "fieldRef")
-    if (resourceFieldRef !== undefined)
-      causes.push(invalidValue("", "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"))
-  } else if (resourceFieldRef !== undefined)
-    within(causes, validateResourceFieldRef(resourceFieldRef, true), "resourceFieldRef")
-  else causes.push(required("", "one of fieldRef and resourceFieldRef is required"))
-  within(causes, fileMode("mode", mode), "")
-  return causes
-}
-
-function validateProjected({ sources = [], defaultMode }: ProjectedVolumeSource): readonly Cause[] {
-  const causes: Cause[] = [...fileMode("defaultMode", defaultMode)]
-  const taken = new Set<string>()
-  const take = (file: string, owner: string) => {
-    if (file === "") return
-    if (taken.has(file)) causes.push(invalidValue("", owner, "conflicting duplicate paths"))
-    taken.add(file)
-  }
-  for (let i = 0; i < sources.length; i++) {
-    const { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate } = sources[i]!
-    if (secret !== undefined) {
-      within(causes, validateKeys(secret), at("sources", i, "secret"))
-      for (const { path } of secret.items ?? []) take(path, secret.name)
-    }
-    if (configMap !== undefined) {
-      within(causes, validateKeys(configMap), at("sources", i, "configMap"))
-      for (const { path } of configMap.items ?? []) take(path, configMap.name)
-    }
-    for (const file of downwardAPI?.items ?? []) {
-      within(causes, validateDownwardFile(file), at("sources", i, "downwardAPI"))
-      take(file.path, file.path)
-    }
-    if (serviceAccountToken !== undefined) {
-      const { expirationSeconds, path: file } = serviceAccountToken
-      const tooShort = expirationSeconds < 600
-      if (tooShort || expirationSeconds > 2 ** 32)
-        causes.push(
-          invalidValue(
-            at("sources", i, "serviceAccountToken", "expirationSeconds"),
-            expirationSeconds,
-            `may not specify a duration ${tooShort ? "less than 10 minutes" : "larger than 2^32 seconds"}`,
-          ),
-        )
-      // upstream names the volume's source and not the token's here
-      within(causes, localFile("path", file), "")
-      take(file, file)
-    }
-    if (clusterTrustBundle !== undefined) {
-      within(causes, validateTrustBundle(clusterTrustBundle), at("sources", i, "clusterTrustBundle"))
-      take(clusterTrustBundle.path, clusterTrustBundle.path)
-    }
-    let given = 0
-    for (const part of [secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate])
-      if (part !== undefined) given++
-    if (given > 1) causes.push(forbiddenField(at("sources", i), "may not specify more than 1 volume type"))
-    if (given === 0) causes.push(required(at("sources", i), "must specify a volume type"))
-  }
-  return causes
-}
-
-const validateKeys = ({ name, items }: SecretProjection | ConfigMapProjection): readonly Cause[] => [
-  ...named("name", name),
-  ...validateItems(items),
-]
-
-function validateTrustBundle(bundle: ClusterTrustBundleProjection): readonly Cause[] {
-  const { name, signerName, labelSelector, path: file } = bundle
-  const causes: Cause[] = []
-  if (name !== undefined && signerName !== undefined)
-    causes.push(invalidValue("", bundle, "only one of name and signerName may be used"))
-  else if (name === undefined && signerName === undefined)
-    causes.push(required("", "either name or signerName must be specified"))
-  else if (name !== undefined && labelSelector !== undefined)
-    causes.push(invalidValue("labelSelector", labelSelector, "labelSelector must be unset if name is specified"))
-  else if (labelSelector !== undefined) causes.push(...labelSelectorFaults("labelSelector", labelSelector))
-  causes.push(...localFile("path", file))
-  return causes
+  if (template === undefined) causes.push(required("ephemeral.volumeClaimTemplate"))
+  else within(causes, claimTemplateFaults(template), "ephemeral.volumeClaimTemplate")
+  if (podName === undefined || name === "") return causes
+  const claim = `${podName}-${name}`
+  const wrong = [isDNS1123Subdomain(claim) ?? []].flat()
+  return [
+    ...causes,
+    ...wrong.map((problem) => invalidValue("name", name, `PVC name ${JSON.stringify(claim)}: ${problem}`)),
+  ]
 }

@@ -99,7 +99,7 @@ export const CSIVolumeSource = message(
   "core.v1.CSIVolumeSource",
   "A volume that a CSI driver makes for the pod alone.",
   {
-    driver: f.string(1, "Name of the driver.").required(),
+    driver: f.string(1, "Name of the driver.").required().ownRule(),
     readOnly: f.bool(2, "Whether to mount it read-only.").pointer(),
     fsType: f.string(3, "Filesystem of the volume.").pointer(),
     volumeAttributes: f.map(4, e.string, "Parameters of the driver."),
@@ -113,6 +113,41 @@ export const ImageVolumeSource = message("core.v1.ImageVolumeSource", "The conte
   pullPolicy: f.string(2, "When to pull the image.").enum("Always", "Never", "IfNotPresent"),
 })
 export interface ImageVolumeSource extends ObjectOf<typeof ImageVolumeSource> {}
+
+/** In the order in which upstream looks at them: the first one that is given is the one that is meant. */
+export const VOLUME_SOURCES = [
+  "emptyDir",
+  "hostPath",
+  "gitRepo",
+  "gcePersistentDisk",
+  "awsElasticBlockStore",
+  "secret",
+  "nfs",
+  "iscsi",
+  "glusterfs",
+  "flocker",
+  "persistentVolumeClaim",
+  "rbd",
+  "cinder",
+  "cephfs",
+  "quobyte",
+  "downwardAPI",
+  "fc",
+  "flexVolume",
+  "configMap",
+  "azureFile",
+  "vsphereVolume",
+  "photonPersistentDisk",
+  "portworxVolume",
+  "azureDisk",
+  "storageos",
+  "projected",
+  "scaleIO",
+  "csi",
+  "ephemeral",
+  "image",
+] as const
+export type VolumeSourceName = (typeof VOLUME_SOURCES)[number]
 
 export const Volume = message(
   "core.v1.Volume",
@@ -150,6 +185,6 @@ export const Volume = message(
     ephemeral: f.message(29, EphemeralVolumeSource, "A claim of the pod's own.").embeddedIn(2),
     image: f.message(30, ImageVolumeSource, "The contents of an image.").embeddedIn(2),
   },
-  { defaults: volumeDefaults },
+  { defaults: volumeDefaults, firstOf: VOLUME_SOURCES },
 )
 export interface Volume extends ObjectOf<typeof Volume> {}

@@ -10,7 +10,8 @@ export const PersistentVolumeClaimSpec = message(
     accessModes: f
       .list(1, e.string, "How the volume is to be used.")
       .atomic()
-      .enum("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
+      .enum("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+      .ownRule(),
     selector: f.message(4, LabelSelector, "Which volumes are considered."),
     resources: f.message(2, VolumeResourceRequirements, "Size that is asked for.").always(),
     volumeName: f.string(3, "The volume that is bound, or is to be."),

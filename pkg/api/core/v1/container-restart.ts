@@ -1,5 +1,9 @@
-import type { Container } from "../../pkg/api/core/v1/container.ts"
-import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { Container } from "./container.ts"
+import type { PodSpec } from "./podspec.ts"
+
+interface Pod {
+  readonly spec: PodSpec
+}
 
 /**
  * Whether a container that ended with `exitCode` is started again: by its own rules, its own policy, or the pod's.
