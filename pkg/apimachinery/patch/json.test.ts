@@ -85,4 +85,60 @@ describe("JSON patch", () => {
       "The allowed maximum operations in a JSON patch is 10000, got 10001",
     )
   })
+
+  test("changes one of two copies alone", () => {
+    expect(
+      applyJsonPatch({ a: { b: [1] } }, [
+        { op: "add", path: "/a/b/-", value: 2 },
+        { op: "copy", from: "/a", path: "/c" },
+        { op: "add", path: "/a/b/-", value: 3 },
+        { op: "copy", from: "/c", path: "/a/d" },
+        { op: "remove", path: "/c/b/0" },
+      ]),
+    ).toEqual({ a: { b: [1, 2, 3], d: { b: [1, 2] } }, c: { b: [2] } })
+  })
+
+  const doubling = Array.from({ length: 22 }, (_, i) => ({ op: "copy", from: "", path: `/x${i}` }))
+  const longList = Array(100_000).fill(0)
+  test.each<[string, unknown, readonly object[], string]>([
+    [
+      "copies that double",
+      { a: "0123456789" },
+      doubling,
+      "Unable to complete the copy, the accumulated size increase of copy is ",
+    ],
+    [
+      "thousands of copies of something large",
+      { a: "x".repeat(10_000) },
+      Array.from({ length: 9_001 }, (_, i) => ({ op: "copy", from: "/a", path: `/x${i}` })),
+      "exceeding the limit 3145728",
+    ],
+    [
+      "thousands of insertions before a long list",
+      { a: longList },
+      Array(10_000).fill({ op: "add", path: "/a/0", value: 1 }),
+      "shift more than 50000000 list items",
+    ],
+  ])("answers 413 to %s", (_title, document, patch, why) => {
+    try {
+      applyJsonPatch(document, patch)
+      throw new Error("nothing was thrown")
+    } catch (err) {
+      expect(err).toMatchObject({ code: 413, reason: "RequestEntityTooLarge" })
+      expect((err as ApiError).message).toContain(why)
+    }
+  })
+
+  test("copies a large document once, however many operations change it", () => {
+    // given as many keys and operations as there may be
+    const document = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`key${i}`, { value: i }]))
+    const patch = Array.from({ length: 10_000 }, (_, i) => ({ op: "replace", path: `/key${i}/value`, value: -i }))
+    // when
+    const began = performance.now()
+    const result = applyJsonPatch(document, patch) as typeof document
+    // then it takes milliseconds; copying each time would take a minute
+    expect(performance.now() - began).toBeLessThan(5_000)
+    expect(result["key7"]).toEqual({ value: -7 })
+    expect(result["key20000"]).toBe(document["key20000"]!)
+  })
 })

@@ -1,5 +1,7 @@
+import { Buffer } from "node:buffer"
 import { deepEqual } from "../equal.ts"
 import { ApiError, badRequest } from "../errors.ts"
+import { Draft, indexOf, setKey } from "./draft.ts"
 
 /**
  * JSON Patch (RFC 6902) on immutable values: what a patch does not touch is shared with the result.
@@ -7,21 +9,29 @@ import { ApiError, badRequest } from "../errors.ts"
  * endpoints/handlers/patch.go jsonPatcher, and the words of evanphx/json-patch.
  */
 const MOST_OPERATIONS = 10_000
+/** All that `copy` operations copy may be as large as a request. Source: apiserver pkg/server/config.go JSONPatchMaxCopyBytes. */
+const MOST_COPIED_BYTES = 3 * 1024 * 1024
 
 /**
- * @throws ApiError BadRequest when the patch itself is malformed, RequestEntityTooLarge over 10,000 operations, Invalid (422) when it does not
- * fit the document or a `test` fails.
+ * @throws ApiError BadRequest when the patch itself is malformed, RequestEntityTooLarge when it has over 10,000 operations or makes the server do too much,
+ * Invalid (422) when it does not fit the document or a `test` fails.
  */
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch))
     throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch")
   if (patch.length > MOST_OPERATIONS)
-    throw new ApiError(
-      "RequestEntityTooLarge",
-      `The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${patch.length}`,
-    )
-  return patch.reduce<unknown>((result, operation, i) => applyOperation(result, operationOf(operation, i)), document)
+    throw tooLarge(`The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${patch.length}`)
+  const draft = new Draft(document)
+  const copied = { bytes: 0 }
+  try {
+    for (const [i, operation] of patch.entries()) applyOperation(draft, operationOf(operation, i), copied)
+  } catch (err) {
+    throw err instanceof RangeError ? tooLarge(err.message) : err
+  }
+  return draft.root
 }
+
+const tooLarge = (why: string): ApiError => new ApiError("RequestEntityTooLarge", `Request entity too large: ${why}`)
 
 interface Operation {
   readonly op: string
@@ -41,30 +51,38 @@ function operationOf(operation: unknown, i: number): Operation {
   return { op, path, from: typeof from === "string" ? from : undefined, value: value ?? null }
 }
 
-function applyOperation(document: unknown, { op, path, from, value }: Operation): unknown {
+function applyOperation(draft: Draft, { op, path, from, value }: Operation, copied: { bytes: number }): void {
   const steps = stepsOf(op, path)
   switch (op) {
     case "add":
-      return add(document, steps, value, op, path)
+      return add(draft, steps, value, op, path)
     case "remove":
-      return remove(document, steps, op, path)
+      return remove(draft, steps, op, path)
     case "replace":
-      if (steps.length > 0) find(document, steps, op, path)
-      return steps.length === 0 ? value : add(remove(document, steps, op, path), steps, value, op, path)
+      return replace(draft, steps, value, op, path)
     case "move": {
       const source = stepsOf(op, from!)
-      const moved = find(document, source, op, from!)
+      const moved = find(draft, source, op, from!)
       if (path !== from && path.startsWith(`${from}/`))
         throw doesNotFit(`move operation does not apply: ${path} is inside ${from}`)
-      return add(remove(document, source, op, from!), steps, moved, op, path)
+      remove(draft, source, op, from!)
+      return add(draft, steps, moved, op, path)
     }
-    case "copy":
-      return add(document, steps, find(document, stepsOf(op, from!), op, from!), op, path)
+    case "copy": {
+      const found = find(draft, stepsOf(op, from!), op, from!)
+      copied.bytes += Buffer.byteLength(JSON.stringify(found))
+      // Differs from upstream, which answers 422 without saying why.
+      if (copied.bytes > MOST_COPIED_BYTES)
+        throw tooLarge(
+          `Unable to complete the copy, the accumulated size increase of copy is ${copied.bytes}, exceeding the limit ${MOST_COPIED_BYTES}`,
+        )
+      draft.share(found)
+      return add(draft, steps, found, op, path)
+    }
     case "test": {
       // A missing value equals null, as evanphx/json-patch has it.
-      const found = peek(document, steps) ?? null
-      if (!deepEqual(found, value)) throw doesNotFit(`testing value ${path} failed: test failed`)
-      return document
+      if (!deepEqual(draft.at(steps) ?? null, value)) throw doesNotFit(`testing value ${path} failed: test failed`)
+      return
     }
     default:
       throw doesNotFit(`Unexpected kind: ${op}`)
@@ -73,26 +91,15 @@ function applyOperation(document: unknown, { op, path, from, value }: Operation)
 
 function stepsOf(op: string, path: string): string[] {
   if (path === "") return []
-  if (!path.startsWith("/"))
-    throw doesNotFit(`${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: missing value`)
+  if (!path.startsWith("/")) return missing(op, path)
   return path
     .slice(1)
     .split("/")
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
 }
 
-function peek(document: unknown, steps: readonly string[]): unknown {
-  let at = document
-  for (const step of steps) {
-    if (Array.isArray(at)) at = at[indexOf(step, at.length)]
-    else if (isObject(at) && Object.hasOwn(at, step)) at = at[step]
-    else return undefined
-  }
-  return at
-}
-
-function find(document: unknown, steps: readonly string[], op: string, path: string): unknown {
-  const found = peek(document, steps)
+function find(draft: Draft, steps: readonly string[], op: string, path: string): unknown {
+  const found = draft.at(steps)
   if (found === undefined)
     throw doesNotFit(
       `${op} operation does not apply: doc is missing ${op === "replace" ? "key" : "path"}: ${path}: missing value`,
@@ -100,58 +107,52 @@ function find(document: unknown, steps: readonly string[], op: string, path: str
   return found
 }
 
-function add(at: unknown, [step, ...rest]: readonly string[], value: unknown, op: string, path: string): unknown {
-  if (step === undefined) return value
-  if (Array.isArray(at)) {
-    if (rest.length > 0) {
-      const i = indexOf(step, at.length)
-      return at[i] === undefined ? missing(op, path) : at.with(i, add(at[i], rest, value, op, path))
-    }
-    const i = step === "-" ? at.length : indexOf(step, at.length + 1)
-    if (i < 0 || i > at.length)
-      throw doesNotFit(
-        `${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: Unable to access invalid index: ${step}: invalid index referenced`,
-      )
-    return at.toSpliced(i, 0, value)
+function add(draft: Draft, steps: readonly string[], value: unknown, op: string, path: string): void {
+  const last = steps.at(-1)
+  if (last === undefined) {
+    draft.root = value
+    return
   }
-  if (!isObject(at)) return missing(op, path)
-  if (rest.length === 0) return assigned(at, step, value)
-  return Object.hasOwn(at, step) ? assigned(at, step, add(at[step], rest, value, op, path)) : missing(op, path)
+  const holder = draft.holderOf(steps) ?? missing(op, path)
+  if (!Array.isArray(holder)) return setKey(holder, last, value)
+  const i = last === "-" ? holder.length : indexOf(last, holder.length + 1)
+  if (!(i >= 0 && i <= holder.length)) throw badIndex(op, path, last)
+  draft.insert(holder, i, value)
 }
 
-function remove(at: unknown, [step, ...rest]: readonly string[], op: string, path: string): unknown {
-  if (step === undefined) return missing(op, path)
-  if (Array.isArray(at)) {
-    const i = indexOf(step, at.length)
-    if (at[i] === undefined)
-      throw doesNotFit(
-        `${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: Unable to access invalid index: ${step}: invalid index referenced`,
-      )
-    return rest.length === 0 ? at.toSpliced(i, 1) : at.with(i, remove(at[i], rest, op, path))
+function replace(draft: Draft, steps: readonly string[], value: unknown, op: string, path: string): void {
+  const last = steps.at(-1)
+  if (last === undefined) {
+    draft.root = value
+    return
   }
-  if (!isObject(at) || !Object.hasOwn(at, step)) return missing(op, path)
-  if (rest.length > 0) return assigned(at, step, remove(at[step], rest, op, path))
-  const { [step]: _gone, ...kept } = at
-  return kept
+  find(draft, steps, op, path)
+  const holder = draft.holderOf(steps)!
+  if (Array.isArray(holder)) holder[indexOf(last, holder.length)] = value
+  else setKey(holder, last, value)
 }
 
-/** A list index; negative ones count from the end. NaN where it is none. */
-function indexOf(step: string, length: number): number {
-  if (!/^(-?[1-9]\d*|0)$/.test(step)) return NaN
-  const i = Number(step)
-  return i < 0 ? i + length : i
+function remove(draft: Draft, steps: readonly string[], op: string, path: string): void {
+  const last = steps.at(-1)
+  const holder = last === undefined ? undefined : draft.holderOf(steps)
+  if (last === undefined || holder === undefined) return missing(op, path)
+  if (Array.isArray(holder)) {
+    const i = indexOf(last, holder.length)
+    if (holder[i] === undefined) throw badIndex(op, path, last)
+    return draft.removeAt(holder, i)
+  }
+  if (!Object.hasOwn(holder, last)) return missing(op, path)
+  delete holder[last]
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-/** A copy with one key set; the key may be `__proto__`. */
-const assigned = (object: object, key: string, value: unknown): object =>
-  Object.defineProperty({ ...object }, key, { value, enumerable: true, writable: true, configurable: true })
 
 function missing(op: string, path: string): never {
   throw doesNotFit(`${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: missing value`)
 }
+
+const badIndex = (op: string, path: string, step: string): ApiError =>
+  doesNotFit(
+    `${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: Unable to access invalid index: ${step}: invalid index referenced`,
+  )
 
 /** Upstream's words hide the reason; it goes into the causes, with a field since kubectl prints one. */
 const doesNotFit = (why: string): ApiError =>

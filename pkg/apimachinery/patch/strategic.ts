@@ -41,11 +41,13 @@ function mergeMap(original: Values, patch: Values, schema: Message | undefined):
       const field = key.slice(DELETE_FROM.length)
       const current = out.get(field)
       if (!Array.isArray(value)) throw badPrimitiveList()
-      if (Array.isArray(current))
+      if (Array.isArray(current)) {
+        const gone = new Set<unknown>(value)
         out.set(
           field,
-          current.filter((item) => !value.includes(item)),
+          current.filter((item) => !gone.has(item)),
         )
+      }
       continue
     }
     if (value === null) {
@@ -55,7 +57,8 @@ function mergeMap(original: Values, patch: Values, schema: Message | undefined):
     const current = out.get(key)
     if (isObject(current) && isObject(value)) {
       const spec = schema?.fields[key]?.spec
-      out.set(key, hasStrategy(spec, "replace") ? value : mergeMap(current, value, messageOf(spec?.type)))
+      if (hasStrategy(spec, "replace")) out.set(key, value)
+      else out.setPart(key, mergeMap(current, value, messageOf(spec?.type)))
     } else if (Array.isArray(current) && Array.isArray(value))
       out.set(key, mergeList(current, value, schema?.fields[key]?.spec))
     else {
@@ -83,7 +86,11 @@ class Changing {
     return Object.hasOwn(this.values, key) ? this.values[key] : undefined
   }
   set(key: string, value: unknown): void {
-    if (deepEqual(value, this.get(key))) return
+    if (!deepEqual(value, this.get(key))) this.setPart(key, value)
+  }
+  /** The same for a value that is known to be the one that was there where nothing in it has changed: it is not walked again. */
+  setPart(key: string, value: unknown): void {
+    if (value === this.get(key)) return
     this.#copy ??= { ...this.#original }
     // Assigning `__proto__` would set the prototype instead.
     if (key === "__proto__")
@@ -186,29 +193,29 @@ function mergeList(
   const key = spec?.patchMergeKey
   if (key === undefined) throw badRequest("cannot merge lists without merge key")
   const schema = messageOf(spec?.type)
-  let merged: unknown[] = [...current]
   const added: Values[] = []
+  const removed = new Set<unknown>()
   let replace = false
   for (const item of patch) {
     if (!isObject(item))
       throw badRequest(`expected an object in a list that merges by ${key}, but received: ${JSON.stringify(item)}`)
     const directive = item[PATCH]
     if (directive === undefined) added.push(item)
-    else if (directive === "delete") {
-      const value = keyValue(item, key)
-      merged = merged.filter((other) => !isObject(other) || !deepEqual(other[key], value))
-    } else if (directive === "replace") replace = true
+    else if (directive === "delete") removed.add(identity(item, keyOf(item, key)))
+    else if (directive === "replace") replace = true
     else if (directive === "merge") throw badRequest("merging lists cannot yet be specified in the patch")
     else throw badRequest(`unknown patch type found: ${String(directive)} in ${JSON.stringify(item)}`)
   }
   if (replace) return added
+  const merged = current.filter((item) => !isObject(item) || !removed.has(identity(item, key)))
+  const places = placesOf(merged, key)
   let last = -1
-  let inPlace = hasDistinct(current, key)
+  let inPlace = places.size === merged.length
   for (const item of added) {
-    const value = keyValue(item, key)
-    const i = merged.findIndex((other) => isObject(other) && deepEqual(other[key], value))
+    const name = identity(item, keyOf(item, key))
+    const i = places.get(name) ?? -1
     // Differs from upstream: an item that is new loses its directives and nulls too, which there only happens by way of $setElementOrder.
-    if (i === -1) merged.push(withoutDirectives(item))
+    if (i === -1) places.set(name, merged.push(withoutDirectives(item)) - 1)
     else merged[i] = mergeMap(merged[i] as Values, item, schema)
     inPlace &&= i > last
     last = i
@@ -217,14 +224,28 @@ function mergeList(
   return inPlace || current.length === 0 ? merged : arranged(merged, added, current, key)
 }
 
-/** Whether no two items have the same key. */
-const hasDistinct = (items: readonly unknown[], key: string): boolean =>
-  new Set(items.map((item) => (isObject(item) ? item[key] : item))).size === items.length
-
-function keyValue(item: Values, key: string): unknown {
+/** The declared merge key, which the item must have. */
+function keyOf(item: Values, key: string): string {
   if (item[key] === undefined)
     throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`)
-  return item[key]
+  return key
+}
+
+/** What an item is known by among others: the value of its merge key, or itself where there is none. Two items are the same when these are. */
+function identity(item: unknown, key: string | undefined): unknown {
+  const value = key === undefined ? item : isObject(item) ? item[key] : NOBODY
+  return key !== undefined && typeof value === "object" ? `\u0000${JSON.stringify(value)}` : value
+}
+const NOBODY = Symbol("an item without the merge key")
+
+/** The first place of each item, by its identity. */
+function placesOf(items: readonly unknown[], key: string | undefined): Map<unknown, number> {
+  const places = new Map<unknown, number>()
+  for (const [i, item] of items.entries()) {
+    const name = identity(item, key)
+    if (name !== NOBODY && !places.has(name)) places.set(name, i)
+  }
+  return places
 }
 
 /**
@@ -237,26 +258,26 @@ function arranged(
   live: readonly unknown[],
   key: string | undefined,
 ): readonly unknown[] {
-  const rank = (list: readonly unknown[], item: unknown): number =>
-    list.findIndex((other) => sameItem(other, item, key))
-  const sorted = (list: readonly unknown[], by: readonly unknown[]): unknown[] =>
+  const [wanted, had] = [placesOf(order, key), placesOf(live, key)]
+  const rank = (places: ReadonlyMap<unknown, number>, item: unknown): number => places.get(identity(item, key)) ?? -1
+  const sorted = (list: readonly unknown[], by: ReadonlyMap<unknown, number>): unknown[] =>
     list
       .map((item) => ({ item, rank: rank(by, item) }))
       .sort((a, b) => a.rank - b.rank)
       .map(({ item }) => item)
   const named = sorted(
-    items.filter((item) => rank(order, item) !== -1),
-    order,
+    items.filter((item) => rank(wanted, item) !== -1),
+    wanted,
   )
   const others = sorted(
-    items.filter((item) => rank(order, item) === -1),
-    live,
+    items.filter((item) => rank(wanted, item) === -1),
+    had,
   )
   const result: unknown[] = []
   let i = 0
   for (const item of named) {
-    const place = rank(live, item)
-    while (i < others.length && place !== -1 && rank(live, others[i]) !== -1 && rank(live, others[i]) < place)
+    const place = rank(had, item)
+    while (i < others.length && place !== -1 && rank(had, others[i]) !== -1 && rank(had, others[i]) < place)
       result.push(others[i++])
     result.push(item)
   }
@@ -264,7 +285,7 @@ function arranged(
 }
 
 const sameItem = (a: unknown, b: unknown, key: string | undefined): boolean =>
-  key === undefined ? a === b : isObject(a) && isObject(b) && deepEqual(a[key], b[key])
+  identity(a, key) !== NOBODY && identity(a, key) === identity(b, key)
 
 /** What a patch adds where nothing was: without directives and without nulls; undefined when it is nothing but a directive. */
 function withoutDirectives(value: unknown): unknown {
@@ -278,7 +299,7 @@ function withoutDirectives(value: unknown): unknown {
         ? undefined
         : withoutDirectives(value[key])
     if (plain === undefined) out.delete(key)
-    else out.set(key, plain)
+    else out.setPart(key, plain)
   }
   return out.values
 }

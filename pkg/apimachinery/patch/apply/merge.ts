@@ -52,6 +52,7 @@ function mergeLists(
   left.forEach((element, i) => leftAt.set(element, leftAt.has(element) ? -1 : i))
   const rightAt = new Map(right.map((element, i) => [element, i]))
   const shared = right.filter((element) => leftAt.has(element))
+  let next = 0
   const out: unknown[] = []
   const done = new Set<string>()
   const take = (r: number): void => {
@@ -60,7 +61,7 @@ function mergeLists(
     const before = l === -1 ? undefined : live[l]
     done.add(element)
     out.push(shape.kind === "list" ? mergeInto(shape.of(), before, config[r]) : config[r])
-    if (shared[0] === element) shared.shift()
+    if (shared[next] === element) next++
   }
   let [l, r] = [0, 0]
   while (l < left.length || r < right.length) {
@@ -72,7 +73,7 @@ function mergeLists(
         continue
       }
       // Shared, but not the one whose turn it is: it comes where the configuration has it.
-      if (r < right.length && rightAt.has(element) && shared.length > 0 && shared[0] !== element) {
+      if (r < right.length && rightAt.has(element) && next < shared.length && shared[next] !== element) {
         l++
         continue
       }

@@ -1,0 +1,102 @@
+/**
+ * An immutable JSON document while a patch changes it. A list or an object is copied when it is first changed, and changed in place from then on, so that
+ * thousands of operations on a large document cost one copy of it. What no operation touches is shared with the original.
+ */
+export class Draft {
+  #root: unknown
+  /** Lists and objects that only this draft holds, each at one place. What holds an owned one is owned itself. */
+  readonly #own = new Set<object>()
+  /** List items that insertions and removals may still shift. */
+  #shifts = MOST_SHIFTS
+
+  constructor(original: unknown) {
+    this.#root = original
+  }
+
+  get root(): unknown {
+    return this.#root
+  }
+  set root(value: unknown) {
+    this.#root = value
+  }
+
+  /** What stands at the path; undefined when there is nothing. */
+  at(steps: readonly string[]): unknown {
+    let at = this.#root
+    for (const step of steps) at = childOf(at, step)
+    return at
+  }
+
+  /** The list or object that holds the path's last step, ready to be changed; undefined when it is not there. */
+  holderOf(steps: readonly string[]): unknown[] | Record<string, unknown> | undefined {
+    const parents = steps.slice(0, -1)
+    if (!isContainer(this.at(parents))) return undefined
+    let holder = this.#owned(this.#root as object)
+    this.#root = holder
+    for (const step of parents) {
+      const child = this.#owned(childOf(holder, step) as object)
+      if (Array.isArray(holder)) holder[indexOf(step, holder.length)] = child
+      else setKey(holder, step, child)
+      holder = child
+    }
+    return holder
+  }
+
+  /** Inserts into a list that `holderOf` gave. @throws RangeError when the patch shifts too many items in all. */
+  insert(list: unknown[], i: number, value: unknown): void {
+    this.#shift(list.length - i)
+    list.splice(i, 0, value)
+  }
+
+  /** Removes from a list that `holderOf` gave. @throws RangeError when the patch shifts too many items in all. */
+  removeAt(list: unknown[], i: number): void {
+    this.#shift(list.length - i)
+    list.splice(i, 1)
+  }
+
+  /** To be called with what is about to stand at a second place: a change at one of them must not show at the other. */
+  share(value: unknown): void {
+    // What stands inside something that is not owned is not owned either.
+    if (typeof value !== "object" || value === null || !this.#own.delete(value)) return
+    for (const key in value) this.share((value as Record<string, unknown>)[key])
+  }
+
+  #owned(container: object): unknown[] | Record<string, unknown> {
+    if (this.#own.has(container)) return container as unknown[] | Record<string, unknown>
+    const copy: unknown[] | Record<string, unknown> = Array.isArray(container) ? [...container] : { ...container }
+    this.#own.add(copy)
+    return copy
+  }
+
+  #shift(items: number): void {
+    this.#shifts -= items
+    if (this.#shifts < 0)
+      throw new RangeError(
+        `Cannot apply the patch: its operations shift more than ${MOST_SHIFTS} list items; work at the end of long lists`,
+      )
+  }
+}
+
+/** About a tenth of a second of shifting. */
+const MOST_SHIFTS = 50_000_000
+
+function childOf(at: unknown, step: string): unknown {
+  if (Array.isArray(at)) return at[indexOf(step, at.length)]
+  return isContainer(at) && Object.hasOwn(at, step) ? (at as Readonly<Record<string, unknown>>)[step] : undefined
+}
+
+const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null
+
+/** Sets a key, which may be `__proto__`: assigning that would set the prototype instead. */
+export function setKey(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__")
+    Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })
+  else object[key] = value
+}
+
+/** A list index; negative ones count from the end. NaN where it is none. */
+export function indexOf(step: string, length: number): number {
+  if (!/^(-?[1-9]\d*|0)$/.test(step)) return NaN
+  const i = Number(step)
+  return i < 0 ? i + length : i
+}
