@@ -18,6 +18,8 @@ const HTTP_CODE = {
   ServerTimeout: 500,
   ServiceUnavailable: 503,
   Timeout: 504,
+  /** Upstream gives no reason, and neither does our answer. */
+  Unknown: 500,
 } as const
 export type Reason = keyof typeof HTTP_CODE
 
@@ -116,7 +118,7 @@ export class ApiError extends Error {
       metadata: this.metadata,
       status: "Failure",
       message: this.message,
-      reason: this.reason,
+      ...(this.reason === "Unknown" ? {} : { reason: this.reason }),
       ...(this.details === undefined ? {} : { details: this.details }),
       code: this.code,
     }

@@ -23,6 +23,7 @@ import { apiErrorFrom } from "./errors.ts"
 import { firstGeneration } from "./generation.ts"
 import { SharedValues } from "./shared-values.ts"
 import { recordUpdate } from "./managed-fields.ts"
+import { storable } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
 import { writeAlong } from "./write-along.ts"
 
@@ -108,7 +109,7 @@ async function createOnce(
       const highChurn = resource.highChurn === true
       const write = {
         key,
-        object: view.toStored(shared(resource, object)),
+        object: view.toStored(storable(resource, shared(resource, object))),
         expected: 0,
         time: clock.now(),
         author: user.name,

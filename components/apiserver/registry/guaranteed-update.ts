@@ -4,6 +4,7 @@ import { storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 import { apiErrorFrom } from "./errors.ts"
+import { storable } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
 import { writeAlong } from "./write-along.ts"
 
@@ -56,8 +57,8 @@ export async function guaranteedUpdate(
       const wanted = await attempt(current && view.shown(current))
       if ("keep" in wanted) return { stored: wanted.keep, removed: false }
       if ("pretend" in wanted) return { stored: wanted.pretend, removed: false }
-      const object = "write" in wanted ? view.toStored(wanted.write) : null
       try {
+        const object = "write" in wanted ? view.toStored(storable(resource, wanted.write)) : null
         const write = {
           key,
           object,

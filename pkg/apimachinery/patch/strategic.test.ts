@@ -281,4 +281,23 @@ describe("strategic merge patch", () => {
       document,
     )
   })
+
+  test("merges long lists in time that grows with their length", () => {
+    // given lists of 30,000 items in another order each: compared item by item that is 900 million comparisons
+    const names = Array.from({ length: 30_000 }, (_, i) => `c${i}`)
+    const backwards = names.toReversed()
+    const containers = names.map((name) => ({ name, image: "1" }))
+    const patch = {
+      containers: backwards.map((name) => ({ name, image: "2" })),
+      "$setElementOrder/containers": backwards.map((name) => ({ name })),
+      "$deleteFromPrimitiveList/finalizers": names,
+    }
+    // when
+    const began = performance.now()
+    const merged = apply({ containers, finalizers: backwards }, patch) as Record<string, readonly { name: string }[]>
+    // then
+    expect(performance.now() - began).toBeLessThan(5_000)
+    expect(merged["containers"]!.map(({ name }) => name)).toEqual(backwards)
+    expect(merged["finalizers"]).toEqual([])
+  })
 })
