@@ -481,7 +481,7 @@ describe("a pod's worker", () => {
     })
     await node.create("modest", { containers: [{ name: "c", image: "modest" }] })
     await node.create("greedy", { containers: [{ name: "c", image: "greedy" }] })
-    node.runtime.faults.shortage.memory = true
+    node.runtime.faults.runShort("memory")
     await node.cluster.advance(11_000)
     expect(node.status("greedy")).toMatchObject({
       phase: "Failed",

@@ -3,6 +3,33 @@ import type { Clock, Timer, TimerKind } from "./clock.ts"
 /** Work that ended its turn without leaving a timer: how the clock knows that nothing is left to do at this instant. */
 const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
+/** How many turns of one instant are looked at, once it has had too many, to see who sets them off. */
+const WATCHED_TURNS = 500
+/** As many of those who set them off are named. */
+const NAMED = 3
+
+/** An instant of virtual time that does not end: what runs in it sets off something that runs in it too, and so on. */
+export class EndlessInstantError extends Error {
+  override readonly name = "EndlessInstantError"
+  /** Who set off what ran, the busiest first: lines of the stack, nearest first. */
+  readonly origins: readonly string[]
+
+  constructor(turns: number, origins: readonly string[]) {
+    super(
+      `Time stands still: one instant has had ${turns} turns and does not end. What runs in it is set off by\n${origins.map((origin) => `    ${origin}`).join("\n") || "    nobody that could be seen"}`,
+    )
+    this.origins = origins
+  }
+}
+
+export interface VirtualClockOptions {
+  /** How many turns one instant may have; asked when there were many. */
+  readonly mostTurns?: () => number
+}
+
+/** So few turns are never too many. */
+const FEW_TURNS = 1000
+
 /** A set timer; `state` tells its heap whether it still counts. */
 class Pending implements Timer {
   readonly due: number
@@ -37,9 +64,16 @@ export class VirtualClock implements Clock {
   exact = false
   private turns: (() => void)[] = []
   private flushing = false
+  /** Turns of the present instant since somebody asked for its end. */
+  private count = 0
+  private settling = 0
+  private readonly mostTurns: () => number
+  /** Who set off what runs, and how often, while an instant that seems not to end is looked at. */
+  private origins: Map<string, number> | undefined
 
-  constructor(start: number) {
+  constructor(start: number, { mostTurns = () => Infinity }: VirtualClockOptions = {}) {
     this.time = start
+    this.mostTurns = mostTurns
   }
 
   now = (): number => this.time
@@ -47,8 +81,9 @@ export class VirtualClock implements Clock {
 
   setTimeout = (run: () => void, ms: number, kind: TimerKind = "work"): Timer => {
     const heap = kind === "work" ? this.work : kind === "upkeep" ? this.upkeep : this.watchdogs
-    // Whole milliseconds, as the system's clock counts.
-    const pending = new Pending(this.time + Math.round(Math.max(0, ms)), this.order++, run, heap)
+    if (this.origins !== undefined) this.note()
+    // Whole milliseconds, as the system's clock counts; rounded up, since one that ran before its time would find it not come yet, and be set again, for ever.
+    const pending = new Pending(this.time + Math.ceil(Math.max(0, ms)), this.order++, run, heap)
     heap.push(pending)
     return pending
   }
@@ -56,6 +91,7 @@ export class VirtualClock implements Clock {
   /** All that ends in the same turn runs together, after the microtasks that are queued by then. */
   afterTurn = (run: () => void): void => {
     this.turns.push(run)
+    if (this.origins !== undefined) this.note()
     if (this.flushing) return
     this.flushing = true
     setImmediate(() => {
@@ -76,14 +112,23 @@ export class VirtualClock implements Clock {
     return (this.exact ? this.next() : this.work.peek())?.due
   }
 
-  /** Lets everything that is due now, and all that follows from it, run to its end; time does not move. */
+  /**
+   * Lets everything that is due now, and all that follows from it, run to its end; time does not move.
+   * @throws EndlessInstantError when that has no end
+   */
   async settle(): Promise<void> {
-    for (;;) {
-      await this.quiet()
-      const next = this.next()
-      if (next === undefined || next.due > this.time) return
-      next.heap.pop()
-      next.run()
+    if (this.settling++ === 0) this.startCount()
+    try {
+      for (;;) {
+        await this.quiet()
+        const next = this.next()
+        if (next === undefined || next.due > this.time) return
+        next.heap.pop()
+        this.turn()
+        next.run()
+      }
+    } finally {
+      this.settling--
     }
   }
 
@@ -91,10 +136,10 @@ export class VirtualClock implements Clock {
   async advanceTo(target: number): Promise<void> {
     await this.settle()
     for (let due = this.nextDue; due !== undefined && due <= target; due = this.nextDue) {
-      this.time = Math.max(this.time, due)
+      this.moveTo(due)
       await this.settle()
     }
-    this.time = Math.max(this.time, Math.round(target))
+    this.moveTo(Math.round(target))
     await this.settle()
   }
 
@@ -120,8 +165,47 @@ export class VirtualClock implements Clock {
 
   /** Waits until no promise and no end of turn is left to run; timers that are due stay. */
   async quiet(): Promise<void> {
-    do await nextMacrotask()
-    while (this.flushing || this.turns.length > 0)
+    do {
+      this.turn()
+      await nextMacrotask()
+    } while (this.flushing || this.turns.length > 0)
+  }
+
+  private moveTo(target: number): void {
+    if (target <= this.time) return
+    this.time = target
+    this.startCount()
+  }
+
+  private startCount(): void {
+    this.count = 0
+    this.origins = undefined
+  }
+
+  /** Counts a turn of the present instant. @throws EndlessInstantError when there were too many */
+  private turn(): void {
+    if (++this.count < FEW_TURNS) return
+    if (this.origins === undefined) {
+      if (this.count % FEW_TURNS === 0 && this.count > this.mostTurns()) this.origins = new Map()
+      return
+    }
+    if (this.count % WATCHED_TURNS !== 0) return
+    const origins = [...this.origins].sort(([, a], [, b]) => b - a).slice(0, NAMED)
+    throw new EndlessInstantError(
+      this.count,
+      origins.map(([origin, times]) => `${origin} (${times} times in ${WATCHED_TURNS} turns)`),
+    )
+  }
+
+  /** Remembers who sets something off. */
+  private note(): void {
+    const frames = (new Error().stack ?? "")
+      .split("\n")
+      .filter((line) => /^\s*at /.test(line) && !line.includes("clock/"))
+      .slice(0, 3)
+      .map((line) => line.trim().replace(/^at /, ""))
+    const origin = frames.join(" < ")
+    this.origins!.set(origin, (this.origins!.get(origin) ?? 0) + 1)
   }
 }
 

@@ -1,27 +1,35 @@
+import { dirname } from "node:path"
+import { fileURLToPath } from "node:url"
+
 /** Errors of test clusters show the line of the test that did it, not the depths where it was noticed. */
 
 /** A test cluster was used wrongly, or did not do what was expected of it. The message says what and, where there is one, the mend. */
 export class TestClusterError extends Error {
   override readonly name = "TestClusterError"
+
+  /** `err` itself where it is an Error. */
+  static of(err: unknown): Error {
+    return err instanceof Error ? err : new TestClusterError(String(err))
+  }
 }
 
 /** Where in the test we are: call it first thing in a public method. */
-export type Caller = { readonly stack?: string }
+export type Caller = { readonly stack: string }
 
-/** @param method the public method, which is left out of the stack */
-export function callerOf(method: (...args: never[]) => unknown): Caller {
-  const here: { stack?: string } = {}
-  Error.captureStackTrace(here, method)
-  return here
+/** The folder of this file, whose frames say nothing to a test. Its own tests lie there too. */
+const OURS = dirname(fileURLToPath(import.meta.url))
+const isOurs = (line: string): boolean => line.includes(OURS) && !line.includes(".test.ts")
+
+/** The stack without what this folder does. (The engine's way to leave out a function and all above it finds none where the function's last call was this one.) */
+export function callerOf(): Caller {
+  const lines = (new Error().stack ?? "").split("\n").filter((line) => /^\s*at /.test(line))
+  return { stack: lines.filter((line) => !isOurs(line)).join("\n") }
 }
 
 /** `err` with the stack of the caller; what is no Error becomes one. The old stack stays with the cause. */
 export function at(caller: Caller, err: unknown): Error {
-  const error = err instanceof Error ? err : new TestClusterError(String(err))
-  const frames = (caller.stack ?? "")
-    .split("\n")
-    .filter((line) => /^\s*at /.test(line))
-    .join("\n")
+  const error = TestClusterError.of(err)
+  const frames = caller.stack
   if (frames !== "")
     Object.defineProperty(error, "stack", {
       value: `${error.name}: ${error.message}\n${frames}`,

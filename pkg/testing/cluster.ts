@@ -19,15 +19,17 @@ import { kubeconfigYaml } from "../pki/kubeconfig.ts"
 import { MemoryStorage } from "../storage/memory.ts"
 import { boundMemory } from "./bounded-memory.ts"
 import { at, callerOf, from, TestClusterError } from "./caller.ts"
-import { driven } from "./driven.ts"
+import { Driver } from "./driver.ts"
 import { instant, milliseconds, type Duration } from "./duration.ts"
 import { orphans, watchRevisions } from "./end-checks.ts"
+import { endlessInstant } from "./endless.ts"
 import { explainPod, type Explanation } from "./explain.ts"
 import { eventually, type Check, type EventuallyOptions } from "./eventually.ts"
 import { Faults, noSuchNode } from "./faults.ts"
 import { guarded } from "./guarded-client.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
 import { addressOf } from "./service-names.ts"
+import { LastSeen } from "./last-seen.ts"
 import { listOptions, refOf, type Reference, type Selection } from "./selection.ts"
 import { readManifests, type ManifestSource } from "./manifests.ts"
 import { Nodes } from "./nodes.ts"
@@ -44,6 +46,9 @@ const LARGE_CLUSTER_CIDR = "10.128.0.0/9"
 const RANGES = 250
 const ADMIN = { name: "system:admin", groups: ["system:masters"] }
 const FIELD_MANAGER = "k3ts-testing"
+/** How many turns an instant may have: some two seconds of a loop. */
+const TURNS = 10_000
+const TURNS_OF_NODE = 20
 
 /**
  * Starts a whole cluster in this process: the API server, controllers and scheduler of `k3ts server` over a store in memory, and the real kubelet on each
@@ -57,7 +62,7 @@ const FIELD_MANAGER = "k3ts-testing"
  * @throws TestClusterError for an option that makes no sense
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const caller = callerOf(startCluster)
+  const caller = callerOf()
   return from(caller, async () => {
     const cluster = new Cluster(options)
     await cluster.start(options.preload)
@@ -86,6 +91,8 @@ export class Cluster implements AsyncDisposable {
   readonly #clock: Clock
   readonly #random: Random
   readonly #virtual: VirtualClock | undefined
+  readonly #driver: Driver
+  readonly #seen = new LastSeen()
   readonly #storage: MemoryStorage
   readonly #frozen: Frozen
   readonly #parts: Parts
@@ -97,6 +104,7 @@ export class Cluster implements AsyncDisposable {
   readonly #controllers: boolean
   readonly #specs: readonly NodeSpec[]
   #stopped: Promise<void> | undefined
+  #endless = false
   #kubeconfig: string | undefined
 
   constructor(options: ClusterOptions) {
@@ -105,8 +113,19 @@ export class Cluster implements AsyncDisposable {
     if (clock !== "virtual" && clock !== "real")
       throw new TestClusterError(`Cannot use clock: ${JSON.stringify(clock)}: expected "virtual" or "real"`)
     this.seed = options.seed === undefined ? defaultSeed() : parseSeed(options.seed)
-    this.#virtual = clock === "virtual" ? new VirtualClock(instant(startTime)) : undefined
+    this.#virtual =
+      clock === "virtual" ? new VirtualClock(instant(startTime), { mostTurns: () => this.#mostTurns() }) : undefined
     this.#clock = this.#virtual ?? realClock
+    this.#driver = new Driver({
+      clock: this.#clock,
+      virtual: this.#virtual,
+      replay: replay(this.seed),
+      hindrances: () => this.faults.inWords(),
+      endless: (err) => {
+        this.#endless = true
+        return endlessInstant(err, this.#storage, this.#clock.now(), replay(this.seed))
+      },
+    })
     const random = (this.#random = seededRandom(this.seed))
     this.#frozen = frozenFrom(options.frozen)
     this.#storage = new MemoryStorage({ clock: this.#clock, frozen: this.#frozen === "all" })
@@ -127,7 +146,7 @@ export class Cluster implements AsyncDisposable {
       historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history),
       clusterCidr: specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR,
     })
-    this.client = guarded(this.#parts.givenClientFor(ADMIN.name, ADMIN.groups), () => this.#alive())
+    this.client = this.#clientAs(ADMIN.name, ADMIN.groups)
     this.images = new ImageBehaviours(images)
     this.#nodes = new Nodes({
       parts: this.#parts,
@@ -141,6 +160,7 @@ export class Cluster implements AsyncDisposable {
       nodes: this.#nodes.simulated,
       rules: this.#rules,
       clock: this.#virtual,
+      driver: this.#driver,
       components: this.#parts.components,
       signal: this.#ending.signal,
       alive: () => this.#alive(),
@@ -154,12 +174,13 @@ export class Cluster implements AsyncDisposable {
     const { components } = this.#parts
     await components.apiserver.start()
     const nodes = this.#specs.map((spec) => this.#nodes.add(spec))
-    await driven(this.#virtual, [
+    const starting = Promise.all([
       components["controller-manager"].start(),
       components.scheduler.start(),
       ...nodes.map((start) => start()),
     ])
-    await this.#virtual?.settle()
+    await this.#driver.ended(() => "startCluster waits for components and nodes to start", starting)
+    await this.#settle()
     if (preload !== undefined) await this.apply(preload)
   }
 
@@ -173,10 +194,11 @@ export class Cluster implements AsyncDisposable {
 
   /** Adds a node, which is named as those of `startCluster` are. Gives its name. */
   addNode(node: NodeOptions = {}): Promise<string> {
-    return this.#from(this.addNode, async () => {
+    return this.#from(async () => {
       const spec = this.#nodes.specOf(node)
-      await driven(this.#virtual, [this.#nodes.add(spec)()])
-      await this.#virtual?.settle()
+      const starting = this.#nodes.add(spec)()
+      await this.#driver.ended(() => `addNode waits for the kubelet of ${JSON.stringify(spec.name)} to start`, starting)
+      await this.#settle()
       return spec.name
     })
   }
@@ -184,7 +206,7 @@ export class Cluster implements AsyncDisposable {
   /** A client that acts as somebody else, under their rights. */
   as(user: string, groups: readonly string[] = []): Client {
     this.#alive()
-    return guarded(this.#parts.givenClientFor(user, groups), () => this.#alive())
+    return this.#clientAs(user, groups)
   }
 
   /** The kind served under this name; for custom resources. */
@@ -192,7 +214,7 @@ export class Cluster implements AsyncDisposable {
     const resource = this.#parts.apiServer.scheme.of(apiVersion, kind)
     if (resource === undefined)
       throw at(
-        callerOf(this.kind),
+        callerOf(),
         new TestClusterError(`No kind ${JSON.stringify(kind)} is served in ${JSON.stringify(apiVersion)}`),
       )
     return resource
@@ -203,7 +225,7 @@ export class Cluster implements AsyncDisposable {
     source: ManifestSource | readonly ManifestSource[],
     { namespace = "default" }: { readonly namespace?: string } = {},
   ): Promise<readonly KubeObject[]> {
-    return this.#from(this.apply, async () => {
+    return this.#from(async () => {
       const applied: KubeObject[] = []
       for (const { resource, object, where } of readManifests(source, (apiVersion, kind) =>
         this.#parts.apiServer.scheme.of(apiVersion, kind),
@@ -228,24 +250,24 @@ export class Cluster implements AsyncDisposable {
           )
         }
       }
-      await this.#virtual?.settle()
+      await this.#settle()
       return applied
     })
   }
 
   /** Objects of a kind, of all namespaces unless one is given. */
   list<T extends KubeObject>(resource: Resource<T>, selection: Selection = {}): Promise<readonly T[]> {
-    return this.#from(this.list, async () => (await this.client.list(resource, listOptions(selection))).items)
+    return this.#from(async () => (await this.client.list(resource, listOptions(selection))).items)
   }
 
   /** One object; a bare name is one of the namespace `default`. @throws ApiError NotFound */
   get<T extends KubeObject>(resource: Resource<T>, ref: Reference): Promise<T> {
-    return this.#from(this.get, () => this.client.get(resource, refOf(resource, ref)))
+    return this.#from(() => this.client.get(resource, refOf(resource, ref)))
   }
 
   /** The same, or undefined when there is none. */
   find<T extends KubeObject>(resource: Resource<T>, ref: Reference): Promise<T | undefined> {
-    return this.#from(this.find, async () => {
+    return this.#from(async () => {
       const { name, namespace } = refOf(resource, ref)
       return (
         await this.client.list(resource, {
@@ -257,64 +279,73 @@ export class Cluster implements AsyncDisposable {
   }
 
   delete(resource: Resource, ref: Reference, options: Parameters<Client["delete"]>[2] = {}): Promise<void> {
-    return this.#from(this.delete, async () => {
+    return this.#from(async () => {
       await this.client.delete(resource, refOf(resource, ref), options)
-      await this.#virtual?.settle()
+      await this.#settle()
     })
   }
 
   /** Moves time on by `duration`: all that is due until then happens, in order. */
   advance(duration: Duration): Promise<void> {
-    return this.#from(this.advance, () => this.#clockOf("advance").advance(milliseconds(duration)))
+    return this.#from(() => {
+      const ms = milliseconds(duration)
+      return this.#move("advance", (clock) => clock.advance(ms))
+    })
   }
 
   /** Moves time on to an instant. */
   advanceTo(time: string | number | Date): Promise<void> {
-    return this.#from(this.advanceTo, () => {
+    return this.#from(() => {
       const target = instant(time)
       if (target < this.#clock.now())
         throw new TestClusterError(
           `Cannot go back in time: it is ${formatTime(this.#clock.now())}, asked for ${formatTime(target)}`,
         )
-      return this.#clockOf("advanceTo").advanceTo(target)
+      return this.#move("advanceTo", (clock) => clock.advanceTo(target))
     })
   }
 
   /** Lets everything that is due at this instant happen, with all that follows from it. */
   settle(): Promise<void> {
-    return this.#from(this.settle, () => this.#clockOf("settle").settle())
+    return this.#from(() => this.#move("settle", (clock) => clock.settle()))
   }
 
   /**
-   * Waits until `check` neither throws nor gives false, moving virtual time from one due timer to the next meanwhile. Gives what it gave.
-   * @throws TestClusterError after `within` (60s unless given) that says what was last seen
+   * Waits until `check` gives true, or does not throw where it asserts, moving virtual time from one due timer to the next meanwhile.
+   * @throws TestClusterError after `within` (60s unless given) that says what was last seen; at once where a check gives something else
    */
-  eventually<T>(check: Check<T>, options?: EventuallyOptions): Promise<T>
+  eventually(check: Check, options?: EventuallyOptions): Promise<void>
   /** The same for a list of objects. Gives the list. */
   eventually<T extends KubeObject>(
     resource: Resource<T>,
     selection: Selection,
-    check: (objects: readonly T[]) => unknown,
+    check: (objects: readonly T[]) => ReturnType<Check>,
     options?: EventuallyOptions,
   ): Promise<readonly T[]>
-  eventually<T extends KubeObject, R>(
-    first: Check<R> | Resource<T>,
+  eventually<T extends KubeObject>(
+    first: Check | Resource<T>,
     second?: EventuallyOptions | Selection,
-    third?: (objects: readonly T[]) => unknown,
+    third?: (objects: readonly T[]) => ReturnType<Check>,
     fourth?: EventuallyOptions,
-  ): Promise<R | readonly T[]> {
-    const how = { clock: this.#clock, virtual: this.#virtual, storage: this.#storage, seed: this.seed }
-    return this.#from<R | readonly T[]>(this.eventually, () => {
+  ): Promise<void | readonly T[]> {
+    const how = {
+      clock: this.#clock,
+      driver: this.#driver,
+      storage: this.#storage,
+      seed: this.seed,
+      seen: this.#seen,
+      explain: (pod: Pod) => this.#explain(pod).then(String, () => ""),
+    }
+    return this.#from<void | readonly T[]>(async () => {
       if (typeof first === "function") return eventually(first, how, second as EventuallyOptions | undefined)
       const selection = second as Selection
-      return eventually(
-        async () => {
-          const { items } = await this.client.list(first, listOptions(selection))
-          return (await third!(items)) === false ? false : items
-        },
-        how,
-        fourth,
-      ) as Promise<readonly T[]>
+      let found: readonly T[] = []
+      const look: Check = async () => {
+        found = (await this.client.list(first, listOptions(selection))).items
+        return third!(found)
+      }
+      await eventually(look, how, fourth, third)
+      return found
     })
   }
 
@@ -326,10 +357,11 @@ export class Cluster implements AsyncDisposable {
 
   /** Why a pod is not running: per node and plugin while it is not placed, then image, crash and probe. */
   explain(pod: Reference): Promise<Explanation> {
-    return this.#from(this.explain, async () => {
-      const found = await this.client.get(Pod, refOf(Pod, pod))
-      return explainPod(found, this.client, this.#parts.scheduler?.diagnosis(found))
-    })
+    return this.#from(async () => this.#explain(await this.client.get(Pod, refOf(Pod, pod))))
+  }
+
+  #explain(pod: Pod): Promise<Explanation> {
+    return explainPod(pod, this.client, this.#parts.scheduler?.diagnosis(pod))
   }
 
   /** The running container of a simulated pod, to look into or to disturb; its first one unless named. */
@@ -349,7 +381,7 @@ export class Cluster implements AsyncDisposable {
   machine(node: string): SimulatedRuntime {
     this.#alive()
     const found = this.#nodes.simulated.get(node)
-    if (found === undefined) throw at(callerOf(this.machine), noSuchNode(node, this.#nodes.simulated))
+    if (found === undefined) throw at(callerOf(), noSuchNode(node, this.#nodes.simulated))
     return found.runtime
   }
 
@@ -361,7 +393,7 @@ export class Cluster implements AsyncDisposable {
 
   /** What the container has written so far. */
   logs(pod: Reference, name?: string): Promise<string> {
-    return this.#from(this.logs, () => {
+    return this.#from(() => {
       const container = this.container(pod, name)
       if (container === undefined)
         throw new TestClusterError(
@@ -373,10 +405,13 @@ export class Cluster implements AsyncDisposable {
 
   /** Sends a request as another pod would: to a pod's address, `http://10.42.0.3:8080/healthz`, or to a Service by its name or address, `http://web/`, `http://web.team.svc:8080/`. */
   fetch(url: string | Request): Promise<Response> {
-    return this.#from(this.fetch, () => {
+    return this.#from(() => {
       const request = typeof url === "string" ? new Request(url) : url
       const { host, port } = addressOf(new URL(request.url), this.#storage, this.#random)
-      return this.#nodes.network.fetch(request, host, port, 30_000)
+      return this.#driver.ended(
+        () => `fetch waits for the answer of ${request.url}`,
+        this.#nodes.network.fetch(request, host, port, 30_000),
+      )
     })
   }
 
@@ -385,15 +420,25 @@ export class Cluster implements AsyncDisposable {
     controller: Controller<T>,
     { user = ADMIN.name, groups = ADMIN.groups }: { readonly user?: string; readonly groups?: readonly string[] } = {},
   ): Promise<void> {
-    await this.#from(this.run, async () => {
+    await this.#from(async () => {
       const context = this.#parts.contextFor(this.#parts.givenClientFor(user, groups))
       const informers = this.#parts.informersFor(context.client)
-      const running = await startController(controller, { ...context, informers })
-      this.#stops.push(async () => {
-        await running.stop()
-        informers.stop()
-      })
-      await this.#virtual?.settle()
+      this.#stops.push(() => informers.stop())
+      const starting = startController(controller, { ...context, informers })
+      // One that is ready only when the cluster has ended is to stop too.
+      void starting.then(
+        (running) => {
+          if (this.#ending.signal.aborted) return running.stop()
+          this.#stops.push(() => running.stop())
+        },
+        () => undefined,
+      )
+      await this.#driver.ended(
+        () =>
+          `run waits for ${controller.name} to start; as ${user} it cannot list ${informers.pending().join(", ") || "what it watches"}`,
+        starting,
+      )
+      await this.#settle()
     })
   }
 
@@ -417,7 +462,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Opens the API to programs outside: TLS on loopback. `kubeconfig` is for them. */
   async listen({ port = 0 }: { readonly port?: number } = {}): Promise<Listening> {
-    return this.#from(this.listen, async () => {
+    return this.#from(async () => {
       const open = await this.#parts.apiServer.listen({ host: "127.0.0.1", port })
       const url = `https://127.0.0.1:${open}`
       const { pki, adminToken: token } = this.#parts.apiServer.files!
@@ -443,21 +488,26 @@ export class Cluster implements AsyncDisposable {
    * @throws TestClusterError when background work failed, a watch or timer was left, revisions did not rise, or an object outlived its owner
    */
   stop(): Promise<void> {
-    const caller = callerOf(this.stop)
+    const caller = callerOf()
     return (this.#stopped ??= from(caller, () => this.#stop()))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    const caller = callerOf(this[Symbol.asyncDispose])
+    const caller = callerOf()
     return (this.#stopped ??= from(caller, () => this.#stop()))
   }
 
   async #stop(): Promise<void> {
+    await this.#driver.ended(() => "stop waits for components to end", this.#end())
+  }
+
+  async #end(): Promise<void> {
     const problems: string[] = []
-    await this.#virtual?.settle()
+    if (!this.#endless) await this.#settle()
     if (this.#controllers && this.#virtual !== undefined && !this.#virtual.exact)
       problems.push(...orphans(this.#storage, this.#parts.apiServer.scheme.resources))
     this.#ending.abort(new Error("the cluster is being stopped"))
+    this.#rules.clear()
     for (const stop of this.#stops.toReversed()) await stop()
     await this.#nodes.stop()
     await this.#parts.components.scheduler.crash()
@@ -475,18 +525,35 @@ export class Cluster implements AsyncDisposable {
       ),
     )
     this.#storage.close()
-    if (problems.length > 0)
+    // Of an instant without end the test has been told, and nothing that stands at one ends well.
+    if (problems.length > 0 && !this.#endless)
       throw new TestClusterError(`The cluster did not end well (${replay(this.seed)}):\n  ${problems.join("\n  ")}`, {
         cause: this.#parts.failures[0],
       })
   }
 
-  #clockOf(method: string): VirtualClock {
+  /** @throws TestClusterError on the real clock */
+  async #move(method: string, work: (clock: VirtualClock) => Promise<void>): Promise<void> {
     if (this.#virtual === undefined)
       throw new TestClusterError(
         `Cannot ${method}: the cluster runs on the real clock, which nobody can move. Use \`eventually\`, or clock: "virtual"`,
       )
-    return this.#virtual
+    await this.#driver.move(work)
+  }
+
+  async #settle(): Promise<void> {
+    await this.#driver.move((clock) => clock.settle())
+  }
+
+  /** One instant takes few turns, however much there is to do, but that each node has some of its own. */
+  #mostTurns(): number {
+    return TURNS + TURNS_OF_NODE * this.#nodes.names.length
+  }
+
+  #clientAs(user: string, groups: readonly string[]): Client {
+    return guarded(this.#parts.drivenClientFor(user, groups, { driver: this.#driver, seen: this.#seen }), () =>
+      this.#alive(),
+    )
   }
 
   #alive(): void {
@@ -495,8 +562,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** `work` of a public method: refused after the end, and failing at the line that called. */
-  #from<T>(method: (...args: never[]) => unknown, work: () => T | Promise<T>): Promise<T> {
-    const caller = callerOf(method)
+  #from<T>(work: () => T | Promise<T>): Promise<T> {
+    const caller = callerOf()
     return from(caller, () => {
       this.#alive()
       return work()

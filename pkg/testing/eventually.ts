@@ -1,13 +1,15 @@
+import type { Pod } from "../api/core/v1/pod.ts"
 import { formatDuration } from "../apimachinery/time.ts"
 import { sleep, type Clock } from "../clock/clock.ts"
-import type { VirtualClock } from "../clock/virtual.ts"
 import type { MemoryStorage } from "../storage/memory.ts"
 import { TestClusterError } from "./caller.ts"
+import type { Driver } from "./driver.ts"
+import type { LastSeen } from "./last-seen.ts"
 import { milliseconds, type Duration } from "./duration.ts"
 import { replay } from "./seed.ts"
 
-/** Holds when it neither throws nor gives false. */
-export type Check<T> = () => T | Promise<T>
+/** Holds when it gives true, or when it asserts something (`expect`, `assert`) and does not throw. */
+export type Check = () => boolean | void | Promise<boolean | void>
 
 export interface EventuallyOptions {
   /** How long to wait, in the cluster's time; 60s unless given. */
@@ -16,47 +18,75 @@ export interface EventuallyOptions {
 
 export interface Waiting {
   readonly clock: Clock
-  readonly virtual: VirtualClock | undefined
+  readonly driver: Driver
   readonly storage: MemoryStorage
   readonly seed: number
+  /** What the test reads. */
+  readonly seen: LastSeen
+  /** What `explain` says of a pod; empty where it cannot. */
+  readonly explain: (pod: Pod) => Promise<string>
 }
 
 /** With the real clock the check is repeated when something was written, and at least this often. */
 const LOOK_MS = 100
 
-/** Waits until `check` holds. @throws TestClusterError that says what was last seen */
-export async function eventually<T>(
-  check: Check<T>,
-  { clock, virtual, storage, seed }: Waiting,
+/** Waits until `check` holds. @throws TestClusterError that says what was last seen; at once for a check that is none */
+export async function eventually(
+  check: Check,
+  { clock, driver, storage, seed, seen: lastSeen, explain }: Waiting,
   { within = "60s" }: EventuallyOptions = {},
-): Promise<T> {
+  /** The function of the test's own, where `check` only calls it. */
+  written: (...args: never[]) => unknown = check,
+): Promise<void> {
   const began = clock.now()
   const deadline = began + milliseconds(within)
+  let asserts = isAssertion(written)
   for (;;) {
-    await virtual?.settle()
-    const seen = await outcome(check)
-    if ("value" in seen) return seen.value
-    const due = virtual === undefined ? clock.now() : (virtual.nextDue ?? Infinity)
-    if (due > deadline || clock.now() >= deadline) {
+    await driver.move((virtual) => virtual.settle())
+    lastSeen.begin()
+    const seen = await outcome(check, asserts)
+    if (seen === undefined) return
+    asserts ||= seen.cause !== undefined
+    if (clock.now() >= deadline)
       throw new TestClusterError(
-        `Not within ${formatDuration(deadline - began)} of ${virtual === undefined ? "" : "virtual "}time (${replay(seed)}); last seen: ${seen.why}`,
+        [
+          `Not within ${formatDuration(deadline - began)} of ${driver.isVirtual ? "virtual " : ""}time (${replay(seed)}); last seen: ${seen.why}`,
+          ...(await lastSeen.inWords(explain)),
+        ].join("\n  "),
         { cause: seen.cause },
       )
-    }
-    if (virtual === undefined) await change(clock, storage)
-    else await virtual.advanceTo(due)
+    if (driver.isVirtual)
+      await driver.move((virtual) => virtual.advanceTo(Math.min(virtual.nextDue ?? Infinity, deadline)))
+    else await change(clock, storage)
   }
 }
 
-type Outcome<T> = { readonly value: T } | { readonly why: string; readonly cause?: unknown }
+/** What looks like an assertion, whose success is to give nothing. */
+const ASSERTION = /\bexpect|\bassert|\bthrow\b|\bshould\b/i
+const isAssertion = (check: (...args: never[]) => unknown): boolean => ASSERTION.test(check.toString())
 
-async function outcome<T>(check: Check<T>): Promise<Outcome<T>> {
+/** Undefined when the check holds. */
+async function outcome(
+  check: Check,
+  asserts: boolean,
+): Promise<{ readonly why: string; readonly cause?: unknown } | undefined> {
+  let value: unknown
   try {
-    const value = await check()
-    return value === false ? { why: "the check gave false" } : { value }
+    value = await check()
   } catch (err) {
     return { why: err instanceof Error ? err.message : String(err), cause: err }
   }
+  if (value === true || (value === undefined && asserts)) return undefined
+  if (value === false) return { why: "the check gave false" }
+  throw new TestClusterError(
+    `Cannot tell whether the check holds: it gave ${inShort(value)}. Let it give true or false, such as \`… !== undefined\` or \`… === true\`, or assert with \`expect\`; a helper that asserts can give true at its end`,
+  )
+}
+
+function inShort(value: unknown): string {
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  if (typeof value === "object" && value !== null) return `an object (${Object.keys(value).slice(0, 4).join(", ")})`
+  return typeof value === "string" ? JSON.stringify(value) : String(value)
 }
 
 /** Resolves at the next write, or a little later. */

@@ -2,6 +2,8 @@ import { ApiError } from "../apimachinery/errors.ts"
 import type { VirtualClock } from "../clock/virtual.ts"
 import { familiar } from "../../components/kubelet/runtime/simulated/behaviour.ts"
 import { at, callerOf, TestClusterError } from "./caller.ts"
+import type { Driver } from "./driver.ts"
+import { HeldPart, type Restartable } from "./held-part.ts"
 import type { SimulatedNode } from "./node.ts"
 import type { RequestMatch, RequestRule, RequestRules } from "./request-rules.ts"
 
@@ -12,17 +14,12 @@ export interface Fault extends AsyncDisposable {
 
 export type ComponentName = "apiserver" | "scheduler" | "controller-manager"
 
-/** A part that can be taken away at once and started anew. */
-export interface Restartable {
-  crash(): Promise<void>
-  start(): Promise<void>
-}
-
 export interface FaultsContext {
   readonly nodes: ReadonlyMap<string, SimulatedNode>
   readonly rules: RequestRules
   /** None with the system's time. */
   readonly clock: VirtualClock | undefined
+  readonly driver: Driver
   readonly components: Readonly<Record<ComponentName, Restartable>>
   readonly signal: AbortSignal
   forgetHistory(): void
@@ -36,65 +33,79 @@ export const noSuchNode = (name: string, nodes: ReadonlyMap<string, SimulatedNod
   )
 
 /**
- * What can go wrong in a cluster. Each method returns what ends the fault. While any is there, heartbeats and all that watches for them run at their very
- * instants (otherwise the clock skips over them where nothing else is due).
+ * What can go wrong in a cluster. Each method returns what ends the fault. Faults may overlap, on one part too. While any is there, heartbeats and all that watches for
+ * them run at their very instants (otherwise the clock skips over them where nothing else is due).
  */
 export class Faults {
   readonly #context: FaultsContext
-  #active = 0
+  readonly #components: Readonly<Record<ComponentName, HeldPart>>
+  /** What is wrong now, in words. */
+  readonly #active = new Set<{ readonly words: string }>()
 
   constructor(context: FaultsContext) {
     this.#context = context
+    const { apiserver, scheduler, "controller-manager": manager } = context.components
+    this.#components = {
+      apiserver: new HeldPart(apiserver),
+      scheduler: new HeldPart(scheduler),
+      "controller-manager": new HeldPart(manager),
+    }
+  }
+
+  /** What is wrong now, a line each. */
+  inWords(): readonly string[] {
+    return [...this.#active].map(({ words }) => words)
   }
 
   /** The machine is off, with all that ran on it. At the end it boots: its pods are started again. */
   async nodeLost(name: string): Promise<Fault> {
-    const node = this.#node(name, this.nodeLost)
-    const fault = this.#begin(() => node.powerOn(this.#context.signal))
-    await node.powerOff()
-    return fault
+    const node = this.#node(name)
+    return this.#begin(`node ${name} is lost`, () => node.powerOff(), () => node.powerOn())
   }
 
   /** Node and API server cannot reach each other; the pods run on. */
   async nodePartitioned(name: string): Promise<Fault> {
-    const node = this.#node(name, this.nodePartitioned)
+    const node = this.#node(name)
     const user = `system:node:${name}`
-    const unreachable = new ApiError(
+    const error = new ApiError(
       "ServiceUnavailable",
       `dial tcp: no route to host: node ${JSON.stringify(name)} is partitioned`,
     )
-    const heal = this.#context.rules.add({ user, error: unreachable })
-    const fault = this.#begin(() => {
-      heal()
-      node.rejoin()
-    })
-    node.cutOff()
-    this.#context.rules.dropWatches({ user })
-    return fault
+    let heal: (() => void) | undefined
+    return this.#begin(
+      `node ${name} is partitioned`,
+      () => {
+        heal = this.#context.rules.add({ user, error })
+        node.cutOff()
+        this.#context.rules.dropWatches({ user })
+      },
+      () => {
+        heal?.()
+        node.rejoin()
+      },
+    )
   }
 
   /** What the node's runtime does takes `factor` times as long, and at least `factor` milliseconds. */
   async nodeSlow(name: string, factor: number): Promise<Fault> {
-    const { runtime } = this.#node(name, this.nodeSlow)
+    const { faults } = this.#node(name).runtime
     if (!(factor >= 1))
       throw at(
-        callerOf(this.nodeSlow),
+        callerOf(),
         new TestClusterError(`Cannot slow a node down by ${factor}: expected a number of 1 or more`),
       )
-    runtime.faults.slowness = factor
-    return this.#begin(() => {
-      runtime.faults.slowness = 1
-    })
+    let end: (() => void) | undefined
+    return this.#begin(`node ${name} is ${factor} times as slow`, () => (end = faults.slowDown(factor)), () => end?.())
   }
 
   /** No memory is left: the node comes under pressure. */
   async nodeOutOfMemory(name: string): Promise<Fault> {
-    return this.#shortage(this.#node(name, this.nodeOutOfMemory), "memory")
+    return this.#shortage(this.#node(name), "memory")
   }
 
   /** No disk is left. */
   async nodeOutOfDisk(name: string): Promise<Fault> {
-    return this.#shortage(this.#node(name, this.nodeOutOfDisk), "disk")
+    return this.#shortage(this.#node(name), "disk")
   }
 
   /** Pulls of an image (`*` at its end for all that begin so) fail, on one node or on all. */
@@ -102,17 +113,20 @@ export class Faults {
     image: string,
     { node, message }: { readonly node?: string; readonly message?: string } = {},
   ): Promise<Fault> {
-    const nodes = node === undefined ? [...this.#context.nodes.values()] : [this.#node(node, this.imagePull)]
+    const nodes = node === undefined ? [...this.#context.nodes.values()] : [this.#node(node)]
     this.#context.alive()
     const wanted = familiar(image.replace(/\*$/, ""))
     const matching = (ref: string) =>
       image.endsWith("*")
         ? familiar(ref).startsWith(wanted)
         : familiar(ref) === wanted || familiar(ref).replace(/:[^/:]*$/, "") === wanted
-    const ends = nodes.map(({ runtime }) =>
-      runtime.faults.failPulls(matching, message ?? `failed to resolve reference ${JSON.stringify(image)}: not found`),
+    const why = message ?? `failed to resolve reference ${JSON.stringify(image)}: not found`
+    let ends: readonly (() => void)[] = []
+    return this.#begin(
+      `pulls of ${image} fail`,
+      () => (ends = nodes.map(({ runtime }) => runtime.faults.failPulls(matching, why))),
+      () => ends.forEach((end) => end()),
     )
-    return this.#begin(() => ends.forEach((end) => end()))
   }
 
   /** All history is forgotten, as by a compaction: whoever goes on with a watch or a list from before is told that it has expired, and must begin anew. */
@@ -121,10 +135,11 @@ export class Faults {
     this.#context.forgetHistory()
   }
 
-  /** Requests that match are delayed or fail, from inside and outside alike. */
+  /** Requests that match are delayed or fail, from inside and outside alike. @throws TestClusterError for a verb, kind or reason that there is not */
   async requests(rule: RequestRule): Promise<Fault> {
     this.#context.alive()
-    return this.#begin(this.#context.rules.add(rule))
+    const remove = this.#context.rules.add(rule)
+    return this.#begin(`a rule holds: ${JSON.stringify(rule)}`, () => {}, remove)
   }
 
   /** Ends the open watches that match, as a lost connection does. Returns how many there were. */
@@ -135,46 +150,44 @@ export class Faults {
 
   /** A component is gone at once; at the end it is started anew. What it had only in its memory is lost. */
   async crashed(component: ComponentName | { readonly kubelet: string }): Promise<Fault> {
-    const part = typeof component === "string" ? this.#component(component) : this.#kubelet(component.kubelet)
-    const fault = this.#begin(() => part.start())
-    await part.crash()
-    return fault
-  }
-
-  #component(name: ComponentName): Restartable {
     this.#context.alive()
-    return this.#context.components[name]
+    const isKubelet = typeof component !== "string"
+    const part = isKubelet ? this.#node(component.kubelet).kubelet : this.#components[component]
+    const words = isKubelet ? `the kubelet of node ${component.kubelet} is down` : `the ${component} is down`
+    return this.#begin(words, () => part.hold(), () => part.release())
   }
 
-  #kubelet(name: string): Restartable {
-    const node = this.#node(name, this.crashed)
-    return { crash: () => node.stop(), start: () => node.start(this.#context.signal) }
+  #shortage({ name, runtime: { faults } }: SimulatedNode, of: "memory" | "disk"): Promise<Fault> {
+    let end: (() => void) | undefined
+    return this.#begin(`node ${name} is out of ${of}`, () => (end = faults.runShort(of)), () => end?.())
   }
 
-  #shortage({ runtime }: SimulatedNode, of: "memory" | "disk"): Fault {
-    runtime.faults.shortage[of] = true
-    return this.#begin(() => {
-      runtime.faults.shortage[of] = false
-    })
-  }
-
-  #node(name: string, method: (...args: never[]) => unknown): SimulatedNode {
+  #node(name: string): SimulatedNode {
     this.#context.alive()
     const node = this.#context.nodes.get(name)
-    if (node === undefined) throw at(callerOf(method), noSuchNode(name, this.#context.nodes))
+    if (node === undefined) throw at(callerOf(), noSuchNode(name, this.#context.nodes))
     return node
   }
 
-  #begin(end: () => unknown): Fault {
-    const { clock } = this.#context
-    this.#active++
+  async #begin(words: string, begin: () => unknown, end: () => unknown): Promise<Fault> {
+    const { clock, driver, signal } = this.#context
+    const active = { words }
+    this.#active.add(active)
     if (clock !== undefined) clock.exact = true
     let ended: Promise<void> | undefined
+    const finish = async () => {
+      // What ended with the cluster is not started again.
+      if (signal.aborted) return
+      await end()
+    }
     const once = () =>
-      (ended ??= (async () => {
-        await end()
-        if (--this.#active === 0 && clock !== undefined) clock.exact = false
-      })())
+      (ended ??= driver
+        .ended(() => `the end of a fault waits, of which was said: ${words}`, finish())
+        .finally(() => {
+          this.#active.delete(active)
+          if (this.#active.size === 0 && clock !== undefined) clock.exact = false
+        }))
+    await driver.ended(() => `a fault waits for its beginning: ${words}`, Promise.resolve(begin()))
     return { end: once, [Symbol.asyncDispose]: once }
   }
 }

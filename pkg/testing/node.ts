@@ -10,6 +10,7 @@ import type { Informers } from "../client/informer.ts"
 import type { Component, ComponentContext } from "../component/component.ts"
 import type { NodeConnectors } from "../component/node-connector.ts"
 import { informersOfNode, type NodePods } from "./node-informers.ts"
+import { HeldPart } from "./held-part.ts"
 import type { NodeSpec } from "./options.ts"
 
 export interface SimulatedNodeOptions {
@@ -23,6 +24,8 @@ export interface SimulatedNodeOptions {
   readonly behaviours: ImageBehaviours
   readonly network: SimulatedNetwork
   readonly connectors: NodeConnectors
+  /** Ends with the cluster. */
+  readonly signal: AbortSignal
 }
 
 const KUBELET_PORT = 10250
@@ -33,7 +36,11 @@ export class SimulatedNode {
   readonly runtime: SimulatedRuntime
   readonly ip: string
   readonly #options: SimulatedNodeOptions
+  /** Its kubelet, as faults take it away. */
+  readonly kubelet: HeldPart
   #kubelet: Component | undefined
+  #off = 0
+  #cutOff = 0
 
   constructor(options: SimulatedNodeOptions) {
     const {
@@ -45,6 +52,7 @@ export class SimulatedNode {
       informers,
     } = options
     this.#options = options
+    this.kubelet = new HeldPart({ crash: () => this.stop(), start: () => this.start() })
     this.spec = spec
     this.ip = `192.168.${Math.floor(index / 250)}.${(index % 250) + 2}`
     this.runtime = createSimulatedRuntime({
@@ -69,8 +77,8 @@ export class SimulatedNode {
     return this.#kubelet !== undefined
   }
 
-  async start(signal: AbortSignal): Promise<void> {
-    const { spec, context, informers, pods, connectors } = this.#options
+  async start(): Promise<void> {
+    const { spec, context, informers, pods, connectors, signal } = this.#options
     const kubelet = createKubelet(
       { ...context, informers: informersOfNode(informers, pods) },
       {
@@ -102,26 +110,30 @@ export class SimulatedNode {
     await kubelet?.stop()
   }
 
-  /** The machine is off: no kubelet, and nothing runs. */
+  /** The machine is off: no kubelet, and nothing runs. Until as many calls of `powerOn`. */
   async powerOff(): Promise<void> {
     const { faults, containers } = this.runtime
-    faults.off = true
-    containers.powerOff()
-    await this.stop()
+    if (this.#off++ === 0) {
+      faults.off = true
+      containers.powerOff()
+    }
+    await this.kubelet.hold()
   }
 
-  async powerOn(signal: AbortSignal): Promise<void> {
-    this.runtime.faults.off = false
-    await this.start(signal)
+  async powerOn(): Promise<void> {
+    if (--this.#off === 0) this.runtime.faults.off = false
+    await this.kubelet.release()
   }
 
-  /** Cut off from everything but its own containers. */
+  /** Cut off from everything but its own containers. Until as many calls of `rejoin`. */
   cutOff(): void {
+    if (this.#cutOff++ > 0) return
     this.runtime.faults.partitioned = true
     this.#options.pods.hold()
   }
 
   rejoin(): void {
+    if (--this.#cutOff > 0) return
     this.runtime.faults.partitioned = false
     this.#options.pods.release()
   }

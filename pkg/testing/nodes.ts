@@ -66,10 +66,11 @@ export class Nodes {
       behaviours: images,
       network: this.network,
       connectors: parts.connectors,
+      signal,
       context: parts.contextFor(parts.clientFor(`system:node:${spec.name}`, ["system:nodes"])),
     })
     this.simulated.set(spec.name, node)
-    return () => node.start(signal)
+    return () => node.start()
   }
 
   /** All kubelets end, and all that they ran. */

@@ -12,8 +12,10 @@ import type { Features } from "../component/features.ts"
 import { NodeConnectors } from "../component/node-connector.ts"
 import type { Logger } from "../log/log.ts"
 import type { MemoryStorage } from "../storage/memory.ts"
+import { drivenTransport, type DrivenOptions } from "./driven-transport.ts"
 import { OpenWatches } from "./end-checks.ts"
-import type { ComponentName, Restartable } from "./faults.ts"
+import type { ComponentName } from "./faults.ts"
+import type { Restartable } from "./held-part.ts"
 import type { ClusterOptions } from "./options.ts"
 import { keepingApart, type Frozen } from "./own-objects.ts"
 import type { RequestRules } from "./request-rules.ts"
@@ -112,9 +114,18 @@ export class Parts {
     return newClient(this.#transportFor(name, groups))
   }
 
-  /** For the test. */
+  /** For what the test runs, such as a controller of its own. */
   givenClientFor(name: string, groups: readonly string[]): Client {
-    return newClient(keepingApart(this.#transportFor(name, groups), { freeze: this.#options.frozen === "given" }))
+    return newClient(this.#givenTransportFor(name, groups))
+  }
+
+  /** For the test itself: time goes on while a call is awaited. */
+  drivenClientFor(name: string, groups: readonly string[], driving: Omit<DrivenOptions, "user">): Client {
+    return newClient(drivenTransport(this.#givenTransportFor(name, groups), { ...driving, user: name }))
+  }
+
+  #givenTransportFor(name: string, groups: readonly string[]): Transport {
+    return keepingApart(this.#transportFor(name, groups), { freeze: this.#options.frozen === "given" })
   }
 
   #transportFor(name: string, groups: readonly string[]): Transport {

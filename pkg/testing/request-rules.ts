@@ -25,6 +25,14 @@ export interface RequestRule extends RequestMatch {
   readonly times?: number
 }
 
+interface Entry {
+  readonly rule: RequestRule
+  /** How many requests it is still for. */
+  left: number
+  /** Aborted when it is taken away: requests that it holds up go on. */
+  readonly over: AbortController
+}
+
 interface OpenWatch {
   readonly request: ApiRequest
   end(error: ApiError | undefined): void
@@ -33,7 +41,7 @@ interface OpenWatch {
 /** Stands before the pipeline and does to requests what the rules of the test say. */
 export class RequestRules {
   readonly #clock: Clock
-  readonly #rules: { readonly rule: RequestRule; left: number }[] = []
+  readonly #rules: Entry[] = []
   readonly #watches = new Set<OpenWatch>()
 
   constructor(clock: Clock) {
@@ -45,12 +53,18 @@ export class RequestRules {
   }
 
   add(rule: RequestRule): () => void {
-    const entry = { rule, left: rule.times ?? Infinity }
+    const entry = { rule, left: rule.times ?? Infinity, over: new AbortController() }
     this.#rules.push(entry)
     return () => {
       const index = this.#rules.indexOf(entry)
       if (index >= 0) this.#rules.splice(index, 1)
+      entry.over.abort()
     }
+  }
+
+  /** Takes all rules away. */
+  clear(): void {
+    for (const { over } of this.#rules.splice(0)) over.abort()
   }
 
   /** Ends watches as a connection that is lost. Returns how many. */
@@ -63,11 +77,14 @@ export class RequestRules {
   around = (pipeline: Pipeline): Pipeline => ({
     authorize: (request) => pipeline.authorize(request),
     handle: (request) => {
-      const entry = this.#ruleFor(request)
+      const entry = this.#entryFor(request)
       if (entry === undefined) return pipeline.handle(request)
-      const { delay, error } = entry
+      const {
+        rule: { delay, error },
+        over,
+      } = entry
       if (delay !== undefined)
-        return sleep(this.#clock, milliseconds(delay), request.signal)
+        return this.#held(milliseconds(delay), request, over.signal)
           .then(() => failing(error, request) ?? pipeline.handle(request))
           .then(thrown)
       return thrown(failing(error, request) ?? pipeline.handle(request))
@@ -75,8 +92,18 @@ export class RequestRules {
     watch: (request, sink) => this.#watch(pipeline, request, sink),
   })
 
+  /** Resolves when the request has been held up so long, or `over` says that it is no more. @throws the reason of the request's own end */
+  async #held(ms: number, { signal }: ApiRequest, over: AbortSignal): Promise<void> {
+    const ends = signal === undefined ? over : AbortSignal.any([signal, over])
+    try {
+      await sleep(this.#clock, ms, ends)
+    } catch (err) {
+      if (!over.aborted) throw err
+    }
+  }
+
   #watch(pipeline: Pipeline, request: ApiRequest, sink: WatchSink): Watch {
-    const failure = failing(this.#ruleFor(request)?.error, request)
+    const failure = failing(this.#entryFor(request)?.rule.error, request)
     if (failure !== undefined) throw failure
     let inner: Watch | undefined
     const open: OpenWatch = {
@@ -107,11 +134,11 @@ export class RequestRules {
     }
   }
 
-  #ruleFor(request: ApiRequest): RequestRule | undefined {
+  #entryFor(request: ApiRequest): Entry | undefined {
     if (this.#rules.length === 0) return undefined
     const entry = this.#rules.find(({ rule, left }) => left > 0 && matches(rule, request))
     if (entry !== undefined) entry.left--
-    return entry?.rule
+    return entry
   }
 }
 

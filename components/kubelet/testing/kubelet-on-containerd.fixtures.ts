@@ -122,12 +122,14 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
     stopKubelet: () => kubelet.stop(),
     create: (name, spec) =>
       cluster.client.create(Pod, { metadata: { name, namespace: "default" }, spec: { nodeName: NODE, ...spec } }),
-    pod: (name, wanted) =>
-      cluster.eventually(async () => {
-        const found = await cluster.get(Pod, name)
-        if (!wanted(found)) throw new Error(`pod ${name} is ${JSON.stringify(found.status)}`)
-        return found
-      }),
+    async pod(name, wanted) {
+      const [found] = await cluster.eventually(
+        Pod,
+        { namespace: "default", fields: `metadata.name=${name}` },
+        ([pod]) => pod !== undefined && wanted(pod),
+      )
+      return found!
+    },
     gone: (name) => cluster.eventually(async () => (await cluster.find(Pod, name)) === undefined),
     events: async (name) =>
       (await cluster.list(Event))

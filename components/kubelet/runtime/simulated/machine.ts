@@ -1,4 +1,5 @@
 import type { Machine } from "../runtime.ts"
+import type { NodeFaults } from "./faults.ts"
 
 export interface SimulatedMachineOptions {
   readonly name: string
@@ -7,19 +8,13 @@ export interface SimulatedMachineOptions {
   readonly diskBytes: number
 }
 
-/** What a fault leaves of the node. */
-export interface Shortage {
-  memory: boolean
-  disk: boolean
-}
-
 /** A machine that never was. `used` is what its containers use of its memory, in bytes. */
 export function simulatedMachine(
   { name, cpus, memoryBytes, diskBytes }: SimulatedMachineOptions,
-  shortage: Shortage,
+  faults: Pick<NodeFaults, "shortage">,
   used: () => number,
 ): Machine {
-  const availableBytes = () => (shortage.disk ? 0 : Math.floor(diskBytes * 0.9))
+  const availableBytes = () => (faults.shortage.disk ? 0 : Math.floor(diskBytes * 0.9))
   return {
     cpus,
     memoryBytes,
@@ -34,7 +29,7 @@ export function simulatedMachine(
       operatingSystem: "linux",
       architecture: "amd64",
     },
-    availableMemory: async () => (shortage.memory ? 0 : Math.max(0, memoryBytes - used())),
+    availableMemory: async () => (faults.shortage.memory ? 0 : Math.max(0, memoryBytes - used())),
     processes: async () => ({ used: 100, max: 4_194_304 }),
     space: async () => ({
       capacityBytes: diskBytes,

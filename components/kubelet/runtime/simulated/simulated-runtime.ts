@@ -60,7 +60,7 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Simula
     volumes: memoryVolumes(files),
     cgroups: memoryCgroups(),
     network: simulatedPodNetwork(network),
-    machine: simulatedMachine(options, faults.shortage, () => containers.memoryInUse),
+    machine: simulatedMachine(options, faults, () => containers.memoryInUse),
     usage: simulatedUsage(containers, clock.now()),
   }
 }
