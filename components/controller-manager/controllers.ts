@@ -79,7 +79,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("replicaset-controller", replicaSetController(config.features)),
     entry("replication-controller", replicationController(config.features)),
     entry("daemon-set-controller", daemonSetController()),
-    entry("statefulset-controller", statefulSetController),
+    entry("statefulset-controller", statefulSetController()),
     entry("job-controller", jobController()),
     entry("cronjob-controller", cronJobController()),
     entry("ttl-after-finished-controller", ttlAfterFinishedController),

@@ -80,24 +80,40 @@ export async function syncHistory<T extends Revisioned>(
     return { update, all: [...revisions.filter((revision) => revision !== equal), update], collisionCount }
   }
   for (let collisions = collisionCount; ; collisions = (collisions ?? 0) + 1) {
-    const hash = templateHash(owner.spec.template, collisions)
-    const { annotations, namespace, name } = owner.metadata
+    const made = revisionOf(owner, label, number, collisions)
+    // What an owner that is going has is collected: a new version would be collected too, and made again.
+    if (owner.metadata.deletionTimestamp !== undefined) return { update: made, all: revisions, collisionCount }
     try {
-      const update = await client.create(ControllerRevision, {
-        metadata: {
-          name: `${name}-${hash}`,
-          namespace,
-          annotations,
-          labels: { ...owner.spec.template.metadata.labels, [label]: hash },
-          ownerReferences: [controllerRef(owner)],
-        },
-        data: dataOf(owner),
-        revision: number,
-      })
+      const update = await client.create(ControllerRevision, made)
       return { update, all: [...revisions, update], collisionCount: collisions }
     } catch (err) {
       if (!isAlreadyExists(err)) throw err
+      const there = await client.get(ControllerRevision, made.metadata)
+      if (deepEqual(there.data, made.data)) return { update: there, all: [...revisions, there], collisionCount }
     }
+  }
+}
+
+function revisionOf(
+  owner: Revisioned,
+  label: string,
+  revision: number,
+  collisions: number | undefined,
+): ControllerRevision {
+  const hash = templateHash(owner.spec.template, collisions)
+  const { annotations, namespace, name } = owner.metadata
+  return {
+    apiVersion: ControllerRevision.apiVersion,
+    kind: ControllerRevision.kind,
+    metadata: {
+      name: `${name}-${hash}`,
+      namespace,
+      annotations,
+      labels: { ...owner.spec.template.metadata.labels, [label]: hash },
+      ownerReferences: [controllerRef(owner)],
+    },
+    data: dataOf(owner),
+    revision,
   }
 }
 

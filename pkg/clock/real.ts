@@ -11,7 +11,8 @@ export const realClock: Clock = {
   setTimeout: (run, ms) => {
     let handle: ReturnType<typeof setTimeout>
     const arm = (left: number) => {
-      handle = left > LONGEST ? setTimeout(() => arm(left - LONGEST), LONGEST) : setTimeout(run, Math.ceil(Math.max(0, left)))
+      handle =
+        left > LONGEST ? setTimeout(() => arm(left - LONGEST), LONGEST) : setTimeout(run, Math.ceil(Math.max(0, left)))
     }
     arm(ms)
     return { cancel: () => clearTimeout(handle) } satisfies Timer

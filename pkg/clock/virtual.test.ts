@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { sleep } from "./clock.ts"
-import { VirtualClock } from "./virtual.ts"
+import { EndlessInstantError, VirtualClock } from "./virtual.ts"
 
 describe("VirtualClock", () => {
   test("runs timers in the order of their due time, then of their setting", async () => {
@@ -60,6 +60,59 @@ describe("VirtualClock", () => {
     await clock.advance(5)
     // then
     expect(order).toEqual(["turn@1", "timer@2"])
+  })
+})
+
+describe("an instant that does not end", () => {
+  test("is no matter of rounding: a timer never runs before its time", async () => {
+    // given somebody who waits for an instant between two milliseconds, and waits again when it has not come yet
+    const clock = new VirtualClock(0, { mostTurns: () => 2000 })
+    let looks = 0
+    const look = () => {
+      looks++
+      if (clock.now() < 100.4) clock.setTimeout(look, 100.4 - clock.now())
+    }
+    clock.setTimeout(look, 1.2)
+    // when
+    await clock.advance(200)
+    // then it looked twice, and not for ever
+    expect(looks).toBe(2)
+  })
+
+  test.each<[string, (clock: VirtualClock, again: () => void) => unknown]>([
+    ["timers that are due at once", (clock, again) => clock.setTimeout(again, 0)],
+    ["ends of turns", (clock, again) => clock.afterTurn(again)],
+  ])("is found where %s set each other off, and who does that is named", async (_, setOff) => {
+    // given
+    const clock = new VirtualClock(0, { mostTurns: () => 3000 })
+    let over = false
+    let turns = 0
+    function gardener(): void {
+      if (!over) setOff(clock, gardener)
+      turns++
+    }
+    gardener()
+    // when
+    const err = await clock.advance(10).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    )
+    over = true
+    // then
+    expect(err).toBeInstanceOf(EndlessInstantError)
+    expect(turns).toBeGreaterThan(1000)
+    expect(String(err)).toContain("virtual.test.ts")
+  })
+
+  test("is not made of many instants with much to do", async () => {
+    // given
+    const clock = new VirtualClock(0, { mostTurns: () => 2000 })
+    let ran = 0
+    for (let i = 0; i < 5000; i++) clock.setTimeout(() => clock.afterTurn(() => ran++), i)
+    // when
+    await clock.advance(5000)
+    // then
+    expect(ran).toBe(5000)
   })
 })
 

@@ -70,10 +70,14 @@ const STATES: readonly {
   { name: "all is refused", begin: (cluster) => cluster.faults.requests({ error: "Forbidden" }) },
 ]
 
-const images = { slow: { http: async (_: Request, container: { sleep(ms: number): Promise<void> }) => {
-  await container.sleep(5000)
-  return new Response("late")
-} } }
+const images = {
+  slow: {
+    http: async (_: Request, container: { sleep(ms: number): Promise<void> }) => {
+      await container.sleep(5000)
+      return new Response("late")
+    },
+  },
+}
 
 /** Resolves to what became of it, and fails in real time where the runner would have hung. */
 async function outcomeOf(work: Promise<unknown>): Promise<string> {

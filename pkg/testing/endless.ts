@@ -16,7 +16,10 @@ export function endlessInstant(
   replay: string,
 ): TestClusterError {
   const writes = storage.since(storage.compactedRevision).filter(({ time }) => time >= now)
-  const writers = Map.groupBy(writes, ({ author, type, stored: { object } }) => `${author} ${VERBS[type]} ${object.kind}`)
+  const writers = Map.groupBy(
+    writes,
+    ({ author, type, stored: { object } }) => `${author} ${VERBS[type]} ${object.kind}`,
+  )
   const busiest = [...writers].sort(([, a], [, b]) => b.length - a.length).slice(0, WRITERS)
   return new TestClusterError(
     [
@@ -27,11 +30,14 @@ export function endlessInstant(
       "set off by:",
       ...err.origins.map((origin) => `  ${origin}`),
     ].join("\n  "),
-    { cause: err },
   )
 }
 
-const VERBS: Readonly<Record<StorageEvent["type"], string>> = { create: "creates", update: "updates", delete: "deletes" }
+const VERBS: Readonly<Record<StorageEvent["type"], string>> = {
+  create: "creates",
+  update: "updates",
+  delete: "deletes",
+}
 
 const inWords = ({ type, author, stored: { object } }: StorageEvent): string => {
   const { namespace, name } = object.metadata

@@ -60,7 +60,11 @@ export class Faults {
   /** The machine is off, with all that ran on it. At the end it boots: its pods are started again. */
   async nodeLost(name: string): Promise<Fault> {
     const node = this.#node(name)
-    return this.#begin(`node ${name} is lost`, () => node.powerOff(), () => node.powerOn())
+    return this.#begin(
+      `node ${name} is lost`,
+      () => node.powerOff(),
+      () => node.powerOn(),
+    )
   }
 
   /** Node and API server cannot reach each other; the pods run on. */
@@ -90,12 +94,13 @@ export class Faults {
   async nodeSlow(name: string, factor: number): Promise<Fault> {
     const { faults } = this.#node(name).runtime
     if (!(factor >= 1))
-      throw at(
-        callerOf(),
-        new TestClusterError(`Cannot slow a node down by ${factor}: expected a number of 1 or more`),
-      )
+      throw at(callerOf(), new TestClusterError(`Cannot slow a node down by ${factor}: expected a number of 1 or more`))
     let end: (() => void) | undefined
-    return this.#begin(`node ${name} is ${factor} times as slow`, () => (end = faults.slowDown(factor)), () => end?.())
+    return this.#begin(
+      `node ${name} is ${factor} times as slow`,
+      () => (end = faults.slowDown(factor)),
+      () => end?.(),
+    )
   }
 
   /** No memory is left: the node comes under pressure. */
@@ -154,12 +159,20 @@ export class Faults {
     const isKubelet = typeof component !== "string"
     const part = isKubelet ? this.#node(component.kubelet).kubelet : this.#components[component]
     const words = isKubelet ? `the kubelet of node ${component.kubelet} is down` : `the ${component} is down`
-    return this.#begin(words, () => part.hold(), () => part.release())
+    return this.#begin(
+      words,
+      () => part.hold(),
+      () => part.release(),
+    )
   }
 
   #shortage({ name, runtime: { faults } }: SimulatedNode, of: "memory" | "disk"): Promise<Fault> {
     let end: (() => void) | undefined
-    return this.#begin(`node ${name} is out of ${of}`, () => (end = faults.runShort(of)), () => end?.())
+    return this.#begin(
+      `node ${name} is out of ${of}`,
+      () => (end = faults.runShort(of)),
+      () => end?.(),
+    )
   }
 
   #node(name: string): SimulatedNode {

@@ -33,9 +33,14 @@ export class LastSeen {
   /** A line for each object, with what `explain` says of pods that are not well. */
   async inWords(explain: (pod: Pod) => Promise<string>): Promise<readonly string[]> {
     const objects = [...this.#objects.values()]
-    const pods = objects.filter((object): object is Pod => object.kind === Pod.kind && object.apiVersion === Pod.apiVersion)
+    const pods = objects.filter(
+      (object): object is Pod => object.kind === Pod.kind && object.apiVersion === Pod.apiVersion,
+    )
     const explained = await Promise.all(
-      pods.filter((pod) => !isWell(pod)).slice(0, EXPLAINED).map((pod) => explain(pod)),
+      pods
+        .filter((pod) => !isWell(pod))
+        .slice(0, EXPLAINED)
+        .map((pod) => explain(pod)),
     )
     return [
       ...[...this.#empty].map((plural) => `no ${plural}`),

@@ -36,7 +36,9 @@ function stateOf({ spec = {}, status = {} }: Telling): string[] {
   if (status.phase !== undefined) state.push(status.phase)
   const wanted = status.desiredNumberScheduled ?? spec.replicas
   if (wanted !== undefined)
-    state.push(`${status.readyReplicas ?? status.numberReady ?? 0} of ${wanted} ready, ${status.replicas ?? wanted} there`)
+    state.push(
+      `${status.readyReplicas ?? status.numberReady ?? 0} of ${wanted} ready, ${status.replicas ?? wanted} there`,
+    )
   for (const of of ["active", "succeeded", "failed"] as const)
     if ((status[of] ?? 0) > 0) state.push(`${status[of]} ${of}`)
   const ready = status.conditions?.find(({ type }) => type === "Ready" || type === "Available")

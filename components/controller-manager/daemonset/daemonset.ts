@@ -12,6 +12,7 @@ import { orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../replicaset/claim.ts"
 import { createPod, deletePod, slowStart } from "../replicaset/pod-control.ts"
 import { REVISION_LABEL, syncHistory, trimRevisions } from "../revisions.ts"
+import { CreationPace } from "../creation-pace.ts"
 import { FailedPodBackoff } from "./failed-pods.ts"
 import { byAge, planPods, type Daemons, type Plan } from "./manage.ts"
 import { nodeOf, placementOn, templateFor } from "./placement.ts"
@@ -23,6 +24,7 @@ const BURST = 250
 /** Keeps a pod on every node that is to have one. Source: pkg/controller/daemon/{daemon_controller,update}.go. */
 export function daemonSetController(): Controller<DaemonSet> {
   let failed: FailedPodBackoff | undefined
+  let pace: CreationPace | undefined
   return defineController<DaemonSet>({
     name: "daemonset-controller",
     reconciles: DaemonSet,
@@ -48,7 +50,10 @@ export function daemonSetController(): Controller<DaemonSet> {
             .map(({ metadata }) => keyFrom(metadata)),
       },
     ],
-    start: ({ clock }) => void (failed = new FailedPodBackoff(clock)),
+    start({ clock }) {
+      failed = new FailedPodBackoff(clock)
+      pace = new CreationPace(clock)
+    },
     async reconcile(key, context) {
       const set = context.informers.of(DaemonSet).get(key)
       if (set === undefined) {
@@ -71,7 +76,7 @@ export function daemonSetController(): Controller<DaemonSet> {
         )
         return
       }
-      return sync(set, failed!, context)
+      return sync(set, failed!, pace!, context)
     },
   })
 }
@@ -79,6 +84,7 @@ export function daemonSetController(): Controller<DaemonSet> {
 async function sync(
   set: DaemonSet,
   failed: FailedPodBackoff,
+  pace: CreationPace,
   context: ReconcileContext,
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   const { informers, clock } = context
@@ -107,8 +113,11 @@ async function sync(
     nodes: informers.of(Node).list(),
     podsOn: byNode(pods.filter((pod) => !(isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined))),
   }
-  const plan = planPods(daemons, failed, context)
+  const planned = planPods(daemons, failed, context)
+  const wait = planned.create.length === 0 ? 0 : pace.wait(set, daemons.nodes.length)
+  const plan = wait > 0 ? { ...planned, create: [], retryIn: Math.min(wait, planned.retryIn ?? wait) } : planned
   let failure = await carryOut(set, hash, plan, context)
+  pace.made(set, plan.create.length)
   // An update waits until that is seen.
   if (
     failure === undefined &&

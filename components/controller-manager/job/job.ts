@@ -14,6 +14,7 @@ import {
 import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../replicaset/claim.ts"
 import { account } from "./account.ts"
+import { CreationPace } from "../creation-pace.ts"
 import { NO_BACKOFF, type Backoff } from "./backoff.ts"
 import { holds, isFinished, withCondition } from "./conditions.ts"
 import { isSuspended, tracked, TRACKING } from "./job-pods.ts"
@@ -58,9 +59,11 @@ const isStillPending = (pod: Pod, old: Pod): boolean =>
  */
 export function jobController(): Controller<Job> {
   const backoffs = new Map<Key, Backoff>()
+  let pace: CreationPace | undefined
   return defineController<Job>({
     name: "job-controller",
     reconciles: Job,
+    start: ({ clock }) => void (pace = new CreationPace(clock)),
     watches: [jobPods],
     async reconcile(key, context) {
       const job = context.informers.of(Job).get(key)
@@ -77,7 +80,7 @@ export function jobController(): Controller<Job> {
       }
       const pods = await podsOf(job, context)
       const seen = survey(job, pods, backoffs.get(key) ?? NO_BACKOFF)
-      return run(job, seen, context, () => backoffs.set(key, seen.backoff))
+      return run(job, seen, pace!, context, () => backoffs.set(key, seen.backoff))
     },
   })
 }
@@ -116,6 +119,7 @@ async function podsOf(job: Job, context: ReconcileContext): Promise<readonly Pod
 async function run(
   stored: Job,
   seen: Survey,
+  pace: CreationPace,
   context: ReconcileContext,
   noted: () => void,
 ): Promise<{ readonly requeueAfter: number } | undefined> {
@@ -131,7 +135,7 @@ async function run(
     managed = await remove(job, seen.active, seen, context, false)
     if (managed.active > 0) verdict = undefined // not while something may still run
   } else {
-    if (job.metadata.deletionTimestamp === undefined) managed = await managePods(job, seen, context)
+    if (job.metadata.deletionTimestamp === undefined) managed = await managePods(job, seen, pace, context)
     const enough = job.spec.completions === undefined ? seen.succeeded > 0 : seen.succeeded >= job.spec.completions
     if (enough && managed.active === 0) verdict = COMPLETIONS_REACHED
     else if (job.metadata.deletionTimestamp === undefined) conditions = suspension(job, now)

@@ -5,6 +5,7 @@ import { isPodReady } from "../../../pkg/api/core/v1/pod-state.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
+import type { CreationPace } from "../creation-pace.ts"
 import { createPod, deletePod, slowStart } from "../replicaset/pod-control.ts"
 import { leastWorthKeepingFirst } from "../replicaset/rank.ts"
 import { untilRetry } from "./backoff.ts"
@@ -39,7 +40,12 @@ export interface Managed {
 }
 
 /** Brings the number of running pods to what the Job wants now. Source: manageJob in pkg/controller/job/job_controller.go. */
-export async function managePods(job: Job, seen: Survey, context: ReconcileContext): Promise<Managed> {
+export async function managePods(
+  job: Job,
+  seen: Survey,
+  pace: CreationPace,
+  context: ReconcileContext,
+): Promise<Managed> {
   const active = seen.active.length
   if (isSuspended(job)) return remove(job, seen.active, seen, context, true)
   const parallelism = job.spec.parallelism ?? 1
@@ -54,7 +60,7 @@ export async function managePods(job: Job, seen: Survey, context: ReconcileConte
   if (excess.length > 0) return remove(job, excess.slice(0, BURST), seen, context, true)
   const missing = Math.min(BURST, wanted - active - (replacesFailedOnly(job) ? seen.terminating : 0))
   return missing > 0
-    ? create(job, seen, missing, context)
+    ? create(job, seen, missing, pace, context)
     : { active, ready: seen.ready, terminating: seen.terminating }
 }
 
@@ -112,10 +118,19 @@ function surplus(job: Job, active: readonly Pod[], atLeast: number, now: number)
   return [...wrong, ...ranked.filter(isKept).slice(0, Math.max(0, atLeast - wrong.length))]
 }
 
-async function create(job: Job, seen: Survey, missing: number, context: ReconcileContext): Promise<Managed> {
+async function create(
+  job: Job,
+  seen: Survey,
+  missing: number,
+  pace: CreationPace,
+  context: ReconcileContext,
+): Promise<Managed> {
   const now = context.clock.now()
   const unchanged: Managed = { active: seen.active.length, ready: seen.ready, terminating: seen.terminating }
-  const wait = limitsPerIndex(job) ? 0 : untilRetry(seen.backoff, now)
+  const wait = Math.max(
+    pace.wait(job, job.spec.completions ?? job.spec.parallelism ?? 1),
+    limitsPerIndex(job) ? 0 : untilRetry(seen.backoff, now),
+  )
   if (wait > 0) return { ...unchanged, retryIn: wait }
   const due: number[] = []
   let retryIn: number | undefined
@@ -135,6 +150,7 @@ async function create(job: Job, seen: Survey, missing: number, context: Reconcil
       ? createPod(job, template, context)
       : createPod(job, indexedTemplate(job, template, index, seen), context, { generateName: prefixFor(job, index) })
   })
+  pace.made(job, succeeded)
   return {
     ...unchanged,
     active: unchanged.active + succeeded,

@@ -9,6 +9,7 @@ import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { orphans, owned } from "../../../pkg/controller/owned.ts"
+import { CreationPace } from "../creation-pace.ts"
 import { claim } from "./claim.ts"
 import { createPod, deletePod, slowStart } from "./pod-control.ts"
 import { leastWorthKeepingFirst } from "./rank.ts"
@@ -46,9 +47,11 @@ export function replicasController<T extends Replicas>({
   selectorOf,
   features = DEFAULT_FEATURES,
 }: ReplicasKind<T>): Controller<T> {
+  let pace: CreationPace | undefined
   return defineController<T>({
     name,
     reconciles: resource,
+    start: ({ clock }) => void (pace = new CreationPace(clock)),
     watches: [
       owned(Pod, resource, (pod, { informers }) =>
         informers
@@ -77,8 +80,8 @@ export function replicasController<T extends Replicas>({
         },
         context,
       )
-      const failure =
-        owner.metadata.deletionTimestamp === undefined ? await scale(owner, pods, context, features) : undefined
+      const { failure, retryIn }: Scaled =
+        owner.metadata.deletionTimestamp === undefined ? await scale(owner, pods, pace!, context, features) : {}
       const status = statusOf(owner, pods, failure, clock)
       if (!sameStatus(owner.status, status)) {
         await client.updateStatus(resource, { ...owner, status }).catch((err: unknown) => {
@@ -87,25 +90,38 @@ export function replicasController<T extends Replicas>({
       }
       if (failure !== undefined) throw failure // after the status, which is where users look for the reason
       const next = nextAvailable(pods, owner.spec.minReadySeconds ?? 0, clock.now())
-      if (next !== undefined) return { requeueAfter: next }
+      const wait = Math.min(next ?? Infinity, retryIn ?? Infinity)
+      if (wait < Infinity) return { requeueAfter: wait }
     },
   })
 }
 
-/** Creates or deletes what is missing or too many; gives the first failure. */
+interface Scaled {
+  /** The first failure. */
+  readonly failure?: unknown
+  /** Milliseconds until pods may be made again. */
+  readonly retryIn?: number
+}
+
+/** Creates or deletes what is missing or too many. */
 async function scale(
   owner: Replicas,
   pods: readonly Pod[],
+  pace: CreationPace,
   context: ReconcileContext,
   { PodDeletionCost: heedCost }: Features,
-): Promise<unknown> {
+): Promise<Scaled> {
   const { replicas, template } = owner.spec
   const missing = replicas - pods.length
-  if (missing > 0)
-    return template === undefined
-      ? undefined
-      : (await slowStart(Math.min(missing, BURST), () => createPod(owner, template, context))).failure
-  if (missing === 0) return undefined
+  if (missing > 0) {
+    if (template === undefined) return {}
+    const retryIn = pace.wait(owner, replicas)
+    if (retryIn > 0) return { retryIn }
+    const { succeeded, failure } = await slowStart(Math.min(missing, BURST), () => createPod(owner, template, context))
+    pace.made(owner, succeeded)
+    return { failure }
+  }
+  if (missing === 0) return {}
   const perNode = new Map<string, number>()
   for (const pod of pods) perNode.set(pod.spec.nodeName ?? "", (perNode.get(pod.spec.nodeName ?? "") ?? 0) + 1)
   const victims = leastWorthKeepingFirst(
@@ -115,7 +131,7 @@ async function scale(
     heedCost,
   ).slice(0, Math.min(-missing, BURST))
   const results = await Promise.allSettled(victims.map((pod) => deletePod(owner, pod, context)))
-  return results.find((result) => result.status === "rejected")?.reason as unknown
+  return { failure: results.find((result) => result.status === "rejected")?.reason as unknown }
 }
 
 /** Source: pkg/controller/replicaset/replica_set_utils.go calculateStatus. */

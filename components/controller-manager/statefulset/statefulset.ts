@@ -7,8 +7,9 @@ import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume
 import { isPodAvailable, isPodReady, untilAvailable } from "../../../pkg/api/core/v1/pod-state.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
-import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
+import { CreationPace } from "../creation-pace.ts"
 import { claim } from "../replicaset/claim.ts"
 import { syncHistory, trimRevisions } from "../revisions.ts"
 import { isInRange, ordinalOf, revisionOf, startOrdinal } from "./identity.ts"
@@ -18,82 +19,87 @@ import { takeSteps, type Round } from "./steps.ts"
  * Keeps pods that each have a lasting name and volumes of their own. Source: pkg/controller/statefulset/stateful_set{,_control}.go.
  * Differs from upstream: the status says what was seen at the start of a round; what the round did shows in the next, which it sets off.
  */
-export const statefulSetController = defineController<StatefulSet>({
-  name: "statefulset-controller",
-  reconciles: StatefulSet,
-  watches: [
-    owned(Pod, StatefulSet, (pod, { informers }) =>
-      informers
-        .of(StatefulSet)
-        .list(pod.metadata.namespace)
-        .filter(
-          (set) =>
-            fromLabelSelector(set.spec.selector).matches(pod.metadata.labels) &&
-            ordinalOf(pod as Pod, set) !== undefined,
-        )
-        .map(({ metadata }) => keyFrom(metadata)),
-    ),
-    owned(ControllerRevision, StatefulSet),
-    // A claim that goes with an earlier pod holds up the next one.
-    {
-      resource: PersistentVolumeClaim,
-      keys(claimed, { informers }, _old, deleted) {
-        if (!deleted) return []
-        const owner = controllerOf(claimed)
-        return informers
+export function statefulSetController(): Controller<StatefulSet> {
+  let pace: CreationPace | undefined
+  return defineController<StatefulSet>({
+    name: "statefulset-controller",
+    reconciles: StatefulSet,
+    start: ({ clock }) => void (pace = new CreationPace(clock)),
+    watches: [
+      owned(Pod, StatefulSet, (pod, { informers }) =>
+        informers
           .of(StatefulSet)
-          .list(claimed.metadata.namespace)
+          .list(pod.metadata.namespace)
           .filter(
-            ({ metadata }) =>
-              owner?.uid === metadata.uid || claimed.metadata.name?.includes(`-${metadata.name}-`) === true,
+            (set) =>
+              fromLabelSelector(set.spec.selector).matches(pod.metadata.labels) &&
+              ordinalOf(pod as Pod, set) !== undefined,
           )
-          .map(({ metadata }) => keyFrom(metadata))
-      },
-    },
-  ],
-  async reconcile(key, context) {
-    const { informers, client, clock } = context
-    const set = informers.of(StatefulSet).get(key)
-    if (set === undefined) return
-    const selector = fromLabelSelector(set.spec.selector)
-    if (selector.everything) return
-    const candidates = [
-      ...informers.of(Pod).controlledBy(set),
-      ...informers.of(Pod).by(orphans, set.metadata.namespace ?? ""),
-    ]
-    const pods = await claim(
+          .map(({ metadata }) => keyFrom(metadata)),
+      ),
+      owned(ControllerRevision, StatefulSet),
+      // A claim that goes with an earlier pod holds up the next one.
       {
-        owner: set,
-        ownerResource: StatefulSet,
-        resource: Pod,
-        candidates,
-        matches: (pod) => selector.matches(pod.metadata.labels) && ordinalOf(pod, set) !== undefined,
+        resource: PersistentVolumeClaim,
+        keys(claimed, { informers }, _old, deleted) {
+          if (!deleted) return []
+          const owner = controllerOf(claimed)
+          return informers
+            .of(StatefulSet)
+            .list(claimed.metadata.namespace)
+            .filter(
+              ({ metadata }) =>
+                owner?.uid === metadata.uid || claimed.metadata.name?.includes(`-${metadata.name}-`) === true,
+            )
+            .map(({ metadata }) => keyFrom(metadata))
+        },
       },
-      context,
-    )
-    const { update, all, collisionCount } = await syncHistory(
-      set,
-      StatefulSet,
-      "controller.kubernetes.io/hash",
-      context,
-    )
-    const current = all.find(({ metadata }) => metadata.name === set.status.currentRevision) ?? update
-    const round = roundOf(set, pods, current, update)
-    const status = statusOf(round, pods, collisionCount, clock.now())
-    let failure: unknown
-    if (set.metadata.deletionTimestamp === undefined)
-      await takeSteps(round, context).catch((err: unknown) => (failure = err))
-    if (!deepEqual(status, set.status)) {
-      await client.updateStatus(StatefulSet, { ...set, status }).catch((err: unknown) => {
-        if (!isNotFound(err)) throw err
-      })
-    }
-    const live = new Set([status.currentRevision, status.updateRevision, ...pods.map(revisionOf)])
-    await trimRevisions(set, all, ({ metadata }) => live.has(metadata.name), context)
-    if (failure !== undefined) throw failure
-    return nextLook(set, pods, context)
-  },
-})
+    ],
+    async reconcile(key, context) {
+      const { informers, client, clock } = context
+      const set = informers.of(StatefulSet).get(key)
+      if (set === undefined) return
+      const selector = fromLabelSelector(set.spec.selector)
+      if (selector.everything) return
+      const candidates = [
+        ...informers.of(Pod).controlledBy(set),
+        ...informers.of(Pod).by(orphans, set.metadata.namespace ?? ""),
+      ]
+      const pods = await claim(
+        {
+          owner: set,
+          ownerResource: StatefulSet,
+          resource: Pod,
+          candidates,
+          matches: (pod) => selector.matches(pod.metadata.labels) && ordinalOf(pod, set) !== undefined,
+        },
+        context,
+      )
+      const { update, all, collisionCount } = await syncHistory(
+        set,
+        StatefulSet,
+        "controller.kubernetes.io/hash",
+        context,
+      )
+      const current = all.find(({ metadata }) => metadata.name === set.status.currentRevision) ?? update
+      const round = roundOf(set, pods, current, update)
+      const retryIn = pace!.wait(set, set.spec.replicas)
+      const status = statusOf(round, pods, collisionCount, clock.now())
+      let failure: unknown
+      if (set.metadata.deletionTimestamp === undefined && retryIn === 0)
+        await takeSteps(round, pace!, context).catch((err: unknown) => (failure = err))
+      if (!deepEqual(status, set.status)) {
+        await client.updateStatus(StatefulSet, { ...set, status }).catch((err: unknown) => {
+          if (!isNotFound(err)) throw err
+        })
+      }
+      const live = new Set([status.currentRevision, status.updateRevision, ...pods.map(revisionOf)])
+      await trimRevisions(set, all, ({ metadata }) => live.has(metadata.name), context)
+      if (failure !== undefined) throw failure
+      return nextLook(set, pods, retryIn, context)
+    },
+  })
+}
 
 function roundOf(
   set: StatefulSet,
@@ -152,10 +158,12 @@ function statusOf(
 function nextLook(
   { spec: { minReadySeconds = 0 } }: StatefulSet,
   pods: readonly Pod[],
+  retryIn: number,
   { clock }: ReconcileContext,
 ): { readonly requeueAfter: number } | undefined {
-  const waits = pods
-    .map((pod) => untilAvailable(pod, minReadySeconds, clock.now()))
-    .filter((wait) => wait !== undefined)
-  return minReadySeconds === 0 || waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
+  const waits = [
+    ...(retryIn > 0 ? [retryIn] : []),
+    ...(minReadySeconds === 0 ? [] : pods.map((pod) => untilAvailable(pod, minReadySeconds, clock.now()))),
+  ].filter((wait) => wait !== undefined)
+  return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
 }

@@ -5,6 +5,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerRef } from "../../../pkg/controller/owned.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import type { CreationPace } from "../creation-pace.ts"
 import { templateOf, type History } from "../revisions.ts"
 import { createMissingClaims, hasStaleClaim, setClaimOwners } from "./claims.ts"
 import {
@@ -30,13 +31,13 @@ export interface Round {
 }
 
 /** Source of the steps: updateStatefulSet in pkg/controller/statefulset/stateful_set_control.go. */
-export async function takeSteps(round: Round, context: ReconcileContext): Promise<void> {
+export async function takeSteps(round: Round, pace: CreationPace, context: ReconcileContext): Promise<void> {
   const { set, replicas, condemned } = round
   const start = startOrdinal(set)
   const parallel = set.spec.podManagementPolicy === "Parallel"
   if (
     !(await each(
-      replicas.map((pod, i) => () => keepReplica(round, pod, start + i, context)),
+      replicas.map((pod, i) => () => keepReplica(round, pod, start + i, pace, context)),
       parallel,
     ))
   )
@@ -73,11 +74,15 @@ async function keepReplica(
   round: Round,
   pod: Pod | undefined,
   ordinal: number,
+  pace: CreationPace,
   context: ReconcileContext,
 ): Promise<boolean> {
   const { set } = round
   if (pod === undefined) {
-    if (!hasStaleClaim(set, ordinal, context)) await createPod(round, ordinal, context)
+    if (!hasStaleClaim(set, ordinal, context)) {
+      await createPod(round, ordinal, context)
+      pace.made(set)
+    }
     return false
   }
   if (isPodTerminal(pod)) {
