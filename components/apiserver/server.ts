@@ -76,7 +76,9 @@ export function createServer(options: ServerOptions): Server {
       ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
       : sender)
 
-    authorize(pipeline, attributesOf(user, info), exchange.annotator)
+    const attributes = attributesOf(user, info)
+    authorize(pipeline, attributes, exchange.annotator)
+    if (connections.needsCreate(info)) authorize(pipeline, { ...attributes, verb: "create" }, undefined)
     const answer = handlerOf(info)
 
     if (isLongRunning(info)) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { connect } from "node:tls"
+import { WebSocket } from "ws"
 import { connectPortForward } from "../../pkg/streaming/port-forward-client.ts"
 import { connectRemoteCommand } from "../../pkg/streaming/remote-command-client.ts"
 import { heardFrom, NO_STREAMS, POD, repeating, streamServer, TALKING_PORTS } from "./stream-server.fixtures.ts"
@@ -33,6 +34,68 @@ describe("streams of a pod", () => {
     expect((await send("GET", `${POD}/log?tailLines=-1`)).code).toBe(422)
     expect((await send("POST", `${POD}/exec?command=ls&stdout=1`)).code).toBe(400)
     expect((await send("GET", "/api/v1/namespaces/default/pods/none/log")).code).toBe(404)
+    unregister()
+  })
+
+  test.each([
+    { protocols: [], base64: false },
+    { protocols: ["binary.k8s.io"], base64: false },
+    { protocols: ["other", "base64.binary.k8s.io"], base64: true },
+  ])("log comes over a WebSocket that offers $protocols", async ({ protocols, base64 }) => {
+    // given a log that has no end until the client is gone
+    let ended = false
+    const unregister = server.nodes.register("n1", {
+      ...NO_STREAMS,
+      logs: async (_pod, _options, signal) =>
+        (async function* () {
+          yield Buffer.from("first \xff")
+          yield Buffer.from("second")
+          await new Promise((resolve) => signal.addEventListener("abort", resolve))
+          ended = true
+        })(),
+    })
+
+    // when
+    const ws = new WebSocket(server.url(`${POD}/log?follow=true`).replace("https", "wss"), [...protocols], {
+      headers: { authorization: server.authorization },
+      rejectUnauthorized: false,
+    })
+    const messages: string[] = []
+    await new Promise<void>((resolve, reject) => {
+      ws.on("error", reject)
+      ws.on("message", (data: Buffer, isBinary) => {
+        expect(isBinary).toBe(!base64)
+        messages.push(base64 ? Buffer.from(data.toString(), "base64").toString() : data.toString())
+        if (messages.length === 3) resolve()
+      })
+    })
+
+    // then
+    expect(messages).toEqual(["", "first \xff", "second"])
+    ws.terminate()
+    while (!ended) await Bun.sleep(1)
+    unregister()
+  })
+
+  test("log over a WebSocket is closed after its last byte, and a refusal is an answer", async () => {
+    const unregister = server.nodes.register("n1", {
+      ...NO_STREAMS,
+      logs: async () =>
+        (async function* () {
+          yield Buffer.from("all")
+        })(),
+    })
+    const open = (path: string) =>
+      new WebSocket(server.url(path).replace("https", "wss"), {
+        headers: { authorization: server.authorization },
+        rejectUnauthorized: false,
+      })
+    const ws = open(`${POD}/log`)
+    expect(await new Promise((resolve) => ws.on("close", resolve))).toBe(1000)
+    const refused = open(`${POD}/log?container=other`)
+    expect(await new Promise((resolve) => refused.on("error", resolve))).toMatchObject({
+      message: expect.stringContaining("400"),
+    })
     unregister()
   })
 

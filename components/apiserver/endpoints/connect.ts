@@ -17,22 +17,28 @@ export type Live = (
 export interface Connections {
   /** The connection that a request is for; undefined when it is an ordinary request. */
   find(info: RequestInfo): Connection | undefined
+  /** Whether a request starts something, though its method only reads: browsers open WebSockets by GET. It then needs the right to create as well. */
+  needsCreate(info: RequestInfo): boolean
 }
 
 export interface ConnectionEntry {
   readonly verbs: readonly string[]
   readonly connect: Connection
+  /** Whether the request runs a command or opens a connection; it does not unless given. */
+  readonly starts?: (info: RequestInfo) => boolean
 }
 
 export function createConnections(entries: Readonly<Record<string, ConnectionEntry>>): Connections {
   const byPath = new Map(Object.entries(entries))
+  const entryOf = ({ group, version, resource, subresource }: RequestInfo): ConnectionEntry | undefined =>
+    subresource === "" || group !== "" || version !== "v1" ? undefined : byPath.get(`${resource}/${subresource}`)
   return {
-    find({ group, version, resource, subresource, verb }) {
-      if (subresource === "" || group !== "" || version !== "v1") return undefined
-      const entry = byPath.get(`${resource}/${subresource}`)
+    find(info) {
+      const entry = entryOf(info)
       if (entry === undefined) return undefined
-      if (!entry.verbs.includes(verb)) return () => Promise.reject(noSuchMethod())
+      if (!entry.verbs.includes(info.verb)) return () => Promise.reject(noSuchMethod())
       return entry.connect
     },
+    needsCreate: (info) => info.verb !== "create" && entryOf(info)?.starts?.(info) === true,
   }
 }

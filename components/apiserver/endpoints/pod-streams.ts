@@ -7,16 +7,18 @@ import {
   type CommandStreams,
   type RemoteCommandSession,
 } from "../../../pkg/streaming/remote-command.ts"
+import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { Query } from "../http/query.ts"
 import { drained } from "../http/send-parts.ts"
 import { isTrue, type RequestInfo } from "../http/request-info.ts"
 import { accepted, upgradeOf } from "./accept-upgrade.ts"
 import type { ConnectionEntry, Live } from "./connect.ts"
+import { sendLogOverWebSocket } from "./log-socket.ts"
 
 /**
  * `pods/log`, `exec`, `attach` and `portforward`: what a client asks is checked here, then handed to the node that runs the pod.
- * Source: pkg/registry/core/pod/strategy.go (LogLocation, ExecLocation …) and pkg/registry/core/pod/rest.
+ * Source: pkg/registry/core/pod/strategy.go (LogLocation, ExecLocation …) and pkg/registry/core/pod/rest (also AuthorizePodWebsocketUpgradeCreatePermission).
  */
 export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<string, ConnectionEntry>> {
   const podOf = ({ namespace, name }: RequestInfo): PodKind => {
@@ -48,6 +50,7 @@ export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<s
     options: { attach: boolean },
   ): ConnectionEntry => ({
     verbs: ["get", "create"],
+    starts: () => true,
     async connect(exchange, info) {
       const pod = podOf(info)
       const { query } = info
@@ -67,7 +70,11 @@ export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<s
       async connect(exchange, info) {
         const pod = podOf(info)
         const options = logOptionsOf(info.query, containerOf(pod, info.query.get("container"), { attach: false }))
-        await sendLog(exchange, await nodeOf(pod).logs(targetOf(pod), options, goneSignal(exchange)))
+        const log = await nodeOf(pod).logs(targetOf(pod), options, goneSignal(exchange))
+        const { req, upgrade } = exchange
+        await (upgrade !== undefined && isWebSocket(req)
+          ? sendLogOverWebSocket(exchange, upgrade, log)
+          : sendLog(exchange, log))
       },
     },
     "pods/exec": command(
@@ -84,6 +91,7 @@ export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<s
     ),
     "pods/portforward": {
       verbs: ["get", "create"],
+      starts: () => true,
       async connect(exchange, info) {
         const pod = podOf(info)
         const connector = nodeOf(pod)

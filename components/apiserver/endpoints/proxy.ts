@@ -37,6 +37,8 @@ export function proxies({
     "services/proxy": entry((info) => serviceTarget(info, live, random)),
     "nodes/proxy": {
       verbs: VERBS,
+      // Stricter than upstream, where who may read a kubelet's metrics may also run commands in its pods.
+      starts: (info) => streamTargetOf(info) !== undefined,
       async connect(exchange, info) {
         const target = await nodeTarget(info, live)
         if (target.kubelet === undefined) return pass(exchange, info, target.address, nodes)

@@ -1,0 +1,34 @@
+import type { WebSocket } from "ws"
+import { acceptWebSocket } from "../../../pkg/streaming/websocket.ts"
+import type { Exchange, Upgrade } from "../http/exchange.ts"
+import { accepted } from "./accept-upgrade.ts"
+
+const BASE64 = "base64.binary.k8s.io"
+const PROTOCOLS = ["binary.k8s.io", BASE64]
+
+/**
+ * Sends a log as the messages of a WebSocket: an empty one at once, which tells that it is open, then the bytes as they come, in base64 where the client asked
+ * for that. Closes it after the last one. What the client sends is ignored. Source: k8s.io/streaming pkg/httpstream/wsstream/stream.go.
+ */
+export async function sendLogOverWebSocket(
+  exchange: Exchange,
+  upgrade: Upgrade,
+  log: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const agreed = await accepted(exchange, upgrade, (req, socket, head) => acceptWebSocket(req, socket, head, PROTOCOLS))
+  if (agreed === undefined) return
+  const { ws, protocol } = agreed
+  ws.on("error", () => ws.terminate())
+  const isText = protocol === BASE64
+  const send = (part: Uint8Array) => sent(ws, isText ? Buffer.from(part).toString("base64") : part)
+  await send(new Uint8Array())
+  for await (const part of log) {
+    if (ws.readyState !== ws.OPEN) break
+    await send(part)
+  }
+  ws.close(1000)
+}
+
+/** Resolves when the message is on its way, so that a client that reads slowly slows the log down. */
+const sent = (ws: WebSocket, message: Uint8Array | string): Promise<void> =>
+  new Promise((resolve) => ws.send(message, { binary: typeof message !== "string" }, () => resolve()))
