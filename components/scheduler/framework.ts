@@ -1,5 +1,5 @@
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
-import type { NodeInfo } from "./cache.ts"
+import type { NodeInfo } from "./node-info.ts"
 
 /**
  * What a plugin says of a pod, and so what happens next. Source: framework/interface.go Code.
@@ -35,27 +35,36 @@ export type ClusterAction =
   | "AssignedPod/Delete"
   | "Pod/Update"
 
-export interface ClusterEvent {
-  readonly action: ClusterAction
-  /** The node or pod after the event, or its last state. */
-  readonly object: unknown
+/** The nodes of the cluster, and those among them that a plugin about pods' affinity has to look at. */
+export interface NodeList {
+  readonly list: readonly NodeInfo[]
+  /** Nodes with pods that have affinity or anti-affinity to other pods. */
+  readonly withAffinity: Iterable<NodeInfo>
+  /** Nodes with pods that have required anti-affinity. */
+  readonly withAntiAffinity: Iterable<NodeInfo>
 }
 
 export interface Plugin {
   readonly name: string
   /** What may make a pod schedulable that failed here; nothing else wakes it. */
   readonly eventsToRegister?: readonly ClusterAction[]
+  /**
+   * What the plugin reads of a pod, as a value that JSON can hold. A plugin that has this says the same of a node for all
+   * pods with one signature until the node changes: its `filter` and `score` read nothing else, and its answers are
+   * kept. Plugins with a signature come before those without. Source: KEP-5598, SignPlugin.
+   */
+  signature?(pod: Pod): unknown
   /** May the pod enter the active queue at all? */
   preEnqueue?(pod: Pod): Status
   /** Looks at the pod once before all nodes; may narrow the nodes down, refuse it, or Skip its filter. */
-  preFilter?(state: CycleState, pod: Pod, nodes: Iterable<NodeInfo>): Status | { readonly nodes: ReadonlySet<string> }
-  /** What preFilter notes depends on the pods of other nodes too; so it must be noted anew when preemption tries a node without some of its pods. */
+  preFilter?(state: CycleState, pod: Pod, nodes: NodeList): Status | { readonly nodes: ReadonlySet<string> }
+  /** preFilter notes what depends on the pods of other nodes: preemption calls it again for each set of victims it tries. */
   readonly looksAtAllNodes?: boolean
   filter?(state: CycleState, pod: Pod, node: NodeInfo): Status
   /** Once before scoring; Skip leaves the plugin's score out. */
-  preScore?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[], allNodes: Iterable<NodeInfo>): Status
+  preScore?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[], all: NodeList): Status
   /** The more the better; 0 to 100 after `normalize`. */
-  score?(state: CycleState, pod: Pod, node: NodeInfo, totalNodes: number): number
+  score?(state: CycleState, pod: Pod, node: NodeInfo): number
   /** Brings raw scores into 0 … 100; scores are in the order of the nodes. */
   normalize?(scores: number[]): void
 }
@@ -68,22 +77,38 @@ export interface Weighted {
 
 export const MAX_SCORE = 100
 
+/** The smallest and the largest score; 0 and 0 without any. */
+export function bounds(scores: readonly number[]): readonly [least: number, most: number] {
+  let [least, most] = [scores[0] ?? 0, scores[0] ?? 0]
+  for (const score of scores) {
+    if (score < least) least = score
+    if (score > most) most = score
+  }
+  return [least, most]
+}
+
 /** Scales scores so that the largest becomes 100; `reverse` turns few into many. Source: helper.DefaultNormalizeScore. */
 export const normalized =
   (reverse: boolean) =>
   (scores: number[]): void => {
-    const largest = Math.max(0, ...scores)
-    for (const [i, score] of scores.entries()) {
-      const scaled = largest === 0 ? 0 : Math.floor((score * MAX_SCORE) / largest)
+    const largest = Math.max(0, bounds(scores)[1])
+    for (let i = 0; i < scores.length; i++) {
+      const scaled = largest === 0 ? 0 : Math.floor((scores[i]! * MAX_SCORE) / largest)
       scores[i] = reverse ? MAX_SCORE - scaled : scaled
     }
   }
 
+/** What one plugin said against a node. */
+export interface Refusal {
+  readonly plugin: string
+  readonly status: Status
+}
+
 /** Why a pod fits nowhere: by node, which plugin said what. Also what `explain` shows. */
 export interface Diagnosis {
-  readonly nodes: ReadonlyMap<string, { readonly plugin: string; readonly status: Status }>
+  readonly nodes: ReadonlyMap<string, Refusal>
   /** Set when the pod was refused before any node was looked at. */
-  readonly preFilter?: { readonly plugin: string; readonly status: Status }
+  readonly preFilter?: Refusal
   readonly totalNodes: number
 }
 

@@ -1,9 +1,9 @@
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 import type { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
 import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"
-import type { NodeInfo } from "./cache.ts"
-import type { CycleState, Diagnosis, Plugin } from "./framework.ts"
-import { refusalBy, type Placement } from "./schedule-one.ts"
+import type { CycleState, Diagnosis, NodeList, Plugin } from "./framework.ts"
+import type { NodeInfo } from "./node-info.ts"
+import { refusalBy, type CycleContext } from "./schedule-one.ts"
 
 /** A node on which a pod fits once the victims are gone. */
 export interface Candidate {
@@ -25,38 +25,38 @@ export type Preemption =
 export function findVictims(
   pod: Pod,
   diagnosis: Diagnosis,
-  placement: Placement,
+  context: CycleContext,
   budgets: readonly PodDisruptionBudget[],
 ): Preemption {
   const prefix = `preemption: 0/${diagnosis.totalNodes} nodes are available`
   if (pod.spec.preemptionPolicy === "Never")
     return { message: `preemption: not eligible due to preemptionPolicy=Never.` }
-  const promisedTo = pod.status.nominatedNodeName
-  const promised = promisedTo === undefined ? undefined : placement.cache.nodes.get(promisedTo)
+  const nominatedTo = pod.status.nominatedNodeName
+  const nominated = nominatedTo === undefined ? undefined : context.cache.get(nominatedTo)
   // Room is already being made for it.
   if (
-    promised !== undefined &&
-    [...promised.pods.values()].some((other) => other.metadata.deletionTimestamp !== undefined && lower(other, pod))
+    nominated !== undefined &&
+    [...nominated.pods.values()].some((other) => other.metadata.deletionTimestamp !== undefined && lower(other, pod))
   ) {
     return { message: `preemption: not eligible due to a terminating pod on the nominated node.` }
   }
-  const filters = placement.plugins.map(({ plugin }) => plugin).filter((plugin) => plugin.filter !== undefined)
+  const filters = context.plugins.map(({ plugin }) => plugin).filter((plugin) => plugin.filter !== undefined)
   const state: CycleState = new Map()
   const active = filters.filter((plugin) => {
-    const result = plugin.preFilter?.(state, pod, placement.cache.nodes.values())
+    const result = plugin.preFilter?.(state, pod, context.cache)
     return !isSkip(result)
   })
   const helpless = new Map<string, number>()
   const note = (reason: string) => helpless.set(reason, (helpless.get(reason) ?? 0) + 1)
   const candidates: Candidate[] = []
   for (const [name, { status }] of diagnosis.nodes) {
-    const node = placement.cache.nodes.get(name)
+    const node = context.cache.get(name)
     if (node === undefined) continue
     if (status.code === "UnschedulableAndUnresolvable") {
       note("Preemption is not helpful for scheduling")
       continue
     }
-    const candidate = victimsOn(pod, node, active, state, placement, budgets)
+    const candidate = victimsOn(pod, node, active, state, context, budgets)
     if (candidate === undefined) note("No preemption victims found for incoming pod")
     else candidates.push(candidate)
   }
@@ -81,7 +81,7 @@ function victimsOn(
   node: NodeInfo,
   filters: readonly Plugin[],
   state: CycleState,
-  { nominated, cache }: Placement,
+  { nominations, cache }: CycleContext,
   budgets: readonly PodDisruptionBudget[],
 ): Candidate | undefined {
   const trial = node.clone()
@@ -89,16 +89,21 @@ function victimsOn(
   if (potential.length === 0) return undefined
   for (const other of potential) trial.remove(other)
   const depending = filters.filter(({ looksAtAllNodes }) => looksAtAllNodes === true)
-  const withTrial = () => [...cache.nodes.values()].map((each) => (each === node ? trial : each))
+  const instead = (nodes: Iterable<NodeInfo>) => [...nodes].map((each) => (each === node ? trial : each))
+  const withTrial: NodeList = {
+    list: instead(cache.list),
+    withAffinity: instead(cache.withAffinity),
+    withAntiAffinity: instead(cache.withAntiAffinity),
+  }
   const fits = () => {
-    const skipped = depending.filter((plugin) => isSkip(plugin.preFilter?.(state, pod, withTrial())))
+    const skipped = depending.filter((plugin) => isSkip(plugin.preFilter?.(state, pod, withTrial)))
     return (
       refusalBy(
         filters.filter((plugin) => !skipped.includes(plugin)),
         state,
         pod,
         trial,
-        nominated.get(node.name),
+        nominations.of(node.name),
       ) === undefined
     )
   }

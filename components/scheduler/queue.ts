@@ -1,6 +1,6 @@
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 import type { Clock, Timer } from "../../pkg/clock/clock.ts"
-import type { ClusterAction, ClusterEvent, Plugin } from "./framework.ts"
+import type { ClusterAction, Plugin } from "./framework.ts"
 
 /** Source: podInitialBackoffSeconds, podMaxBackoffSeconds, podMaxInUnschedulablePodsDuration. */
 const BACKOFF_MS = 1000
@@ -58,10 +58,6 @@ export class SchedulingQueue {
       unschedulable: this.unschedulable.size,
       gated: this.gated.size,
     }
-  }
-
-  get inFlightCount(): number {
-    return this.inFlight.size
   }
 
   add(pod: Pod): void {
@@ -135,7 +131,7 @@ export class SchedulingQueue {
   }
 
   /** Wakes the pods that an event may have made schedulable. */
-  moveOn({ action }: ClusterEvent): void {
+  moveOn(action: ClusterAction): void {
     for (const { events } of this.inFlight.values()) events.add(action)
     for (const [uid, stuck] of this.unschedulable) if (this.concerns(stuck.queued, action)) this.wake(uid, stuck)
   }

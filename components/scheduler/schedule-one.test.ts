@@ -5,9 +5,11 @@ import { decodeObject } from "../../pkg/apimachinery/decode.ts"
 import { seededRandom } from "../../pkg/clock/random.ts"
 import { Cache } from "./cache.ts"
 import { diagnosisMessage } from "./framework.ts"
+import { NodeVerdicts } from "./node-verdicts.ts"
+import { Nominations } from "./nominations.ts"
 import { defaultPlugins } from "./plugins/plugins.ts"
 import { findVictims } from "./preemption.ts"
-import { feasibleToFind, findNode, type Placement } from "./schedule-one.ts"
+import { feasibleToFind, findNode, type CycleContext } from "./schedule-one.ts"
 
 let uid = 0
 const nodeOf = (
@@ -27,16 +29,13 @@ const podOf = (name: string, spec: object = {}, more: { node?: string; status?: 
   }).object as Pod
 const asking = (requests: object) => ({ containers: [{ name: "c", image: "web", resources: { requests } }] })
 
-function place(nodes: readonly Node[], bound: readonly Pod[] = []): Placement {
+function place(nodes: readonly Node[], bound: readonly Pod[] = []): CycleContext {
   const cache = new Cache()
   for (const node of nodes) cache.setNode(node)
   for (const pod of bound) cache.setPod(pod)
-  return {
-    cache,
-    plugins: defaultPlugins(cache.imageNodes, (name) => ({ team: name })),
-    random: seededRandom(1),
-    nominated: new Map(),
-  }
+  const plugins = defaultPlugins(cache.imageNodes, (name) => ({ team: name }))
+  const [verdicts, nominations] = [new NodeVerdicts(plugins), new Nominations()]
+  return { cache, plugins, verdicts, random: seededRandom(1), nominations }
 }
 
 /** The node that is chosen, or the message that `kubectl describe` shows. */
@@ -157,6 +156,21 @@ describe("filters", () => {
       [nodeOf("a", { labels: { disk: "hdd" } })],
       [],
       "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+    ],
+    [
+      "a node that affinity names and that takes no pods, beside one that it does not name",
+      podOf("p", {
+        affinity: {
+          nodeAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: {
+              nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: ["a"] }] }],
+            },
+          },
+        },
+      }),
+      [nodeOf("a", { spec: { unschedulable: true } }), nodeOf("b")],
+      [],
+      "0/2 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeAffinity], 1 node(s) were unschedulable.",
     ],
     [
       "a node selector",
@@ -333,7 +347,7 @@ describe("preemption", () => {
   const node = nodeOf("a", { allocatable: { cpu: "1" } })
   const low = podOf("low", { ...asking({ cpu: "600m" }), priority: 1 }, { node: "a" })
   const tiny = podOf("tiny", { ...asking({ cpu: "100m" }), priority: 2 }, { node: "a" })
-  const tryFor = (pod: Pod, placement: Placement) => {
+  const tryFor = (pod: Pod, placement: CycleContext) => {
     const { outcome } = findNode(pod, placement, 0)
     if ("node" in outcome) throw new Error("fits as it is")
     return findVictims(pod, outcome.diagnosis, placement, [])

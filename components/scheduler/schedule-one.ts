@@ -1,125 +1,149 @@
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 import type { Random } from "../../pkg/clock/random.ts"
-import type { Cache, NodeInfo } from "./cache.ts"
-import type { CycleState, Diagnosis, Plugin, Status, Weighted } from "./framework.ts"
+import type { Cache } from "./cache.ts"
+import type { CycleState, Diagnosis, Plugin, Refusal, Weighted } from "./framework.ts"
+import type { NodeInfo } from "./node-info.ts"
+import { firstRefusal, isKeptScore, type NodeVerdicts } from "./node-verdicts.ts"
+import type { Nominations } from "./nominations.ts"
 
 /** A node for a pod, or why there is none. */
 export type Outcome =
   | { readonly node: string }
   | {
       readonly diagnosis: Diagnosis
-      /** The plugins whose events may change the answer. */ readonly plugins: ReadonlySet<string>
+      /** The plugins whose events may change the answer. */
+      readonly plugins: ReadonlySet<string>
     }
 
-export interface Placement {
+/** What a scheduling cycle reads. */
+export interface CycleContext {
   readonly cache: Cache
   readonly plugins: readonly Weighted[]
+  readonly verdicts: NodeVerdicts
   readonly random: Random
-  /** Pods that were promised room on a node by preemption, by node. */
-  readonly nominated: ReadonlyMap<string, readonly Pod[]>
+  readonly nominations: Nominations
 }
 
 /** Below this many nodes all are looked at. Source: minFeasibleNodesToFind. */
 const MIN_FEASIBLE = 100
 
 /**
- * Finds a node for a pod: prefilter → filter → prescore → score → choose. One turn, without an await, so that nothing changes meanwhile.
- * `startAt` is where in the list of nodes to begin, so that all get their turn when only some are looked at. Source: pkg/scheduler/schedule_one.go.
+ * Finds a node for a pod: prefilter → filter → prescore → score → choose. It runs in one turn, without an await, so
+ * nothing changes meanwhile. `startAt` is the position in the list of nodes to begin at, so that every node gets its
+ * turn when only some are looked at; `looked` is how many were. Source: pkg/scheduler/schedule_one.go.
  */
 export function findNode(
   pod: Pod,
-  placement: Placement,
+  context: CycleContext,
   startAt: number,
 ): { readonly outcome: Outcome; readonly looked: number } {
-  const { cache, plugins, nominated } = placement
+  const { cache, nominations } = context
   const state: CycleState = new Map()
-  const totalNodes = cache.nodes.size
-  const refused = new Map<string, { plugin: string; status: Status }>()
-  const refusing = new Set<string>()
-
-  const filters: Plugin[] = []
-  let narrowed: ReadonlySet<string> | undefined
-  for (const { plugin } of plugins) {
-    const result = plugin.preFilter?.(state, pod, cache.nodes.values())
-    if (result !== undefined && "nodes" in result) {
-      const before: ReadonlySet<string> | undefined = narrowed
-      narrowed = before === undefined ? result.nodes : new Set([...result.nodes].filter((name) => before.has(name)))
-    } else if (result !== undefined && result.code !== "Success") {
-      if (result.code === "Skip") continue
-      return {
-        outcome: {
-          diagnosis: { nodes: refused, totalNodes, preFilter: { plugin: plugin.name, status: result } },
-          plugins: new Set([plugin.name]),
-        },
-        looked: 0,
-      }
-    }
-    if (plugin.filter !== undefined) filters.push(plugin)
+  const totalNodes = cache.list.length
+  const narrowed = preFilter(state, pod, context)
+  if ("preFilter" in narrowed) {
+    const { preFilter } = narrowed
+    const diagnosis = { nodes: new Map(), totalNodes, preFilter }
+    return { outcome: { diagnosis, plugins: new Set([preFilter.plugin]) }, looked: 0 }
   }
 
-  const candidates =
-    narrowed === undefined
-      ? [...cache.nodes.values()]
-      : [...narrowed].map((name) => cache.nodes.get(name)).filter((node) => node !== undefined)
-  if (narrowed !== undefined)
-    for (const name of cache.nodes.keys()) if (!narrowed.has(name)) refused.set(name, NOT_NAMED)
-  if (narrowed !== undefined && candidates.length < totalNodes) refusing.add("NodeAffinity")
-  const enough = feasibleToFind(candidates.length)
+  const { candidates, signing, others } = narrowed
+  const verdicts = context.verdicts.for(pod, signing)
+  const all = [...signing, ...others]
+  const refused: [NodeInfo, Refusal][] = []
   const feasible: NodeInfo[] = []
+  const totals: number[] = []
+  const enough = feasibleToFind(candidates.length)
   let looked = 0
   for (; looked < candidates.length && feasible.length < enough; looked++) {
     const node = candidates[(startAt + looked) % candidates.length]!
-    const refusal = refusalBy(filters, state, pod, node, nominated.get(node.name))
-    if (refusal === undefined) feasible.push(node)
-    else {
-      refused.set(node.name, refusal)
-      refusing.add(refusal.plugin)
-    }
+    const verdict = verdicts.of(state, pod, node)
+    const nominated = nominations.of(node.name)
+    const refusal =
+      verdict.refusal ??
+      (nominated === undefined ? firstRefusal(others, state, pod, node) : refusalBy(all, state, pod, node, nominated))
+    if (refusal === undefined) {
+      feasible.push(node)
+      totals.push(verdict.score)
+    } else refused.push([node, refusal])
   }
-  if (feasible.length === 0) {
-    // Without any node, a new one is what helps.
-    const waking = totalNodes === 0 ? new Set(plugins.map(({ plugin }) => plugin.name)) : refusing
-    return { outcome: { diagnosis: { nodes: refused, totalNodes }, plugins: waking }, looked }
-  }
-  return { outcome: { node: choose(pod, state, feasible, placement, totalNodes).name }, looked }
+  if (feasible.length === 0) return { outcome: unschedulableOutcome(refused, narrowed, context), looked }
+  return { outcome: { node: choose(pod, state, feasible, totals, context).name }, looked }
 }
 
-const NOT_NAMED = {
-  plugin: "NodeAffinity",
-  status: { code: "UnschedulableAndUnresolvable", reasons: ["node(s) didn't match Pod's node affinity/selector"] },
-} satisfies { plugin: string; status: Status }
+interface Narrowed {
+  readonly candidates: readonly NodeInfo[]
+  /** The plugins that left only some nodes as candidates. */
+  readonly narrowedBy: readonly string[]
+  /** Plugins with a filter that did not Skip the pod: those whose verdicts are kept, and those that run each time. */
+  readonly signing: readonly Plugin[]
+  readonly others: readonly Plugin[]
+}
 
-/** The first plugin that refuses the node, or none. Pods with at least this pod's priority that were promised room there count as if they were there. */
+/** Asks each plugin about the pod as a whole. Gives the refusal of the first one that refuses it. */
+function preFilter(
+  state: CycleState,
+  pod: Pod,
+  { cache, plugins }: CycleContext,
+): Narrowed | { readonly preFilter: Refusal } {
+  const [signing, others]: [Plugin[], Plugin[]] = [[], []]
+  const narrowedBy: string[] = []
+  let names: ReadonlySet<string> | undefined
+  for (const { plugin } of plugins) {
+    const result = plugin.preFilter?.(state, pod, cache)
+    if (result !== undefined && "nodes" in result) {
+      names = names === undefined ? result.nodes : names.intersection(result.nodes)
+      narrowedBy.push(plugin.name)
+    } else if (result?.code === "Skip") continue
+    else if (result !== undefined && result.code !== "Success")
+      return { preFilter: { plugin: plugin.name, status: result } }
+    if (plugin.filter !== undefined) (plugin.signature === undefined ? others : signing).push(plugin)
+  }
+  const candidates =
+    names === undefined ? cache.list : [...names].map((name) => cache.get(name)).filter((node) => node !== undefined)
+  return { candidates, narrowedBy, signing, others }
+}
+
+/** Why no node is left. Nodes that a preFilter ruled out are told by the names of the plugins that did. */
+function unschedulableOutcome(
+  refused: readonly [NodeInfo, Refusal][],
+  { candidates, narrowedBy }: Narrowed,
+  { cache, plugins }: CycleContext,
+): Outcome {
+  const totalNodes = cache.list.length
+  // Without any node, a new one is what helps, whichever plugin asks for it.
+  if (totalNodes === 0)
+    return { diagnosis: { nodes: new Map(), totalNodes }, plugins: new Set(plugins.map(({ plugin }) => plugin.name)) }
+  const nodes = new Map(refused.map(([node, refusal]) => [node.name, refusal]))
+  const refusing = new Set(refused.map(([, { plugin }]) => plugin))
+  if (candidates.length < totalNodes) {
+    const reason = `node(s) didn't satisfy plugin(s) [${narrowedBy.toSorted().join(" ")}]`
+    const status = { code: "UnschedulableAndUnresolvable", reasons: [reason] } as const
+    const ruledOut = { plugin: narrowedBy[0]!, status }
+    for (const { name } of cache.list) if (!nodes.has(name)) nodes.set(name, ruledOut)
+    for (const plugin of narrowedBy) refusing.add(plugin)
+  }
+  return { diagnosis: { nodes, totalNodes }, plugins: refusing }
+}
+
+/**
+ * What the first plugin that refuses the node says; undefined when none does. Pods of at least this pod's priority that
+ * are nominated to the node count as if they were there. Source: RunFilterPluginsWithNominatedPods.
+ */
 export function refusalBy(
   filters: readonly Plugin[],
   state: CycleState,
   pod: Pod,
   node: NodeInfo,
-  promised: readonly Pod[] | undefined,
-): { plugin: string; status: Status } | undefined {
-  const ahead =
-    promised?.filter(
-      (other) => other.metadata.uid !== pod.metadata.uid && (other.spec.priority ?? 0) >= (pod.spec.priority ?? 0),
-    ) ?? []
-  if (ahead.length > 0) {
-    const crowded = node.clone()
-    for (const other of ahead) crowded.add(other)
-    return firstRefusal(filters, state, pod, crowded)
-  }
-  return firstRefusal(filters, state, pod, node)
-}
-
-function firstRefusal(
-  filters: readonly Plugin[],
-  state: CycleState,
-  pod: Pod,
-  node: NodeInfo,
-): { plugin: string; status: Status } | undefined {
-  for (const plugin of filters) {
-    const status = plugin.filter!(state, pod, node)
-    if (status.code !== "Success") return { plugin: plugin.name, status }
-  }
-  return undefined
+  nominated: readonly Pod[] = [],
+): Refusal | undefined {
+  const ahead = nominated.filter(
+    (other) => other.metadata.uid !== pod.metadata.uid && (other.spec.priority ?? 0) >= (pod.spec.priority ?? 0),
+  )
+  if (ahead.length === 0) return firstRefusal(filters, state, pod, node)
+  const crowded = node.clone()
+  for (const other of ahead) crowded.add(other)
+  return firstRefusal(filters, state, pod, crowded)
 }
 
 /** Of very many nodes a part is enough: half, less with more nodes, never under 5 %. Source: numFeasibleNodesToFind. */
@@ -129,22 +153,25 @@ export function feasibleToFind(nodes: number): number {
   return Math.max(MIN_FEASIBLE, Math.floor((nodes * percentage) / 100))
 }
 
-/** The node with the highest sum of weighted scores; one of them by chance when several have it. */
+/**
+ * The node with the highest sum of weighted scores; one of them by chance when several have it. `totals` are the sums of
+ * the scores that were kept, in the order of the nodes; the others are added to them.
+ */
 function choose(
   pod: Pod,
   state: CycleState,
   nodes: readonly NodeInfo[],
-  { plugins, random, cache }: Placement,
-  totalNodes: number,
+  totals: number[],
+  { plugins, random, cache }: CycleContext,
 ): NodeInfo {
   if (nodes.length === 1) return nodes[0]!
-  const totals = new Array<number>(nodes.length).fill(0)
   for (const { plugin, weight } of plugins) {
-    if (plugin.score === undefined || plugin.preScore?.(state, pod, nodes, cache.nodes.values()).code === "Skip")
-      continue
-    const scores = nodes.map((node) => plugin.score!(state, pod, node, totalNodes))
+    if (plugin.score === undefined || isKeptScore(plugin)) continue
+    if (plugin.preScore?.(state, pod, nodes, cache).code === "Skip") continue
+    const scores = new Array<number>(nodes.length)
+    for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i]!)
     plugin.normalize?.(scores)
-    for (let i = 0; i < scores.length; i++) totals[i]! += weight * scores[i]!
+    for (let i = 0; i < totals.length; i++) totals[i]! += weight * scores[i]!
   }
   let best = 0
   let equals = 1

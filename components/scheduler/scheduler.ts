@@ -2,18 +2,21 @@ import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Node } from "../../pkg/api/core/v1/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod.ts"
-import { isPodTerminal, podCondition } from "../../pkg/api/core/v1/pod-state.ts"
+import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
 import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
-import { timestamp } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { Cache } from "./cache.ts"
 import { diagnosisMessage, type ClusterAction, type Diagnosis } from "./framework.ts"
 import { nodeActions, podActions } from "./cluster-events.ts"
+import { evictVictim, type EvictionContext } from "./eviction.ts"
+import { NodeVerdicts } from "./node-verdicts.ts"
+import { Nominations } from "./nominations.ts"
 import { defaultPlugins, pluginsOf } from "./plugins/plugins.ts"
 import { findVictims } from "./preemption.ts"
 import { SchedulingQueue, type QueuedPod } from "./queue.ts"
-import { findNode, type Placement } from "./schedule-one.ts"
+import { writeUnschedulable } from "./refusal.ts"
+import { findNode, type CycleContext } from "./schedule-one.ts"
 
 export interface SchedulerConfig {
   /** Pods that name this scheduler are placed. */
@@ -51,11 +54,13 @@ export function createScheduler(
   const events = createEventRecorder({ client, clock, log }, name)
   const cache = new Cache()
   const plugins = defaultPlugins(cache.imageNodes, (name) => informers.of(Namespace).get(name)?.metadata.labels)
-  const nominated = new Map<string, Pod[]>()
-  const placement: Placement = { cache, plugins, random, nominated }
+  const nominations = new Nominations()
+  const cycle: CycleContext = { cache, plugins, verdicts: new NodeVerdicts(plugins), random, nominations }
+  const eviction: EvictionContext = { client, clock, events, log, name }
   const queue = new SchedulingQueue(clock, pluginsOf(plugins), () => wake())
   const diagnoses = new Map<string, Diagnosis>()
-  const binding = new Set<Promise<void>>()
+  /** Bindings and refusals that are being written. */
+  const underWay = new Set<Promise<void>>()
   let unsubscribe: (() => void)[] = []
   let running = false
   let awake = false
@@ -85,8 +90,8 @@ export function createScheduler(
     const { pod } = queued
     if (pod.metadata.deletionTimestamp !== undefined || cache.isAssumed(pod)) return queue.done(pod)
     const started = clock.monotonic()
-    const { outcome, looked } = findNode(pod, placement, startAt)
-    startAt = cache.nodes.size === 0 ? 0 : (startAt + looked) % cache.nodes.size
+    const { outcome, looked } = findNode(pod, cycle, startAt)
+    startAt = cache.list.length === 0 ? 0 : (startAt + looked) % cache.list.length
     if ("node" in outcome) {
       cache.assume(pod, outcome.node)
       diagnoses.delete(pod.metadata.uid ?? "")
@@ -110,7 +115,7 @@ export function createScheduler(
       queue.done(pod)
       observer?.attempted("scheduled", clock.monotonic() - started)
       observer?.placed(queued.attempts)
-      promise(pod, undefined)
+      nominations.remove(pod)
       events.event(
         pod,
         "Normal",
@@ -124,28 +129,25 @@ export function createScheduler(
       log.warn("Binding failed; will retry", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, node, err })
       queue.failed(queued, new Set())
       // Others may have been kept out by a pod that now is not there.
-      queue.moveOn({ action: "AssignedPod/Delete", object: pod })
+      queue.moveOn("AssignedPod/Delete")
     }
   }
 
   /** Tells why the pod fits nowhere, makes room by preemption where that helps, and lets it wait. */
   async function refuse(queued: QueuedPod, diagnosis: Diagnosis, refusing: ReadonlySet<string>): Promise<void> {
     const { pod } = queued
-    const preemption = findVictims(
-      pod,
-      diagnosis,
-      placement,
-      informers.of(PodDisruptionBudget).list(pod.metadata.namespace),
-    )
+    const budgets = informers.of(PodDisruptionBudget).list(pod.metadata.namespace)
+    const preemption = findVictims(pod, diagnosis, cycle, budgets)
     const message = diagnosisMessage(diagnosis, "message" in preemption ? preemption.message : "")
     const node = "candidate" in preemption ? preemption.candidate.node : undefined
     events.event(pod, "Warning", "FailedScheduling", message)
     try {
       if ("candidate" in preemption) {
-        promise(pod, preemption.candidate.node)
-        for (const victim of preemption.candidate.victims) await evict(victim, pod, preemption.candidate.node)
+        const { node, victims } = preemption.candidate
+        nominations.nominate(pod, node)
+        for (const victim of victims) await evictVictim(victim, pod, node, eviction)
       }
-      await writeRefusal(pod, message, node)
+      await writeUnschedulable(pod, message, node, context)
     } catch (err) {
       if (running && !isNotFound(err))
         log.warn("Could not write why a pod was not scheduled", {
@@ -156,91 +158,15 @@ export function createScheduler(
     if (running) queue.failed(queued, refusing)
   }
 
-  async function writeRefusal(pod: Pod, message: string, node: string | undefined): Promise<void> {
-    const before = podCondition(pod, "PodScheduled")
-    if (
-      before?.status === "False" &&
-      before.message === message &&
-      (node === undefined || pod.status.nominatedNodeName === node)
-    )
-      return
-    const condition = {
-      type: "PodScheduled",
-      status: "False",
-      reason: "Unschedulable",
-      message,
-      lastTransitionTime: before?.status === "False" ? before.lastTransitionTime : timestamp(clock),
-    }
-    await client.patch(
-      Pod,
-      pod.metadata,
-      {
-        type: "strategic",
-        body: {
-          metadata: { uid: pod.metadata.uid },
-          status: { conditions: [condition], ...(node === undefined ? {} : { nominatedNodeName: node }) },
-        },
-      },
-      { subresource: "status" },
-    )
-  }
-
-  async function evict(victim: Pod, pod: Pod, node: string): Promise<void> {
-    if (victim.metadata.deletionTimestamp !== undefined) return
-    const who = `${pod.metadata.namespace}/${pod.metadata.name}`
-    events.event(victim, "Normal", "Preempted", `Preempted by pod ${pod.metadata.uid} on node ${node}`)
-    try {
-      await client.patch(
-        Pod,
-        victim.metadata,
-        {
-          type: "strategic",
-          body: {
-            status: {
-              conditions: [
-                {
-                  type: "DisruptionTarget",
-                  status: "True",
-                  reason: "PreemptionByScheduler",
-                  message: `${name}: preempting to accommodate a higher priority pod`,
-                  lastTransitionTime: timestamp(clock),
-                },
-              ],
-            },
-          },
-        },
-        { subresource: "status" },
-      )
-      await client.delete(
-        Pod,
-        victim.metadata,
-        victim.metadata.uid === undefined ? {} : { preconditions: { uid: victim.metadata.uid } },
-      )
-      log.info("Preempted pod", { victim: `${victim.metadata.namespace}/${victim.metadata.name}`, for: who, node })
-    } catch (err) {
-      if (!isNotFound(err)) throw err
-    }
-  }
-
-  /** Notes or takes back that room on a node is meant for a pod. */
-  function promise(pod: Pod, node: string | undefined): void {
-    for (const [other, pods] of nominated) {
-      const left = pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid)
-      if (left.length === 0) nominated.delete(other)
-      else if (left.length !== pods.length) nominated.set(other, left)
-    }
-    if (node !== undefined) nominated.set(node, [...(nominated.get(node) ?? []), pod])
-  }
-
   function inBackground(task: Promise<void>): void {
-    binding.add(task)
-    void task.finally(() => binding.delete(task))
+    underWay.add(task)
+    void task.finally(() => underWay.delete(task))
   }
 
   const mine = (pod: Pod): boolean => pod.spec.schedulerName === name
   const waits = (pod: Pod): boolean => !pod.spec.nodeName && !isPodTerminal(pod) && mine(pod)
-  const moveOn = (actions: readonly ClusterAction[], object: unknown) => {
-    for (const action of actions) queue.moveOn({ action, object })
+  const moveOn = (actions: readonly ClusterAction[]) => {
+    for (const action of actions) queue.moveOn(action)
   }
 
   function podChanged(pod: Pod, old: Pod | undefined): void {
@@ -249,33 +175,33 @@ export function createScheduler(
       if (old === undefined) queue.add(pod)
       else if (!cache.isAssumed(pod)) queue.update(pod, old)
       if (pod.status.nominatedNodeName && old?.status.nominatedNodeName !== pod.status.nominatedNodeName)
-        promise(pod, pod.status.nominatedNodeName)
+        nominations.nominate(pod, pod.status.nominatedNodeName)
       return
     }
     if (old !== undefined && waits(old)) dropWaiting(pod)
     if (pod.spec.nodeName) {
       cache.setPod(pod)
-      moveOn(podActions(pod, old), pod)
+      moveOn(podActions(pod, old))
     }
   }
 
   function dropWaiting(pod: Pod): void {
     if (!cache.isAssumed(pod)) queue.delete(pod)
     diagnoses.delete(pod.metadata.uid ?? "")
-    promise(pod, undefined)
+    nominations.remove(pod)
   }
 
   function podGone(pod: Pod): void {
     if (waits(pod)) dropWaiting(pod)
     const counted = pod.spec.nodeName !== undefined && pod.spec.nodeName !== ""
     cache.forget(pod)
-    if (counted) moveOn(["AssignedPod/Delete"], pod)
+    if (counted) moveOn(["AssignedPod/Delete"])
   }
 
   return {
     name: "scheduler",
     get idle() {
-      return queue.sizes.active === 0 && binding.size === 0 && !awake
+      return queue.sizes.active === 0 && underWay.size === 0 && !awake
     },
     problem: () => (running ? undefined : "it is not running"),
     diagnosis: (pod) => diagnoses.get(pod.metadata.uid ?? ""),
@@ -292,11 +218,11 @@ export function createScheduler(
         nodes.on({
           added: (node) => {
             cache.setNode(node)
-            moveOn(["Node/Add"], node)
+            moveOn(["Node/Add"])
           },
           updated: (node, old) => {
             cache.setNode(node)
-            moveOn(nodeActions(node, old), node)
+            moveOn(nodeActions(node, old))
           },
           deleted: (node) => cache.removeNode(node.metadata.name ?? ""),
         }),
@@ -310,7 +236,7 @@ export function createScheduler(
       for (const off of unsubscribe) off()
       unsubscribe = []
       queue.stop()
-      await Promise.allSettled(binding)
+      await Promise.allSettled(underWay)
       await events.stop()
     },
   }

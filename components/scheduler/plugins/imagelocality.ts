@@ -13,20 +13,29 @@ const MAX_BYTES = 1000 * MB
 export const imageLocality = (imageNodes: ReadonlyMap<string, number>): Plugin => ({
   name: NAME,
   // Images that are nowhere yet make no difference.
-  preScore(state, { spec }) {
-    const names = [...(spec.initContainers ?? []), ...spec.containers].map(({ image }) => normalizedName(image ?? ""))
-    if (!names.some((name) => imageNodes.has(name))) return SKIP
-    state.set(NAME, names)
+  preScore(state, { spec }, _nodes, { list }) {
+    const images = [...(spec.initContainers ?? []), ...spec.containers].map(({ image }) => {
+      const name = normalizedName(image ?? "")
+      return { name, spread: (imageNodes.get(name) ?? 0) / list.length }
+    })
+    if (images.every(({ spread }) => spread === 0)) return SKIP
+    state.set(NAME, images)
     return SUCCESS
   },
-  score(state, _pod, { images }, totalNodes) {
-    const names = state.get(NAME) as readonly string[]
+  score(state, _pod, { images }) {
+    const wanted = state.get(NAME) as readonly Wanted[]
     let sum = 0
-    for (const name of names) sum += ((images.get(name) ?? 0) * (imageNodes.get(name) ?? 0)) / totalNodes
-    const most = MAX_BYTES * names.length
+    for (const { name, spread } of wanted) sum += (images.get(name) ?? 0) * spread
+    const most = MAX_BYTES * wanted.length
     return Math.floor((MAX_SCORE * (Math.min(Math.max(sum, MIN_BYTES), most) - MIN_BYTES)) / (most - MIN_BYTES))
   },
 })
+
+interface Wanted {
+  readonly name: string
+  /** The part of all nodes that have the image, 0 to 1. */
+  readonly spread: number
+}
 
 /** An image without a tag is the latest. */
 const normalizedName = (image: string): string =>

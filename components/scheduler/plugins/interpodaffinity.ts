@@ -1,6 +1,14 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { NodeInfo } from "../cache.ts"
-import { MAX_SCORE, SKIP, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
+import {
+  bounds,
+  MAX_SCORE,
+  SKIP,
+  SUCCESS,
+  unresolvable,
+  unschedulable,
+  type NodeList,
+  type Plugin,
+} from "../framework.ts"
 import { termsOf, TopologyCounts, type NamespaceLabels, type PodTerm } from "./pod-terms.ts"
 
 const NAME = "InterPodAffinity"
@@ -35,7 +43,7 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
     const near = termsOf(pod, podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, namespaceLabels)
     const away = termsOf(pod, podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, namespaceLabels)
     const [nearPlaces, awayPlaces, refusedPlaces] = [new TopologyCounts(), new TopologyCounts(), new TopologyCounts()]
-    for (const info of nodes) {
+    for (const info of near.length + away.length > 0 ? nodes.list : nodes.withAntiAffinity) {
       const labels = info.node.metadata.labels ?? {}
       for (const other of near.length + away.length > 0 ? info.pods.values() : info.antiAffinityPods) {
         if (near.length > 0 && near.every((term) => term.matches(other)))
@@ -86,18 +94,14 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
     return Object.entries(node.metadata.labels ?? {}).reduce((sum, [key, value]) => sum + places.get(key, value), 0)
   },
   normalize(scores) {
-    const [least, most] = [Math.min(...scores), Math.max(...scores)]
+    const [least, most] = bounds(scores)
     for (const [i, score] of scores.entries())
       scores[i] = most === least ? 0 : Math.floor((MAX_SCORE * (score - least)) / (most - least))
   },
 })
 
 /** Weights of places by the wishes of the pod and of those that are there; undefined where nobody wishes anything. */
-function preferredPlaces(
-  pod: Pod,
-  nodes: Iterable<NodeInfo>,
-  namespaceLabels: NamespaceLabels,
-): TopologyCounts | undefined {
+function preferredPlaces(pod: Pod, nodes: NodeList, namespaceLabels: NamespaceLabels): TopologyCounts | undefined {
   const weighted = (of: Pod) => {
     const { podAffinity, podAntiAffinity } = of.spec.affinity ?? {}
     const wishes = [
@@ -116,7 +120,7 @@ function preferredPlaces(
   }
   const own = weighted(pod)
   const places = new TopologyCounts()
-  for (const info of nodes) {
+  for (const info of own.length > 0 ? nodes.list : nodes.withAffinity) {
     const labels = info.node.metadata.labels ?? {}
     for (const other of own.length > 0 ? info.pods.values() : info.affinityPods) {
       for (const { weight, term } of own)

@@ -7,6 +7,7 @@ import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framewo
 export const nodeAffinity: Plugin = {
   name: "NodeAffinity",
   eventsToRegister: ["Node/Add", "Node/UpdateLabel", "Pod/Update"],
+  signature: ({ spec }) => [spec.nodeSelector, spec.affinity?.nodeAffinity],
   preFilter(_state, pod) {
     const terms = requiredTerms(pod.spec)
     if (pod.spec.nodeSelector === undefined && terms === undefined) return SKIP

@@ -4,6 +4,7 @@ import { SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 export const nodeName: Plugin = {
   name: "NodeName",
   eventsToRegister: ["Node/Add"],
+  signature: ({ spec }) => spec.nodeName,
   filter: (_state, pod, { name }) =>
     pod.spec.nodeName && pod.spec.nodeName !== name
       ? unresolvable("node(s) didn't match the requested node name")

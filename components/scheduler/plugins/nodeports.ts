@@ -1,4 +1,4 @@
-import { hostPortsOf, type HostPort } from "../cache.ts"
+import { hostPortsOf, type HostPort } from "../node-info.ts"
 import { SKIP, SUCCESS, unschedulable, type Plugin } from "../framework.ts"
 
 const NAME = "NodePorts"
@@ -7,6 +7,7 @@ const NAME = "NodePorts"
 export const nodePorts: Plugin = {
   name: NAME,
   eventsToRegister: ["Node/Add", "AssignedPod/Delete"],
+  signature: hostPortsOf,
   preFilter(state, pod) {
     const ports = hostPortsOf(pod)
     if (ports.length === 0) return SKIP

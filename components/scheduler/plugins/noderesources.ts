@@ -1,11 +1,21 @@
-import type { NodeInfo } from "../cache.ts"
 import { MAX_SCORE, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
+import type { NodeInfo } from "../node-info.ts"
 import { requestsOf } from "../resources.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+
+/** All that `requestsOf` reads. */
+const signature = ({ spec }: Pod): unknown => [
+  spec.containers.map(({ resources }) => resources.requests),
+  spec.initContainers?.map(({ resources, restartPolicy }) => [resources.requests, restartPolicy]),
+  spec.resources?.requests,
+  spec.overhead,
+]
 
 /** A pod goes only where its requests fit, and rather where more stays free. Source: plugins/noderesources/fit.go, least_allocated.go. */
 export const nodeResourcesFit: Plugin = {
   name: "NodeResourcesFit",
   eventsToRegister: ["Node/Add", "Node/UpdateAllocatable", "AssignedPod/Delete", "AssignedPod/ScaleDown", "Pod/Update"],
+  signature,
   filter(_state, pod, node) {
     const { exact } = requestsOf(pod)
     const { requested, allocatable } = node
@@ -33,6 +43,7 @@ export const nodeResourcesFit: Plugin = {
 /** Rather where CPU and memory are used to the same degree. Source: plugins/noderesources/balanced_allocation.go. */
 export const balancedAllocation: Plugin = {
   name: "NodeResourcesBalancedAllocation",
+  signature,
   score(_state, pod, node) {
     const { cpu, memory } = fractions(requestsOf(pod).scored, node)
     return Math.floor((1 - Math.abs(Math.min(1, cpu) - Math.min(1, memory)) / 2) * MAX_SCORE)

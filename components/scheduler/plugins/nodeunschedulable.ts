@@ -5,6 +5,7 @@ import { SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 export const nodeUnschedulable: Plugin = {
   name: "NodeUnschedulable",
   eventsToRegister: ["Node/Add", "Node/UpdateTaint", "Pod/Update"],
+  signature: ({ spec }) => spec.tolerations,
   filter(_state, pod, { node }) {
     if (node.spec.unschedulable !== true) return SUCCESS
     const tolerated = (pod.spec.tolerations ?? []).some((toleration) =>

@@ -3,8 +3,8 @@ import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import { untolerated } from "../../../pkg/api/core/v1/taints.ts"
 import type { TopologySpreadConstraint } from "../../../pkg/api/core/v1/tolerations.ts"
 import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
-import { controllerUid, type NodeInfo } from "../cache.ts"
-import { MAX_SCORE, SKIP, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
+import { bounds, MAX_SCORE, SKIP, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
+import { controllerUid, type NodeInfo } from "../node-info.ts"
 
 const NAME = "PodTopologySpread"
 const SPREAD = "node(s) didn't match pod topology spread constraints"
@@ -40,7 +40,7 @@ export const podTopologySpread: Plugin = {
     if (constraints.length === 0) return SKIP
     state.set(
       NAME,
-      constraints.map((constraint) => count(pod, constraint, constraints, nodes)),
+      constraints.map((constraint) => count(pod, constraint, constraints, nodes.list)),
     )
     return SUCCESS
   },
@@ -53,29 +53,53 @@ export const podTopologySpread: Plugin = {
     }
     return SUCCESS
   },
-  preScore(state, pod, nodes, allNodes) {
+  preScore(state, pod, nodes, all) {
     const soft = (pod.spec.topologySpreadConstraints ?? []).filter(
       ({ whenUnsatisfiable }) => whenUnsatisfiable === "ScheduleAnyway",
     )
-    const counted =
-      soft.length > 0 ? soft.map((constraint) => count(pod, constraint, soft, allNodes)) : bySiblings(pod, nodes)
-    if (counted.length === 0) return SKIP
-    state.set(`${NAME}/score`, counted)
+    const spreads =
+      soft.length > 0
+        ? soft.map((constraint) => spreadOf(count(pod, constraint, soft, all.list)))
+        : siblingSpreads(pod, nodes)
+    if (spreads.length === 0) return SKIP
+    state.set(`${NAME}/score`, spreads)
     return SUCCESS
   },
-  score(state, _pod, { node }) {
-    return (state.get(`${NAME}/score`) as readonly Counted[]).reduce((sum, { topologyKey, maxSkew, places }) => {
-      const value = node.metadata.labels?.[topologyKey]
-      // Places weigh more the more of them there are; a larger allowed skew makes small differences matter less.
-      return sum + (value === undefined ? 0 : (places.get(value) ?? 0) * Math.log(places.size + 2) + (maxSkew - 1))
-    }, 0)
+  score(state, _pod, node) {
+    let sum = 0
+    for (const { countAt, weight, tolerance } of state.get(`${NAME}/score`) as readonly Spread[]) {
+      const count = countAt(node)
+      if (count !== undefined) sum += count * weight + tolerance
+    }
+    return sum
   },
   normalize(scores) {
-    const [least, most] = [Math.min(...scores), Math.max(...scores)]
-    for (const [i, score] of scores.entries())
-      scores[i] = most === 0 ? MAX_SCORE : Math.floor((MAX_SCORE * (most + least - score)) / most)
+    const [least, most] = bounds(scores)
+    for (let i = 0; i < scores.length; i++)
+      scores[i] = most === 0 ? MAX_SCORE : Math.floor((MAX_SCORE * (most + least - scores[i]!)) / most)
   },
 }
+
+/** How a score counts one topology. Source: scoring.go scoreForCount. */
+interface Spread {
+  /** Matching pods in the node's place; undefined for a node without the topology's label. */
+  readonly countAt: (node: NodeInfo) => number | undefined
+  /** Places weigh more the more of them there are. */
+  readonly weight: number
+  /** A larger allowed skew makes small differences matter less. */
+  readonly tolerance: number
+}
+
+const weightOf = (places: number): number => Math.log(places + 2)
+
+const spreadOf = ({ topologyKey, maxSkew, places }: Counted): Spread => ({
+  countAt({ node }) {
+    const value = node.metadata.labels?.[topologyKey]
+    return value === undefined ? undefined : (places.get(value) ?? 0)
+  },
+  weight: weightOf(places.size),
+  tolerance: maxSkew - 1,
+})
 
 /** Counts pods of the same namespace that the constraint selects, on nodes that the pod could use and that have all the topology labels. */
 function count(
@@ -122,22 +146,29 @@ function count(
 }
 
 /**
- * Without constraints of its own, a pod is spread from those with the same controller. Source: systemDefaultConstraints (three a node, five a zone).
- * Differs from upstream: that finds the siblings by the selectors of Services and controllers, where the owner says the same more directly; and only nodes
- * that fit are counted, since it is among them that the score has to choose.
+ * Without constraints of its own, a pod is spread from those with the same controller, over nodes and over zones.
+ * Source: systemDefaultConstraints (three a node, five a zone). As upstream, a hostname stands for one node.
+ * Differs from upstream: that finds the siblings by the selectors of Services and controllers, where the owner says the
+ * same more directly; and only nodes that fit are counted, since it is among them that the score has to choose.
  */
-function bySiblings(pod: Pod, nodes: Iterable<NodeInfo>): readonly Counted[] {
+function siblingSpreads(pod: Pod, nodes: readonly NodeInfo[]): readonly Spread[] {
   const owner = controllerUid(pod)
   if (owner === undefined) return []
-  const defaults = [
-    { topologyKey: HOSTNAME, maxSkew: 3 },
-    { topologyKey: ZONE, maxSkew: 5 },
-  ].map((each) => ({ ...each, places: new Map<string, number>() }))
+  const inZone = new Map<string, number>()
+  let hosts = 0
   for (const { node, siblings } of nodes) {
-    for (const { topologyKey, places } of defaults) {
-      const value = node.metadata.labels?.[topologyKey]
-      if (value !== undefined) places.set(value, (places.get(value) ?? 0) + (siblings.get(owner) ?? 0))
-    }
+    const labels = node.metadata.labels
+    if (labels?.[HOSTNAME] !== undefined) hosts++
+    const zone = labels?.[ZONE]
+    if (zone !== undefined) inZone.set(zone, (inZone.get(zone) ?? 0) + (siblings.get(owner) ?? 0))
   }
-  return defaults.map((each) => ({ ...each, minDomains: 1, matchesItself: true }))
+  const onHost: Spread = {
+    countAt: ({ node, siblings }) =>
+      node.metadata.labels?.[HOSTNAME] === undefined ? undefined : (siblings.get(owner) ?? 0),
+    weight: weightOf(hosts),
+    tolerance: 2,
+  }
+  return inZone.size === 0
+    ? [onHost]
+    : [onHost, spreadOf({ topologyKey: ZONE, maxSkew: 5, minDomains: 1, matchesItself: true, places: inZone })]
 }

@@ -8,6 +8,7 @@ const isSoft = ({ effect }: Taint): boolean => effect === "PreferNoSchedule"
 export const taintToleration: Plugin = {
   name: "TaintToleration",
   eventsToRegister: ["Node/Add", "Node/UpdateTaint", "Pod/Update"],
+  signature: ({ spec }) => spec.tolerations,
   filter(_state, pod, { node }) {
     const taint = untolerated(node.spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"])
     return taint === undefined

@@ -1,0 +1,46 @@
+import { isNotFound } from "../../pkg/apimachinery/errors.ts"
+import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { Client } from "../../pkg/client/client.ts"
+import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
+import type { EventRecorder } from "../../pkg/controller/events.ts"
+import type { Logger } from "../../pkg/log/log.ts"
+
+export interface EvictionContext {
+  readonly client: Client
+  readonly clock: Clock
+  readonly events: EventRecorder
+  readonly log: Logger
+  /** Name of the scheduler, which the victim's condition tells. */
+  readonly name: string
+}
+
+/**
+ * Deletes a pod to make room on `node` for a pod of higher priority, and says so in the victim's conditions and Events.
+ * A victim that is gone or being deleted is left alone. Source: framework/preemption executor.go PreemptPod.
+ */
+export async function evictVictim(victim: Pod, pod: Pod, node: string, context: EvictionContext): Promise<void> {
+  const { client, clock, events, log, name } = context
+  if (victim.metadata.deletionTimestamp !== undefined) return
+  events.event(victim, "Normal", "Preempted", `Preempted by pod ${pod.metadata.uid} on node ${node}`)
+  const condition = {
+    type: "DisruptionTarget",
+    status: "True",
+    reason: "PreemptionByScheduler",
+    message: `${name}: preempting to accommodate a higher priority pod`,
+    lastTransitionTime: timestamp(clock),
+  }
+  const { uid } = victim.metadata
+  try {
+    const body = { status: { conditions: [condition] } }
+    await client.patch(Pod, victim.metadata, { type: "strategic", body }, { subresource: "status" })
+    await client.delete(Pod, victim.metadata, uid === undefined ? {} : { preconditions: { uid } })
+  } catch (err) {
+    if (isNotFound(err)) return
+    throw err
+  }
+  log.info("Preempted pod", {
+    victim: `${victim.metadata.namespace}/${victim.metadata.name}`,
+    for: `${pod.metadata.namespace}/${pod.metadata.name}`,
+    node,
+  })
+}

@@ -1,0 +1,138 @@
+import type { Node } from "../../pkg/api/core/v1/node.ts"
+import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { add, amounts, noAmounts, requestsOf, type Amounts } from "./resources.ts"
+
+/** A port of the node that a pod takes. */
+export interface HostPort {
+  readonly ip: string
+  readonly protocol: string
+  readonly port: number
+}
+
+/**
+ * A node with the sums over its pods. Source: pkg/scheduler/framework/types.go NodeInfo.
+ * Invariant: whatever a filter or a score can read of the node changes only together with `generation`.
+ */
+export class NodeInfo {
+  node: Node
+  allocatable: Amounts
+  maxPods: number
+  /** Position in `Cache.list`. */
+  index = 0
+  /** Rises with every change, so that what was worked out about the node can be kept until then. */
+  generation = 0
+  readonly pods = new Map<string, Pod>()
+  readonly requested: Amounts = noAmounts()
+  /** Requests with the small amounts that scoring counts for containers without any: milli-cores and bytes. */
+  readonly scored = { cpu: 0, memory: 0 }
+  /** Image name → its size in bytes. */
+  readonly images = new Map<string, number>()
+  /** The node's pods that have affinity or anti-affinity to other pods. Most nodes have none, and are then skipped. */
+  readonly affinityPods = new Set<Pod>()
+  /** The node's pods with required anti-affinity. */
+  readonly antiAffinityPods = new Set<Pod>()
+  /** UID of a controller → how many of its pods are on the node. */
+  readonly siblings = new Map<string, number>()
+
+  constructor(node: Node) {
+    this.node = node
+    this.allocatable = amounts(node.status.allocatable, false)
+    this.maxPods = this.allocatable.scalar.get("pods") ?? 0
+    this.#noteImages()
+  }
+
+  get name(): string {
+    return this.node.metadata.name ?? ""
+  }
+
+  /** Takes over a new state of the node. A heartbeat, which changes only conditions, leaves the generation alone. */
+  setNode(node: Node): void {
+    const old = this.node
+    this.node = node
+    const changesImages = node.status.images !== old.status.images
+    if (changesImages) this.#noteImages()
+    if (
+      changesImages ||
+      node.spec !== old.spec ||
+      node.metadata.labels !== old.metadata.labels ||
+      node.status.allocatable !== old.status.allocatable
+    ) {
+      this.allocatable = amounts(node.status.allocatable, false)
+      this.maxPods = this.allocatable.scalar.get("pods") ?? 0
+      this.generation++
+    }
+  }
+
+  add(pod: Pod): void {
+    this.#count(pod, 1)
+  }
+  remove(pod: Pod): void {
+    this.#count(pod, -1)
+  }
+
+  /** Takes over a new state of a pod that counts as before. */
+  replace(pod: Pod): void {
+    const uid = pod.metadata.uid ?? ""
+    const old = this.pods.get(uid)
+    this.pods.set(uid, pod)
+    if (old === undefined) return
+    for (const pods of [this.affinityPods, this.antiAffinityPods]) if (pods.delete(old)) pods.add(pod)
+  }
+
+  /** A copy on which preemption tries what happens without some of the pods. */
+  clone(): NodeInfo {
+    const copy = new NodeInfo(this.node)
+    copy.index = this.index
+    for (const pod of this.pods.values()) copy.add(pod)
+    return copy
+  }
+
+  #noteImages(): void {
+    this.images.clear()
+    for (const { names, sizeBytes } of this.node.status.images ?? [])
+      for (const name of names) this.images.set(name, sizeBytes ?? 0)
+  }
+
+  #count(pod: Pod, sign: 1 | -1): void {
+    const uid = pod.metadata.uid ?? ""
+    if (sign === 1) this.pods.set(uid, pod)
+    else this.pods.delete(uid)
+    this.#noteAffinity(pod, sign)
+    this.#noteOwner(pod, sign)
+    const { exact, scored } = requestsOf(pod)
+    add(this.requested, exact, sign)
+    this.scored.cpu += sign * scored.cpu
+    this.scored.memory += sign * scored.memory
+    this.generation++
+  }
+
+  #noteAffinity(pod: Pod, sign: 1 | -1): void {
+    const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {}
+    for (const [pods, belongs] of [
+      [this.affinityPods, podAffinity ?? podAntiAffinity],
+      [this.antiAffinityPods, podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution],
+    ] as const) {
+      if (belongs === undefined) continue
+      if (sign === 1) pods.add(pod)
+      else pods.delete(pod)
+    }
+  }
+
+  #noteOwner(pod: Pod, sign: 1 | -1): void {
+    const owner = controllerUid(pod)
+    if (owner === undefined) return
+    const count = (this.siblings.get(owner) ?? 0) + sign
+    if (count > 0) this.siblings.set(owner, count)
+    else this.siblings.delete(owner)
+  }
+}
+
+export const controllerUid = (pod: Pod): string | undefined =>
+  pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid
+
+/** Host ports of the containers that run as long as the pod: sidecars, but no other init containers. */
+export const hostPortsOf = (pod: Pod): readonly HostPort[] =>
+  [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")]
+    .flatMap(({ ports }) => ports ?? [])
+    .filter(({ hostPort }) => hostPort !== undefined && hostPort > 0)
+    .map(({ hostIP, protocol, hostPort }) => ({ ip: hostIP || "0.0.0.0", protocol, port: hostPort! }))

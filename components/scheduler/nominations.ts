@@ -1,0 +1,28 @@
+import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+
+/**
+ * Pods for which preemption is making room on a node (`status.nominatedNodeName`), by node. Other pods are placed as if
+ * the nominated ones were there already. Source: pkg/scheduler/backend/queue/nominator.go.
+ */
+export class Nominations {
+  readonly #byNode = new Map<string, readonly Pod[]>()
+
+  /** The pods nominated to a node, in the order of their nomination. */
+  of(node: string): readonly Pod[] | undefined {
+    return this.#byNode.get(node)
+  }
+
+  /** Nominates the pod to `node`, and to no other. */
+  nominate(pod: Pod, node: string): void {
+    this.remove(pod)
+    this.#byNode.set(node, [...(this.#byNode.get(node) ?? []), pod])
+  }
+
+  remove(pod: Pod): void {
+    for (const [node, pods] of this.#byNode) {
+      const left = pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid)
+      if (left.length === 0) this.#byNode.delete(node)
+      else if (left.length !== pods.length) this.#byNode.set(node, left)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { podCondition } from "../../pkg/api/core/v1/pod-state.ts"
+import type { Client } from "../../pkg/client/client.ts"
+import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
+
+/**
+ * Writes into a pod's status why no node was found: condition PodScheduled False, reason Unschedulable. `nominated` is
+ * the node on which preemption makes room. Writes nothing where the status says so already.
+ * Source: schedule_one.go handleSchedulingFailure, updatePod.
+ */
+export async function writeUnschedulable(
+  pod: Pod,
+  message: string,
+  nominated: string | undefined,
+  { client, clock }: { readonly client: Client; readonly clock: Clock },
+): Promise<void> {
+  const before = podCondition(pod, "PodScheduled")
+  const isTold = before?.status === "False" && before.message === message
+  if (isTold && (nominated === undefined || pod.status.nominatedNodeName === nominated)) return
+  const condition = {
+    type: "PodScheduled",
+    status: "False",
+    reason: "Unschedulable",
+    message,
+    lastTransitionTime: before?.status === "False" ? before.lastTransitionTime : timestamp(clock),
+  }
+  const status = { conditions: [condition], ...(nominated === undefined ? {} : { nominatedNodeName: nominated }) }
+  const body = { metadata: { uid: pod.metadata.uid }, status }
+  await client.patch(Pod, pod.metadata, { type: "strategic", body }, { subresource: "status" })
+}
