@@ -117,6 +117,7 @@ export class PodWorker implements Waker {
   remove(): void {
     if (this.#removed) return
     this.#removed = true
+    this.#parts.status.forget(this.identity.uid)
     if (this.#stage === "running" || this.#pod.metadata.deletionTimestamp === undefined)
       this.#interrupt?.abort(new Error("the pod was removed"))
     this.wake()
@@ -348,22 +349,32 @@ export class PodWorker implements Waker {
       this.#unmounted = true
     }
     if (!this.#removed && this.#pod.metadata.deletionTimestamp !== undefined && !isStaticPod(this.#pod)) {
+      // Others learn how it ended before it goes.
       await status.written(uid)
-      try {
-        await context.client.delete(Pod, this.#pod.metadata, { gracePeriodSeconds: 0, preconditions: { uid } })
-      } catch (err) {
-        if (!isNotFound(err) && !isConflict(err)) throw err
-      }
+      if (!this.#removed) await this.#delete()
       return
     }
     if (this.#removed) await this.#finish()
   }
 
+  /** Tells the API that the pod may go. What it refuses is asked again until the informer says that the pod is gone. */
+  async #delete(): Promise<void> {
+    const { uid } = this.identity
+    try {
+      await this.#parts.context.client.delete(Pod, this.#pod.metadata, {
+        gracePeriodSeconds: 0,
+        preconditions: { uid },
+      })
+    } catch (err) {
+      if (!isNotFound(err) && !isConflict(err)) throw err
+      this.wakeIn(RETRY_MS)
+    }
+  }
+
   /** Takes away what is left on the node. */
   async #finish(): Promise<void> {
-    const { context, status, images, crashes, clearing, cache } = this.#parts
+    const { context, images, crashes, clearing, cache } = this.#parts
     const { uid } = this.identity
-    status.forget(uid)
     images.forget(uid)
     crashes.forget(`${uid}_`)
     await clearing.run(() => clearAll(context, cache, this.#runtime))

@@ -33,7 +33,8 @@ const rows: readonly (readonly [string, "Always" | "OnFailure" | "Never", readon
   ["one failed and one runs", "Never", [1, "running"], false, "Running"],
   ["deleted after it ran well", "Always", [0], true, "Succeeded"],
   ["deleted and killed", "Always", [137, 0], true, "Failed"],
-  ["deleted before it ran", "Always", ["waiting"], true, "Pending"],
+  ["deleted before it ran", "Always", ["waiting"], true, "Failed"],
+  ["deleted when only one had run", "Never", [0, "waiting"], true, "Failed"],
 ]
 
 describe("the phase of a pod", () => {

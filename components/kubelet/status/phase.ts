@@ -9,7 +9,7 @@ export type Phase = "Pending" | "Running" | "Succeeded" | "Failed"
 
 /**
  * Where the pod is in its life, by the statuses of its containers. `terminal`: nothing of it is started any more, whatever the restart policy says.
- * Source: pkg/kubelet/kubelet_pods.go getPhase.
+ * Source: pkg/kubelet/kubelet_pods.go getPhase, pkg/kubelet/status/status_manager.go TerminatePod.
  */
 export function phaseOf(
   pod: Pod,
@@ -65,10 +65,9 @@ export function phaseOf(
   )
 
   if (failedInit > 0) return "Failed"
-  if (terminal && !isStaticPod(pod) && running === 0 && !sidecarsRun) {
-    if (stopped > 0 && waiting === 0) return stopped === succeeded ? "Succeeded" : "Failed"
-    if (stopped > 0 || initStatuses.some(({ state }) => state.terminated !== undefined)) return "Failed"
-  }
+  // The pod has ended for good: what did not succeed has failed, what never ran included.
+  if (terminal && !isStaticPod(pod) && running === 0 && !sidecarsRun)
+    return pendingInit === 0 && waiting === 0 && stopped === succeeded ? "Succeeded" : "Failed"
   if (pendingInit > 0 || waiting > 0) return "Pending"
   if (running > 0) return "Running"
   // Everything has stopped; sidecars end before the pod does.

@@ -7,6 +7,7 @@ import { qosClass } from "../qos.ts"
 import type { RuntimePod } from "../runtime-pod.ts"
 import { findings, OWN_CONDITIONS, type Finding } from "./conditions.ts"
 import { containerStatus, statusOf, type StartFailure } from "./container-status.ts"
+import { withEnds } from "./never-ran.ts"
 import { phaseOf, type Phase } from "./phase.ts"
 
 /** All terminated messages of a pod together have this many bytes. Source: kubecontainer.MaxPodTerminationMessageLogLength. */
@@ -67,11 +68,11 @@ export function podStatus(request: PodStatusRequest): PodStatus {
         limit,
       ),
     )
-  const init = statuses(
+  const seenInit = statuses(
     all.filter(({ type }) => type === "init" || type === "sidecar"),
     before.initContainerStatuses,
   )
-  const regular = statuses(
+  const seen = statuses(
     all.filter(({ type }) => type === "regular"),
     before.containerStatuses,
   )
@@ -80,7 +81,8 @@ export function podStatus(request: PodStatusRequest): PodStatus {
     before.ephemeralContainerStatuses,
   )
 
-  const phase = finalPhase(before, verdict, phaseOf(pod, init, regular, terminal))
+  const phase = finalPhase(before, verdict, phaseOf(pod, seenInit, seen, terminal))
+  const { init, regular } = terminal ? withEnds(pod, before, seenInit, seen) : { init: seenInit, regular: seen }
   const { sandbox } = sandboxState(pod, runtime)
   const ips =
     pod.spec.hostNetwork === true

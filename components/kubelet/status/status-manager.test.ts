@@ -4,7 +4,8 @@ import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import type { KubeletContext } from "../context.ts"
-import { StatusManager, statusPatch } from "./status-manager.ts"
+import { StatusManager } from "./status-manager.ts"
+import { statusPatch } from "./status-patch.ts"
 
 describe("the patch of a pod's status", () => {
   test("is nothing when nothing of the kubelet's changed", () => {
@@ -56,11 +57,16 @@ describe("the status of a pod", () => {
     const client = {
       patch: async (_kind: unknown, _ref: unknown, { body: { status } }: { body: { status: object } }) => {
         written.push(status)
-        return { ...pod, status: await patch(status, written) }
+        const answer = await patch(status, written)
+        return { ...pod, metadata: { ...pod.metadata, resourceVersion: String(written.length + 10) }, status: answer }
       },
     }
     const clock = new VirtualClock(0)
-    return { written, clock, manager: new StatusManager({ client, clock, log: silent } as unknown as KubeletContext) }
+    // What the informer has of the pod.
+    const informer: { pod: Pod | undefined } = { pod: pod as Pod | undefined }
+    const informers = { of: () => ({ get: () => informer.pod }) }
+    const manager = new StatusManager({ client, clock, informers, log: silent } as unknown as KubeletContext)
+    return { written, clock, informer, manager }
   }
 
   test("is written once for all that happened in one turn, as it came to be", async () => {
@@ -95,14 +101,88 @@ describe("the status of a pod", () => {
     },
   )
 
-  test("that was refused as invalid is not sent again, but a newer one is, also if it came meanwhile", async () => {
-    const { manager, written } = start(async (status, { length }) => {
-      if (length > 1) return { phase: "Pending", ...status }
-      manager.set(pod, { ...pod.status, message: "second" })
-      throw new ApiError("Invalid", "no")
+  test.each(["Conflict", "NotFound", "Forbidden", "Invalid", "InternalError", "ServiceUnavailable"] as const)(
+    "is written again after an answer of %s, after 1, 2, 4, 8 and then every 10 seconds",
+    async (reason) => {
+      // given an API that refuses six times
+      const tries: number[] = []
+      const { manager, clock } = start(async (status) => {
+        tries.push(clock.now() / 1000)
+        if (tries.length <= 6) throw new ApiError(reason, "no")
+        return { phase: "Pending", ...status }
+      })
+      // when a status is set
+      manager.set(pod, { ...pod.status, phase: "Running" })
+      await clock.advance(60_000)
+      // then it arrives in the end
+      await manager.written("u")
+      expect(tries).toEqual([0, 1, 3, 7, 15, 25, 35])
+    },
+  )
+
+  test("that is refused gives way to a newer one", async () => {
+    // given an API that never takes the first
+    const { manager, written, clock } = start(async (status) => {
+      if ("message" in status && status.message === "first") throw new ApiError("Invalid", "no")
+      return { phase: "Pending", ...status }
     })
     manager.set(pod, { ...pod.status, message: "first" })
+    await clock.advance(5000)
+    // when there is another
+    manager.set(pod, { ...pod.status, message: "second" })
+    await clock.advance(10_000)
     await manager.written("u")
-    expect(written).toEqual([{ message: "first" }, { message: "second" }])
+    // then that one is written
+    expect(written.at(-1)).toEqual({ message: "second" })
+  })
+
+  const ends: readonly {
+    readonly title: string
+    happen(parts: { readonly manager: StatusManager; readonly informer: { pod: Pod | undefined } }): void
+  }[] = [
+    { title: "is forgotten", happen: ({ manager }) => manager.forget("u") },
+    {
+      title: "is gone from the informer",
+      happen: ({ informer }) => {
+        informer.pod = undefined
+      },
+    },
+    {
+      title: "has another of its name in its place",
+      happen: ({ informer }) => {
+        informer.pod = { ...pod, metadata: { ...pod.metadata, uid: "other" } }
+      },
+    },
+  ]
+  test.each(ends)("is not written any more when the pod $title", async ({ happen }) => {
+    // given a write that fails
+    const { manager, informer, written, clock } = start(() => Promise.reject(new ApiError("NotFound", "no")))
+    manager.set(pod, { ...pod.status, phase: "Running" })
+    await clock.settle()
+    // when
+    happen({ manager, informer })
+    await clock.advance(60_000)
+    // then there is no other try, and nobody waits for one
+    await manager.written("u")
+    expect(written).toHaveLength(1)
+    expect(clock.pending).toBe(0)
+  })
+
+  test("goes on from what somebody else wrote while it could not be written", async () => {
+    // given a write that fails
+    let refuse = true
+    const { manager, informer, written, clock } = start(async (status) => {
+      if (refuse) throw new ApiError("Conflict", "no")
+      return { phase: "Running", ...status }
+    })
+    manager.set(pod, { ...pod.status, phase: "Running", message: "ours" })
+    await clock.settle()
+    // when another writes one half of it
+    informer.pod = { ...pod, metadata: { ...pod.metadata, resourceVersion: "2" }, status: { phase: "Running" } }
+    refuse = false
+    await clock.advance(1000)
+    await manager.written("u")
+    // then the other half is left
+    expect(written.at(-1)).toEqual({ message: "ours" })
   })
 })

@@ -1,33 +1,38 @@
-import { isConflict, isNotFound, isReason } from "../../../pkg/apimachinery/errors.ts"
+import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { PodCondition, PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import type { PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
 import { sleep } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
 import { CONFIG_MIRROR, isMirrorPod, isStaticPod } from "../labels.ts"
-import { OWN_CONDITIONS } from "./conditions.ts"
+import { statusPatch } from "./status-patch.ts"
 
 interface Entry {
-  /** The pod as the API has it, as far as is known. */
+  /** The pod as the API has it, as far as is known. For a static pod this is its mirror. */
   known: Pod
   wanted: PodStatus
-  /** The one that was compared or written last. */
-  tried: PodStatus | undefined
+  /** What was compared or written last, and the pod that it was compared with. */
+  tried: { readonly wanted: PodStatus; readonly known: Pod } | undefined
   writing: Promise<void> | undefined
+  /** Ends the wait for the next try, while there is one. */
+  waiting: AbortController | undefined
 }
 
-const RETRY_MS = 1000
+const FIRST_RETRY_MS = 1000
+/** A write that fails is tried again at least this often. Source: pkg/kubelet/status/status_manager.go syncPeriod. */
+const LAST_RETRY_MS = 10_000
 
 /**
  * Reports the status of pods: one write at a time for a pod, always of the newest status, and only what differs from what the API has. A status that is
- * superseded in the turn in which it was set is never written: a container that starts at once goes from nothing to running.
+ * superseded in the turn in which it was set is never written: a container that starts at once goes from nothing to running. A write that fails, for
+ * whatever reason, is tried again until it succeeds or the pod is gone.
  * Source: pkg/kubelet/status/status_manager.go.
  */
 export class StatusManager {
   readonly #context: KubeletContext
   readonly #entries = new Map<string, Entry>()
-  readonly #stopping = new AbortController()
+  #stopped = false
 
   constructor(context: KubeletContext) {
     this.#context = context
@@ -46,10 +51,11 @@ export class StatusManager {
       // A static pod is shown by its mirror, where there is one.
       const mirror = isStaticPod(pod) ? this.#context.informers.of(Pod).get(keyFrom(pod.metadata)) : undefined
       const fresh: Entry = {
-        known: mirror?.metadata.annotations?.[CONFIG_MIRROR] === uid ? mirror : pod,
+        known: mirror !== undefined && shows(mirror, uid) ? mirror : pod,
         wanted: status,
         tried: undefined,
         writing: undefined,
+        waiting: undefined,
       }
       this.#entries.set(uid, fresh)
       this.#pump(uid, fresh)
@@ -61,38 +67,37 @@ export class StatusManager {
 
   /** The API has a mirror of a static pod. */
   observeMirror(mirror: Pod): void {
-    const uid = mirror.metadata.annotations?.[CONFIG_MIRROR] ?? ""
-    const entry = this.#entries.get(uid)
-    if (entry === undefined || entry.writing !== undefined) return
-    if (
-      entry.known.metadata.uid === mirror.metadata.uid &&
-      Number(mirror.metadata.resourceVersion) <= Number(entry.known.metadata.resourceVersion)
-    )
-      return
-    entry.known = mirror
-    this.#pump(uid, entry)
+    this.#observe(mirror.metadata.annotations?.[CONFIG_MIRROR] ?? "", mirror)
   }
 
   /** The informer has a newer pod; what somebody else wrote over ours is put right. */
   observe(pod: Pod): void {
-    const entry = this.#entries.get(pod.metadata.uid!)
-    if (entry === undefined || entry.writing !== undefined) return
-    if (Number(pod.metadata.resourceVersion) > Number(entry.known.metadata.resourceVersion)) entry.known = pod
-    this.#pump(pod.metadata.uid!, entry)
+    this.#observe(pod.metadata.uid!, pod)
   }
 
-  /** Resolves when what was set for the pod so far is written. */
+  #observe(uid: string, pod: Pod): void {
+    const entry = this.#entries.get(uid)
+    if (entry === undefined) return
+    if (isNewer(pod, entry.known)) entry.known = pod
+    this.#pump(uid, entry)
+  }
+
+  /** Resolves when what was set for the pod so far is written, or the pod is forgotten. */
   async written(uid: string): Promise<void> {
     for (let entry = this.#entries.get(uid); entry?.writing !== undefined; entry = this.#entries.get(uid))
       await entry.writing
   }
 
+  /** Nothing more is written for the pod. */
   forget(uid: string): void {
+    const entry = this.#entries.get(uid)
     this.#entries.delete(uid)
+    entry?.waiting?.abort()
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error("the kubelet is being stopped"))
+    this.#stopped = true
+    for (const { waiting } of this.#entries.values()) waiting?.abort()
     await Promise.allSettled([...this.#entries.values()].flatMap(({ writing }) => writing ?? []))
   }
 
@@ -100,7 +105,7 @@ export class StatusManager {
     if (
       entry.writing !== undefined ||
       entry.known.status === entry.wanted ||
-      this.#stopping.signal.aborted ||
+      this.#stopped ||
       isUnmirrored(entry.known)
     )
       return
@@ -113,95 +118,80 @@ export class StatusManager {
       await this.#writeNewest(uid, entry)
     } finally {
       entry.writing = undefined
-      // What was set after the last look; it differs from what was refused or cannot be written.
-      if (this.#entries.get(uid) === entry && entry.wanted !== entry.tried) this.#pump(uid, entry)
+      // What was set or seen after the last look.
+      const { tried } = entry
+      if (this.#entries.get(uid) === entry && (entry.wanted !== tried?.wanted || entry.known !== tried.known))
+        this.#pump(uid, entry)
     }
   }
 
   async #writeNewest(uid: string, entry: Entry): Promise<void> {
-    const { client, log, clock } = this.#context
-    const { signal } = this.#stopping
-    while (!signal.aborted && this.#entries.get(uid) === entry) {
-      entry.tried = entry.wanted
+    let retryMs = FIRST_RETRY_MS
+    while (!this.#stopped && this.#entries.get(uid) === entry) {
+      entry.tried = { wanted: entry.wanted, known: entry.known }
       const body = statusPatch(entry.known.status, entry.wanted)
       if (body === undefined) return
       try {
-        entry.known = await client.patch(
+        const answer = await this.#context.client.patch(
           Pod,
           entry.known.metadata,
           { type: "strategic", body: { metadata: { uid: entry.known.metadata.uid }, status: body } },
           { subresource: "status" },
         )
-        const left = statusPatch(entry.known.status, entry.wanted)
+        retryMs = FIRST_RETRY_MS
+        // The informer may have told of a later state already.
+        if (isNewer(entry.known, answer)) continue
+        entry.known = answer
+        const left = statusPatch(answer.status, entry.wanted)
         // Of two equal ones the API's is kept, which others hold too.
-        if (left === undefined) entry.wanted = entry.known.status
-        // What the server made of it may differ for ever; only another status is written next.
-        else if (deepEqual(body, left)) return
+        if (left === undefined) entry.wanted = answer.status
+        // The server may always make something else of a status. Then it is written again only when it, or the pod, has changed.
+        else if (!deepEqual(body, left)) continue
+        entry.tried = { wanted: entry.wanted, known: answer }
+        return
       } catch (err) {
-        if (isNotFound(err) || isConflict(err)) return // it is gone, or another one has its name
-        log.warn("Cannot write the status of a pod", {
-          pod: `${entry.known.metadata.namespace}/${entry.known.metadata.name}`,
-          err,
-        })
-        if (isReason(err, "Invalid", "BadRequest", "Forbidden")) return
-        await sleep(clock, RETRY_MS, signal).catch(() => undefined)
+        this.#tellFailure(entry, err, retryMs)
+        await this.#wait(entry, retryMs)
+        retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)
+        if (!this.#refresh(uid, entry)) return
       }
     }
   }
+
+  async #wait(entry: Entry, ms: number): Promise<void> {
+    if (this.#stopped) return
+    entry.waiting = new AbortController()
+    await sleep(this.#context.clock, ms, entry.waiting.signal).catch(() => undefined)
+    entry.waiting = undefined
+  }
+
+  /** A pod that is gone, or replaced by another of its name, is no news: the informer tells of it soon. */
+  #tellFailure({ known: { metadata } }: Entry, err: unknown, retryMs: number): void {
+    if (this.#stopped) return
+    const { log } = this.#context
+    const level = isNotFound(err) || isConflict(err) || retryMs > FIRST_RETRY_MS ? "debug" : "warn"
+    log[level]("Cannot write the status of a pod, will try again", {
+      pod: `${metadata.namespace}/${metadata.name}`,
+      err,
+    })
+  }
+
+  /** Takes the newest pod that the informer has for the next try. False when it has none: then there is nothing to write to. */
+  #refresh(uid: string, entry: Entry): boolean {
+    const found = this.#context.informers.of(Pod).get(keyFrom(entry.known.metadata))
+    if (found === undefined || (found.metadata.uid !== uid && !shows(found, uid))) return false
+    if (isNewer(found, entry.known)) entry.known = found
+    return true
+  }
 }
+
+/** Whether the pod is the mirror of that static pod. */
+const shows = (pod: Pod, uid: string): boolean => pod.metadata.annotations?.[CONFIG_MIRROR] === uid
 
 /** A static pod that the API does not show yet. */
 const isUnmirrored = (pod: Pod): boolean => isStaticPod(pod) && !isMirrorPod(pod)
 
-/** What a strategic merge patch has to say to turn one status into the other, or nothing. Conditions of others are left alone. */
-export function statusPatch(from: PodStatus, to: PodStatus): Record<string, unknown> | undefined {
-  if (from === to) return undefined
-  const patch: Record<string, unknown> = {}
-  for (const key of OWNED) {
-    const after = to[key]
-    if (deepEqual(from[key], after)) continue
-    if (after === undefined) patch[key] = null
-    // These lists are merged by key, so that an old address would stay.
-    else
-      patch[key] =
-        (key === "podIPs" || key === "hostIPs") && Array.isArray(after) ? [{ $patch: "replace" }, ...after] : after
-  }
-  const conditions = conditionsPatch(from.conditions ?? [], to.conditions)
-  if (conditions.length > 0) patch["conditions"] = conditions
-  return Object.keys(patch).length === 0 ? undefined : patch
-}
-
-function conditionsPatch(from: readonly PodCondition[], to: readonly PodCondition[] | undefined): readonly object[] {
-  const patch: object[] = []
-  for (const condition of to ?? []) {
-    if (!OWN_CONDITIONS.has(condition.type) && condition.type !== "DisruptionTarget") continue
-    const old = from.find(({ type }) => type === condition.type)
-    if (deepEqual(condition, old)) continue
-    // Items are merged field by field, so that an old reason would stay.
-    const gone = (["reason", "message", "lastProbeTime"] as const).filter(
-      (key) => old?.[key] !== undefined && condition[key] === undefined,
-    )
-    patch.push(gone.length === 0 ? condition : { ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) })
-  }
-  for (const { type } of from)
-    if (OWN_CONDITIONS.has(type) && to?.some((condition) => condition.type === type) === false)
-      patch.push({ type, $patch: "delete" })
-  return patch
-}
-
-/** Fields that the kubelet writes, without the conditions; the others belong to the scheduler and to controllers. */
-const OWNED = [
-  "observedGeneration",
-  "phase",
-  "reason",
-  "message",
-  "hostIP",
-  "hostIPs",
-  "podIP",
-  "podIPs",
-  "startTime",
-  "qosClass",
-  "initContainerStatuses",
-  "containerStatuses",
-  "ephemeralContainerStatuses",
-] as const
+/** Whether `pod` is a later state of the same object than `known`, or another object of that name. */
+const isNewer = (pod: Pod, known: Pod): boolean =>
+  pod.metadata.uid !== known.metadata.uid ||
+  Number(pod.metadata.resourceVersion) > Number(known.metadata.resourceVersion)

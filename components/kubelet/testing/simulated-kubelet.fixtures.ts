@@ -25,8 +25,15 @@ export async function simulatedKubelet(images: Readonly<Record<string, ImageBeha
     cluster,
     pod,
     runtime: cluster.machine(NODE),
-    async create(name: string, spec: PodSpecInput): Promise<void> {
-      await cluster.client.create(Pod, { metadata: { name, namespace: "default" }, spec: { nodeName: NODE, ...spec } })
+    async create(
+      name: string,
+      spec: PodSpecInput,
+      metadata: { readonly finalizers?: readonly string[] } = {},
+    ): Promise<void> {
+      await cluster.client.create(Pod, {
+        metadata: { name, namespace: "default", ...metadata },
+        spec: { nodeName: NODE, ...spec },
+      })
       await cluster.settle()
     },
     delete: (name: string, gracePeriodSeconds?: number): Promise<void> =>

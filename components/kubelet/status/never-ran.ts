@@ -1,0 +1,53 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { ContainerStateTerminated, ContainerStatus, PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import { isSidecar } from "../containers.ts"
+import { statusOf } from "./container-status.ts"
+
+/** What is said of a container whose end nobody has seen. */
+const UNKNOWN_END: ContainerStateTerminated = {
+  exitCode: 137,
+  reason: "ContainerStatusUnknown",
+  message: "The container could not be located when the pod was terminated",
+}
+
+/**
+ * The statuses of init containers and containers of a pod that has ended for good, where each one that should have run has an end: a container that never
+ * started counts as failed, or whoever reads exit codes (a Job's podFailurePolicy) would wait for it for ever. Containers stay as they are while the pod
+ * was still being initialized; of init containers those stay that had not had their turn. `before` is what was last reported.
+ * Source: pkg/kubelet/status/status_manager.go TerminatePod.
+ */
+export function withEnds(
+  pod: Pod,
+  before: PodStatus,
+  init: readonly ContainerStatus[],
+  regular: readonly ContainerStatus[],
+): { readonly init: readonly ContainerStatus[]; readonly regular: readonly ContainerStatus[] } {
+  const had = init.findLastIndex(
+    ({ state, lastState }) => state.waiting === undefined || lastState.terminated !== undefined,
+  )
+  return {
+    init: init.map((status, i) => (i <= Math.max(had, 0) ? ended(status) : status)),
+    regular: wasInitialized(pod, before) ? regular.map(ended) : regular,
+  }
+}
+
+const ended = (status: ContainerStatus): ContainerStatus =>
+  status.state.terminated !== undefined
+    ? status
+    : { ...status, state: { terminated: UNKNOWN_END }, ready: false, started: false }
+
+/** Whether anything tells that the containers had their turn. Source: status_manager.go hasPodInitialized. */
+function wasInitialized({ spec }: Pod, before: PodStatus): boolean {
+  const last = spec.initContainers?.at(-1)
+  if (last === undefined) return true
+  if (
+    (before.containerStatuses ?? []).some(
+      ({ state, lastState }) => lastState.terminated !== undefined || state.waiting === undefined,
+    )
+  )
+    return true
+  const status = statusOf(before.initContainerStatuses, last.name)
+  if (status === undefined) return false
+  if (isSidecar(last)) return status.state.running !== undefined && status.started === true
+  return status.state.terminated?.exitCode === 0 || status.lastState.terminated?.exitCode === 0
+}

@@ -1,0 +1,56 @@
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import type { PodCondition, PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import { OWN_CONDITIONS } from "./conditions.ts"
+
+/** What a strategic merge patch has to say to turn one status into the other, or nothing. Conditions of others are left alone. */
+export function statusPatch(from: PodStatus, to: PodStatus): Record<string, unknown> | undefined {
+  if (from === to) return undefined
+  const patch: Record<string, unknown> = {}
+  for (const key of OWNED) {
+    const after = to[key]
+    if (deepEqual(from[key], after)) continue
+    if (after === undefined) patch[key] = null
+    // These lists are merged by key, so that an old address would stay.
+    else
+      patch[key] =
+        (key === "podIPs" || key === "hostIPs") && Array.isArray(after) ? [{ $patch: "replace" }, ...after] : after
+  }
+  const conditions = conditionsPatch(from.conditions ?? [], to.conditions)
+  if (conditions.length > 0) patch["conditions"] = conditions
+  return Object.keys(patch).length === 0 ? undefined : patch
+}
+
+function conditionsPatch(from: readonly PodCondition[], to: readonly PodCondition[] | undefined): readonly object[] {
+  const patch: object[] = []
+  for (const condition of to ?? []) {
+    if (!OWN_CONDITIONS.has(condition.type) && condition.type !== "DisruptionTarget") continue
+    const old = from.find(({ type }) => type === condition.type)
+    if (deepEqual(condition, old)) continue
+    // Items are merged field by field, so that an old reason would stay.
+    const gone = (["reason", "message", "lastProbeTime"] as const).filter(
+      (key) => old?.[key] !== undefined && condition[key] === undefined,
+    )
+    patch.push(gone.length === 0 ? condition : { ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) })
+  }
+  for (const { type } of from)
+    if (OWN_CONDITIONS.has(type) && to?.some((condition) => condition.type === type) === false)
+      patch.push({ type, $patch: "delete" })
+  return patch
+}
+
+/** Fields that the kubelet writes, without the conditions; the others belong to the scheduler and to controllers. */
+const OWNED = [
+  "observedGeneration",
+  "phase",
+  "reason",
+  "message",
+  "hostIP",
+  "hostIPs",
+  "podIP",
+  "podIPs",
+  "startTime",
+  "qosClass",
+  "initContainerStatuses",
+  "containerStatuses",
+  "ephemeralContainerStatuses",
+] as const
