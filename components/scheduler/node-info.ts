@@ -1,13 +1,6 @@
 import type { Node } from "../../pkg/api/core/v1/node.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
-import { add, amounts, noAmounts, requestsOf, type Amounts } from "./resources.ts"
-
-/** A port of the node that a pod takes. */
-export interface HostPort {
-  readonly ip: string
-  readonly protocol: string
-  readonly port: number
-}
+import { add, amounts, noAmounts, requestsOf, type Amounts } from "../../pkg/api/core/v1/pod-requests.ts"
 
 /**
  * A node with the sums over its pods. Source: pkg/scheduler/framework/types.go NodeInfo.
@@ -129,10 +122,3 @@ export class NodeInfo {
 
 export const controllerUid = (pod: Pod): string | undefined =>
   pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid
-
-/** Host ports of the containers that run as long as the pod: sidecars, but no other init containers. */
-export const hostPortsOf = (pod: Pod): readonly HostPort[] =>
-  [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")]
-    .flatMap(({ ports }) => ports ?? [])
-    .filter(({ hostPort }) => hostPort !== undefined && hostPort > 0)
-    .map(({ hostIP, protocol, hostPort }) => ({ ip: hostIP || "0.0.0.0", protocol, port: hostPort! }))

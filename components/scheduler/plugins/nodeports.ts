@@ -1,4 +1,4 @@
-import { hostPortsOf, type HostPort } from "../node-info.ts"
+import { hostPortsOf, portsClash, type HostPort } from "../../../pkg/api/core/v1/host-ports.ts"
 import { SKIP, SUCCESS, unschedulable, type Plugin } from "../framework.ts"
 
 const NAME = "NodePorts"
@@ -17,13 +17,9 @@ export const nodePorts: Plugin = {
   filter(state, _pod, { pods }) {
     const wanted = state.get(NAME) as readonly HostPort[]
     for (const pod of pods.values()) {
-      if (hostPortsOf(pod).some((taken) => wanted.some((each) => clash(each, taken))))
+      if (hostPortsOf(pod).some((taken) => wanted.some((each) => portsClash(each, taken))))
         return unschedulable("node(s) didn't have free ports for the requested pod ports")
     }
     return SUCCESS
   },
 }
-
-/** The wildcard address clashes with every address. */
-const clash = (a: HostPort, b: HostPort): boolean =>
-  a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || a.ip === "0.0.0.0" || b.ip === "0.0.0.0")

@@ -1,6 +1,6 @@
-import { milliOf, unitsOf } from "../../pkg/apimachinery/quantity.ts"
-import type { Container } from "../../pkg/api/core/v1/container.ts"
-import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { milliOf, unitsOf } from "../../../apimachinery/quantity.ts"
+import type { Container } from "./container.ts"
+import type { Pod } from "./pod.ts"
 
 /** Amounts as plain numbers: milli-cores, bytes, and units of anything else. */
 export interface Amounts {
