@@ -1,5 +1,6 @@
 import type { Node } from "../../pkg/api/core/v1/node.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { controllerOf } from "../../pkg/controller/owned.ts"
 import { add, amounts, noAmounts, requestsOf, type Amounts } from "../../pkg/api/core/v1/pod-requests.ts"
 
 /**
@@ -120,5 +121,4 @@ export class NodeInfo {
   }
 }
 
-export const controllerUid = (pod: Pod): string | undefined =>
-  pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid
+export const controllerUid = (pod: Pod): string | undefined => controllerOf(pod)?.uid

@@ -4,8 +4,12 @@ import type { Index, Key } from "../client/informer.ts"
 import type { Watched } from "./controller.ts"
 
 /** The owner reference that says who manages the object, if any. */
-export const controllerOf = (object: KubeObject): OwnerReference | undefined =>
-  object.metadata.ownerReferences?.find((owner) => owner.controller === true)
+export function controllerOf(object: KubeObject): OwnerReference | undefined {
+  // Not find(): controllers ask this of every object at every event, and a loop takes a third of the time.
+  for (const owner of object.metadata.ownerReferences ?? NONE) if (owner.controller === true) return owner
+  return undefined
+}
+const NONE: readonly OwnerReference[] = []
 
 /** An owner reference as controllers set it on what they create: managing, and holding up a foreground deletion. */
 export const controllerRef = (owner: KubeObject): OwnerReference => ({
