@@ -1,4 +1,5 @@
-import { Database, SQLiteError, type SQLQueryBindings } from "bun:sqlite"
+import { pathToFileURL } from "node:url"
+import { constants, Database, SQLiteError, type SQLQueryBindings } from "bun:sqlite"
 
 /** What SQLite takes and gives: text, numbers (integers up to 2^53), bytes and null. */
 export type SqliteValue = string | number | Uint8Array | null
@@ -26,9 +27,20 @@ export class SqliteError extends Error {
   }
 }
 
-/** Opens the file, and makes it if it is absent unless it is only to be read. SQLite on Bun; this file is the only one that knows. */
-export function openSqlite(path: string, { readonly = false }: { readonly readonly?: boolean } = {}): SqliteDatabase {
-  const db = guarded(() => new Database(path, readonly ? { readonly } : { create: true, readwrite: true }))
+/**
+ * How a file is opened. write: it is made if it is absent. read: nothing in it is changed, but SQLite puts an index of the write-ahead log beside it.
+ * frozen: nobody has it open and no write-ahead log is beside it, so nothing at all is written.
+ */
+export type SqliteMode = "write" | "read" | "frozen"
+
+/** Opens a database file. SQLite on Bun; this file is the only one that knows. */
+export function openSqlite(path: string, mode: SqliteMode = "write"): SqliteDatabase {
+  const db = guarded(() => {
+    if (mode === "write") return new Database(path, { create: true, readwrite: true })
+    if (mode === "read") return new Database(path, { readonly: true })
+    const { SQLITE_OPEN_READONLY, SQLITE_OPEN_URI } = constants
+    return new Database(`${pathToFileURL(path).href}?immutable=1`, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+  })
   // An unfinished statement would keep the file open, and locked, after `close`.
   const statements = new Map<string, ReturnType<typeof db.prepare<unknown, SQLQueryBindings[]>>>()
   return {

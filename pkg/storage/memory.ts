@@ -4,7 +4,13 @@ import type { StorageEvent } from "./storage.ts"
 /** A store that lives and ends with the process: test clusters. Its whole log is in `recent`. */
 export class MemoryStorage extends LogStorage {
   history(key: string): readonly StorageEvent[] {
-    return this.recent.filter((event) => event.key === key)
+    const events = this.recent.filter((event) => event.key === key)
+    return events.slice(
+      Math.max(
+        0,
+        events.findLastIndex(({ type }) => type === "create"),
+      ),
+    )
   }
   protected persist(): void {}
   protected tryMedium(): void {}

@@ -22,7 +22,7 @@ export interface Storage {
   writeAll(writes: readonly Write[]): Promise<readonly Stored[]>
   /** The log after `revision`, oldest first; throws StorageError "compacted" when part of it is gone. */
   since(revision: number, prefix?: string): readonly StorageEvent[]
-  /** Every kept revision of one object, oldest first. */
+  /** Every kept revision of the object that is there, or of the last one that was, oldest first. */
   history(key: string): readonly StorageEvent[]
   subscribe(listener: (events: readonly StorageEvent[]) => void): () => void
   /**
@@ -73,7 +73,8 @@ export interface StorageEvent {
 
 /**
  * exists: `expected` was 0 and the key is there. conflict: another revision is there. missing: a key to update or delete is not there.
- * compacted: history that was asked for is gone. full, readonly, damaged, locked: the disk or file; nothing was written.
+ * compacted: history that was asked for is gone. full, readonly, damaged, locked: the disk or file; nothing was written. lost: what is there is whole, but
+ * acknowledged writes are not in it.
  */
 export type StorageErrorCode =
   | "exists"
@@ -83,6 +84,7 @@ export type StorageErrorCode =
   | "full"
   | "readonly"
   | "damaged"
+  | "lost"
   | "locked"
 
 export class StorageError extends Error {

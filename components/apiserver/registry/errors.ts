@@ -17,6 +17,7 @@ export function apiErrorFrom(err: unknown, resource: Resource, name: string): Ap
     case "full":
     case "readonly":
     case "damaged":
+    case "lost":
     case "locked":
       return new ApiError(
         "InternalError",

@@ -1,0 +1,114 @@
+/**
+ * The tables of the store on disk, and what proves that they are whole.
+ *
+ * `log` has a row for each event; the newest row of a key is its state. A row names the row that it superseded (`prev`; 0: none), so compaction and history
+ * follow revisions, the table's own order. There is no index by key: it would double what every write puts on the disk.
+ *
+ * `live` lists the rows that were the state of the cluster at revision `folded`. So a start reads these and the rows after `folded`, and no history. It is brought up
+ * to date once in a few hundred writes, which costs next to nothing.
+ *
+ * Three things in each row prove that nothing is missing and nothing has changed:
+ *  - `sum`, a checksum of the whole row;
+ *  - `before`, the revision of the row before it in the log. Where the rows that are read do not follow from each other, one is missing. Rows of objects that
+ *    change all the time (Lease, Event) are dropped when they are superseded; so only their deletions are part of this chain;
+ *  - `objects` and `revisions`, how many objects there were after the event, and the sum of their revisions. What a start finds must agree with the newest row.
+ */
+import { crc32 } from "node:zlib"
+import type { SqliteDatabase } from "../runtime/sqlite.ts"
+import { StorageError } from "./storage.ts"
+
+/** A file of a later format is refused; one of format 1 is made anew (sqlite-migrate.ts). */
+export const FORMAT = 2
+/** "k3ts": tells a store from another program's database, and a damaged format number from an old file. */
+const APPLICATION = 0x6b_33_74_73
+
+export const SCHEMA = `
+  CREATE TABLE log (rev INTEGER PRIMARY KEY, key TEXT NOT NULL, type INTEGER NOT NULL, created INTEGER NOT NULL, prev INTEGER NOT NULL, before INTEGER NOT NULL, objects INTEGER NOT NULL, revisions INTEGER NOT NULL, value BLOB NOT NULL, time INTEGER NOT NULL, author TEXT NOT NULL, sum INTEGER NOT NULL);
+  CREATE TABLE live (rev INTEGER PRIMARY KEY);
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
+  PRAGMA application_id = ${APPLICATION};
+  PRAGMA user_version = ${FORMAT};
+`
+
+export const TYPES = ["create", "update", "delete"] as const
+export const UPDATE = TYPES.indexOf("update")
+export const DELETE = TYPES.indexOf("delete")
+/** Added to the type of a row that goes when it is superseded. */
+export const TRANSIENT = 4
+
+export const COLUMNS = "rev, key, type, created, prev, before, objects, revisions, value, time, author, sum"
+/** All that a row holds but its checksum. */
+export type RowContent = readonly [
+  rev: number,
+  key: string,
+  type: number,
+  created: number,
+  prev: number,
+  before: number,
+  objects: number,
+  revisions: number,
+  value: Uint8Array,
+  time: number,
+  author: string,
+]
+export type Row = readonly [...RowContent, sum: number]
+
+/** Is it part of the chain that `before` makes? */
+export const isLinked = (type: number): boolean => type < TRANSIENT
+
+export function rowSum(row: RowContent | Row): number {
+  const [rev, key, type, created, prev, before, objects, revisions, value, time, author] = row
+  return crc32(
+    `${rev} ${type} ${created} ${prev} ${before} ${objects} ${revisions} ${time} ${key} ${author}`,
+    crc32(value),
+  )
+}
+
+/** @throws StorageError damaged, when the row is not what was written */
+export function checkRow(row: Row, file: string): Row {
+  if (rowSum(row) !== row[11]) throw damaged(file, `revision ${row[0]} of ${row[1]} does not match its checksum`)
+  return row
+}
+
+const metaSum = (name: string, value: number): number => crc32(`${name} ${value}`)
+
+/** folded: see above. compacted: what events up to there superseded is gone. floor: after a loss, revisions up to there are not given again. */
+type MetaName = "folded" | "compacted" | "floor"
+
+/** Zero unless it has been set. @throws StorageError damaged */
+export function readMeta(db: SqliteDatabase, name: MetaName, file: string): number {
+  const [row] = db.prepare<readonly [number, number]>("SELECT value, sum FROM meta WHERE name = ?").rows(name)
+  if (row === undefined) return 0
+  const [value, sum] = row
+  if (metaSum(name, value) !== sum) throw damaged(file, `the number ${name} does not match its checksum`)
+  return value
+}
+
+export function writeMeta(db: SqliteDatabase, name: MetaName, value: number): void {
+  db.prepare("INSERT OR REPLACE INTO meta (name, value, sum) VALUES (?, ?, ?)").run(name, value, metaSum(name, value))
+}
+
+/**
+ * The format of a file; 0 for one that has no tables yet.
+ * @throws StorageError damaged, for a file of another program, of a later format, or whose numbers contradict each other
+ */
+export function formatOf(db: SqliteDatabase, file: string): number {
+  const number = (pragma: string) => db.prepare<readonly [number]>(`PRAGMA ${pragma}`).rows()[0]![0]
+  const format = number("user_version")
+  const application = number("application_id")
+  const [[tables]] = db.prepare<readonly [number]>("SELECT count(*) FROM sqlite_schema WHERE name = 'log'").rows() as [
+    readonly [number],
+  ]
+  if (application === APPLICATION && format > FORMAT)
+    throw new StorageError(
+      "damaged",
+      `Cannot open ${file}: it has format ${format}, this version of k3ts reads up to ${FORMAT}; use a newer k3ts`,
+    )
+  if (tables === 0 && application === 0 && format === 0) return 0
+  if (tables === 1 && application === 0 && format === 1) return 1
+  if (tables === 1 && application === APPLICATION && format === FORMAT) return FORMAT
+  throw damaged(file, "its head is not that of a store of k3ts")
+}
+
+export const damaged = (file: string, what: string): StorageError =>
+  new StorageError("damaged", `Cannot read ${file}: the file is damaged; restore it from a backup (${what})`)

@@ -1,0 +1,64 @@
+import type { SqliteDatabase, SqliteStatement } from "../runtime/sqlite.ts"
+import { writeMeta } from "./sqlite-format.ts"
+import type { LoadedState } from "./sqlite-load.ts"
+import type { StorageEvent } from "./storage.ts"
+
+/** After so many events the list on disk is brought up to date; a start reads that many rows more at most. */
+const LONG = 512
+
+/**
+ * The table `live`: which rows of the log are the state of the cluster. It is right as of revision `folded`; what changed since is gathered here, and the rows after
+ * `folded` tell it again after a start. An object that changes all the time so costs one change of the list where it would cost hundreds.
+ */
+export class LiveList {
+  readonly #db: SqliteDatabase
+  readonly #list: SqliteStatement
+  readonly #unlist: SqliteStatement
+  #folded: number
+  /** Events since then. */
+  #events: number
+  /** Live revisions that are not in the list yet, and revisions in it that are superseded. */
+  readonly #added: Set<number>
+  readonly #removed: Set<number>
+
+  constructor(db: SqliteDatabase, { revision, folded, added, removed }: LoadedState) {
+    this.#db = db
+    this.#list = db.prepare("INSERT INTO live (rev) VALUES (?)")
+    this.#unlist = db.prepare("DELETE FROM live WHERE rev = ?")
+    this.#folded = folded
+    this.#events = revision - folded
+    this.#added = new Set(added)
+    this.#removed = new Set(removed)
+  }
+
+  /** Is it time to bring the list up to date? */
+  get isLong(): boolean {
+    return this.#events >= LONG
+  }
+
+  /** A committed event. */
+  add({ type, revision, previous }: StorageEvent): void {
+    this.#events++
+    if (previous !== undefined && !this.#added.delete(previous.revision)) this.#removed.add(previous.revision)
+    if (type !== "delete") this.#added.add(revision)
+  }
+
+  /** A row is dropped from the log, within the open transaction: the list must not name it. */
+  dropped(revision: number): void {
+    if (revision <= this.#folded) this.#unlist.run(revision)
+  }
+
+  /** Brings the list up to date with the committed `revision`, within the open transaction. What it gives is to be called when that is committed. */
+  fold(revision: number): () => void {
+    // At once, for rows that the same transaction drops; and should it fail, there is only more to look for.
+    this.#folded = revision
+    for (const removed of this.#removed) this.#unlist.run(removed)
+    for (const added of this.#added) this.#list.run(added)
+    writeMeta(this.#db, "folded", revision)
+    return () => {
+      this.#events = 0
+      this.#added.clear()
+      this.#removed.clear()
+    }
+  }
+}

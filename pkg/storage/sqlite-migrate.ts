@@ -1,0 +1,63 @@
+/**
+ * From format 1, in which there was no list of the live rows, so that a start read all history. The live objects are copied, with their revisions; the history is
+ * not: clients that would go on with it list anew, as after a compaction.
+ */
+import { crc32 } from "node:zlib"
+import type { SqliteDatabase } from "../runtime/sqlite.ts"
+import { COLUMNS, damaged, rowSum, writeMeta } from "./sqlite-format.ts"
+
+type OldRow = readonly [
+  rev: number,
+  key: string,
+  type: number,
+  created: number,
+  prev: number,
+  value: Uint8Array,
+  time: number,
+  author: string,
+  sum: number,
+]
+
+/** @throws StorageError damaged */
+export function copyOfFormat1(old: SqliteDatabase, made: SqliteDatabase, file: string): void {
+  const numberOf = (sql: string) => old.prepare<readonly [number | null]>(sql).rows()[0]?.[0] ?? 0
+  const revision = Math.max(
+    numberOf("SELECT max(rev) FROM log"),
+    numberOf("SELECT value FROM meta WHERE name = 'compacted'"),
+  )
+  const insert = made.prepare(`INSERT INTO log (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const list = made.prepare("INSERT INTO live (rev) VALUES (?)")
+  made.exec("BEGIN IMMEDIATE")
+  let [before, objects, revisions] = [0, 0, 0]
+  for (const rev of liveRevisions(old)) {
+    const [row] = old
+      .prepare<OldRow>("SELECT rev, key, type, created, prev, value, time, author, sum FROM log WHERE rev = ?")
+      .rows(rev)
+    if (row === undefined || oldSum(row) !== row[8]) throw damaged(file, `revision ${rev} does not match its checksum`)
+    const [, key, type, created, , value, time, author] = row
+    objects++
+    revisions += rev
+    const copy = [rev, key, type, created, 0, before, objects, revisions, value, time, author] as const
+    insert.run(...copy, rowSum(copy))
+    list.run(rev)
+    before = rev
+  }
+  writeMeta(made, "folded", revision)
+  writeMeta(made, "compacted", revision)
+  writeMeta(made, "floor", revision)
+  made.exec("COMMIT")
+}
+
+/** Without the values, which would be all of the file. */
+function liveRevisions(old: SqliteDatabase): number[] {
+  const newest = new Map<string, readonly [rev: number, type: number]>()
+  for (const [rev, key, type] of old
+    .prepare<readonly [number, string, number]>("SELECT rev, key, type FROM log ORDER BY rev")
+    .rows())
+    newest.set(key, [rev, type])
+  return [...newest.values()].flatMap(([rev, type]) => (type === 2 ? [] : [rev])).sort((a, b) => a - b)
+}
+
+function oldSum([rev, key, type, created, prev, value, time, author]: OldRow): number {
+  return crc32(`${rev} ${type} ${created} ${prev} ${time} ${key} ${author}`, crc32(value))
+}
