@@ -74,6 +74,15 @@ export const serverFlags = {
     placeholder: "FILE",
     path: true,
   }),
+  "history-age": value(v.historyAge.prefault("1h"), "How long earlier states of objects are kept", {
+    placeholder: "TIME",
+    defaultText: "1h",
+  }),
+  "history-size": value(v.byteSize.prefault("128Mi"), "How much space they may take on disk", {
+    placeholder: "SIZE",
+    defaultText: "128Mi",
+  }),
+  "accept-data-loss": boolean("Start although acknowledged writes, or the whole database, are gone"),
   "cluster-cidr": value(v.ipv4Cidr.default("10.42.0.0/16"), "Addresses of pods", { placeholder: "CIDR" }),
   "service-cidr": value(v.ipv4Cidr.default("10.43.0.0/16"), "Addresses of Services", { placeholder: "CIDR" }),
   "service-node-port-range": value(v.portRange.prefault("30000-32767"), "Ports of Services on every node", {

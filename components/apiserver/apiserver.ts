@@ -14,8 +14,7 @@ import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
 import { replaceFile } from "../../pkg/pki/pair-files.ts"
 import { verifyCertificate } from "../../pkg/pki/verify.ts"
 import { answer, listenTls, type Certificates, type Listener, type PeerCertificate } from "../../pkg/runtime/listen.ts"
-import { MemoryStorage } from "../../pkg/storage/memory.ts"
-import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
+import type { Storage } from "../../pkg/storage/storage.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
 import { createAuthenticator } from "./authentication/authenticator.ts"
 import { createServiceAccountTokens } from "./authentication/service-account.ts"
@@ -34,6 +33,7 @@ import { createServerMetrics } from "./metrics.ts"
 import type { Pipeline, UserInfo } from "./request.ts"
 import { startControlPlane } from "./control-plane.ts"
 import { isAnyAddress, localUrl } from "./local-url.ts"
+import { openStorage } from "./open-storage.ts"
 import { keepCertificates } from "./renewal.ts"
 import { createServer, type Server } from "./server.ts"
 import { defaultAdvertiseAddress, openServingFiles, type ServingFiles } from "./serving.ts"
@@ -66,6 +66,10 @@ export interface ApiServerConfig {
   readonly files?: ServingFiles
   /** How long history is kept, in milliseconds; an hour unless given. */
   readonly historyMs?: number
+  /** How much of it is kept on disk, in bytes; 128 MiB unless given. */
+  readonly historyBytes?: number
+  /** Starts although acknowledged writes, or the whole database, are missing below `dataDir`. */
+  readonly acceptDataLoss?: boolean
   /** How many requests may be under way at once, from outside; upstream's 400 reads and 200 writes unless given. */
   readonly maxInFlight?: InFlightLimits
   /** Names of admission plugins that are not to run. */
@@ -121,6 +125,9 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const dir = config.dataDir === undefined ? undefined : join(config.dataDir, "server")
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
     const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress()
+    // Before the first certificate is made: so a start that is cut short never leaves what looks like a cluster without its database.
+    const storage = config.storage ?? (opening = await openStorage(dir, context, config))
+    store = storage
     const reopen = () =>
       openServingFiles({
         dir,
@@ -133,8 +140,6 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       })
     const opened = config.files ?? reopen()
     files = opened
-    const storage = config.storage ?? (opening = await openStorage(dir, context, config))
-    store = storage
     // The port may be known only once it is listened on, and objects of the cluster name it: whoever asks before all is there is told to come back.
     const serving: { server?: Server } = {}
     listener = await listenOn(config.listen, opened, serving)
@@ -340,22 +345,6 @@ async function listenOn(
       else socket.destroy()
     },
   })
-}
-
-/** SQLite is loaded only where it is used: test clusters have no need of it. */
-async function openStorage(
-  dir: string | undefined,
-  { clock, log }: Context,
-  { frozen = false }: ApiServerConfig,
-): Promise<Storage> {
-  if (dir === undefined) return new MemoryStorage({ clock, frozen })
-  const { SqliteStorage } = await import("../../pkg/storage/sqlite.ts")
-  mkdirSync(join(dir, "db"), { recursive: true, mode: 0o700 })
-  const onProblem = (problem: StorageError | undefined) => {
-    if (problem === undefined) log.info("The store takes writes again")
-    else log.error("The store refuses writes; reads and watches go on", { code: problem.code, error: problem.message })
-  }
-  return new SqliteStorage({ file: join(dir, "db", "state.db"), clock, frozen, onProblem })
 }
 
 function writeKubeconfig(

@@ -184,7 +184,7 @@ describe("a database that has lost acknowledged writes", () => {
     const file = newFile()
     const evidence = join(root, "service.key")
     expect(() => open(file, { evidence })).toThrow(
-      `Cannot open ${file}: it is missing or empty, but ${evidence} shows that a cluster has been here; restore`,
+      `Cannot open ${file}: it is missing or empty, but ${evidence} shows that a cluster has been here; restore it from a backup`,
     )
     open(file, { evidence, acceptLoss: true }).close()
     open(file, { evidence }).close()

@@ -105,6 +105,17 @@ export const duration = reading((text) => {
   return [...text.matchAll(/(\d+)([smhd])/g)].reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit!]!, 0)
 }, "must be a duration, as in 15m, 24h or 7d")
 
+/** A duration that is no shorter than what clients may rely on: upstream forgets after two of its compactions. */
+export const historyAge = duration.refine((seconds) => seconds >= 600, { error: "must be 10m or longer" })
+
+const BYTE_UNITS: Readonly<Record<string, number>> = { Mi: 2 ** 20, Gi: 2 ** 30 }
+
+/** `64Mi`, `2Gi`: in bytes. */
+export const byteSize = reading((text) => {
+  const [, count, unit] = /^(\d{1,6})(Mi|Gi)$/.exec(text) ?? []
+  return count === undefined || Number(count) === 0 ? undefined : Number(count) * BYTE_UNITS[unit!]!
+}, "must be a size, as in 64Mi or 2Gi")
+
 /** A unix socket: `unix:///run/x.sock` or its path. */
 export const socketPath = reading((text) => {
   const path = text.replace(/^unix:\/\//, "")

@@ -1,0 +1,47 @@
+import { existsSync, mkdirSync } from "node:fs"
+import { dirname, join } from "node:path"
+import type { Clock } from "../../pkg/clock/clock.ts"
+import type { Logger } from "../../pkg/log/log.ts"
+import { MemoryStorage } from "../../pkg/storage/memory.ts"
+import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
+
+export interface StorageConfig {
+  /** Most bytes of history on disk; 128 MiB unless given. */
+  readonly historyBytes?: number
+  /** Starts although acknowledged writes, or the whole database, are missing. */
+  readonly acceptDataLoss?: boolean
+  /** Frozen objects, so that a change in place throws where it is made: for tests. */
+  readonly frozen?: boolean
+}
+
+/**
+ * Opens the store below `dir` (`<data-dir>/server`), or one in memory without it. SQLite is loaded only where it is used: test clusters have no need of it.
+ * @throws StorageError as SqliteStorage does
+ */
+export async function openStorage(
+  dir: string | undefined,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  { frozen = false, historyBytes, acceptDataLoss }: StorageConfig,
+): Promise<Storage> {
+  if (dir === undefined) return new MemoryStorage({ clock, frozen })
+  const { SqliteStorage } = await import("../../pkg/storage/sqlite.ts")
+  const file = join(dir, "db", "state.db")
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const onProblem = (problem: StorageError | undefined) => {
+    if (problem === undefined) log.info("The store takes writes again")
+    else log.error("The store refuses writes; reads and watches go on", { code: problem.code, error: problem.message })
+  }
+  return new SqliteStorage({
+    file,
+    evidence: clusterStateIn(dir),
+    acceptLoss: acceptDataLoss,
+    clock,
+    frozen,
+    onProblem,
+    ...(historyBytes === undefined ? {} : { historyBytes }),
+  })
+}
+
+/** A file that shows that a server has run here, if there is one. A server makes none of them before it has made its database. */
+const clusterStateIn = (dir: string): string | undefined =>
+  ["tls/service.key", "tls/serving-kube-apiserver.crt", "token"].map((name) => join(dir, name)).find(existsSync)
