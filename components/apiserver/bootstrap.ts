@@ -191,8 +191,10 @@ function reconcileRole(stored: KubeObject, wanted: KubeObject): KubeObject {
   if (isFixed(role)) return role
   const labels = { ...metadata.labels, ...role.metadata.labels }
   // The rules of an aggregated role are the aggregation's.
-  const lacking = aggregationRule === undefined ? rules.filter((rule) => notCovered(role.rules, [rule]).length > 0) : []
-  return { ...role, metadata: { ...role.metadata, labels }, rules: [...role.rules, ...lacking] } as ClusterRole
+  const own = role.rules ?? []
+  const lacking =
+    aggregationRule === undefined ? (rules ?? []).filter((rule) => notCovered(own, [rule]).length > 0) : []
+  return { ...role, metadata: { ...role.metadata, labels }, rules: [...own, ...lacking] } as ClusterRole
 }
 
 function reconcileBinding(stored: KubeObject, wanted: KubeObject): KubeObject {

@@ -14,7 +14,7 @@ export const ttlAfterFinishedController = defineController<Job>({
     const end = job.status.conditions?.find(
       ({ type, status }) => (type === "Complete" || type === "Failed") && status === "True",
     )?.lastTransitionTime
-    if (end === undefined) return
+    if (!end) return
     const left = Date.parse(end) + ttl * 1000 - clock.now()
     if (left > 0) return { requeueAfter: left }
     const { uid, resourceVersion } = job.metadata

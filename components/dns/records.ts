@@ -28,7 +28,7 @@ const byService: Index<EndpointSlice> = {
 }
 const byAddress: Index<EndpointSlice> = {
   name: "dns/address",
-  of: ({ endpoints }) => endpoints.flatMap(({ addresses }) => addresses),
+  of: ({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses),
 }
 const byClusterIp: Index<Service> = {
   name: "dns/cluster-ip",
@@ -81,7 +81,7 @@ export class Records {
         `${slice.metadata.namespace}/${slice.metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
       )
       if (owner === undefined || owner.spec.clusterIP !== "None") return []
-      return slice.endpoints
+      return (slice.endpoints ?? [])
         .filter(({ addresses }) => addresses.includes(ip))
         .map(({ hostname }) => `${hostname ?? dashed(ip)}.${this.nameOf(owner)}`)
     })
@@ -126,9 +126,9 @@ export class Records {
   private endpointsOf(service: Service): readonly Endpoint[] {
     const slices = this.slices.by(byService, `${service.metadata.namespace}/${service.metadata.name}`)
     const found = new Map<string, Endpoint>()
-    for (const { endpoints, ports = [] } of slices) {
-      const shared = ports.map(({ name = "", protocol = "TCP", port = 0 }) => ({ name, protocol, port }))
-      for (const { addresses, hostname, conditions } of endpoints) {
+    for (const { endpoints, ports } of slices) {
+      const shared = (ports ?? []).map(({ name = "", protocol = "TCP", port = 0 }) => ({ name, protocol, port }))
+      for (const { addresses, hostname, conditions } of endpoints ?? []) {
         if (conditions?.ready === false && service.spec.publishNotReadyAddresses !== true) continue
         for (const ip of addresses) {
           const before = found.get(ip)

@@ -93,7 +93,7 @@ function endpointsOf(
   for (const { ports, endpoints } of slices) {
     const port = ports?.find((each) => (each.name ?? "") === name && (each.protocol ?? "TCP") === protocol)?.port
     if (port === undefined) continue
-    for (const { addresses, conditions, nodeName: on } of endpoints) {
+    for (const { addresses, conditions, nodeName: on } of endpoints ?? []) {
       const [ip] = addresses
       if (ip === undefined) continue
       const endpoint = { ip, port, local: on === nodeName }

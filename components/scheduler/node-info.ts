@@ -84,7 +84,7 @@ export class NodeInfo {
   #noteImages(): void {
     this.images.clear()
     for (const { names, sizeBytes } of this.node.status.images ?? [])
-      for (const name of names) this.images.set(name, sizeBytes ?? 0)
+      for (const name of names ?? []) this.images.set(name, sizeBytes ?? 0)
   }
 
   #count(pod: Pod, sign: 1 | -1): void {

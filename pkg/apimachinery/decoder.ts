@@ -68,6 +68,8 @@ interface FieldDecoder {
   readonly decode: Decode
   /** The type whose values, but for the empty one, are canonical as they are: most fields are text. */
   readonly plain: "string" | "boolean" | undefined
+  /** Whether null stands for what is not there, and stays. */
+  readonly orNull: boolean
   /** Says whether a value is dropped: the zero that Go, which cannot tell it from absent in this field, would leave out; see `droppedZero`. */
   readonly isNothing: ((value: unknown) => boolean) | undefined
 }
@@ -89,6 +91,7 @@ function compileMessage(message: Message): Decode {
           name,
           decode: decodeType(spec.type),
           plain: plainOf(spec),
+          orNull: spec.orNull === true,
           isNothing: droppedZero(spec),
         },
       ]),
@@ -116,6 +119,7 @@ function compileMessage(message: Message): Decode {
         continue
       }
       if (given === null || given === undefined) {
+        if (given === null && field.orNull) continue
         out ??= copy(input)
         delete out[key]
         continue
@@ -161,9 +165,10 @@ interface Fill {
  */
 function fillOf(
   name: string,
-  { presence, type, pointer, printZero, default: fallback }: FieldSpec,
+  { presence, type, pointer, printZero, orNull, default: fallback }: FieldSpec,
   isUnchecked: boolean,
 ): Fill[] {
+  if (orNull === true) return [{ name, empty: undefined, value: () => null }]
   const held = presence === "required" && pointer !== true
   if ((presence === "defaulted" && fallback !== undefined) || (held && type.kind === "message")) {
     let made: unknown
@@ -187,8 +192,10 @@ function droppedZero({
   pointer,
   printZero,
   disabled,
+  orNull,
 }: FieldSpec): ((value: unknown) => boolean) | undefined {
   if (disabled === true) return always
+  if (type.kind === "list" && orNull === true) return (value) => (value as readonly unknown[]).length === 0
   if (presence !== "optional" || pointer === true || printZero === true) return undefined
   switch (type.kind) {
     case "list":

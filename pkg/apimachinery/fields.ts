@@ -80,6 +80,11 @@ export interface FieldSpec {
   /** A Go pointer or omitempty is the rule; `true` prints the zero value too (Go fields without omitempty), e.g. `containers`, `conditionType`. */
   readonly printZero?: boolean
   /**
+   * Shown as null where nothing is there: a time that Go holds by value, a list or a pointer without omitempty. In objects the null stands for itself, so that
+   * clients and managedFields see the same of them as upstream.
+   */
+  readonly orNull?: boolean
+  /**
    * A Go pointer to a scalar: `false`, 0 or "" is another thing than absent (`replicas`, `automountServiceAccountToken`). On the protobuf wire Go
    * writes the zero of every field that is no pointer, so a zero that arrives there is dropped unless the field says this.
    */
@@ -210,8 +215,11 @@ export class Field<Out, In, P extends Presence> {
   immutable(): Field<Out, In, P> {
     return this.with({ immutable: true })
   }
-  printZero(): Field<Out, In, P> {
+  printZero(): Field<Out, In, P extends "optional" ? "defaulted" : P> {
     return this.with({ printZero: true })
+  }
+  orNull(): Field<Out | null, In | null, P> {
+    return this.with({ orNull: true })
   }
   pointer(): Field<Out, In, P> {
     return this.with({ pointer: true })

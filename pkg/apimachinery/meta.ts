@@ -82,12 +82,12 @@ export const LabelSelector = message(
 export interface LabelSelector extends ObjectOf<typeof LabelSelector> {}
 
 export const Condition = message(`${meta}.Condition`, "One aspect of an object's present state.", {
-  type: f.string(1, "Name of the aspect, in CamelCase.").required(),
-  status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
+  type: f.string(1, "Name of the aspect, in CamelCase.").printZero(),
+  status: f.string(2, "True, False or Unknown.").printZero(),
   observedGeneration: f.int64(3, "Generation of the object that the condition was made from."),
-  lastTransitionTime: f.time(4, "When the status last changed.").required(),
-  reason: f.string(5, "Reason of the last change, one word in CamelCase.").required().printZero(),
-  message: f.string(6, "The reason in words, for people.").required().printZero(),
+  lastTransitionTime: f.time(4, "When the status last changed.").printZero().orNull(),
+  reason: f.string(5, "Reason of the last change, one word in CamelCase.").printZero(),
+  message: f.string(6, "The reason in words, for people.").printZero(),
 })
 export interface Condition extends ObjectOf<typeof Condition> {}
 

@@ -111,7 +111,7 @@ export function humanDuration(ms: number): string {
 }
 
 /** How long ago an RFC 3339 time was: `5m`, or `<unknown>` for none. `now` in milliseconds. */
-export function ageOf(time: string | undefined, now: number): string {
-  const then = time === undefined ? undefined : parseTime(time)
+export function ageOf(time: string | null | undefined, now: number): string {
+  const then = time ? parseTime(time) : undefined
   return then === undefined ? "<unknown>" : humanDuration(now - then)
 }

@@ -124,7 +124,7 @@ function compileMessage(message: Message, except?: string): Validate {
       const given = values[name]
       if (excluding?.has(name) === true && name !== first) continue
       if (typeof given === "object" && given === before?.[name]) continue
-      if (given === undefined || (emptyIsAbsent && isEmpty(given))) {
+      if (given === undefined || given === null || (emptyIsAbsent && isEmpty(given))) {
         if (mustBeThere) (causes ??= []).push(required(`.${name}`, detail))
         continue
       }

@@ -20,7 +20,8 @@ const setImage = (cluster: Cluster, image: string) =>
 /** Addresses that the Service sends traffic to. */
 async function ready(cluster: Cluster): Promise<number> {
   const slices = await cluster.list(EndpointSlice, { labels: "kubernetes.io/service-name=web" })
-  return slices.flatMap(({ endpoints }) => endpoints).filter(({ conditions }) => conditions?.ready === true).length
+  return slices.flatMap(({ endpoints }) => endpoints ?? []).filter(({ conditions }) => conditions?.ready === true)
+    .length
 }
 
 describe("the chart's rollout", () => {

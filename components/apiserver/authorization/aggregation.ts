@@ -16,7 +16,7 @@ export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]):
   for (const selector of selectors.map(fromLabelSelector)) {
     for (const other of all) {
       if (other.metadata.name === role.metadata.name || !selector.matches(other.metadata.labels ?? {})) continue
-      for (const rule of other.rules) if (!rules.some((known) => deepEqual(known, rule))) rules.push(rule)
+      for (const rule of other.rules ?? []) if (!rules.some((known) => deepEqual(known, rule))) rules.push(rule)
     }
   }
   return rules

@@ -83,9 +83,9 @@ export class RbacAuthorizer implements Authorizer {
   /** The rules of the role a binding refers to; nothing when it is not there. */
   rulesOfRole(roleRef: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined {
     const { kind, name } = roleRef
-    return kind === "ClusterRole"
-      ? this.#objects.get(ClusterRole, { name })?.rules
-      : this.#objects.get(Role, { namespace, name })?.rules
+    const role =
+      kind === "ClusterRole" ? this.#objects.get(ClusterRole, { name }) : this.#objects.get(Role, { namespace, name })
+    return role?.rules ?? undefined
   }
 
   #forget(): void {

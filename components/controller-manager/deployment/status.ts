@@ -160,7 +160,7 @@ export const find = (status: DeploymentStatus, type: string): DeploymentConditio
   status.conditions?.find((condition) => condition.type === type)
 
 type NewCondition = Pick<DeploymentCondition, "type" | "status" | "reason" | "message"> & {
-  readonly lastTransitionTime?: string | undefined
+  readonly lastTransitionTime?: string | null | undefined
 }
 
 /** Sets a condition; one with the same status and reason stays as it is, and one with the same status keeps its transition time. */

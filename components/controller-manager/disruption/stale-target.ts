@@ -15,7 +15,7 @@ export const staleDisruptionTargets = defineController<Pod>({
   async reconcile(key, { informers, client, clock }) {
     const pod = informers.of(Pod).get(key)
     const target = pod === undefined ? undefined : podCondition(pod, "DisruptionTarget")
-    if (pod === undefined || target?.status !== "True" || target.lastTransitionTime === undefined) return
+    if (pod === undefined || target?.status !== "True" || !target.lastTransitionTime) return
     // A kubelet may take any time from saying so to doing it.
     if (pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod) || target.reason === "TerminationByKubelet")
       return

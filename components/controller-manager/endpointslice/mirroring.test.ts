@@ -47,7 +47,7 @@ test("Endpoints kept by hand are mirrored, changed and removed", async () => {
   })
   await cluster.settle()
   expect(
-    (await slices()).map(({ metadata, endpoints }) => [metadata.name, endpoints.map(({ addresses }) => addresses)]),
+    (await slices()).map(({ metadata, endpoints }) => [metadata.name, endpoints?.map(({ addresses }) => addresses)]),
   ).toEqual([[v4!.metadata.name, [[["192.0.2.2"]]].flat()]])
   // when they are not to be mirrored any more
   await client.patch(Endpoints, db, {

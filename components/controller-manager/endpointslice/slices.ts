@@ -48,7 +48,7 @@ export async function reconcileSlices(
     byPorts.delete(key)
     const left = new Map(group.endpoints)
     const plans = slices.map((slice) => {
-      const endpoints = slice.endpoints.flatMap((before) => {
+      const endpoints = (slice.endpoints ?? []).flatMap((before) => {
         const endpoint = left.get(keyOf(before))
         left.delete(keyOf(before))
         return endpoint === undefined ? [] : [endpoint]

@@ -75,9 +75,10 @@ export function finishedAt(pod: Pod): number {
   const ends = [...containerStatuses, ...initContainerStatuses.filter(({ name }) => sidecars.has(name))].map(
     ({ state }) => state?.terminated?.finishedAt,
   )
-  if (ends.length > 0 && ends.every((end) => end !== undefined)) return Math.max(...ends.map((end) => Date.parse(end)))
+  if (ends.length > 0 && ends.every((end) => typeof end === "string"))
+    return Math.max(...ends.map((end) => Date.parse(end)))
   const notReady = conditions.find(({ type, status }) => type === "Ready" && status === "False")?.lastTransitionTime
-  if (notReady !== undefined) return Date.parse(notReady)
+  if (notReady) return Date.parse(notReady)
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, creationTimestamp } = pod.metadata
   if (deletionTimestamp !== undefined) return Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000
   return creationTimestamp === undefined ? 0 : Date.parse(creationTimestamp)

@@ -70,7 +70,7 @@ function lastSign(node: Node, lease: Lease | undefined): number {
   const at = (time: string | undefined): number => (time === undefined ? -Infinity : Date.parse(time))
   return Math.max(
     at(lease?.spec.renewTime),
-    reported?.status === "Unknown" ? -Infinity : at(reported?.lastHeartbeatTime),
+    reported?.status === "Unknown" ? -Infinity : at(reported?.lastHeartbeatTime ?? undefined),
     at(node.metadata.creationTimestamp),
   )
 }

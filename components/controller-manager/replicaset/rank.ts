@@ -23,7 +23,7 @@ export function leastWorthKeepingFirst(
       isPodReady(pod) ? 1 : 0,
       heedCost ? Number(pod.metadata.annotations?.[COST] ?? 0) || 0 : 0,
       -siblingsOn(pod.spec.nodeName ?? ""), // doubled up on a node
-      isPodReady(pod) ? ageBucket(podCondition(pod, "Ready")?.lastTransitionTime, now) : 0, // the longer ready, the more it is worth
+      isPodReady(pod) ? ageBucket(podCondition(pod, "Ready")?.lastTransitionTime ?? undefined, now) : 0, // the longer ready, the more it is worth
       -restarts(pod),
       ageBucket(pod.metadata.creationTimestamp, now),
     ],

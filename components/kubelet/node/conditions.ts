@@ -63,7 +63,7 @@ export function nodeConditions({ pressure, problems, before, now }: ConditionsRe
       ...finding,
       lastHeartbeatTime: formatTime(now),
       lastTransitionTime:
-        old?.status === finding.status && old.lastTransitionTime !== undefined
+        old?.status === finding.status && typeof old.lastTransitionTime === "string"
           ? old.lastTransitionTime
           : formatTime(now),
     }

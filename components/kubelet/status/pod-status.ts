@@ -130,13 +130,13 @@ function mergedConditions(
   const observedGeneration = pod.metadata.generation
   const merged = found.map(({ type, status, reason, message }): PodCondition => {
     const old = before.find((condition) => condition.type === type)
-    const isSame = old?.status === status && old.lastTransitionTime !== undefined
+    const isSame = old?.status === status && typeof old.lastTransitionTime === "string"
     if (
       isSame &&
       old.reason === reason &&
       old.message === message &&
       old.observedGeneration === observedGeneration &&
-      old.lastProbeTime === undefined
+      (old.lastProbeTime ?? undefined) === undefined
     )
       return old
     return {

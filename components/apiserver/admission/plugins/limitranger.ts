@@ -28,13 +28,13 @@ export const limitRanger = ({ objects }: AdmissionContext): AdmissionPlugin => (
     if (subresource !== resize) return
     const ranges = objects.list(LimitRange, namespace)
     if (ranges.length === 0) return
-    const faults = ranges.flatMap(({ spec }) => spec.limits.flatMap((item) => faultsOf(attributes, item)))
+    const faults = ranges.flatMap(({ spec }) => (spec.limits ?? []).flatMap((item) => faultsOf(attributes, item)))
     if (faults.length > 0) throw forbidden(resource, name, faults.length === 1 ? faults[0]! : `[${faults.join(", ")}]`)
   },
 })
 
 function withDefaults(pod: Pod, range: LimitRange): Pod {
-  const item = range.spec.limits.find(({ type }) => type === "Container")
+  const item = range.spec.limits?.find(({ type }) => type === "Container")
   if (item === undefined) return pod
   const set: string[] = []
   const filled = (containers: readonly Container[], kind: string) =>

@@ -43,9 +43,9 @@ export const DaemonSetSpec = message("apps.v1.DaemonSetSpec", "Which pod is want
 export interface DaemonSetSpec extends ObjectOf<typeof DaemonSetSpec> {}
 
 export const DaemonSetCondition = message("apps.v1.DaemonSetCondition", "One aspect of a daemon set's present state.", {
-  type: f.string(1, "Name of the aspect.").required(),
-  status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
-  lastTransitionTime: f.time(3, "When the status last changed."),
+  type: f.string(1, "Name of the aspect.").printZero(),
+  status: f.string(2, "True, False or Unknown.").printZero(),
+  lastTransitionTime: f.time(3, "When the status last changed.").orNull(),
   reason: f.string(4, "Reason of the last change, one word in CamelCase."),
   message: f.string(5, "The reason in words."),
 })

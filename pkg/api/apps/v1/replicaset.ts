@@ -22,9 +22,9 @@ export const ReplicaSetCondition = message(
   "apps.v1.ReplicaSetCondition",
   "One aspect of a replica set's present state.",
   {
-    type: f.string(1, "Name of the aspect.").required(),
-    status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
-    lastTransitionTime: f.time(3, "When the status last changed."),
+    type: f.string(1, "Name of the aspect.").printZero(),
+    status: f.string(2, "True, False or Unknown.").printZero(),
+    lastTransitionTime: f.time(3, "When the status last changed.").orNull(),
     reason: f.string(4, "Reason of the last change, one word in CamelCase."),
     message: f.string(5, "The reason in words."),
   },

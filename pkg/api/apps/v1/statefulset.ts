@@ -46,7 +46,7 @@ export interface StatefulSetPersistentVolumeClaimRetentionPolicy extends ObjectO
 > {}
 
 export const StatefulSetOrdinals = message("apps.v1.StatefulSetOrdinals", "How pods are numbered.", {
-  start: f.int32(1, "Number of the first pod.").min(0),
+  start: f.int32(1, "Number of the first pod.").min(0).default(0),
 })
 export interface StatefulSetOrdinals extends ObjectOf<typeof StatefulSetOrdinals> {}
 
@@ -61,7 +61,7 @@ export const StatefulSetSpec = message(
       .pointer(),
     template: f.message(3, PodTemplateSpec, "What the pods look like.").required(),
     volumeClaimTemplates: f.list(4, VolumeClaimTemplate, "Claims made for each pod.").atomic(),
-    serviceName: f.string(5, "Headless Service that gives the pods their DNS names."),
+    serviceName: f.string(5, "Headless Service that gives the pods their DNS names.").default(""),
     podManagementPolicy: f
       .string(6, "Whether pods are started one after the other or all at once.")
       .enum("OrderedReady", "Parallel")
@@ -71,7 +71,8 @@ export const StatefulSetSpec = message(
     minReadySeconds: f.int32(9, "Seconds a pod must be ready to count as available.").min(0),
     persistentVolumeClaimRetentionPolicy: f
       .message(10, StatefulSetPersistentVolumeClaimRetentionPolicy, "What becomes of claims whose pod is gone.")
-      .always(),
+      .always()
+      .pointer(),
     ordinals: f.message(11, StatefulSetOrdinals, "How pods are numbered; from 0 unless given."),
   },
 )
@@ -81,9 +82,9 @@ export const StatefulSetCondition = message(
   "apps.v1.StatefulSetCondition",
   "One aspect of a stateful set's present state.",
   {
-    type: f.string(1, "Name of the aspect.").required(),
-    status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
-    lastTransitionTime: f.time(3, "When the status last changed."),
+    type: f.string(1, "Name of the aspect.").printZero(),
+    status: f.string(2, "True, False or Unknown.").printZero(),
+    lastTransitionTime: f.time(3, "When the status last changed.").orNull(),
     reason: f.string(4, "Reason of the last change, one word in CamelCase."),
     message: f.string(5, "The reason in words."),
   },

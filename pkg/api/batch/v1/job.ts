@@ -92,10 +92,10 @@ export const JobSpec = message("batch.v1.JobSpec", "Pods to run to their end.", 
 export interface JobSpec extends ObjectOf<typeof JobSpec> {}
 
 export const JobCondition = message("batch.v1.JobCondition", "One aspect of a job's present state.", {
-  type: f.string(1, "Name of the aspect.").required(),
-  status: f.string(2, "True, False or Unknown.").required().enum("True", "False", "Unknown"),
-  lastProbeTime: f.time(3, "When the condition was last checked."),
-  lastTransitionTime: f.time(4, "When the status last changed."),
+  type: f.string(1, "Name of the aspect.").printZero(),
+  status: f.string(2, "True, False or Unknown.").printZero(),
+  lastProbeTime: f.time(3, "When the condition was last checked.").orNull(),
+  lastTransitionTime: f.time(4, "When the status last changed.").orNull(),
   reason: f.string(5, "Reason of the last change, one word in CamelCase."),
   message: f.string(6, "The reason in words."),
 })

@@ -33,11 +33,13 @@ export function claimSpecFaults(spec: PersistentVolumeClaimSpec, old?: Persisten
   if (storageClassName)
     causes.push(...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)))
   // A group that was written before it was checked may stay.
-  const anyGroup = old?.dataSource?.apiGroup !== undefined || old?.dataSourceRef?.apiGroup !== undefined
+  const anyGroup = (old?.dataSource?.apiGroup ?? old?.dataSourceRef?.apiGroup ?? undefined) !== undefined
   if (dataSource !== undefined) within(causes, sourceFaults(dataSource, anyGroup), "dataSource")
   if (dataSourceRef !== undefined) within(causes, sourceFaults(dataSourceRef, anyGroup), "dataSourceRef")
   if (dataSource !== undefined && dataSourceRef !== undefined) {
-    const same = (["apiGroup", "kind", "name"] as const).every((field) => dataSource[field] === dataSourceRef[field])
+    const same = (["apiGroup", "kind", "name"] as const).every(
+      (field) => (dataSource[field] ?? "") === (dataSourceRef[field] ?? ""),
+    )
     if (dataSourceRef.namespace)
       causes.push(invalidValue("", {}, "may not be specified when dataSourceRef.namespace is specified"))
     else if (!same) causes.push(invalidValue("", {}, "must match dataSourceRef"))
@@ -59,12 +61,13 @@ export function accessModeFaults(accessModes: readonly string[]): readonly Cause
 }
 
 interface DataSource {
-  readonly apiGroup?: string | undefined
+  readonly apiGroup?: string | null | undefined
   readonly kind: string
   readonly namespace?: string | undefined
 }
 
-function sourceFaults({ apiGroup = "", kind, namespace = "" }: DataSource, anyGroup: boolean): readonly Cause[] {
+function sourceFaults({ apiGroup: group, kind, namespace = "" }: DataSource, anyGroup: boolean): readonly Cause[] {
+  const apiGroup = group ?? ""
   const causes: Cause[] = []
   if (apiGroup === "" && kind !== "PersistentVolumeClaim")
     causes.push(invalidValue("", kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))

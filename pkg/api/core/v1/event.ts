@@ -14,7 +14,7 @@ export interface EventSource extends ObjectOf<typeof EventSource> {}
 
 export const EventSeries = message("core.v1.EventSeries", "How often an event was seen.", {
   count: f.int32(1, "How often it was seen."),
-  lastObservedTime: f.microTime(2, "When it was last seen."),
+  lastObservedTime: f.microTime(2, "When it was last seen.").orNull(),
 })
 export interface EventSeries extends ObjectOf<typeof EventSeries> {}
 
@@ -23,11 +23,11 @@ const fields = {
   reason: f.string(3, "Why it happened, one word."),
   message: f.string(4, "What happened, in words."),
   source: f.message(5, EventSource, "Who reported it.").always(),
-  firstTimestamp: f.time(6, "When it was first seen."),
-  lastTimestamp: f.time(7, "When it was last seen."),
+  firstTimestamp: f.time(6, "When it was first seen.").orNull(),
+  lastTimestamp: f.time(7, "When it was last seen.").orNull(),
   count: f.int32(8, "How often it was seen."),
   type: f.string(9, "Normal or Warning."),
-  eventTime: f.microTime(10, "When it was first seen, to the microsecond."),
+  eventTime: f.microTime(10, "When it was first seen, to the microsecond.").orNull(),
   series: f.message(11, EventSeries, "How often it was seen, for events of the newer form."),
   action: f.string(12, "What was done or failed."),
   related: f.message(13, ObjectReference, "A second object that took part."),
@@ -118,5 +118,5 @@ export const Event = defineResource(
 
 const sourceOf = (event: Event): string => event.source.component || event.reportingComponent
 
-const lastSeen = ({ series, lastTimestamp, firstTimestamp, eventTime }: Event): string | undefined =>
+const lastSeen = ({ series, lastTimestamp, firstTimestamp, eventTime }: Event): string | null | undefined =>
   series?.lastObservedTime ?? lastTimestamp ?? firstTimestamp ?? eventTime

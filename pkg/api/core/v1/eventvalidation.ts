@@ -7,7 +7,7 @@ import { isDNS1123Subdomain, isQualifiedName } from "../../../apimachinery/names
 interface EventLike {
   readonly metadata: ObjectMeta
   readonly involvedObject: { readonly namespace?: string | undefined }
-  readonly eventTime?: string | undefined
+  readonly eventTime?: string | null | undefined
   readonly reportingComponent: string
   readonly reportingInstance: string
   readonly action?: string | undefined
@@ -27,7 +27,7 @@ export function eventFaults(event: EventLike): readonly Cause[] {
   if (about === "" ? namespace !== "default" && namespace !== "kube-system" && namespace !== "" : about !== namespace)
     causes.push(invalidValue("involvedObject.namespace", about, "does not match event.namespace"))
   if (namespace !== "") causes.push(...invalidValues("namespace", namespace, isDNS1123Subdomain(namespace)))
-  if (event.eventTime !== undefined) causes.push(...newFormFaults(event))
+  if (event.eventTime) causes.push(...newFormFaults(event))
   return causes
 }
 

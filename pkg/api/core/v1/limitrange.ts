@@ -22,7 +22,7 @@ export const LimitRangeItem = message(
 export interface LimitRangeItem extends ObjectOf<typeof LimitRangeItem> {}
 
 export const LimitRangeSpec = message("core.v1.LimitRangeSpec", "Bounds of what objects in a namespace may ask for.", {
-  limits: f.list(1, LimitRangeItem, "The bounds.").atomic().default([]).printZero(),
+  limits: f.list(1, LimitRangeItem, "The bounds.").atomic().printZero().orNull(),
 })
 export interface LimitRangeSpec extends ObjectOf<typeof LimitRangeSpec> {}
 
@@ -50,9 +50,9 @@ export const LimitRange = defineResource(
       },
     ],
     allowCreateOnUpdate: true,
-    validate: ({ spec }) =>
-      spec.limits.flatMap((item, i) => [
-        ...(spec.limits.findIndex(({ type }) => type === item.type) === i
+    validate: ({ spec: { limits } }) =>
+      (limits ?? []).flatMap((item, i, all) => [
+        ...(all.findIndex(({ type }) => type === item.type) === i
           ? []
           : [duplicate(at("spec.limits", i, "type"), item.type)]),
         ...itemFaults(item, at("spec.limits", i)),

@@ -18,9 +18,9 @@ export const NamespaceSpec = message("core.v1.NamespaceSpec", "What is wanted of
 export interface NamespaceSpec extends ObjectOf<typeof NamespaceSpec> {}
 
 export const NamespaceCondition = message("core.v1.NamespaceCondition", "One aspect of a namespace's state.", {
-  type: f.string(1, "Name of the aspect.").required(),
-  status: f.string(2, "True, False or Unknown.").required(),
-  lastTransitionTime: f.time(4, "When the status last changed."),
+  type: f.string(1, "Name of the aspect.").printZero(),
+  status: f.string(2, "True, False or Unknown.").printZero(),
+  lastTransitionTime: f.time(4, "When the status last changed.").orNull(),
   reason: f.string(5, "Reason of the last change, one word."),
   message: f.string(6, "The reason in words."),
 })

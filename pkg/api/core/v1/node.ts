@@ -74,9 +74,9 @@ export const NodeCondition = message("core.v1.NodeCondition", "One aspect of a n
   type: f
     .string(1, "Name of the aspect: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable.")
     .required(),
-  status: f.string(2, "True, False or Unknown.").required(),
-  lastHeartbeatTime: f.time(3, "When the kubelet last reported it."),
-  lastTransitionTime: f.time(4, "When the status last changed."),
+  status: f.string(2, "True, False or Unknown.").printZero(),
+  lastHeartbeatTime: f.time(3, "When the kubelet last reported it.").orNull(),
+  lastTransitionTime: f.time(4, "When the status last changed.").orNull(),
   reason: f.string(5, "Reason of the last change, one word."),
   message: f.string(6, "The reason in words."),
 })
@@ -122,7 +122,7 @@ export const NodeSystemInfo = message("core.v1.NodeSystemInfo", "Names and versi
 export interface NodeSystemInfo extends ObjectOf<typeof NodeSystemInfo> {}
 
 export const ContainerImage = message("core.v1.ContainerImage", "An image that a node has.", {
-  names: f.list(1, e.string, "Names by which the image is known.").atomic().default([]),
+  names: f.list(1, e.string, "Names by which the image is known.").atomic().orNull(),
   sizeBytes: f.int64(2, "Size of the image."),
 })
 export interface ContainerImage extends ObjectOf<typeof ContainerImage> {}

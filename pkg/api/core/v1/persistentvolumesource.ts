@@ -143,7 +143,7 @@ export const AzureFilePersistentVolumeSource = message(
     secretName: f.string(1, "Secret with the account.").required(),
     shareName: f.string(2, "Name of the share.").required(),
     readOnly: f.bool(3, "Whether it is only read."),
-    secretNamespace: f.string(4, "Namespace of the Secret.").pointer(),
+    secretNamespace: f.string(4, "Namespace of the Secret.").pointer().orNull(),
   },
 )
 export interface AzureFilePersistentVolumeSource extends ObjectOf<typeof AzureFilePersistentVolumeSource> {}

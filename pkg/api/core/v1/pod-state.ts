@@ -23,16 +23,13 @@ export const isPodActive = (pod: Pod): boolean => !isPodTerminal(pod) && pod.met
 export function isPodAvailable(pod: Pod, minReadySeconds: number, now: number): boolean {
   const ready = podCondition(pod, "Ready")
   if (ready?.status !== "True") return false
-  return (
-    minReadySeconds === 0 ||
-    (ready.lastTransitionTime !== undefined && Date.parse(ready.lastTransitionTime) + minReadySeconds * 1000 <= now)
-  )
+  return minReadySeconds === 0 || Date.parse(ready.lastTransitionTime ?? "") + minReadySeconds * 1000 <= now
 }
 
 /** Milliseconds until a ready pod becomes available; undefined when it is not ready or is available already. */
 export function untilAvailable(pod: Pod, minReadySeconds: number, now: number): number | undefined {
   const ready = podCondition(pod, "Ready")
-  if (ready?.status !== "True" || ready.lastTransitionTime === undefined) return undefined
+  if (ready?.status !== "True" || !ready.lastTransitionTime) return undefined
   const left = Date.parse(ready.lastTransitionTime) + minReadySeconds * 1000 - now
   return left > 0 ? left : undefined
 }

@@ -32,7 +32,7 @@ export const TypedLocalObjectReference = message(
   "core.v1.TypedLocalObjectReference",
   "Names an object of a given kind in the same namespace.",
   {
-    apiGroup: f.string(1, "Group of the kind; empty for the core group.").pointer(),
+    apiGroup: f.string(1, "Group of the kind; empty for the core group.").pointer().orNull(),
     kind: f.string(2, "Kind of the object.").required(),
     name: f.string(3, "Name of the object.").required(),
   },
@@ -44,7 +44,7 @@ export const TypedObjectReference = message(
   "core.v1.TypedObjectReference",
   "Names an object of a given kind, also in another namespace.",
   {
-    apiGroup: f.string(1, "Group of the kind; empty for the core group.").pointer(),
+    apiGroup: f.string(1, "Group of the kind; empty for the core group.").pointer().orNull(),
     kind: f.string(2, "Kind of the object.").required(),
     name: f.string(3, "Name of the object.").required(),
     namespace: f.string(4, "Namespace of the object; the referring object's when empty.").pointer(),

@@ -52,7 +52,8 @@ export function validateDownwardFile({
 /**
  * Fields of bundles and certificates are not looked at: their gates are off in Kubernetes 1.36 and so is what they hold; see dropDisabledVolumeSources.
  */
-export function validateProjected({ sources = [], defaultMode }: ProjectedVolumeSource): readonly Cause[] {
+export function validateProjected({ sources: given, defaultMode }: ProjectedVolumeSource): readonly Cause[] {
+  const sources = given ?? []
   const causes: Cause[] = [...fileMode("defaultMode", defaultMode)]
   const taken = new Set<string>()
   const take = (file: string, owner: string) => {

@@ -90,7 +90,7 @@ export const VolumeProjection = message(
 export interface VolumeProjection extends ObjectOf<typeof VolumeProjection> {}
 
 export const ProjectedVolumeSource = message("core.v1.ProjectedVolumeSource", "Several sources in one folder.", {
-  sources: f.list(1, VolumeProjection, "The sources.").atomic(),
+  sources: f.list(1, VolumeProjection, "The sources.").atomic().orNull(),
   defaultMode: f.int32(2, "Permission bits of files that name none.").default(420).pointer(),
 })
 export interface ProjectedVolumeSource extends ObjectOf<typeof ProjectedVolumeSource> {}

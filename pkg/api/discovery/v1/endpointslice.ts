@@ -82,8 +82,8 @@ const fields = {
     .required()
     .enum("IPv4", "IPv6", "FQDN")
     .immutable(),
-  endpoints: f.list(2, Endpoint, "Backends, at most 1000.").atomic().default([]).printZero(),
-  ports: f.list(3, EndpointPort, "Ports of every endpoint.").atomic(),
+  endpoints: f.list(2, Endpoint, "Backends, at most 1000.").atomic().orNull(),
+  ports: f.list(3, EndpointPort, "Ports of every endpoint.").atomic().orNull(),
 }
 export interface EndpointSlice extends ObjectFor<typeof fields> {}
 
@@ -108,17 +108,20 @@ export const EndpointSlice = defineResource(
         doc: "Addresses of the endpoints.",
         value: ({ endpoints }) =>
           firstThree(
-            endpoints.flatMap(({ addresses }) => addresses),
+            (endpoints ?? []).flatMap(({ addresses }) => addresses),
             "<unset>",
           ),
       },
     ],
-    validate: ({ addressType, endpoints, ports = [] }) => [
-      ...(endpoints.length > MAX_ENDPOINTS
-        ? [tooMany("endpoints", endpoints.length, MAX_ENDPOINTS)]
-        : endpoints.flatMap((endpoint, i) => endpointFaults(endpoint, at("endpoints", i), addressType))),
-      ...(ports.length > MAX_PORTS ? [tooMany("ports", ports.length, MAX_PORTS)] : portFaults(ports)),
-    ],
+    validate: ({ addressType, endpoints: backends, ports: served }) => {
+      const [endpoints, ports] = [backends ?? [], served ?? []]
+      return [
+        ...(endpoints.length > MAX_ENDPOINTS
+          ? [tooMany("endpoints", endpoints.length, MAX_ENDPOINTS)]
+          : endpoints.flatMap((endpoint, i) => endpointFaults(endpoint, at("endpoints", i), addressType))),
+        ...(ports.length > MAX_PORTS ? [tooMany("ports", ports.length, MAX_PORTS)] : portFaults(ports)),
+      ]
+    },
   },
   fields,
 )

@@ -16,7 +16,7 @@ export const EventSeries = message("events.v1.EventSeries", "How often an event 
 export interface EventSeries extends ObjectOf<typeof EventSeries> {}
 
 const fields = {
-  eventTime: f.microTime(2, "When it was first seen, to the microsecond.").printZero(),
+  eventTime: f.microTime(2, "When it was first seen, to the microsecond.").printZero().orNull(),
   series: f.message(3, EventSeries, "How often it was seen."),
   reportingController: f.string(4, "Controller that reported it.").default(""),
   reportingInstance: f.string(5, "Instance of that controller.").default(""),
@@ -27,8 +27,8 @@ const fields = {
   note: f.string(10, "What happened, in words."),
   type: f.string(11, "Normal or Warning."),
   deprecatedSource: f.message(12, EventSource, "Who reported it, in the older form.").always(),
-  deprecatedFirstTimestamp: f.time(13, "When it was first seen, in the older form."),
-  deprecatedLastTimestamp: f.time(14, "When it was last seen, in the older form."),
+  deprecatedFirstTimestamp: f.time(13, "When it was first seen, in the older form.").orNull(),
+  deprecatedLastTimestamp: f.time(14, "When it was last seen, in the older form.").orNull(),
   deprecatedCount: f.int32(15, "How often it was seen, in the older form."),
 }
 export interface Event extends ObjectFor<typeof fields> {}
@@ -121,10 +121,7 @@ export const Event = defineResource(
       toStored: (event): KubeObject => toCore(event),
       fromStored: (stored) => fromCore(stored as CoreEvent),
     },
-    validate: (event) => [
-      ...(event.eventTime === undefined ? [required("eventTime")] : []),
-      ...eventFaults(toCore(event)),
-    ],
+    validate: (event) => [...(!event.eventTime ? [required("eventTime")] : []), ...eventFaults(toCore(event))],
   },
   fields,
 )
@@ -148,8 +145,8 @@ function toCore(event: Event): CoreEvent {
     reportingComponent: reportingController,
     source: deprecatedSource,
     ...(note === undefined ? {} : { message: note }),
-    ...(deprecatedFirstTimestamp === undefined ? {} : { firstTimestamp: deprecatedFirstTimestamp }),
-    ...(deprecatedLastTimestamp === undefined ? {} : { lastTimestamp: deprecatedLastTimestamp }),
+    firstTimestamp: deprecatedFirstTimestamp ?? null,
+    lastTimestamp: deprecatedLastTimestamp ?? null,
     ...(deprecatedCount === undefined ? {} : { count: deprecatedCount }),
   }
 }
@@ -173,12 +170,13 @@ function fromCore(event: CoreEvent): Event {
     regarding: involvedObject,
     reportingController: reportingComponent,
     deprecatedSource: source,
+    eventTime: event.eventTime ?? null,
     ...(series === undefined
       ? {}
       : { series: { count: series.count ?? 0, lastObservedTime: series.lastObservedTime ?? "" } }),
     ...(note === undefined ? {} : { note }),
-    ...(firstTimestamp === undefined ? {} : { deprecatedFirstTimestamp: firstTimestamp }),
-    ...(lastTimestamp === undefined ? {} : { deprecatedLastTimestamp: lastTimestamp }),
+    deprecatedFirstTimestamp: firstTimestamp ?? null,
+    deprecatedLastTimestamp: lastTimestamp ?? null,
     ...(count === undefined ? {} : { deprecatedCount: count }),
   }
 }

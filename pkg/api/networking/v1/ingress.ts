@@ -236,7 +236,9 @@ function backendFaults({ service, resource }: IngressBackend, here: string): rea
 
 function referenceFaults({ apiGroup, kind, name }: TypedLocalObjectReference, here: string): readonly Cause[] {
   return [
-    ...(apiGroup === undefined ? [] : invalidValues(at(here, "apiGroup"), apiGroup, isDNS1123Subdomain(apiGroup))),
+    ...(apiGroup === undefined || apiGroup === null
+      ? []
+      : invalidValues(at(here, "apiGroup"), apiGroup, isDNS1123Subdomain(apiGroup))),
     ...invalidValues(at(here, "kind"), kind, isPathSegmentName(kind)),
     ...invalidValues(at(here, "name"), name, isPathSegmentName(name)),
   ]

@@ -17,7 +17,7 @@ export const ParentReference = message("networking.v1.ParentReference", "The obj
 export interface ParentReference extends ObjectOf<typeof ParentReference> {}
 
 export const IPAddressSpec = message("networking.v1.IPAddressSpec", "Whose an address is.", {
-  parentRef: f.message(1, ParentReference, "The object that it belongs to.").required(),
+  parentRef: f.message(1, ParentReference, "The object that it belongs to.").required().pointer(),
 })
 export interface IPAddressSpec extends ObjectOf<typeof IPAddressSpec> {}
 

@@ -13,7 +13,7 @@ export const AggregationRule = message("rbac.v1.AggregationRule", "Which other c
 export interface AggregationRule extends ObjectOf<typeof AggregationRule> {}
 
 const fields = {
-  rules: f.list(2, PolicyRule, "What is allowed, in every namespace and cluster-wide.").atomic().default([]),
+  rules: f.list(2, PolicyRule, "What is allowed, in every namespace and cluster-wide.").atomic().orNull(),
   aggregationRule: f.message(3, AggregationRule, "When set, a controller fills the rules from other cluster roles."),
 }
 export interface ClusterRole extends ObjectFor<typeof fields> {}
@@ -38,7 +38,7 @@ export const ClusterRole = defineResource(
     validateName: isPathSegmentName,
     allowCreateOnUpdate: true,
     validate: ({ rules, aggregationRule }) => [
-      ...ruleFaults("rules", rules, false),
+      ...ruleFaults("rules", rules ?? [], false),
       ...(aggregationRule === undefined ? [] : aggregationFaults(aggregationRule)),
     ],
   },

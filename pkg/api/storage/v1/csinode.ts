@@ -14,13 +14,13 @@ export interface VolumeNodeResources extends ObjectOf<typeof VolumeNodeResources
 export const CSINodeDriver = message("storage.v1.CSINodeDriver", "A driver on a node.", {
   name: f.string(1, "Name of the driver.").required(),
   nodeID: f.string(2, "How the driver names the node.").required(),
-  topologyKeys: f.list(3, e.string, "Labels by which the driver tells places apart.").atomic(),
+  topologyKeys: f.list(3, e.string, "Labels by which the driver tells places apart.").atomic().orNull(),
   allocatable: f.message(4, VolumeNodeResources, "How many volumes the node can have."),
 })
 export interface CSINodeDriver extends ObjectOf<typeof CSINodeDriver> {}
 
 export const CSINodeSpec = message("storage.v1.CSINodeSpec", "The drivers of a node.", {
-  drivers: f.list(1, CSINodeDriver, "The drivers.").listMap("name").merge("name").default([]).printZero(),
+  drivers: f.list(1, CSINodeDriver, "The drivers.").listMap("name").merge("name").printZero().orNull(),
 })
 export interface CSINodeSpec extends ObjectOf<typeof CSINodeSpec> {}
 
@@ -38,25 +38,27 @@ export const CSINode = defineResource(
     scope: "Cluster",
     doc: "The drivers of volumes on a node; it has the node's name.",
     columns: [
-      { name: "Drivers", type: "integer", doc: "Number of drivers.", value: ({ spec }) => spec.drivers.length },
+      { name: "Drivers", type: "integer", doc: "Number of drivers.", value: ({ spec }) => (spec.drivers ?? []).length },
     ],
     allowUnconditionalUpdate: false,
     returnsDeletedObject: true,
-    validate: ({ spec }) =>
-      spec.drivers
-        .flatMap((driver, i) => driverFaults(driver, at("spec.drivers", i)))
-        .concat(
-          spec.drivers.flatMap(({ name }, i) =>
-            spec.drivers.findIndex((other) => other.name === name) === i
-              ? []
-              : [duplicate(at("spec.drivers", i, "name"), name)],
-          ),
+    validate: ({ spec }) => {
+      const drivers = spec.drivers ?? []
+      return [
+        ...drivers.flatMap((driver, i) => driverFaults(driver, at("spec.drivers", i))),
+        ...drivers.flatMap(({ name }, i) =>
+          drivers.findIndex((other) => other.name === name) === i
+            ? []
+            : [duplicate(at("spec.drivers", i, "name"), name)],
         ),
+      ]
+    },
   },
   fields,
 )
 
-function driverFaults({ nodeID, topologyKeys = [] }: CSINodeDriver, here: string): readonly Cause[] {
+function driverFaults({ nodeID, topologyKeys: keys }: CSINodeDriver, here: string): readonly Cause[] {
+  const topologyKeys = keys ?? []
   const causes: Cause[] = []
   if (nodeID.length > 192) causes.push(invalidValue(at(here, "nodeID"), nodeID, "must be 192 characters or less"))
   for (const [i, key] of topologyKeys.entries()) {

@@ -29,7 +29,7 @@ export const VolumeAttachmentSpec = message(
 export interface VolumeAttachmentSpec extends ObjectOf<typeof VolumeAttachmentSpec> {}
 
 export const VolumeError = message("storage.v1.VolumeError", "What went wrong.", {
-  time: f.time(1, "When."),
+  time: f.time(1, "When.").orNull(),
   message: f.string(2, "What."),
   errorCode: f.int32(3, "Number of the gRPC error.").pointer(),
 })

@@ -1,6 +1,6 @@
 import { deepEqual } from "../../equal.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
-import { allOf, emptyLike, isObject, isThere, type Values } from "./new-fields.ts"
+import { allOf, emptyLike, isGiven, isObject, isThere, type Values } from "./new-fields.ts"
 import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
 /**
@@ -52,11 +52,12 @@ function differInFields(shape: Shape, before: Values, after: Values): Difference
   for (const name in after) {
     const old = before[name]
     const value = after[name]
-    if (!isThere(value)) continue
+    if (value === undefined || (value === null && !isGiven(value, fields?.get(name)))) continue
     if (old !== undefined) kept++
     if (old === value) continue
     const field = fields?.get(name)
     if (field === undefined) out.add(`f:${name}`, differ(other, old, value))
+    else if (value === null) out.add(field.element, old === undefined && field.always ? undefined : CHANGED)
     else out.add(field.element, differ(field.shape, field.always && old === undefined ? emptyLike(value) : old, value))
   }
   // Mostly nothing is gone.
@@ -64,8 +65,9 @@ function differInFields(shape: Shape, before: Values, after: Values): Difference
   for (const name in before) {
     const old = before[name]
     const value = after[name]
-    if (!isThere(old) || isThere(value)) continue
+    if (!isThere(old)) continue
     const field = fields?.get(name)
+    if (isGiven(value, field)) continue
     if (field === undefined) out.add(`f:${name}`, differ(other, old, value))
     else out.add(field.element, differ(field.shape, old, field.always && value === undefined ? emptyLike(old) : value))
   }

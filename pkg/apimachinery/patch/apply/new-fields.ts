@@ -1,7 +1,7 @@
 /** What is owned of an object that is new, and of parts that are: everything in them. */
 import { deepEqual } from "../../equal.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
-import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
+import { elementAt, fieldsOf, itemOf, otherOf, type FieldShape, type ListShape, type Shape } from "./shape.ts"
 
 export type Values = Readonly<Record<string, unknown>>
 export const isObject = (value: unknown): value is Values =>
@@ -9,10 +9,18 @@ export const isObject = (value: unknown): value is Values =>
 export const isThere = (value: unknown): boolean => value !== undefined && value !== null
 
 /** What Go holds by value is there in an object that is, however empty: where one lacks it, it is as good as an empty one. */
-export const emptyLike = (value: unknown): unknown => (Array.isArray(value) ? NO_ITEMS : NO_FIELDS)
+export function emptyLike(value: unknown): unknown {
+  if (typeof value === "object") return value === null ? null : Array.isArray(value) ? NO_ITEMS : NO_FIELDS
+  return typeof value === "string" ? "" : typeof value === "number" ? 0 : false
+}
 const NO_ITEMS: readonly unknown[] = []
 const NO_FIELDS: Values = {}
-const isNothing = (value: unknown): boolean => deepEqual(value, emptyLike(value))
+const isNothing = (value: unknown): boolean =>
+  value === null || value === "" || value === 0 || value === false || deepEqual(value, emptyLike(value))
+
+/** Whether a field has a value: null is one where it is shown for want of others. */
+export const isGiven = (value: unknown, field: FieldShape | undefined): boolean =>
+  value !== undefined && (value !== null || field?.orNull === true)
 
 /**
  * Every field of an object that is new. Where the outcome is the same as `like`, the set of another object, or a part of it as that part, it is that very one:
@@ -27,11 +35,12 @@ export const fieldsOfNew = (shape: Shape, object: object, like: FieldSet = NOTHI
  */
 export function haveSameFields(a: unknown, b: unknown): boolean {
   if (a === b) return true
-  if (typeof a !== "object" || typeof b !== "object") return typeof a === typeof b
+  // A zero is not always owned.
+  if (typeof a !== "object" || typeof b !== "object") return typeof a === typeof b && isNothing(a) === isNothing(b)
   if (!isObject(a) || !isObject(b)) return false
   let fields = 0
   for (const name in b) {
-    if (!isThere(a[name]) || !isThere(b[name]) || !haveSameFields(a[name], b[name])) return false
+    if (a[name] === undefined || b[name] === undefined || !haveSameFields(a[name], b[name])) return false
     fields++
   }
   return fields === Object.keys(a).length
@@ -68,8 +77,8 @@ function addFields(
   const other = otherOf(shape)
   for (const name in value) {
     const given = value[name]
-    if (!isThere(given)) continue
     const field = fields?.get(name)
+    if (!isGiven(given, field)) continue
     const element = field?.element ?? `f:${name}`
     const found = (field?.always === true ? always : allOf)(field?.shape ?? other, given, like[element] ?? LEAF)
     if (found !== undefined) out[element] = found
@@ -100,15 +109,19 @@ function isAllOf(shape: Shape, value: unknown, set: FieldSet, isInside = false):
     const other = otherOf(shape)
     for (const name in value) {
       const given = value[name]
-      if (!isThere(given)) continue
       const field = fields?.get(name)
+      if (!isGiven(given, field)) continue
       const inner = set[field?.element ?? `f:${name}`]
       const always = isInside && field?.always === true
       if (inner === undefined) {
         if (always && isNothing(given)) continue
         return false
       }
-      if (typeof given === "object" ? !isAllOf(field?.shape ?? other, given, inner, always) : !isEmpty(inner))
+      if (
+        typeof given === "object"
+          ? !isAllOf(field?.shape ?? other, given, inner, always)
+          : !isEmpty(inner) || (always && isNothing(given))
+      )
         return false
       parts++
     }

@@ -26,8 +26,10 @@ export interface FieldShape {
   /** `f:name` */
   readonly element: string
   readonly shape: Shape
-  /** Held by value in Go, so there even in an empty object: creating it owns what is inside, not the field itself. */
+  /** Held by value in Go, so there even in an empty object: creating it owns what is inside, not the field itself, nor its zero. */
   readonly always: boolean
+  /** Whether null is a value that is owned like others. */
+  readonly orNull: boolean
 }
 
 const LEAF_SHAPE: Shape = { kind: "leaf" }
@@ -55,13 +57,25 @@ function structShape(message: Message): Shape {
           {
             element: `f:${name}`,
             shape: shapeOfField(spec),
-            always:
-              spec.type.kind === "message"
-                ? spec.presence !== "optional" && spec.pointer !== true
-                : spec.type.kind === "list" && (spec.presence === "required" || spec.printZero === true),
+            always: isByValue(spec),
+            orNull: spec.orNull === true,
           },
         ]),
       )),
+  }
+}
+
+function isByValue({ type, presence, pointer, printZero, orNull, default: fallback }: FieldSpec): boolean {
+  if (orNull === true) return true
+  if (pointer === true) return false
+  if (printZero === true) return true
+  switch (type.kind) {
+    case "message":
+      return presence !== "optional"
+    case "string":
+      return fallback === ""
+    default:
+      return presence === "required" || fallback === 0 || fallback === false
   }
 }
 
@@ -79,7 +93,6 @@ function shapeOfType(type: Type, spec?: FieldSpec): Shape {
     case "list":
       return listShape(type.of, spec)
     case "json":
-    case "rawExtension":
       return ANY
     default:
       return LEAF_SHAPE
