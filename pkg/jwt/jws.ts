@@ -21,15 +21,17 @@ export interface Unverified {
   readonly signature: Buffer
 }
 
-/** The parts of a compact token, nothing checked but the form; undefined when it is no such token. */
+/** The parts of a compact token, nothing checked but the form; undefined when it is no such token. One that names extensions as critical is none for
+ *  us, who know of no extension (RFC 7515 4.1.11). */
 export function parseCompact(token: string): Unverified | undefined {
   const parts = token.split(".")
   if (parts.length !== 3) return undefined
   const [head = "", body = "", signature = ""] = parts
   const header = decode(head)
   const payload = decode(body)
-  if (header === undefined || payload === undefined) return undefined
-  return { header, payload, input: Buffer.from(`${head}.${body}`), signature: Buffer.from(signature, "base64url") }
+  const signed = bytesOf(signature)
+  if (header === undefined || payload === undefined || signed === undefined || "crit" in header) return undefined
+  return { header, payload, input: Buffer.from(`${head}.${body}`), signature: signed }
 }
 
 /** Whether one of `keys` signed the token. A `kid` narrows them to those of that id. The algorithm is the key's: what the token claims must agree,
@@ -46,13 +48,20 @@ export function isSignedBy(
 const encode = (value: JsonObject): string => Buffer.from(JSON.stringify(value)).toString("base64url")
 
 function decode(part: string): JsonObject | undefined {
-  if (!/^[\w-]+$/.test(part)) return undefined
+  const bytes = bytesOf(part)
+  if (bytes === undefined) return undefined
   try {
-    const value = JSON.parse(Buffer.from(part, "base64url").toString("utf8")) as Json
+    const value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)) as Json
     return isObject(value) ? value : undefined
   } catch {
     return undefined
   }
+}
+
+/** base64url without padding, and nothing else; Buffer alone passes over what it cannot read. */
+function bytesOf(part: string): Buffer | undefined {
+  if (!/^[\w-]+$/.test(part) || part.length % 4 === 1) return undefined
+  return Buffer.from(part, "base64url")
 }
 
 export const isObject = (value: Json | undefined): value is JsonObject =>

@@ -5,18 +5,11 @@
  *  bound to still exists (same uid) is asked by the API server's authenticator, which has them. */
 import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
-import { isObject, isSignedBy, type Json, type JsonObject, parseCompact, signCompact } from "./jws.ts"
+import { ClaimFault, claimsOf, type ObjectRef, outOfTime, type ServiceAccountClaims, usernameOf } from "./claims.ts"
+import { isSignedBy, type JsonObject, parseCompact, signCompact } from "./jws.ts"
 import type { SigningKey, VerifyingKey } from "./signing-key.ts"
 
 export const DEFAULT_ISSUER = "https://kubernetes.default.svc.cluster.local"
-
-/** How far clocks may differ when times are checked: go-jose's default. */
-const LEEWAY_SECONDS = 60
-
-export interface ObjectRef {
-  readonly name: string
-  readonly uid: string
-}
 
 export interface TokenRequest {
   readonly namespace: string
@@ -31,30 +24,13 @@ export interface TokenRequest {
   readonly warnAfterSeconds?: number
 }
 
-/** What a verified token says. Times are seconds since the epoch. */
-export interface ServiceAccountClaims {
-  readonly issuer: string
-  /** `system:serviceaccount:NAMESPACE:NAME` */
-  readonly subject: string
-  /** Empty in legacy tokens, which are meant for the API server. */
-  readonly audiences: readonly string[]
-  readonly id: string | undefined
-  readonly issuedAt: number | undefined
-  readonly expiresAt: number | undefined
-  readonly namespace: string
-  readonly serviceAccount: ObjectRef
-  readonly pod: ObjectRef | undefined
-  readonly secret: ObjectRef | undefined
-  readonly node: { readonly name: string; readonly uid: string | undefined } | undefined
-  readonly warnAfter: number | undefined
-}
-
 /** `malformed` and `unknown issuer` mean "not one of ours": another authenticator may know it. The others are refusals. */
 export type TokenRefusal =
   | "malformed"
   | "unknown issuer"
   | "unknown key"
   | "bad signature"
+  | "bad claims"
   | "expired"
   | "not yet valid"
   | "wrong audience"
@@ -111,7 +87,7 @@ export function createTokenIssuer({
           warnafter: warnAfterSeconds === undefined ? undefined : now + warnAfterSeconds,
         },
         nbf: now,
-        sub: `system:serviceaccount:${request.namespace}:${request.serviceAccount.name}`,
+        sub: usernameOf(request.namespace, request.serviceAccount.name),
       })
       return { token, expiresAt: exp * 1000, id: jti }
     },
@@ -152,9 +128,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const signed = isSignedBy(parsed, keys)
     if (signed === "no such key") return refuse("unknown key", "invalid signature, no keys found")
     if (signed === "no") return refuse("bad signature", "go-jose/go-jose: error in cryptographic primitive")
-    const claims = claimsOf(parsed.payload, iss)
-    if (claims === undefined)
-      return refuse("malformed", "service account token claims could not be validated due to unexpected private claim")
+    const claims = readClaims(parsed.payload)
+    if ("ok" in claims) return claims
     if (remembered.size >= REMEMBERED) remembered.delete(remembered.keys().next().value!)
     remembered.set(token, claims)
     return claims
@@ -171,11 +146,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
           "wrong audience",
           `token audiences ${goList(tokenAudiences)} is invalid for the target audiences ${goList(audiences)}`,
         )
-      const now = clock.now() / 1000
-      if (claims.expiresAt !== undefined && now - LEEWAY_SECONDS > claims.expiresAt)
-        return refuse("expired", "service account token has expired")
-      if (claims.issuedAt !== undefined && now + LEEWAY_SECONDS < claims.issuedAt)
-        return refuse("not yet valid", "service account token is not valid yet")
+      const problem = outOfTime(claims, clock.now() / 1000)
+      if (problem !== undefined) return refuse(problem.reason, problem.message)
       return { ok: true, claims, audiences: common }
     },
   }
@@ -187,49 +159,16 @@ const refuse = (reason: TokenRefusal, message: string): Extract<TokenVerdict, { 
   message,
 })
 
-const goList = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(" ")}]`
-
-function claimsOf(payload: JsonObject, issuer: string): ServiceAccountClaims | undefined {
-  const bound = payload["kubernetes.io"]
-  if (!isObject(bound)) return undefined
-  const serviceAccount = ref(bound.serviceaccount)
-  if (typeof bound.namespace !== "string" || serviceAccount === undefined || typeof payload.sub !== "string")
-    return undefined
-  const node =
-    isObject(bound.node) && typeof bound.node.name === "string"
-      ? { name: bound.node.name, uid: text(bound.node.uid) }
-      : undefined
-  // `nbf` and `iat` are the same moment in tokens of ours; the later one of foreign ones decides.
-  const begin = [number(payload.iat), number(payload.nbf)].filter((time) => time !== undefined)
-  return {
-    issuer,
-    subject: payload.sub,
-    audiences: audiencesOf(payload.aud),
-    id: text(payload.jti),
-    issuedAt: begin.length > 0 ? Math.max(...begin) : undefined,
-    expiresAt: number(payload.exp),
-    namespace: bound.namespace,
-    serviceAccount,
-    pod: ref(bound.pod),
-    secret: ref(bound.secret),
-    node,
-    warnAfter: number(bound.warnafter),
+function readClaims(payload: JsonObject): ServiceAccountClaims | ReturnType<typeof refuse> {
+  try {
+    return claimsOf(payload)
+  } catch (err) {
+    if (err instanceof ClaimFault) return refuse("bad claims", err.message)
+    throw err
   }
 }
 
-/** One audience may stand as a bare string (RFC 7519 4.1.3). */
-function audiencesOf(aud: Json | undefined): readonly string[] {
-  if (typeof aud === "string") return [aud]
-  return Array.isArray(aud) ? aud.filter((entry): entry is string => typeof entry === "string") : []
-}
-
-function ref(value: Json | undefined): ObjectRef | undefined {
-  if (!isObject(value) || typeof value.name !== "string") return undefined
-  return { name: value.name, uid: text(value.uid) ?? "" }
-}
-
-const text = (value: Json | undefined): string | undefined => (typeof value === "string" ? value : undefined)
-const number = (value: Json | undefined): number | undefined => (typeof value === "number" ? value : undefined)
+const goList = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(" ")}]`
 
 /** A version 4 UUID from the given source. */
 function uuid(random: Random): string {

@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import type { ServiceAccountClaims, TokenVerifier } from "../../../pkg/jwt/service-account.ts"
+import type { ObjectRef, ServiceAccountClaims } from "../../../pkg/jwt/claims.ts"
+import type { TokenVerifier } from "../../../pkg/jwt/service-account.ts"
 import type { UserInfo } from "../request.ts"
 import { AUTHENTICATED, type TokenAuthenticator } from "./authenticator.ts"
 
@@ -43,14 +44,10 @@ function unbound(
   lookup: Lookup,
   now: number,
 ): string | undefined {
-  const problem = (
-    what: string,
-    object: KubeObject | undefined,
-    ref: { readonly name: string; readonly uid?: string | undefined },
-  ): string | undefined => {
+  const problem = (what: string, object: KubeObject | undefined, ref: ObjectRef): string | undefined => {
     if (object === undefined) return `${what} "${ref.name}" not found`
     const { uid, deletionTimestamp } = object.metadata
-    if (ref.uid !== undefined && uid !== ref.uid)
+    if (uid !== ref.uid)
       return `The ${what} UID (${uid}) does not match the ${what} reference in the token (${ref.uid})`
     if (deletionTimestamp !== undefined && Date.parse(deletionTimestamp) + DELETION_LEEWAY_MS < now)
       return `${what} "${ref.name}" has been deleted`
@@ -84,7 +81,8 @@ function userOf(claims: ServiceAccountClaims): UserInfo {
   }
   if (node !== undefined) {
     extra["authentication.kubernetes.io/node-name"] = [node.name]
-    if (node.uid !== undefined) extra["authentication.kubernetes.io/node-uid"] = [node.uid]
+    // Of a pod that was bound to a node which was not there yet, only the name is known.
+    if (node.uid !== "") extra["authentication.kubernetes.io/node-uid"] = [node.uid]
   }
   user = {
     name: subject,
