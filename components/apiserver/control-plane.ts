@@ -13,6 +13,7 @@ import { authorizerChain } from "./authorization/chain.ts"
 import { NodeAuthorizer } from "./authorization/node.ts"
 import { RbacAuthorizer } from "./authorization/rbac.ts"
 import { bootstrap } from "./bootstrap.ts"
+import { ClientHistory } from "./cacher/client-history.ts"
 import { Objects } from "./cacher/objects.ts"
 import { startUpkeep } from "./cacher/upkeep.ts"
 import { WatchHub } from "./cacher/watch-hub.ts"
@@ -83,7 +84,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   } = options
   const serviceRange = parseIpRange(options.serviceCidr)
   await bootstrap({ ...options, serviceRange })
-  const hub = new WatchHub({ storage, clock })
+  const history = new ClientHistory({ storage, clock })
+  const hub = new WatchHub({ storage, clock, history })
   const objects = new Objects(storage)
   const rbac = new RbacAuthorizer({ storage, objects })
   const authorizer = authorizerChain([new NodeAuthorizer({ storage, objects }), rbac])
@@ -99,7 +101,18 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     componentStatuses,
   })
   const admission = defaultChain({ objects, storage, clock, random, authorizer }, options.disabledAdmission, features)
-  const pipeline = createPipeline({ storage, hub, objects, clock, random, authorizer, admission, hooks, features })
+  const pipeline = createPipeline({
+    storage,
+    hub,
+    objects,
+    history,
+    clock,
+    random,
+    authorizer,
+    admission,
+    hooks,
+    features,
+  })
   const stops = [
     keepAggregated({ storage, objects, clock, log }),
     keepAddresses({ storage, clock, random, log }),

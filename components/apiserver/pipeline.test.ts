@@ -9,6 +9,7 @@ import { seededRandom } from "../../pkg/clock/random.ts"
 import { silent } from "../../pkg/log/log.ts"
 import { MemoryStorage } from "../../pkg/storage/memory.ts"
 import { chainOf } from "./admission/admission.ts"
+import { ClientHistory } from "./cacher/client-history.ts"
 import { Objects } from "./cacher/objects.ts"
 import { WatchHub } from "./cacher/watch-hub.ts"
 import { createPipeline } from "./pipeline.ts"
@@ -18,11 +19,13 @@ function start() {
   const clock = realClock
   const random = seededRandom(1)
   const storage = new MemoryStorage({ clock, frozen: true })
-  const hub = new WatchHub({ storage, clock })
+  const history = new ClientHistory({ storage, clock })
+  const hub = new WatchHub({ storage, clock, history })
   const registry = {
     storage,
     hub,
     objects: new Objects(storage),
+    history,
     clock,
     random,
     authorizer: { authorize: () => ({ allowed: true, reason: "" }) },

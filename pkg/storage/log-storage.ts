@@ -111,6 +111,12 @@ export abstract class LogStorage implements Storage {
     return prefix === "" ? events : events.filter((event) => event.key.startsWith(prefix))
   }
 
+  revisionAt(time: number): number {
+    const [oldest] = this.recent
+    if (oldest === undefined || oldest.time > time) return this.loggedRevisionAt(time, this.#recentAfter())
+    return this.recent[lastIndex(this.recent.length, (i) => this.recent[i]!.time <= time)]!.revision
+  }
+
   subscribe(listener: (events: readonly StorageEvent[]) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -139,6 +145,8 @@ export abstract class LogStorage implements Storage {
   protected abstract tryMedium(): void
   /** Events after `revision` when `recent` no longer has them all. */
   protected abstract eventsAfter(revision: number, prefix: string): readonly StorageEvent[]
+  /** The newest of the revisions up to `upTo` that had been written by `time`, when `recent` does not tell; else `compactedRevision`. */
+  protected abstract loggedRevisionAt(time: number, upTo: number): number
   /** Drops events up to `revision` that are superseded. */
   protected abstract dropUpTo(revision: number): void
   protected abstract closeMedium(): void
@@ -260,6 +268,17 @@ export abstract class LogStorage implements Storage {
   #recentIndex(revision: number): number {
     return Math.max(0, revision - this.#recentAfter())
   }
+}
+
+/** The last of `length` places for which `holds`, which holds for the first places and not for those after them; -1 when for none. */
+export function lastIndex(length: number, holds: (i: number) => boolean): number {
+  let [low, high] = [-1, length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (holds(middle)) low = middle
+    else high = middle - 1
+  }
+  return low
 }
 
 function check({ key, object, expected }: Write, current: Stored | undefined): void {

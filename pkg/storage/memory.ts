@@ -17,6 +17,9 @@ export class MemoryStorage extends LogStorage {
   protected eventsAfter(): readonly StorageEvent[] {
     return this.recent
   }
+  protected loggedRevisionAt(): number {
+    return this.compactedRevision
+  }
   protected dropUpTo(revision: number): void {
     this.recent = this.recent.filter((event) => event.revision > revision)
   }

@@ -4,7 +4,7 @@
  */
 import type { SqliteDatabase, SqliteStatement } from "../runtime/sqlite.ts"
 import { AcknowledgedFile } from "./acknowledged.ts"
-import { LogStorage, type LogStorageOptions, type StagedWrite } from "./log-storage.ts"
+import { lastIndex, LogStorage, type LogStorageOptions, type StagedWrite } from "./log-storage.ts"
 import { storageErrorFrom } from "./sqlite-errors.ts"
 import {
   checkRow,
@@ -199,6 +199,15 @@ export class SqliteStorage extends LogStorage {
       const wanted = prefix === "" ? rows : rows.filter(([, key]) => key.startsWith(prefix))
       return this.#events(wanted.map((row) => checkRow(row, this.#file)))
     })
+  }
+
+  protected loggedRevisionAt(time: number, upTo: number): number {
+    // Revisions rise with the time, so a few rows tell.
+    const from = this.compactedRevision
+    const next = this.#db.prepare<readonly [number]>("SELECT time FROM log WHERE rev >= ? ORDER BY rev LIMIT 1")
+    return this.#read(
+      () => from + 1 + lastIndex(upTo - from, (i) => (next.rows(from + 1 + i)[0]?.[0] ?? time + 1) <= time),
+    )
   }
 
   protected dropUpTo(revision: number): void {

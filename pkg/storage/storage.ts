@@ -22,6 +22,8 @@ export interface Storage {
   writeAll(writes: readonly Write[]): Promise<readonly Stored[]>
   /** The log after `revision`, oldest first; throws StorageError "compacted" when part of it is gone. */
   since(revision: number, prefix?: string): readonly StorageEvent[]
+  /** The newest revision that had been written by `time`, in milliseconds since the epoch; `compactedRevision` where that is gone from the log. */
+  revisionAt(time: number): number
   /** Every kept revision of the object that is there, or of the last one that was, oldest first. */
   history(key: string): readonly StorageEvent[]
   subscribe(listener: (events: readonly StorageEvent[]) => void): () => void

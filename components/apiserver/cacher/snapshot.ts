@@ -1,4 +1,4 @@
-import { StorageError, type Storage, type Stored } from "../../../pkg/storage/storage.ts"
+import type { Storage, Stored } from "../../../pkg/storage/storage.ts"
 
 /** Live objects under `prefix` as they were at `revision`, in key order. @throws StorageError compacted */
 export function listAt(storage: Storage, prefix: string, revision: number): readonly Stored[] {
@@ -13,5 +13,3 @@ export function listAt(storage: Storage, prefix: string, revision: number): read
   for (const stored of before.values()) if (stored !== undefined) kept.push(stored)
   return kept.sort((a, b) => (a.key < b.key ? -1 : 1))
 }
-
-export const isCompacted = (err: unknown): boolean => err instanceof StorageError && err.code === "compacted"

@@ -17,8 +17,6 @@ export interface UpkeepOptions {
 
 /** Compactions in one window of history. Each needs a timer, and an idle server should seldom wake. */
 const STEPS = 4
-/** Revisions kept at most, whatever their age: about 1 KB each. */
-const MOST_REVISIONS = 200_000
 /** Objects whose time is up are looked for this often at most. */
 const EXPIRY_INTERVAL_MS = 60_000
 
@@ -32,13 +30,10 @@ export function startUpkeep(options: UpkeepOptions): () => void {
   return () => stops.forEach((stop) => stop())
 }
 
-/** Remembers the revision at regular times; what is older than the window by such a mark goes. Source of the idea: apiserver etcd3/compact.go. */
+/** What is older than the window goes. How much is kept on disk whatever its age is the store's own affair. */
 function startCompaction({ storage, clock, historyMs }: UpkeepOptions): () => void {
-  const marks: number[] = [storage.revision]
   const tick = () => {
-    marks.push(storage.revision)
-    const old = marks.length > STEPS ? marks.shift()! : 0
-    const upTo = Math.max(old, storage.revision - MOST_REVISIONS)
+    const upTo = storage.revisionAt(clock.now() - historyMs)
     if (upTo > storage.compactedRevision) storage.compact(upTo)
     timer = clock.setTimeout(tick, historyMs / STEPS, "upkeep")
   }

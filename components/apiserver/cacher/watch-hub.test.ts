@@ -8,6 +8,7 @@ import { MemoryStorage } from "../../../pkg/storage/memory.ts"
 import type { RegistryContext } from "../registry/context.ts"
 import { watch } from "../registry/watch.ts"
 import type { ApiRequest, RequestOptions } from "../request.ts"
+import { ClientHistory } from "./client-history.ts"
 import type { WatchBatch, WatchFrame } from "./frame.ts"
 import { startUpkeep } from "./upkeep.ts"
 import { WatchHub } from "./watch-hub.ts"
@@ -41,7 +42,8 @@ function handClock() {
 function stage() {
   const { clock, pass, timers } = handClock()
   const storage = new MemoryStorage({ clock, frozen: true })
-  const hub = new WatchHub({ storage, clock })
+  const history = new ClientHistory({ storage, clock })
+  const hub = new WatchHub({ storage, clock, history })
   const put = (name: string, labels: Record<string, string> = {}) =>
     storage.write({
       key: `/registry/core/configmaps/default/${name}`,

@@ -10,9 +10,10 @@ import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Watch } from "../../../pkg/client/client.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
-import { StorageError, type Storage, type StorageEvent, type Stored } from "../../../pkg/storage/storage.ts"
+import type { Storage, StorageEvent, Stored } from "../../../pkg/storage/storage.ts"
 import type { WatchSink } from "../request.ts"
 import { BookmarkRounds } from "./bookmark-rounds.ts"
+import type { ClientHistory } from "./client-history.ts"
 import { WatchBatch, WatchFrame, type FrameType } from "./frame.ts"
 import type { Selection } from "./selection.ts"
 import { ShownObject, storagePrefix, viewOf, type View } from "./view.ts"
@@ -24,6 +25,8 @@ export interface WatchRequest {
   readonly selection: Selection
   /** Events after this revision; undefined: begin with the present. */
   readonly after: number | undefined
+  /** It may go on from any revision that is kept, where others may from what clients see. */
+  readonly fromAnyKept: boolean
   /** Begin with ADDED for each object there is. */
   readonly initialEvents: boolean
   /** Mark the end of the initial events with an annotated bookmark. */
@@ -46,16 +49,24 @@ interface Watcher {
   sentRevision: number
 }
 
+export interface WatchHubOptions {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly history: ClientHistory
+}
+
 export class WatchHub {
   readonly #storage: Storage
   readonly #clock: Clock
+  readonly #history: ClientHistory
   readonly #watchers = new WatchGroups<Watcher>()
   readonly #unsubscribe: () => void
   readonly #bookmarks: BookmarkRounds<Watcher>
 
-  constructor({ storage, clock }: { readonly storage: Storage; readonly clock: Clock }) {
+  constructor({ storage, clock, history }: WatchHubOptions) {
     this.#storage = storage
     this.#clock = clock
+    this.#history = history
     this.#bookmarks = new BookmarkRounds(clock, (watchers) => this.#sendBookmarks(watchers))
     this.#unsubscribe = storage.subscribe((events) => this.#dispatch(events))
   }
@@ -98,7 +109,7 @@ export class WatchHub {
 
   /** What a new watch begins with: the present objects, or the events since its revision. */
   #firstFrames({ request, sentRevision }: Watcher, view: View, prefix: string): WatchFrame[] | ApiError {
-    const { resource, selection, after, initialEvents, markInitialEnd } = request
+    const { resource, selection, after, fromAnyKept, initialEvents, markInitialEnd } = request
     if (initialEvents) {
       const frames: WatchFrame[] = []
       for (const stored of this.#storage.list(prefix)) {
@@ -109,11 +120,12 @@ export class WatchHub {
       return frames
     }
     if (after === undefined || after === sentRevision) return []
+    const expired = fromAnyKept ? this.#storage.compactedRevision : this.#history.expired
+    // Source of the text: watch_cache.go getAllEventsSinceLocked.
+    if (after < expired) return new ApiError("Expired", `too old resource version: ${after} (${expired})`)
     try {
       return this.#storage.since(after, prefix).flatMap((event) => frameFor(event, view, selection) ?? [])
     } catch (err) {
-      if (err instanceof StorageError && err.code === "compacted")
-        return new ApiError("Expired", `too old resource version: ${after} (${this.#storage.compactedRevision})`)
       return ApiError.from(err)
     }
   }

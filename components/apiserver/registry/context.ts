@@ -7,6 +7,7 @@ import type { Features } from "../../../pkg/component/features.ts"
 import type { Storage, Write } from "../../../pkg/storage/storage.ts"
 import type { Admission } from "../admission/admission.ts"
 import type { Authorizer } from "../authorization/authorizer.ts"
+import type { ClientHistory } from "../cacher/client-history.ts"
 import type { Objects } from "../cacher/objects.ts"
 import type { WatchHub } from "../cacher/watch-hub.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
@@ -16,6 +17,7 @@ export interface RegistryContext {
   readonly storage: Storage
   readonly hub: WatchHub
   readonly objects: Objects
+  readonly history: ClientHistory
   readonly clock: Clock
   readonly random: Random
   readonly authorizer: Authorizer

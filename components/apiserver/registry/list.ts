@@ -4,7 +4,7 @@ import type { ListMeta } from "../../../pkg/apimachinery/meta.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import { checkListOptions, checkNotFuture, parseResourceVersion } from "../cacher/resource-version.ts"
 import { selectionOf, type Selection } from "../cacher/selection.ts"
-import { isCompacted, listAt } from "../cacher/snapshot.ts"
+import { listAt } from "../cacher/snapshot.ts"
 import { ShownObject, storageKey, storagePrefix, viewOf } from "../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
@@ -63,7 +63,7 @@ function start({ storage }: RegistryContext, { options }: ApiRequest): Start {
 }
 
 function select(
-  { storage }: RegistryContext,
+  { storage, history }: RegistryContext,
   { resource, namespace }: ApiRequest,
   selection: Selection,
   { revision, after }: Start,
@@ -77,14 +77,9 @@ function select(
     }
     if (selection.everything && resource.storedAs === undefined) return storage.list(prefix)
   }
-  let all: readonly Stored[]
-  try {
-    if (revision > storage.revision)
-      throw badRequest(`continue key is not valid: it is of a later revision, ${revision}, than this server has`)
-    all = listAt(storage, prefix, revision)
-  } catch (err) {
-    throw isCompacted(err) ? expired(after) : err
-  }
+  checkNotFuture(revision, storage.revision)
+  if (revision < history.expired) throw expired(after)
+  const all = listAt(storage, prefix, revision)
   const rest = after === undefined ? all : all.filter(({ key }) => key > prefix + after)
   const shown = rest.map((stored) => view.shown(stored))
   return selection.everything ? shown : shown.filter(({ object }) => selection.matches(object))
@@ -105,23 +100,19 @@ const encodeToken = ({ revision, after }: Start): string =>
     "base64url",
   )
 
+/** Source of the texts: apiserver pkg/storage/continue.go DecodeContinue, pkg/registry/generic/registry/store.go. */
 function decodeToken(text: string): Start {
+  const wrong = (why: string) => badRequest(`invalid continue token: continue key is not valid: ${why}`)
+  let token: { v?: unknown; rv?: unknown; start?: unknown }
   try {
-    const { v, rv, start } = JSON.parse(Buffer.from(text, "base64url").toString()) as {
-      v?: unknown
-      rv?: unknown
-      start?: unknown
-    }
-    if (
-      v === "meta.k8s.io/v1" &&
-      typeof rv === "number" &&
-      Number.isInteger(rv) &&
-      typeof start === "string" &&
-      start !== ""
-    )
-      return { revision: rv, after: start.replace(/\u0000$/, "") }
+    token = Object(JSON.parse(Buffer.from(text, "base64url").toString())) as typeof token
   } catch {
-    // Not a token of ours: said below.
+    throw wrong("it was not made by this server")
   }
-  throw badRequest("continue key is not valid: it was not made by this server")
+  const { v, rv, start } = token
+  if (v !== "meta.k8s.io/v1") throw wrong(`server does not recognize this encoded version ${String(v)}`)
+  if (typeof rv !== "number" || !Number.isInteger(rv) || rv === 0)
+    throw wrong("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+  if (typeof start !== "string" || start === "") throw wrong("encoded start key empty (version meta.k8s.io/v1)")
+  return { revision: rv, after: start.replace(/\u0000$/, "") }
 }

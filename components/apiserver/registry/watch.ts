@@ -7,7 +7,7 @@ import type { RegistryContext } from "./context.ts"
 
 /** How often watches hear how far the log is. Source: cacher.go defaultBookmarkFrequency. */
 const BOOKMARKS_MS = 60_000
-/** No connection of theirs breaks. Should such a watch be ended all the same, its last bookmark is well within the hour for which the log is kept. */
+/** No connection of theirs breaks. Should such a watch be ended all the same, its last bookmark is well within the history that is kept. */
 const IN_PROCESS_BOOKMARKS_MS = 15 * 60_000
 
 /**
@@ -30,6 +30,7 @@ export function watch({ storage, hub, features }: RegistryContext, request: ApiR
       namespace,
       selection: selectionOf(resource, { ...options, fieldSelector }),
       after: fromPresent ? undefined : version,
+      fromAnyKept: request.inProcess === true,
       initialEvents: options.sendInitialEvents ?? fromPresent,
       markInitialEnd: options.sendInitialEvents === true && options.allowWatchBookmarks === true,
       bookmarkEveryMs:
