@@ -74,7 +74,7 @@ export interface ApiServerConfig {
   readonly maxInFlight?: InFlightLimits
   /** Names of admission plugins that are not to run. */
   readonly disabledAdmission?: ReadonlySet<string>
-  /** All on unless given. */
+  /** On and off as in Kubernetes 1.36 unless given. */
   readonly features?: Features
   /** Comes between the codec and the pipeline, for every request and watch: where test clusters make requests fail. */
   readonly intercept?: (pipeline: Pipeline) => Pipeline

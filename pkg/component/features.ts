@@ -1,16 +1,18 @@
 /**
- * What Kubernetes has behind a feature gate and k3ts can do without as well, by upstream's names. All of it is on, as in Kubernetes 1.36.
+ * What Kubernetes has behind a feature gate and k3ts can do without as well, by upstream's names. On is what is on in Kubernetes 1.36.
  * Source: pkg/features/kube_features.go, apiserver pkg/features.
  */
 const DEFAULTS = {
   /** `restartPolicyRules` of containers, and a `restartPolicy` of their own. */
   ContainerRestartRules: true,
+  /** `lifecycle.stopSignal` of containers. */
+  ContainerStopSignals: false,
   /** Variables out of a file in a volume: `fileKeyRef`. */
   EnvFiles: true,
   /** `hostnameOverride` of pods. */
   HostnameOverride: true,
   /** `maxUnavailable` of StatefulSets' rolling updates. */
-  MaxUnavailableStatefulSet: true,
+  MaxUnavailableStatefulSet: false,
   /** Scaling down heeds the annotation `controller.kubernetes.io/pod-deletion-cost`. */
   PodDeletionCost: true,
   /** `resources` of a pod as a whole. */

@@ -44,7 +44,7 @@ export interface ClusterOptions {
   }
   /** Admission plugins that are not to run, such as `ServiceAccount`. */
   readonly admission?: { readonly disabled?: readonly string[] }
-  /** Feature gates by Kubernetes' names; all that k3ts knows are on unless given. */
+  /** Feature gates by Kubernetes' names; each is on or off as in Kubernetes 1.36 unless given. */
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
   /** How far back `history()` reaches: all of it unless given. Long runs with many objects want a limit, very large ones `none`. */
   readonly history?: "all" | "none" | Duration

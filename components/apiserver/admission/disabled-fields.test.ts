@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { DEFAULT_FEATURES } from "../../../pkg/component/features.ts"
+import { DEFAULT_FEATURES, FEATURE_NAMES, featuresOf } from "../../../pkg/component/features.ts"
 import type { AdmissionAttributes } from "./admission.ts"
 import { disabledFields } from "./disabled-fields.ts"
 
@@ -16,6 +16,19 @@ test("what an object has of a feature that is off it keeps, and what it has not 
   expect(update(pod({}), pod({}))).toBeUndefined()
 })
 
+test("a struct that held nothing else goes with the field", () => {
+  // given
+  const plugin = disabledFields({ ...DEFAULT_FEATURES, ContainerStopSignals: false })!
+  const pod = (lifecycle: object) =>
+    ({ metadata: { name: "p" }, spec: { containers: [{ name: "c", ...lifecycle }] } }) as unknown as Pod
+  const create = (object: Pod) => plugin.admit!({ resource: Pod, object } as unknown as AdmissionAttributes)
+  const preStop = { exec: { command: ["true"] } }
+  // when, then
+  expect(create(pod({ lifecycle: { stopSignal: "SIGINT" } }))).toEqual(pod({}))
+  expect(create(pod({ lifecycle: { stopSignal: "SIGINT", preStop } }))).toEqual(pod({ lifecycle: { preStop } }))
+  expect(create(pod({ lifecycle: { preStop } }))).toBeUndefined()
+})
+
 test("costs nothing while all features are on", () => {
-  expect(disabledFields(DEFAULT_FEATURES)).toBeUndefined()
+  expect(disabledFields(featuresOf(Object.fromEntries(FEATURE_NAMES.map((name) => [name, true]))))).toBeUndefined()
 })

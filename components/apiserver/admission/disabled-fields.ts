@@ -7,6 +7,8 @@ interface Field {
   readonly path: readonly string[]
   /** Values that there were before the feature. */
   readonly keeps?: (value: unknown) => boolean
+  /** The struct that holds the field goes with it when it has no other. */
+  readonly takesHolder?: true
 }
 
 /** Fields of a pod's spec that come with a feature. */
@@ -17,6 +19,10 @@ const OF_PODS: Readonly<Partial<Record<FeatureName, readonly Field[]>>> = {
     { path: ["initContainers", "[]", "restartPolicyRules"] },
     { path: ["initContainers", "[]", "restartPolicy"], keeps: (value) => value === "Always" },
   ],
+  ContainerStopSignals: ["initContainers", "containers", "ephemeralContainers"].map((list) => ({
+    path: [list, "[]", "lifecycle", "stopSignal"],
+    takesHolder: true,
+  })),
   EnvFiles: ["initContainers", "containers", "ephemeralContainers"].map((list) => ({
     path: [list, "[]", "env", "[]", "valueFrom", "fileKeyRef"],
   })),
@@ -51,13 +57,19 @@ const OF_KINDS: Readonly<Partial<Record<FeatureName, Readonly<Record<string, rea
 export function disabledFields(features: Features): AdmissionPlugin | undefined {
   const off = (Object.keys(features) as FeatureName[]).filter((name) => !features[name])
   if (off.length === 0) return undefined
+  const byResource = new WeakMap<Resource, readonly Field[]>()
+  const fieldsFor = (resource: Resource): readonly Field[] => {
+    let fields = byResource.get(resource)
+    if (fields === undefined) byResource.set(resource, (fields = off.flatMap((name) => fieldsOf(resource, name))))
+    return fields
+  }
   return {
     name: "DisabledFields",
     operations: ["CREATE", "UPDATE"],
     admit({ resource, object, old }) {
       if (object === undefined) return undefined
       let left: unknown = object
-      for (const field of off.flatMap((name) => fieldsOf(resource, name)))
+      for (const field of fieldsFor(resource))
         if (old === undefined || without(old, field) === old) left = without(left, field)
       return left === object ? undefined : (left as KubeObject)
     },
@@ -75,17 +87,22 @@ function fieldsOf({ group, plural }: Resource, name: FeatureName): readonly Fiel
   ]
 }
 
-/** `value` without the field, or `value` itself where it has none. */
-function without(value: unknown, { path: [first, ...rest], keeps }: Field): unknown {
-  if (first === "[]") {
+/** `value` without the field, or `value` itself where it has none; undefined where nothing of it is left. `depth` counts the steps of the path taken. */
+function without(value: unknown, field: Field, depth = 0): unknown {
+  const { path, keeps, takesHolder } = field
+  const step = path[depth]!
+  if (step === "[]") {
     if (!Array.isArray(value)) return value
-    const items = value.map((item: unknown) => without(item, { path: rest, ...(keeps === undefined ? {} : { keeps }) }))
+    const items = value.map((item: unknown) => without(item, field, depth + 1))
     return items.some((item, index) => item !== value[index]) ? items : value
   }
-  if (typeof value !== "object" || value === null || first === undefined) return value
-  const { [first]: inner, ...others } = value as Readonly<Record<string, unknown>>
+  if (typeof value !== "object" || value === null) return value
+  const inner = (value as Readonly<Record<string, unknown>>)[step]
   if (inner === undefined) return value
-  if (rest.length === 0) return keeps?.(inner) === true ? value : others
-  const left = without(inner, { path: rest, ...(keeps === undefined ? {} : { keeps }) })
-  return left === inner ? value : { ...value, [first]: left }
+  const isLast = depth === path.length - 1
+  const left = isLast ? (keeps?.(inner) === true ? inner : undefined) : without(inner, field, depth + 1)
+  if (left === inner) return value
+  const { [step]: _dropped, ...others } = value as Readonly<Record<string, unknown>>
+  if (left !== undefined) return { ...value, [step]: left }
+  return isLast && takesHolder === true && Object.keys(others).length === 0 ? undefined : others
 }

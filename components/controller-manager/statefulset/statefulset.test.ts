@@ -30,7 +30,7 @@ const withClaims = (policy: object = {}) => ({
   persistentVolumeClaimRetentionPolicy: policy,
 })
 
-const start = () => startCluster({ nodes: 1 })
+const start = (options: ClusterOptions = {}) => startCluster({ nodes: 1, ...options })
 const pods = async (cluster: Cluster): Promise<readonly Pod[]> =>
   (await cluster.list(Pod)).toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
 const images = async (cluster: Cluster): Promise<readonly string[]> =>
@@ -174,7 +174,7 @@ describe("StatefulSet", () => {
   })
 
   test("replaces as many at once as maxUnavailable allows", async () => {
-    await using cluster = await start()
+    await using cluster = await start({ features: { MaxUnavailableStatefulSet: true } })
     await cluster.client.create(
       StatefulSet,
       db(4, { podManagementPolicy: "Parallel", updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } }),

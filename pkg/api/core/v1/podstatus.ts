@@ -119,7 +119,7 @@ export const VolumeMountStatus = message(
     mountPath: f.string(2, "Path in the container.").required(),
     readOnly: f.bool(3, "Whether it is read-only."),
     recursiveReadOnly: f.string(4, "How far the read-only state reaches.").pointer(),
-    volumeStatus: f.message(5, VolumeStatus, "State of the volume."),
+    volumeStatus: f.message(5, VolumeStatus, "State of the volume.").disabled(),
   },
   AS_REPORTED,
 )
@@ -166,7 +166,7 @@ export const ContainerStatus = message(
     volumeMounts: f.list(12, VolumeMountStatus, "How its volumes are mounted.").listMap("mountPath").merge("mountPath"),
     user: f.message(13, ContainerUser, "Identity of its first process."),
     allocatedResourcesStatus: f.list(14, ResourceStatus, "Health of its devices.").listMap("name").merge("name"),
-    stopSignal: f.string(15, "Signal that asks it to end.").pointer(),
+    stopSignal: f.string(15, "Signal that asks it to end.").pointer().disabled(),
   },
   AS_REPORTED,
 )
