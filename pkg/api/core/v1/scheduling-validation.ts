@@ -56,7 +56,8 @@ export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }:
 const validateWeight = (weight: number, path: string): readonly Cause[] =>
   weight >= 1 && weight <= 100 ? [] : [invalidValue(at(path, "weight"), weight, "must be in the range 1-100")]
 
-function validateNodeSelector({ nodeSelectorTerms }: NodeSelector, path: string): readonly Cause[] {
+/** A selector whose terms have been found to be there. */
+export function validateNodeSelector({ nodeSelectorTerms }: NodeSelector, path: string): readonly Cause[] {
   return nodeSelectorTerms.flatMap((term, i) => validateNodeSelectorTerm(term, at(path, "nodeSelectorTerms", i), true))
 }
 

@@ -54,6 +54,7 @@ export const PersistentVolumeClaimCondition = message(
     reason: f.string(5, "Reason of the last change, one word in CamelCase."),
     message: f.string(6, "The reason in words."),
   },
+  { unchecked: true },
 )
 export interface PersistentVolumeClaimCondition extends ObjectOf<typeof PersistentVolumeClaimCondition> {}
 
@@ -64,6 +65,7 @@ export const ModifyVolumeStatus = message(
     targetVolumeAttributesClassName: f.string(1, "Class that the volume is changed to."),
     status: f.string(2, "Pending, InProgress or Infeasible.").required(),
   },
+  { unchecked: true },
 )
 export interface ModifyVolumeStatus extends ObjectOf<typeof ModifyVolumeStatus> {}
 
@@ -83,6 +85,7 @@ export const PersistentVolumeClaimStatus = message(
     currentVolumeAttributesClassName: f.string(8, "Class of attributes that the volume has.").pointer(),
     modifyVolumeStatus: f.message(9, ModifyVolumeStatus, "State of a change of attributes."),
   },
+  { unchecked: true },
 )
 export interface PersistentVolumeClaimStatus extends ObjectOf<typeof PersistentVolumeClaimStatus> {}
 

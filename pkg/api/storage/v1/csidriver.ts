@@ -1,8 +1,8 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, invalidValue } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, invalidValue, notSupported } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { driverName } from "../../core/v1/path-validation.ts"
 
 /** Source: k8s.io/api storage/v1/types.go, pkg/apis/storage/v1/defaults.go, ValidateCSIDriver in pkg/apis/storage/validation. */
 
@@ -19,7 +19,8 @@ export const CSIDriverSpec = message("storage.v1.CSIDriverSpec", "What a driver 
     .list(3, e.string, "Kinds of volumes it can make.")
     .listSet()
     .default(["Persistent"])
-    .enum("Persistent", "Ephemeral"),
+    .enum("Persistent", "Ephemeral")
+    .ownRule(),
   storageCapacity: f.bool(4, "Whether the scheduler looks at free capacity.").default(false).pointer(),
   fsGroupPolicy: f
     .string(5, "Whether ownership of volumes may be changed.")
@@ -38,7 +39,8 @@ export const CSIDriverSpec = message("storage.v1.CSIDriverSpec", "What a driver 
   serviceAccountTokenInSecrets: f.bool(10, "Whether tokens are passed as secrets.").pointer(),
   preventPodSchedulingIfMissing: f
     .bool(11, "Whether pods with such volumes stay off nodes without the driver.")
-    .pointer(),
+    .pointer()
+    .disabled(),
 })
 export interface CSIDriverSpec extends ObjectOf<typeof CSIDriverSpec> {}
 
@@ -96,15 +98,12 @@ export const CSIDriver = defineResource(
     ],
     allowUnconditionalUpdate: false,
     returnsDeletedObject: true,
-    validate: ({ metadata: { name = "" }, spec }) => [
-      ...driverName("metadata.name", name),
-      ...tokenFaults(spec.tokenRequests ?? []),
-    ],
+    validate: ({ spec }) => driverFaults(spec),
     validateUpdate: ({ spec }, old) => [
       ...(spec.attachRequired === old.spec.attachRequired
         ? []
         : [invalidValue("spec.attachedRequired", spec.attachRequired, "field is immutable")]),
-      ...([...spec.volumeLifecycleModes].sort().join() === [...old.spec.volumeLifecycleModes].sort().join()
+      ...(deepEqual(spec.volumeLifecycleModes, old.spec.volumeLifecycleModes)
         ? []
         : [invalidValue("spec.volumeLifecycleModes", spec.volumeLifecycleModes, "field is immutable")]),
     ],
@@ -112,12 +111,34 @@ export const CSIDriver = defineResource(
   fields,
 )
 
+const MODES: readonly string[] = ["Persistent", "Ephemeral"]
+
+function driverFaults(spec: CSIDriverSpec): readonly Cause[] {
+  const { tokenRequests = [], volumeLifecycleModes, nodeAllocatableUpdatePeriodSeconds: period } = spec
+  const causes: Cause[] = [...tokenFaults(tokenRequests)]
+  for (const mode of volumeLifecycleModes)
+    if (!MODES.includes(mode)) causes.push(notSupported("spec.volumeLifecycleModes", mode, MODES))
+  if (period !== undefined && period < 10)
+    causes.push(
+      invalidValue("spec.nodeAllocatableUpdatePeriodSeconds", period, "must be greater than or equal to 10 seconds"),
+    )
+  if (spec.serviceAccountTokenInSecrets !== undefined && tokenRequests.length === 0)
+    causes.push(
+      invalidValue(
+        "spec.serviceAccountTokenInSecrets",
+        spec.serviceAccountTokenInSecrets,
+        "serviceAccountTokenInSecrets is set but no tokenRequests are specified",
+      ),
+    )
+  return causes
+}
+
 const tokenFaults = (requests: readonly TokenRequest[]): readonly Cause[] =>
   requests.flatMap(({ audience, expirationSeconds }, i) => {
     const here = at("spec.tokenRequests", i)
     const causes: Cause[] = []
     if (requests.findIndex((other) => other.audience === audience) !== i)
-      causes.push(duplicate(at(here, "audience"), audience))
+      return [duplicate(at(here, "audience"), audience)]
     if (expirationSeconds !== undefined && expirationSeconds < 600)
       causes.push(
         invalidValue(

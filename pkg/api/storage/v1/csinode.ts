@@ -1,8 +1,11 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, invalidValue, invalidValues, required, within } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { goForm } from "../../../apimachinery/go-form.ts"
 import { isQualifiedName } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { driverName } from "../../core/v1/path-validation.ts"
 
 /** Source: k8s.io/api storage/v1/types.go, ValidateCSINode in pkg/apis/storage/validation. */
 
@@ -44,26 +47,39 @@ export const CSINode = defineResource(
     returnsDeletedObject: true,
     validate: ({ spec }) => {
       const drivers = spec.drivers ?? []
-      return [
-        ...drivers.flatMap((driver, i) => driverFaults(driver, at("spec.drivers", i))),
-        ...drivers.flatMap(({ name }, i) =>
-          drivers.findIndex((other) => other.name === name) === i
-            ? []
-            : [duplicate(at("spec.drivers", i, "name"), name)],
-        ),
-      ]
+      const causes: Cause[] = []
+      for (const [i, driver] of drivers.entries()) {
+        within(causes, driverFaults(driver), "spec.drivers", i)
+        if (drivers.findIndex(({ name }) => name === driver.name) !== i)
+          causes.push(duplicate(at("spec.drivers", i, "name"), driver.name))
+      }
+      return causes
     },
+    validateUpdate: ({ spec }, old) =>
+      (old.spec.drivers ?? []).flatMap((before) =>
+        (spec.drivers ?? [])
+          .filter((now) => now.name === before.name && !deepEqual(withoutCount(now), withoutCount(before)))
+          .map((now) => invalidValue("spec.drivers", goForm(CSINodeDriver, withoutCount(now)), "field is immutable")),
+      ),
   },
   fields,
 )
 
-function driverFaults({ nodeID, topologyKeys: keys }: CSINodeDriver, here: string): readonly Cause[] {
+/** How many volumes a node can have may change, the rest of a driver may not. */
+const withoutCount = ({ allocatable: _count, ...driver }: CSINodeDriver): CSINodeDriver => driver
+
+const LONGEST_NODE_ID = 256
+
+function driverFaults({ name, nodeID, topologyKeys: keys }: CSINodeDriver): readonly Cause[] {
+  const causes: Cause[] = name === "" ? [] : [...driverName("name", name)]
+  if (Buffer.byteLength(nodeID) > LONGEST_NODE_ID)
+    causes.push(invalidValue("nodeID", nodeID, `must be ${LONGEST_NODE_ID} characters or less`))
+  // upstream names the driver and not the key
   const topologyKeys = keys ?? []
-  const causes: Cause[] = []
-  if (nodeID.length > 192) causes.push(invalidValue(at(here, "nodeID"), nodeID, "must be 192 characters or less"))
   for (const [i, key] of topologyKeys.entries()) {
-    causes.push(...invalidValues(at(here, "topologyKeys"), key, isQualifiedName(key)))
-    if (topologyKeys.indexOf(key) !== i) causes.push(duplicate(at(here, "topologyKeys"), key))
+    if (key === "") causes.push(required(""))
+    if (topologyKeys.indexOf(key) !== i) causes.push(duplicate("", key))
+    causes.push(...invalidValues("", key, isQualifiedName(key)))
   }
   return causes
 }

@@ -11,7 +11,7 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 
 const fields = {
   nodeTopology: f.message(2, LabelSelector, "Labels of the nodes that can reach it; cannot be changed."),
-  storageClassName: f.string(3, "Class it is about; cannot be changed.").required().immutable(),
+  storageClassName: f.string(3, "Class it is about; cannot be changed.").required().ownRule().immutable(),
   capacity: f.quantity(4, "How much is free."),
   maximumVolumeSize: f.quantity(5, "How big a volume may be."),
 }
@@ -35,14 +35,11 @@ export const CSIStorageCapacity = defineResource(
       { name: "Capacity", type: "string", doc: "How much is free.", value: ({ capacity }) => capacity ?? "" },
     ],
     allowUnconditionalUpdate: false,
-    validate: ({ storageClassName, nodeTopology, capacity, maximumVolumeSize }) => [
+    validate: ({ storageClassName, nodeTopology, capacity }) => [
       ...(nodeTopology === undefined ? [] : labelSelectorFaults("nodeTopology", nodeTopology)),
       ...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)),
       ...(capacity !== undefined && quantity(capacity).nano < 0n
         ? [invalidValue("capacity", capacity, "must be greater than or equal to 0")]
-        : []),
-      ...(maximumVolumeSize !== undefined && quantity(maximumVolumeSize).nano < 0n
-        ? [invalidValue("maximumVolumeSize", maximumVolumeSize, "must be greater than or equal to 0")]
         : []),
     ],
     validateUpdate: ({ nodeTopology }, old) =>

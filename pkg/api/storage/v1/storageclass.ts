@@ -5,8 +5,10 @@ import {
   duplicate,
   invalidValue,
   invalidValues,
+  NO_CAUSES,
   notSupported,
   tooLong,
+  within,
 } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isQualifiedName } from "../../../apimachinery/names.ts"
@@ -22,7 +24,7 @@ export const TopologySelectorLabelRequirement = message(
   "core.v1.TopologySelectorLabelRequirement",
   "Values that a label of a node may have.",
   {
-    key: f.string(1, "The label's key.").required(),
+    key: f.string(1, "The label's key.").required().ownRule(),
     values: f.list(2, e.string, "The values.").required().atomic(),
   },
 )
@@ -45,7 +47,8 @@ const fields = {
     .string(4, "What becomes of a volume when its claim is gone.")
     .default("Delete")
     .enum("Delete", "Retain", "Recycle")
-    .pointer(),
+    .pointer()
+    .ownRule(),
   mountOptions: f.list(5, e.string, "Options of the mount.").atomic(),
   allowVolumeExpansion: f.bool(6, "Whether volumes may grow.").pointer(),
   volumeBindingMode: f
@@ -114,30 +117,51 @@ function classFaults({
   reclaimPolicy,
   allowedTopologies = [],
 }: StorageClass): readonly Cause[] {
-  const named = provisioner.toLowerCase()
-  const causes: Cause[] = [
-    ...invalidValues("provisioner", named, isQualifiedName(named)),
-    ...parameterFaults(parameters),
-  ]
-  if (reclaimPolicy === "Recycle") causes.push(notSupported("reclaimPolicy", reclaimPolicy, ["Delete", "Retain"]))
-  for (const [i, { matchLabelExpressions = [] }] of allowedTopologies.entries())
-    for (const [j, { key, values }] of matchLabelExpressions.entries()) {
-      const here = at("allowedTopologies", i, "matchLabelExpressions", j)
-      causes.push(...invalidValues(at(here, "key"), key, isQualifiedName(key)))
-      if (matchLabelExpressions.findIndex((other) => other.key === key) !== j)
-        causes.push(duplicate(at(here, "key"), key))
-      for (const [k, value] of values.entries())
-        if (values.indexOf(value) !== k) causes.push(duplicate(at(here, "values", k), value))
-    }
+  const causes: Cause[] = [...provisionerFaults("provisioner", provisioner), ...parameterFaults(parameters)]
+  const policy: string = reclaimPolicy
+  if (policy !== "" && policy !== "Delete" && policy !== "Retain")
+    causes.push(notSupported("reclaimPolicy", policy, ["Delete", "Retain"]))
+  within(causes, topologyFaults(allowedTopologies), "allowedTopologies")
   return causes
+}
+
+/** Who makes volumes is named like a label, and may be written in capitals. */
+export function provisionerFaults(field: string, name: string): readonly Cause[] {
+  const lower = name.toLowerCase()
+  return name === "" ? NO_CAUSES : invalidValues(field, lower, isQualifiedName(lower))
+}
+
+function topologyFaults(terms: readonly TopologySelectorTerm[]): readonly Cause[] {
+  // Upstream compares each term with as many empty ones as there are terms, too.
+  const seen: string[] = terms.map(() => "")
+  return terms.flatMap(({ matchLabelExpressions = [] }, i) => {
+    const causes: Cause[] = []
+    const values = new Map<string, string>()
+    for (const [j, expression] of matchLabelExpressions.entries()) {
+      const { key, values: listed = [] } = expression
+      const here = at("", i, "matchLabelExpressions", j)
+      for (const [k, value] of listed.entries())
+        if (listed.indexOf(value) !== k) causes.push(duplicate(at(here, "values", k), value))
+      causes.push(...invalidValues(at(here, "key"), key, isQualifiedName(key)))
+      if (values.has(key)) causes.push(duplicate(at(here, "key"), key))
+      values.set(key, JSON.stringify([...new Set(listed)].sort()))
+    }
+    const term = [...values]
+      .map((entry) => JSON.stringify(entry))
+      .sort()
+      .join()
+    for (const other of seen) if (other === term) causes.push(duplicate(at("", i, "matchLabelExpressions"), ""))
+    seen.push(term)
+    return causes
+  })
 }
 
 /** Parameters have names, and are not too many nor too long. */
 export function parameterFaults(parameters: Readonly<Record<string, string>>): readonly Cause[] {
   const entries = Object.entries(parameters)
-  const size = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0)
+  if (entries.length > MOST_PARAMETERS) return [tooLong("parameters", MOST_PARAMETERS)]
+  const size = entries.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0)
   return [
-    ...(entries.length > MOST_PARAMETERS ? [tooLong("parameters", MOST_PARAMETERS)] : []),
     ...entries.flatMap(([key]) => (key === "" ? [invalidValue("parameters", key, "field can not be empty.")] : [])),
     ...(size > MOST_PARAMETER_BYTES ? [tooLong("parameters", MOST_PARAMETER_BYTES)] : []),
   ]

@@ -1,9 +1,20 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import { invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  required,
+  tooLong,
+  within,
+} from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { PersistentVolumeSpec } from "../../core/v1/persistentvolume.ts"
+import { driverName } from "../../core/v1/path-validation.ts"
+import { inlineVolumeSpecFaults } from "../../core/v1/persistentvolume-validation.ts"
+import { PersistentVolumeSpec } from "../../core/v1/persistentvolumespec.ts"
 
 /** Source: k8s.io/api storage/v1/types.go, pkg/registry/storage/volumeattachment/strategy.go, ValidateVolumeAttachment in pkg/apis/storage/validation. */
 
@@ -12,7 +23,7 @@ export const VolumeAttachmentSource = message(
   "The volume that is to be attached.",
   {
     persistentVolumeName: f.string(1, "Name of the PersistentVolume.").pointer(),
-    inlineVolumeSpec: f.message(2, PersistentVolumeSpec, "The volume itself, for one that is in a pod."),
+    inlineVolumeSpec: f.message(2, PersistentVolumeSpec, "The volume itself, for one that is in a pod.").ownRule(),
   },
 )
 export interface VolumeAttachmentSource extends ObjectOf<typeof VolumeAttachmentSource> {}
@@ -23,7 +34,7 @@ export const VolumeAttachmentSpec = message(
   {
     attacher: f.string(1, "The driver that does it.").required(),
     source: f.message(2, VolumeAttachmentSource, "The volume.").required(),
-    nodeName: f.string(3, "The node.").required(),
+    nodeName: f.string(3, "The node.").required().ownRule(),
   },
 )
 export interface VolumeAttachmentSpec extends ObjectOf<typeof VolumeAttachmentSpec> {}
@@ -66,17 +77,57 @@ export const VolumeAttachment = defineResource(
     ],
     allowUnconditionalUpdate: false,
     returnsDeletedObject: true,
-    validate: ({ spec }) => sourceFaults(spec.source),
+    validate: ({ spec, status }) => [
+      ...(spec.attacher === "" ? [] : driverName("spec.attacher", spec.attacher)),
+      ...sourceFaults(spec.source),
+      ...invalidValues("spec.nodeName", spec.nodeName, isDNS1123Subdomain(spec.nodeName)),
+      ...statusFaults(status),
+    ],
     validateUpdate: ({ spec }, old) =>
       deepEqual(spec, old.spec) ? [] : [invalidValue("spec", spec, "field is immutable")],
   },
   fields,
 )
 
-function sourceFaults({ persistentVolumeName, inlineVolumeSpec }: VolumeAttachmentSource): readonly Cause[] {
-  if (persistentVolumeName === undefined && inlineVolumeSpec === undefined)
-    return [required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")]
-  if (persistentVolumeName !== undefined && inlineVolumeSpec !== undefined)
-    return [invalidValue("spec.source", "", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")]
-  return persistentVolumeName === "" ? [required("spec.source.persistentVolumeName")] : []
+const EITHER = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+
+function sourceFaults({
+  persistentVolumeName: name,
+  inlineVolumeSpec: inline,
+}: VolumeAttachmentSource): readonly Cause[] {
+  const causes: Cause[] = []
+  if (name === undefined && inline === undefined) causes.push(required("spec.source", EITHER))
+  else if (name !== undefined && inline !== undefined) causes.push(forbiddenField("spec.source", EITHER))
+  else if (name === "")
+    causes.push(required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName"))
+  else if (inline !== undefined) within(causes, inlineVolumeSpecFaults(inline), "spec.source.inlineVolumeSpec")
+  return name === undefined
+    ? causes
+    : [...causes, ...invalidValues("spec.source.persistentVolumeName", name, isDNS1123Subdomain(name))]
+}
+
+const MOST_METADATA_BYTES = 256 * 1024
+const LONGEST_ERROR = 1024
+
+function statusFaults({ attachmentMetadata = {}, attachError, detachError }: VolumeAttachmentStatus): readonly Cause[] {
+  const causes: Cause[] = []
+  const bytes = Object.entries(attachmentMetadata).reduce(
+    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
+    0,
+  )
+  if (bytes > MOST_METADATA_BYTES) causes.push(tooLong("status.attachmentMetadata", MOST_METADATA_BYTES))
+  for (const [field, error] of [
+    ["attachError", attachError],
+    ["detachError", detachError],
+  ] as const) {
+    if (error === undefined) continue
+    // upstream names the other limit here
+    if (Buffer.byteLength(error.message ?? "") > LONGEST_ERROR)
+      causes.push(tooLong(at("status", field, "message"), MOST_METADATA_BYTES))
+    if (error.errorCode !== undefined && error.errorCode < 0)
+      causes.push(
+        invalidValue(at("status", field, "errorCode"), error.errorCode, "must be between 0 and 2147483647, inclusive"),
+      )
+  }
+  return causes
 }

@@ -1,10 +1,9 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import { forbiddenField, invalidValues, required } from "../../../apimachinery/field-errors.ts"
+import { forbiddenField, required } from "../../../apimachinery/field-errors.ts"
 import { e, f } from "../../../apimachinery/fields.ts"
-import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { parameterFaults } from "./storageclass.ts"
+import { parameterFaults, provisionerFaults } from "./storageclass.ts"
 
 /** Source: k8s.io/api storage/v1/types.go, ValidateVolumeAttributesClass in pkg/apis/storage/validation. */
 
@@ -26,7 +25,7 @@ export const VolumeAttributesClass = defineResource(
     columns: [{ name: "DriverName", type: "string", doc: "The driver.", value: ({ driverName }) => driverName }],
     returnsDeletedObject: true,
     validate: ({ driverName, parameters = {} }) => {
-      const causes: Cause[] = [...invalidValues("driverName", driverName, isDNS1123Subdomain(driverName.toLowerCase()))]
+      const causes: Cause[] = [...provisionerFaults("driverName", driverName)]
       if (Object.keys(parameters).length === 0)
         causes.push(required("parameters", "must contain at least one key/value pair"))
       return [...causes, ...parameterFaults(parameters)]
