@@ -17,6 +17,7 @@ import { ClientHistory } from "./cacher/client-history.ts"
 import { Objects } from "./cacher/objects.ts"
 import { startUpkeep } from "./cacher/upkeep.ts"
 import { WatchHub } from "./cacher/watch-hub.ts"
+import { TemplateSharing } from "./registry/template-sharing.ts"
 import { createPipeline } from "./pipeline.ts"
 import { keepAddresses } from "./registry/core/service/ip-address.ts"
 import { parseIpRange } from "./registry/core/service/ip-range.ts"
@@ -111,6 +112,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     authorizer,
     admission,
     hooks,
+    sharing: new TemplateSharing(),
     features,
   })
   const stops = [

@@ -13,6 +13,7 @@ import { ClientHistory } from "./cacher/client-history.ts"
 import { Objects } from "./cacher/objects.ts"
 import { WatchHub } from "./cacher/watch-hub.ts"
 import { createPipeline } from "./pipeline.ts"
+import { TemplateSharing } from "./registry/template-sharing.ts"
 import { inProcessTransport } from "./transport.ts"
 
 function start() {
@@ -31,6 +32,7 @@ function start() {
     authorizer: { authorize: () => ({ allowed: true, reason: "" }) },
     admission: chainOf([]),
     hooks: () => undefined,
+    sharing: new TemplateSharing(),
   }
   const pipeline = createPipeline(registry)
   const client = newClient(inProcessTransport(pipeline, { name: "tester", groups: [] }))

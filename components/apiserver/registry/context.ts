@@ -11,6 +11,7 @@ import type { ClientHistory } from "../cacher/client-history.ts"
 import type { Objects } from "../cacher/objects.ts"
 import type { WatchHub } from "../cacher/watch-hub.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
+import type { TemplateSharing } from "./template-sharing.ts"
 
 /** What the verbs of the registry work with. */
 export interface RegistryContext {
@@ -22,6 +23,8 @@ export interface RegistryContext {
   readonly random: Random
   readonly authorizer: Authorizer
   readonly admission: Admission
+  /** Lets new objects of one template share their equal parts. */
+  readonly sharing: TemplateSharing
   /** All on unless given. */
   readonly features?: Features
   /** What a kind adds to the generic way, if anything. */

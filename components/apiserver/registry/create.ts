@@ -6,8 +6,7 @@ import {
   invalid,
   isAlreadyExists,
 } from "../../../pkg/apimachinery/errors.ts"
-import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "../../../pkg/apimachinery/meta.ts"
-import { rememberFieldSet } from "../../../pkg/apimachinery/object-json.ts"
+import type { ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { nameSuffix, uuid } from "../../../pkg/clock/random.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
@@ -21,7 +20,6 @@ import { strategyContext, type RegistryContext } from "./context.ts"
 import { decodeBody, emptyStatus } from "./decode.ts"
 import { apiErrorFrom } from "./errors.ts"
 import { firstGeneration } from "./generation.ts"
-import { SharedValues } from "./shared-values.ts"
 import { recordUpdate } from "./managed-fields.ts"
 import { storable } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
@@ -109,7 +107,7 @@ async function createOnce(
       const highChurn = resource.highChurn === true
       const write = {
         key,
-        object: view.toStored(storable(resource, shared(resource, object))),
+        object: view.toStored(storable(resource, context.sharing.shared(resource, object))),
         expected: 0,
         time: clock.now(),
         author: user.name,
@@ -125,34 +123,7 @@ async function createOnce(
   }
 }
 
-const fieldSets = new SharedValues(rememberFieldSet)
-const labelSets = new SharedValues<Readonly<Record<string, string>>>()
-const owners = new SharedValues<OwnerReference>()
-
-/** An object whose field sets, owners and labels are those of objects made from the same template: of 20,000 pods that is 20 MB. */
-function shared(resource: Resource, object: KubeObject): KubeObject {
-  const { labels, ownerReferences, managedFields } = object.metadata
-  if (managedFields === undefined) return object
-  const kin = ownerReferences?.[0]?.uid ?? resource.prefix
-  const entries = managedFields.map((entry) => withSharedSet(entry, kin))
-  // Events have neither of them, and mostly share their field sets already.
-  if (labels === undefined && ownerReferences === undefined && entries.every((entry, i) => entry === managedFields[i]))
-    return object
-  const metadata = { ...object.metadata, managedFields: entries }
-  if (labels !== undefined) metadata.labels = labelSets.of(labels, kin)
-  if (ownerReferences !== undefined)
-    metadata.ownerReferences = ownerReferences.map((owner) => owners.of(owner, owner.uid))
-  return { ...object, metadata }
-}
-
-function withSharedSet(entry: ManagedFieldsEntry, kin: string): ManagedFieldsEntry {
-  const { fieldsV1 } = entry
-  if (typeof fieldsV1 !== "object" || fieldsV1 === null) return entry
-  const set = fieldSets.of(fieldsV1, kin)
-  return set === fieldsV1 ? entry : { ...entry, fieldsV1: set }
-}
-
-/** Identity and time of birth, which only the server gives. Source: registry/rest/meta.go FillObjectMetaSystemFields, create.go BeforeCreate. */
+/** Adds uid and creationTimestamp, which only the server gives. Source: registry/rest/meta.go FillObjectMetaSystemFields, create.go BeforeCreate. */
 function withSystemFields({ clock, random }: RegistryContext, object: KubeObject, generated: boolean): KubeObject {
   const metadata = withoutServerFields(object.metadata)
   const name = generated ? generatedName(metadata.generateName!, nameSuffix(random)) : metadata.name
