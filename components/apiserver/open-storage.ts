@@ -5,6 +5,11 @@ import type { Logger } from "../../pkg/log/log.ts"
 import { MemoryStorage } from "../../pkg/storage/memory.ts"
 import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
 
+const DATABASE = join("db", "state.db")
+
+/** The database of the cluster whose data directory that is. */
+export const databaseFile = (dataDir: string): string => join(dataDir, "server", DATABASE)
+
 export interface StorageConfig {
   /** Most bytes of history on disk; 128 MiB unless given. */
   readonly historyBytes?: number
@@ -25,7 +30,7 @@ export async function openStorage(
 ): Promise<Storage> {
   if (dir === undefined) return new MemoryStorage({ clock, frozen })
   const { SqliteStorage } = await import("../../pkg/storage/sqlite.ts")
-  const file = join(dir, "db", "state.db")
+  const file = join(dir, DATABASE)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const onProblem = (problem: StorageError | undefined) => {
     if (problem === undefined) log.info("The store takes writes again")

@@ -21,6 +21,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => import("./check-config.ts"),
   },
   {
+    name: "check-data",
+    summary: "Check whether a cluster's stored data are whole",
+    load: () => import("./check-data.ts"),
+  },
+  {
     name: "kubeconfig",
     summary: "Print a kubeconfig, of the administrator or of another user",
     load: () => import("./kubeconfig.ts"),

@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs"
+import { databaseFile } from "../../../components/apiserver/open-storage.ts"
+import { checkStore, type StoreReport } from "../../../pkg/storage/check.ts"
+import { defineCommand } from "../cli/command.ts"
+import { oneOf } from "../cli/flags.ts"
+import { findServer } from "../pid-file.ts"
+import { serverFlags } from "../server-flags.ts"
+
+const { config, "data-dir": dataDir } = serverFlags
+
+const WHOLE = 0
+const NOT_WHOLE = 1
+const NOT_CHECKED = 3
+
+export default defineCommand({
+  summary: "Check whether a cluster's stored data are whole, while no server runs on them",
+  details:
+    "Reads all that is stored, the history too, and changes nothing. The exit code is 0 when it is whole, 1 when something is damaged or missing, and 3 when it cannot be checked: a server runs on it, or there is no database.",
+  flags: { config, "data-dir": dataDir, output: oneOf(["text", "json"], "text", "Form of the output") },
+  run({ flags, print }) {
+    const file = databaseFile(flags["data-dir"])
+    const running = findServer(flags["data-dir"])
+    const obstacle =
+      running !== undefined
+        ? `a k3ts server runs on ${flags["data-dir"]} (pid ${running.pid}); stop it, or check a copy of the directory`
+        : existsSync(file)
+          ? undefined
+          : `there is no ${file}; name the directory of a cluster with --data-dir`
+    const report = obstacle === undefined ? checkStore(file) : undefined
+    if (flags.output === "json")
+      print(`${JSON.stringify({ ok: isWhole(report), file, obstacle, ...report }, undefined, 2)}\n`)
+    else if (report === undefined) print(`not checked: ${obstacle}\n`)
+    else print(textOf(file, report))
+    return Promise.resolve(report === undefined ? NOT_CHECKED : isWhole(report) ? WHOLE : NOT_WHOLE)
+  },
+})
+
+const isWhole = (report: StoreReport | undefined): boolean => report?.problems.length === 0
+
+function textOf(file: string, { problems, objects, rows, revision, bytes }: StoreReport): string {
+  const size = `${objects} objects and ${rows - objects} earlier states and deletions at revision ${revision}, ${(bytes / 2 ** 20).toFixed(1)} MiB`
+  if (problems.length === 0) return `whole: ${file} (${size})\n`
+  return `${problems.map((problem) => `damaged: ${problem}`).join("\n")}\n\n${size}\nmend: restore ${file} and the files beside it from a backup\n`
+}

@@ -1,0 +1,136 @@
+/**
+ * Looks at everything in a store on disk, while no server has it open: a start looks at the live objects only. Nothing is changed.
+ * Each problem is told once, by what was found and where; a store without one gives exactly what was written to it.
+ */
+import { existsSync, rmSync, statSync } from "node:fs"
+import { openSqlite, type SqliteDatabase } from "../runtime/sqlite.ts"
+import { acknowledgedPath, acknowledgedRevision } from "./acknowledged.ts"
+import { storageErrorFrom } from "./sqlite-errors.ts"
+import {
+  COLUMNS,
+  DELETE,
+  FORMAT,
+  formatOf,
+  isLinked,
+  readMeta,
+  rowSum,
+  TRANSIENT,
+  UPDATE,
+  type Row,
+} from "./sqlite-format.ts"
+import { loadState } from "./sqlite-load.ts"
+import { walDamage } from "./wal-damage.ts"
+
+export interface StoreReport {
+  /** Empty for a store that is whole. */
+  readonly problems: readonly string[]
+  readonly revision: number
+  readonly objects: number
+  /** Rows of the log: the objects, what they superseded, and deletions. */
+  readonly rows: number
+  /** Of the database and its log of changes. */
+  readonly bytes: number
+}
+
+/** So many problems are told at most: a file with more of them is no better understood by a longer list. */
+const MOST_PROBLEMS = 20
+const ROWS_AT_ONCE = 1000
+
+/** @throws StorageError when the file cannot be read at all */
+export function checkStore(file: string): StoreReport {
+  const problems: string[] = []
+  const found = { revision: 0, objects: 0, rows: 0 }
+  const wal = `${file}-wal`
+  const hasWal = existsSync(wal) && statSync(wal).size > 0
+  const bytes = statSync(file).size + (hasWal ? statSync(wal).size : 0)
+  const damage = hasWal ? walDamage(wal) : undefined
+  if (damage !== undefined) problems.push(`${wal}: ${damage}`)
+  let db: SqliteDatabase | undefined
+  try {
+    db = openSqlite(file, hasWal ? "read" : "frozen")
+    if (formatOf(db, file) !== FORMAT) {
+      problems.push(`${file}: it is empty, or of an earlier version of k3ts`)
+    } else {
+      for (const problem of structure(db)) problems.push(`${file}: ${problem}`)
+      Object.assign(found, contents(db, file, problems))
+    }
+  } catch (err) {
+    const error = storageErrorFrom(err, "read", file)
+    if (error.code !== "damaged") throw error
+    problems.push(error.message)
+  } finally {
+    db?.close()
+    if (hasWal) rmSync(`${file}-shm`, { force: true })
+  }
+  const promised = acknowledgedRevision(file)
+  if (promised === undefined && existsSync(acknowledgedPath(file)))
+    problems.push(
+      `${acknowledgedPath(file)}: it cannot be read, so whether acknowledged writes are missing is not known`,
+    )
+  if (promised !== undefined && promised > found.revision)
+    problems.push(`${file}: it ends at revision ${found.revision}, but revision ${promised} was acknowledged`)
+  return { ...found, bytes, problems: problems.slice(0, MOST_PROBLEMS) }
+}
+
+const structure = (db: SqliteDatabase): readonly string[] =>
+  db
+    .prepare<readonly [string]>(`PRAGMA integrity_check(${MOST_PROBLEMS})`)
+    .rows()
+    .flatMap(([line]) => (line === "ok" ? [] : [line]))
+
+/** Every row by itself, the rows as a chain, and the live objects as a start finds them beside those that the whole log gives. */
+function contents(
+  db: SqliteDatabase,
+  file: string,
+  problems: string[],
+): { revision: number; objects: number; rows: number } {
+  const say = (problem: string) => problems.push(`${file}: ${problem}`)
+  const compacted = readMeta(db, "compacted", file)
+  const live = new Map<string, number>()
+  let [rows, linked, last] = [0, undefined as number | undefined, 0]
+  const exists = db.prepare("SELECT 1 FROM log WHERE rev = ?")
+  for (const row of allRows(db)) {
+    const [rev, key, type, , prev, before, , , value] = row
+    rows++
+    last = rev
+    if (rowSum(row) !== row[11]) say(`revision ${rev} of ${key} does not match its checksum`)
+    else if (!isJson(value)) say(`revision ${rev} of ${key} is no JSON`)
+    // What was before the first row that is read, and what compaction has left, does not follow from each other.
+    if (rev > compacted && (linked === undefined || linked <= compacted ? before > compacted : before !== linked))
+      say(`revision ${before} is missing`)
+    if (type === UPDATE && rev > compacted && prev !== 0 && exists.rows(prev).length === 0)
+      say(`revision ${prev} of ${key} is missing`)
+    if (isLinked(type)) linked = rev
+    if (type % TRANSIENT === DELETE) live.delete(key)
+    else live.set(key, rev)
+  }
+  try {
+    const loaded = new Map(loadState(db, file).rows.map(([rev, key]) => [key, rev]))
+    for (const [key, rev] of live)
+      if (loaded.get(key) !== rev)
+        say(`${key} is at revision ${rev}, but a start would find ${loaded.get(key) ?? "none"}`)
+    for (const key of loaded.keys()) if (!live.has(key)) say(`${key} is deleted, but a start would find it`)
+  } catch (err) {
+    problems.push(storageErrorFrom(err, "read", file).message)
+  }
+  return { revision: Math.max(last, readMeta(db, "floor", file)), objects: live.size, rows }
+}
+
+function* allRows(db: SqliteDatabase): Iterable<Row> {
+  const part = db.prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE rev > ? ORDER BY rev LIMIT ${ROWS_AT_ONCE}`)
+  for (let after = -1; ;) {
+    const rows = part.rows(after)
+    yield* rows
+    if (rows.length < ROWS_AT_ONCE) return
+    after = rows.at(-1)![0]
+  }
+}
+
+function isJson(value: Uint8Array): boolean {
+  try {
+    JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(value))
+    return true
+  } catch {
+    return false
+  }
+}
