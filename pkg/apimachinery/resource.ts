@@ -105,6 +105,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
   validateUpdate?(obj: T, old: T): readonly Cause[]
   /** Of a kind that is to be used no more: what everybody who asks for it is warned with. */
   readonly deprecated?: string
+  /** Why the object of this name may not be deleted by itself, if it may not. */
+  refusesDeletion?(name: string): string | undefined
   /** Warning headers for what is accepted but discouraged. */
   warnings?(obj: T, old: T | undefined): readonly string[]
   /** How long a deletion waits when the request does not say, e.g. a Pod's terminationGracePeriodSeconds; absent means deletion is not graceful. */

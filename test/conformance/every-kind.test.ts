@@ -127,6 +127,7 @@ describe("every kind", () => {
       metadata: { name: name(1), annotations: { applied: "true" } },
     })
     expect(applied.metadata.annotations).toEqual({
+      ...made.metadata.annotations,
       updated: "true",
       merged: "true",
       strategic: "true",

@@ -12,6 +12,7 @@ import { limitRanger } from "./plugins/limitranger.ts"
 import { namespaceLifecycle } from "./plugins/namespacelifecycle.ts"
 import { nodeRestriction } from "./plugins/noderestriction/noderestriction.ts"
 import { taintNodesByCondition } from "./plugins/nodetaint.ts"
+import { persistentVolumeClaimResize } from "./plugins/persistentvolumeclaimresize.ts"
 import { podSecurity } from "./plugins/podsecurity/podsecurity.ts"
 import { priority } from "./plugins/priority.ts"
 import { resourceQuota } from "./plugins/resourcequota.ts"
@@ -47,6 +48,7 @@ export const defaultChain = (
       defaultTolerationSeconds,
       defaultStorageClass(context),
       storageObjectInUseProtection,
+      persistentVolumeClaimResize(context),
       runtimeClass(context),
       defaultIngressClass(context),
       disabledFields(features),

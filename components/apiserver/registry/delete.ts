@@ -1,4 +1,4 @@
-import { conflict, invalid, notFound, type Status } from "../../../pkg/apimachinery/errors.ts"
+import { conflict, forbidden, invalid, notFound, type Status } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue, notSupported } from "../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
@@ -13,8 +13,10 @@ const FOREGROUND = "foregroundDeletion"
 
 /** DELETE of an object. It goes at once, or is marked and goes later: when its grace period is over, when its last finalizer is taken away. */
 export async function deleteOne(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
-  const { resource, options } = request
+  const { resource, name = "", options } = request
   checkOptions(request)
+  const refused = resource.refusesDeletion?.(name)
+  if (refused !== undefined) throw forbidden(resource, name, refused)
   const { stored, removed } = await deleteObject(context, request)
   if (removed && resource.returnsDeletedObject !== true)
     return { kind: "status", code: 200, status: deletedStatus(resource, stored.object) }

@@ -6,6 +6,7 @@ import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate.ts"
 import { TAINT, untolerated } from "../../../pkg/api/core/v1/taints.ts"
 import type { Toleration } from "../../../pkg/api/core/v1/tolerations.ts"
 import { REVISION_LABEL } from "../revisions.ts"
+import { TEMPLATE_GENERATION_LABEL, templateGeneration } from "../../../pkg/api/apps/v1/template-generation.ts"
 
 /** Where a DaemonSet's pods go. Source: NodeShouldRunDaemonPod in pkg/controller/daemon, pkg/controller/daemon/util. */
 
@@ -46,11 +47,14 @@ export function placementOn(node: Node, { spec }: DaemonSet): Placement {
 }
 
 /** The template of the pod for one node, which the scheduler is left no choice about. */
-export function templateFor({ spec }: DaemonSet, hash: string, node: string): PodTemplateSpec {
+export function templateFor(set: DaemonSet, hash: string, node: string): PodTemplateSpec {
+  const { spec } = set
   const { metadata, spec: pod } = spec.template
+  const generation = templateGeneration(set)
+  const labels = generation === undefined ? {} : { [TEMPLATE_GENERATION_LABEL]: generation }
   const nodeSelectorTerms = [{ matchFields: [{ key: "metadata.name", operator: "In" as const, values: [node] }] }]
   return {
-    metadata: { ...metadata, labels: { ...metadata.labels, [REVISION_LABEL]: hash } },
+    metadata: { ...metadata, labels: { ...metadata.labels, ...labels, [REVISION_LABEL]: hash } },
     spec: {
       ...pod,
       tolerations: tolerationsOf(spec),

@@ -4,6 +4,7 @@ import { defineResource, type KubeObject, type ObjectOfResource } from "../../..
 import { PodTemplateSpec } from "../../core/v1/podtemplate.ts"
 import { labelsText, selectorText, templateColumns } from "../../core/v1/template-columns.ts"
 import { daemonSetStrategyDefaults } from "./strategy-defaults.ts"
+import { firstTemplateGeneration, nextTemplateGeneration, withTemplateGeneration } from "./template-generation.ts"
 import { selectorIsFixed, validateDaemonSetSpec } from "./workload-validation.ts"
 import { collisionFaults } from "./status-validation.ts"
 
@@ -118,7 +119,15 @@ export const DaemonSet = defineResource(
         (set) => selectorText(set.spec.selector),
       ),
     ],
-    subresources: { status: { validateUpdate: ({ status }, old) => collisionFaults(status, old.status) } },
+    defaults: (set, known) => (set.metadata === known?.metadata ? set : withTemplateGeneration(set)),
+    prepareForCreate: (set) => firstTemplateGeneration(set),
+    prepareForUpdate: (set, old) => nextTemplateGeneration(set, old),
+    subresources: {
+      status: {
+        prepareForUpdate: (set, old) => nextTemplateGeneration(set, old),
+        validateUpdate: ({ status }, old) => collisionFaults(status, old.status),
+      },
+    },
     validate: ({ spec }, old) => (spec === old?.spec ? [] : validateDaemonSetSpec(spec)),
     validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
   },

@@ -25,8 +25,7 @@ export const StatefulSetUpdateStrategy = message(
   {
     type: f
       .string(1, "RollingUpdate, or OnDelete, which waits until someone deletes the old pods.")
-      .enum("RollingUpdate", "OnDelete")
-      .default("RollingUpdate"),
+      .enum("RollingUpdate", "OnDelete"),
     rollingUpdate: f.message(2, RollingUpdateStatefulSetStrategy, "Only for RollingUpdate."),
   },
   { defaults: statefulSetStrategyDefaults },

@@ -19,14 +19,19 @@ function rolling<S extends Strategy>(strategy: S, maxUnavailable: number | strin
 }
 
 export const deploymentStrategyDefaults = <S extends Strategy>(strategy: S): S => rolling(strategy, "25%", "25%")
-export const daemonSetStrategyDefaults = <S extends Strategy>(strategy: S): S => rolling(strategy, 1, 0)
+export function daemonSetStrategyDefaults<S extends Strategy>(strategy: S): S {
+  const { type, rollingUpdate } = strategy
+  if (type === "RollingUpdate" || rollingUpdate === undefined) return rolling(strategy, 1, 0)
+  // Go holds these by value: where they have no meaning they are zero.
+  return { ...strategy, rollingUpdate: { maxUnavailable: 0, maxSurge: 0, ...rollingUpdate } }
+}
 
-/** Upstream leaves rollingUpdate out when the type was given and it was not; to us an absent partition and 0 are the same thing. */
+/** Where the type is left out, so may be the partition; a type alone stays alone. */
 export const statefulSetStrategyDefaults = <
   S extends { readonly type?: string | undefined; readonly rollingUpdate?: object | undefined },
 >(
   strategy: S,
 ): S =>
-  strategy.type === "RollingUpdate" && strategy.rollingUpdate === undefined
-    ? { ...strategy, rollingUpdate: { partition: 0 } }
+  (strategy.type ?? "") === ""
+    ? { ...strategy, type: "RollingUpdate", rollingUpdate: strategy.rollingUpdate ?? { partition: 0 } }
     : strategy

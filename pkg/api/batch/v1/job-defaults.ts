@@ -17,6 +17,7 @@ export function jobDefaults<J extends JobView>(job: J): J {
     spec.backoffLimit !== undefined &&
     spec.completionMode !== undefined &&
     spec.suspend !== undefined &&
+    spec.manualSelector !== undefined &&
     spec.podReplacementPolicy !== undefined
   if (full && !needsLabels) return job
   const once = spec.completions === undefined && spec.parallelism === undefined
@@ -31,6 +32,7 @@ export function jobDefaults<J extends JobView>(job: J): J {
       backoffLimit: spec.backoffLimit ?? (spec.backoffLimitPerIndex === undefined ? 6 : NO_LIMIT),
       completionMode: spec.completionMode ?? "NonIndexed",
       suspend: spec.suspend ?? false,
+      manualSelector: spec.manualSelector ?? false,
       podReplacementPolicy:
         spec.podReplacementPolicy ?? (spec.podFailurePolicy === undefined ? "TerminatingOrFailed" : "Failed"),
     },
@@ -46,18 +48,23 @@ export function withGeneratedSelector<J extends JobView>(job: J): J {
   const { name = "", uid = "" } = metadata
   if (spec.manualSelector === true || spec.template === undefined) return job
   const { template, selector } = spec
-  const made = {
+  const labels = {
     "batch.kubernetes.io/controller-uid": uid,
     "batch.kubernetes.io/job-name": name,
     "controller-uid": uid,
     "job-name": name,
+    ...template.metadata.labels,
   }
+  // A job without labels of its own has those of its template, the generated ones too.
+  const { labels: own = {} } = metadata
+  const shared = own === template.metadata.labels || Object.keys(own).length === 0
   return {
     ...job,
+    metadata: shared ? { ...metadata, labels } : metadata,
     spec: {
       ...spec,
       selector: { ...selector, matchLabels: { ...selector?.matchLabels, "batch.kubernetes.io/controller-uid": uid } },
-      template: { ...template, metadata: { ...template.metadata, labels: { ...made, ...template.metadata.labels } } },
+      template: { ...template, metadata: { ...template.metadata, labels } },
     },
   }
 }

@@ -73,6 +73,10 @@ export const Namespace = defineResource(
     columns: [{ name: "Status", type: "string", doc: "Phase of the namespace.", value: (ns) => ns.status.phase }],
     fieldSelectors: { "status.phase": (ns) => ns.status.phase ?? "", name: (ns) => ns.metadata.name ?? "" },
     validateName: isDNS1123Label,
+    defaults: (ns) => {
+      const metadata = named(ns.metadata)
+      return metadata === ns.metadata ? ns : { ...ns, metadata }
+    },
     prepareForCreate: (ns): Namespace => {
       const finalizers = ns.spec.finalizers ?? []
       return {
@@ -87,7 +91,6 @@ export const Namespace = defineResource(
     },
     prepareForUpdate: (ns, old) => ({
       ...ns,
-      metadata: named(ns.metadata),
       spec: { ...ns.spec, finalizers: old.spec.finalizers },
     }),
     validate: (ns) =>
@@ -96,10 +99,11 @@ export const Namespace = defineResource(
   fields,
 )
 
+/** Every namespace can be chosen by its name. */
 const named = (metadata: ObjectMeta): ObjectMeta =>
-  metadata.name === undefined || metadata.labels?.[NAMESPACE_NAME_LABEL] === metadata.name
+  (metadata.name ?? "") === "" || metadata.labels?.[NAMESPACE_NAME_LABEL] === metadata.name
     ? metadata
-    : { ...metadata, labels: { ...metadata.labels, [NAMESPACE_NAME_LABEL]: metadata.name } }
+    : { ...metadata, labels: { ...metadata.labels, [NAMESPACE_NAME_LABEL]: metadata.name! } }
 
 /** A finalizer is a qualified name; without a `/` only the ones Kubernetes knows are allowed. */
 function finalizerFaults(field: string, finalizer: string): readonly Cause[] {

@@ -170,22 +170,37 @@ export const NodeFeatures = message("core.v1.NodeFeatures", "What the container 
 })
 export interface NodeFeatures extends ObjectOf<typeof NodeFeatures> {}
 
-export const NodeStatus = message("core.v1.NodeStatus", "The present state of a node.", {
-  capacity: f.map(1, e.quantity, "All resources of the node."),
-  allocatable: f.map(2, e.quantity, "Resources that are left for pods."),
-  phase: f.string(3, "Deprecated: never set."),
-  conditions: f.list(4, NodeCondition, "Aspects of the node's health.").listMap("type").merge("type"),
-  addresses: f.list(5, NodeAddress, "Addresses by which the node is reached.").listMap("type").merge("type"),
-  daemonEndpoints: f.message(6, NodeDaemonEndpoints, "Where the node's daemons listen.").always(),
-  nodeInfo: f.message(7, NodeSystemInfo, "Names and versions of what runs on the node.").always(),
-  images: f.list(8, ContainerImage, "Images the node has.").atomic(),
-  volumesInUse: f.list(9, e.string, "Attachable volumes that are mounted.").atomic(),
-  volumesAttached: f.list(10, AttachedVolume, "Volumes that are attached.").atomic(),
-  config: f.message(11, NodeConfigStatus, "Deprecated: state of dynamic kubelet configuration."),
-  runtimeHandlers: f.list(12, NodeRuntimeHandler, "Handlers the container runtime offers.").atomic(),
-  features: f.message(13, NodeFeatures, "What the container runtime can do."),
-  declaredFeatures: f.list(14, e.string, "Features the node's components declare.").atomic(),
-})
+/** Where a node does not say what is left for pods, that is all it has. Source: SetDefaults_NodeStatus. */
+const withAllocatable = <
+  S extends { readonly capacity?: object | undefined; readonly allocatable?: object | undefined },
+>(
+  status: S,
+): S =>
+  status.allocatable === undefined && status.capacity !== undefined
+    ? { ...status, allocatable: status.capacity }
+    : status
+
+export const NodeStatus = message(
+  "core.v1.NodeStatus",
+  "The present state of a node.",
+  {
+    capacity: f.map(1, e.quantity, "All resources of the node."),
+    allocatable: f.map(2, e.quantity, "Resources that are left for pods."),
+    phase: f.string(3, "Deprecated: never set."),
+    conditions: f.list(4, NodeCondition, "Aspects of the node's health.").listMap("type").merge("type"),
+    addresses: f.list(5, NodeAddress, "Addresses by which the node is reached.").listMap("type").merge("type"),
+    daemonEndpoints: f.message(6, NodeDaemonEndpoints, "Where the node's daemons listen.").always(),
+    nodeInfo: f.message(7, NodeSystemInfo, "Names and versions of what runs on the node.").always(),
+    images: f.list(8, ContainerImage, "Images the node has.").atomic(),
+    volumesInUse: f.list(9, e.string, "Attachable volumes that are mounted.").atomic(),
+    volumesAttached: f.list(10, AttachedVolume, "Volumes that are attached.").atomic(),
+    config: f.message(11, NodeConfigStatus, "Deprecated: state of dynamic kubelet configuration."),
+    runtimeHandlers: f.list(12, NodeRuntimeHandler, "Handlers the container runtime offers.").atomic(),
+    features: f.message(13, NodeFeatures, "What the container runtime can do."),
+    declaredFeatures: f.list(14, e.string, "Features the node's components declare.").atomic(),
+  },
+  { defaults: withAllocatable },
+)
 export interface NodeStatus extends ObjectOf<typeof NodeStatus> {}
 
 const ROLE_PREFIX = "node-role.kubernetes.io/"

@@ -1,3 +1,4 @@
+import { withDataSources } from "./data-sources.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { within } from "../../../apimachinery/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
@@ -67,7 +68,15 @@ export const PersistentVolumeClaim = defineResource(
         value: ({ spec }) => spec.volumeMode,
       },
     ],
-    prepareForCreate: (claim): PersistentVolumeClaim => ({ ...claim, status: { phase: "Pending" } }),
+    prepareForCreate: (claim): PersistentVolumeClaim => ({
+      ...claim,
+      spec: withDataSources(claim.spec),
+      status: { phase: "Pending" },
+    }),
+    prepareForUpdate: (claim, old): PersistentVolumeClaim => ({
+      ...claim,
+      spec: claim.spec === old.spec ? claim.spec : withDataSources(claim.spec, old.spec),
+    }),
     validate: ({ spec }, old) => {
       const causes: Cause[] = []
       if (spec !== old?.spec) within(causes, claimSpecFaults(spec, old?.spec), "spec")

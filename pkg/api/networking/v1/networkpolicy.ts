@@ -77,6 +77,7 @@ export const NetworkPolicy = defineResource(
         value: ({ spec }) => selectorText(spec.podSelector),
       },
     ],
+    warnings: () => ["NetworkPolicies are stored but not enforced: this one restricts no traffic"],
     validate: ({ spec }) => specFaults(spec),
   },
   fields,

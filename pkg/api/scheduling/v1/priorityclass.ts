@@ -52,6 +52,8 @@ export const PriorityClass = defineResource(
         value: ({ preemptionPolicy }) => preemptionPolicy,
       },
     ],
+    refusesDeletion: (name) =>
+      SYSTEM_PRIORITIES[name] === undefined ? undefined : "this is a system priority class and cannot be deleted",
     validate: (priorityClass) => classFaults(priorityClass),
     validateUpdate: (priorityClass, old) => [
       ...(priorityClass.value === old.value ? [] : [forbiddenField("value", "may not be changed in an update.")]),

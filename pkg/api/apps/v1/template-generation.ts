@@ -1,0 +1,45 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import { DecodeError } from "../../../apimachinery/decoder.ts"
+import type { ObjectMeta } from "../../../apimachinery/meta.ts"
+
+/**
+ * How often a DaemonSet's template has changed. It was a field once, and lives on as an annotation that only the server counts.
+ * Source: Convert_v1_DaemonSet_To_apps_DaemonSet in pkg/apis/apps/v1/conversion.go, pkg/registry/apps/daemonset/strategy.go.
+ */
+const ANNOTATION = "deprecated.daemonset.template.generation"
+
+/** The label that shows a pod's generation of the template. */
+export const TEMPLATE_GENERATION_LABEL = "pod-template-generation"
+
+interface Templated {
+  readonly metadata: ObjectMeta
+  readonly spec: { readonly template: unknown }
+}
+
+export const templateGeneration = ({ metadata }: Pick<Templated, "metadata">): string | undefined =>
+  metadata.annotations?.[ANNOTATION]
+
+/** What a client sent, as a number in any case. @throws DecodeError when it sent something else */
+export function withTemplateGeneration<S extends Templated>(set: S): S {
+  const sent = templateGeneration(set)
+  if (sent === undefined) return counted(set, "0")
+  if (!/^[+-]?\d+$/.test(sent))
+    throw new DecodeError(`strconv.ParseInt: parsing ${JSON.stringify(sent)}: invalid syntax`)
+  const value = BigInt(sent)
+  if (BigInt.asIntN(64, value) !== value)
+    throw new DecodeError(`strconv.ParseInt: parsing ${JSON.stringify(sent)}: value out of range`)
+  return counted(set, String(value))
+}
+
+export const firstTemplateGeneration = <S extends Templated>(set: S): S =>
+  BigInt(templateGeneration(set) ?? "0") < 1n ? counted(set, "1") : set
+
+export function nextTemplateGeneration<S extends Templated>(set: S, old: Templated): S {
+  const before = templateGeneration(old) ?? "1"
+  return counted(set, deepEqual(set.spec.template, old.spec.template) ? before : String(BigInt(before) + 1n))
+}
+
+const counted = <S extends Templated>(set: S, value: string): S =>
+  templateGeneration(set) === value
+    ? set
+    : { ...set, metadata: { ...set.metadata, annotations: { ...set.metadata.annotations, [ANNOTATION]: value } } }
