@@ -1,11 +1,11 @@
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 import type { PodSandboxStats, ContainerStats } from "../../pkg/cri/stats.ts"
 import type { KubeletContext } from "./context.ts"
-import { POD_UID, isStaticPod } from "./labels.ts"
+import { POD_UID } from "./labels.ts"
 import { removeUnusedImages } from "./images/image-garbage.ts"
 import { THRESHOLDS, type Pressure } from "./node/pressure.ts"
 import type { PodWorkers } from "./pod-workers.ts"
-import { podSums } from "./qos.ts"
+import { isCritical, podSums } from "./qos.ts"
 import type { RuntimeCache } from "./runtime-cache.ts"
 import type { Verdict } from "./status/pod-status.ts"
 
@@ -27,9 +27,6 @@ export const evictionOrder = (usages: readonly Usage[]): readonly Usage[] =>
         (a.pod.spec.priority ?? 0) - (b.pod.spec.priority ?? 0) ||
         b.used - b.requested - (a.used - a.requested),
     )
-
-/** Source: pkg/kubelet/types/pod_update.go IsCriticalPod. */
-const isCritical = (pod: Pod): boolean => isStaticPod(pod) || (pod.spec.priority ?? 0) >= 2_000_000_000
 
 type Signal = "memory" | "ephemeral-storage" | "pids"
 

@@ -1,19 +1,16 @@
 import { join } from "node:path"
-import type { Pod } from "../../pkg/api/core/v1/pod.ts"
-import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
 import { RuntimeClass } from "../../pkg/api/node/v1/runtimeclass.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
-import { admit } from "./admit.ts"
+import { AdmissionGate } from "./admission/gate.ts"
 import { Backoff } from "./backoff.ts"
 import type { KubeletConfig, KubeletContext } from "./context.ts"
 import { parseResolvConf, type Resolver } from "./dns.ts"
 import { createEnvironment } from "./env/environment.ts"
 import { relieve } from "./eviction.ts"
 import { ImageManager } from "./images/image-manager.ts"
-import { nodeResources } from "./node/capacity.ts"
 import { KubeletMetrics, type KubeletFigures } from "./metrics/kubelet-metrics.ts"
 import { LogRotation } from "./logs/rotate.ts"
 import { NodeLease } from "./node/lease.ts"
@@ -90,6 +87,7 @@ class RunningKubelet implements Component {
       config.nodeName,
       nodeConnector({ ...running, problem: () => this.problem() }),
     )
+    await running.node.prepare()
     await running.staticPods.start()
     // Pods do not wait for the node, nor the node for the pods.
     await Promise.all([running.node.start(signal), running.workers.start()])
@@ -148,21 +146,10 @@ function assemble(context: KubeletContext) {
   const node: NodeReporter = new NodeReporter(context, [config.root], (pressure) =>
     context.spawn("eviction", () => relieve({ context, cache, workers, lastUsedImages: images.lastUsed }, pressure)),
   )
-  const { allocatable } = nodeResources(
-    runtime.machine,
-    { capacityBytes: 0, usedBytes: 0, availableBytes: 0, inodes: 0, inodesFree: 0 },
-    config.maxPods,
-  )
   const lease = new NodeLease(context, () => node.node)
   const logs = new LogRotation(context, cache)
   let resolver: Promise<Resolver> | undefined
-  const othersThan = (pod: Pod) =>
-    workers
-      .alive()
-      .filter(
-        (other) =>
-          other.metadata.uid !== pod.metadata.uid && !isPodTerminal(other) && status.status(other).phase !== "Failed",
-      )
+  const gate = new AdmissionGate({ context, node, workers: () => workers })
   const workers: PodWorkers = new PodWorkers({
     context,
     cache,
@@ -180,8 +167,8 @@ function assemble(context: KubeletContext) {
         config.resolvConf === "" ? Promise.resolve(undefined) : runtime.files.read(config.resolvConf)
       ).then((text) => parseResolvConf(text ?? ""))),
     runtimeHandler: async (name) => (await context.client.get(RuntimeClass, { name })).handler,
-    admit: (pod) => admit({ pod, allocatable, pressure: node.pressure, others: othersThan(pod) }),
-    resizeProblem: (pod) => resizeProblem(pod, othersThan(pod), allocatable),
+    admit: (pod, taken) => gate.admit(pod, taken),
+    resizeProblem: (pod) => resizeProblem(pod, workers.othersThan(pod), node.nodeAnyWay?.status.allocatable ?? {}),
   })
   const staticPods = new StaticPods(context, workers, () => node.node?.metadata.uid)
   cache.onRelist(() => node.wake())

@@ -1,7 +1,9 @@
 import { isConflict, isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
 import type { PodStatus } from "../../pkg/api/core/v1/podstatus.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
+import type { Rejection } from "./admission/admission.ts"
 import { clearAll, clearRemains, hasRemains } from "./garbage.ts"
 import { killPod, pause } from "./kill.ts"
 import { isStaticPod } from "./labels.ts"
@@ -25,8 +27,8 @@ export interface WorkerParts extends RunnerParts {
   readonly logs: LogRotation
   /** How many remains of pods are cleared away at a time. */
   readonly clearing: Slots
-  /** Why the pod may not run here, or nothing. */
-  admit(pod: Pod): Verdict | undefined
+  /** Why the pod may not run here, or nothing. Calls `taken` at the instant at which the node has taken it. */
+  admit(pod: Pod, taken: () => void): Promise<Rejection | undefined>
   /** Why the node cannot give the pod the resources it asks for now, or nothing. */
   resizeProblem(pod: Pod): ReturnType<typeof resizeProblem>
   finished(worker: PodWorker): void
@@ -66,6 +68,7 @@ export class PodWorker implements Waker {
   #timer: Timer | undefined
   #due = Infinity
   #unmounted = false
+  readonly #whenEnded = Promise.withResolvers<void>()
   readonly #runner: PodRunner
 
   constructor(parts: WorkerParts, pod: Pod) {
@@ -91,6 +94,14 @@ export class PodWorker implements Waker {
   /** Nothing of it runs any more, nor will. */
   get hasEnded(): boolean {
     return this.#stage === "terminated" || this.#stage === "finished"
+  }
+  /** Resolves when nothing of it runs any more. */
+  get ended(): Promise<void> {
+    return this.#whenEnded.promise
+  }
+  /** The node has taken it. What runs already was taken by an earlier kubelet. */
+  get isAdmitted(): boolean {
+    return this.#admitted || isRunning(this.#runtime)
   }
   get #runtime(): RuntimePod {
     return this.#parts.cache.of(this.identity)
@@ -225,17 +236,8 @@ export class PodWorker implements Waker {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { context, probes } = this.#parts
-    if (!this.#admitted) {
-      // What runs already was admitted by an earlier kubelet.
-      const refusal = isRunning(this.#runtime) ? undefined : this.#parts.admit(this.#pod)
-      this.#admitted = true
-      if (refusal !== undefined) {
-        context.events.event(this.#pod, "Warning", refusal.reason, refusal.message)
-        this.#verdict = refusal
-        this.#again = true
-        return
-      }
-    }
+    if (!this.isAdmitted && !(await this.#admit(signal))) return
+    this.#admitted = true
     await this.#resize(signal)
     probes.sync(this.#pod, this.#runtime)
     const { startTime } = this.#report()
@@ -250,6 +252,18 @@ export class PodWorker implements Waker {
     if (hasRemains(this.#runtime))
       await this.#parts.clearing.run(() => clearRemains(context, this.#parts.cache, this.#runtime))
     if (this.#mustEnd()) this.#again = true
+  }
+
+  /** @returns whether the node takes the pod; if not, it has failed */
+  async #admit(signal: AbortSignal): Promise<boolean> {
+    const rejection = await this.#parts.admit(this.#pod, () => (this.#admitted = true))
+    signal.throwIfAborted()
+    if (rejection === undefined) return true
+    const { reason, message } = rejection
+    this.#parts.context.events.event(this.#pod, "Warning", reason, message)
+    this.#verdict = { phase: "Failed", reason, message: `Pod was rejected: ${message}`, isRejection: true }
+    this.#again = true
+    return false
   }
 
   /** Gives running containers what the pod asks for now, if the node has it. */
@@ -301,6 +315,8 @@ export class PodWorker implements Waker {
   async #terminate(signal: AbortSignal): Promise<void> {
     const { context, cache, probes } = this.#parts
     probes.stopKilling(this.identity.uid)
+    // One that ended before this kubelet began, and of which nothing is left here, is as the API has it.
+    const isPast = isPodTerminal(this.#pod) && this.#runtime.containers.length === 0
     if (!this.#isReportedEnded()) this.#report()
     while (isRunning(this.#runtime)) {
       try {
@@ -324,8 +340,9 @@ export class PodWorker implements Waker {
     }
     probes.stop(this.identity.uid)
     this.#runner.failures.clear()
-    this.#report(true)
+    if (!isPast) this.#report(true)
     this.#stage = "terminated"
+    this.#whenEnded.resolve()
     this.#again = true
   }
 

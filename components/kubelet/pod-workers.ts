@@ -8,6 +8,7 @@ import { killPod } from "./kill.ts"
 import { identityOf } from "./pod-identity.ts"
 import { PodWorker, type WorkerParts } from "./pod-worker.ts"
 import { isRunning, type RuntimePod } from "./runtime-pod.ts"
+import type { Verdict } from "./status/pod-status.ts"
 import { OWN_CONDITIONS } from "./status/conditions.ts"
 
 /** Grace of a pod of which nothing but its containers is left. */
@@ -41,19 +42,30 @@ export class PodWorkers {
   pods(): readonly Pod[] {
     return this.all().map(({ pod }) => pod)
   }
-  /** Those of which something runs or may yet run. */
-  alive(): readonly Pod[] {
+  /** The other pods that were taken by the node and of which something runs or may yet run. Source: pkg/kubelet/kubelet_pods.go GetActivePods. */
+  othersThan({ metadata: { uid } }: Pod): readonly Pod[] {
     const pods: Pod[] = []
-    for (const worker of this.#workers.values()) if (!worker.hasEnded) pods.push(worker.pod)
+    for (const worker of this.#workers.values())
+      if (worker.isAdmitted && !worker.hasEnded && worker.identity.uid !== uid) pods.push(worker.pod)
     return pods
+  }
+
+  /** Ends the pod for a reason of the node's own, within its own grace period. Resolves when nothing of it runs any more. */
+  async end({ metadata: { uid } }: Pod, verdict: Verdict): Promise<void> {
+    const worker = this.#workers.get(uid!)
+    worker?.fail(verdict)
+    await worker?.ended
   }
 
   async start(): Promise<void> {
     const { cache } = this.#parts
     await Promise.all([this.#informer.whenSynced(), cache.whenSynced()])
+    // Those that were there first are looked at first: where there is no room for all, they go on. Source: kubelet.go HandlePodAdditions.
+    let known: Pod[] | undefined = []
+    const added = (pod: Pod) => (this.#isMirror(pod) ? this.#parts.status.observeMirror(pod) : this.#seen(pod))
     this.#off.push(
       this.#informer.on({
-        added: (pod) => (this.#isMirror(pod) ? this.#parts.status.observeMirror(pod) : this.#seen(pod)),
+        added: (pod) => (known === undefined ? added(pod) : known.push(pod)),
         updated: (pod, old) => this.#changed(pod, old),
         deleted: (pod) => this.#gone(pod),
       }),
@@ -63,6 +75,9 @@ export class PodWorkers {
         for (const worker of this.#workers.values()) worker.wake()
       }),
     )
+    const first = known
+    known = undefined
+    for (const pod of first.toSorted(byAge)) added(pod)
     for (const runtime of cache.all()) this.#stirred(runtime.identity.uid)
     this.#parts.context.spawn("remains of pods", () =>
       clearOrphans(
@@ -185,6 +200,9 @@ export class PodWorkers {
     }
   }
 }
+
+const byAge = (a: Pod, b: Pod): number =>
+  Date.parse(a.metadata.creationTimestamp ?? "") - Date.parse(b.metadata.creationTimestamp ?? "") || 0
 
 /** Whether a change is of what a pod wants, or of a condition that somebody else owns. */
 function concerns(pod: Pod, old: Pod): boolean {

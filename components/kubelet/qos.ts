@@ -2,12 +2,17 @@ import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { qosClassOf, type QOSClass } from "../../pkg/api/core/v1/pod-qos.ts"
 import { milliOf, unitsOf } from "../../pkg/apimachinery/quantity.ts"
 import type { AnyContainer } from "./containers.ts"
+import { isMirrorPod, isStaticPod } from "./labels.ts"
 
 /** Class of service by cpu and memory: as the API has worked it out, or for a pod from a file by what it asks for. Source: pkg/apis/core/v1/helper/qos/qos.go GetPodQOS. */
 export const qosClass = ({ spec, status }: Pod): QOSClass => status.qosClass ?? qosClassOf(spec)
 
 /** Priority from which a pod is needed by the node itself. Source: pkg/apis/scheduling SystemCriticalPriority. */
 const SYSTEM_CRITICAL = 2_000_000_000
+
+/** Whether the node or the cluster cannot do without the pod. Source: pkg/kubelet/types/pod_update.go IsCriticalPod. */
+export const isCritical = (pod: Pod): boolean =>
+  isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= SYSTEM_CRITICAL
 
 /** How readily the kernel kills the container when memory is out. Source: pkg/kubelet/qos/policy.go GetContainerOOMScoreAdjust. */
 export function oomScoreAdj(pod: Pod, container: AnyContainer, memoryCapacity: number): number {

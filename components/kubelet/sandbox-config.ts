@@ -9,7 +9,7 @@ import { podLabels } from "./labels.ts"
 import { podLogFolder } from "./pod-paths.ts"
 import { CPU_PERIOD, cpuQuota, cpuShares, podSums, qosClass } from "./qos.ts"
 import { sandboxSecurity } from "./security-context.ts"
-import { podSysctls } from "./sysctls.ts"
+import { podSysctls } from "./admission/sysctls.ts"
 import { identityOf } from "./pod-identity.ts"
 
 export interface SandboxRequest {

@@ -1,29 +1,54 @@
+import type { NodeStatus } from "../../../pkg/api/core/v1/node.ts"
+import { isExtendedResource, isHugePages } from "../../../pkg/api/core/v1/resource-names.ts"
 import { formatQuantity, fromUnits } from "../../../pkg/apimachinery/quantity.ts"
 import type { FilesystemSpace, Machine } from "../runtime/runtime.ts"
 import { THRESHOLDS } from "./pressure.ts"
 
+/** Quantities by the name of the resource. */
+type Amounts = Readonly<Record<string, string>>
+
 export interface NodeResources {
-  readonly capacity: Readonly<Record<string, string>>
-  readonly allocatable: Readonly<Record<string, string>>
+  readonly capacity: Amounts
+  readonly allocatable: Amounts
 }
 
-/** What the node has and what pods may have of it: all but what eviction keeps free. Source: pkg/kubelet/nodestatus/setters.go MachineInfo. */
-export function nodeResources(machine: Machine, disk: FilesystemSpace, maxPods: number): NodeResources {
-  const hugepages = Object.entries(machine.hugepages).map(
-    ([size, bytes]) => [`hugepages-${size}`, binary(bytes)] as const,
+export interface NodeResourcesRequest {
+  readonly machine: Pick<Machine, "cpus" | "memoryBytes" | "hugepages">
+  readonly disk: Pick<FilesystemSpace, "capacityBytes">
+  readonly maxPods: number
+  /** What the API has: others may have told of resources that the kubelet knows nothing of. */
+  readonly before: Pick<NodeStatus, "capacity" | "allocatable">
+}
+
+/**
+ * What the node has and what pods may have of it: all but what eviction keeps free. A resource that somebody else has written into the capacity stays there,
+ * and pods may have all of it; one that is taken out of it again may not be had any more. Source: pkg/kubelet/nodestatus/setters.go MachineInfo,
+ * reconcileHugePageResource in pkg/kubelet/kubelet_node_status.go.
+ */
+export function nodeResources({ machine, disk, maxPods, before }: NodeResourcesRequest): NodeResources {
+  const hugepages = Object.fromEntries(
+    Object.entries(machine.hugepages).map(([size, bytes]) => [`hugepages-${size}`, binary(bytes)]),
   )
   const reservedByHugepages = Object.values(machine.hugepages).reduce((a, b) => a + b, 0)
-  const common = { cpu: String(machine.cpus), pods: String(maxPods), ...Object.fromEntries(hugepages) }
-  return {
+  const common = { cpu: String(machine.cpus), pods: String(maxPods), ...hugepages }
+  const own: NodeResources = {
     capacity: { ...common, memory: binary(machine.memoryBytes), "ephemeral-storage": binary(disk.capacityBytes) },
     allocatable: {
       ...common,
       memory: binary(Math.max(0, machine.memoryBytes - reservedByHugepages - THRESHOLDS.memoryBytes)),
-      "ephemeral-storage": String(Math.floor(disk.capacityBytes * (1 - THRESHOLDS.diskFraction))),
+      "ephemeral-storage": binary(Math.floor(disk.capacityBytes * (1 - THRESHOLDS.diskFraction))),
     },
   }
+  const others = only(before.capacity, (name) => !(name in own.capacity) && !isHugePages(name))
+  const left = only(
+    before.allocatable,
+    (name) => !(name in own.allocatable) && !isHugePages(name) && !isExtendedResource(name),
+  )
+  return { capacity: { ...others, ...own.capacity }, allocatable: { ...left, ...others, ...own.allocatable } }
 }
 
-/** Upstream counts memory in Ki, whatever its size. */
-const binary = (bytes: number): string =>
-  bytes === 0 ? "0" : bytes % 1024 === 0 ? `${bytes / 1024}Ki` : formatQuantity(fromUnits(bytes, "BinarySI"))
+const only = (amounts: Amounts | undefined, wanted: (name: string) => boolean): Amounts =>
+  Object.fromEntries(Object.entries(amounts ?? {}).filter(([name]) => wanted(name)))
+
+/** As upstream writes bytes: in the largest of Ki, Mi … that leaves a whole number. */
+const binary = (bytes: number): string => formatQuantity(fromUnits(bytes, "BinarySI"))

@@ -1,11 +1,11 @@
 import { isAlreadyExists, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { Node, type ContainerImage, type NodeStatus } from "../../../pkg/api/core/v1/node.ts"
+import { Node, type NodeStatus } from "../../../pkg/api/core/v1/node.ts"
+import type { Informer } from "../../../pkg/client/informer.ts"
 import { sleep, type Timer } from "../../../pkg/clock/clock.ts"
-import { GIT_VERSION } from "../../../pkg/version/version.ts"
 import type { KubeletContext } from "../context.ts"
-import { nodeResources } from "./capacity.ts"
-import { CONDITION_EVENTS, nodeConditions } from "./conditions.ts"
+import { CONDITION_EVENTS } from "./conditions.ts"
+import { comparable, EMPTY_INFO, readNodeStatus, withRemovals } from "./node-status.ts"
 import { measurePressure, NO_PRESSURE, type Pressure } from "./pressure.ts"
 
 /** Unchanged, the status is written this often; changed, at once. Source: nodeStatusReportFrequency. */
@@ -13,8 +13,6 @@ export const REPORT_MS = 300_000
 /** How often the kubelet looks at memory, disk, processes and the runtime of its own accord. Source: pkg/kubelet/eviction monitoring interval, 10 s there. */
 export const MEASURE_MS = 10_000
 const RETRY_MS = 200
-const MAX_IMAGES = 50
-const MAX_NAMES = 5
 
 /**
  * The Node object of this machine: made when it is missing, its status kept true. Source: pkg/kubelet/kubelet_node_status.go.
@@ -25,6 +23,9 @@ export class NodeReporter {
   /** Folders on the file systems that count. */
   readonly #folders: readonly string[]
   readonly #onPressure: (pressure: Pressure) => void
+  readonly #informer: Informer<Node>
+  /** As the kubelet would make it, for admission while the API has none. */
+  #initial: Node | undefined
   #node: Node | undefined
   #pressure = NO_PRESSURE
   #answered = true
@@ -38,11 +39,28 @@ export class NodeReporter {
     this.#context = context
     this.#folders = folders
     this.#onPressure = onPressure
+    // Asked for early, so that it is known when the first pod is looked at.
+    this.#informer = context.informers.of(Node)
   }
 
-  /** As it is in the API, as far as is known. */
+  /** As it is in the API, as far as is known; undefined until it has been registered. */
   get node(): Node | undefined {
-    return this.#node
+    const own = this.#node
+    if (own === undefined) return undefined
+    const seen = this.#informer.get(own.metadata.name!)
+    return seen !== undefined && Number(seen.metadata.resourceVersion) > Number(own.metadata.resourceVersion)
+      ? seen
+      : own
+  }
+
+  /** The node that pods are held against: as the API has it, or as it is going to be registered. Source: pkg/kubelet/kubelet_getters.go getNodeAnyWay. */
+  get nodeAnyWay(): Node | undefined {
+    return this.node ?? this.#initial
+  }
+
+  /** Works out what the node is like, without the API. Call before pods are started. */
+  async prepare(): Promise<void> {
+    this.#initial = await this.#wanted()
   }
   get pressure(): Pressure {
     return this.#pressure
@@ -52,9 +70,9 @@ export class NodeReporter {
   async start(signal: AbortSignal): Promise<void> {
     const { clock, log, events, config } = this.#context
     const ending = AbortSignal.any([signal, this.#stopping.signal])
-    for (;;) {
+    for (let wanted = this.#initial; ; wanted = undefined) {
       try {
-        this.#node = await this.#register()
+        this.#node = await this.#register(wanted)
         await this.#report()
         break
       } catch (err) {
@@ -112,41 +130,47 @@ export class NodeReporter {
     }
   }
 
-  async #register(): Promise<Node> {
-    const { client, config, runtime } = this.#context
+  /** The Node as it is registered. */
+  async #wanted(): Promise<Node> {
+    const { config, runtime } = this.#context
     const { operatingSystem, architecture } = runtime.machine.info
-    const status = await this.#status({
-      daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
-      nodeInfo: EMPTY_INFO,
-    })
-    const labels = {
-      "beta.kubernetes.io/arch": architecture,
-      "beta.kubernetes.io/os": operatingSystem,
-      "beta.kubernetes.io/instance-type": "k3ts",
-      "kubernetes.io/arch": architecture,
-      "kubernetes.io/os": operatingSystem,
-      "kubernetes.io/hostname": config.nodeName,
-      "node.kubernetes.io/instance-type": "k3ts",
-      ...config.labels,
+    const before = { daemonEndpoints: { kubeletEndpoint: { Port: config.port } }, nodeInfo: EMPTY_INFO }
+    return {
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: {
+        name: config.nodeName,
+        labels: {
+          "beta.kubernetes.io/arch": architecture,
+          "beta.kubernetes.io/os": operatingSystem,
+          "beta.kubernetes.io/instance-type": "k3ts",
+          "kubernetes.io/arch": architecture,
+          "kubernetes.io/os": operatingSystem,
+          "kubernetes.io/hostname": config.nodeName,
+          "node.kubernetes.io/instance-type": "k3ts",
+          ...config.labels,
+        },
+        annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
+      },
+      spec: {
+        providerID: `k3ts://${config.nodeName}`,
+        ...(config.taints.length === 0 ? {} : { taints: config.taints }),
+      },
+      status: { ...before, ...(await readNodeStatus(this.#context, before, this.#pressure)) },
     }
+  }
+
+  async #register(known?: Node): Promise<Node> {
+    const { client, config } = this.#context
+    const { metadata, spec, status } = known ?? (await this.#wanted())
     try {
-      const made = await client.create(Node, {
-        metadata: {
-          name: config.nodeName,
-          labels,
-          annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
-        },
-        spec: {
-          providerID: `k3ts://${config.nodeName}`,
-          ...(config.taints.length === 0 ? {} : { taints: config.taints }),
-        },
-        status,
-      })
-      this.#tellChanges({ ...status, conditions: [] }, made.status)
+      const made = await client.create(Node, { metadata, spec, status })
+      this.#tellChanges({ conditions: [] }, made.status)
       return made
     } catch (err) {
       if (!isAlreadyExists(err)) throw err
     }
+    const labels = metadata.labels!
     const there = await client.get(Node, { name: config.nodeName })
     if (Object.entries(labels).every(([key, value]) => there.metadata.labels?.[key] === value)) return there
     return client.patch(Node, there.metadata, { type: "merge", body: { metadata: { labels } } })
@@ -154,16 +178,19 @@ export class NodeReporter {
 
   async #report(): Promise<void> {
     const { client, clock, config } = this.#context
-    const before = this.#node!.status
-    const status = await this.#status(before)
+    const known = this.node!
+    const before = known.status
+    const status = await readNodeStatus(this.#context, before, this.#pressure)
     const now = clock.now()
-    const same = (left: NodeStatus, right: Partial<NodeStatus>) =>
-      deepEqual(comparable(left), comparable({ ...left, ...right }))
-    if (now - this.#reported < REPORT_MS && same(before, status)) return
+    const same = deepEqual(comparable(before), comparable({ ...before, ...status }))
+    if (now - this.#reported < REPORT_MS && same) {
+      this.#node = known
+      return
+    }
     this.#node = await client.patch(
       Node,
       { name: config.nodeName },
-      { type: "strategic", body: { status } },
+      { type: "strategic", body: { status: withRemovals(before, status) } },
       { subresource: "status" },
     )
     this.#reported = now
@@ -181,91 +208,6 @@ export class NodeReporter {
       if (old?.status === status || names === undefined) continue
       const reason = status === "True" ? names[0] : names[1]
       events.event(this.#about, "Normal", reason, `Node ${config.nodeName} status is now: ${reason}`)
-    }
-  }
-
-  async #status(before: NodeStatus): Promise<Partial<NodeStatus>> {
-    const { runtime, config, clock } = this.#context
-    const [{ problems, version, handlers }, images, disk] = await Promise.all([
-      this.#runtimeState(),
-      this.#images(),
-      runtime.machine.space(config.root),
-    ])
-    const { capacity, allocatable } = nodeResources(runtime.machine, disk, config.maxPods)
-    return {
-      addresses: [
-        ...config.nodeIps.map((address) => ({ type: "InternalIP", address })),
-        { type: "Hostname", address: config.nodeName },
-      ],
-      capacity,
-      allocatable,
-      conditions: nodeConditions({
-        pressure: this.#pressure,
-        problems,
-        before: before.conditions ?? [],
-        now: clock.now(),
-      }),
-      daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
-      nodeInfo: {
-        ...runtime.machine.info,
-        containerRuntimeVersion: version,
-        kubeletVersion: GIT_VERSION,
-        kubeProxyVersion: "",
-      },
-      images,
-      ...(handlers.length === 0 ? {} : { runtimeHandlers: handlers }),
-    }
-  }
-
-  async #runtimeState() {
-    const { containers } = this.#context.runtime
-    try {
-      const [version, state] = await Promise.all([containers.version(), containers.status()])
-      const conditions = state.status?.conditions ?? []
-      const problems = ["RuntimeReady", "NetworkReady"].flatMap((wanted) => {
-        const condition = conditions.find(({ type }) => type === wanted)
-        if (condition?.status === true) return []
-        const detail = `${wanted}=false reason:${condition?.reason ?? "unknown"} message:${condition?.message ?? ""}`
-        return [
-          wanted === "RuntimeReady"
-            ? `container runtime not ready: ${detail}`
-            : `container runtime network not ready: ${detail}`,
-        ]
-      })
-      const handlers = state.runtimeHandlers.map(({ name, features }) => ({
-        name,
-        ...(features === undefined
-          ? {}
-          : {
-              features: {
-                recursiveReadOnlyMounts: features.recursiveReadOnlyMounts,
-                userNamespaces: features.userNamespaces,
-              },
-            }),
-      }))
-      return { problems, version: `${version.runtimeName}://${version.runtimeVersion}`, handlers }
-    } catch (err) {
-      return {
-        problems: [`container runtime is down: ${err instanceof Error ? err.message : String(err)}`],
-        version: this.#node?.status.nodeInfo.containerRuntimeVersion ?? "",
-        handlers: [],
-      }
-    }
-  }
-
-  /** The largest images, as upstream: more would make the Node heavy. */
-  async #images(): Promise<readonly ContainerImage[]> {
-    try {
-      const images = await this.#context.runtime.images.listImages()
-      return images
-        .toSorted((a, b) => b.size - a.size)
-        .slice(0, MAX_IMAGES)
-        .map(({ repoDigests, repoTags, size }) => ({
-          names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES),
-          sizeBytes: size,
-        }))
-    } catch {
-      return this.#node?.status.images ?? []
     }
   }
 
@@ -288,7 +230,8 @@ export class NodeReporter {
         const changed = !deepEqual(pressure, this.#pressure) || answers !== this.#answered
         this.#answered = answers
         this.#pressure = pressure
-        if (changed) this.wake()
+        // Somebody else may have written what the status is made of, or over it. Source: syncNodeStatus, every 10 s there too.
+        if (changed || this.node !== this.#node) this.wake()
         if (pressure.memory || pressure.disk || pressure.pid) this.#onPressure(pressure)
       } catch (err) {
         this.#context.log.warn("Cannot measure what is left of the node", { err })
@@ -302,24 +245,3 @@ export class NodeReporter {
     )
   }
 }
-
-const EMPTY_INFO = {
-  machineID: "",
-  systemUUID: "",
-  bootID: "",
-  kernelVersion: "",
-  osImage: "",
-  containerRuntimeVersion: "",
-  kubeletVersion: "",
-  kubeProxyVersion: "",
-  operatingSystem: "",
-  architecture: "",
-}
-
-/** Without the times of heartbeats, which are no change. */
-const comparable = ({ conditions = [], ...rest }: Partial<NodeStatus>): object => ({
-  ...rest,
-  conditions: conditions
-    .map(({ lastHeartbeatTime: _time, ...condition }) => condition)
-    .toSorted((a, b) => (a.type < b.type ? -1 : 1)),
-})

@@ -121,6 +121,8 @@ export interface Machine {
   readonly memoryBytes: number
   /** Page size → bytes set aside, `2Mi` → 0. */
   readonly hugepages: Readonly<Record<string, number>>
+  /** Whether the kernel enforces AppArmor profiles. */
+  readonly hasAppArmor: boolean
   readonly info: Omit<NodeSystemInfo, "containerRuntimeVersion" | "kubeletVersion" | "kubeProxyVersion">
   /** Memory that can still be given away: capacity less the working set. */
   availableMemory(): Promise<number>

@@ -36,6 +36,8 @@ export interface Verdict {
   readonly phase: "Failed"
   readonly reason: string
   readonly message: string
+  /** The node did not take the pod: nothing is told of its containers. */
+  readonly isRejection?: true
   /** For instance DisruptionTarget. */
   readonly condition?: Pick<PodCondition, "type" | "status" | "reason" | "message">
 }
@@ -43,6 +45,7 @@ export interface Verdict {
 /** The status of the pod as it is to be reported. Pure. Source: pkg/kubelet/kubelet_pods.go generateAPIPodStatus, pkg/kubelet/status/status_manager.go. */
 export function podStatus(request: PodStatusRequest): PodStatus {
   const { pod, before, runtime, verdict, nodeIps, now, terminal } = request
+  if (verdict?.isRejection === true) return rejected(pod, before, verdict, now)
   const all = containersOf(pod)
   const initialized = all.every(
     ({ type, container }) =>
@@ -113,6 +116,17 @@ export function podStatus(request: PodStatusRequest): PodStatus {
     ephemeralContainerStatuses: ephemeral.length === 0 ? undefined : ephemeral,
   }
 }
+
+/** Source: pkg/kubelet/kubelet.go rejectPod. */
+const rejected = (pod: Pod, before: PodStatus, { phase, reason, message }: Verdict, now: number): PodStatus => ({
+  observedGeneration: pod.metadata.generation,
+  phase,
+  conditions: mergedConditions(pod, before.conditions ?? [], [], now),
+  reason,
+  message,
+  startTime: before.startTime ?? formatTime(now),
+  qosClass: before.qosClass ?? qosClass(pod),
+})
 
 /** A pod that has ended never begins anew. */
 function finalPhase(before: PodStatus, verdict: Verdict | undefined, computed: Phase): Phase {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { readFile, statfs } from "node:fs/promises"
 import { arch, cpus, hostname, release, totalmem } from "node:os"
 import { join } from "node:path"
@@ -19,6 +19,9 @@ export function hostMachine(): Machine {
     memoryBytes: totalmem(),
     hugepages: hugepages(),
     hostname: hostname().toLowerCase(),
+    // Source: third_party/forked/libcontainer/apparmor.
+    hasAppArmor:
+      existsSync("/sys/kernel/security/apparmor") && read("/sys/module/apparmor/parameters/enabled").startsWith("Y"),
     info: {
       machineID: read("/etc/machine-id") || read("/var/lib/dbus/machine-id"),
       systemUUID: read("/sys/class/dmi/id/product_uuid") || read("/etc/machine-id"),

@@ -122,7 +122,7 @@ export class SimulatedContainers implements RuntimeService {
       status: { conditions: [ready("RuntimeReady"), ready("NetworkReady")] },
       info: {},
       runtimeHandlers: [],
-      features: undefined,
+      features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
     }
   }
 

@@ -20,6 +20,7 @@ export function simulatedMachine(
     memoryBytes,
     hugepages: {},
     hostname: name,
+    hasAppArmor: true,
     info: {
       machineID: name,
       systemUUID: name,

@@ -34,7 +34,7 @@ const isQuotaHugePages = (name: string): boolean => isHugePages(name) || name.st
 export const isNativeResource = (name: string): boolean => !name.includes("/") || name.includes("kubernetes.io/")
 
 /** Devices and the like: named by who makes them, and short enough for quotas to count them. */
-const isExtendedResource = (name: string): boolean =>
+export const isExtendedResource = (name: string): boolean =>
   !isNativeResource(name) && !name.startsWith("requests.") && isQualifiedName(`requests.${name}`) === undefined
 
 /** Whether a container may be given more than it asked for. Devices and huge pages are counted out one by one. */

@@ -1,4 +1,4 @@
-import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 
 /** Kernel parameters that are namespaced and cannot hurt other pods. Source: pkg/kubelet/sysctl/safe_sysctls.go. */
 const SAFE = new Set([
@@ -29,9 +29,9 @@ export function sysctlProblem(pod: Pod): string | undefined {
   for (const name of Object.keys(podSysctls(pod))) {
     if (!SAFE.has(name)) return `forbidden sysctl: "${name}" not allowlisted`
     if (name.startsWith("net.") && hostNetwork === true)
-      return `forbidden sysctl: "${name}" not allowed with host net enabled`
+      return `forbidden sysctl: "${name}" not allowed with host Net enabled`
     if (name.startsWith("kernel.") && hostIPC === true)
-      return `forbidden sysctl: "${name}" not allowed with host ipc enabled`
+      return `forbidden sysctl: "${name}" not allowed with host IPC enabled`
   }
   return undefined
 }

@@ -1,0 +1,125 @@
+import type { Node } from "../../../pkg/api/core/v1/node.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { TAINT, tolerates } from "../../../pkg/api/core/v1/taints.ts"
+import type { Pressure } from "../node/pressure.ts"
+import { isCritical, qosClass } from "../qos.ts"
+import { appArmorProblem } from "./app-armor.ts"
+import { failures, isAffinityAlone, isShortage, type Failure } from "./predicates.ts"
+import { podsToPreempt } from "./preemption.ts"
+import type { Shortage } from "./resource-fit.ts"
+import { sysctlProblem } from "./sysctls.ts"
+
+/** Why a node does not take a pod. */
+export interface Rejection {
+  /** In one word: `OutOfcpu`, `NodePorts`, `SysctlForbidden` … */
+  readonly reason: string
+  readonly message: string
+}
+
+export interface AdmitRequest {
+  readonly pod: Pod
+  /** The other pods of the node that were taken and have not ended. */
+  others(): readonly Pod[]
+  /** The node as the API has it, as far as is known; undefined when nothing is. */
+  readonly node: Node | undefined
+  readonly pressure: Pressure
+  readonly hasAppArmor: boolean
+  readonly operatingSystem: string
+  /** Asks the API for the node. */
+  freshNode(): Promise<Node>
+  /** Ends the pods to make room for `critical`, and resolves when they have ended. */
+  preempt(pods: readonly Pod[], critical: Pod): Promise<void>
+}
+
+/**
+ * The kubelet's own look at a pod that was bound to its node: whoever bound it may have been mistaken. The first objection counts; the order is upstream's.
+ * Source: the list of admit handlers in pkg/kubelet/kubelet.go NewMainKubelet; pkg/kubelet/eviction Admit, pkg/kubelet/sysctl, pkg/kubelet/lifecycle.
+ */
+export async function admit(request: AdmitRequest): Promise<Rejection | undefined> {
+  const { pod, hasAppArmor } = request
+  const early = underPressure(request) ?? forbiddenSysctl(pod) ?? (await unfit(request))
+  if (early !== undefined) return early
+  const problem = appArmorProblem(pod, hasAppArmor)
+  return problem === undefined ? undefined : { reason: "AppArmor", message: `Cannot enforce AppArmor: ${problem}` }
+}
+
+function forbiddenSysctl(pod: Pod): Rejection | undefined {
+  const message = sysctlProblem(pod)
+  return message === undefined ? undefined : { reason: "SysctlForbidden", message }
+}
+
+const MEMORY_PRESSURE = { key: TAINT.memoryPressure, effect: "NoSchedule" } as const
+
+/** A node that is short of something takes only what it cannot do without; short of memory alone, also pods that have said how much they need, or that tolerate it. */
+function underPressure({ pod, pressure }: AdmitRequest): Rejection | undefined {
+  const conditions = [
+    ...(pressure.memory ? ["MemoryPressure"] : []),
+    ...(pressure.disk ? ["DiskPressure"] : []),
+    ...(pressure.pid ? ["PIDPressure"] : []),
+  ]
+  if (conditions.length === 0 || isCritical(pod)) return undefined
+  if (
+    conditions.length === 1 &&
+    pressure.memory &&
+    (qosClass(pod) !== "BestEffort" ||
+      (pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, MEMORY_PRESSURE)))
+  )
+    return undefined
+  return { reason: "Evicted", message: `The node had condition: [${conditions.join(" ")}]. ` }
+}
+
+/** What the scheduler would not have done. Source: pkg/kubelet/lifecycle/predicate.go Admit. */
+async function unfit(request: AdmitRequest): Promise<Rejection | undefined> {
+  const { pod, node, operatingSystem } = request
+  if (node === undefined) return { reason: "InvalidNodeInfo", message: "Kubelet cannot get node info." }
+  // What no room on the node would mend comes first, so that nobody is driven away for nothing.
+  const wantedByLabel = pod.metadata.labels?.["kubernetes.io/os"]
+  if (wantedByLabel !== undefined && wantedByLabel !== operatingSystem)
+    return {
+      reason: "PodOSSelectorNodeLabelDoesNotMatch",
+      message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+    }
+  if (pod.spec.os !== undefined && pod.spec.os.name !== operatingSystem)
+    return { reason: "PodOSNotSupported", message: "Failed to admit pod as the OS field doesn't match node OS" }
+  if (
+    pod.spec.securityContext.supplementalGroupsPolicy === "Strict" &&
+    node.status.features?.supplementalGroupsPolicy !== true
+  )
+    return {
+      reason: "SupplementalGroupsPolicyNotSupported",
+      message: "SupplementalGroupsPolicy=Strict is not supported in this node",
+    }
+  let failed = failures(pod, request.others(), node)
+  if (isAffinityAlone(failed)) {
+    const fresh = await request.freshNode().catch(() => undefined)
+    if (fresh !== undefined) failed = failures(pod, request.others(), fresh)
+  }
+  if (failed.length === 0) return undefined
+  return isCritical(pod) ? madeRoom(request, failed) : rejectionOf(failed[0]!)
+}
+
+/** For a pod that the node cannot do without, others go when room is all that it lacks. Source: pkg/kubelet/preemption/preemption.go HandleAdmissionFailure. */
+async function madeRoom(request: AdmitRequest, failed: readonly Failure[]): Promise<Rejection | undefined> {
+  const { pod } = request
+  const other = failed.find((failure) => !isShortage(failure))
+  if (other !== undefined) return rejectionOf(other)
+  const found = podsToPreempt(pod, request.others(), failed.filter(isShortage))
+  if ("pods" in found) {
+    await request.preempt(found.pods, pod)
+    return undefined
+  }
+  const missing = [...found.missing].map(([resource, amount]) => `(res: ${resource}, q: ${amount}), `)
+  return {
+    reason: "UnexpectedAdmissionError",
+    message: `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [${missing.join("")}]`,
+  }
+}
+
+function rejectionOf(failure: Failure): Rejection {
+  return isShortage(failure)
+    ? { reason: `OutOf${failure.resource}`, message: shortageMessage(failure) }
+    : { reason: failure.predicate, message: `Predicate ${failure.predicate} failed: ${failure.why}` }
+}
+
+const shortageMessage = ({ resource, requested, used, capacity }: Shortage): string =>
+  `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`

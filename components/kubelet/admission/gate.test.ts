@@ -1,0 +1,129 @@
+import { expect, test } from "bun:test"
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { startCluster } from "../../../pkg/testing/cluster.ts"
+import { simulatedKubelet, type PodSpecInput } from "../testing/simulated-kubelet.fixtures.ts"
+
+const onPort80: PodSpecInput = {
+  containers: [{ name: "c", image: "web", ports: [{ containerPort: 80, hostPort: 80 }] }],
+}
+
+test("of two pods that take the same port of their node one runs, and the other is told why it does not", async () => {
+  // given a node, to which whoever made the pods has bound them
+  await using node = await simulatedKubelet({ web: {} })
+  // when both come at once
+  await Promise.all([node.create("a", onPort80), node.create("b", onPort80)])
+  // then
+  expect(node.status("a").phase).toBe("Running")
+  const { conditions = [], ...status } = node.status("b")
+  expect(status).toEqual({
+    phase: "Failed",
+    reason: "NodePorts",
+    message: "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+    observedGeneration: 1,
+    qosClass: "BestEffort",
+    startTime: "2026-01-01T00:00:00Z",
+  })
+  expect(conditions.map(({ type }) => type)).toEqual([])
+  expect(node.events("b")).toEqual([
+    "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+  ])
+})
+
+test("the port is free again when the pod that had it is gone, also while it takes time to end", async () => {
+  // given a pod that takes 20 s to end
+  await using node = await simulatedKubelet({ web: { onStop: { afterMs: 20_000 } } })
+  await node.create("a", onPort80)
+  // when another comes while it is ending
+  await node.delete("a")
+  await node.cluster.advance("5s")
+  await node.create("early", onPort80)
+  // then that does not run, and one that comes later does
+  expect(node.status("early")).toMatchObject({ phase: "Failed", reason: "NodePorts" })
+  await node.cluster.advance("20s")
+  await node.create("late", onPort80)
+  expect(node.status("late").phase).toBe("Running")
+})
+
+test("a pod that was refused is left as it is: no more writes, whatever happens on the node and when the kubelet starts anew", async () => {
+  // given
+  await using node = await simulatedKubelet({ web: {} })
+  await node.create("a", onPort80)
+  await node.create("b", onPort80)
+  const writes = () => node.cluster.history({ kind: "Pod" }).filter(({ object }) => object.metadata.name === "b").length
+  const before = writes()
+  // when
+  await node.delete("a")
+  await node.cluster.advance("10m")
+  await node.restart()
+  await node.cluster.advance("10m")
+  // then
+  expect(writes()).toBe(before)
+  expect(node.status("b").phase).toBe("Failed")
+  // and it goes at once when it is deleted
+  await node.delete("b")
+  await node.cluster.settle()
+  expect(node.pod("b")).toBeUndefined()
+})
+
+test("when a machine boots, the pods that were there first have its ports and its room", async () => {
+  // given a node on which two pods were to run, of which the second was bound while the node was off
+  await using node = await simulatedKubelet({ web: {} })
+  await node.create("z-first", onPort80)
+  const fault = await node.cluster.faults.nodeLost("node-0")
+  await node.cluster.advance("5s")
+  await node.create("a-second", onPort80)
+  // when it boots
+  await fault.end()
+  await node.cluster.advance("1m")
+  // then
+  expect([node.status("z-first").phase, node.status("a-second").phase]).toEqual(["Running", "Failed"])
+})
+
+test("a pod that the scheduler could not place and somebody bound is refused with the generation it was seen at", async () => {
+  // given a pod that fits nowhere
+  await using cluster = await startCluster({ nodes: 1 })
+  const { metadata } = await cluster.client.create(Pod, {
+    metadata: { name: "big", namespace: "default" },
+    spec: { containers: [{ name: "c", image: "i", resources: { requests: { cpu: "1000000" } } }] },
+  })
+  await cluster.settle()
+  // when it is bound by hand
+  await cluster.client.createSubresource(Pod, metadata, "binding", {
+    apiVersion: "v1",
+    kind: "Binding",
+    metadata: { name: "big" },
+    target: { kind: "Node", name: "node-0" },
+  })
+  await cluster.settle()
+  // then
+  expect((await cluster.get(Pod, "big")).status).toMatchObject({
+    phase: "Failed",
+    reason: "OutOfcpu",
+    observedGeneration: 1,
+    qosClass: "Burstable",
+  })
+})
+
+test("for a pod that the node cannot do without, another one ends first", async () => {
+  // given a full node
+  await using node = await simulatedKubelet({ web: { onStop: { afterMs: 5000 } } })
+  const asking = (cpu: string): PodSpecInput => ({
+    containers: [{ name: "c", image: "web", resources: { requests: { cpu } } }],
+  })
+  await node.create("low", asking("3"))
+  await node.create("small", asking("1"))
+  // when a critical pod comes
+  await node.create("critical", { ...asking("2"), priorityClassName: "system-node-critical" })
+  // then it waits until the other has ended
+  expect(node.status("critical").phase).toBe("Pending")
+  await node.cluster.advance("10s")
+  expect(node.status("low")).toMatchObject({
+    phase: "Failed",
+    reason: "Preempting",
+    message: "Preempted in order to admit critical pod",
+    conditions: expect.arrayContaining([
+      expect.objectContaining({ type: "DisruptionTarget", reason: "TerminationByKubelet" }),
+    ]),
+  })
+  expect([node.status("critical").phase, node.status("small").phase]).toEqual(["Running", "Running"])
+})

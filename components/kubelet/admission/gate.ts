@@ -1,0 +1,75 @@
+import { Node } from "../../../pkg/api/core/v1/node.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { KubeletContext } from "../context.ts"
+import type { NodeReporter } from "../node/node.ts"
+import type { PodWorkers } from "../pod-workers.ts"
+import type { Verdict } from "../status/pod-status.ts"
+import { admit, type Rejection } from "./admission.ts"
+
+export interface GateParts {
+  readonly context: KubeletContext
+  readonly node: NodeReporter
+  readonly workers: () => PodWorkers
+}
+
+const PREEMPTED: Verdict = {
+  phase: "Failed",
+  reason: "Preempting",
+  message: "Preempted in order to admit critical pod",
+  condition: {
+    type: "DisruptionTarget",
+    status: "True",
+    reason: "TerminationByKubelet",
+    message: "Pod was preempted by Kubelet to accommodate a critical pod.",
+  },
+}
+
+/**
+ * Takes pods one after the other, in the order in which they ask: each is held against all that were taken before it. Of two that exclude each other
+ * exactly one runs, also where a look takes time because the API is asked or other pods have to end first.
+ */
+export class AdmissionGate {
+  readonly #parts: GateParts
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: GateParts) {
+    this.#parts = parts
+  }
+
+  /** Why the node does not take the pod, or nothing. `taken` is called at the instant at which it is taken. */
+  admit(pod: Pod, taken: () => void): Promise<Rejection | undefined> {
+    const admitted = this.#last.then(async () => {
+      const rejection = await this.#look(pod)
+      if (rejection === undefined) taken()
+      return rejection
+    })
+    this.#last = admitted.catch(() => undefined)
+    return admitted
+  }
+
+  #look(pod: Pod): Promise<Rejection | undefined> {
+    const { context, node, workers } = this.#parts
+    const { client, config, events, runtime } = context
+    return admit({
+      pod,
+      others: () => workers().othersThan(pod),
+      node: node.nodeAnyWay,
+      pressure: node.pressure,
+      hasAppArmor: runtime.machine.hasAppArmor,
+      operatingSystem: runtime.machine.info.operatingSystem,
+      freshNode: () => client.get(Node, { name: config.nodeName }),
+      preempt: async (pods, critical) => {
+        context.log.info("Ending pods to make room for a critical one", {
+          pod: `${critical.metadata.namespace}/${critical.metadata.name}`,
+          pods: pods.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+        })
+        await Promise.all(
+          pods.map((other) => {
+            events.event(other, "Warning", PREEMPTED.reason, PREEMPTED.message)
+            return workers().end(other, PREEMPTED)
+          }),
+        )
+      },
+    })
+  }
+}

@@ -1,0 +1,39 @@
+import { amounts, noAmounts, add, requestsOf } from "../../../pkg/api/core/v1/pod-requests.ts"
+import type { Node } from "../../../pkg/api/core/v1/node.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { isExtendedResource } from "../../../pkg/api/core/v1/resource-names.ts"
+
+/** A resource of which the node has too little left for a pod: milli-cores, bytes, or units of anything else. */
+export interface Shortage {
+  readonly resource: string
+  readonly requested: number
+  readonly used: number
+  readonly capacity: number
+}
+
+/**
+ * What the node has too little of to take the pod beside the others, `pods` first. An extended resource that the node does not tell of is none of the
+ * node's: something else in the cluster gives it. Source: pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest, and
+ * removeMissingExtendedResources in pkg/kubelet/lifecycle/predicate.go.
+ */
+export function shortages(pod: Pod, others: readonly Pod[], { status }: Node): readonly Shortage[] {
+  const wanted = requestsOf(pod).exact
+  const has = amounts(status.allocatable, false)
+  const used = noAmounts()
+  for (const other of others) add(used, requestsOf(other).exact)
+  const rows: Shortage[] = [
+    { resource: "cpu", requested: wanted.cpu, used: used.cpu, capacity: has.cpu },
+    { resource: "memory", requested: wanted.memory, used: used.memory, capacity: has.memory },
+    { resource: "ephemeral-storage", requested: wanted.ephemeral, used: used.ephemeral, capacity: has.ephemeral },
+  ]
+  for (const [resource, requested] of wanted.scalar) {
+    const capacity = has.scalar.get(resource)
+    if (capacity === undefined && isExtendedResource(resource)) continue
+    rows.push({ resource, requested, used: used.scalar.get(resource) ?? 0, capacity: capacity ?? 0 })
+  }
+  const short = rows.filter(({ requested, used: inUse, capacity }) => requested > 0 && requested > capacity - inUse)
+  const maxPods = has.scalar.get("pods") ?? 0
+  return others.length + 1 > maxPods
+    ? [{ resource: "pods", requested: 1, used: others.length, capacity: maxPods }, ...short]
+    : short
+}

@@ -1,0 +1,128 @@
+import type { ContainerImage, NodeStatus } from "../../../pkg/api/core/v1/node.ts"
+import { GIT_VERSION } from "../../../pkg/version/version.ts"
+import type { KubeletContext } from "../context.ts"
+import { nodeResources } from "./capacity.ts"
+import { nodeConditions } from "./conditions.ts"
+import type { Pressure } from "./pressure.ts"
+
+const MAX_IMAGES = 50
+const MAX_NAMES = 5
+
+/** Of a node that nobody has looked at yet. */
+export const EMPTY_INFO: NodeStatus["nodeInfo"] = {
+  machineID: "",
+  systemUUID: "",
+  bootID: "",
+  kernelVersion: "",
+  osImage: "",
+  containerRuntimeVersion: "",
+  kubeletVersion: "",
+  kubeProxyVersion: "",
+  operatingSystem: "",
+  architecture: "",
+}
+
+/** What the kubelet reports of its node now. `before` is what the API has: resources and times of others in it are kept. Source: pkg/kubelet/nodestatus/setters.go. */
+export async function readNodeStatus(
+  context: KubeletContext,
+  before: NodeStatus,
+  pressure: Pressure,
+): Promise<Partial<NodeStatus>> {
+  const { runtime, config, clock } = context
+  const [{ problems, version, handlers, features }, images, disk] = await Promise.all([
+    runtimeState(context, before),
+    largestImages(context, before),
+    runtime.machine.space(config.root),
+  ])
+  return {
+    addresses: [
+      ...config.nodeIps.map((address) => ({ type: "InternalIP", address })),
+      { type: "Hostname", address: config.nodeName },
+    ],
+    ...nodeResources({ machine: runtime.machine, disk, maxPods: config.maxPods, before }),
+    conditions: nodeConditions({ pressure, problems, before: before.conditions ?? [], now: clock.now() }),
+    daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
+    nodeInfo: {
+      ...runtime.machine.info,
+      containerRuntimeVersion: version,
+      kubeletVersion: GIT_VERSION,
+      kubeProxyVersion: "",
+    },
+    images,
+    ...(handlers.length === 0 ? {} : { runtimeHandlers: handlers }),
+    ...(features === undefined ? {} : { features }),
+  }
+}
+
+/** Whether the runtime can run pods, and what it can do. */
+async function runtimeState({ runtime: { containers } }: KubeletContext, before: NodeStatus) {
+  try {
+    const [version, state] = await Promise.all([containers.version(), containers.status()])
+    const conditions = state.status?.conditions ?? []
+    const problems = ["RuntimeReady", "NetworkReady"].flatMap((wanted) => {
+      const condition = conditions.find(({ type }) => type === wanted)
+      if (condition?.status === true) return []
+      const detail = `${wanted}=false reason:${condition?.reason ?? "unknown"} message:${condition?.message ?? ""}`
+      return [
+        wanted === "RuntimeReady"
+          ? `container runtime not ready: ${detail}`
+          : `container runtime network not ready: ${detail}`,
+      ]
+    })
+    const handlers = state.runtimeHandlers.map(({ name, features }) => ({
+      name,
+      ...(features === undefined
+        ? {}
+        : {
+            features: {
+              recursiveReadOnlyMounts: features.recursiveReadOnlyMounts,
+              userNamespaces: features.userNamespaces,
+            },
+          }),
+    }))
+    const features =
+      state.features === undefined ? undefined : { supplementalGroupsPolicy: state.features.supplementalGroupsPolicy }
+    return { problems, version: `${version.runtimeName}://${version.runtimeVersion}`, handlers, features }
+  } catch (err) {
+    return {
+      problems: [`container runtime is down: ${err instanceof Error ? err.message : String(err)}`],
+      version: before.nodeInfo.containerRuntimeVersion,
+      handlers: [],
+      features: undefined,
+    }
+  }
+}
+
+/** As upstream the largest ones only: more would make the Node heavy. */
+async function largestImages({ runtime }: KubeletContext, before: NodeStatus): Promise<readonly ContainerImage[]> {
+  try {
+    const images = await runtime.images.listImages()
+    return images
+      .toSorted((a, b) => b.size - a.size)
+      .slice(0, MAX_IMAGES)
+      .map(({ repoDigests, repoTags, size }) => ({
+        names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES),
+        sizeBytes: size,
+      }))
+  } catch {
+    return before.images ?? []
+  }
+}
+
+/** Without the times of heartbeats, which are no change; an empty list is as good as none. */
+export const comparable = ({ conditions = [], images = [], ...rest }: Partial<NodeStatus>): object => ({
+  ...rest,
+  images,
+  conditions: conditions
+    .map(({ lastHeartbeatTime: _time, ...condition }) => condition)
+    .toSorted((a, b) => (a.type < b.type ? -1 : 1)),
+})
+
+/** `status` for a merge patch: resources that it lacks and `before` has are taken away. */
+export function withRemovals(before: NodeStatus, status: Partial<NodeStatus>): object {
+  const lists = (["capacity", "allocatable"] as const).map((list) => {
+    const gone = Object.keys(before[list] ?? {}).filter((name) => status[list]?.[name] === undefined)
+    return [list, { ...status[list], ...Object.fromEntries(gone.map((name) => [name, null])) }] as const
+  })
+  return { ...status, ...Object.fromEntries(lists) }
+}
