@@ -26,7 +26,11 @@ export interface OpenOptions {
   readonly evidence?: string | undefined
   /** Go on although acknowledged writes are not there. */
   readonly acceptLoss?: boolean | undefined
+  /** How the database is opened for writing; tests give one whose disk fails. */
+  readonly openDatabase?: OpenDatabase
 }
+
+type OpenDatabase = (path: string) => SqliteDatabase
 
 export interface OpenStore {
   readonly db: SqliteDatabase
@@ -45,15 +49,15 @@ const REVISIONS_AFTER_LOSS = 1_000_000
 
 /** @throws StorageError locked (names the holder), readonly, damaged, lost, full */
 export function openStore(options: OpenOptions): OpenStore {
-  const { file } = options
+  const { file, openDatabase = (path) => openSqlite(path) } = options
   let db: SqliteDatabase | undefined
   try {
     if (sizeOf(file) === 0 && sizeOf(`${file}-wal`) === 0) refuseLoss(options, undefined)
     const inspected = sizeOf(`${file}-wal`) > 0 ? inspect(options) : undefined
-    db = lock(file)
+    db = lock(file, openDatabase)
     let format = formatOf(db, file)
     if (format === 1) {
-      db = migrate(db, file)
+      db = migrate(db, file, openDatabase)
       format = FORMAT
     }
     if (format === 0) {
@@ -96,8 +100,8 @@ function inspect(options: OpenOptions): LoadedState | undefined {
   }
 }
 
-function lock(file: string): SqliteDatabase {
-  const db = openSqlite(file)
+function lock(file: string, openDatabase: OpenDatabase): SqliteDatabase {
+  const db = openDatabase(file)
   try {
     db.exec("PRAGMA locking_mode = EXCLUSIVE")
     db.exec("PRAGMA cell_size_check = ON")
@@ -125,11 +129,11 @@ function create(db: SqliteDatabase): void {
 }
 
 /** Puts a store of this format in the place of one of format 1, with one rename. */
-function migrate(old: SqliteDatabase, file: string): SqliteDatabase {
+function migrate(old: SqliteDatabase, file: string, openDatabase: OpenDatabase): SqliteDatabase {
   const aside = `${file}.migrating`
   try {
     for (const path of [aside, `${aside}-wal`]) rmSync(path, { force: true })
-    const made = lock(aside)
+    const made = lock(aside, openDatabase)
     try {
       create(made)
       copyOfFormat1(old, made, file)
@@ -142,7 +146,7 @@ function migrate(old: SqliteDatabase, file: string): SqliteDatabase {
   sync(aside)
   renameSync(aside, file)
   sync(dirname(file))
-  return lock(file)
+  return lock(file, openDatabase)
 }
 
 function sync(path: string): void {
