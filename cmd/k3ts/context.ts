@@ -1,7 +1,7 @@
 import type { ApiServer } from "../../components/apiserver/apiserver.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import type { Informers } from "../../pkg/client/informer.ts"
-import { createInformers } from "../../pkg/client/informers.ts"
+import { createInformers, type InformersOptions } from "../../pkg/client/informers.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import { systemRandom, type Random } from "../../pkg/clock/random.ts"
@@ -48,7 +48,7 @@ export interface Clients {
   /** Acts as a service account of kube-system. */
   accountClient(account: string): Client
   /** What a component is given, and the component that stops its informers: list it before the one that uses them. */
-  contextFor(user: Identity): ComponentContext
+  contextFor(user: Identity, options?: Pick<InformersOptions, "fieldSelectors">): ComponentContext
   /** Kinds whose first list an informer still waits for. */
   pendingInformers(): readonly string[]
   stop(): void
@@ -64,9 +64,9 @@ export function createClients(
   return {
     clientFor,
     accountClient: (account) => clientFor(serviceAccount(account)),
-    contextFor(user) {
+    contextFor(user, options = {}) {
       const client = clientFor(user)
-      const informers = createInformers({ client, clock, random, log })
+      const informers = createInformers({ client, clock, random, log, ...options })
       all.push(informers)
       return { client, informers, clock, random, log, spawn }
     },

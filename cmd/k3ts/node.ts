@@ -13,6 +13,7 @@ import { connectCri } from "../../pkg/cri/client.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import { addressText, parseCidr } from "./cidr.ts"
 import type { Clients, Context } from "./context.ts"
+import { kubeletContext } from "./kubelet-context.ts"
 import { defaultNodeIp, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
 import type { Part } from "./lifecycle.ts"
 import type { ServerFlags } from "./server-flags.ts"
@@ -38,7 +39,7 @@ export function nodeParts({ context, clients, flags, clusterDns, nodes, metrics 
   const { "data-dir": dataDir, "cluster-cidr": clusterCidr, "cluster-domain": clusterDomain, disable } = flags
   const nodeName = flags["node-name"] ?? defaultNodeName()
   const resolvConf = flags["resolv-conf"] ?? defaultResolvConf()
-  const kubelet = clients.contextFor({ name: `system:node:${nodeName}`, groups: ["system:nodes"] })
+  const kubelet = kubeletContext(clients, nodeName)
   const cgroupDriver = detectCgroupDriver()
 
   const endpoint = flags["container-runtime-endpoint"]

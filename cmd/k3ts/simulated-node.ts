@@ -7,6 +7,7 @@ import { Node } from "../../pkg/api/core/v1/node.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import type { Clients, Context } from "./context.ts"
+import { kubeletContext } from "./kubelet-context.ts"
 import { defaultNodeIp, defaultNodeName } from "./host.ts"
 import type { Part } from "./lifecycle.ts"
 import type { ServerFlags } from "./server-flags.ts"
@@ -27,7 +28,7 @@ export function simulatedNodeParts({ context, clients, flags, nodes }: Simulated
   const { clock, random } = context
   const nodeName = flags["node-name"] ?? defaultNodeName()
   const nodeIps = flags["node-ip"].length > 0 ? flags["node-ip"] : [defaultNodeIp()]
-  const kubelet = clients.contextFor({ name: `system:node:${nodeName}`, groups: ["system:nodes"] })
+  const kubelet = kubeletContext(clients, nodeName)
   const runtime = createSimulatedRuntime({
     name: nodeName,
     cpus: availableParallelism(),

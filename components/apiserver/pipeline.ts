@@ -1,5 +1,5 @@
 import type { Authorizer } from "./authorization/authorizer.ts"
-import { authorize, authorizedName } from "./authorization/authorize.ts"
+import { authorize, authorizedName, authorizedSelector } from "./authorization/authorize.ts"
 import type { RegistryContext } from "./registry/context.ts"
 import { perform } from "./registry/registry.ts"
 import { watch } from "./registry/watch.ts"
@@ -43,5 +43,6 @@ function attributesOf({
     subresource,
     namespace,
     name: authorizedName(verb, name, options.fieldSelector),
+    fieldSelector: authorizedSelector(verb, options.fieldSelector),
   }
 }

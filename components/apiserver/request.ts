@@ -103,6 +103,8 @@ export interface ResourceAttributes {
   readonly subresource?: string | undefined
   readonly namespace?: string | undefined
   readonly name?: string | undefined
+  /** As text, of a list, watch or deletecollection: which of the objects it is about. Source: KEP-4601 (authorization by selectors). */
+  readonly fieldSelector?: string | undefined
 }
 
 export interface AuthorizationDecision {

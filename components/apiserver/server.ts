@@ -16,7 +16,7 @@ import { peerCertificate, type ServerAnswer, type ServerRequest } from "../../pk
 import type { AuditSink } from "./audit/audit-log.ts"
 import type { Authenticator, Credentials } from "./authentication/authenticator.ts"
 import { impersonate } from "./authentication/impersonation.ts"
-import { authorize, authorizedName } from "./authorization/authorize.ts"
+import { authorize, authorizedName, authorizedSelector } from "./authorization/authorize.ts"
 import type { Connections } from "./endpoints/connect.ts"
 import { DEFAULT_LIMITS, MaxInFlight, RETRY_AFTER_SECONDS, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
 import { readBody } from "./http/body.ts"
@@ -205,6 +205,7 @@ const attributesOf = (user: UserInfo, info: RequestInfo): ResourceAttributes | N
         subresource: info.subresource || undefined,
         namespace: info.namespace || undefined,
         name: authorizedName(info.verb, info.name, info.query.get("fieldSelector")),
+        fieldSelector: info.legacyWatch ? undefined : authorizedSelector(info.verb, info.query.get("fieldSelector")),
       }
     : { user, verb: info.verb, path: info.path }
 

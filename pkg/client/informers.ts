@@ -19,6 +19,8 @@ export interface InformersOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  /** Field selectors of kinds of which only some objects are followed, because the client's user may see no others. */
+  readonly fieldSelectors?: ReadonlyMap<Resource, string>
 }
 
 /** First and longest wait before another try. Source: reflector.go NewReflectorWithOptions. */
@@ -108,7 +110,7 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
   }
 
   async #relist(): Promise<void> {
-    const { metadata, items } = await this.#options.client.list(this.resource, {})
+    const { metadata, items } = await this.#options.client.list(this.resource, this.#selected())
     if (this.#stopped) return
     const gone = new Set(this.#cache.keys())
     this.#revision = Number(metadata.resourceVersion)
@@ -122,12 +124,17 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     this.#follow()
   }
 
+  #selected(): { readonly fieldSelector?: string } {
+    const fieldSelector = this.#options.fieldSelectors?.get(this.resource as unknown as Resource)
+    return fieldSelector === undefined ? {} : { fieldSelector }
+  }
+
   #follow(): void {
     if (this.#stopped) return
     this.#connectedAt = this.#options.clock.monotonic()
     this.#watch = this.#options.client.watch(
       this.resource,
-      { resourceVersion: String(this.#revision), allowWatchBookmarks: true },
+      { ...this.#selected(), resourceVersion: String(this.#revision), allowWatchBookmarks: true },
       {
         onEvent: (event) => this.#event(event),
         onEnd: (error) => this.#ended(error),

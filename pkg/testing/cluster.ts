@@ -442,14 +442,18 @@ export class Cluster implements AsyncDisposable {
     })
   }
 
-  /** What a component of the test's own is made of, acting as `user`. Its informers end with the cluster; the component is the test's to stop. */
+  /**
+   * What a component of the test's own is made of, acting as `user`. Its informers end with the cluster; the component is the test's to stop.
+   * `fieldSelectors`, by kind, narrow what the informers follow, for a user who may not see all: the kubelet of a node.
+   */
   contextFor(
     user: string = ADMIN.name,
     groups: readonly string[] = user === ADMIN.name ? ADMIN.groups : [],
+    options: { readonly fieldSelectors?: ReadonlyMap<Resource, string> } = {},
   ): ComponentContext {
     this.#alive()
     const context = this.#parts.contextFor(this.#parts.givenClientFor(user, groups))
-    const informers = this.#parts.informersFor(context.client)
+    const informers = this.#parts.informersFor(context.client, options)
     this.#stops.push(() => informers.stop())
     return { ...context, informers }
   }

@@ -3,7 +3,7 @@ import { createControllerManager } from "../../components/controller-manager/con
 import { createScheduler, type Scheduler } from "../../components/scheduler/scheduler.ts"
 import type { Client, Transport } from "../client/client.ts"
 import type { Informers } from "../client/informer.ts"
-import { createInformers } from "../client/informers.ts"
+import { createInformers, type InformersOptions } from "../client/informers.ts"
 import { newClient } from "../client/new-client.ts"
 import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
@@ -141,9 +141,9 @@ export class Parts {
     return { client, clock, random, log, spawn: this.spawn }
   }
 
-  informersFor(client: Client): Informers {
+  informersFor(client: Client, options: Pick<InformersOptions, "fieldSelectors"> = {}): Informers {
     const { clock, random, log } = this.#options
-    return createInformers({ client, clock, random, log })
+    return createInformers({ client, clock, random, log, ...options })
   }
 
   spawn: ComponentContext["spawn"] = (name, run) => {

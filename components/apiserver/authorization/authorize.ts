@@ -63,5 +63,9 @@ export function authorizedName(verb: string, name: string | undefined, fieldSele
   }
 }
 
+/** The field selector that a request honours, if any. Source: apiserver pkg/endpoints/request/requestinfo.go verbsWithSelectors. */
+export const authorizedSelector = (verb: string, fieldSelector: string | undefined): string | undefined =>
+  verb === "list" || verb === "watch" || verb === "deletecollection" ? fieldSelector : undefined
+
 /** Source: apimachinery pkg/api/validation/path/name.go IsValidPathSegmentName. */
 const isPathSegment = (name: string): boolean => name !== "." && name !== ".." && !/[/%]/.test(name)

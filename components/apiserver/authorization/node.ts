@@ -1,137 +1,212 @@
 /**
- * What a kubelet may do: what every node may, and of secrets, config maps, volumes and tokens only those that pods on it use.
- * Source: plugin/pkg/auth/authorizer/node/node_authorizer.go. Differs from upstream: no graph is kept but which pods are on which node; what they use is looked
- * up in the pods themselves when a node asks.
+ * What a kubelet may do: of pods those on its node, of nodes, leases, CSINodes and VolumeAttachments its own, of Secrets, ConfigMaps, volumes and tokens those
+ * that pods on it use, and of everything else what every node may.
+ * Source: plugin/pkg/auth/authorizer/node/node_authorizer.go, with AuthorizeNodeWithSelectors. Differs from upstream: no graph is kept but which pods are on which
+ * node; what they use is looked up in the pods themselves when a node asks.
  */
-import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolumeclaim.ts"
+import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.ts"
+import { parseFieldSelector } from "../../../pkg/apimachinery/fieldselector.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
-import { storagePrefix } from "../cacher/view.ts"
 import type { AuthorizationDecision, NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
 import type { Authorizer } from "./authorizer.ts"
 import { nodeRules } from "./bootstrap-cluster-roles.ts"
+import { NodePods } from "./node-pods.ts"
+import { usesClaim, usesConfigMap, usesResourceClaim, usesSecret, volumeUsesSecret } from "./node-references.ts"
 import { RulesByKind } from "./rules-by-kind.ts"
 import { allowsName } from "./rules.ts"
 
 const USER_PREFIX = "system:node:"
-const NO_OPINION: AuthorizationDecision = { allowed: false, reason: "" }
+const LEASE_NAMESPACE = "kube-node-lease"
 const ALLOWED: AuthorizationDecision = { allowed: true, reason: "" }
+const refused = (reason: string): AuthorizationDecision => ({ allowed: false, reason })
+const NO_OPINION = refused("")
 
-/** The node a user is the kubelet of, or nothing. */
+/** The node a user is the kubelet of, or nothing. It is empty for a user who is a node, but does not say which. Source: pkg/auth/nodeidentifier. */
 export const nodeOf = ({ name, groups }: UserInfo): string | undefined =>
   name.startsWith(USER_PREFIX) && groups.includes("system:nodes") ? name.slice(USER_PREFIX.length) : undefined
 
+const READING: readonly string[] = ["get", "list", "watch"]
+const WRITING_OWN: readonly string[] = ["get", "create", "update", "patch", "delete"]
+
 export class NodeAuthorizer implements Authorizer {
   readonly #objects: Objects
-  /** By node and by their keys. */
-  readonly #pods = new Map<string, Map<string, Pod>>()
+  readonly #pods: NodePods
   readonly #rules = new RulesByKind(nodeRules().map((rule) => ({ rule })))
 
   constructor({ storage, objects }: { readonly storage: Storage; readonly objects: Objects }) {
     this.#objects = objects
-    const prefix = storagePrefix(Pod, undefined)
-    for (const stored of storage.list(prefix)) this.#place(stored.key, stored.object as Pod)
-    storage.subscribe((events) => {
-      for (const { key, type, stored } of events) {
-        if (!key.startsWith(prefix)) continue
-        const pod = stored.object as Pod
-        if (type === "delete") this.#pods.get(pod.spec.nodeName ?? "")?.delete(key)
-        else this.#place(key, pod)
-      }
-    })
+    this.#pods = new NodePods(storage)
   }
 
   authorize(request: ResourceAttributes | NonResourceRequest): AuthorizationDecision {
-    if ("path" in request) return NO_OPINION
     const node = nodeOf(request.user)
-    if (node === undefined || !this.#rules.for(request).some(({ rule }) => allowsName(rule, request.name)))
-      return NO_OPINION
-    const { group, resource, subresource, verb, namespace, name } = request
-    if (group !== "") return ALLOWED
-    const only = (used: boolean): AuthorizationDecision =>
-      used ? ALLOWED : { allowed: false, reason: `no relationship found between node '${node}' and this object` }
-    switch (subresource === undefined ? resource : `${resource}/${subresource}`) {
+    if (node === undefined) return NO_OPINION
+    if (node === "") return refused(`unknown node for user ${JSON.stringify(request.user.name)}`)
+    if ("path" in request) return NO_OPINION
+    const { group, resource, subresource, namespace, name = "" } = request
+    switch (group === "" ? resource : `${resource}.${group}`) {
       case "secrets":
-        return only(name !== undefined && this.#some(node, namespace, (pod) => usesSecret(pod, name)))
+        return this.#read(request, node, () => this.#usesSecret(node, namespace, name))
       case "configmaps":
-        return only(name !== undefined && this.#some(node, namespace, (pod) => usesConfigMap(pod, name)))
+        return this.#read(request, node, () => this.#some(node, namespace, (pod) => usesConfigMap(pod, name)))
       case "persistentvolumeclaims":
-      case "persistentvolumeclaims/status":
-        return only(name !== undefined && this.#some(node, namespace, (pod) => usesClaim(pod, name)))
+        return subresource === "status"
+          ? this.#updateStatus(request, node, () => this.#some(node, namespace, (pod) => usesClaim(pod, name)))
+          : this.#get(request, node, () => this.#some(node, namespace, (pod) => usesClaim(pod, name)))
       case "persistentvolumes":
-        return only(
-          this.#someOn(node, (pod) =>
-            claimsOf(pod).some(
-              (claim) =>
-                this.#objects.get(PersistentVolumeClaim, { namespace: pod.metadata.namespace, name: claim })?.spec
-                  .volumeName === name,
-            ),
-          ),
-        )
+        return this.#get(request, node, () => this.#usesVolume(node, this.#objects.get(PersistentVolume, { name })))
+      case "resourceclaims.resource.k8s.io":
+        return this.#get(request, node, () => this.#some(node, namespace, (pod) => usesResourceClaim(pod, name)))
+      case "volumeattachments.storage.k8s.io":
+        return this.#get(request, node, () => this.#objects.get(VolumeAttachment, { name })?.spec.nodeName === node)
       case "serviceaccounts":
-      case "serviceaccounts/token":
-        return only(this.#some(node, namespace, (pod) => pod.spec.serviceAccountName === name))
+        return this.#serviceAccount(request, node)
+      case "leases.coordination.k8s.io":
+        return lease(request, node)
+      case "csinodes.storage.k8s.io":
+        return csiNode(request, node)
+      case "resourceslices.resource.k8s.io":
+        return resourceSlice(request, node)
       case "nodes":
-      case "nodes/status":
-        return verb === "create" || verb === "list" || verb === "watch" || verb === "get" || name === node
-          ? ALLOWED
-          : only(false)
+        return ofNode(request, node)
+      case "pods":
+        return this.#pod(request, node)
       default:
-        return ALLOWED
+        return this.#rules.for(request).some(({ rule }) => allowsName(rule, request.name)) ? ALLOWED : NO_OPINION
     }
   }
 
-  #place(key: string, pod: Pod): void {
-    const { nodeName } = pod.spec
-    if (nodeName === undefined || nodeName === "") return
-    const pods = this.#pods.get(nodeName)
-    if (pods === undefined) this.#pods.set(nodeName, new Map([[key, pod]]))
-    else pods.set(key, pod)
+  /** get, list and watch of single objects of a namespace that something on the node uses. */
+  #read(request: ResourceAttributes, node: string, isUsed: () => boolean): AuthorizationDecision {
+    if (!READING.includes(request.verb)) return refused("can only read resources of this type")
+    if (hasSubresource(request)) return refused("cannot read subresource")
+    if ((request.namespace ?? "") === "") return refused("can only read namespaced object of this type")
+    return related(request, node, isUsed)
   }
 
-  #someOn(node: string, uses: (pod: Pod) => boolean): boolean {
-    for (const pod of this.#pods.get(node)?.values() ?? []) if (uses(pod)) return true
-    return false
+  #get(request: ResourceAttributes, node: string, isUsed: () => boolean): AuthorizationDecision {
+    if (request.verb !== "get") return refused("can only get individual resources of this type")
+    if (hasSubresource(request)) return refused("cannot get subresource")
+    return related(request, node, isUsed)
+  }
+
+  #updateStatus(request: ResourceAttributes, node: string, isUsed: () => boolean): AuthorizationDecision {
+    if (request.verb !== "update" && request.verb !== "patch") return refused("can only get/update/patch this type")
+    return related(request, node, isUsed)
+  }
+
+  #serviceAccount(request: ResourceAttributes, node: string): AuthorizationDecision {
+    const { verb, subresource, namespace, name = "" } = request
+    const isUsed = () => this.#some(node, namespace, (pod) => pod.spec.serviceAccountName === name)
+    if (verb === "get" && !hasSubresource(request)) return this.#read(request, node, isUsed)
+    if (verb !== "create" || name === "") return refused("can only create tokens for individual service accounts")
+    if (subresource !== "token") return refused("can only create token subresource of serviceaccount")
+    return related(request, node, isUsed)
+  }
+
+  /** What is written is checked by the admission plugin NodeRestriction, which knows the object. */
+  #pod(request: ResourceAttributes, node: string): AuthorizationDecision {
+    const { verb, subresource = "", namespace, name = "" } = request
+    const isHere = () => this.#objects.get(Pod, { namespace, name })?.spec.nodeName === node
+    switch (subresource) {
+      case "":
+        if (verb === "get") return this.#get(request, node, isHere)
+        if (verb === "list" || verb === "watch") {
+          if (selects(request, "spec.nodeName", node)) return ALLOWED
+          return name === ""
+            ? refused("can only list/watch pods with spec.nodeName field selector")
+            : related(request, node, isHere)
+        }
+        return verb === "create" || verb === "delete" ? ALLOWED : NO_OPINION
+      case "status":
+        return verb === "update" || verb === "patch" ? ALLOWED : NO_OPINION
+      case "eviction":
+        return verb === "create" ? ALLOWED : NO_OPINION
+      default:
+        return NO_OPINION
+    }
   }
 
   #some(node: string, namespace: string | undefined, uses: (pod: Pod) => boolean): boolean {
-    return this.#someOn(node, (pod) => pod.metadata.namespace === namespace && uses(pod))
+    return this.#pods.someUses(node, namespace, uses)
+  }
+
+  /** It is the volume that says to which claim it belongs: anybody could write a claim that names somebody else's volume. */
+  #usesVolume(node: string, volume: PersistentVolume | undefined): boolean {
+    const { name = "", namespace } = volume?.spec.claimRef ?? {}
+    return name !== "" && this.#some(node, namespace, (pod) => usesClaim(pod, name))
+  }
+
+  #usesSecret(node: string, namespace: string | undefined, name: string): boolean {
+    if (this.#some(node, namespace, (pod) => usesSecret(pod, name))) return true
+    return this.#objects
+      .list(PersistentVolume)
+      .some((volume) => volumeUsesSecret(volume, namespace, name) && this.#usesVolume(node, volume))
   }
 }
 
-const containersOf = ({ spec }: Pod) => [
-  ...spec.containers,
-  ...(spec.initContainers ?? []),
-  ...(spec.ephemeralContainers ?? []),
-]
+const hasSubresource = ({ subresource = "" }: ResourceAttributes): boolean => subresource !== ""
 
-const usesSecret = (pod: Pod, name: string): boolean =>
-  pod.spec.imagePullSecrets?.some((secret) => secret.name === name) === true ||
-  pod.spec.volumes?.some(
-    ({ secret, projected }) =>
-      secret?.secretName === name || projected?.sources?.some((source) => source.secret?.name === name),
-  ) === true ||
-  containersOf(pod).some(
-    ({ env, envFrom }) =>
-      env?.some(({ valueFrom }) => valueFrom?.secretKeyRef?.name === name) === true ||
-      envFrom?.some(({ secretRef }) => secretRef?.name === name) === true,
+function related({ name = "" }: ResourceAttributes, node: string, isUsed: () => boolean): AuthorizationDecision {
+  if (name === "") return refused("No Object name found")
+  return isUsed() ? ALLOWED : refused(`no relationship found between node '${node}' and this object`)
+}
+
+/** The name of what is created is for NodeRestriction to check. */
+function lease({ verb, namespace, name }: ResourceAttributes, node: string): AuthorizationDecision {
+  if (!WRITING_OWN.includes(verb)) return refused("can only get, create, update, patch, or delete a node lease")
+  if (namespace !== LEASE_NAMESPACE)
+    return refused(`can only access leases in the ${JSON.stringify(LEASE_NAMESPACE)} system namespace`)
+  if (verb !== "create" && name !== node)
+    return refused("can only access node lease with the same name as the requesting node")
+  return ALLOWED
+}
+
+function csiNode(request: ResourceAttributes, node: string): AuthorizationDecision {
+  const { verb, name } = request
+  if (!WRITING_OWN.includes(verb)) return refused("can only get, create, update, patch, or delete a CSINode")
+  if (hasSubresource(request)) return refused("cannot authorize CSINode subresources")
+  if (verb !== "create" && name !== node)
+    return refused("can only access CSINode with the same name as the requesting node")
+  return ALLOWED
+}
+
+/** Writing them needs checks by NodeRestriction, which come with the kind. */
+function resourceSlice(request: ResourceAttributes, node: string): AuthorizationDecision {
+  if (hasSubresource(request)) return refused("cannot authorize ResourceSlice subresources")
+  if (!["list", "watch", "deletecollection"].includes(request.verb))
+    return refused(`no relationship found between node '${node}' and this object`)
+  return selects(request, "spec.nodeName", node)
+    ? ALLOWED
+    : refused("can only list/watch/deletecollection resourceslices with nodeName field selector")
+}
+
+/** A kubelet asks for its Node before there is one, so the name alone decides. What is written is checked by NodeRestriction. */
+function ofNode({ verb, subresource = "", name = "" }: ResourceAttributes, node: string): AuthorizationDecision {
+  const isUpdate = verb === "update" || verb === "patch"
+  if (subresource === "status") return isUpdate ? ALLOWED : NO_OPINION
+  if (subresource !== "") return NO_OPINION
+  if (isUpdate || verb === "create") return ALLOWED
+  if (!READING.includes(verb)) return NO_OPINION
+  if (name === node) return ALLOWED
+  return refused(
+    name === ""
+      ? `node '${node}' cannot read all nodes, only its own Node object`
+      : `node '${node}' cannot read '${name}', only its own Node object`,
   )
+}
 
-const usesConfigMap = (pod: Pod, name: string): boolean =>
-  pod.spec.volumes?.some(
-    ({ configMap, projected }) =>
-      configMap?.name === name || projected?.sources?.some((source) => source.configMap?.name === name),
-  ) === true ||
-  containersOf(pod).some(
-    ({ env, envFrom }) =>
-      env?.some(({ valueFrom }) => valueFrom?.configMapKeyRef?.name === name) === true ||
-      envFrom?.some(({ configMapRef }) => configMapRef?.name === name) === true,
-  )
-
-const claimsOf = ({ metadata, spec }: Pod): readonly string[] =>
-  spec.volumes?.flatMap(
-    ({ name, persistentVolumeClaim, ephemeral }) =>
-      persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? [] : `${metadata.name ?? ""}-${name}`),
-  ) ?? []
-const usesClaim = (pod: Pod, name: string): boolean => claimsOf(pod).includes(name)
+/** Whether a request is only about objects whose field has a value. Its selector is read for nodes alone, so that others' requests do not pay for it. */
+function selects({ fieldSelector = "" }: ResourceAttributes, path: string, value: string): boolean {
+  if (!fieldSelector.includes(path)) return false
+  try {
+    return parseFieldSelector(fieldSelector).some(
+      (one) => one.path === path && one.operator === "=" && one.value === value,
+    )
+  } catch {
+    return false // the registry refuses the selector with a reason
+  }
+}

@@ -19,6 +19,8 @@ export interface RequestInfo {
   readonly subresource: string
   readonly namespace: string
   readonly name: string
+  /** Whether the path begins with the watch prefix of Kubernetes 1.0. */
+  readonly legacyWatch: boolean
   /** What follows the subresource, beginning with its slash: the path that a proxy passes on, still percent-encoded. Else empty. */
   readonly rest: string
 }
@@ -81,6 +83,7 @@ export function requestInfo(method: string, url: string): RequestInfo {
     subresource,
     namespace,
     name,
+    legacyWatch,
     rest,
   }
 }
@@ -98,6 +101,7 @@ const nonResource = (method: string, rawPath: string, query: Query): RequestInfo
   subresource: "",
   namespace: "",
   name: "",
+  legacyWatch: false,
   rest: "",
 })
 

@@ -10,6 +10,7 @@ import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
 import type { KubeletConfig, KubeletContext } from "../context.ts"
 import type { Environment } from "../environment.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
+import { ownObjects } from "../own-objects.ts"
 import { createEnvironment } from "./environment.ts"
 
 const namespace = "default"
@@ -30,7 +31,7 @@ describe("the environment of a container", () => {
     }
     // Only these parts are asked by the environment.
     const context = {
-      ...cluster.contextFor("system:node:node-0", ["system:nodes"]),
+      ...cluster.contextFor("system:node:node-0", ["system:nodes"], { fieldSelectors: ownObjects("node-0") }),
       config: { nodeName: "node-0", root: "/" } as KubeletConfig,
       runtime: runtime as unknown as ContainerRuntime,
     } as KubeletContext

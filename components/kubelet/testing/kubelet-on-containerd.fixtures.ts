@@ -18,6 +18,7 @@ import { createKubelet } from "../kubelet.ts"
 import { removePodCgroups } from "../pod-cgroups.ts"
 import { hostCgroups } from "../runtime/cri/cgroups.ts"
 import { criRuntime } from "../runtime/cri/cri-runtime.ts"
+import { ownObjects } from "../own-objects.ts"
 import { busybox, missingHere } from "./needs.fixtures.ts"
 import type { PodSpecInput } from "./simulated-kubelet.fixtures.ts"
 
@@ -80,7 +81,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
 
   const startKubelet = async () => {
     const context: ComponentContext = {
-      ...cluster.contextFor(`system:node:${NODE}`, ["system:nodes"]),
+      ...cluster.contextFor(`system:node:${NODE}`, ["system:nodes"], { fieldSelectors: ownObjects(NODE) }),
       log,
       spawn: (name, run) =>
         void run().catch((err: unknown) => {

@@ -18,6 +18,7 @@ import { hostVolumes } from "../runtime/cri/volumes/host-volumes.ts"
 import { KubeletMetrics } from "../metrics/kubelet-metrics.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
 import type { MountedVolumes, VolumeManager } from "../volumes.ts"
+import { ownObjects } from "../own-objects.ts"
 import { createVolumeManager } from "./volume-manager.ts"
 
 const NAMESPACE = "default"
@@ -46,7 +47,7 @@ describe("the volumes of pods", () => {
     warned = []
     const log: Logger = { ...silent, warn: (message: string) => void warned.push(message), child: () => log }
     context = {
-      ...cluster.contextFor("system:node:node-0", ["system:nodes"]),
+      ...cluster.contextFor("system:node:node-0", ["system:nodes"], { fieldSelectors: ownObjects("node-0") }),
       log,
       config: {
         nodeName: "node-0",

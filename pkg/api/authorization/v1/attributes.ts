@@ -1,5 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { formatFieldSelector } from "../../../apimachinery/fieldselector.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { LabelSelectorRequirement } from "../../../apimachinery/meta.ts"
 
@@ -99,6 +100,39 @@ export function questionFaults({ resourceAttributes, nonResourceAttributes }: Qu
     ...selectorFaults(at(path, "fieldSelector"), resourceAttributes?.fieldSelector),
     ...selectorFaults(at(path, "labelSelector"), resourceAttributes?.labelSelector),
   ]
+}
+
+/** What the server itself clears or sets in the metadata of whatever is created. */
+const OF_THE_SERVER: readonly string[] = [
+  "namespace",
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "selfLink",
+  "managedFields",
+]
+
+/** A question is no object: it has no name, labels or the like. */
+export function metadataFaults(metadata: object, detail = "must be empty"): readonly Cause[] {
+  const given = Object.entries(metadata).filter(
+    ([key, value]) => value !== undefined && value !== "" && !OF_THE_SERVER.includes(key),
+  )
+  return given.length === 0 ? [] : [invalidValue("metadata", Object.fromEntries(given), detail)]
+}
+
+/** The field selector that a question is about, as a request would have it. Conditions that no field selector can hold make the question a wider one. */
+export function fieldSelectorOf(selector: FieldSelectorAttributes | undefined): string | undefined {
+  if (selector === undefined) return undefined
+  const { rawSelector = "", requirements = [] } = selector
+  if (rawSelector !== "") return rawSelector
+  return formatFieldSelector(
+    requirements.flatMap(({ key: path = "", operator, values = [] }) =>
+      values.length !== 1 || (operator !== "In" && operator !== "NotIn")
+        ? []
+        : [{ path, operator: operator === "In" ? "=" : "!=", value: values[0]! } as const],
+    ),
+  )
 }
 
 function selectorFaults(

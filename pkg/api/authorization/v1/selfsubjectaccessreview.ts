@@ -1,6 +1,12 @@
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { NonResourceAttributes, questionFaults, ResourceAttributes, SubjectAccessReviewStatus } from "./attributes.ts"
+import {
+  metadataFaults,
+  NonResourceAttributes,
+  questionFaults,
+  ResourceAttributes,
+  SubjectAccessReviewStatus,
+} from "./attributes.ts"
 
 export const SelfSubjectAccessReviewSpec = message(
   "authorization.v1.SelfSubjectAccessReviewSpec",
@@ -27,7 +33,7 @@ export const SelfSubjectAccessReview = defineResource(
     scope: "Cluster",
     verbs: ["create"],
     doc: "Asks whether the caller may do something. Not stored.",
-    validate: ({ spec }) => questionFaults(spec),
+    validate: ({ metadata, spec }) => [...questionFaults(spec), ...metadataFaults(metadata)],
   },
   fields,
 )

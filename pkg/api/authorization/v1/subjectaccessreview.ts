@@ -2,7 +2,13 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import { invalidValue } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { NonResourceAttributes, questionFaults, ResourceAttributes, SubjectAccessReviewStatus } from "./attributes.ts"
+import {
+  metadataFaults,
+  NonResourceAttributes,
+  questionFaults,
+  ResourceAttributes,
+  SubjectAccessReviewStatus,
+} from "./attributes.ts"
 
 /** Source: k8s.io/api authorization/v1/types.go, pkg/apis/authorization/validation. */
 
@@ -31,7 +37,7 @@ export const SubjectAccessReview = defineResource(
     scope: "Cluster",
     verbs: ["create"],
     doc: "Asks whether a user may do something. Not stored.",
-    validate: ({ spec }) => subjectFaults(spec),
+    validate: ({ metadata, spec }) => [...subjectFaults(spec), ...metadataFaults(metadata)],
   },
   fields,
 )

@@ -25,7 +25,8 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
   validate(attributes) {
     const node = nodeOf(attributes.user)
     if (node === undefined) return
-    const { resource, operation, subresource, namespace } = attributes
+    const { resource, operation, subresource, namespace, name, user } = attributes
+    if (node === "") throw forbidden(resource, name, `could not determine node from user ${JSON.stringify(user.name)}`)
     switch (qualified(resource)) {
       case "pods":
         return checkPod(attributes, node, context)
