@@ -12,11 +12,13 @@ import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
 import { replaceFile } from "../../pkg/pki/pair-files.ts"
+import type { AuthorityName } from "../../pkg/pki/cluster-pki.ts"
 import { verifyCertificate } from "../../pkg/pki/verify.ts"
-import { answer, listenTls, type Certificates, type Listener, type PeerCertificate } from "../../pkg/runtime/listen.ts"
+import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/listen.ts"
+import type { PeerCertificate } from "../../pkg/runtime/peer-certificate.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
-import { createAuthenticator } from "./authentication/authenticator.ts"
+import { createAuthenticator, type CertificateMeaning } from "./authentication/authenticator.ts"
 import { createServiceAccountTokens } from "./authentication/service-account.ts"
 import { createStaticTokens } from "./authentication/static-token.ts"
 import { storageKey } from "./cacher/view.ts"
@@ -155,6 +157,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     }
     const authenticator = createAuthenticator({
       meaningOf: certificateMeaning(opened, () => clock.now()),
+      now: () => clock.now(),
       tokens: [
         createStaticTokens({ [opened.adminToken]: { name: "system:admin", groups: ["system:masters"] } }),
         createServiceAccountTokens({ verifier, lookup: live, now: () => clock.now() }),
@@ -361,13 +364,14 @@ const FRONT_PROXY = "system:auth-proxy"
 
 /** Certificates of the client authority are users; those of the request-header authority only count for speaking on behalf of others. */
 function certificateMeaning({ pki, clientCertificates = true }: ServingFiles, now: () => number) {
-  return ({ raw, commonName }: PeerCertificate): "user" | "front-proxy" | "nothing" => {
-    if (!clientCertificates) return "nothing"
-    const pem = `-----BEGIN CERTIFICATE-----\n${raw.toString("base64")}\n-----END CERTIFICATE-----\n`
-    if (verifyCertificate(pem, pki.authorities["client-ca"].certPem, now()).ok) return "user"
-    return commonName === FRONT_PROXY && verifyCertificate(pem, pki.authorities["request-header-ca"].certPem, now()).ok
-      ? "front-proxy"
-      : "nothing"
+  return ({ raw, intermediates, commonName }: PeerCertificate): CertificateMeaning | undefined => {
+    if (!clientCertificates) return undefined
+    const verified = (authority: AuthorityName) =>
+      verifyCertificate(raw, pki.authorities[authority].certPem, { now: now(), intermediates })
+    const user = verified("client-ca")
+    if (user.ok) return { is: "user", from: user.from, until: user.until }
+    const proxy = commonName === FRONT_PROXY ? verified("request-header-ca") : user
+    return proxy.ok ? { is: "front-proxy", from: proxy.from, until: proxy.until } : undefined
   }
 }
 

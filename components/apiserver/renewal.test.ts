@@ -51,8 +51,9 @@ test("certificates are renewed in time, and a failure is tried again", async () 
   expect(current.serving.certPem).not.toBe(first.serving.certPem)
   expect(current.admin.certPem).not.toBe(first.admin.certPem)
   expect(
-    verifyCertificate(current.serving.certPem, first.pki.authorities["server-ca"].certPem, clock.now() + 100 * DAY_MS)
-      .ok,
+    verifyCertificate(current.serving.certPem, first.pki.authorities["server-ca"].certPem, {
+      now: clock.now() + 100 * DAY_MS,
+    }).ok,
   ).toBe(true)
   expect(lines.map((line) => line.split(" ").slice(1, 4).filter(Boolean).join(" "))).toEqual([
     "ERROR Cannot renew",
@@ -101,8 +102,9 @@ test("certificates are renewed within the hour when the clock was set forward pa
   set = 2 * 365 * DAY_MS
   await time.advance(3_600_000)
   expect(
-    verifyCertificate(current.serving.certPem, current.pki.authorities["server-ca"].certPem, clock.now() + 100 * DAY_MS)
-      .ok,
+    verifyCertificate(current.serving.certPem, current.pki.authorities["server-ca"].certPem, {
+      now: clock.now() + 100 * DAY_MS,
+    }).ok,
   ).toBe(true)
   stop()
   rmSync(dir, { recursive: true })

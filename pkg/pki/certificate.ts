@@ -52,6 +52,8 @@ export interface CaOptions {
   readonly validity: Validity
   /** PEM of the key to certify; a fresh one when left out. */
   readonly keyPem?: string
+  /** The authority that signs this one, which is then an intermediate. Without it the authority is self-signed. */
+  readonly issuer?: CertificatePair
 }
 
 const OID = {
@@ -88,8 +90,8 @@ export function seededPrivateKey(random: Random): string {
   return toPem("PRIVATE KEY", der)
 }
 
-/** A self-signed authority. */
-export function createCa({ commonName, validity, keyPem = newPrivateKey() }: CaOptions): CertificatePair {
+/** An authority: a root, or an intermediate where `issuer` is given. */
+export function createCa({ commonName, validity, keyPem = newPrivateKey(), issuer }: CaOptions): CertificatePair {
   const subject = { commonName, organizations: [] }
   const key = createPrivateKey(keyPem)
   const spki = publicKeyDer(key)
@@ -99,10 +101,11 @@ export function createCa({ commonName, validity, keyPem = newPrivateKey() }: CaO
     extension(OID.basicConstraints, sequence(boolean(true)), true),
     extension(OID.subjectKeyId, octetString(keyIdentifier(spki))),
   ]
-  return {
-    certPem: signed({ subject: name(subject), issuer: name(subject), spki, validity, extensions, signer: key }),
-    keyPem,
-  }
+  const by =
+    issuer === undefined
+      ? { issuer: name(subject), signer: key }
+      : { issuer: subjectDer(new X509Certificate(issuer.certPem)), signer: createPrivateKey(issuer.keyPem) }
+  return { certPem: signed({ subject: name(subject), spki, validity, extensions, ...by }), keyPem }
 }
 
 /** A certificate for a server, a client or both, signed by `ca`. Its life never exceeds the authority's.

@@ -125,7 +125,7 @@ const usagesOf = ({ usages, authority }: LeafRequest): readonly ("server" | "cli
   usages ?? [authority === "server-ca" ? "server" : "client"]
 
 function stillServes(pair: CertificatePair, request: LeafRequest, authority: CertificatePair, now: number): boolean {
-  const verified = verifyCertificate(pair.certPem, authority.certPem, now)
+  const verified = verifyCertificate(pair.certPem, authority.certPem, { now })
   if (!verified.ok || !belongTogether(pair) || needsRenewal(pair.certPem, now)) return false
   const { subject } = verified
   const sameSubject =

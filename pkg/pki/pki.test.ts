@@ -55,26 +55,29 @@ describe("certificates", () => {
     expect(again.authorities).toEqual(first.authorities)
     const leaf = first.issue(admin)
     expect(again.issue(admin)).toEqual(leaf)
-    expect(verifyCertificate(leaf.certPem, first.authorities["client-ca"].certPem, NOW)).toMatchObject({
+    expect(verifyCertificate(leaf.certPem, first.authorities["client-ca"].certPem, { now: NOW })).toMatchObject({
       ok: true,
       subject: { commonName: "kubernetes-admin" },
     })
-    expect(verifyCertificate(leaf.certPem, other.authorities["client-ca"].certPem, NOW).ok).toBe(false)
+    expect(verifyCertificate(leaf.certPem, other.authorities["client-ca"].certPem, { now: NOW }).ok).toBe(false)
   })
 
   test("are refused under another authority, before their time and after it", () => {
     const pki = openClusterPki({ now: () => NOW })
     const { certPem } = pki.issue(admin)
     const ca = pki.authorities["client-ca"].certPem
-    expect(verifyCertificate(certPem, ca, NOW)).toMatchObject({ ok: true, subject: { commonName: "kubernetes-admin" } })
-    expect(verifyCertificate(certPem, pki.authorities["server-ca"].certPem, NOW)).toEqual({
+    expect(verifyCertificate(certPem, ca, { now: NOW })).toMatchObject({
+      ok: true,
+      subject: { commonName: "kubernetes-admin" },
+    })
+    expect(verifyCertificate(certPem, pki.authorities["server-ca"].certPem, { now: NOW })).toEqual({
       ok: false,
       reason: "unknown authority",
     })
-    expect(verifyCertificate(certPem, ca + pki.authorities["server-ca"].certPem, NOW).ok).toBe(true)
-    expect(verifyCertificate(certPem, ca, NOW - DAY)).toEqual({ ok: false, reason: "not yet valid" })
-    expect(verifyCertificate(certPem, ca, NOW + 366 * DAY)).toEqual({ ok: false, reason: "expired" })
-    expect(verifyCertificate("nonsense", ca, NOW)).toEqual({ ok: false, reason: "unreadable" })
+    expect(verifyCertificate(certPem, ca + pki.authorities["server-ca"].certPem, { now: NOW }).ok).toBe(true)
+    expect(verifyCertificate(certPem, ca, { now: NOW - DAY })).toEqual({ ok: false, reason: "not yet valid" })
+    expect(verifyCertificate(certPem, ca, { now: NOW + 366 * DAY })).toEqual({ ok: false, reason: "expired" })
+    expect(verifyCertificate("nonsense", ca, { now: NOW })).toEqual({ ok: false, reason: "unreadable" })
   })
 
   test.each([
@@ -110,7 +113,7 @@ describe("the files of a cluster", () => {
     const renewed = openClusterPki({ dir, now: () => due })
     expect(renewed.leaf(serving)).not.toEqual(leaf)
     expect(renewed.leaf(serving)).toEqual(renewed.leaf(serving))
-    expect(verifyCertificate(leaf.certPem, renewed.authorities["server-ca"].certPem, due).ok).toBe(true)
+    expect(verifyCertificate(leaf.certPem, renewed.authorities["server-ca"].certPem, { now: due }).ok).toBe(true)
   })
 
   test("an authority is renewed with its key and name, so that what it signed stays valid", () => {
@@ -119,7 +122,9 @@ describe("the files of a cluster", () => {
     const after = openClusterPki({ dir, now: () => later })
     expect(after.authorities["client-ca"].keyPem).toBe(before.authorities["client-ca"].keyPem)
     expect(after.authorities["client-ca"].certPem).not.toBe(before.authorities["client-ca"].certPem)
-    expect(verifyCertificate(after.issue(admin).certPem, before.authorities["client-ca"].certPem, later).ok).toBe(true)
+    expect(
+      verifyCertificate(after.issue(admin).certPem, before.authorities["client-ca"].certPem, { now: later }).ok,
+    ).toBe(true)
   })
 
   test("a new name in the request makes a new certificate", () => {

@@ -5,24 +5,82 @@ import type { Subject } from "./subject.ts"
 import { subjectOf } from "./subject.ts"
 
 export type VerifyResult =
-  | { readonly ok: true; readonly subject: Subject }
+  | {
+      readonly ok: true
+      readonly subject: Subject
+      /** The time in which every certificate of the chain holds: ms since the epoch, both ends included. */
+      readonly from: number
+      readonly until: number
+    }
   | { readonly ok: false; readonly reason: "unreadable" | "not yet valid" | "expired" | "unknown authority" }
 
-/** Whether `certPem` is signed by one of the certificates in `caPem` (a bundle) and valid at `now` (ms since the epoch). */
-export function verifyCertificate(certPem: string, caPem: string, now: number): VerifyResult {
+export interface VerifyOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** DER or PEM of further certificates that may stand between the certificate and an authority, in any order. */
+  readonly intermediates?: readonly (Buffer | string)[]
+}
+
+/**
+ * Whether a certificate (DER or PEM) leads to one of the authorities in `caPem`, a bundle, and is valid at `now`, as all between them have to be.
+ * Source: Go crypto/x509 Certificate.Verify.
+ */
+export function verifyCertificate(
+  certificate: Buffer | string,
+  caPem: string,
+  { now, intermediates = [] }: VerifyOptions,
+): VerifyResult {
   try {
-    const certificate = new X509Certificate(certPem)
-    if (now < Date.parse(certificate.validFrom)) return { ok: false, reason: "not yet valid" }
-    if (now > Date.parse(certificate.validTo)) return { ok: false, reason: "expired" }
-    const signed = splitPem(caPem).some((pem) => {
-      const authority = new X509Certificate(pem)
-      return authority.ca && certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
-    })
-    return signed ? { ok: true, subject: subjectOf(certPem) } : { ok: false, reason: "unknown authority" }
+    const leaf = new X509Certificate(certificate)
+    const own = lifeOf(leaf)
+    if (now < own.from) return { ok: false, reason: "not yet valid" }
+    if (now > own.until) return { ok: false, reason: "expired" }
+    const isAlive = (authority: X509Certificate) => authority.ca && contains(lifeOf(authority), now)
+    const roots = splitPem(caPem).map((pem) => new X509Certificate(pem))
+    const between = intermediates.map((one) => new X509Certificate(one))
+    const life = lifeOfChain(leaf, roots.filter(isAlive), new Set(between.filter(isAlive)))
+    return life === undefined
+      ? { ok: false, reason: "unknown authority" }
+      : { ok: true, subject: subjectOf(certificate), ...life }
   } catch {
     return { ok: false, reason: "unreadable" }
   }
 }
+
+interface Life {
+  readonly from: number
+  readonly until: number
+}
+
+const lifeOf = ({ validFrom, validTo }: X509Certificate): Life => ({
+  from: Date.parse(validFrom),
+  until: Date.parse(validTo),
+})
+const contains = ({ from, until }: Life, now: number): boolean => from <= now && now <= until
+
+/**
+ * The time in which a chain from `certificate` to a root holds; undefined when there is no chain. Takes out of `between` what it has tried: an authority
+ * that leads nowhere once leads nowhere, and certificates that sign each other in circles cost one look each.
+ */
+function lifeOfChain(
+  certificate: X509Certificate,
+  roots: readonly X509Certificate[],
+  between: Set<X509Certificate>,
+): Life | undefined {
+  const root = roots.find((one) => hasSigned(one, certificate))
+  let above = root && lifeOf(root)
+  for (const authority of between) {
+    if (above !== undefined) break
+    if (!hasSigned(authority, certificate)) continue
+    between.delete(authority)
+    above = lifeOfChain(authority, roots, between)
+  }
+  const { from, until } = lifeOf(certificate)
+  return above && { from: Math.max(from, above.from), until: Math.min(until, above.until) }
+}
+
+const hasSigned = (authority: X509Certificate, certificate: X509Certificate): boolean =>
+  certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
 
 /** Whether less than a third of the certificate's life is left at `now` (ms since the epoch), or it is over. */
 export function needsRenewal(certPem: string, now: number): boolean {

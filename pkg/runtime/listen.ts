@@ -10,18 +10,13 @@ import {
   type OutgoingHttpHeaders,
   type ServerResponse,
 } from "node:http"
-import {
-  createServer as createHttp2,
-  type Http2Session,
-  Http2ServerRequest,
-  Http2ServerResponse,
-  type ServerHttp2Session,
-} from "node:http2"
+import { createServer as createHttp2, Http2ServerRequest, Http2ServerResponse } from "node:http2"
 import type { AddressInfo } from "node:net"
 import type { Duplex, Readable, Writable } from "node:stream"
 import { createServer as createTls, type TLSSocket } from "node:tls"
-import { type Subject, subjectOf } from "../pki/subject.ts"
 import { holdBack } from "./body-pressure.ts"
+import { type Connection, connectionOf, type ConnectionLimits, Connections, defaultLimits } from "./connections.ts"
+import { type PeerCertificate, verifiedPeer } from "./peer-certificate.ts"
 
 /** A request of either protocol version. Header names are in lower case. */
 export interface ServerRequest extends Readable {
@@ -32,6 +27,8 @@ export interface ServerRequest extends Readable {
   readonly rawHeaders: readonly string[]
   readonly httpVersion: string
   readonly httpVersionMajor: number
+  /** Whether all of the body has come. */
+  readonly complete: boolean
 }
 
 /** The answer to a `ServerRequest`. `close` is emitted when it is done with, also when the client goes away first. */
@@ -57,6 +54,8 @@ export interface ListenOptions extends Certificates {
   readonly onRequest: (req: ServerRequest, res: ServerAnswer) => void
   /** A request with `Connection: Upgrade`: HTTP/1.1 only. The socket is the callee's from here on. Without it such requests are answered 400. */
   readonly onUpgrade?: (req: ServerRequest, socket: Duplex, head: Buffer) => void
+  /** Upstream's times unless given, and as many connections as the limit of open files allows. */
+  readonly limits?: Partial<ConnectionLimits>
 }
 
 export interface Listener {
@@ -67,55 +66,56 @@ export interface Listener {
   stop(options?: { graceMs?: number }): Promise<void>
 }
 
-/** Idle HTTP/1.1 connections are kept this long: clients that pause between requests should not pay for another handshake. */
-const KEEP_ALIVE_MS = 180_000
+/** How long a silent TCP connection may be before the other side is asked whether it is still there. Source: apiserver pkg/server/secure_serving.go. */
+const PROBE_AFTER_MS = 180_000
 /** As Go's server: streams a client may have open at once. Watches are streams, and one client may hold many. */
 const MAX_STREAMS = 1000
 
 /** Starts listening. Rejects with a message that names address and cause. */
 export async function listenTls(options: ListenOptions): Promise<Listener> {
   const { host, port, onRequest, onUpgrade } = options
-  const connections = new Set<TLSSocket>()
-  const sessions = new Set<ServerHttp2Session>()
-  /** Requests under way on each HTTP/1.1 connection. */
-  const busy = new Map<Duplex, number>()
+  const limits: ConnectionLimits = { ...defaultLimits(), ...options.limits }
+  const connections = new Connections(limits)
   let stopping = false
 
   const http1 = createHttp1((req, res: ServerResponse) => {
-    const { socket } = req
-    busy.set(socket, (busy.get(socket) ?? 0) + 1)
+    const connection = connections.of(req.socket as TLSSocket)
+    connections.began(connection, res)
     const release = holdBack(req)
     if (stopping) res.shouldKeepAlive = false
     res.once("close", () => {
       release()
-      const left = (busy.get(socket) ?? 1) - 1
-      if (left > 0) busy.set(socket, left)
-      else busy.delete(socket)
-      if (stopping && left <= 0) socket.end()
+      connections.ended(connection, res, isLate(req))
     })
     onRequest(req, res)
   })
-  http1.keepAliveTimeout = KEEP_ALIVE_MS
+  // Bun does not keep this time, `connections` does; clients are told of it.
+  http1.keepAliveTimeout = limits.idleMs
   http1.on("clientError", (_err, socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
     else socket.destroy()
   })
   http1.on("upgrade", (req, socket, head) => {
-    busy.set(socket, 1) // an upgraded connection is never idle
-    socket.once("close", () => busy.delete(socket))
+    connections.of(socket as TLSSocket).upgraded = true
     if (onUpgrade !== undefined) onUpgrade(req, socket, head)
     else socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
   })
 
   const http2 = createHttp2({ settings: { maxConcurrentStreams: MAX_STREAMS } }, (req, res) => {
+    const connection = ofSession(req)
+    if (connection !== undefined) {
+      connections.began(connection, res)
+      res.once("close", () => connections.ended(connection, res, false))
+    }
     // A client that resets its stream is no error of ours: `close` of the answer tells whoever writes it.
     req.stream.on("error", () => {})
     onRequest(req, res)
   })
+  /** The connection that is handed to HTTP/2 in this turn. */
+  let arriving: Connection | undefined
   http2.on("session", (session) => {
-    sessions.add(session)
+    if (arriving !== undefined) connections.setSession(arriving, session)
     session.on("error", () => session.destroy())
-    session.once("close", () => sessions.delete(session))
     if (stopping) session.close()
   })
 
@@ -127,16 +127,22 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
     rejectUnauthorized: false, // other ways to authenticate exist; `peerCertificate` counts verified certificates only
     minVersion: "TLSv1.2" as const,
   })
-  const server = createTls({ ...secure(options), ALPNProtocols: ["h2", "http/1.1"] }, (socket) => {
-    connections.add(socket)
-    socket.once("close", () => connections.delete(socket))
+  const tls = { ...secure(options), ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: limits.headMs }
+  const server = createTls(tls, (socket) => {
+    const connection = connections.of(socket)
     socket.on("error", () => socket.destroy()) // a connection cut by the other side
     socket.setNoDelay(true)
-    // What was still in its handshake when `stop` was called; an HTTP/2 session is told by GOAWAY below.
+    socket.setKeepAlive(true, PROBE_AFTER_MS)
+    // What was still in its handshake when `stop` was called; an HTTP/2 session is told by GOAWAY above.
     if (stopping && socket.alpnProtocol !== "h2") socket.end()
-    else if (socket.alpnProtocol === "h2") http2.emit("connection", socket)
-    else http1.emit("connection", socket)
+    else if (socket.alpnProtocol === "h2") {
+      arriving = connection
+      http2.emit("connection", socket)
+      arriving = undefined
+    } else http1.emit("connection", socket)
   })
+  // Bun gives the TLS socket here, before its handshake.
+  server.on("connection", (socket) => connections.of(socket as TLSSocket))
   server.on("tlsClientError", (_err, socket) => socket.destroy())
 
   await new Promise<void>((resolve, reject) => {
@@ -154,12 +160,8 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
     async stop({ graceMs = 0 } = {}) {
       stopping = true
       const closed = new Promise<void>((resolve) => void server.close(() => resolve())) // when every connection is
-      for (const session of sessions) session.close()
-      for (const socket of connections) if (socket.alpnProtocol !== "h2" && !busy.has(socket)) socket.end()
-      const cut = setTimeout(() => {
-        for (const session of sessions) session.destroy()
-        for (const socket of connections) socket.destroy()
-      }, graceMs)
+      connections.stop()
+      const cut = setTimeout(() => connections.cutAll(), graceMs)
       await closed
       clearTimeout(cut)
     },
@@ -178,26 +180,38 @@ export function answer(
   res.end(body)
 }
 
-/** A client's certificate, verified. */
-export interface PeerCertificate extends Subject {
-  /** DER. */
-  readonly raw: Buffer
+/** A body of which more is still to come is read to its end and dropped, so that its connection can be used again; no more than this. Source: Go net/http maxPostHandlerReadBytes. */
+const MOST_DROPPED_BYTES = 256 * 1024
+
+/** Whether a large part of a request's body has not come, or may not have: its end is not waited for. */
+function isLate({ complete, headers }: ServerRequest): boolean {
+  return (
+    !complete &&
+    (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > MOST_DROPPED_BYTES)
+  )
 }
 
-const subjects = new WeakMap<TLSSocket | Http2Session, PeerCertificate | null>()
+const ofSession = (req: Http2ServerRequest): Connection | undefined =>
+  req.stream.session === undefined ? undefined : connectionOf(req.stream.session)
 
-/** Who the client's certificate says it is, if it showed one that an authority of ours has signed and that is in its time. Anything else is none. */
+/** The connection that a request came on, as long as it is open. */
+const ofRequest = (req: ServerRequest): Connection | undefined =>
+  req instanceof Http2ServerRequest ? ofSession(req) : connectionOf((req as unknown as { socket: TLSSocket }).socket)
+
+/** Who the client's certificate says it is, if it showed one that an authority of ours has signed and that was in its time then. Anything else is none. */
 export function peerCertificate(req: ServerRequest): PeerCertificate | undefined {
-  const session = req instanceof Http2ServerRequest ? req.stream.session : undefined
-  const socket = (session?.socket ?? (req as unknown as { socket: TLSSocket }).socket) as TLSSocket
-  const connection = session ?? socket
-  let subject = subjects.get(connection)
-  if (subject === undefined) {
-    subject = verifiedSubject(socket) ?? null
-    subjects.set(connection, subject)
-  }
-  return subject ?? undefined
+  const connection = ofRequest(req)
+  if (connection === undefined) return undefined
+  if (connection.peer === undefined) connection.peer = verifiedPeer(connection.socket) ?? null
+  return connection.peer ?? undefined
 }
+
+/**
+ * Notes who was authenticated by a request, for its connection: one of somebody known may be idle longer than a stranger's. False when that user has its share
+ * of all connections already; a user that is `isExempt` has no share.
+ */
+export const ownConnection = (req: ServerRequest, user: string, isExempt: boolean): boolean =>
+  ofRequest(req)?.claim(user, isExempt) ?? true
 
 /** The address the connection comes from, undefined once it is closed. */
 export function remoteAddress(req: ServerRequest): string | undefined {
@@ -208,9 +222,3 @@ export function remoteAddress(req: ServerRequest): string | undefined {
 
 /** Whether the answer goes over HTTP/2, where `Connection` and `Transfer-Encoding` headers are not allowed. */
 export const isHttp2 = (res: ServerAnswer): boolean => res instanceof Http2ServerResponse
-
-function verifiedSubject(socket: TLSSocket): PeerCertificate | undefined {
-  if (!socket.authorized) return undefined
-  const raw = socket.getPeerCertificate()?.raw as Buffer | undefined
-  return raw === undefined ? undefined : { ...subjectOf(raw), raw }
-}

@@ -1,5 +1,5 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { PeerCertificate } from "../../../pkg/runtime/listen.ts"
+import type { PeerCertificate } from "../../../pkg/runtime/peer-certificate.ts"
 import type { UserInfo } from "../request.ts"
 import { tokenOfProtocols } from "./websocket-token.ts"
 
@@ -34,11 +34,18 @@ export interface Credentials {
 
 export interface AuthenticatorOptions {
   readonly tokens: readonly TokenAuthenticator[]
-  /**
-   * What a verified certificate proves: `user`, that its subject asks; `front-proxy`, that its holder may say in X-Remote-* headers who does.
-   * Which of the two hangs on the authority that signed it. Asked once for each connection.
-   */
-  readonly meaningOf: (certificate: PeerCertificate) => "user" | "front-proxy" | "nothing"
+  /** What a certificate that TLS found good proves; undefined when nothing. Asked once for each connection. */
+  readonly meaningOf: (certificate: PeerCertificate) => CertificateMeaning | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+export interface CertificateMeaning {
+  /** `user`: its subject asks. `front-proxy`: its holder may say in X-Remote-* headers who does. Which of the two hangs on the authority that signed it. */
+  readonly is: "user" | "front-proxy"
+  /** The time in which the certificate and those between it and the authority hold: ms since the epoch, both ends included. */
+  readonly from: number
+  readonly until: number
 }
 
 export interface Authenticator {
@@ -46,6 +53,10 @@ export interface Authenticator {
   authenticate(credentials: Credentials): UserInfo
   /** The chain of token authenticators alone: what a TokenReview asks. */
   token(token: string, audiences?: readonly string[]): TokenUser | { readonly error: string } | undefined
+}
+
+interface KnownCertificate extends CertificateMeaning {
+  readonly user: UserInfo | "front-proxy"
 }
 
 /** Without credentials only these may be asked: what load balancers and probes need. Source: KEP-4633 (anonymous authentication by path). */
@@ -59,24 +70,26 @@ const isAnonymousPath = (path: string): boolean =>
  * The authenticators in their order: front proxy, client certificate, bearer token, anonymous. The first that knows the sender decides.
  * Source: pkg/kubeapiserver/authenticator/config.go.
  */
-export function createAuthenticator({ tokens, meaningOf }: AuthenticatorOptions): Authenticator {
-  // Connections live long: what their certificate says is worked out once.
-  const byCertificate = new WeakMap<PeerCertificate, UserInfo | "front-proxy" | "nothing">()
+export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOptions): Authenticator {
+  // Connections live long: what their certificate says is worked out once. Whether it holds still is looked at with each request.
+  const byCertificate = new WeakMap<PeerCertificate, KnownCertificate | "nothing">()
 
   function ofCertificate(certificate: PeerCertificate): UserInfo | "front-proxy" | "nothing" {
-    let found = byCertificate.get(certificate)
-    if (found === undefined) {
-      const { commonName, organizations } = certificate
-      const meaning = meaningOf(certificate)
-      found =
-        meaning !== "user"
-          ? meaning
-          : commonName === ""
-            ? "nothing"
-            : { name: commonName, groups: [...organizations, AUTHENTICATED] }
-      byCertificate.set(certificate, found)
-    }
-    return found
+    let known = byCertificate.get(certificate)
+    if (known === undefined) byCertificate.set(certificate, (known = readCertificate(certificate)))
+    if (known === "nothing") return known
+    const time = now()
+    return known.from <= time && time <= known.until ? known.user : "nothing"
+  }
+
+  function readCertificate(certificate: PeerCertificate): KnownCertificate | "nothing" {
+    const { commonName, organizations } = certificate
+    const meaning = meaningOf(certificate)
+    if (meaning === undefined) return "nothing"
+    if (meaning.is === "front-proxy") return { ...meaning, user: "front-proxy" }
+    return commonName === ""
+      ? "nothing"
+      : { ...meaning, user: { name: commonName, groups: [...organizations, AUTHENTICATED] } }
   }
 
   function token(text: string, audiences?: readonly string[]): TokenUser | { readonly error: string } | undefined {

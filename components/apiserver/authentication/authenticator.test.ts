@@ -1,0 +1,67 @@
+import { describe, expect, test } from "bun:test"
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { PeerCertificate } from "../../../pkg/runtime/peer-certificate.ts"
+import type { UserInfo } from "../request.ts"
+import { type CertificateMeaning, createAuthenticator } from "./authenticator.ts"
+
+const certificate: PeerCertificate = {
+  commonName: "jane",
+  organizations: ["devs"],
+  raw: Buffer.alloc(0),
+  intermediates: [],
+}
+
+/** One connection's certificate, and who it makes the sender at a time; with the header that names another user for a front proxy. */
+function connection(meaning: CertificateMeaning | undefined) {
+  let [time, asked] = [0, 0]
+  const { authenticate } = createAuthenticator({
+    tokens: [{ authenticate: (token) => (token === "good" ? { user: { name: "token", groups: [] } } : undefined) }],
+    meaningOf: () => {
+      asked++
+      return meaning
+    },
+    now: () => time,
+  })
+  const at = (now: number, authorization?: string): UserInfo | string => {
+    time = now
+    try {
+      return authenticate({
+        certificate,
+        authorization,
+        path: "/api/v1/pods",
+        header: (name) => (name === "x-remote-user" ? ["other"] : []),
+        headerNames: () => [],
+      })
+    } catch (err) {
+      return ApiError.from(err).reason
+    }
+  }
+  return { at, asked: () => asked }
+}
+
+describe("a certificate on a connection that stays open", () => {
+  const jane = { name: "jane", groups: ["devs", "system:authenticated"] }
+
+  test("makes its sender known while it holds, and no longer", () => {
+    const { at, asked } = connection({ is: "user", from: 10, until: 20 })
+    expect([9, 10, 20, 21].map((time) => at(time))).toEqual(["Unauthorized", jane, jane, "Unauthorized"])
+    expect(asked()).toBe(1)
+  })
+
+  test("of a front proxy no longer speaks for others once it has expired", () => {
+    const { at } = connection({ is: "front-proxy", from: 10, until: 20 })
+    expect(at(20)).toMatchObject({ name: "other" })
+    expect(at(21)).toBe("Unauthorized")
+  })
+
+  test("leaves room for a token when it has expired", () => {
+    const { at } = connection({ is: "user", from: 10, until: 20 })
+    expect(at(15, "Bearer good")).toEqual(jane)
+    expect(at(21, "Bearer good")).toMatchObject({ name: "token" })
+    expect(at(21, "Bearer bad")).toBe("Unauthorized")
+  })
+
+  test("of no authority of ours proves nothing", () => {
+    expect(connection(undefined).at(15)).toBe("Unauthorized")
+  })
+})

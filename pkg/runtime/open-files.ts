@@ -1,0 +1,17 @@
+import { readFileSync } from "node:fs"
+
+/** Where a system has no /proc, what POSIX asks of every one (_POSIX_OPEN_MAX is 20) and most give by default. */
+const USUAL = 256
+
+/**
+ * How many files, sockets among them, this process may have open. Bun raises the soft limit to the hard one before any of our code runs, which needs no
+ * rights; `test/attacks/connections.test.ts` holds it to that.
+ */
+export function openFilesLimit(): number {
+  try {
+    const [, soft] = /Max open files\s+(\d+|unlimited)/.exec(readFileSync("/proc/self/limits", "utf8")) ?? []
+    return soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft ?? USUAL)
+  } catch {
+    return USUAL
+  }
+}
