@@ -46,6 +46,9 @@ export function controlPlaneParts({ context, flags, nodes, clusterDns }: Control
       acceptDataLoss: flags["accept-data-loss"],
       nodes,
       features,
+      maxInFlight: { reads: flags["max-requests-inflight"], writes: flags["max-mutating-requests-inflight"] },
+      requestTimeoutMs: flags["request-timeout"] * 1000,
+      connectionLimits: { headMs: flags["read-header-timeout"] * 1000, idleMs: flags["idle-timeout"] * 1000 },
     },
   )
   const clients = createClients(context, apiServer)

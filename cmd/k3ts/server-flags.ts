@@ -1,6 +1,6 @@
 /**
- * The flags of `k3ts server`, which are also the keys of the config file. Names and meanings are k3s' where it has one.
- * Source: k3s pkg/cli/cmds/server.go, agent.go.
+ * The flags of `k3ts server`, which are also the keys of the config file. Names and meanings are k3s' where it has one,
+ * else kube-apiserver's. Source: k3s pkg/cli/cmds/server.go, agent.go; apiserver pkg/server/options.
  */
 import { z } from "zod"
 import { boolean, list, oneOf, value, type FlagsOf } from "./cli/flags.ts"
@@ -83,6 +83,30 @@ export const serverFlags = {
     defaultText: "128Mi",
   }),
   "accept-data-loss": boolean("Start although acknowledged writes, or the whole database, are gone"),
+  "request-timeout": value(v.duration.prefault("60s"), "Longest time for a request that is no watch or stream", {
+    placeholder: "DURATION",
+    defaultText: "60s",
+  }),
+  "read-header-timeout": value(
+    v.duration.prefault("32s"),
+    "Longest time for a TLS handshake, and for a request's head",
+    {
+      placeholder: "DURATION",
+      defaultText: "32s",
+    },
+  ),
+  "idle-timeout": value(v.duration.prefault("90s"), "Longest time between two requests on a connection", {
+    placeholder: "DURATION",
+    defaultText: "90s",
+  }),
+  "max-requests-inflight": value(v.count.prefault("400"), "Reads under way at once; 0 for any number", {
+    placeholder: "COUNT",
+    defaultText: "400",
+  }),
+  "max-mutating-requests-inflight": value(v.count.prefault("200"), "Writes under way at once; 0 for any number", {
+    placeholder: "COUNT",
+    defaultText: "200",
+  }),
   "cluster-cidr": value(v.ipv4Cidr.default("10.42.0.0/16"), "Addresses of pods", { placeholder: "CIDR" }),
   "service-cidr": value(v.ipv4Cidr.default("10.43.0.0/16"), "Addresses of Services", { placeholder: "CIDR" }),
   "service-node-port-range": value(v.portRange.prefault("30000-32767"), "Ports of Services on every node", {

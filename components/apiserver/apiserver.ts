@@ -12,13 +12,12 @@ import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
 import { replaceFile } from "../../pkg/pki/pair-files.ts"
-import type { AuthorityName } from "../../pkg/pki/cluster-pki.ts"
-import { verifyCertificate } from "../../pkg/pki/verify.ts"
+import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/listen.ts"
-import type { PeerCertificate } from "../../pkg/runtime/peer-certificate.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
-import { createAuthenticator, type CertificateMeaning } from "./authentication/authenticator.ts"
+import { createAuthenticator } from "./authentication/authenticator.ts"
+import { certificateMeaning } from "./authentication/certificate-meaning.ts"
 import { createServiceAccountTokens } from "./authentication/service-account.ts"
 import { createStaticTokens } from "./authentication/static-token.ts"
 import { storageKey } from "./cacher/view.ts"
@@ -74,6 +73,10 @@ export interface ApiServerConfig {
   readonly acceptDataLoss?: boolean
   /** How many requests may be under way at once, from outside; upstream's 400 reads and 200 writes unless given. */
   readonly maxInFlight?: InFlightLimits
+  /** How long a request may take, in milliseconds; 60 s unless given. */
+  readonly requestTimeoutMs?: number
+  /** How long connections may be silent, and how many there may be; upstream's times unless given. */
+  readonly connectionLimits?: Partial<ConnectionLimits>
   /** Names of admission plugins that are not to run. */
   readonly disabledAdmission?: ReadonlySet<string>
   /** On and off as in Kubernetes 1.36 unless given. */
@@ -144,7 +147,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     files = opened
     // The port may be known only once it is listened on, and objects of the cluster name it: whoever asks before all is there is told to come back.
     const serving: { server?: Server } = {}
-    listener = await listenOn(config.listen, opened, serving)
+    listener = await listenOn(config.listen, config.connectionLimits, opened, serving)
     const port = listener?.port ?? 6443
 
     const verifier = createTokenVerifier({ keys: [opened.signingKey], clock })
@@ -200,6 +203,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       log,
       ...(audit === undefined ? {} : { audit }),
       ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
+      ...(config.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: config.requestTimeoutMs }),
       connections: createConnections({
         ...podStreams(live, config.nodes),
         ...proxies({ live, nodes: config.nodes, random }),
@@ -235,7 +239,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     running = {
       pipeline,
       async listen(at) {
-        listener = await listenOn(at, files ?? opened, serving)
+        listener = await listenOn(at, config.connectionLimits, files ?? opened, serving)
       },
       async stop() {
         endRenewal?.()
@@ -326,12 +330,14 @@ const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => ({
 
 async function listenOn(
   listen: ApiServerConfig["listen"],
+  limits: Partial<ConnectionLimits> | undefined,
   files: ServingFiles,
   serving: { readonly server?: Server },
 ): Promise<Listener | undefined> {
   if (listen === undefined) return undefined
   return listenTls({
     ...listen,
+    ...(limits === undefined ? {} : { limits }),
     ...certificatesOf(files),
     onRequest(req, res) {
       if (serving.server !== undefined) serving.server.onRequest(req, res)
@@ -357,22 +363,6 @@ function writeKubeconfig(
 ): void {
   mkdirSync(dirname(path), { recursive: true })
   replaceFile(path, kubeconfigYaml({ server, caPem: pki.authorities["server-ca"].certPem, user: admin }), { mode })
-}
-
-/** The name that the aggregator and other front proxies have in their certificates. */
-const FRONT_PROXY = "system:auth-proxy"
-
-/** Certificates of the client authority are users; those of the request-header authority only count for speaking on behalf of others. */
-function certificateMeaning({ pki, clientCertificates = true }: ServingFiles, now: () => number) {
-  return ({ raw, intermediates, commonName }: PeerCertificate): CertificateMeaning | undefined => {
-    if (!clientCertificates) return undefined
-    const verified = (authority: AuthorityName) =>
-      verifyCertificate(raw, pki.authorities[authority].certPem, { now: now(), intermediates })
-    const user = verified("client-ca")
-    if (user.ok) return { is: "user", from: user.from, until: user.until }
-    const proxy = commonName === FRONT_PROXY ? verified("request-header-ca") : user
-    return proxy.ok ? { is: "front-proxy", from: proxy.from, until: proxy.until } : undefined
-  }
 }
 
 /** 10.43.0.1 of 10.43.0.0/16: the address of the Service `kubernetes`. */

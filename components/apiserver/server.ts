@@ -8,22 +8,26 @@
  */
 import type { Duplex } from "node:stream"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
-import type { Clock } from "../../pkg/clock/clock.ts"
+import type { Clock, Timer } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
+import { FairShare } from "../../pkg/flow/fair-share.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { isWebSocket } from "../../pkg/streaming/upgrade.ts"
-import { peerCertificate, type ServerAnswer, type ServerRequest } from "../../pkg/runtime/listen.ts"
+import { ownConnection, peerCertificate, type ServerAnswer, type ServerRequest } from "../../pkg/runtime/listen.ts"
 import type { AuditSink } from "./audit/audit-log.ts"
-import type { Authenticator, Credentials } from "./authentication/authenticator.ts"
+import { ANONYMOUS, type Authenticator, type Credentials } from "./authentication/authenticator.ts"
 import { impersonate } from "./authentication/impersonation.ts"
 import { authorize, authorizedName, authorizedSelector } from "./authorization/authorize.ts"
 import type { Connections } from "./endpoints/connect.ts"
-import { DEFAULT_LIMITS, MaxInFlight, RETRY_AFTER_SECONDS, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
-import { readBody } from "./http/body.ts"
+import { isExempt } from "./flowcontrol/exempt.ts"
+import { DEFAULT_LIMITS, MaxInFlight, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
+import { RETRY_AFTER_SECONDS, shareUsedUp } from "./flowcontrol/too-many-requests.ts"
+import { readBody, UNFINISHED_BODY_BYTES } from "./http/body.ts"
 import { encodeStatus } from "./http/encode.ts"
 import { Exchange } from "./http/exchange.ts"
 import { negotiate, PLAIN, type Encoding } from "./http/negotiate.ts"
 import { requestInfo, type RequestInfo } from "./http/request-info.ts"
+import { DEFAULT_REQUEST_TIMEOUT_MS, requestTimedOut, requestTimeout } from "./http/request-timeout.ts"
 import { resourceOf, serveResource } from "./http/resource-request.ts"
 import { UpgradeAnswer } from "./http/upgrade-answer.ts"
 import type { ServerMetrics } from "./metrics.ts"
@@ -45,6 +49,8 @@ export interface ServerOptions {
   readonly connections: Connections
   readonly audit?: AuditSink
   readonly maxInFlight?: InFlightLimits
+  /** How long a request may take that is no watch or stream; 60 seconds unless given. */
+  readonly requestTimeoutMs?: number
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -58,6 +64,8 @@ export interface Server {
 
 export function createServer(options: ServerOptions): Server {
   const { pipeline, scheme, authenticator, metrics, connections, audit, clock, log } = options
+  const mostTimeMs = options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
+  const unfinishedBodies = new FairShare(UNFINISHED_BODY_BYTES)
   const flow = new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, {
     reads: metrics.inflightReads,
     writes: metrics.inflightWrites,
@@ -70,8 +78,11 @@ export function createServer(options: ServerOptions): Server {
     const { req } = exchange
     const info = (exchange.info = requestInfo(req.method ?? "GET", req.url ?? "/"))
     audit?.began(exchange)
+    const longRunning = isLongRunning(info)
+    if (!longRunning) exchange.timeoutMs = requestTimeout(info.query, mostTimeMs)
     const credentials = credentialsOf(exchange, info)
     const sender = (exchange.sender = authenticator.authenticate(credentials))
+    if (sender !== ANONYMOUS && !ownConnection(req, sender.name, isExempt(sender))) throw shareUsedUp("connections")
     const user = (exchange.user = isImpersonating(req)
       ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
       : sender)
@@ -81,13 +92,10 @@ export function createServer(options: ServerOptions): Server {
     if (connections.needsCreate(info)) authorize(pipeline, { ...attributes, verb: "create" }, undefined)
     const answer = handlerOf(info)
 
-    if (isLongRunning(info)) {
-      const ended = metrics.longRunning(info)
-      return settled(() => answer(exchange, info, user), ended)
-    }
+    if (longRunning) return settled(() => answer(exchange, info, user), metrics.longRunning(info))
     if (!hasBody(info)) return withSlot(exchange, info, user, answer)
     // A client may take its time over the body, so the request gets its slot when all of it is there.
-    return readBody(exchange.req).then((body) => {
+    return readBody(req, user.name, unfinishedBodies).then((body) => {
       exchange.body = body
       return withSlot(exchange, info, user, answer)
     })
@@ -110,7 +118,7 @@ export function createServer(options: ServerOptions): Server {
       })
     return settled(
       () => answer(exchange, info, user),
-      () => flow.leave(slot),
+      () => flow.leave(slot, user),
     )
   }
 
@@ -129,27 +137,50 @@ export function createServer(options: ServerOptions): Server {
         stack: cause instanceof Error ? cause.stack : undefined,
       })
     }
-    // Too late for an answer: the client sees the stream break off.
+    if (!exchange.isOver) breakOff(exchange, error)
+  }
+
+  /** A failure after the head of the answer can only be seen by its missing end. */
+  function breakOff(exchange: Exchange, error: ApiError): void {
     if (exchange.res.headersSent) exchange.res.destroy()
     else sendFailure(exchange, error)
   }
 
   function finish(exchange: Exchange): void {
-    const { info, res, began } = exchange
+    const { info, res, began, isOver } = exchange
+    if (isOver) return
+    exchange.isOver = true
     if (info === undefined) return
     const seconds = (clock.monotonic() - began) / 1000
     metrics.answered(info, res.statusCode, seconds)
     audit?.ended(exchange, info, { code: res.statusCode, seconds: isLongRunning(info) ? 0 : seconds })
   }
 
+  /** Answers a request whose time is up. What it has begun goes on, and nobody hears of it. */
+  function limitTime(exchange: Exchange): Timer | undefined {
+    const { timeoutMs, began } = exchange
+    if (timeoutMs === undefined) return undefined
+    return clock.setTimeout(
+      () => {
+        breakOff(exchange, requestTimedOut())
+        finish(exchange)
+      },
+      Math.max(0, began + timeoutMs - clock.monotonic()),
+    )
+  }
+
   function run(exchange: Exchange): void {
     try {
       const pending = serve(exchange)
       if (pending === undefined) return finish(exchange)
+      const timer = limitTime(exchange)
       // A failure that cannot even be told ends the connection, and not the server.
       pending
         .catch((err: unknown) => fail(exchange, err))
-        .then(() => finish(exchange))
+        .then(() => {
+          timer?.cancel()
+          finish(exchange)
+        })
         .catch(() => exchange.res.destroy())
     } catch (err) {
       fail(exchange, err)

@@ -7,6 +7,7 @@ import {
   formatMicroTime,
   formatTime,
   humanDuration,
+  durationProblem,
   parseDuration,
   parseTime,
 } from "./time.ts"
@@ -52,6 +53,26 @@ describe("time", () => {
     ["1d", undefined],
   ])("the duration %p", (text, ms) => {
     expect(parseDuration(text)).toBe(ms)
+  })
+
+  test.each([
+    ["10", 'missing unit in duration "10"'],
+    ["1h1", 'missing unit in duration "1h1"'],
+    ["1x", 'unknown unit "x" in duration "1x"'],
+    ["1s2ms3d", 'unknown unit "d" in duration "1s2ms3d"'],
+    ["abc", 'invalid duration "abc"'],
+    ["", 'invalid duration ""'],
+    ["-", 'invalid duration "-"'],
+    [".s", 'invalid duration ".s"'],
+    ["3000000h", 'invalid duration "3000000h"'],
+    ["99999999999999999999x", 'invalid duration "99999999999999999999x"'],
+    ['"\\é\n', String.raw`invalid duration "\"\\\xc3\xa9\x0a"`],
+  ])("%p is no duration, for Go's reason", (text, problem) => {
+    expect(durationProblem(text)).toBe(`time: ${problem}`)
+  })
+
+  test("a duration has no problem", () => {
+    expect(durationProblem("1h.5s")).toBeUndefined()
   })
 
   test.each([

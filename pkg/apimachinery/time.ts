@@ -1,4 +1,5 @@
 /** Points and spans of time as the API writes them. Nothing here asks what time it is; see pkg/clock. */
+import { Buffer } from "node:buffer"
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
 
@@ -70,8 +71,31 @@ export function parseDuration(text: string): number | undefined {
   let total = 0
   for (const [, number, unit] of match[2]!.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g))
     total += Number(number) * UNITS[unit!]!
+  if (total > LONGEST_DURATION) return undefined
   return match[1] === "-" ? -total : total
 }
+
+/** Go counts nanoseconds in 63 bits. */
+const LONGEST_DURATION = 2 ** 63 / 1e6
+
+/** Why a text is no duration, in Go's words; undefined for one that is. Source: Go time.ParseDuration. */
+export function durationProblem(text: string): string | undefined {
+  if (parseDuration(text) !== undefined) return undefined
+  let rest = text.replace(/^[+-]/, "")
+  for (;;) {
+    const [number] = /^(?:\d+\.?\d*|\.\d+)/.exec(rest) ?? []
+    if (number === undefined || Number(number) >= 2 ** 63) return `time: invalid duration ${goQuoted(text)}`
+    rest = rest.slice(number.length)
+    const [unit] = /^[^.\d]*/.exec(rest)!
+    if (unit === "") return `time: missing unit in duration ${goQuoted(text)}`
+    if (!Object.hasOwn(UNITS, unit)) return `time: unknown unit ${goQuoted(unit)} in duration ${goQuoted(text)}`
+    rest = rest.slice(unit.length)
+  }
+}
+
+/** Go's package time quotes in its own way: what is not printable ASCII stands as the bytes of its UTF-8. */
+const goQuoted = (text: string): string =>
+  `"${text.replaceAll(/["\\]/g, "\\$&").replaceAll(/[^\x20-\x7e]/gu, (char) => Buffer.from(char).toString("hex").replaceAll(/../g, "\\x$&"))}"`
 
 /** A duration as Go prints it: `1h0m0s`, `1.5s`, `300ms`, `0s`. */
 export function formatDuration(ms: number): string {

@@ -44,6 +44,9 @@ export const port = reading((text) => {
   return number !== undefined && number >= 1 && number <= 65535 ? number : undefined
 }, "must be a port, 1 to 65535")
 
+/** A whole number, 0 included. */
+export const count = reading(wholeNumber, "must be a whole number, as in 200")
+
 /** `30000-32767` */
 export const portRange = reading((text) => {
   const [first, last] = (/^(\d+)-(\d+)$/.exec(text) ?? []).slice(1).map(Number)

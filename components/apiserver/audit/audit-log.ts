@@ -77,7 +77,7 @@ export function createAuditLog(
           ...(info.isResource ? { objectRef: objectRefOf(info, exchange.sent) } : {}),
           responseStatus:
             sender === undefined
-              ? { metadata: {}, message: `Authentication failed, ${attempted(exchange)}`, code }
+              ? { metadata: {}, message: refusedEarly(exchange), code }
               : { metadata: {}, ...toldOf(exchange.failure), code },
           requestReceivedTimestamp: received,
           stageTimestamp: microTimestamp(clock),
@@ -114,6 +114,14 @@ const bounded = (agent: string | undefined): string | undefined =>
   agent === undefined || agent.length <= LONGEST_USER_AGENT
     ? agent
     : `${agent.slice(0, LONGEST_USER_AGENT)}...TRUNCATED`
+
+/** Why a request was refused before anybody knew whose it is. Source: apiserver pkg/endpoints/filters/authn_audit.go, request_deadline.go. */
+function refusedEarly(exchange: Exchange): string {
+  const { failure } = exchange
+  return failure === undefined || failure.code === 401
+    ? `Authentication failed, ${attempted(exchange)}`
+    : (failure.message ?? "")
+}
 
 /** Source: apiserver pkg/endpoints/filters/authn_audit.go getAuthMethods. */
 function attempted({ req: { headers } }: Exchange): string {

@@ -16,13 +16,27 @@ test("requests beyond the limit are turned away, reads and writes apart, adminis
   // then the next is turned away until it has ended
   expect(isLetIn("update")).toBe(false)
   expect([isLetIn("get"), isLetIn("list"), isLetIn("get")]).toEqual([true, true, false])
-  const administrators = flow.enter({ name: "admin", groups: ["system:masters"] }, "delete")!
-  flow.leave(administrators)
-  flow.leave(slot)
+  const admin = { name: "admin", groups: ["system:masters"] }
+  flow.leave(flow.enter(admin, "delete")!, admin)
+  flow.leave(slot, jane)
   expect(isLetIn("create")).toBe(true)
 })
 
 test("a limit of 0 is none", () => {
   const flow = new MaxInFlight({ reads: 0, writes: 1 }, gauges())
   expect([1, 2, 3].map(() => flow.enter(jane, "get") !== undefined)).toEqual([true, true, true])
+})
+
+test("no user has all the places, and administrators take none from others", () => {
+  // given a user who asks for as many as it can get, and as many requests of an administrator
+  const { reads, writes } = gauges()
+  const flow = new MaxInFlight({ reads: 0, writes: 8 }, { reads, writes })
+  const admin = { name: "admin", groups: ["system:masters"] }
+  for (let i = 0; i < 8; i++) flow.enter(admin, "create")
+  const letIn = Array.from({ length: 8 }, () => flow.enter(jane, "create")).filter((slot) => slot !== undefined)
+
+  // then another gets in still
+  expect(letIn).toHaveLength(6)
+  expect(flow.enter({ name: "joe", groups: [] }, "create")).toBeDefined()
+  expect(writes.value).toBe(15)
 })

@@ -1,5 +1,7 @@
+import { FairShare } from "../../../pkg/flow/fair-share.ts"
 import type { Value } from "../../../pkg/metrics/registry.ts"
 import type { UserInfo } from "../request.ts"
+import { isExempt } from "./exempt.ts"
 
 /** How many requests may be under way at once; 0 for any number. */
 export interface InFlightLimits {
@@ -16,34 +18,38 @@ export interface InFlightGauges {
   readonly writes: Value
 }
 
-/** Seconds after which whoever is turned away may come again. */
-export const RETRY_AFTER_SECONDS = 1
+/** What a request holds while it is under way. */
+export interface Slot {
+  readonly gauge: Value
+  readonly share: FairShare
+}
 
 /** Verbs that only read; what is not one of them counts as a write. */
 const READS: readonly string[] = ["get", "list", "watch", "head", "options"]
 
 /**
- * Turns requests away when too many are under way, rather than have all of them wait. Administrators are never turned away, and what runs long
- * by design (watches, exec, logs …) is not counted: the caller asks only for the others. Source: apiserver pkg/server/filters/maxinflight.go.
+ * Turns requests away when too many are under way, rather than have all of them wait, and sees to it that no user has all the places. What runs long by
+ * design (watches, exec, logs …) is not counted: the caller asks only for the others. Source: apiserver pkg/server/filters/maxinflight.go.
+ * Differs from upstream: a user gets a share, and not whatever is left.
  */
 export class MaxInFlight {
-  readonly #limits: InFlightLimits
-  readonly #gauges: InFlightGauges
+  readonly #reads: Slot
+  readonly #writes: Slot
   constructor(limits: InFlightLimits, gauges: InFlightGauges) {
-    this.#limits = limits
-    this.#gauges = gauges
+    this.#reads = { gauge: gauges.reads, share: new FairShare(limits.reads) }
+    this.#writes = { gauge: gauges.writes, share: new FairShare(limits.writes) }
   }
 
-  /** Lets a request in; its end is to be told with `leave`. Nothing when there are too many. */
-  enter(user: UserInfo, verb: string): Value | undefined {
-    const kind = READS.includes(verb) ? "reads" : "writes"
-    const [gauge, limit] = [this.#gauges[kind], this.#limits[kind]]
-    if (limit > 0 && gauge.value >= limit && !user.groups.includes("system:masters")) return undefined
-    gauge.value++
-    return gauge
+  /** Lets a request in; its end is to be told with `leave`. Undefined when there are too many, in all or of this user. */
+  enter(user: UserInfo, verb: string): Slot | undefined {
+    const slot = READS.includes(verb) ? this.#reads : this.#writes
+    if (!isExempt(user) && !slot.share.take(user.name)) return undefined
+    slot.gauge.value++
+    return slot
   }
 
-  leave(gauge: Value): void {
+  leave({ gauge, share }: Slot, user: UserInfo): void {
     gauge.value--
+    if (!isExempt(user)) share.giveBack(user.name)
   }
 }

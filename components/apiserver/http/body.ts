@@ -1,13 +1,20 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { FairShare } from "../../../pkg/flow/fair-share.ts"
 import type { ServerRequest } from "../../../pkg/runtime/listen.ts"
+import { shareUsedUp } from "../flowcontrol/too-many-requests.ts"
 
 /** No body may be larger. Source: apiserver pkg/server/config.go MaxRequestBodyBytes. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024
+/** Bytes of all bodies of which the end has not come: a hundred of the largest. */
+export const UNFINISHED_BODY_BYTES = 100 * MAX_BODY_BYTES
 
 const EMPTY = Buffer.alloc(0)
 
-/** The whole body. Rejects with RequestEntityTooLarge as soon as it is known to be, with BadRequest when the client goes away before its end. */
-export function readBody(req: ServerRequest): Promise<Buffer> {
+/**
+ * The whole body. `unfinished` are the bytes that may wait for the rest of their bodies, of which each user has a share. Rejects with RequestEntityTooLarge
+ * as soon as it is known to be, with TooManyRequests when the share is used up, with BadRequest when the client goes away before its end.
+ */
+export function readBody(req: ServerRequest, user: string, unfinished: FairShare): Promise<Buffer> {
   const declared = req.headers["content-length"]
   if (declared === "0") return Promise.resolve(EMPTY)
   if (declared !== undefined && Number(declared) > MAX_BODY_BYTES) {
@@ -16,27 +23,36 @@ export function readBody(req: ServerRequest): Promise<Buffer> {
   }
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
-    let length = 0
+    let [length, held] = [0, 0]
     let settled = false
+    const settle = (): void => {
+      settled = true
+      if (held > 0) unfinished.giveBack(user, held)
+    }
+    const refuse = (error: ApiError): void => {
+      settle()
+      chunks.length = 0
+      reject(error)
+    }
     req.on("data", (chunk: Buffer) => {
-      // What is still to come of a body that is too large is read and dropped, so that the client gets to see the answer.
+      // What is still to come of a body that was refused is read and dropped, so that the client gets to see the answer.
       if (settled) return
       length += chunk.length
       chunks.push(chunk)
-      if (length <= MAX_BODY_BYTES) return
-      settled = true
-      chunks.length = 0
-      reject(tooLarge())
+      if (length > MAX_BODY_BYTES) return refuse(tooLarge())
+      // Most bodies come in one piece, which waits for nothing.
+      if (Number(declared) === length) return
+      if (unfinished.take(user, chunk.length)) held += chunk.length
+      else refuse(shareUsedUp("unfinished request bodies"))
     })
     req.on("end", () => {
       if (settled) return
-      settled = true
+      settle()
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
     })
     const onGone = () => {
-      if (settled) return
-      settled = true
-      reject(new ApiError("BadRequest", "unexpected EOF: the connection was closed before the end of the body"))
+      if (!settled)
+        refuse(new ApiError("BadRequest", "unexpected EOF: the connection was closed before the end of the body"))
     }
     req.on("error", onGone)
     req.on("close", onGone)

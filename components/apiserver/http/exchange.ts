@@ -39,6 +39,10 @@ export class Exchange {
   sent: unknown
   /** What the client is told that went wrong. */
   failure: Status | undefined
+  /** How long the request may take, from `began`; undefined for watches and streams. */
+  timeoutMs: number | undefined
+  /** It has been answered, counted and written down, or its time was up: what comes now is too late. */
+  isOver = false
   /** Of the audit event; absent where none is written. */
   annotations: Record<string, string> | undefined
   /** Texts of Warning headers. */
@@ -127,8 +131,8 @@ export class Exchange {
     const { res } = this
     if (status.details?.retryAfterSeconds !== undefined && !res.headersSent)
       res.setHeader("Retry-After", String(status.details.retryAfterSeconds))
-    // The rest of a body that was too large is not waited for.
-    if (status.code === 413 && !isHttp2(res) && !res.headersSent) res.setHeader("Connection", "close")
+    // The client may never send what is missing of its body.
+    if (status.code === 504 && !isHttp2(res) && !res.headersSent) res.setHeader("Connection", "close")
     if (encoded === undefined) this.sendJson(status.code ?? 500, status)
     else this.send(status.code ?? 500, encoded.contentType, encoded.bytes)
   }

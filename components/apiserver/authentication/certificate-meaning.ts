@@ -1,0 +1,24 @@
+import type { AuthorityName } from "../../../pkg/pki/cluster-pki.ts"
+import { verifyCertificate } from "../../../pkg/pki/verify.ts"
+import type { PeerCertificate } from "../../../pkg/runtime/peer-certificate.ts"
+import type { ServingFiles } from "../serving.ts"
+import type { CertificateMeaning } from "./authenticator.ts"
+
+/** The name that the aggregator and other front proxies have in their certificates. */
+const FRONT_PROXY = "system:auth-proxy"
+
+/**
+ * Tells what a client certificate proves, or undefined when nothing. Those of the client authority are users; those of the request-header authority only
+ * count for speaking on behalf of others. Source: apiserver pkg/authentication/request/x509/x509.go.
+ */
+export function certificateMeaning({ pki, clientCertificates = true }: ServingFiles, now: () => number) {
+  return ({ raw, intermediates, commonName }: PeerCertificate): CertificateMeaning | undefined => {
+    if (!clientCertificates) return undefined
+    const verified = (authority: AuthorityName) =>
+      verifyCertificate(raw, pki.authorities[authority].certPem, { now: now(), intermediates })
+    const user = verified("client-ca")
+    if (user.ok) return { is: "user", from: user.from, until: user.until }
+    const proxy = commonName === FRONT_PROXY ? verified("request-header-ca") : user
+    return proxy.ok ? { is: "front-proxy", from: proxy.from, until: proxy.until } : undefined
+  }
+}
