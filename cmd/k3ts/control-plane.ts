@@ -48,7 +48,11 @@ export function controlPlaneParts({ context, flags, nodes, clusterDns }: Control
       features,
       maxInFlight: { reads: flags["max-requests-inflight"], writes: flags["max-mutating-requests-inflight"] },
       requestTimeoutMs: flags["request-timeout"] * 1000,
-      connectionLimits: { headMs: flags["read-header-timeout"] * 1000, idleMs: flags["idle-timeout"] * 1000 },
+      connectionLimits: {
+        headMs: flags["read-header-timeout"] * 1000,
+        idleMs: flags["idle-timeout"] * 1000,
+        unreadMs: flags["request-timeout"] * 1000,
+      },
     },
   )
   const clients = createClients(context, apiServer)

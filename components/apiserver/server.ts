@@ -13,7 +13,13 @@ import { uuid, type Random } from "../../pkg/clock/random.ts"
 import { FairShare } from "../../pkg/flow/fair-share.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { isWebSocket } from "../../pkg/streaming/upgrade.ts"
-import { ownConnection, peerCertificate, type ServerAnswer, type ServerRequest } from "../../pkg/runtime/listen.ts"
+import {
+  ownConnection,
+  peerCertificate,
+  stopReceiving,
+  type ServerAnswer,
+  type ServerRequest,
+} from "../../pkg/runtime/listen.ts"
 import type { AuditSink } from "./audit/audit-log.ts"
 import { ANONYMOUS, type Authenticator, type Credentials } from "./authentication/authenticator.ts"
 import { impersonate } from "./authentication/impersonation.ts"
@@ -147,9 +153,10 @@ export function createServer(options: ServerOptions): Server {
   }
 
   function finish(exchange: Exchange): void {
-    const { info, res, began, isOver } = exchange
+    const { info, req, res, began, isOver } = exchange
     if (isOver) return
     exchange.isOver = true
+    stopReceiving(req, res)
     if (info === undefined) return
     const seconds = (clock.monotonic() - began) / 1000
     metrics.answered(info, res.statusCode, seconds)

@@ -18,7 +18,7 @@ export class FairShare {
 
   /** Takes `count` places for `user`. False when the user's share or the whole is used up; nothing is taken then. */
   take(user: string, count = 1): boolean {
-    const held = this.#held.get(user) ?? 0
+    const held = this.held(user)
     const free = this.#places - this.#taken
     if (this.#places > 0 && (count > free || held >= OF_FREE * free)) return false
     this.#held.set(user, held + count)
@@ -26,9 +26,14 @@ export class FairShare {
     return true
   }
 
+  /** How many places a user holds. */
+  held(user: string): number {
+    return this.#held.get(user) ?? 0
+  }
+
   /** Gives back what `take` took. */
   giveBack(user: string, count = 1): void {
-    const left = (this.#held.get(user) ?? 0) - count
+    const left = this.held(user) - count
     if (left > 0) this.#held.set(user, left)
     else this.#held.delete(user)
     this.#taken -= count

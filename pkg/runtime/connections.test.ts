@@ -222,6 +222,25 @@ describe("where there are as many connections as there may be", () => {
     expect([waiting.closed, first.closed, third.closed]).toEqual([false, false, false])
   })
 
+  test("idle ones of a greedy user give way to another user's", async () => {
+    // given a user who has all the connections that one user can get, and does nothing with them
+    await open({ most: 8 }, (req, res) => {
+      const owner = String(req.headers["x-user"])
+      const isOwned = ownConnection(req, owner, false)
+      if (owner === "greedy") answer(res, isOwned ? 200 : 429, {}, "ok")
+      else if (!isOwned) answer(res, 429, {}, "no")
+      else {
+        res.writeHead(200)
+        res.write("begins")
+      }
+    })
+    const ask = async (user: string) => statuses(await tls(`GET / HTTP/1.1\r\nHost: x\r\nX-User: ${user}\r\n\r\n`), 1)
+    for (let i = 0; i < 6; i++) expect(await ask("greedy")).toEqual(["HTTP/1.1 200"])
+
+    // then another user can have as many in use
+    for (let i = 0; i < 4; i++) expect(await ask("other")).toEqual(["HTTP/1.1 200"])
+  })
+
   test("nobody alone has all of them", async () => {
     // given a user who has all the connections that one user can get
     const refused: string[] = []

@@ -46,6 +46,8 @@ export class Connection {
   session: ServerHttp2Session | undefined
   /** Who was authenticated on it first. */
   owner: string | undefined
+  /** It counts in its owner's share of all connections. */
+  isShared = false
   /** What the client's certificate says; null when there is none that counts, undefined before anybody has asked. */
   peer: PeerCertificate | null | undefined
   /** Since when no request has been under way, by `performance.now()`. */
@@ -115,8 +117,8 @@ export class Connections {
     this.#open.add(connection)
     this.#strangers++
     socket.once("close", () => this.#closed(connection))
-    if (this.#strangers > this.#mostStrangers) this.#oldest(({ owner }) => owner === undefined)?.cut()
-    else if (this.#open.size > this.#limits.most) this.#leastNeeded(connection).cut()
+    if (this.#strangers > this.#mostStrangers) this.#cut(this.#oldestStranger() ?? connection)
+    else if (this.#open.size > this.#limits.most) this.#cut(this.#leastNeeded(connection))
     this.#lookAt(connection.idleSince + this.#limits.headMs)
     return connection
   }
@@ -129,10 +131,14 @@ export class Connections {
 
   /** See `Connection.claim`, which calls this. */
   own(connection: Connection, owner: string, isExempt: boolean): boolean {
-    if (!isExempt && !this.#owned.take(owner)) return false
+    while (!isExempt && !this.#owned.take(owner)) {
+      const idle = this.#idleOfGreedier(owner)
+      if (idle === undefined) return false
+      this.#cut(idle)
+    }
     connection.owner = owner
+    connection.isShared = !isExempt
     this.#strangers--
-    if (!isExempt) connection.socket.once("close", () => this.#owned.giveBack(owner))
     return true
   }
 
@@ -167,6 +173,7 @@ export class Connections {
   #closed(connection: Connection): void {
     if (!this.#open.delete(connection)) return
     if (connection.owner === undefined) this.#strangers--
+    else if (connection.isShared) this.#owned.giveBack(connection.owner)
     if (this.#open.size > 0) return
     clearTimeout(this.#timer?.handle)
     this.#timer = undefined
@@ -181,19 +188,35 @@ export class Connections {
 
   #patienceWith = ({ owner }: Connection): number => (owner === undefined ? this.#limits.headMs : this.#limits.idleMs)
 
-  #oldest(wanted: (connection: Connection) => boolean): Connection | undefined {
-    for (const connection of this.#open) if (!connection.inUse && wanted(connection)) return connection
+  /** Not waiting for the socket to say that it is closed: many connections can come before it does. */
+  #cut(connection: Connection): void {
+    connection.cut()
+    this.#closed(connection)
+  }
+
+  #oldestStranger(): Connection | undefined {
+    for (const connection of this.#open) if (connection.owner === undefined && !connection.inUse) return connection
     return undefined
   }
 
   /** A stranger goes before a connection of somebody known, of these the one that has been idle longest; `newest` where all others are in use. */
   #leastNeeded(newest: Connection): Connection {
-    const stranger = this.#oldest((one) => one.owner === undefined && one !== newest)
-    if (stranger !== undefined) return stranger
+    const stranger = this.#oldestStranger()
+    if (stranger !== undefined && stranger !== newest) return stranger
     let least = newest
     for (const one of this.#open)
       if (!one.inUse && one !== newest && (least === newest || one.idleSince < least.idleSince)) least = one
     return least
+  }
+
+  /** An idle connection of the user who holds most, if that is more than `owner` does. */
+  #idleOfGreedier(owner: string): Connection | undefined {
+    let [found, most]: [Connection | undefined, number] = [undefined, this.#owned.held(owner)]
+    for (const one of this.#open) {
+      const held = one.inUse || !one.isShared || one.owner === undefined ? 0 : this.#owned.held(one.owner)
+      if (held > most) [found, most] = [one, held]
+    }
+    return found
   }
 
   /** Has all connections looked at when the first of them is due, and not before. */
@@ -221,7 +244,7 @@ export class Connections {
   /** Ends a connection in order and, where that has not helped, at once. Gives the time at which to look at it again. */
   #close(connection: Connection, now: number): number {
     if (connection.inUse || connection.closeAt <= now) {
-      connection.cut()
+      this.#cut(connection)
       return Infinity
     }
     connection.end()

@@ -10,7 +10,7 @@ import {
   type OutgoingHttpHeaders,
   type ServerResponse,
 } from "node:http"
-import { createServer as createHttp2, Http2ServerRequest, Http2ServerResponse } from "node:http2"
+import { constants, createServer as createHttp2, Http2ServerRequest, Http2ServerResponse } from "node:http2"
 import type { AddressInfo } from "node:net"
 import type { Duplex, Readable, Writable } from "node:stream"
 import { createServer as createTls, type TLSSocket } from "node:tls"
@@ -189,6 +189,15 @@ function isLate({ complete, headers }: ServerRequest): boolean {
     !complete &&
     (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > MOST_DROPPED_BYTES)
   )
+}
+
+/**
+ * Stops receiving a request that has been answered before its end. Over HTTP/2 its stream would else stay open for as long as the client likes; over HTTP/1.1
+ * the listener sees to it. Source: RFC 9113, 8.1 (RST_STREAM with NO_ERROR).
+ */
+export function stopReceiving(req: ServerRequest, res: ServerAnswer): void {
+  if (req instanceof Http2ServerRequest && !req.complete && res.writableEnded && !req.stream.endAfterHeaders)
+    req.stream.close(constants.NGHTTP2_NO_ERROR)
 }
 
 const ofSession = (req: Http2ServerRequest): Connection | undefined =>

@@ -48,6 +48,8 @@ export interface TestServerOptions {
   readonly dataDir?: string
   /** A free one otherwise. */
   readonly port?: number
+  /** Arguments of the shell's `ulimit` for the server, for instance `-n 300`. */
+  readonly ulimit?: string
   /** Puts files into the data directory before the start. */
   readonly prepare?: (dataDir: string) => void
 }
@@ -74,6 +76,7 @@ export async function startServer({
   flags = [],
   dataDir,
   port: wanted,
+  ulimit,
   prepare,
 }: TestServerOptions = {}): Promise<TestServer> {
   const dir = dataDir ?? mkdtempSync(join(tmpdir(), "k3ts-test-"))
@@ -81,9 +84,12 @@ export async function startServer({
   const kubeconfig = join(dir, "k3ts.yaml")
   prepare?.(dir)
   const startedAt = performance.now()
+  const limited = ulimit === undefined ? [] : ["sh", "-c", `ulimit ${ulimit} && exec "$0" "$@"`]
+  const [program = EXECUTABLE, ...before] = [...limited, EXECUTABLE]
   const child = spawn(
-    EXECUTABLE,
+    program,
     [
+      ...before,
       "server",
       "--config",
       "/dev/null",

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { startServer, type TestServer } from "../harness/server.ts"
+import { type Identities, makeIdentities, NAMESPACE } from "./identities.ts"
+import { h2, head, PART_OF_HELLO, type SilentClient, tcpClient, tlsClient } from "./raw-client.ts"
+
+/** Writes that may be under way at once. */
+const WRITES = 10
+
+let server: TestServer
+let identities: Identities
+beforeAll(async () => {
+  server = await startServer({
+    flags: [
+      ...["--read-header-timeout", "1s", "--idle-timeout", "2s", "--request-timeout", "2s"],
+      ...["--max-mutating-requests-inflight", String(WRITES)],
+    ],
+  })
+  identities = await makeIdentities(server)
+})
+afterAll(async () => {
+  identities[Symbol.dispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const CONFIGMAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`
+const JSON_BODY = { "Content-Type": "application/json" }
+
+/** Every stage at which a client can stop. The server has to close the connection by itself, or answer and then close it. */
+const stages: Readonly<Record<string, () => Promise<SilentClient>>> = {
+  "before TLS": () => tcpClient(server.port),
+  "in the TLS hello": () => tcpClient(server.port, PART_OF_HELLO),
+  "in plain text": () => tcpClient(server.port, Buffer.from("GET / HTTP/1.1\r\n")),
+  "after the handshake": () => tlsClient(server.port, ""),
+  "after the handshake, with a certificate": () => tlsClient(server.port, "", { as: identities.outsider }),
+  "in the request line": () => tlsClient(server.port, "GET /api/v1/na"),
+  "in the head": () => tlsClient(server.port, "GET /api/v1/pods HTTP/1.1\r\nHost: k3ts\r\nX-Never-Ends: "),
+  "after an answered request": () => tlsClient(server.port, head("GET", "/version"), { as: identities.outsider }),
+  "after an anonymous request": () => tlsClient(server.port, head("GET", "/version")),
+  "in the head of a second request": () =>
+    tlsClient(server.port, `${head("GET", "/version")}GET /version HTTP/1.1\r\n`),
+  "before the body, without rights": () =>
+    tlsClient(server.port, head("POST", CONFIGMAPS, { ...JSON_BODY, "Content-Length": "100" }), {
+      as: identities.outsider,
+    }),
+  "before a large body, without rights": () =>
+    tlsClient(server.port, head("POST", CONFIGMAPS, { ...JSON_BODY, "Content-Length": "3000000" }), {
+      as: identities.outsider,
+    }),
+  "before a body too large": () =>
+    tlsClient(server.port, head("POST", CONFIGMAPS, { ...JSON_BODY, "Content-Length": "4000000" }), {
+      as: identities.namespaceAdmin,
+    }),
+  "before the body": () =>
+    tlsClient(server.port, head("POST", CONFIGMAPS, { ...JSON_BODY, "Content-Length": "100" }), {
+      as: identities.namespaceAdmin,
+    }),
+  "in the body": () =>
+    tlsClient(server.port, `${head("POST", CONFIGMAPS, { ...JSON_BODY, "Content-Length": "100" })}{"meta`, {
+      as: identities.namespaceAdmin,
+    }),
+  "in a chunk of the body": () =>
+    tlsClient(server.port, `${head("POST", CONFIGMAPS, { ...JSON_BODY, "Transfer-Encoding": "chunked" })}10\r\n{"me`, {
+      as: identities.namespaceAdmin,
+    }),
+  "between two chunks of the body": () =>
+    tlsClient(
+      server.port,
+      `${head("PATCH", `${CONFIGMAPS}/a`, { "Content-Type": "application/merge-patch+json", "Transfer-Encoding": "chunked" })}2\r\n{}\r\n`,
+      { as: identities.namespaceAdmin },
+    ),
+  "in the options of a deletion": () =>
+    tlsClient(server.port, `${head("DELETE", CONFIGMAPS, { ...JSON_BODY, "Content-Length": "100" })}{`, {
+      as: identities.namespaceAdmin,
+    }),
+  "in an upgrade that is refused": () =>
+    tlsClient(
+      server.port,
+      head("GET", `/api/v1/namespaces/${NAMESPACE}/pods/inside/exec?command=sh&stdin=true`, {
+        Connection: "Upgrade",
+        Upgrade: "websocket",
+      }),
+      { as: identities.outsider },
+    ),
+  "after the handshake of HTTP/2": () => tlsClient(server.port, "", { protocol: "h2" }),
+  "in the preface of HTTP/2": () => tlsClient(server.port, h2.preface.subarray(0, 10), { protocol: "h2" }),
+  "after the preface of HTTP/2": () => tlsClient(server.port, h2.preface, { protocol: "h2" }),
+  "after the settings of HTTP/2": () => tlsClient(server.port, h2.settings, { protocol: "h2" }),
+  "in a frame of HTTP/2": () =>
+    tlsClient(server.port, h2.headers("GET", "/version", "").subarray(0, 60), { protocol: "h2" }),
+  "in the headers of HTTP/2": () => tlsClient(server.port, h2.headers("GET", "/version", "", 0), { protocol: "h2" }),
+  "after an anonymous request over HTTP/2": () =>
+    tlsClient(server.port, h2.headers("GET", "/version", ""), { protocol: "h2" }),
+  "before the body, over HTTP/2, without rights": () =>
+    tlsClient(server.port, h2.headers("POST", CONFIGMAPS, ""), { protocol: "h2", as: identities.outsider }),
+  "before the body, over HTTP/2": () =>
+    tlsClient(server.port, h2.headers("POST", CONFIGMAPS, ""), { protocol: "h2", as: identities.namespaceAdmin }),
+  "in the body, over HTTP/2": () =>
+    tlsClient(server.port, Buffer.concat([h2.headers("POST", CONFIGMAPS, ""), h2.data('{"meta')]), {
+      protocol: "h2",
+      as: identities.namespaceAdmin,
+    }),
+}
+
+describe("a client that stops", () => {
+  test("is rid of in time, at whatever stage", async () => {
+    // given a client for each stage, all at once
+    const clients = await Promise.all(
+      Object.entries(stages).map(async ([stage, begin]) => ({ stage, client: await begin() })),
+    )
+
+    // when the times of head, idle connection and request have passed
+    const left = new Set(clients.map(({ stage }) => stage))
+    const all = Promise.all(clients.map(({ stage, client }) => client.closed.then(() => left.delete(stage))))
+    await Promise.race([all, Bun.sleep(15_000)])
+
+    // then no connection is left, and no request
+    expect([...left]).toEqual([])
+    for (const { client } of clients) client.socket.destroy()
+    const metrics = (await server.get("/metrics")).body.toString()
+    expect(metrics).toContain('apiserver_current_inflight_requests{request_kind="mutating"} 0\n')
+  }, 30_000)
+
+  test("is told why, where there is a request that can be answered", async () => {
+    const expected: Readonly<Record<string, string>> = {
+      "before the body, without rights": "403",
+      "before a large body, without rights": "403",
+      "before a body too large": "413",
+      "before the body": "504",
+      "in the body": "504",
+      "in a chunk of the body": "504",
+      "between two chunks of the body": "504",
+      "in the options of a deletion": "504",
+    }
+    const answers = await Promise.all(
+      Object.keys(expected).map(async (stage) => {
+        const client = await stages[stage]!()
+        await client.closed
+        return [stage, /"code":(\d+)/.exec(client.text())?.[1] ?? client.text()]
+      }),
+    )
+    expect(Object.fromEntries(answers)).toEqual(expected)
+  }, 30_000)
+
+  test("takes no place from others while its body does not end", async () => {
+    // given more writes of somebody with rights than there are places, none of which comes to its end
+    const body = head("POST", CONFIGMAPS, { ...JSON_BODY, "Content-Length": "100" })
+    const clients = await Promise.all(
+      Array.from({ length: 3 * WRITES }, () => tlsClient(server.port, body, { as: identities.namespaceAdmin })),
+    )
+
+    // when another write comes
+    const { status } = await identities.namespaceAdmin.request("POST", CONFIGMAPS, {
+      body: { metadata: { name: "beside" } },
+    })
+
+    // then
+    expect(status).toBe(201)
+    for (const { socket } of clients) socket.destroy()
+  })
+})
