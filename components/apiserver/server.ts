@@ -76,7 +76,7 @@ export function createServer(options: ServerOptions): Server {
     reads: metrics.inflightReads,
     writes: metrics.inflightWrites,
   })
-  const resourceOptions = { pipeline, scheme, clock, watchEvents: metrics.watchEvents }
+  const resourceOptions = { pipeline, scheme, clock, random: options.random, watchEvents: metrics.watchEvents }
   const nextAuditId = auditIds(options.random)
 
   /** Every stage in its order. Gives a promise when the answer is not complete in this turn. */

@@ -29,6 +29,7 @@ function connection(meaning: CertificateMeaning | undefined) {
         certificate,
         authorization,
         path: "/api/v1/pods",
+        isWebSocket: false,
         header: (name) => (name === "x-remote-user" ? ["other"] : []),
         headerNames: () => [],
       })

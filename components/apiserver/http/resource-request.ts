@@ -1,6 +1,7 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Resource, Verb } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Random } from "../../../pkg/clock/random.ts"
 import type { Value } from "../../../pkg/metrics/registry.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { ApiRequest, Pipeline, UserInfo } from "../request.ts"
@@ -19,6 +20,7 @@ export interface ResourceRequestOptions {
   readonly pipeline: Pipeline
   readonly scheme: Scheme
   readonly clock: Clock
+  readonly random: Random
   /** Counts the events that watches of a resource have written. */
   readonly watchEvents: (resource: Resource) => Value
 }
@@ -193,23 +195,24 @@ function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRe
   const { upgrade } = exchange
   if (upgrade !== undefined && isWebSocket(exchange.req))
     return import("./watch-socket.ts").then(({ watchOverWebSocket }) =>
-      watchOverWebSocket(exchange, upgrade, watched(request), options.pipeline, encoder, events),
+      watchOverWebSocket(exchange, upgrade, watched(request, options.random), options.pipeline, encoder, events),
     )
   const stream = new WatchStream(exchange, encoder, events)
   // Refusals come out here, while an answer with their code can still be given.
-  const watch = options.pipeline.watch(watched(request), stream)
+  const watch = options.pipeline.watch(watched(request, options.random), stream)
   stream.begin()
   return new Promise((done) => tie(watch, exchange.res, done))
 }
 
-/** A watch under the path of one object, as clients of old ask for it, is one with a selector. */
-function watched(request: ApiRequest): ApiRequest {
-  if (request.name === undefined) return request
-  const only = `metadata.name=${request.name}`
-  const { fieldSelector } = request.options
-  return {
-    ...request,
-    name: undefined,
-    options: { ...request.options, fieldSelector: fieldSelector === undefined ? only : `${fieldSelector},${only}` },
-  }
+/** A watch that names no time ends after 30 to 60 minutes, so that those which began together do not end together. Source: endpoints/handlers/get.go. */
+const usualSeconds = (random: Random): number => 1800 * (1 + random.next())
+
+/** Gives a watch its time, and makes one under the path of an object, as clients of old ask for it, one with a selector. */
+export function watched(request: ApiRequest, random: Random): ApiRequest {
+  const { name, options } = request
+  const timeoutSeconds = options.timeoutSeconds || usualSeconds(random)
+  if (name === undefined) return { ...request, options: { ...options, timeoutSeconds } }
+  const only = `metadata.name=${name}`
+  const fieldSelector = options.fieldSelector === undefined ? only : `${options.fieldSelector},${only}`
+  return { ...request, name: undefined, options: { ...options, timeoutSeconds, fieldSelector } }
 }

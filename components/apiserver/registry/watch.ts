@@ -1,5 +1,4 @@
 import { methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
-import type { Random } from "../../../pkg/clock/random.ts"
 import type { Watch } from "../../../pkg/client/client.ts"
 import { checkListOptions, checkNotFuture, parseResourceVersion } from "../cacher/resource-version.ts"
 import { selectionOf } from "../cacher/selection.ts"
@@ -11,18 +10,11 @@ const BOOKMARKS_MS = 60_000
 /** No connection of theirs breaks. Should such a watch be ended all the same, its last bookmark is well within the history that is kept. */
 const IN_PROCESS_BOOKMARKS_MS = 15 * 60_000
 
-/** A watch over HTTP that names no time ends after 30 to 60 minutes, not all at once. Source: endpoints/handlers/get.go minRequestTimeout. */
-const usualTime = (random: Random): number => 1800 * (1 + random.next())
-
 /**
  * Follows a collection, or one object of it. Without a resourceVersion, or from "0", it begins with what there is; from another one with what came after.
  * Source: apiserver pkg/storage/cacher, KEP-3157 (sendInitialEvents).
  */
-export function watch(
-  { storage, hub, random, features }: RegistryContext,
-  request: ApiRequest,
-  sink: WatchSink,
-): Watch {
+export function watch({ storage, hub, features }: RegistryContext, request: ApiRequest, sink: WatchSink): Watch {
   const { resource, namespace, name, options } = request
   if (!resource.verbs.includes("watch")) throw methodNotSupported(resource, "watch")
   checkListOptions(options, "watch", features?.WatchList)
@@ -47,7 +39,7 @@ export function watch(
           : request.inProcess === true
             ? IN_PROCESS_BOOKMARKS_MS
             : BOOKMARKS_MS,
-      timeoutSeconds: request.inProcess === true ? options.timeoutSeconds : options.timeoutSeconds || usualTime(random),
+      timeoutSeconds: options.timeoutSeconds,
     },
     sink,
   )

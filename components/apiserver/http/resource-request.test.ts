@@ -1,0 +1,37 @@
+import { describe, expect, test } from "bun:test"
+import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
+import type { ApiRequest, RequestOptions } from "../request.ts"
+import { watched } from "./resource-request.ts"
+
+const watch = (options: RequestOptions, name?: string): ApiRequest => ({
+  user: { name: "jane", groups: [] },
+  verb: "watch",
+  resource: ConfigMap,
+  name,
+  options,
+  warn: () => undefined,
+})
+const chance = (next: number) => ({ next: () => next, bytes: (count: number) => new Uint8Array(count) })
+
+describe("a watch from outside", () => {
+  test.each([
+    { asked: undefined, next: 0, seconds: 1800 },
+    { asked: undefined, next: 0.5, seconds: 2700 },
+    { asked: 0, next: 0.5, seconds: 2700 },
+    { asked: 10, next: 0.5, seconds: 10 },
+    { asked: 100_000, next: 0.5, seconds: 100_000 },
+  ])("that asks for $asked seconds ends after $seconds", ({ asked, next, seconds }) => {
+    const request = watch(asked === undefined ? {} : { timeoutSeconds: asked })
+    expect(watched(request, chance(next)).options.timeoutSeconds).toBe(seconds)
+  })
+
+  test("under the path of one object is one with a selector", () => {
+    expect(watched(watch({}, "a"), chance(0))).toMatchObject({
+      name: undefined,
+      options: { fieldSelector: "metadata.name=a" },
+    })
+    expect(watched(watch({ fieldSelector: "metadata.namespace=b" }, "a"), chance(0)).options.fieldSelector).toBe(
+      "metadata.namespace=b,metadata.name=a",
+    )
+  })
+})
