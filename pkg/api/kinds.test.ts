@@ -84,9 +84,7 @@ describe("creating", () => {
       "Namespace",
       "a finalizer of nobody",
       { spec: { finalizers: ["mine"] } },
-      [
-        `spec.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified`,
-      ],
+      [`spec.finalizers: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified`],
     ],
     [
       "Node",
@@ -99,14 +97,16 @@ describe("creating", () => {
           ],
         },
       },
-      [`spec.taints[1]: Duplicate value: {"key":"a","effect":"NoSchedule","value":"b"}`],
+      [
+        `metadata.taints[1]: Duplicate value: {"Key":"a","Value":"b","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair`,
+      ],
     ],
     [
       "Node",
       "an unknown effect",
       { spec: { taints: [{ key: "a", effect: "Never" }] } },
       [
-        `spec.taints[0].effect: Unsupported value: "Never": supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"`,
+        `metadata.taints[0].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`,
       ],
     ],
     ["Service", "nothing wrong", service({}), []],

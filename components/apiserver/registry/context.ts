@@ -41,8 +41,8 @@ export interface Reservation {
 /** What a kind needs beside its declaration, because it takes a store, a clock or other objects. */
 export interface KindHooks {
   /** Sets what has to be allotted. Called after `prepareForCreate`, before validation. */
-  allocateForCreate?(object: KubeObject): Reservation
-  allocateForUpdate?(object: KubeObject, old: KubeObject): Reservation
+  allocateForCreate?(object: KubeObject, dryRun: boolean): Reservation
+  allocateForUpdate?(object: KubeObject, old: KubeObject, dryRun: boolean): Reservation
   /** What is written in one transaction with an object that goes from `old` to `next`; either may be absent. */
   alongside?(next: KubeObject | undefined, old: KubeObject | undefined): readonly Write[]
   /** A rule that looks at other objects or at who asks. Throws ApiError. Called before validating admission. */

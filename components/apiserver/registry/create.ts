@@ -76,7 +76,7 @@ async function createOnce(
   const admitted = admission.admit(attributes)
   object = (admitted instanceof Promise ? await admitted : admitted) ?? object
   object = prepare(context, resource, object)
-  const reservation = hooks?.allocateForCreate?.(object) // for a dry run too: it shows what would be given, or why not
+  const reservation = hooks?.allocateForCreate?.(object, options.dryRun === true) // for a dry run too: it shows what would be given, or why not
   let settledAttributes: AdmissionAttributes | undefined
   let written = false
   try {

@@ -92,7 +92,8 @@ async function attemptUpdate(
   let object = (admitted instanceof Promise ? await admitted : admitted) ?? wanted
   object = atVersion(resource, name, object, old)
   object = prepare(context, request, object, old)
-  const reservation = subresource !== undefined ? undefined : hooks?.allocateForUpdate?.(object, old)
+  const reservation =
+    subresource !== undefined ? undefined : hooks?.allocateForUpdate?.(object, old, options.dryRun === true)
   try {
     if (reservation !== undefined) object = reservation.object
     const causes = validateObjectUpdate(resource, object, old, strategyOf(resource, subresource))

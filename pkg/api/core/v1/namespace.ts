@@ -27,7 +27,7 @@ export const NamespaceCondition = message("core.v1.NamespaceCondition", "One asp
 export interface NamespaceCondition extends ObjectOf<typeof NamespaceCondition> {}
 
 export const NamespaceStatus = message("core.v1.NamespaceStatus", "The present state of a namespace.", {
-  phase: f.string(1, "Active, or Terminating once it is being deleted.").enum("Active", "Terminating"),
+  phase: f.string(1, "Active, or Terminating once it is being deleted.").enum("Active", "Terminating").ownRule(),
   conditions: f
     .list(2, NamespaceCondition, "Aspects of the state; the namespace controller says here what holds a deletion up.")
     .listMap("type")
@@ -93,8 +93,9 @@ export const Namespace = defineResource(
       ...ns,
       spec: { ...ns.spec, finalizers: old.spec.finalizers },
     }),
-    validate: (ns) =>
-      (ns.spec.finalizers ?? []).flatMap((finalizer, i) => finalizerFaults(at("spec.finalizers", i), finalizer)),
+    // upstream names the list and not the item of a new namespace
+    validateCreate: (ns) =>
+      (ns.spec.finalizers ?? []).flatMap((finalizer) => finalizerFaults("spec.finalizers", finalizer)),
   },
   fields,
 )
@@ -105,11 +106,14 @@ const named = (metadata: ObjectMeta): ObjectMeta =>
     ? metadata
     : { ...metadata, labels: { ...metadata.labels, [NAMESPACE_NAME_LABEL]: metadata.name! } }
 
+/** A change of spec.finalizers through `finalize`. Source: ValidateNamespaceFinalizeUpdate. */
+export const namespaceFinalizerFaults = ({ spec: { finalizers = [] } }: Namespace): readonly Cause[] =>
+  finalizers.flatMap((finalizer, i) => finalizerFaults(at("spec.finalizers", i), finalizer))
+
 /** A finalizer is a qualified name; without a `/` only the ones Kubernetes knows are allowed. */
-function finalizerFaults(field: string, finalizer: string): readonly Cause[] {
-  const wrong = isQualifiedName(finalizer)
-  if (wrong !== undefined) return invalidValues(field, finalizer, wrong)
-  if (!finalizer.includes("/") && ![FINALIZER_KUBERNETES, "orphan", "foregroundDeletion"].includes(finalizer))
-    return [invalidValue(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified")]
-  return []
-}
+const finalizerFaults = (field: string, finalizer: string): readonly Cause[] => [
+  ...invalidValues(field, finalizer, isQualifiedName(finalizer)),
+  ...(finalizer.includes("/") || [FINALIZER_KUBERNETES, "orphan", "foregroundDeletion"].includes(finalizer)
+    ? []
+    : [invalidValue(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified")]),
+]

@@ -1,19 +1,21 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { at, duplicate, forbiddenField, invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
-import type { Cause } from "../../../apimachinery/errors.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { isLabelValue, isQualifiedName, oneProblem } from "../../../apimachinery/names.ts"
 import { ageOf } from "../../../apimachinery/time.ts"
+import { nodeChangeFaults, nodeFaults } from "./node-validation.ts"
 
 /** Source: k8s.io/api core/v1/types.go, pkg/registry/core/node/strategy.go, ValidateNode in pkg/apis/core/validation. */
 
+/** Kubelets report what they see, and only a few rules apply to it: those in node-validation.ts. */
+const AS_REPORTED = { unchecked: true }
+
 export const Taint = message("core.v1.Taint", "Keeps pods away that do not tolerate it.", {
-  key: f.string(1, "Key of the taint.").required(),
+  key: f.string(1, "Key of the taint.").required().ownRule(),
   value: f.string(2, "Value of the taint."),
   effect: f
     .string(3, "What happens to pods that do not tolerate it.")
     .required()
-    .enum("NoSchedule", "PreferNoSchedule", "NoExecute"),
+    .enum("NoSchedule", "PreferNoSchedule", "NoExecute")
+    .ownRule(),
   timeAdded: f.time(4, "When the taint was put on."),
 })
 export interface Taint extends ObjectOf<typeof Taint> {}
@@ -51,8 +53,8 @@ export const NodeSpec = message(
       .merge(),
     providerID: f.string(3, "How the cloud provider names the machine."),
     unschedulable: f.bool(4, "When true, no new pods are placed on the node."),
-    taints: f.list(5, Taint, "Taints that keep pods away.").atomic(),
-    configSource: f.message(6, NodeConfigSource, "Deprecated: dynamic kubelet configuration is gone."),
+    taints: f.list(5, Taint, "Taints that keep pods away.").atomic().ownRule(),
+    configSource: f.message(6, NodeConfigSource, "Deprecated: dynamic kubelet configuration is gone.").disabled(),
     externalID: f.string(2, "Deprecated: not used any more."),
   },
   { defaults: podCIDRDefaults },
@@ -70,22 +72,32 @@ function podCIDRDefaults<
   return spec
 }
 
-export const NodeCondition = message("core.v1.NodeCondition", "One aspect of a node's health.", {
-  type: f
-    .string(1, "Name of the aspect: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable.")
-    .required(),
-  status: f.string(2, "True, False or Unknown.").printZero(),
-  lastHeartbeatTime: f.time(3, "When the kubelet last reported it.").orNull(),
-  lastTransitionTime: f.time(4, "When the status last changed.").orNull(),
-  reason: f.string(5, "Reason of the last change, one word."),
-  message: f.string(6, "The reason in words."),
-})
+export const NodeCondition = message(
+  "core.v1.NodeCondition",
+  "One aspect of a node's health.",
+  {
+    type: f
+      .string(1, "Name of the aspect: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable.")
+      .required(),
+    status: f.string(2, "True, False or Unknown.").printZero(),
+    lastHeartbeatTime: f.time(3, "When the kubelet last reported it.").orNull(),
+    lastTransitionTime: f.time(4, "When the status last changed.").orNull(),
+    reason: f.string(5, "Reason of the last change, one word."),
+    message: f.string(6, "The reason in words."),
+  },
+  AS_REPORTED,
+)
 export interface NodeCondition extends ObjectOf<typeof NodeCondition> {}
 
-export const NodeAddress = message("core.v1.NodeAddress", "An address or a name by which the node is reached.", {
-  type: f.string(1, "Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.").required(),
-  address: f.string(2, "The address.").required(),
-})
+export const NodeAddress = message(
+  "core.v1.NodeAddress",
+  "An address or a name by which the node is reached.",
+  {
+    type: f.string(1, "Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.").required(),
+    address: f.string(2, "The address.").required(),
+  },
+  AS_REPORTED,
+)
 export interface NodeAddress extends ObjectOf<typeof NodeAddress> {}
 
 export const DaemonEndpoint = message("core.v1.DaemonEndpoint", "Where a daemon listens.", {
@@ -127,10 +139,15 @@ export const ContainerImage = message("core.v1.ContainerImage", "An image that a
 })
 export interface ContainerImage extends ObjectOf<typeof ContainerImage> {}
 
-export const AttachedVolume = message("core.v1.AttachedVolume", "A volume that is attached to a node.", {
-  name: f.string(1, "Name of the volume.").required(),
-  devicePath: f.string(2, "Path of the device.").default("").printZero(),
-})
+export const AttachedVolume = message(
+  "core.v1.AttachedVolume",
+  "A volume that is attached to a node.",
+  {
+    name: f.string(1, "Name of the volume.").required(),
+    devicePath: f.string(2, "Path of the device.").default("").printZero(),
+  },
+  AS_REPORTED,
+)
 export interface AttachedVolume extends ObjectOf<typeof AttachedVolume> {}
 
 export const NodeConfigStatus = message(
@@ -194,12 +211,12 @@ export const NodeStatus = message(
     images: f.list(8, ContainerImage, "Images the node has.").atomic(),
     volumesInUse: f.list(9, e.string, "Attachable volumes that are mounted.").atomic(),
     volumesAttached: f.list(10, AttachedVolume, "Volumes that are attached.").atomic(),
-    config: f.message(11, NodeConfigStatus, "Deprecated: state of dynamic kubelet configuration."),
+    config: f.message(11, NodeConfigStatus, "Deprecated: state of dynamic kubelet configuration.").disabled(),
     runtimeHandlers: f.list(12, NodeRuntimeHandler, "Handlers the container runtime offers.").atomic(),
     features: f.message(13, NodeFeatures, "What the container runtime can do."),
     declaredFeatures: f.list(14, e.string, "Features the node's components declare.").atomic(),
   },
-  { defaults: withAllocatable },
+  { ...AS_REPORTED, defaults: withAllocatable },
 )
 export interface NodeStatus extends ObjectOf<typeof NodeStatus> {}
 
@@ -222,7 +239,7 @@ export const Node = defineResource(
     scope: "Cluster",
     doc: "A machine on which pods run.",
     subresources: {
-      status: true,
+      status: { validateUpdate: (node, old) => nodeChangeFaults(node, old) },
       other: { proxy: { verbs: ["create", "delete", "get", "patch", "update"], kind: "NodeProxyOptions" } },
     },
     ageColumn: false,
@@ -263,48 +280,11 @@ export const Node = defineResource(
       },
     ],
     fieldSelectors: { "spec.unschedulable": (node) => String(node.spec.unschedulable === true) },
-    validate: (node) => [...taintFaults("spec.taints", node.spec.taints ?? []), ...repeatedAddresses(node)],
-    validateUpdate: (node, old) => {
-      const causes: Cause[] = []
-      if (
-        old.spec.podCIDRs !== undefined &&
-        old.spec.podCIDRs.length > 0 &&
-        !same(old.spec.podCIDRs, node.spec.podCIDRs)
-      )
-        causes.push(forbiddenField("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))
-      if (old.spec.providerID && old.spec.providerID !== node.spec.providerID)
-        causes.push(forbiddenField("spec.providerID", 'node updates may not change providerID except from "" to valid'))
-      return causes
-    },
+    validateCreate: (node) => nodeFaults(node),
+    validateUpdate: (node, old) => [...nodeFaults(node), ...nodeChangeFaults(node, old)],
   },
   fields,
 )
-
-/** Faults of a list of taints: keys, values, and pairs of key and effect that come twice. */
-function taintFaults(path: string, taints: readonly Taint[]): readonly Cause[] {
-  const seen = new Set<string>()
-  return taints.flatMap((taint, i) => {
-    const here = at(path, i)
-    const causes: Cause[] = []
-    causes.push(...invalidValues(at(here, "key"), taint.key, isQualifiedName(taint.key)))
-    const value = isLabelValue(taint.value ?? "")
-    if (value !== undefined) causes.push(invalidValue(at(here, "value"), taint.value, oneProblem(value, ";")))
-    const pair = `${taint.key}:${taint.effect}`
-    if (seen.has(pair)) causes.push(duplicate(here, taint))
-    seen.add(pair)
-    return causes
-  })
-}
-
-function repeatedAddresses(node: Node): readonly Cause[] {
-  const seen = new Set<string>()
-  return (node.status.addresses ?? []).flatMap((address, i) => {
-    const pair = `${address.type} ${address.address}`
-    if (seen.has(pair)) return [duplicate(at("status.addresses", i), address)]
-    seen.add(pair)
-    return []
-  })
-}
 
 /** `Ready`, `NotReady` or `Unknown`, and `SchedulingDisabled` for a cordoned node. */
 function nodeStatusText(node: Node): string {
@@ -325,6 +305,3 @@ function rolesOf(node: Node): readonly string[] {
 
 const addressOf = (node: Node, type: string): string | undefined =>
   node.status.addresses?.find((address) => address.type === type)?.address
-
-const same = (a: readonly string[], b: readonly string[] | undefined): boolean =>
-  JSON.stringify(a) === JSON.stringify(b)

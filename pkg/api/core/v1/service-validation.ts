@@ -1,6 +1,5 @@
 /** What is wrong with a Service, in upstream's order and words. Source: ValidateService in pkg/apis/core/validation/validation.go. */
 import { isIP } from "node:net"
-import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
@@ -41,10 +40,15 @@ export const needsHealthPort = ({ type, externalTrafficPolicy }: ServiceSpec): b
   type === "LoadBalancer" && externalTrafficPolicy === "Local"
 const isHeadless = ({ clusterIPs = [] }: ServiceSpec): boolean => clusterIPs.length === 1 && clusterIPs[0] === "None"
 
-export function serviceFaults({
-  metadata: { annotations = {} },
-  spec,
-}: KubeObject & { readonly spec: ServiceSpec }): readonly Cause[] {
+interface ServiceView extends KubeObject {
+  readonly spec: ServiceSpec
+}
+
+/** What holds for a Service whose spec is written; `old` is the one that is changed. */
+export function serviceFaults(
+  { metadata: { annotations = {} }, spec }: ServiceView,
+  old?: ServiceView,
+): readonly Cause[] {
   const causes: Cause[] = []
   const [hints, mode] = [annotations[TOPOLOGY_HINTS], annotations[TOPOLOGY_MODE]]
   if (hints !== undefined && mode !== undefined && hints !== mode)
@@ -68,7 +72,7 @@ export function serviceFaults({
   for (const [i, ip] of (spec.externalIPs ?? []).entries()) {
     causes.push(...invalidValues(at("spec.externalIPs", i), ip, isIPAddress(ip) ?? specialAddress(ip)))
   }
-  causes.push(...repeatedPorts(spec), ...loadBalancerFaults(spec, annotations), ...trafficFaults(spec))
+  causes.push(...repeatedPorts(spec), ...loadBalancerFaults(spec, annotations, old), ...trafficFaults(spec))
   return causes
 }
 
@@ -172,7 +176,7 @@ export function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
   if (clusterIPs.length > 2) wrong("may only hold up to 2 values")
   // What follows would only be confused by what is no address.
   if (malformed.length > 0 || headless) return causes
-  if (clusterIPs.length > 1 && new Set(clusterIPs.map(familyOf)).size < clusterIPs.length)
+  if (clusterIPs.length > 1 && new Set(clusterIPs.map(familyOf)).size < 2)
     wrong("may specify no more than one IP for each IP family")
   for (const [i, ip] of clusterIPs.entries()) {
     const family = ipFamilies[i]
@@ -205,9 +209,11 @@ function repeatedPorts({ ports = [], type }: ServiceSpec): readonly Cause[] {
 }
 
 function loadBalancerFaults(
-  { type, loadBalancerSourceRanges: ranges = [], loadBalancerClass, allocateLoadBalancerNodePorts }: ServiceSpec,
+  spec: ServiceSpec,
   annotations: Readonly<Record<string, string>>,
+  old: ServiceView | undefined,
 ): readonly Cause[] {
+  const { type, loadBalancerSourceRanges: ranges = [], allocateLoadBalancerNodePorts } = spec
   const causes: Cause[] = []
   const isOne = type === "LoadBalancer"
   const check = (field: string, range: string) => void causes.push(...invalidValues(field, range, isCIDR(range)))
@@ -219,14 +225,20 @@ function loadBalancerFaults(
   } else if (older !== undefined) {
     const field = atKey("metadata.annotations", SOURCE_RANGES)
     if (!isOne) causes.push(forbiddenField(field, NO_LOAD_BALANCER))
-    if (older.trim() !== "") for (const range of older.split(",")) check(field, range.trim())
+    if (older.trim() !== "" && older !== old?.metadata.annotations?.[SOURCE_RANGES])
+      for (const range of older.split(",")) check(field, range.trim())
   }
   if (allocateLoadBalancerNodePorts !== undefined && !isOne)
     causes.push(forbiddenField("spec.allocateLoadBalancerNodePorts", NO_LOAD_BALANCER))
-  if (loadBalancerClass !== undefined && isOne)
-    causes.push(...invalidValues("spec.loadBalancerClass", loadBalancerClass, isQualifiedName(loadBalancerClass)))
-  if (loadBalancerClass !== undefined && !isOne) causes.push(forbiddenField("spec.loadBalancerClass", NO_LOAD_BALANCER))
-  return causes
+  return [...causes, ...classFaults(spec)]
+}
+
+/** Upstream looks at it twice where a Service is changed. */
+function classFaults({ type, loadBalancerClass: name }: ServiceSpec): readonly Cause[] {
+  if (name === undefined) return []
+  return type === "LoadBalancer"
+    ? invalidValues("spec.loadBalancerClass", name, isQualifiedName(name))
+    : [forbiddenField("spec.loadBalancerClass", NO_LOAD_BALANCER)]
 }
 
 function trafficFaults(spec: ServiceSpec): readonly Cause[] {
@@ -270,19 +282,21 @@ function trafficFaults(spec: ServiceSpec): readonly Cause[] {
 }
 
 /** What a Service has been given is for life, until it becomes an alias. Source: ValidateServiceUpdate. */
-export function serviceChangeFaults(spec: ServiceSpec, old: ServiceSpec): readonly Cause[] {
+export function serviceChangeFaults(service: ServiceView, before: ServiceView): readonly Cause[] {
   const causes: Cause[] = []
+  const [spec, old] = [service.spec, before.spec]
   if (spec.type !== "ExternalName" && old.type !== "ExternalName")
     causes.push(...addressChanges(spec, old), ...familyChanges(spec, old))
   if (spec.type === "LoadBalancer" && old.type === "LoadBalancer" && old.loadBalancerClass !== spec.loadBalancerClass)
     causes.push(invalidValue("spec.loadBalancerClass", spec.loadBalancerClass, "may not change once set"))
+  causes.push(...classFaults(spec))
   if (
     needsHealthPort(spec) &&
     needsHealthPort(old) &&
     (spec.healthCheckNodePort ?? 0) !== (old.healthCheckNodePort ?? 0)
   )
     causes.push(forbiddenField("spec.healthCheckNodePort", "field is immutable"))
-  return causes
+  return [...causes, ...serviceFaults(service, before)]
 }
 
 function addressChanges(spec: ServiceSpec, old: ServiceSpec): readonly Cause[] {
@@ -334,11 +348,12 @@ export function loadBalancerStatusFaults(
   const field = "status.loadBalancer.ingress"
   if (type !== "LoadBalancer" && ingress.length > 0)
     return [forbiddenField(field, "may only be used when `spec.type` is 'LoadBalancer'")]
-  if (deepEqual(ingress, old.ingress ?? [])) return []
+  const known = new Set((old.ingress ?? []).map(({ ip }) => ip))
   return ingress.flatMap(({ ip = "", ipMode, hostname = "" }, i) => {
     const here = at(field, i)
     return [
-      ...(ip === "" ? [] : invalidValues(at(here, "ip"), ip, isIPAddress(ip))),
+      // An address that was there before may be as it was then.
+      ...(ip === "" || known.has(ip) ? [] : invalidValues(at(here, "ip"), ip, isIPAddress(ip))),
       ...(ipMode !== undefined && ip === ""
         ? [forbiddenField(at(here, "ipMode"), "may not be specified when `ip` is not set")]
         : []),

@@ -81,11 +81,16 @@ export const ServiceSpec = message(
 )
 export interface ServiceSpec extends ObjectOf<typeof ServiceSpec> {}
 
-export const PortStatus = message("core.v1.PortStatus", "State of a port of a load balancer.", {
-  port: f.int32(1, "Number of the port.").required(),
-  protocol: f.string(2, "Transport protocol.").required().enum("TCP", "UDP", "SCTP"),
-  error: f.string(3, "What is wrong with the port.").pointer(),
-})
+export const PortStatus = message(
+  "core.v1.PortStatus",
+  "State of a port of a load balancer.",
+  {
+    port: f.int32(1, "Number of the port.").required(),
+    protocol: f.string(2, "Transport protocol.").required().enum("TCP", "UDP", "SCTP"),
+    error: f.string(3, "What is wrong with the port.").pointer(),
+  },
+  { unchecked: true },
+)
 export interface PortStatus extends ObjectOf<typeof PortStatus> {}
 
 export const LoadBalancerIngress = message(
@@ -109,10 +114,15 @@ export const LoadBalancerStatus = message("core.v1.LoadBalancerStatus", "The pre
 })
 export interface LoadBalancerStatus extends ObjectOf<typeof LoadBalancerStatus> {}
 
-export const ServiceStatus = message("core.v1.ServiceStatus", "The present state of a Service.", {
-  loadBalancer: f.message(1, LoadBalancerStatus, "State of the load balancer.").always(),
-  conditions: f.list(2, Condition, "Aspects of the state.").listMap("type").merge("type"),
-})
+export const ServiceStatus = message(
+  "core.v1.ServiceStatus",
+  "The present state of a Service.",
+  {
+    loadBalancer: f.message(1, LoadBalancerStatus, "State of the load balancer.").always(),
+    conditions: f.list(2, Condition, "Aspects of the state.").listMap("type").merge("type"),
+  },
+  { unchecked: true },
+)
 export interface ServiceStatus extends ObjectOf<typeof ServiceStatus> {}
 
 const fields = {
@@ -175,8 +185,8 @@ export const Service = defineResource(
       ...service,
       spec: keptAddresses(droppedByType(service.spec, old.spec), old.spec),
     }),
-    validate: (service) => serviceFaults(service),
-    validateUpdate: (service, old) => serviceChangeFaults(service.spec, old.spec),
+    validateCreate: (service) => serviceFaults(service),
+    validateUpdate: (service, old) => serviceChangeFaults(service, old),
     warnings: (service) => serviceWarnings(service),
   },
   fields,

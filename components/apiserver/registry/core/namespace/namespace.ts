@@ -1,5 +1,5 @@
-import type { Namespace } from "../../../../../pkg/api/core/v1/namespace.ts"
-import { badRequest, conflict, methodNotSupported, MODIFIED } from "../../../../../pkg/apimachinery/errors.ts"
+import { namespaceFinalizerFaults, type Namespace } from "../../../../../pkg/api/core/v1/namespace.ts"
+import { badRequest, conflict, invalid, methodNotSupported, MODIFIED } from "../../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import type { ApiRequest, ApiResult } from "../../../request.ts"
 import type { KindHooks, RegistryContext } from "../../context.ts"
@@ -34,7 +34,10 @@ async function finalize(context: RegistryContext, request: ApiRequest): Promise<
     change(old: KubeObject) {
       if (resourceVersion !== "" && resourceVersion !== old.metadata.resourceVersion)
         throw conflict(request.resource, request.name ?? "", MODIFIED)
-      return { ...old, spec: { ...(old as Namespace).spec, finalizers: sent.spec.finalizers } } as Namespace
+      const changed = { ...old, spec: { ...(old as Namespace).spec, finalizers: sent.spec.finalizers } } as Namespace
+      const causes = namespaceFinalizerFaults(changed)
+      if (causes.length > 0) throw invalid(request.resource, request.name ?? "", causes)
+      return changed
     },
     removes: (object) =>
       object.metadata.deletionTimestamp !== undefined &&

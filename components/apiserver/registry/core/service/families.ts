@@ -17,11 +17,18 @@ export function withFamilies(sent: ServiceSpec, old: ServiceSpec | undefined): S
   const faults = [...clusterIPFaults(spec), ...policyFaults(spec, old)]
   if (faults.length > 0) return faults
   const { clusterIPs = [] } = spec
-  const inferred = clusterIPs[0] === "None" ? [] : clusterIPs.slice(spec.ipFamilies?.length ?? 0)
+  const named = spec.ipFamilies?.length ?? 0
+  const inferred = clusterIPs[0] === "None" ? [] : clusterIPs.slice(named)
   const foreign = inferred.flatMap((ip, i) =>
     familyOf(ip) === SERVED
       ? []
-      : [invalidValue(at("spec.clusterIPs", i), clusterIPs, `${familyOf(ip)} is not configured on this cluster`)],
+      : [
+          invalidValue(
+            at("spec.clusterIPs", named + i),
+            clusterIPs,
+            `${familyOf(ip)} is not configured on this cluster`,
+          ),
+        ],
   )
   if (foreign.length > 0) return foreign
   const ipFamilies = [...(spec.ipFamilies ?? []), ...inferred.map(familyOf)]

@@ -51,13 +51,13 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
   })
 
   return {
-    allocateForCreate: (object) => allocate(object as Service, undefined),
-    allocateForUpdate: (object, old) => allocate(object as Service, old as Service),
+    allocateForCreate: (object, dryRun) => allocate(object as Service, undefined, dryRun),
+    allocateForUpdate: (object, old, dryRun) => allocate(object as Service, old as Service, dryRun),
     alongside: (next, old) =>
       addressWrites(storage, { clock, random }, next as Service | undefined, old as Service | undefined),
   }
 
-  function allocate(service: Service, old: Service | undefined): Reservation {
+  function allocate(service: Service, old: Service | undefined, dryRun: boolean): Reservation {
     const key = keyOfService(service)
     const name = service.metadata.name ?? ""
     /** What ends the reservations: addresses whatever comes of them, since the store has them then; ports when they are not wanted after all. */
@@ -84,9 +84,7 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
 
     function withAddress(spec: ServiceSpec): ServiceSpec {
       if (spec.type === "ExternalName")
-        return spec.clusterIP === undefined && spec.clusterIPs === undefined
-          ? spec
-          : without(spec, "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
+        return spec.internalTrafficPolicy === undefined ? spec : without(spec, "internalTrafficPolicy")
       if (spec.clusterIP === "None") return { ...spec, clusterIPs: ["None"] }
       // An address is for life: validation refuses another one.
       if (addressesOf(old).length > 0) return spec
@@ -154,6 +152,8 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
     function takePort(port: number, field: string): number {
       if (before.includes(port) === true || asked.has(port)) return port
       const refusal = ports.take(port, key)
+      // As upstream's, a dry run takes a port from outside the range for granted.
+      if (refusal === "out of range" && dryRun) return port
       if (refusal === undefined) {
         asked.add(port)
         undo.push(() => ports.release(port, key))
