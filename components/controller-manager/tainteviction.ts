@@ -1,5 +1,6 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
-import { Node, type Taint } from "../../pkg/api/core/v1/node.ts"
+import { Node } from "../../pkg/api/core/v1/node.ts"
+import { type Taint } from "../../pkg/api/core/v1/nodespec.ts"
 import { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { podsByNode } from "../../pkg/api/core/v1/pods-by-node.ts"
 import { tolerates } from "../../pkg/api/core/v1/taints.ts"

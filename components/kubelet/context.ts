@@ -1,4 +1,4 @@
-import type { Taint } from "../../pkg/api/core/v1/node.ts"
+import type { Taint } from "../../pkg/api/core/v1/nodespec.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { CgroupDriver } from "./containerd/host.ts"

@@ -1,4 +1,4 @@
-import type { Taint } from "../api/core/v1/node.ts"
+import type { Taint } from "../api/core/v1/nodespec.ts"
 import { featuresOf, type FeatureName, type Features } from "../component/features.ts"
 import { parseQuantity, unitsOf } from "../apimachinery/quantity.ts"
 import type { Logger } from "../log/log.ts"

@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from "node:path"
 import { z } from "zod"
 import { isDNS1123Subdomain, isLabelValue, isQualifiedName } from "../../../pkg/apimachinery/names.ts"
 import { parseFeatureGates } from "../../../pkg/component/features.ts"
-import type { Taint } from "../../../pkg/api/core/v1/node.ts"
+import type { Taint } from "../../../pkg/api/core/v1/nodespec.ts"
 import { isOfKubelet } from "../../../pkg/api/core/v1/node-labels.ts"
 import { parseCidr } from "../cidr.ts"
 

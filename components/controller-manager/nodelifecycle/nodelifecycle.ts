@@ -1,6 +1,7 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
-import { Node, type NodeCondition } from "../../../pkg/api/core/v1/node.ts"
+import { Node } from "../../../pkg/api/core/v1/node.ts"
+import { type NodeCondition } from "../../../pkg/api/core/v1/nodestatus.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import { isPodReady } from "../../../pkg/api/core/v1/pod-state.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"

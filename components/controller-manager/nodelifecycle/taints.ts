@@ -1,4 +1,5 @@
-import type { Node, Taint } from "../../../pkg/api/core/v1/node.ts"
+import type { Node } from "../../../pkg/api/core/v1/node.ts"
+import type { Taint } from "../../../pkg/api/core/v1/nodespec.ts"
 import { TAINT } from "../../../pkg/api/core/v1/taints.ts"
 
 /** Taints this controller answers for; others on a node are somebody else's. */

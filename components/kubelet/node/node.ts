@@ -1,6 +1,7 @@
 import { isAlreadyExists, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { Node, type NodeStatus } from "../../../pkg/api/core/v1/node.ts"
+import { Node } from "../../../pkg/api/core/v1/node.ts"
+import { type NodeStatus } from "../../../pkg/api/core/v1/nodestatus.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"
 import { sleep, type Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"

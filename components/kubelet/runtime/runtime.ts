@@ -1,4 +1,4 @@
-import type { NodeSystemInfo } from "../../../pkg/api/core/v1/node.ts"
+import type { NodeSystemInfo } from "../../../pkg/api/core/v1/nodestatus.ts"
 import type { HTTPHeader } from "../../../pkg/api/core/v1/probe.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
 import type { PortForwardClient } from "../../../pkg/streaming/port-forward-client.ts"

@@ -1,4 +1,4 @@
-import type { Taint } from "../../../pkg/api/core/v1/node.ts"
+import type { Taint } from "../../../pkg/api/core/v1/nodespec.ts"
 import { tolerates, untolerated } from "../../../pkg/api/core/v1/taints.ts"
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 

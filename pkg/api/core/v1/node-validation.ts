@@ -12,7 +12,8 @@ import {
 import { goForm } from "../../../apimachinery/go-form.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { isCIDR, isLabelValue, isQualifiedName, oneProblem } from "../../../apimachinery/names.ts"
-import { NodeAddress, Taint, type NodeSpec, type NodeStatus } from "./node.ts"
+import { Taint, type NodeSpec } from "./nodespec.ts"
+import { NodeAddress, type NodeStatus } from "./nodestatus.ts"
 import { amountFaults } from "./resource-names.ts"
 
 /** Rules of nodes. Source: ValidateNode, ValidateNodeUpdate in pkg/apis/core/validation/validation.go. */

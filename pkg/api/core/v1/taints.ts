@@ -1,4 +1,4 @@
-import type { Taint } from "./node.ts"
+import type { Taint } from "./nodespec.ts"
 import type { Toleration } from "./tolerations.ts"
 
 /** Well-known taints that the control plane puts on nodes. Source: k8s.io/api core/v1/well_known_taints.go. */
