@@ -1,9 +1,16 @@
-import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from "node:http"
+import {
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestOptions,
+} from "node:http"
 import { request as httpsRequest } from "node:https"
-import { pipeline, Readable, type Transform } from "node:stream"
+import { pipeline, Readable, type Duplex, type Transform } from "node:stream"
 import { createGunzip, createGzip } from "node:zlib"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
+import type { ServerAnswer } from "../../../pkg/runtime/listen.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { headersToClient, headersToTarget } from "./proxy-headers.ts"
@@ -23,17 +30,26 @@ export function passRequest(exchange: Exchange, info: RequestInfo, target: Proxy
       path: pathToTarget(info),
       headers: headersToTarget(exchange, forwardedUri(exchange, info)),
     })
-    outgoing.once("error", (err: Error) => {
+    const failed = (err: unknown) => {
       outgoing.destroy()
       if (res.headersSent) res.destroy()
-      reject(dialError(err, target))
-    })
+      reject(err)
+    }
+    outgoing.once("error", (err) => failed(dialError(err, target)))
     outgoing.once("response", (incoming: IncomingMessage) => {
       res.once("close", () => {
         incoming.destroy()
         resolve()
       })
-      passAnswer(exchange, info, target, incoming)
+      try {
+        passAnswer(exchange, info, target, incoming)
+      } catch (err) {
+        failed(err)
+      }
+    })
+    outgoing.once("upgrade", (_incoming, remote: Duplex) => {
+      remote.destroy()
+      failed(unreachable("the target left HTTP, which nobody asked for"))
     })
     res.once("close", () => outgoing.destroy())
     req.pipe(outgoing)
@@ -123,17 +139,29 @@ function passAnswer(exchange: Exchange, info: RequestInfo, target: ProxyTarget, 
   const hosts = [hostPort(target.host, target.port), req.headers.host ?? String(req.headers[":authority"] ?? "")]
   const rewrite = (address: string) => throughProxy(address, prefix, hosts)
   const headers = headersToClient(exchange, incoming.headers)
+  incoming.on("error", () => res.destroy())
   if (typeof headers.location === "string") headers.location = rewrite(headers.location)
   const stages = req.method === "HEAD" ? [] : pageStages(incoming, rewrite)
   // The length of a page that is being changed is not known yet.
   if (stages.length > 0) delete headers["content-length"]
-  res.writeHead(incoming.statusCode ?? 502, headers)
+  writeHead(res, incoming.statusCode, headers)
   // An answer may take its time: the client learns at once that it has begun.
   res.write("")
   pipeline([incoming, ...stages, res], (err) => {
     // Too late to tell the client anything: it sees the answer break off.
     if (err) res.destroy()
   })
+}
+
+/** Begins an answer with what a target has said, which can be what HTTP has no place for. @throws ApiError ServiceUnavailable */
+export function writeHead(res: ServerAnswer, status: number | undefined, headers: OutgoingHttpHeaders): void {
+  try {
+    // HTTP/2 knows no other codes, and an answer to a request that is over is none of those below 200.
+    if (status === undefined || status < 200 || status > 599) throw new Error(`status code ${status}`)
+    res.writeHead(status, headers)
+  } catch (err) {
+    throw unreachable(`invalid response: ${err instanceof Error ? err.message : String(err)}`)
+  }
 }
 
 /** What an answer that is a page goes through. One in an encoding other than gzip, or a part of one, goes on as it is. */

@@ -4,7 +4,7 @@ import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Exchange, Upgrade } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { headersToClient, headersToTarget } from "./proxy-headers.ts"
-import { dialError, forwardedUri, requestTo } from "./proxy-pass.ts"
+import { dialError, forwardedUri, requestTo, writeHead } from "./proxy-pass.ts"
 import { pathToTarget } from "./proxy-path.ts"
 import type { ProxyTarget } from "./proxy-target.ts"
 
@@ -33,18 +33,25 @@ export function passUpgrade(
       headers: { ...headers, connection: "Upgrade", upgrade: req.headers.upgrade ?? "" },
     })
     res.once("close", () => outgoing.destroy())
-    outgoing.once("error", (err: Error) => {
+    const failed = (err: unknown) => {
       outgoing.destroy()
       if (answer.headersSent) socket.destroy()
-      reject(dialError(err, target))
-    })
+      reject(err)
+    }
+    outgoing.once("error", (err) => failed(dialError(err, target)))
     outgoing.once("response", (incoming: IncomingMessage) => {
       const { statusCode = 502 } = incoming
-      if (statusCode < 400) {
-        outgoing.destroy()
-        return reject(new ApiError("InternalError", `invalid upgrade response: status code ${statusCode}`))
+      if (statusCode < 400)
+        return failed(
+          new ApiError("ServiceUnavailable", `invalid upgrade response: status code ${statusCode}`, undefined, {
+            code: 500,
+          }),
+        )
+      try {
+        writeHead(res, statusCode, headersToClient(exchange, incoming.headers))
+      } catch (err) {
+        return failed(err)
       }
-      res.writeHead(statusCode, headersToClient(exchange, incoming.headers))
       pipeline(incoming, res, () => {
         outgoing.destroy()
         resolve()
