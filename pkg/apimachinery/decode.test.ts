@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { decodeObject } from "./decode.ts"
 import { ApiError } from "./errors.ts"
+import { ExactNumber } from "./exact-number.ts"
 import { e, f, message, type Message } from "./fields.ts"
 import { defineResource } from "./resource.ts"
 
@@ -198,6 +199,37 @@ describe("decodeObject", () => {
       'Gadget in version "v1" cannot be handled as a Widget',
     )
     expect(problem(() => decodeObject(Widget, []))).toContain("must be of type Widget")
+  })
+
+  test.each([
+    { field: "big", number: "9007199254740993" },
+    { field: "big", number: "-9223372036854775808" },
+    { field: "big", number: "9223372036854775807" },
+  ])("refuses $number in a field of 64 bits rather than round it", ({ field, number }) => {
+    expect(problem(() => decodeSpec({ inner: { [field]: new ExactNumber(number) } }))).toBe(
+      `Widget in version "v1" cannot be handled as a Widget: spec.inner.big: ${number} cannot be stored exactly: give an integer between -9007199254740991 and 9007199254740991`,
+    )
+  })
+
+  test.each([
+    { field: "big", number: "9223372036854775808", goType: "int64" },
+    { field: "big", number: "1.0", goType: "int64" },
+    { field: "replicas", number: "1e3", goType: "int32" },
+    { field: "replicas", number: "9007199254740993", goType: "int32" },
+    { field: "target", number: "1.0", goType: "int32" },
+  ])("refuses $number as $goType in Go's words", ({ field, number, goType }) => {
+    expect(problem(() => decodeSpec({ [field]: new ExactNumber(number) }))).toBe(
+      `Widget in version "v1" cannot be handled as a Widget: json: cannot unmarshal number ${number} into Go struct field WidgetSpec.spec.${field} of type ${goType}`,
+    )
+  })
+
+  test("takes a number as it was written where a quantity is wanted", () => {
+    expect(decodeSpec({ size: new ExactNumber("1e3") })).toMatchObject({ size: "1e3" })
+    expect(decodeSpec({ size: new ExactNumber("9007199254740993") })).toMatchObject({ size: "9007199254740993" })
+  })
+
+  test.each(["inner", "ports", "blob", "since", "resources"])("refuses a number kept as text for %s", (field) => {
+    expect(problem(() => decodeSpec({ [field]: new ExactNumber("1.0") }))).toContain("json: cannot unmarshal number")
   })
 
   test("survives nesting without end and the key __proto__", () => {

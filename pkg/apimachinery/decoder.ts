@@ -1,5 +1,7 @@
 import { Buffer } from "node:buffer"
 import type { FieldSpec, Message, Scalar, Type } from "./fields.ts"
+import { ExactNumber } from "./exact-number.ts"
+import { isJsonObject } from "./json-value.ts"
 import { canonicalQuantity, QUANTITY_FORM } from "./quantity.ts"
 import { canonicalMicroTime, canonicalTime } from "./time.ts"
 
@@ -100,10 +102,9 @@ function compileMessage(message: Message): Decode {
   const goType = goTypeOf(message)
 
   return (value, cursor, depth, known) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value))
-      throw cursor.mismatch(value, goType, depth - 1)
+    if (!isJsonObject(value)) throw cursor.mismatch(value, goType, depth - 1)
     const declared = fields ?? compile()
-    const input = value as Record<string, unknown>
+    const input = value
     const before = known as Readonly<Record<string, unknown>> | undefined
     let out: Record<string, unknown> | undefined
     cursor.structs[depth] = message
@@ -263,9 +264,8 @@ function decodeMap(type: Type & { kind: "map" }): Decode {
   const item = decodeType(type.of)
   const nothing = zeroOf(type.of)
   return (value, cursor, depth, known) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value))
-      throw cursor.mismatch(value, goName(type), depth - 1)
-    const input = value as Record<string, unknown>
+    if (!isJsonObject(value)) throw cursor.mismatch(value, goName(type), depth - 1)
+    const input = value
     const before = known as Readonly<Record<string, unknown>> | undefined
     let out: Record<string, unknown> | undefined
     for (const key in input) {
@@ -315,7 +315,17 @@ const wrong =
 const wrongString = wrong("string")
 const wrongBool = wrong("bool")
 const wrongInt32 = wrong("int32")
-const wrongInt64 = wrong("int64")
+const wrongDouble = wrong("float64")
+
+/** Differs from upstream, which keeps every number of 64 bits: those that JavaScript would round are refused. */
+function wrongInt64(value: unknown, cursor: Cursor, depth: number): never {
+  const text = value instanceof ExactNumber ? value.text : String(value)
+  if (/^-?\d+$/.test(text) && text.length <= 20 && BigInt.asIntN(64, BigInt(text)) === BigInt(text))
+    throw new DecodeError(
+      `${cursor.path(depth - 1)}: ${text} cannot be stored exactly: give an integer between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
+    )
+  throw cursor.mismatch(value, "int64", depth - 1)
+}
 
 const text =
   (canonical: (value: string) => string | undefined, problem: (value: string) => string): Decode =>
@@ -359,10 +369,11 @@ const SCALARS: Record<Scalar, Decode> = {
   int32: (value, cursor, depth) =>
     typeof value === "number" && value === (value | 0) ? value : wrongInt32(value, cursor, depth),
   int64: (value, cursor, depth) =>
-    typeof value === "number" && Number.isInteger(value) && Math.abs(value) <= 2 ** 63
-      ? value
-      : wrongInt64(value, cursor, depth),
-  double: (value, cursor, depth) => (typeof value === "number" ? value : wrong("float64")(value, cursor, depth)),
+    typeof value === "number" && Number.isSafeInteger(value) ? value : wrongInt64(value, cursor, depth),
+  double: (value, cursor, depth) => {
+    const number = value instanceof ExactNumber ? Number(value.text) : value
+    return typeof number === "number" && Number.isFinite(number) ? number : wrongDouble(value, cursor, depth)
+  },
   bytes: (value, cursor, depth) => {
     if (typeof value !== "string") throw cursor.mismatch(value, "[]uint8", depth - 1)
     if (BASE64.test(value)) return value
@@ -373,7 +384,7 @@ const SCALARS: Record<Scalar, Decode> = {
   },
   quantity: (value, cursor, depth) => {
     // A bare number is accepted, as Quantity.UnmarshalJSON does.
-    const given = typeof value === "number" ? String(value) : value
+    const given = typeof value === "number" ? String(value) : value instanceof ExactNumber ? value.text : value
     if (typeof given !== "string") throw cursor.mismatch(value, "string", depth - 1)
     const made = rememberedQuantity(given)
     if (made === undefined) throw new DecodeError(QUANTITY_FORM)
@@ -440,6 +451,7 @@ function jsonKind(value: unknown, goType: string): string {
   if (Array.isArray(value)) return "array"
   if (typeof value === "boolean") return "bool"
   // A number that would fit but for its size or fraction is shown.
-  if (typeof value === "number" && goType.startsWith("int")) return `number ${value}`
+  if (value instanceof ExactNumber || typeof value === "number")
+    return /^int|^float/.test(goType) ? `number ${value instanceof ExactNumber ? value.text : value}` : "number"
   return value === null ? "null" : typeof value
 }

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer"
+
 /**
  * What is wrong with a text that is no JSON, in the words of Go's decoder, which clients and people know. Only for texts that JSON.parse has refused.
  * Source: encoding/json scanner.go.
@@ -10,7 +12,7 @@ export function jsonFault(text: string): string {
   } catch (err) {
     if (err instanceof Fault) return err.message
     // Nested so deep that the stack ends: Go's decoder has a limit too.
-    if (err instanceof RangeError) return "exceeded max depth"
+    if (err instanceof RangeError) return "invalid character '[' exceeded max depth"
     throw err
   }
   return UNEXPECTED_END
@@ -128,11 +130,13 @@ class Reader {
 
   #invalid(where: string): Fault {
     const code = this.#text.codePointAt(this.#at)
-    return new Fault(
-      code === undefined ? UNEXPECTED_END : `invalid character ${quoted(String.fromCodePoint(code))} ${where}`,
-    )
+    return new Fault(code === undefined ? UNEXPECTED_END : `invalid character ${quoted(firstByte(code))} ${where}`)
   }
 }
+
+/** Go looks at bytes, and shows that of a longer character as a character of its own. */
+const firstByte = (code: number): string =>
+  String.fromCharCode(code < 0x80 ? code : Buffer.from(String.fromCodePoint(code))[0]!)
 
 /** A character as Go shows it. */
 function quoted(char: string): string {

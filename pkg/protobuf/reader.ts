@@ -79,6 +79,13 @@ export class Reader {
     return (this.#high | 0) * TWO_32 + (this.#low >>> 0)
   }
 
+  /** As a number where that is exact, as a bigint beyond. */
+  int64Wide(): number | bigint {
+    const value = this.int64()
+    if (Number.isSafeInteger(value)) return value
+    return BigInt.asIntN(64, (BigInt(this.#high >>> 0) << 32n) | BigInt(this.#low >>> 0))
+  }
+
   /** As a number: exact up to 2^53, rounded beyond. */
   uint64(): number {
     this.#varint64()

@@ -1,54 +1,97 @@
-import { badRequest } from "../../../pkg/apimachinery/errors.ts"
+import { Buffer } from "node:buffer"
+import { type ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
 import type { Message } from "../../../pkg/apimachinery/fields.ts"
+import { isJsonObject } from "../../../pkg/apimachinery/json-value.ts"
 import { DeleteOptions } from "../../../pkg/apimachinery/meta.ts"
 import { decodeProtobuf, isEnvelope, openEnvelope } from "../../../pkg/apimachinery/protobuf/envelope.ts"
 import { StatusMessage } from "../../../pkg/apimachinery/status.ts"
 import type { Patch } from "../../../pkg/client/client.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
+import { BodyError } from "./body-error.ts"
 import { parseJson, type Parsed } from "./json.ts"
 import type { BodyType, Encoding } from "./negotiate.ts"
+import { noTypeMeta, wrongTypeMeta } from "./type-meta.ts"
 
-const utf8 = new TextDecoder("utf-8", { fatal: true })
+/** Bytes that are no UTF-8 become U+FFFD, as in Go's decoder. A byte order mark is no space. */
+const lenient = new TextDecoder("utf-8", { ignoreBOM: true })
 
-/** The text of a body. Throws BadRequest when it is no UTF-8. */
-function textOf(bytes: Uint8Array): string {
+/** YAML is seldom sent and its parser is large: it is loaded with the first body. */
+const yamlParser = () => import("./yaml.ts")
+
+export interface BodyOptions {
+  readonly encoding: Encoding
+  readonly scheme: Scheme
+  /** Of the object that is expected, for error messages; undefined for options, whose errors name none. */
+  readonly kind: string | undefined
+}
+
+/** The object in a body, as plain JSON. @throws ApiError BadRequest when the bytes are not of the encoding they claim, or no object */
+export async function decodeBody(bytes: Uint8Array, { encoding, scheme, kind }: BodyOptions): Promise<Parsed> {
   try {
-    return utf8.decode(bytes)
-  } catch {
-    throw badRequest("the body of the request is not valid UTF-8")
+    return objectFrom(await parsed(bytes, encoding, scheme))
+  } catch (err) {
+    if (!(err instanceof BodyError)) throw err
+    if (kind === undefined) throw badRequest(err.message)
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${kind}): ${err.message} (${summary(bytes)})`,
+    )
   }
 }
 
-/** YAML is seldom sent and its parser is large: it is loaded with the first body. */
-const parseYaml = async (bytes: Uint8Array): Promise<Parsed> => (await import("./yaml.ts")).parseYaml(textOf(bytes))
-
-/** The object in a body, as plain JSON. Throws BadRequest when the bytes are not of the encoding they claim. */
-export function decodeBody(bytes: Uint8Array, encoding: Encoding, scheme: Scheme): Parsed | Promise<Parsed> {
+async function parsed(bytes: Uint8Array, encoding: Encoding, scheme: Scheme): Promise<Parsed> {
   switch (encoding) {
     case "json":
-      return parseJson(textOf(bytes))
+      try {
+        return parseJson(lenient.decode(bytes))
+      } catch (err) {
+        throw err instanceof BodyError ? new BodyError(`${NO_TYPE}${err.message}`) : err
+      }
     case "yaml":
-      return parseYaml(bytes)
+      return (await yamlParser()).parseYaml(bytes)
     case "protobuf":
       return { value: fromProtobuf(bytes, scheme), faults: [] }
   }
 }
 
+const NO_TYPE = "couldn't get version/kind; json parse error: "
+
+/** Null is an object without fields. Source: apimachinery pkg/runtime/serializer/json/meta.go Interpret. */
+function objectFrom({ value, faults }: Parsed): Parsed {
+  if (value === null) return { value: {}, faults }
+  if (!isJsonObject(value)) throw new BodyError(NO_TYPE + noTypeMeta(value))
+  const problem = wrongTypeMeta(value)
+  if (problem !== undefined) throw new BodyError(NO_TYPE + problem)
+  return { value, faults }
+}
+
+/** The beginning of a body. Source: endpoints/handlers/rest.go summarizeData. */
+function summary(bytes: Uint8Array): string {
+  if (bytes.length === 0) return "<empty>"
+  const shown = Buffer.from(bytes.subarray(0, SHOWN_BYTES)).toString(bytes[0] === OPEN_BRACE ? "utf8" : "hex")
+  return bytes.length > SHOWN_BYTES ? `${shown} ...` : shown
+}
+const SHOWN_BYTES = 30
+const OPEN_BRACE = 123
+
 function fromProtobuf(bytes: Uint8Array, scheme: Scheme): unknown {
+  if (bytes.length === 0) throw new BodyError("empty data")
   if (!isEnvelope(bytes))
-    throw badRequest("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+    throw new BodyError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+  const { apiVersion, kind, raw } = readable(() => openEnvelope(bytes))
+  if (bytes.length === MAGIC_BYTES) throw new BodyError("empty body")
+  const message = messageOf(apiVersion, kind, scheme)
+  if (message === undefined)
+    throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`)
+  return { apiVersion, kind, ...readable(() => decodeProtobuf(message, raw)) }
+}
+const MAGIC_BYTES = 4
+
+/** What `read` gives. @throws BodyError when the bytes are no protobuf */
+function readable<T>(read: () => T): T {
   try {
-    const { apiVersion, kind, raw } = openEnvelope(bytes)
-    const message = messageOf(apiVersion, kind, scheme)
-    if (message === undefined)
-      throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`)
-    return { apiVersion, kind, ...decodeProtobuf(message, raw) }
+    return read()
   } catch (err) {
-    throw err instanceof Error && err.name === "ApiError"
-      ? err
-      : badRequest(
-          `the body of the request could not be decoded as protobuf: ${err instanceof Error ? err.message : String(err)}`,
-        )
+    throw new BodyError(err instanceof Error ? err.message : String(err))
   }
 }
 
@@ -58,33 +101,65 @@ const EVERYWHERE: Readonly<Record<string, Message>> = { DeleteOptions, Status: S
 const messageOf = (apiVersion: string, kind: string, scheme: Scheme): Message | undefined =>
   EVERYWHERE[kind] ?? scheme.of(apiVersion, kind)?.schema
 
-/** The patch in a body. */
-export async function decodePatch(
-  bytes: Uint8Array,
-  type: Exclude<BodyType, Encoding>,
-): Promise<{ readonly patch: Patch; readonly faults: readonly string[] }> {
+interface DecodedPatch {
+  readonly patch: Patch
+  readonly faults: readonly string[]
+}
+
+/** The patch in a body. Source of the words: endpoints/handlers/patch.go. @throws ApiError BadRequest */
+export async function decodePatch(bytes: Uint8Array, type: Exclude<BodyType, Encoding>): Promise<DecodedPatch> {
   switch (type) {
-    case "apply-patch": {
-      const { value, faults } = await parseYaml(bytes)
-      return { patch: { type: "apply", body: value }, faults }
+    case "apply-patch":
+      return applyPatch(bytes)
+    case "json-patch": {
+      const parsed = patchJson(bytes, "error decoding patch: ")
+      if (!Array.isArray(parsed.value) && parsed.value !== null)
+        throw wrongPatch("error decoding patch: ", parsed.value, "[]handlers.jsonPatchOp")
+      return { patch: { type: "json", body: parsed.value ?? [] }, faults: parsed.faults }
     }
-    case "json-patch":
-      return patchOf("json", bytes)
-    case "merge-patch":
-      return patchOf("merge", bytes)
-    case "strategic-merge-patch":
-      return patchOf("strategic", bytes)
+    case "merge-patch": {
+      const parsed = patchJson(bytes, "error decoding patch: ")
+      if (parsed.value === null) throw badRequest("Invalid JSON Patch")
+      return {
+        patch: { type: "merge", body: patchObject(parsed.value, "error decoding patch: ") },
+        faults: parsed.faults,
+      }
+    }
+    case "strategic-merge-patch": {
+      const parsed = patchJson(bytes, "")
+      return { patch: { type: "strategic", body: patchObject(parsed.value ?? {}, "") }, faults: parsed.faults }
+    }
   }
 }
 
-function patchOf(
-  type: "json" | "merge" | "strategic",
-  bytes: Uint8Array,
-): { readonly patch: Patch; readonly faults: readonly string[] } {
-  const { value, faults } = parseJson(textOf(bytes))
-  if (type === "json" ? !Array.isArray(value) : typeof value !== "object" || value === null || Array.isArray(value))
-    throw badRequest(
-      `error decoding patch: a ${type === "json" ? "JSON patch must be an array" : "merge patch must be an object"}`,
-    )
-  return { patch: { type, body: value }, faults }
+async function applyPatch(bytes: Uint8Array): Promise<DecodedPatch> {
+  const { parseYaml } = await yamlParser()
+  try {
+    const { value, faults } = parseYaml(bytes)
+    if (value !== null && !isJsonObject(value))
+      throw wrongPatch("error decoding YAML: error unmarshaling JSON: while decoding JSON: ", value, OBJECT)
+    return { patch: { type: "apply", body: value ?? {} }, faults }
+  } catch (err) {
+    throw err instanceof BodyError
+      ? badRequest(`error decoding YAML: error converting YAML to JSON: ${err.message}`)
+      : err
+  }
 }
+
+function patchJson(bytes: Uint8Array, prefix: string): Parsed {
+  try {
+    return parseJson(lenient.decode(bytes))
+  } catch (err) {
+    throw err instanceof BodyError ? badRequest(prefix + err.message) : err
+  }
+}
+
+const OBJECT = "map[string]interface {}"
+
+function patchObject(value: unknown, prefix: string): object {
+  if (!isJsonObject(value)) throw wrongPatch(prefix, value, OBJECT)
+  return value
+}
+
+const wrongPatch = (prefix: string, value: unknown, goType: string): ApiError =>
+  badRequest(`${prefix}${noTypeMeta(value, goType)}`)

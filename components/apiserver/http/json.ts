@@ -1,11 +1,24 @@
-import { badRequest } from "../../../pkg/apimachinery/errors.ts"
+import { ExactNumber, numberFrom } from "../../../pkg/apimachinery/exact-number.ts"
 import { jsonFault } from "../../../pkg/apimachinery/json-fault.ts"
+import { BodyError } from "./body-error.ts"
+
+declare global {
+  interface JSON {
+    /** `source` is the text of a number, a string, true, false or null. Source: ECMAScript proposal-json-parse-with-source. */
+    parse(
+      text: string,
+      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+    ): unknown
+  }
+}
 
 /** A parsed body and what was doubtful about its text. */
 export interface Parsed {
   readonly value: unknown
   /** Fields that stand twice, in Kubernetes' words; the last one counts. */
   readonly faults: readonly string[]
+  /** Of JSON: whether it has numbers or escapes that YAML reads in another way. */
+  readonly isUnusual?: boolean
 }
 
 const NO_FAULTS: readonly string[] = []
@@ -16,25 +29,45 @@ const MOST_FAULTS = 100
 const MAX_DEPTH = 10_000
 
 /**
- * Parses JSON text, remembering fields that stand twice, which JSON.parse silently merges.
- * Throws BadRequest when it is no JSON.
+ * Parses JSON text, remembering fields that stand twice, which JSON.parse silently merges. Numbers that JavaScript would change are kept as they were written
+ * (ExactNumber), and halves of surrogate pairs become U+FFFD, as Go has it.
+ * @throws BodyError when it is no JSON
  */
 export function parseJson(text: string): Parsed {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    throw badRequest(`couldn't get version/kind; json parse error: ${jsonFault(text)}`)
+    throw new BodyError(jsonFault(text))
   }
+  const { colons, unusualNumbers } = survey(text)
+  const isUnusual = unusualNumbers || LONG_NUMBER.test(text) || ESCAPED_SURROGATE.test(text)
+  if (isUnusual) value = JSON.parse(text, exactly)
   // A field written twice leaves fewer keys in the value than there are colons in the text: cheap to see, and seldom true.
-  const colons = countColons(text)
-  return { value, faults: colons === countKeys(value) ? NO_FAULTS : duplicateFields(text) }
+  return { value, faults: colons === countKeys(value) ? NO_FAULTS : duplicateFields(text), isUnusual }
 }
 
-/** Colons outside strings. Throws BadRequest when the nesting is too deep. */
-function countColons(text: string): number {
+/** As many digits as a number may have that JavaScript rounds. */
+const LONG_NUMBER = /\d{16}/
+const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
+
+function exactly(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  if (typeof value === "string") return value.toWellFormed()
+  return typeof value === "number" && source !== undefined ? numberFrom(source) : value
+}
+
+interface Survey {
+  /** Colons outside strings. */
+  readonly colons: number
+  /** Whether a number has a fraction or an exponent: Go does not take 1.0 for an integer. */
+  readonly unusualNumbers: boolean
+}
+
+/** @throws BodyError when the nesting is too deep */
+function survey(text: string): Survey {
   let colons = 0
   let depth = 0
+  let unusualNumbers = false
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
       case QUOTE:
@@ -45,16 +78,29 @@ function countColons(text: string): number {
         break
       case OPEN_BRACE:
       case OPEN_BRACKET:
-        if (++depth > MAX_DEPTH) throw badRequest("json: exceeded max depth")
+        if (++depth > MAX_DEPTH) throw new BodyError(`invalid character '${text[i]!}' exceeded max depth`)
         break
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
         depth--
+        break
+      case DOT:
+        unusualNumbers = true
+        break
+      case SMALL_E:
+      case LARGE_E:
+        // Not that of `true` and `false`.
+        unusualNumbers ||= isDigit(text.charCodeAt(i - 1))
     }
   }
-  return colons
+  return { colons, unusualNumbers }
 }
 
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
+
+const DOT = 46
+const LARGE_E = 69
+const SMALL_E = 101
 const QUOTE = 34
 const COMMA = 44
 const COLON = 58
@@ -77,7 +123,7 @@ function endOfString(text: string, start: number): number {
 }
 
 function countKeys(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0
+  if (typeof value !== "object" || value === null || value instanceof ExactNumber) return 0
   let count = 0
   if (Array.isArray(value)) {
     for (const item of value) if (typeof item === "object" && item !== null) count += countKeys(item)

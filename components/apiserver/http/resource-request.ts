@@ -116,12 +116,19 @@ function userAgentOf(exchange: Exchange): { userAgent?: string } {
 
 async function withObject(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
   const encoding = objectBody(exchange.header("content-type"), OBJECTS.encodings)
-  const bytes = exchange.body
-  // POST without a body asks a subresource of old for its defaults; the registry says what is missing.
-  const { value, faults } =
-    bytes.length === 0 ? { value: {}, faults: [] } : await decodeBody(bytes, encoding, options.scheme)
+  const { value, faults } = await decodeBody(exchange.body, {
+    encoding,
+    scheme: options.scheme,
+    kind: kindOf(request.resource, request.subresource),
+  })
   exchange.sent = value
   return answer(exchange, { ...request, body: value, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
+}
+
+/** Of the object in the body of a request. */
+function kindOf({ kind, subresources }: Resource, subresource: string | undefined): string {
+  if (subresource === undefined) return kind
+  return subresources?.other?.[subresource]?.kind ?? (subresource === "scale" ? "Scale" : kind)
 }
 
 async function withPatch(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
@@ -137,11 +144,8 @@ async function withDeleteOptions(
 ): Promise<void> {
   const bytes = exchange.body
   if (bytes.length === 0) return answer(exchange, request, options)
-  const { value } = await decodeBody(
-    bytes,
-    objectBody(exchange.header("content-type"), OBJECTS.encodings),
-    options.scheme,
-  )
+  const encoding = objectBody(exchange.header("content-type"), OBJECTS.encodings)
+  const { value } = await decodeBody(bytes, { encoding, scheme: options.scheme, kind: undefined })
   return answer(exchange, { ...request, options: deleteOptionsOf(request.options, value) }, options)
 }
 

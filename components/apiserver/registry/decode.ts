@@ -14,9 +14,18 @@ export function decodeBody(request: ApiRequest, resource: Resource = request.res
     bodyFaults: request.bodyFaults,
     known,
   })
-  if (fieldValidation !== "Ignore") for (const fault of faults) request.warn(fault)
+  warnOf(faults, request)
   return inNamespace(object, request)
 }
+
+/** Tells a client of what Strict would refuse, unless it asked not to be told. Those of a YAML parser come in one, a line each. */
+export function warnOf(faults: readonly string[], { options, warn }: ApiRequest): void {
+  if (options.fieldValidation === "Ignore") return
+  for (const fault of faults)
+    for (const line of fault.startsWith(YAML_FAULTS) ? fault.slice(YAML_FAULTS.length).split("\n") : [fault])
+      warn(line.trim())
+}
+const YAML_FAULTS = "yaml: unmarshal errors:\n"
 
 /** Source: registry/rest/meta.go EnsureObjectNamespaceMatchesRequestNamespace. */
 export function inNamespace(

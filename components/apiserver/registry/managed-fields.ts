@@ -5,7 +5,7 @@ import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import type { ApiRequest } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
-import { inNamespace } from "./decode.ts"
+import { inNamespace, warnOf } from "./decode.ts"
 
 /**
  * Notes in metadata.managedFields what a create (`old` undefined) or an update changes. Done before admission, so what admission adds belongs to nobody.
@@ -36,6 +36,7 @@ export function applyFields(
   const {
     resource,
     subresource,
+    bodyFaults = [],
     options: { fieldManager = "", force, fieldValidation },
   } = request
   if (fieldManager === "")
@@ -48,9 +49,11 @@ export function applyFields(
     force,
     now: timestamp(clock),
   })
-  if (faults.length > 0 && fieldValidation === "Strict")
-    throw badRequest(`error strict decoding YAML: ${faults.join(", ")}`)
-  if (fieldValidation !== "Ignore") for (const fault of faults) request.warn(fault)
+  if (fieldValidation === "Strict" && (bodyFaults.length > 0 || faults.length > 0))
+    throw badRequest(
+      `error strict decoding YAML: ${[...bodyFaults.map((fault) => `error converting YAML to JSON: ${fault}`), ...faults].join(", ")}`,
+    )
+  warnOf([...bodyFaults, ...faults], request)
   const named =
     object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: request.name } } : object
   if (named.metadata.name !== request.name)

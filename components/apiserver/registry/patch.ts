@@ -6,7 +6,7 @@ import { applyStrategicMergePatch } from "../../../pkg/apimachinery/patch/strate
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
-import { inNamespace } from "./decode.ts"
+import { inNamespace, warnOf } from "./decode.ts"
 import { applyFields, recordUpdate } from "./managed-fields.ts"
 import { changeObject } from "./update.ts"
 
@@ -70,6 +70,6 @@ function decodePatched(request: ApiRequest, json: unknown, known: KubeObject): K
     bodyFaults: request.bodyFaults,
     known,
   })
-  if (fieldValidation !== "Ignore") for (const fault of faults) request.warn(fault)
+  warnOf(faults, request)
   return inNamespace(object, request)
 }

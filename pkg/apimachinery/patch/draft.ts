@@ -1,3 +1,5 @@
+import { isJsonObject } from "../json-value.ts"
+
 /**
  * An immutable JSON document while a patch changes it. A list or an object is copied when it is first changed, and changed in place from then on, so that
  * thousands of operations on a large document cost one copy of it. What no operation touches is shared with the original.
@@ -57,7 +59,7 @@ export class Draft {
   /** To be called with what is about to stand at a second place: a change at one of them must not show at the other. */
   share(value: unknown): void {
     // What stands inside something that is not owned is not owned either.
-    if (typeof value !== "object" || value === null || !this.#own.delete(value)) return
+    if (!isContainer(value) || !this.#own.delete(value)) return
     for (const key in value) this.share((value as Record<string, unknown>)[key])
   }
 
@@ -85,7 +87,7 @@ function childOf(at: unknown, step: string): unknown {
   return isContainer(at) && Object.hasOwn(at, step) ? (at as Readonly<Record<string, unknown>>)[step] : undefined
 }
 
-const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null
+const isContainer = (value: unknown): value is object => Array.isArray(value) || isJsonObject(value)
 
 /** Sets a key, which may be `__proto__`: assigning that would set the prototype instead. */
 export function setKey(object: Record<string, unknown>, key: string, value: unknown): void {

@@ -1,4 +1,5 @@
 import { badRequest } from "../errors.ts"
+import { isJsonObject as isObject } from "../json-value.ts"
 
 /**
  * JSON Merge Patch (RFC 7386) on immutable values: null deletes, objects merge, all else replaces. Parts the patch does not touch are shared with
@@ -31,6 +32,3 @@ function merge(target: unknown, patch: unknown): unknown {
   }
   return out ?? target
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)

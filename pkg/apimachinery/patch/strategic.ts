@@ -1,6 +1,7 @@
 import { deepEqual } from "../equal.ts"
 import { badRequest } from "../errors.ts"
 import type { FieldSpec, Message, Type } from "../fields.ts"
+import { isJsonObject as isObject } from "../json-value.ts"
 
 /**
  * Strategic merge patch on immutable values: lists of objects merge by the key that the field declares, and directives (`$patch`, `$retainKeys`,
@@ -325,6 +326,3 @@ const mapOf = (message: Message): Message => {
   }
   return { ...message, fields: new Proxy({}, { get: () => ({ spec }) }) }
 }
-
-const isObject = (value: unknown): value is Values =>
-  typeof value === "object" && value !== null && !Array.isArray(value)

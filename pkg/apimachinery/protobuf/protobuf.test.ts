@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { Buffer } from "node:buffer"
 import { ProtobufError } from "../../protobuf/reader.ts"
+import { WIRE, Writer } from "../../protobuf/writer.ts"
+import { ExactNumber } from "../exact-number.ts"
 import { e, f, message, type Message } from "../fields.ts"
 import { LabelSelector, ObjectMeta } from "../meta.ts"
 import { defineResource } from "../resource.ts"
@@ -117,7 +119,7 @@ describe("the protobuf codec", () => {
       text: "ä",
       flag: false,
       small: 0,
-      big: 2 ** 53,
+      big: Number.MAX_SAFE_INTEGER,
       real: -1.5,
       bytes: "aGk=",
       quantity: "100m",
@@ -146,10 +148,17 @@ describe("the protobuf codec", () => {
     [{ time: "0001-01-01T00:00:00Z" }],
     [{ either: -1 }],
     [{ micro: "1970-01-01T00:00:00.000000Z" }],
-    [{ big: -(2 ** 53) }],
+    [{ big: Number.MIN_SAFE_INTEGER }],
     [{ duration: "-1ms" }],
   ])("keeps %j", (value) => {
     expect(roundTrip(value) as unknown).toEqual(value)
+  })
+
+  test.each([2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)])("does not round %d", (big) => {
+    const writer = new Writer()
+    writer.tag(4, WIRE.varint)
+    writer.int64(big)
+    expect(decodeProtobuf(Everything, writer.finish())).toEqual({ big: new ExactNumber(String(big)) })
   })
 
   test("nests the fields of a struct that Go embeds", () => {

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer"
 import { WIRE, type Writer } from "../../protobuf/writer.ts"
 import type { Reader } from "../../protobuf/reader.ts"
+import { ExactNumber } from "../exact-number.ts"
 import type { Scalar } from "../fields.ts"
 import { formatDuration, parseDuration } from "../time.ts"
 
@@ -112,10 +113,15 @@ export const SCALAR_CODECS: Record<Scalar, ScalarCodec> = {
     (writer, value) => writer.int32(value),
     (reader) => reader.int32(),
   ),
-  int64: varint(
-    (writer, value) => writer.int64(value),
-    (reader) => reader.int64(),
-  ),
+  int64: {
+    wire: WIRE.varint,
+    write: (writer, value) => writer.int64(value as number),
+    read(reader) {
+      const value = reader.int64Wide()
+      return typeof value === "bigint" ? new ExactNumber(String(value)) : value
+    },
+    isZero: (value) => value === 0,
+  },
   double: {
     wire: WIRE.fixed64,
     write: (writer, value) => writer.double(value as number),

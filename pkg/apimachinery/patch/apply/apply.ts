@@ -100,6 +100,8 @@ function checkedConfiguration(resource: Resource, shape: Shape, config: unknown)
   if (typeof config !== "object" || config === null || Array.isArray(config))
     throw badRequest(`error decoding YAML: an apply configuration must be an object`)
   const given = config as Readonly<Record<string, unknown>>
+  if (given["apiVersion"] === undefined && given["kind"] === undefined)
+    throw badRequest("invalid object type: /, Kind=")
   if (given["apiVersion"] !== apiVersion)
     throw badRequest(
       `Incorrect version specified in apply patch. Specified patch version: ${String(given["apiVersion"] ?? "")}, expected: ${apiVersion}`,

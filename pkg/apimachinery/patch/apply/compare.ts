@@ -1,6 +1,7 @@
 import { deepEqual } from "../../equal.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
-import { allOf, emptyLike, isGiven, isObject, isThere, type Values } from "./new-fields.ts"
+import { isJsonObject as isObject } from "../../json-value.ts"
+import { allOf, emptyLike, isGiven, isThere, type Values } from "./new-fields.ts"
 import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
 /**

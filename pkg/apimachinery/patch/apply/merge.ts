@@ -1,10 +1,9 @@
+import { isJsonObject as isObject } from "../../json-value.ts"
 import { LEAF, NOTHING, SELF, isMember, nodeOf, type FieldSet } from "./fieldset.ts"
 import { ANY, elementOf, type Shape } from "./shape.ts"
 
 /** Merging an applied configuration into an object, and taking fields out of one. Source: structured-merge-diff typed/{merge,remove}.go. */
 type Values = Readonly<Record<string, unknown>>
-const isObject = (value: unknown): value is Values =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** `live` with what `config` sets; parts that `config` does not speak of are shared with `live`. */
 export function mergeInto(shape: Shape, live: unknown, config: unknown): unknown {

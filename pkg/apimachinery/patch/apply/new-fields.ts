@@ -1,11 +1,10 @@
 /** What is owned of an object that is new, and of parts that are: everything in them. */
 import { deepEqual } from "../../equal.ts"
+import { isJsonObject as isObject } from "../../json-value.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
 import { elementAt, fieldsOf, itemOf, otherOf, type FieldShape, type ListShape, type Shape } from "./shape.ts"
 
 export type Values = Readonly<Record<string, unknown>>
-export const isObject = (value: unknown): value is Values =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 export const isThere = (value: unknown): boolean => value !== undefined && value !== null
 
 /** What Go holds by value is there in an object that is, however empty: where one lacks it, it is as good as an empty one. */

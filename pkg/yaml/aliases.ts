@@ -1,0 +1,69 @@
+import { YamlError } from "./cursor.ts"
+
+interface Anchored {
+  readonly value: unknown
+  /** Nodes and characters of it, those of aliases in it included. */
+  readonly nodes: number
+  readonly characters: number
+}
+
+/** What aliases may repeat in all: as many characters as a request may have. */
+const MOST_REPEATED_CHARACTERS = 3 * 1024 * 1024
+
+/**
+ * What stands behind the anchors of a document, and how much aliases make of it: the value is shared, but who walks the document meets it each time.
+ * Source of the limits: go.yaml.in/yaml/v2 decode.go allowedAliasRatio; it has none on characters.
+ */
+export class Aliases {
+  /** Undefined while what the anchor names is not complete. */
+  readonly #anchors = new Map<string, Anchored | undefined>()
+  #nodes = 0
+  #characters = 0
+  #repeatedNodes = 0
+  #repeatedCharacters = 0
+
+  /** Counts a node of the document with so many characters of text. */
+  count(characters: number): void {
+    this.#nodes++
+    this.#characters += characters
+  }
+
+  /** Gives a scalar a name. */
+  define(name: string, value: unknown, characters: number): void {
+    this.#anchors.set(name, { value, nodes: 1, characters })
+  }
+
+  /** A collection with a name begins; the function gives it its value when it is complete. */
+  begin(name: string): (value: unknown) => void {
+    const [nodes, characters] = [this.#nodes, this.#characters]
+    this.#anchors.set(name, undefined)
+    return (value) =>
+      this.#anchors.set(name, { value, nodes: this.#nodes - nodes, characters: this.#characters - characters })
+  }
+
+  /** @throws YamlError for a name that is not there, that stands inside of what it names, or when aliases repeat too much */
+  valueOf(name: string): unknown {
+    const anchored = this.#anchors.get(name)
+    if (anchored === undefined)
+      throw new YamlError(
+        this.#anchors.has(name)
+          ? `yaml: anchor '${name}' value contains itself`
+          : `yaml: unknown anchor '${name}' referenced`,
+      )
+    this.#nodes += 1 + anchored.nodes
+    this.#characters += anchored.characters
+    this.#repeatedNodes += anchored.nodes
+    this.#repeatedCharacters += anchored.characters
+    if (
+      this.#repeatedCharacters > MOST_REPEATED_CHARACTERS ||
+      (this.#repeatedNodes > 100 && this.#nodes > 1000 && this.#repeatedNodes / this.#nodes > allowedShare(this.#nodes))
+    )
+      throw new YamlError("yaml: document contains excessive aliasing")
+    return anchored.value
+  }
+}
+
+const [SMALL, LARGE] = [400_000, 4_000_000]
+
+/** Which part of a document's nodes may come from aliases. */
+const allowedShare = (nodes: number): number => 0.99 - 0.89 * Math.min(1, Math.max(0, nodes - SMALL) / (LARGE - SMALL))

@@ -1,0 +1,123 @@
+import {
+  CARRIAGE_RETURN,
+  DASH,
+  DOT,
+  HASH,
+  isBlank,
+  isBlankBreakOrEnd,
+  isBreak,
+  isEnd,
+  LINE_FEED,
+  LINE_SEPARATOR,
+  PARAGRAPH_SEPARATOR,
+  PERCENT,
+  SPACE,
+  TAB,
+} from "./signs.ts"
+
+/** The text is no YAML, or one of the kind that may not be read. The message is what go-yaml says, which Kubernetes' clients know: `yaml: line 3: …`. */
+export class YamlError extends Error {
+  override readonly name = "YamlError"
+}
+
+/** A place in the text; lines count from 0, as do columns. */
+export interface Mark {
+  readonly at: number
+  readonly line: number
+  readonly column: number
+}
+
+const BYTE_ORDER_MARK = 0xfeff
+
+/** Where the reading of a text stands, and what of its state the rules of YAML ask for. */
+export class Cursor {
+  readonly text: string
+  at = 0
+  line = 0
+  /** How many `[` and `{` are open. */
+  flow = 0
+  /** Whether a key without `?` may begin here: at the beginning of a line, after `- ` and `? `, but not after `key: `. */
+  keyAllowed = true
+  #lineStart = 0
+
+  constructor(text: string) {
+    this.text = text
+    if (text.charCodeAt(0) === BYTE_ORDER_MARK) this.#lineStart = this.at = 1
+  }
+
+  get column(): number {
+    return this.at - this.#lineStart
+  }
+  get mark(): Mark {
+    return { at: this.at, line: this.line, column: this.column }
+  }
+  /** The code of the character `ahead` of the next one. */
+  code(ahead = 0): number {
+    return this.text.charCodeAt(this.at + ahead)
+  }
+
+  /** Steps over a line break, and gives what it stands for in a scalar. */
+  takeBreak(): string {
+    const code = this.code()
+    this.at += code === CARRIAGE_RETURN && this.code(1) === LINE_FEED ? 2 : 1
+    this.line++
+    this.#lineStart = this.at
+    return code === LINE_SEPARATOR || code === PARAGRAPH_SEPARATOR ? String.fromCharCode(code) : "\n"
+  }
+
+  skipBlanks(): void {
+    while (isBlank(this.code())) this.at++
+  }
+
+  skipComment(): void {
+    if (this.code() !== HASH) return
+    while (!isBreak(this.code()) && !isEnd(this.code())) this.at++
+  }
+
+  /** Steps over space, comments and line breaks. Tabs count as space only where no key may begin: they may not indent. */
+  skipToToken(): void {
+    for (;;) {
+      let code = this.code()
+      while (code === SPACE || (code === TAB && (this.flow > 0 || !this.keyAllowed)))
+        code = this.text.charCodeAt(++this.at)
+      this.skipComment()
+      if (!isBreak(this.code())) return
+      this.takeBreak()
+      if (this.flow === 0) this.keyAllowed = true
+    }
+  }
+
+  /** Whether a line with `---` or `...` begins here. */
+  atDocumentMark(): boolean {
+    const code = this.code()
+    return (
+      this.column === 0 &&
+      (code === DASH || code === DOT) &&
+      this.code(1) === code &&
+      this.code(2) === code &&
+      isBlankBreakOrEnd(this.code(3))
+    )
+  }
+
+  /** Whether the document is at its end here: nothing more comes, a mark, or a directive of the next one. */
+  atDocumentEnd(): boolean {
+    const code = this.code()
+    return isEnd(code) || this.atDocumentMark() || (code === PERCENT && this.column === 0)
+  }
+
+  /** The line of what comes next; the end of the text counts as a line of its own. */
+  get nextLine(): number {
+    return this.line + (isEnd(this.code()) && this.column > 0 ? 1 : 0)
+  }
+
+  /** Something is wrong with the characters here. */
+  error(problem: string, line = this.line): YamlError {
+    return new YamlError(`yaml: ${line === 0 ? "" : `line ${line + 1}: `}${problem}`)
+  }
+}
+
+/** Something is wrong with how the parts are put together: go-yaml counts lines from 0 here, and names the line of the whole where that of the part is the first. */
+export function structureError(problem: string, line: number, whole = 0): YamlError {
+  const shown = line === 0 ? whole : line
+  return new YamlError(`yaml: ${shown === 0 ? "" : `line ${shown}: `}${problem}`)
+}

@@ -1,0 +1,41 @@
+import { Parser } from "./parser.ts"
+import { YamlError } from "./cursor.ts"
+
+export { YamlError } from "./cursor.ts"
+
+export interface ParsedYaml {
+  /** Plain JSON. What aliases name is shared, and must not be changed in place. */
+  readonly value: unknown
+  /** Keys that stand twice: `line 4: key "a" already set in map`. */
+  readonly duplicates: readonly string[]
+}
+
+/** Codes that YAML does not allow in a text at all. */
+const CONTROL = /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ud800-\udfff\ue000-\ufffd]/
+
+/**
+ * The first document of a text as plain JSON, the way Kubernetes reads it: scalars of YAML 1.1 (`yes` is true), but neither its times nor its numbers of base 60;
+ * keys become text. Source of the behaviour: sigs.k8s.io/yaml over go.yaml.in/yaml/v2. Takes time that grows with the length of the text, whatever is in it.
+ * @throws YamlError in go-yaml's words
+ */
+export function parseYaml(text: string): ParsedYaml {
+  if (CONTROL.test(text)) throw new YamlError("yaml: control characters are not allowed")
+  const parser = new Parser(text)
+  try {
+    const value = parser.document()
+    if (INFINITE.test(text)) refuseInfinite(value)
+    return { value, duplicates: parser.duplicates }
+  } catch (err) {
+    // Nested so deep that the stack ends.
+    throw err instanceof RangeError ? new YamlError("yaml: exceeded max depth") : err
+  }
+}
+
+const INFINITE = /\.(?:inf|nan)/i
+
+/** JSON has no such numbers. */
+function refuseInfinite(value: unknown): void {
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new YamlError(`json: unsupported value: ${Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf"}`)
+  if (typeof value === "object" && value !== null) for (const item of Object.values(value)) refuseInfinite(item)
+}
