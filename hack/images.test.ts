@@ -1,5 +1,10 @@
-import { describe, expect, test } from "bun:test"
-import { existsSync } from "node:fs"
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { execFile } from "node:child_process"
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
 import { buildImage } from "../pkg/oci/image.ts"
 import { busyboxImage, webImage } from "./images.ts"
 
@@ -21,5 +26,57 @@ describe.skipIf(!hasBusybox)("the images of the examples and tests", () => {
     expect(second!.layers[0]!.digest).toBe(busybox!.layers[0]!.digest)
     // and a rolling update from one version to the next changes the image
     expect(second!.manifest.digest).not.toBe(first!.manifest.digest)
+  })
+})
+
+describe.skipIf(!hasBusybox)("wget in the image", () => {
+  let root: string
+  const server = createServer(({ url }, response) => (url === "/slow" ? response.write("x") : response.end("hello")))
+  const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  beforeAll(async () => {
+    root = mkdtempSync(join(tmpdir(), "k3ts-image-"))
+    for (const { files } of busyboxImage().layers)
+      for (const entry of files) {
+        const path = join(root, entry.path)
+        mkdirSync(dirname(path), { recursive: true })
+        if (entry.type === "file") writeFileSync(path, entry.data)
+        if (entry.type === "file") chmodSync(path, entry.mode ?? 0o644)
+        if (entry.type === "symlink" && entry.target === "/bin/busybox") symlinkSync(join(root, "bin/busybox"), path)
+      }
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  })
+  afterAll(() => {
+    server.closeAllConnections()
+    server.close()
+    rmSync(root, { recursive: true })
+  })
+
+  /** What a shell of the image prints, and how it ends. */
+  const sh = (script: string) =>
+    new Promise<string>((resolve) => {
+      const env = { PATH: `${root}/bin:${root}/usr/bin` }
+      execFile(join(root, "bin/ash"), ["-c", script], { env }, (err, out, complaint) =>
+        resolve(`${out}${complaint}${err === null ? "" : `, code ${err.code ?? err.signal}`}`),
+      )
+    })
+
+  test.each(["-T 3", "-qT3 -T 3", "-q -T3", "--timeout 3", "--timeout=3", "-U T1", ""])(
+    "loads a page, with or without a time limit: %p",
+    async (flags) => {
+      expect(await sh(`wget ${flags} -q -O - ${address()}/`)).toBe("hello")
+    },
+  )
+
+  test("ends when the time limit is over", async () => {
+    expect(await sh(`wget -T 1 -q -O - ${address()}/slow`)).toBe("xwget: download timed out\n, code 1")
+  })
+
+  test("tells what went wrong, with its own exit code", async () => {
+    expect(await sh("wget -T 5 -q -O - http://127.0.0.1:1/")).toContain("can't connect to remote host")
+  })
+
+  test("does not crash where the program itself is called with a time limit", async () => {
+    expect(await sh(`${root}/bin/busybox wget -T 3 -q -O - ${address()}/`)).toBe("hello")
   })
 })

@@ -23,6 +23,43 @@ httpd -f -v -p "\${PORT:-80}" -h /www &
 wait $!
 `
 
+/**
+ * Gives wget the time limit that Debian's static busybox is built without: the seconds of `-T` or `--timeout` bound the download as
+ * a whole, and the rest of the command line goes on to busybox as it is.
+ */
+export const WGET_SCRIPT = `#!/bin/sh
+limit='' next=''
+for word in "$@"; do
+  shift
+  if [ -n "$next" ]; then
+    limit=$word next=''
+    continue
+  fi
+  case $word in
+    --timeout) next=1 ;;
+    --timeout=*) limit=\${word#*=} ;;
+    --*) set -- "$@" "$word" ;;
+    -*T*)
+      flags=\${word%%T*} rest=\${word#*T}
+      case \${flags#-} in
+        *[!cqS]*) set -- "$@" "$word" ;; # the T belongs to the value of another option
+        *)
+          [ "$flags" = - ] || set -- "$@" "$flags"
+          if [ -n "$rest" ]; then limit=$rest; else next=1; fi
+          ;;
+      esac
+      ;;
+    *) set -- "$@" "$word" ;;
+  esac
+done
+[ -n "$limit" ] || exec /bin/busybox wget "$@"
+timeout -s INT "$limit" /bin/busybox wget "$@"
+code=$?
+[ "$code" = 130 ] || exit "$code"
+echo 'wget: download timed out' >&2
+exit 1
+`
+
 /** A shell and all of busybox's commands. */
 export function busyboxImage(name = "k3ts.local/busybox:1"): ImageSource {
   return { name, layers: [busyboxLayer()], config: { Env: [PATH], Cmd: ["sh"], WorkingDir: "/" } }
@@ -48,7 +85,26 @@ export function webImage(version = "1", name = `k3ts.local/web:${version}`): Ima
   }
 }
 
+/**
+ * Debian's busybox lets the option parser write the seconds of wget's `-T` through a null pointer, since it has no time limits
+ * (FEATURE_WGET_TIMEOUT): each such call ended with SIGSEGV. With this option string of the same length the seconds are skipped.
+ */
+const withoutWgetCrash = (busybox: Buffer): Buffer => patched(busybox, "T:+t:n::\0", "T:t:n:::\0")
+
+/** A shell runs busybox's commands itself rather than what is on the PATH; this one does not know wget, so that it runs the script. */
+const withoutWget = (busybox: Buffer): Buffer => patched(busybox, "\0wget\0which\0", "\0wgeT\0which\0")
+
+/** A copy in which the one place with the bytes of `from` has those of `to`, which are as many. Without such a place the very bytes: another build needs no mending. */
+function patched(bytes: Buffer, from: string, to: string): Buffer {
+  const at = bytes.indexOf(from)
+  if (at < 0 || bytes.indexOf(from, at + 1) >= 0) return bytes
+  const copy = Buffer.from(bytes)
+  copy.write(to, at, "latin1")
+  return copy
+}
+
 function busyboxLayer(): LayerSource {
+  const busybox = withoutWgetCrash(readFileSync(BUSYBOX))
   const commands = execFileSync(BUSYBOX, ["--list-full"], { encoding: "utf8" }).trim().split("\n").sort()
   const folders = new Set([
     "bin",
@@ -67,7 +123,8 @@ function busyboxLayer(): LayerSource {
     "dev",
     "mnt",
   ])
-  const links = commands.filter((path) => path !== "bin/busybox" && /^(usr\/)?s?bin\/[^/]+$/.test(path))
+  const own = new Set(["bin/busybox", "bin/ash", "bin/sh", "usr/bin/wget"])
+  const links = commands.filter((path) => !own.has(path) && /^(usr\/)?s?bin\/[^/]+$/.test(path))
   return {
     files: [
       ...[...folders].map((path): TarEntry => ({ type: "directory", path })),
@@ -77,8 +134,11 @@ function busyboxLayer(): LayerSource {
         "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\nuser:x:1000:1000:user:/home:/bin/sh\n",
       ),
       file("etc/group", "root:x:0:\nnogroup:x:65534:\nuser:x:1000:\n"),
-      { type: "file", path: "bin/busybox", data: readFileSync(BUSYBOX), mode: 0o755 },
+      { type: "file", path: "bin/busybox", data: busybox, mode: 0o755 },
+      { type: "file", path: "bin/ash", data: withoutWget(busybox), mode: 0o755 },
+      { type: "symlink", path: "bin/sh", target: "/bin/ash" },
       ...links.map((path): TarEntry => ({ type: "symlink", path, target: "/bin/busybox" })),
+      file("usr/bin/wget", WGET_SCRIPT, 0o755),
     ],
   }
 }

@@ -357,6 +357,22 @@ describeOnNode("Services and DNS", () => {
         expect(names as readonly string[]).toContain((await wget(name)).trim())
     })
 
+    test("leads the example image's programs where a name says, with a time limit and through a shell or not", async () => {
+      await service("tools", { selector: { name: "a" } })
+      await rules("default/tools -> ")
+      const direct = async (...command: string[]) =>
+        (await cluster.kubectl.run(["exec", CLIENT, "--", ...command])).out.trim()
+      for (const target of ["tools", "tools.default.svc.cluster.local", pods.get("a")!]) {
+        const url = `http://${target}/`
+        expect(await direct("wget", "-T", "3", "-q", "-O", "-", url)).toBe("a")
+        expect((await inside(`wget -T 3 -qO- ${url}`)).trim()).toBe("a")
+        expect(await inside(`printf 'GET / HTTP/1.0\r\n\r\n' | nc -w 3 ${target} 80`)).toEndWith("a\n")
+      }
+      expect(await direct("nslookup", "tools.default.svc.cluster.local")).toContain("Address: 10.43.")
+      expect(await inside("ping -c 1 -w 3 localhost")).toContain("0% packet loss")
+      expect(await direct("ping", "-c", "1", "-w", "3", pods.get("a")!)).toContain("0% packet loss")
+    })
+
     test("answers for headless Services with their pods, and for these with their own names", async () => {
       await service("headless", { clusterIP: "None", ports: [{ name: "http", port: 80 }] })
       await cluster.until(
