@@ -10,7 +10,7 @@ import { embeddedManifests } from "./embedded-manifests.ts"
 import { defaultNodeIp } from "./host.ts"
 import type { Part } from "./lifecycle.ts"
 import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
-import type { ServerFlags } from "./server-flags.ts"
+import { SIMULATED, type ServerFlags } from "./server-flags.ts"
 
 export interface ControlPlaneOptions {
   readonly context: Context
@@ -66,6 +66,7 @@ export function controlPlaneParts({ context, flags, nodes, clusterDns }: Control
       resourceOf: (apiVersion, kind) => apiServer.scheme.of(apiVersion, kind),
       caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem,
       clusterCidr: flags["cluster-cidr"],
+      simulatedVolumes: flags["container-runtime-endpoint"] === SIMULATED,
       features,
       clientFor: (account) => clients.accountClient(account),
       observer: controllerMetrics(apiServer.metrics),

@@ -24,6 +24,7 @@ import { resourceQuotaController } from "./resourcequota.ts"
 import { rootCaCertPublisher } from "./rootcacertpublisher.ts"
 import { serviceAccountController } from "./serviceaccount.ts"
 import { serviceCidrController } from "./servicecidrs.ts"
+import { simulatedVolumes } from "./simulated-volumes.ts"
 import { statefulSetController } from "./statefulset/statefulset.ts"
 import { taintEvictionController } from "./tainteviction.ts"
 import { ttlAfterFinishedController } from "./ttlafterfinished.ts"
@@ -36,6 +37,8 @@ export interface ControllersConfig {
   readonly caPem: () => string
   /** All on unless given. */
   readonly features?: Features
+  /** Nodes are simulated, and so are volumes: claims are bound to such. */
+  readonly simulatedVolumes?: boolean
   /** Addresses of pods, e.g. 10.42.0.0/16. */
   readonly clusterCidr: string
 }
@@ -89,6 +92,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("endpointslice-controller", endpointSliceController),
     entry("endpointslicemirroring-controller", endpointSliceMirroringController),
     entry("resourcequota-controller", resourceQuotaController(config.resources)),
+    ...(config.simulatedVolumes === true ? [entry("persistent-volume-binder", simulatedVolumes)] : []),
     entry("pvc-protection-controller", claimProtection),
     entry("pv-protection-controller", volumeProtection),
     entry("volumeattributesclass-protection-controller", attributesClassProtection),

@@ -34,6 +34,7 @@ export type ClusterAction =
   | "AssignedPod/ScaleDown"
   | "AssignedPod/Delete"
   | "Pod/Update"
+  | "Volume/Change"
 
 /** The nodes of the cluster, and those among them that a plugin about pods' affinity has to look at. */
 export interface NodeList {

@@ -1,9 +1,13 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
+import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Node } from "../../pkg/api/core/v1/node.ts"
+import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolumeclaim.ts"
 import { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
 import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
+import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { Cache } from "./cache.ts"
@@ -41,6 +45,9 @@ export interface Scheduler extends Component {
   diagnosis(pod: Pod): Diagnosis | undefined
 }
 
+/** What pods' volumes hang on. */
+const VOLUME_KINDS: readonly Resource[] = [PersistentVolumeClaim, PersistentVolume, StorageClass]
+
 /** Decisions in one turn of the event loop; then others have theirs, and the bindings of the turn share one commit. */
 const DECISIONS_PER_TURN = 100
 
@@ -53,7 +60,11 @@ export function createScheduler(
   const log = context.log.child({ component: "scheduler" })
   const events = createEventRecorder({ client, clock, log }, name)
   const cache = new Cache()
-  const plugins = defaultPlugins(cache.imageNodes, (name) => informers.of(Namespace).get(name)?.metadata.labels)
+  const plugins = defaultPlugins(cache.imageNodes, (name) => informers.of(Namespace).get(name)?.metadata.labels, {
+    claim: (namespace, name) => informers.of(PersistentVolumeClaim).get(`${namespace}/${name}`),
+    volume: (name) => informers.of(PersistentVolume).get(name),
+    storageClass: (name) => informers.of(StorageClass).get(name),
+  })
   const nominations = new Nominations()
   const cycle: CycleContext = { cache, plugins, verdicts: new NodeVerdicts(plugins), random, nominations }
   const eviction: EvictionContext = { client, clock, events, log, name }
@@ -212,6 +223,7 @@ export function createScheduler(
         pods.whenSynced(),
         budgets.whenSynced(),
         informers.of(Namespace).whenSynced(),
+        ...VOLUME_KINDS.map((resource) => informers.of(resource).whenSynced()),
       ])
       signal.throwIfAborted()
       unsubscribe = [
@@ -227,6 +239,11 @@ export function createScheduler(
           deleted: (node) => cache.removeNode(node.metadata.name ?? ""),
         }),
         pods.on({ added: (pod) => podChanged(pod, undefined), updated: podChanged, deleted: podGone }),
+        ...VOLUME_KINDS.map((resource) =>
+          informers
+            .of(resource)
+            .on({ added: () => moveOn(["Volume/Change"]), updated: () => moveOn(["Volume/Change"]) }),
+        ),
       ]
       running = true
       wake()

@@ -92,6 +92,7 @@ export class Parts {
                 resources: () => this.apiServer.scheme.resources,
                 resourceOf: (apiVersion, kind) => this.apiServer.scheme.of(apiVersion, kind),
                 caPem: sharedCaPem,
+                simulatedVolumes: true,
                 clusterCidr: options.clusterCidr,
                 features,
                 clientFor: (account) =>

@@ -10,11 +10,13 @@ import { podTopologySpread } from "./podtopologyspread.ts"
 import type { NamespaceLabels } from "./pod-terms.ts"
 import { schedulingGates } from "./schedulinggates.ts"
 import { taintToleration } from "./tainttoleration.ts"
+import { volumeBinding, type VolumeObjects } from "./volumebinding.ts"
 
 /** Every plugin, in the order in which filters run, with the weight of its score. Source: apis/config/v1/default_plugins.go. */
 export const defaultPlugins = (
   imageNodes: ReadonlyMap<string, number>,
   namespaceLabels: NamespaceLabels,
+  volumes: VolumeObjects,
 ): readonly Weighted[] => [
   { plugin: schedulingGates, weight: 0 },
   { plugin: nodeUnschedulable, weight: 0 },
@@ -23,6 +25,7 @@ export const defaultPlugins = (
   { plugin: nodeAffinity, weight: 2 },
   { plugin: nodePorts, weight: 0 },
   { plugin: nodeResourcesFit, weight: 1 },
+  { plugin: volumeBinding(volumes), weight: 0 },
   { plugin: podTopologySpread, weight: 2 },
   { plugin: interPodAffinity(namespaceLabels), weight: 2 },
   { plugin: balancedAllocation, weight: 1 },

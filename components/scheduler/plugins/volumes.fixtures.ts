@@ -1,0 +1,8 @@
+import type { VolumeObjects } from "./volumebinding.ts"
+
+/** A cluster without claims. */
+export const NO_VOLUMES: VolumeObjects = {
+  claim: () => undefined,
+  volume: () => undefined,
+  storageClass: () => undefined,
+}
