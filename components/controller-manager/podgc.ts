@@ -72,9 +72,10 @@ export const podGarbageCollector = (): Controller<Pod> => {
   })
 }
 
+/** No kubelet will change its phase, so it is made Failed first: a Job counts it by that. Source: markFailedAndDeletePod. */
 async function remove(pod: Pod, why: string | undefined, { client, clock }: ReconcileContext): Promise<void> {
   try {
-    if (why !== undefined && !isPodTerminal(pod)) {
+    if (!isPodTerminal(pod)) {
       const disruption = {
         type: "DisruptionTarget",
         status: "True" as const,
@@ -82,13 +83,11 @@ async function remove(pod: Pod, why: string | undefined, { client, clock }: Reco
         message: why,
         lastTransitionTime: timestamp(clock),
       }
+      const status = { phase: "Failed", ...(why === undefined ? {} : { conditions: [disruption] }) }
       await client.patch(
         Pod,
         pod.metadata,
-        {
-          type: "strategic",
-          body: { metadata: { uid: pod.metadata.uid }, status: { phase: "Failed", conditions: [disruption] } },
-        },
+        { type: "strategic", body: { metadata: { uid: pod.metadata.uid }, status } },
         { subresource: "status" },
       )
     }

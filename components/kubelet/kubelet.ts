@@ -1,5 +1,6 @@
 import { join } from "node:path"
 import { RuntimeClass } from "../../pkg/api/node/v1/runtimeclass.ts"
+import { livingClock } from "../../pkg/clock/living.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
@@ -76,10 +77,16 @@ class RunningKubelet implements Component {
       figures: () => this.#figures(),
       shared: this.#metrics,
     })
-    const running = assemble({ ...this.#component, log, config: this.#config, runtime: this.#runtime, events, metrics })
+    const stopping = new AbortController()
+    const clock = livingClock(this.#component.clock, stopping.signal)
+    const running = assemble(
+      { ...this.#component, clock, log, config: this.#config, runtime: this.#runtime, events, metrics },
+      stopping,
+    )
     this.#running = running
     const { config } = this
     for (const folder of [config.root, config.podLogs, config.staticPods]) await this.#runtime.files.makeFolder(folder)
+    if (running.stopping.signal.aborted) return
     this.#component.spawn("runtime events", () => running.cache.run(running.stopping.signal))
     this.#component.spawn("arriving images", () => tellArrivals(running))
     running.lease.start()
@@ -89,6 +96,7 @@ class RunningKubelet implements Component {
     )
     await running.node.prepare()
     await running.staticPods.start()
+    if (running.stopping.signal.aborted) return
     // Pods do not wait for the node, nor the node for the pods.
     await Promise.all([running.node.start(signal), running.workers.start()])
     running.staticPods.mirrorAll()
@@ -134,9 +142,8 @@ class RunningKubelet implements Component {
 type Running = ReturnType<typeof assemble>
 
 /** Puts the parts together. */
-function assemble(context: KubeletContext) {
+function assemble(context: KubeletContext, stopping: AbortController) {
   const { config, runtime, clock } = context
-  const stopping = new AbortController()
   const cache = new RuntimeCache(context)
   const status = new StatusManager(context)
   const images = new ImageManager(context, () => node.wake())

@@ -188,3 +188,23 @@ describe("one answer of an error to a write of the kubelet", () => {
     expect(await condition("DiskPressure")).toBe("True")
   })
 })
+
+test("a pod that somebody else has ended stays so, and its containers are stopped", async () => {
+  // given a running pod
+  await using node = await simulatedKubelet({ web: {} })
+  await node.create("p", { containers: [{ name: "c", image: "web" }] })
+  const container = node.cluster.container("p")!
+  // when the collector of pods says that it has failed
+  await node.cluster.client.patch(
+    Pod,
+    { namespace: "default", name: "p" },
+    { type: "merge", body: { status: { phase: "Failed", reason: "NodeLost" } } },
+    { subresource: "status" },
+  )
+  await node.cluster.advance("5m")
+  // then
+  expect(node.status("p")).toMatchObject({ phase: "Failed", reason: "NodeLost" })
+  expect(container.running).toBe(false)
+  const phases = node.cluster.history({ kind: "Pod" }).map(({ object }) => (object as Pod).status.phase)
+  expect(phases.slice(phases.indexOf("Failed")).every((phase) => phase === "Failed")).toBe(true)
+})

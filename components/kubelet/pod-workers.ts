@@ -26,6 +26,7 @@ export class PodWorkers {
   /** Pods that are to run again once what ran of them has ended: manifests of static pods that were put back. */
   readonly #next = new Map<string, Pod>()
   readonly #off: (() => void)[] = []
+  #stopped = false
 
   constructor(parts: Omit<WorkerParts, "finished">) {
     this.#parts = { ...parts, finished: ({ identity: { uid } }) => this.#finished(uid) }
@@ -60,6 +61,7 @@ export class PodWorkers {
   async start(): Promise<void> {
     const { cache } = this.#parts
     await Promise.all([this.#informer.whenSynced(), cache.whenSynced()])
+    if (this.#stopped) return
     // Those that were there first are looked at first: where there is no room for all, they go on. Source: kubelet.go HandlePodAdditions.
     let known: Pod[] | undefined = []
     const added = (pod: Pod) => (this.#isMirror(pod) ? this.#parts.status.observeMirror(pod) : this.#seen(pod))
@@ -90,6 +92,7 @@ export class PodWorkers {
 
   /** Leaves all pods as they are. */
   stop(): void {
+    this.#stopped = true
     for (const off of this.#off) off()
     for (const worker of this.#workers.values()) worker.stop()
   }
@@ -137,12 +140,12 @@ export class PodWorkers {
     }
     if (this.#isMirror(pod)) return this.#parts.status.observeMirror(pod)
     if (!this.#isOurs(pod)) return
-    this.#parts.status.observe(pod)
+    const ended = this.#parts.status.observe(pod)
     const worker = this.#workers.get(pod.metadata.uid!)
     if (worker !== undefined && pod.status.phase === "Running" && old.status.phase === "Pending")
       this.#parts.context.metrics.podStarted(this.#parts.context.clock.monotonic() - worker.since)
     // Most changes are what this kubelet has reported itself.
-    if (worker !== undefined && !concerns(pod, old)) worker.note(pod)
+    if (worker !== undefined && !ended && !concerns(pod, old)) worker.note(pod)
     else this.add(pod)
   }
 

@@ -114,14 +114,14 @@ export class SimulatedNode {
   async powerOff(): Promise<void> {
     const { faults, containers } = this.runtime
     if (this.#off++ === 0) {
-      faults.off = true
+      faults.powerFails()
       containers.powerOff()
     }
     await this.kubelet.hold()
   }
 
   async powerOn(): Promise<void> {
-    if (--this.#off === 0) this.runtime.faults.off = false
+    if (--this.#off === 0) this.runtime.faults.powerReturns()
     await this.kubelet.release()
   }
 

@@ -77,7 +77,10 @@ export class Nodes {
   async stop(): Promise<void> {
     for (const node of this.#bare.values()) node.stop()
     await Promise.all([...this.simulated.values()].map((node) => node.stop()))
-    for (const { runtime } of this.simulated.values()) runtime.containers.powerOff()
+    for (const { runtime } of this.simulated.values()) {
+      runtime.faults.powerFails()
+      runtime.containers.powerOff()
+    }
   }
 
   /** After the components that the kubelets spoke to: what watches for all nodes ends. */

@@ -16,6 +16,7 @@ export class ProbeManager implements ProbeResults {
   readonly #context: KubeletContext
   readonly #onChange: (podUid: string) => void
   readonly #probed = new Map<string, Map<string, Probed>>()
+  #stopped = false
 
   constructor(context: KubeletContext, onChange: (podUid: string) => void) {
     this.#context = context
@@ -24,7 +25,7 @@ export class ProbeManager implements ProbeResults {
 
   /** Starts probes of containers that have begun to run, and ends those of containers that have ended. Most pods have none. */
   sync(pod: Pod, runtime: RuntimePod): void {
-    if (!hasProbes(pod)) return
+    if (this.#stopped || !hasProbes(pod)) return
     const uid = runtime.identity.uid
     const known = this.#probed.get(uid) ?? new Map<string, Probed>()
     this.#probed.set(uid, known)
@@ -39,7 +40,7 @@ export class ProbeManager implements ProbeResults {
       if (known.has(run.id)) continue
       const of = containersOf(pod).find(({ container }) => container.name === run.name)
       if (of === undefined || of.type === "init" || of.type === "ephemeral") continue
-      known.set(run.id, this.#begin(pod, of.container, of.fieldPath, run, podIp ?? ""))
+      this.#begin(pod, of.container, of.fieldPath, run, podIp ?? "")
     }
   }
 
@@ -58,7 +59,9 @@ export class ProbeManager implements ProbeResults {
     this.#context.metrics.forget(podUid)
   }
 
+  /** Ends all probes, and begins none any more. */
   stopAll(): void {
+    this.#stopped = true
     for (const uid of [...this.#probed.keys()]) this.stop(uid)
   }
 
@@ -76,7 +79,7 @@ export class ProbeManager implements ProbeResults {
     return this.#probed.get(run.pod.uid)?.get(run.id)
   }
 
-  #begin(pod: Pod, container: AnyContainer, fieldPath: string, run: RuntimeContainer, podIp: string): Probed {
+  #begin(pod: Pod, container: AnyContainer, fieldPath: string, run: RuntimeContainer, podIp: string): void {
     const uid = run.pod.uid
     // A container that was adopted after a restart of the kubelet is taken to be as it was reported.
     const reported = [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])].find(
@@ -114,11 +117,14 @@ export class ProbeManager implements ProbeResults {
     const fail = (probe: "startup" | "liveness", graceSeconds: number | undefined) =>
       (probed.failed = { probe, graceSeconds })
     const rest = () => {
+      // A check that was under way when its probes were ended begins no others.
+      if (this.#stopped || this.#probed.get(uid)?.get(run.id) !== probed) return
       add("readiness", reported?.ready === true, () => {})
       add("liveness", true, (ok) => {
         if (!ok) fail("liveness", container.livenessProbe?.terminationGracePeriodSeconds)
       })
     }
+    this.#probed.get(uid)?.set(run.id, probed)
     if (probed.started) rest()
     else {
       add("startup", false, (ok) => {
@@ -127,7 +133,6 @@ export class ProbeManager implements ProbeResults {
         rest()
       })
     }
-    return probed
   }
 }
 

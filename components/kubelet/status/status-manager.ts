@@ -1,5 +1,6 @@
 import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { isPodTerminal } from "../../../pkg/api/core/v1/pod-state.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import type { PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
@@ -70,9 +71,21 @@ export class StatusManager {
     this.#observe(mirror.metadata.annotations?.[CONFIG_MIRROR] ?? "", mirror)
   }
 
-  /** The informer has a newer pod; what somebody else wrote over ours is put right. */
-  observe(pod: Pod): void {
-    this.#observe(pod.metadata.uid!, pod)
+  /**
+   * The informer has a newer pod. What somebody else wrote over our status is put right, but a pod that somebody else has ended stays so.
+   * Source: generateAPIPodStatus, "API phase was terminal".
+   * @returns whether somebody else has ended it
+   */
+  observe(pod: Pod): boolean {
+    const uid = pod.metadata.uid!
+    const entry = this.#entries.get(uid)
+    const ended = entry !== undefined && isPodTerminal(pod) && !TERMINAL.has(entry.wanted.phase)
+    if (ended) {
+      const { phase, reason, message } = pod.status
+      entry.wanted = { ...entry.wanted, phase, reason, message }
+    }
+    this.#observe(uid, pod)
+    return ended
   }
 
   #observe(uid: string, pod: Pod): void {
@@ -184,6 +197,8 @@ export class StatusManager {
     return true
   }
 }
+
+const TERMINAL: ReadonlySet<string | undefined> = new Set(["Succeeded", "Failed"])
 
 /** Whether the pod is the mirror of that static pod. */
 const shows = (pod: Pod, uid: string): boolean => pod.metadata.annotations?.[CONFIG_MIRROR] === uid

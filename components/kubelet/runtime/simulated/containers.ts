@@ -1,4 +1,4 @@
-import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
 import { CriError } from "../../../../pkg/cri/errors.ts"
 import type { Container, ContainerConfig } from "../../../../pkg/cri/container.ts"
@@ -462,9 +462,7 @@ export class SimulatedContainers implements RuntimeService {
   /** What takes time on a slow node. */
   async #work(method: string, ms = 0): Promise<void> {
     const { clock, faults } = this.#options
-    const taken = ms * faults.slowness + (faults.slowness - 1)
-    if (taken > 0) await sleep(clock, taken)
-    this.#answer(method)
+    await faults.take(ms, { clock, method })
   }
 
   /** 64 hex digits, as containerd's. */

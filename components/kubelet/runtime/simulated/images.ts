@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { CriError } from "../../../../pkg/cri/errors.ts"
 import type { Image } from "../../../../pkg/cri/image.ts"
 import type { ImageService } from "../../../../pkg/cri/service.ts"
@@ -39,8 +39,7 @@ export class SimulatedImages implements ImageService {
   ): Promise<string> {
     const ref = spec.image ?? ""
     const { pullMs = 0, pullError, sizeBytes = SIZE, uid = 0 } = this.#behaviours.of(ref)
-    const ms = pullMs * this.#faults.slowness
-    if (ms > 0) await sleep(this.#clock, ms, options?.signal)
+    await this.#faults.take(pullMs, { clock: this.#clock, method: "PullImage", signal: options?.signal })
     const refusal = this.#faults.pullFailure(ref) ?? pullError
     if (refusal !== undefined) throw new CriError("Unknown", "PullImage", refusal)
     const known = this.#images.get(ref)
