@@ -58,7 +58,10 @@ class Pending implements Timer {
  * the same program does the same in the same order each time. Between two instants all promises are let run to their end.
  */
 export class VirtualClock implements Clock {
+  /** Milliseconds since the epoch, but for what the wall clock was set forward or back. */
   private time: number
+  /** By how much the wall clock was set forward. */
+  private wrong = 0
   private order = 0
   private readonly work = new Heap()
   private readonly upkeep = new Heap()
@@ -79,7 +82,7 @@ export class VirtualClock implements Clock {
     this.mostTurns = mostTurns
   }
 
-  now = (): number => this.time
+  now = (): number => this.time + this.wrong
   monotonic = (): number => this.time
 
   setTimeout = (run: () => void, ms: number, kind: TimerKind = "work"): Timer => {
@@ -112,7 +115,13 @@ export class VirtualClock implements Clock {
 
   /** When the next timer is due that is not mere upkeep, in milliseconds since the epoch. */
   get nextDue(): number | undefined {
-    return (this.exact ? this.next() : this.work.peek())?.due
+    const due = (this.exact ? this.next() : this.work.peek())?.due
+    return due === undefined ? undefined : due + this.wrong
+  }
+
+  /** Sets the wall clock forward or back, as who corrects it does: `now` jumps, while delays and `monotonic` go on as they were. */
+  jump(ms: number): void {
+    this.wrong += Math.round(ms)
   }
 
   /**
@@ -138,16 +147,18 @@ export class VirtualClock implements Clock {
   /** Moves time to `target`, stopping at each timer on the way. Upkeep that was due meanwhile runs at each stop, before anything else does. */
   async advanceTo(target: number): Promise<void> {
     await this.settle()
-    for (let due = this.nextDue; due !== undefined && due <= target; due = this.nextDue) {
-      this.moveTo(due)
+    // Counted from here, since the wall clock may jump on the way.
+    const end = Math.round(target) - this.wrong
+    for (let due = this.nextDue; due !== undefined && due - this.wrong <= end; due = this.nextDue) {
+      this.moveTo(due - this.wrong)
       await this.settle()
     }
-    this.moveTo(Math.round(target))
+    this.moveTo(end)
     await this.settle()
   }
 
   advance(ms: number): Promise<void> {
-    return this.advanceTo(this.time + ms)
+    return this.advanceTo(this.now() + ms)
   }
 
   private next(): Pending | undefined {

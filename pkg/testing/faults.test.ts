@@ -173,3 +173,104 @@ test("a kubelet that restarts adopts its pods", async () => {
   // then
   expect((await cluster.list(Pod)).map(({ status }) => status.containerStatuses?.[0]?.containerID)).toEqual(before)
 })
+
+describe("faults that overlap", () => {
+  test("on one node keep it away until the last has ended", async () => {
+    // given a node that is lost, whose kubelet crashes as well, twice
+    await using cluster = await startCluster({ nodes: 1 })
+    await cluster.apply(web(1))
+    const lost = await cluster.faults.nodeLost("node-0")
+    const first = await cluster.faults.crashed({ kubelet: "node-0" })
+    const second = await cluster.faults.crashed({ kubelet: "node-0" })
+    // when all but one have ended, one of them twice
+    await first.end()
+    await first.end()
+    await lost.end()
+    await cluster.advance("2m")
+    // then the node is still away
+    expect(await condition(cluster, "node-0", "Ready")).toBe("Unknown")
+    // until the last has
+    await second.end()
+    await cluster.eventually(async () => (await condition(cluster, "node-0", "Ready")) === "True", { within: "1m" })
+  })
+
+  test.each(["scheduler", "controller-manager", "apiserver"] as const)(
+    "on the %s start it once, when the last has ended",
+    async (component) => {
+      // given
+      await using cluster = await startCluster({ nodes: 1 })
+      const first = await cluster.faults.crashed(component)
+      const second = await cluster.faults.crashed(component)
+      // when
+      await Promise.all([first.end(), second.end(), second.end()])
+      await cluster.apply(web(2))
+      // then
+      await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 2)
+      expect(cluster.history({ kind: "Pod" }).filter(({ type }) => type === "create")).toHaveLength(2)
+    },
+  )
+
+  test("on a node's speed and disk count until each has ended", async () => {
+    // given
+    await using cluster = await startCluster({ nodes: 1 })
+    const { faults } = cluster.machine("node-0")
+    const [slow, slower] = [await cluster.faults.nodeSlow("node-0", 2), await cluster.faults.nodeSlow("node-0", 10)]
+    const [full, fuller] = [await cluster.faults.nodeOutOfDisk("node-0"), await cluster.faults.nodeOutOfDisk("node-0")]
+    // when, then
+    expect([faults.slowness, faults.shortage.disk]).toEqual([10, true])
+    await Promise.all([slower.end(), full.end()])
+    expect([faults.slowness, faults.shortage.disk]).toEqual([2, true])
+    await Promise.all([slow.end(), fuller.end()])
+    expect([faults.slowness, faults.shortage.disk]).toEqual([1, false])
+  })
+})
+
+test("a kubelet that is dead probes nothing, and the cluster ends well", async () => {
+  // given a pod whose probes are under way when its kubelet crashes
+  let asked = 0
+  await using cluster = await startCluster({
+    nodes: 1,
+    images: {
+      api: {
+        startMs: 500,
+        listensAfterMs: 3000,
+        http: () => {
+          asked++
+          return new Response("ok")
+        },
+      },
+    },
+  })
+  const probe = { httpGet: { path: "/", port: 80 }, periodSeconds: 1 }
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p" },
+    spec: {
+      containers: [{ name: "c", image: "api", startupProbe: probe, readinessProbe: probe, livenessProbe: probe }],
+    },
+  })
+  for (const ms of [200, 600, 2900, 3000, 5000]) {
+    await cluster.advance(ms)
+    await using _dead = await cluster.faults.crashed({ kubelet: "node-0" })
+    // when
+    const before = asked
+    await cluster.advance("1m")
+    // then
+    expect(asked).toBe(before)
+  }
+})
+
+test("a wall clock that jumps leaves delays as they are", async () => {
+  // given
+  await using cluster = await startCluster({ nodes: 1 })
+  const before = cluster.now.getTime()
+  // when
+  await cluster.faults.clockJump("1h")
+  await cluster.apply(web(1))
+  await cluster.faults.clockJump(-60_000)
+  await cluster.advance("1s")
+  // then
+  expect(cluster.now.getTime() - before).toBe(3_600_000 - 60_000 + 1000)
+  await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 1)
+})

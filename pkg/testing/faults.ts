@@ -2,6 +2,7 @@ import { ApiError } from "../apimachinery/errors.ts"
 import type { VirtualClock } from "../clock/virtual.ts"
 import { familiar } from "../../components/kubelet/runtime/simulated/behaviour.ts"
 import { at, callerOf, TestClusterError } from "./caller.ts"
+import { milliseconds, type Duration } from "./duration.ts"
 import type { Driver } from "./driver.ts"
 import { HeldPart, type Restartable } from "./held-part.ts"
 import type { SimulatedNode } from "./node.ts"
@@ -138,6 +139,16 @@ export class Faults {
   forgetHistory(): void {
     this.#context.alive()
     this.#context.forgetHistory()
+  }
+
+  /** The wall clock of all machines is set forward or, with a negative number, back. Delays that have begun last as long as before. */
+  async clockJump(by: Duration): Promise<void> {
+    this.#context.alive()
+    const ms = typeof by === "number" ? Math.sign(by) * milliseconds(Math.abs(by)) : milliseconds(by)
+    await this.#context.driver.move(async (clock) => {
+      clock.jump(ms)
+      await clock.settle()
+    })
   }
 
   /** Requests that match are delayed or fail, from inside and outside alike. @throws TestClusterError for a verb, kind or reason that there is not */
