@@ -1,0 +1,249 @@
+import { fromLabelSelector, fromLabels } from "../../pkg/apimachinery/labels.ts"
+import { isPodActive, isPodReady, isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
+import type { Job, KubeObject, Pod } from "../../pkg/testing/testing.ts"
+import { hasRoom } from "./room.ts"
+import { nameOf, ownedBy, type World } from "./world.ts"
+
+/** Says what is wrong, a line each; nothing when all is as it should be. */
+type Invariant = (world: World) => readonly string[]
+
+/** What holds once all faults are over and everything had time to come to rest. */
+export const AT_REST: Readonly<Record<string, Invariant>> = {
+  "all nodes are ready and free of taints": ({ nodes }) =>
+    nodes
+      .filter(
+        ({ status, spec }) =>
+          status.conditions?.find(({ type }) => type === "Ready")?.status !== "True" || (spec.taints ?? []).length > 0,
+      )
+      .map((node) => `${nameOf(node)}: ${JSON.stringify([node.status.conditions, node.spec.taints])}`),
+
+  "nothing that is deleted stays": (world) =>
+    all(world)
+      .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+      .map(
+        (object) =>
+          `${nameOf(object)} since ${object.metadata.deletionTimestamp}, finalizers ${JSON.stringify(object.metadata.finalizers)}`,
+      ),
+
+  "Deployments have converged": ({ deployments, replicaSets, pods, nodes }) =>
+    deployments.flatMap((deployment) => {
+      const { metadata, spec, status } = deployment
+      if (status.observedGeneration !== metadata.generation) return [`${nameOf(deployment)} has not been seen`]
+      const mine = replicaSets.filter((set) => ownedBy(deployment, set))
+      const kept = mine.filter(({ spec: { replicas } }) => replicas === 0).length
+      const ready = pods.filter((pod) => isPodActive(pod) && mine.some((set) => ownedBy(set, pod)))
+      if (ready.some((pod) => waits(pod) && !hasRoom(pod, nodes, pods))) return []
+      const wanted = spec.replicas
+      const is = [status.replicas ?? 0, status.availableReplicas ?? 0, status.readyReplicas ?? 0]
+      return [
+        ...(spec.paused === true
+          ? []
+          : is.every((count) => count === wanted) && (status.updatedReplicas ?? 0) === wanted
+            ? []
+            : refusedByQuota(status.conditions)
+              ? []
+              : [`${nameOf(deployment)} wants ${wanted} and has ${JSON.stringify(status)}`]),
+        ...(spec.paused !== true && kept > (spec.revisionHistoryLimit ?? 10) + 1
+          ? [`${nameOf(deployment)} keeps ${kept} old ReplicaSets`]
+          : []),
+      ]
+    }),
+
+  "ReplicaSets and ReplicationControllers have their pods": ({ replicaSets, replicationControllers, pods, nodes }) =>
+    [...replicaSets, ...replicationControllers].flatMap((set) => {
+      const mine = pods.filter((pod) => isPodActive(pod) && ownedBy(set, pod))
+      if (set.status.observedGeneration !== set.metadata.generation) return [`${nameOf(set)} has not been seen`]
+      if (mine.some((pod) => waits(pod) && !hasRoom(pod, nodes, pods))) return []
+      const is = [mine.length, set.status.replicas, set.status.readyReplicas ?? 0, set.status.availableReplicas ?? 0]
+      return is.every((count) => count === set.spec.replicas) || refusedByQuota(set.status.conditions)
+        ? []
+        : [`${nameOf(set)} wants ${set.spec.replicas} and has ${mine.length}, status ${JSON.stringify(set.status)}`]
+    }),
+
+  "StatefulSets have a pod for each ordinal": ({ statefulSets, pods, nodes, quotas }) =>
+    statefulSets.flatMap((set) => {
+      const { spec, status } = set
+      const mine = pods.filter((pod) => ownedBy(set, pod))
+      if (mine.some((pod) => waits(pod) && !hasRoom(pod, nodes, pods))) return []
+      const start = spec.ordinals?.start ?? 0
+      const wanted = Array.from({ length: spec.replicas }, (_, i) => `${set.metadata.name}-${start + i}`)
+      const is = mine.map(({ metadata }) => metadata.name ?? "").sort()
+      if (JSON.stringify(is) !== JSON.stringify(wanted.sort()))
+        return quotas.length > 0 ? [] : [`${nameOf(set)} wants ${wanted.join()} and has ${is.join()}`]
+      const counts = [status.replicas, status.readyReplicas ?? 0, status.availableReplicas]
+      const isOld =
+        status.updateRevision !== status.currentRevision && (spec.updateStrategy.rollingUpdate?.partition ?? 0) === 0
+      return counts.some((count) => count !== spec.replicas) ||
+        isOld ||
+        status.observedGeneration !== set.metadata.generation
+        ? [`${nameOf(set)} has status ${JSON.stringify(status)}`]
+        : []
+    }),
+
+  "DaemonSets have a pod on each node": ({ daemonSets, pods, nodes, quotas }) =>
+    daemonSets.flatMap((set) => {
+      const mine = pods.filter((pod) => isPodActive(pod) && ownedBy(set, pod))
+      if (mine.some((pod) => waits(pod) && !hasRoom(pod, nodes, pods))) return []
+      const { status } = set
+      const on = new Set(mine.map(({ spec }) => spec.nodeName))
+      return on.size === nodes.length &&
+        mine.length === nodes.length &&
+        status.desiredNumberScheduled === nodes.length &&
+        status.numberReady === nodes.length &&
+        status.updatedNumberScheduled === nodes.length &&
+        (status.numberMisscheduled ?? 0) === 0
+        ? []
+        : quotas.length > 0
+          ? []
+          : [
+              `${nameOf(set)} has ${mine.length} pods on ${on.size} of ${nodes.length} nodes, status ${JSON.stringify(status)}`,
+            ]
+    }),
+
+  "Jobs have ended, and counted each of their pods": ({ jobs, pods, nodes, quotas }) =>
+    jobs.flatMap((job) => {
+      const mine = pods.filter((pod) => ownedBy(job, pod))
+      if (mine.some((pod) => waits(pod) && !hasRoom(pod, nodes, pods))) return []
+      return quotas.length > 0 ? [] : jobProblems(job, mine)
+    }),
+
+  "pods are where there is room, and run": ({ pods, nodes, containers }) =>
+    pods.flatMap((pod) => {
+      if (pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return []
+      if (!pod.spec.nodeName)
+        return hasRoom(pod, nodes, pods)
+          ? [`${nameOf(pod)} waits though there is room: ${JSON.stringify(pod.status)}`]
+          : []
+      if (!isPodReady(pod)) return [`${nameOf(pod)} is not ready: ${JSON.stringify(pod.status)}`]
+      const missing = pod.spec.containers.filter(
+        ({ name }) =>
+          !containers.some(
+            (run) => run.uid === pod.metadata.uid && run.name === name && run.node === pod.spec.nodeName,
+          ),
+      )
+      return missing.map(({ name }) => `container ${name} of ${nameOf(pod)} does not run on ${pod.spec.nodeName}`)
+    }),
+
+  "what runs belongs to a pod of its node": ({ pods, containers }) => {
+    const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]))
+    return containers.flatMap(({ uid, node, namespace, pod: name, name: container }) => {
+      const pod = byUid.get(uid)
+      return pod !== undefined && pod.spec.nodeName === node && !isPodTerminal(pod)
+        ? []
+        : [
+            `container ${container} of pod ${namespace}/${name} runs on ${node}; the pod is ${pod === undefined ? "gone" : `${pod.status.phase} on ${pod.spec.nodeName}`}`,
+          ]
+    })
+  },
+
+  "addresses of pods are their own": ({ pods }) => {
+    const seen = new Map<string, string>()
+    return pods.flatMap((pod) => {
+      const ip = pod.status.podIP
+      if (ip === undefined || ip === "" || isPodTerminal(pod) || pod.spec.hostNetwork === true) return []
+      const other = seen.get(ip)
+      seen.set(ip, nameOf(pod))
+      return other === undefined ? [] : [`${nameOf(pod)} and ${other} have ${ip}`]
+    })
+  },
+
+  "endpoints are the ready pods": ({ services, endpoints, slices, pods }) =>
+    services.flatMap((service) => {
+      const selector = service.spec.selector
+      if (selector === undefined || Object.keys(selector).length === 0) return []
+      const matching = pods.filter(
+        (pod) => fromLabels(selector).matches(pod.metadata.labels) && !isPodTerminal(pod) && pod.status.podIP,
+      )
+      const ready = sorted(
+        matching
+          .filter((pod) => isPodReady(pod) || service.spec.publishNotReadyAddresses === true)
+          .map(({ status }) => status.podIP!),
+      )
+      const inSlices = sorted(
+        slices
+          .filter(({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === service.metadata.name)
+          .flatMap((slice) => (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false))
+          .flatMap(({ addresses }) => addresses),
+      )
+      const old = endpoints.find(({ metadata }) => metadata.name === service.metadata.name)
+      const inEndpoints = sorted((old?.subsets ?? []).flatMap(({ addresses }) => (addresses ?? []).map(({ ip }) => ip)))
+      return [
+        ...(ready === inSlices ? [] : [`${nameOf(service)} selects ${ready}, its slices have ${inSlices}`]),
+        ...(ready === inEndpoints ? [] : [`${nameOf(service)} selects ${ready}, its Endpoints have ${inEndpoints}`]),
+      ]
+    }),
+
+  "budgets count what is there": ({ budgets, pods }) =>
+    budgets.flatMap((budget) => {
+      const { spec, status } = budget
+      // What has no controller cannot be counted on, and is told as a failure.
+      if (status.conditions?.some(({ reason }) => reason === "SyncFailed") === true) return []
+      if (status.observedGeneration !== budget.metadata.generation) return [`${nameOf(budget)} has not been seen`]
+      const matching = pods.filter(
+        (pod) => fromLabelSelector(spec.selector ?? {}).matches(pod.metadata.labels) && isPodActive(pod),
+      )
+      const healthy = matching.filter(isPodReady).length
+      return status.currentHealthy === healthy
+        ? []
+        : [`${nameOf(budget)} counts ${status.currentHealthy} healthy pods of ${healthy}`]
+    }),
+
+  "quotas count what is there": ({ quotas, pods, services }) =>
+    quotas.flatMap((quota) => {
+      const used = quota.status.used ?? {}
+      const is = { pods: pods.filter((pod) => !isPodTerminal(pod)).length, services: services.length - 1 }
+      const hard = quota.spec.hard ?? {}
+      return (["pods", "services"] as const).flatMap((what) =>
+        hard[what] === undefined || Number(used[what]) === is[what] + (what === "services" ? 1 : 0)
+          ? []
+          : [`${nameOf(quota)} counts ${used[what]} ${what} of ${is[what]}`],
+      )
+    }),
+
+  "claims are bound": ({ claims }) =>
+    claims.filter(({ status }) => status.phase !== "Bound").map((claim) => `${nameOf(claim)} is ${claim.status.phase}`),
+
+  "owners are there": (world) => {
+    const objects = all(world)
+    const uids = new Set(objects.map(({ metadata }) => metadata.uid))
+    return objects
+      .filter(({ metadata: { ownerReferences = [] } }) =>
+        ownerReferences.some(({ uid, kind }) => kind !== "Node" && !uids.has(uid)),
+      )
+      .map((object) => `${nameOf(object)} is owned by ${JSON.stringify(object.metadata.ownerReferences)}`)
+  },
+}
+
+const sorted = (addresses: readonly string[]): string => [...addresses].sort().join(" ")
+
+const waits = (pod: Pod): boolean => !pod.spec.nodeName
+
+const all = (world: World): readonly KubeObject[] =>
+  Object.values(world).flatMap((objects: unknown) =>
+    Array.isArray(objects) ? (objects as unknown[]).filter((object): object is KubeObject => isObject(object)) : [],
+  )
+const isObject = (object: unknown): boolean => typeof object === "object" && object !== null && "metadata" in object
+
+const refusedByQuota = (conditions: readonly { readonly message?: string | undefined }[] = []): boolean =>
+  conditions.some(({ message }) => message?.includes("exceeded quota") === true)
+
+function jobProblems(job: Job, pods: readonly Pod[]): readonly string[] {
+  const { spec, status } = job
+  if (spec.suspend === true || spec.parallelism === 0) return []
+  const problems: string[] = []
+  const holds = (type: string) => status.conditions?.some((one) => one.type === type && one.status === "True") === true
+  const { uncountedTerminatedPods: uncounted } = status
+  if ((uncounted?.succeeded ?? []).length + (uncounted?.failed ?? []).length > 0) problems.push("has pods not counted")
+  if (!holds("Complete") && !holds("Failed")) problems.push("has not ended")
+  if ((status.active ?? 0) > 0) problems.push(`counts ${status.active} active pods`)
+  if (
+    holds("Complete") &&
+    spec.completions !== undefined &&
+    spec.successPolicy === undefined &&
+    status.succeeded !== spec.completions
+  )
+    problems.push(`is complete with ${status.succeeded} of ${spec.completions} completions`)
+  const left = pods.filter(({ metadata }) => metadata.finalizers?.includes("batch.kubernetes.io/job-tracking") === true)
+  if (left.length > 0) problems.push(`tracks ${left.map(({ metadata }) => metadata.name).join()} still`)
+  return problems.map((problem) => `${nameOf(job)} ${problem}: ${JSON.stringify(status)}`)
+}

@@ -1,0 +1,122 @@
+/**
+ * `npm run hunt -- --seeds 1000`: random work with random faults, each seed in a cluster of its own, then quiet, then the invariants. What fails is shortened and
+ * printed as a test. `--from 17` begins at another seed, `--jobs 2` says how many run at a time, `--limit 60` how many seconds a seed may take.
+ */
+import { spawn, type ChildProcess } from "node:child_process"
+import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+import { asTest } from "./shrink.ts"
+import type { Verdict } from "./worker.ts"
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "200" },
+    from: { type: "string", default: "1" },
+    jobs: { type: "string", default: "2" },
+    limit: { type: "string", default: "60" },
+    shrink: { type: "string", default: "60" },
+  },
+})
+const [count, from, jobs, limit, shrinkSeconds] = [
+  values.seeds,
+  values.from,
+  values.jobs,
+  values.limit,
+  values.shrink,
+].map(Number) as [number, number, number, number, number]
+/** The most that one process may hold, which runs many seeds. */
+const MOST_MEGABYTES = 1500
+/** A process is done after so many seeds: what one left behind would slow the next. */
+const SEEDS_OF_PROCESS = 100
+
+let next = from
+let failed = 0
+let passed = 0
+let faults = 0
+const began = performance.now()
+
+function said({ seed, ms, megabytes, problems, program }: Verdict): void {
+  failed++
+  process.stdout.write(
+    `\nseed ${seed} fails after ${Math.round(ms)} ms, ${Math.round(megabytes)} MB:\n${problems
+      .slice(0, 5)
+      .map((problem) => `  ${problem.slice(0, 1500)}`)
+      .join("\n")}\n${program === undefined ? "" : asTest({ program, problems })}\n`,
+  )
+}
+
+/** One process after another, until there are no more seeds. */
+async function job(): Promise<void> {
+  while (next < from + count) await someSeeds()
+}
+
+function someSeeds(): Promise<void> {
+  return new Promise((resolve) => {
+    const child: ChildProcess = spawn(
+      process.execPath,
+      [fileURLToPath(new URL("worker.ts", import.meta.url)), String(shrinkSeconds)],
+      { stdio: ["pipe", "pipe", "inherit"] },
+    )
+    let seed: number | undefined
+    let given = 0
+    let shrinking: Verdict | undefined
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const arm = (seconds: number, why: () => Verdict) => {
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        said(why())
+        seed = undefined
+        child.kill("SIGKILL")
+      }, seconds * 1000)
+    }
+    const more = () => {
+      if (given++ >= SEEDS_OF_PROCESS || next >= from + count) {
+        seed = undefined
+        clearTimeout(timer)
+        child.stdin!.end()
+        return
+      }
+      const now = (seed = next++)
+      arm(limit, () => ({
+        seed: now,
+        ms: limit * 1000,
+        megabytes: 0,
+        faults: 0,
+        problems: [`it takes longer than ${limit} s`],
+      }))
+      child.stdin!.write(`${seed}\n`)
+    }
+    createInterface({ input: child.stdout! }).on("line", (line) => {
+      const verdict = JSON.parse(line) as Verdict
+      const problems =
+        verdict.megabytes > MOST_MEGABYTES
+          ? [...verdict.problems, `it takes ${Math.round(verdict.megabytes)} MB`]
+          : verdict.problems
+      if (problems.length === 0) {
+        passed++
+        faults += verdict.faults
+        return more()
+      }
+      if (verdict.program !== undefined || verdict.problems.length === 0) {
+        said({ ...verdict, problems })
+        shrinking = undefined
+        return more()
+      }
+      shrinking = verdict
+      arm(shrinkSeconds + limit, () => shrinking!)
+    })
+    child.on("exit", (code) => {
+      clearTimeout(timer)
+      if (seed !== undefined)
+        said({ seed, ms: 0, megabytes: 0, faults: 0, problems: [`its process ended with exit code ${code}`] })
+      resolve()
+    })
+    more()
+  })
+}
+
+await Promise.all(Array.from({ length: jobs }, job))
+const seconds = (performance.now() - began) / 1000
+process.stdout.write(`${passed} seeds passed, ${failed} failed; ${faults} faults; ${Math.round(seconds)} s\n`)
+process.exit(failed === 0 ? 0 : 1)

@@ -1,0 +1,54 @@
+import type { Reason } from "../../pkg/apimachinery/errors.ts"
+
+/** What is done in one run of the hunt, as plain data: a failing one is shortened and printed as a test. */
+export interface Program {
+  readonly seed: number
+  /** CPUs of each node. */
+  readonly nodes: readonly number[]
+  readonly steps: readonly Step[]
+}
+
+export type Manifest = {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly [field: string]: unknown }
+  readonly [field: string]: unknown
+}
+
+export type Propagation = "Background" | "Foreground" | "Orphan"
+
+/** Which pod: the `nth` of those that there are, by name, starting over at the end. */
+export interface NthPod {
+  readonly nth: number
+}
+
+/** Something that the test does, or that goes wrong. Durations are milliseconds; a fault lasts so long, and others may begin meanwhile. */
+export type Step =
+  | { readonly do: "apply"; readonly object: Manifest }
+  | { readonly do: "patch"; readonly kind: string; readonly name: string; readonly body: object }
+  | { readonly do: "delete"; readonly kind: string; readonly name: string; readonly propagation: Propagation }
+  | ({ readonly do: "deletePod"; readonly grace?: number } & NthPod)
+  | ({ readonly do: "evict" } & NthPod)
+  | { readonly do: "advance"; readonly ms: number }
+  | { readonly do: "cordon" | "uncordon" | "deleteNode"; readonly node: string }
+  | { readonly do: "taint"; readonly node: string; readonly effect: "NoSchedule" | "NoExecute" }
+  | { readonly do: "dropWatches" | "forgetHistory" }
+  | { readonly do: "clockJump"; readonly ms: number }
+  | { readonly do: "fault"; readonly fault: FaultStep; readonly ms: number }
+
+export type FaultStep =
+  | { readonly is: "nodeLost" | "nodePartitioned" | "nodeOutOfMemory" | "nodeOutOfDisk"; readonly node: string }
+  | { readonly is: "nodeSlow"; readonly node: string; readonly factor: number }
+  | { readonly is: "kubeletCrashed"; readonly node: string }
+  | { readonly is: "crashed"; readonly component: "apiserver" | "scheduler" | "controller-manager" }
+  | { readonly is: "imagePull"; readonly image: string }
+  | {
+      readonly is: "requests"
+      readonly user?: string
+      readonly verb: string
+      readonly resource: string
+      readonly subresource?: string
+      readonly error?: Reason
+      readonly delay?: number
+      readonly times?: number
+    }

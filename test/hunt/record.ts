@@ -1,0 +1,109 @@
+import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
+import type { Cluster, Event, HistoryEntry, Job, Node, Pod, ResourceQuota } from "../../pkg/testing/testing.ts"
+import { allocatable, requestOf } from "./room.ts"
+import { nameOf } from "./world.ts"
+
+/** Replays all that was written, and says what should never have been, whatever went wrong meanwhile. */
+export function neverHappened(cluster: Cluster): readonly string[] {
+  const problems: string[] = []
+  const nodes = new Map<string, Node>()
+  const pods = new Map<string, Pod>()
+  const quotas = new Map<string, ResourceQuota>()
+  for (const entry of cluster.history()) {
+    const { object, previous, type, author } = entry
+    const uid = object.metadata.uid ?? ""
+    const when = `at ${entry.time} by ${author}`
+    switch (object.kind) {
+      case "Node":
+        if (type === "delete") nodes.delete(object.metadata.name ?? "")
+        else nodes.set(object.metadata.name ?? "", object as Node)
+        break
+      case "ResourceQuota":
+        if (type === "delete") quotas.delete(uid)
+        else quotas.set(uid, object as ResourceQuota)
+        break
+      case "Job":
+        problems.push(...jobProblems(object as Job, previous as Job | undefined, when))
+        break
+      case "Pod": {
+        const pod = object as Pod
+        const before = previous as Pod | undefined
+        if (type === "delete") pods.delete(uid)
+        else pods.set(uid, pod)
+        problems.push(...podProblems(pod, before, type, when))
+        if (pod.spec.nodeName && !before?.spec.nodeName && type === "update")
+          problems.push(...overCapacity(pod.spec.nodeName, nodes, pods, when))
+        if (type === "create") problems.push(...overQuota(pods, quotas, when))
+      }
+    }
+    if (problems.length > 10) break
+  }
+  return problems
+}
+
+function podProblems(pod: Pod, before: Pod | undefined, type: HistoryEntry["type"], when: string): readonly string[] {
+  if (before === undefined || type === "create") return []
+  const [was, is] = [before.spec.nodeName ?? "", pod.spec.nodeName ?? ""]
+  return [
+    ...(was !== "" && was !== is ? [`${nameOf(pod)} was bound to ${was} and then to ${is} ${when}`] : []),
+    ...(isPodTerminal(before) && before.status.phase !== pod.status.phase
+      ? [`${nameOf(pod)} went from ${before.status.phase} to ${pod.status.phase} ${when}`]
+      : []),
+  ]
+}
+
+function overCapacity(
+  name: string,
+  nodes: ReadonlyMap<string, Node>,
+  pods: ReadonlyMap<string, Pod>,
+  when: string,
+): readonly string[] {
+  const node = nodes.get(name)
+  if (node === undefined) return []
+  const there = [...pods.values()].filter((pod) => pod.spec.nodeName === name && !isPodTerminal(pod))
+  return (["cpu", "memory"] as const).flatMap((resource) => {
+    const used = there.reduce((sum, pod) => sum + requestOf(pod, resource), 0)
+    return used <= allocatable(node, resource) ? [] : [`node ${name} got pods for ${used} ${resource} ${when}`]
+  })
+}
+
+function overQuota(
+  pods: ReadonlyMap<string, Pod>,
+  quotas: ReadonlyMap<string, ResourceQuota>,
+  when: string,
+): readonly string[] {
+  const count = [...pods.values()].filter((pod) => !isPodTerminal(pod)).length
+  return [...quotas.values()]
+    .filter(({ spec, status }) => spec.hard?.["pods"] !== undefined && spec.hard["pods"] === status.hard?.["pods"])
+    .filter(({ spec }) => count > Number(spec.hard!["pods"]))
+    .map((quota) => `${nameOf(quota)} allows ${quota.spec.hard!["pods"]} pods, the ${count}th was made ${when}`)
+}
+
+function jobProblems(job: Job, before: Job | undefined, when: string): readonly string[] {
+  if (before === undefined || before.metadata.uid !== job.metadata.uid) return []
+  const ended = (of: Job) =>
+    of.status.conditions?.find(({ type, status }) => (type === "Complete" || type === "Failed") && status === "True")
+      ?.type
+  const [was, is] = [ended(before), ended(job)]
+  return [
+    ...(was !== undefined && was !== is ? [`${nameOf(job)} was ${was} and then ${is} ${when}`] : []),
+    ...((job.status.succeeded ?? 0) < (before.status.succeeded ?? 0)
+      ? [`${nameOf(job)} counted ${before.status.succeeded} successes and then ${job.status.succeeded} ${when}`]
+      : []),
+  ]
+}
+
+/** What is written though nothing happens: heartbeats, Events that end, and word of pods that still find no room or that a quota still refuses. */
+function isUpkeep({ object, type, author }: HistoryEntry): boolean {
+  if (object.kind === "Lease" || object.kind === "Node") return true
+  if (object.kind !== "Event") return false
+  const { message } = object as Event
+  return type === "delete" || author === "system:kube-scheduler" || message?.includes("exceeded quota") === true
+}
+
+/** What was written after a revision, though all was at rest. */
+export function restless(cluster: Cluster, after: number): readonly string[] {
+  const writes = cluster.history({ after }).filter((entry) => !isUpkeep(entry))
+  const counted = Map.groupBy(writes, ({ author, type, object }) => `${author} ${type}s ${nameOf(object)}`)
+  return [...counted].slice(0, 5).map(([what, { length }]) => `${what}: ${length} times in an hour of rest`)
+}

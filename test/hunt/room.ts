@@ -1,0 +1,37 @@
+import { milliOf } from "../../pkg/apimachinery/quantity.ts"
+import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
+import type { Node, Pod } from "../../pkg/testing/testing.ts"
+
+/** Of cpu or memory, in thousandths: what a pod of the hunt asks for. */
+export function requestOf({ spec: { containers, initContainers = [] } }: Pod, resource: "cpu" | "memory"): number {
+  const of = (list: typeof containers) => list.map(({ resources }) => milliOf(resources?.requests?.[resource] ?? "0"))
+  return Math.max(
+    of(containers).reduce((sum, one) => sum + one, 0),
+    ...of(initContainers),
+  )
+}
+
+export function allocatable({ status }: Node, resource: "cpu" | "memory" | "pods"): number {
+  return milliOf(status.allocatable?.[resource] ?? "0")
+}
+
+/** What is left of a node for further pods. */
+export function leftOn(node: Node, pods: readonly Pod[], resource: "cpu" | "memory" | "pods"): number {
+  const there = pods.filter((pod) => pod.spec.nodeName === node.metadata.name && !isPodTerminal(pod))
+  const used = resource === "pods" ? there.length * 1000 : there.reduce((sum, pod) => sum + requestOf(pod, resource), 0)
+  return allocatable(node, resource) - used
+}
+
+/** Whether some node could take the pod, as far as resources go: the pods of the hunt ask for nothing else, but those of DaemonSets for one node. */
+export function hasRoom(pod: Pod, nodes: readonly Node[], pods: readonly Pod[]): boolean {
+  const only =
+    pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms[0]
+      ?.matchFields?.[0]?.values?.[0]
+  return nodes.some(
+    (node) =>
+      (only === undefined || only === node.metadata.name) &&
+      leftOn(node, pods, "cpu") >= requestOf(pod, "cpu") &&
+      leftOn(node, pods, "memory") >= requestOf(pod, "memory") &&
+      leftOn(node, pods, "pods") >= 1000,
+  )
+}

@@ -1,0 +1,238 @@
+import { ApiError, CronJob, Node, Pod, startCluster, type Cluster, type Fault } from "../../pkg/testing/testing.ts"
+import { AT_REST } from "./invariants.ts"
+import type { FaultStep, Program, Step } from "./program.ts"
+import { neverHappened, restless } from "./record.ts"
+import { runningContainers, worldOf, type RunningContainer } from "./world.ts"
+import { IMAGES, MENDED } from "./workloads.ts"
+
+const SETTLED = "50m"
+const REST = "1h"
+
+/** Something that is wrong until `until`, in milliseconds of monotonic time. */
+interface Lasting {
+  readonly fault: Fault
+  readonly until: number
+}
+
+/** Runs a program in a cluster of its own. Gives what was wrong, a line each; none when all was well. */
+export async function run({ seed, nodes, steps }: Program): Promise<readonly string[]> {
+  const problems: string[] = []
+  const cluster = await startCluster({
+    seed,
+    images: IMAGES,
+    nodes: nodes.map((cpu) => ({ capacity: { cpu, memory: "8Gi" } })),
+    preload: { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: { name: "urgent" }, value: 1000 },
+  })
+  const player = new Player(cluster, problems)
+  try {
+    for (const step of steps) {
+      await player.play(step)
+      if (problems.length > 0) break
+    }
+    if (problems.length === 0) {
+      await player.mend()
+      await cluster.advance(SETTLED)
+      const world = await worldOf(cluster)
+      for (const [name, invariant] of Object.entries(AT_REST))
+        problems.push(...invariant(world).map((problem) => `${name}: ${problem}`))
+      problems.push(...neverHappened(cluster))
+    }
+    if (problems.length === 0) {
+      const revision = cluster.history().at(-1)?.revision ?? 0
+      await cluster.advance(REST)
+      problems.push(...restless(cluster, revision))
+    }
+  } catch (err) {
+    problems.push(`the run threw: ${err instanceof Error ? err.stack : String(err)}`)
+  }
+  try {
+    await cluster.stop()
+  } catch (err) {
+    problems.push(`the end threw: ${err instanceof Error ? err.message : String(err)}`)
+  }
+  return problems
+}
+
+/** Does what a program says. What the API refuses is no problem: programs are random. */
+class Player {
+  readonly #cluster: Cluster
+  readonly #problems: string[]
+  #elapsed = 0
+  #lasting: Lasting[] = []
+  readonly #ends: Promise<void>[] = []
+
+  constructor(cluster: Cluster, problems: string[]) {
+    this.#cluster = cluster
+    this.#problems = problems
+  }
+
+  async play(step: Step): Promise<void> {
+    try {
+      await this.#play(step)
+    } catch (err) {
+      if (!isRefusal(err)) throw err
+    }
+    this.#problems.push(...doubles(await runningContainers(this.#cluster)))
+  }
+
+  /** Ends all that is wrong. */
+  async mend(): Promise<void> {
+    const cluster = this.#cluster
+    for (const [image, behaviour] of Object.entries(MENDED)) cluster.setImage(image, behaviour)
+    for (const { fault } of this.#lasting.splice(0).reverse()) this.#end(fault)
+    await Promise.all(this.#ends)
+    for (const { metadata, spec } of await cluster.list(Node))
+      if (spec.unschedulable === true || (spec.taints ?? []).some(({ key }) => key === "hunt"))
+        await cluster.client.patch(Node, metadata, {
+          type: "merge",
+          body: {
+            spec: {
+              unschedulable: null,
+              taints: (spec.taints ?? []).filter(
+                ({ key }) => key !== "hunt" && key !== "node.kubernetes.io/unschedulable",
+              ),
+            },
+          },
+        })
+    for (const { metadata } of await cluster.list(CronJob))
+      await cluster.client.patch(CronJob, metadata, { type: "merge", body: { spec: { suspend: true } } })
+  }
+
+  async #play(step: Step): Promise<unknown> {
+    const cluster = this.#cluster
+    switch (step.do) {
+      case "apply":
+        return cluster.apply(step.object)
+      case "patch":
+        return cluster.client.patch(
+          this.#kind(step.kind),
+          { namespace: "default", name: step.name },
+          { type: "merge", body: step.body },
+        )
+      case "delete":
+        return cluster.delete(this.#kind(step.kind), step.name, { propagationPolicy: step.propagation })
+      case "deletePod": {
+        const pod = await this.#pod(step.nth, step.grace === 0)
+        return pod && cluster.delete(Pod, pod, step.grace === undefined ? {} : { gracePeriodSeconds: step.grace })
+      }
+      case "evict": {
+        const pod = await this.#pod(step.nth)
+        return (
+          pod &&
+          cluster.client.createSubresource(Pod, pod.metadata, "eviction", {
+            apiVersion: "policy/v1",
+            kind: "Eviction",
+            metadata: { name: pod.metadata.name, namespace: pod.metadata.namespace },
+          })
+        )
+      }
+      case "advance":
+        return this.#advance(step.ms)
+      case "cordon":
+      case "uncordon":
+        return cluster.client.patch(
+          Node,
+          { name: step.node },
+          { type: "merge", body: { spec: { unschedulable: step.do === "cordon" } } },
+        )
+      case "taint":
+        return cluster.client.patch(
+          Node,
+          { name: step.node },
+          { type: "strategic", body: { spec: { taints: [{ key: "hunt", value: "on", effect: step.effect }] } } },
+        )
+      case "deleteNode":
+        return cluster.delete(Node, step.node)
+      case "dropWatches":
+        return cluster.faults.dropWatches()
+      case "forgetHistory":
+        return cluster.faults.forgetHistory()
+      case "clockJump":
+        return cluster.faults.clockJump(step.ms)
+      case "fault":
+        this.#lasting.push({ fault: await begin(cluster, step.fault), until: this.#elapsed + step.ms })
+    }
+  }
+
+  #kind(kind: string) {
+    const apiVersion = KIND_VERSIONS[kind] ?? "v1"
+    return this.#cluster.kind(apiVersion, kind)
+  }
+
+  async #pod(nth: number, force = false): Promise<Pod | undefined> {
+    const pods = (await this.#cluster.list(Pod))
+      // What is forgotten by force may run on for a while: with the pods of a StatefulSet that is what must not be done.
+      .filter(({ metadata }) => !force || metadata.ownerReferences?.some(({ kind }) => kind === "StatefulSet") !== true)
+      .sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1))
+    return pods[nth % Math.max(1, pods.length)]
+  }
+
+  /** Moves time on, and ends faults at their instants. */
+  async #advance(ms: number): Promise<void> {
+    const end = this.#elapsed + ms
+    for (;;) {
+      const next = this.#lasting.toSorted((a, b) => a.until - b.until)[0]
+      if (next === undefined || next.until > end) break
+      await this.#cluster.advance(Math.max(0, next.until - this.#elapsed))
+      this.#elapsed = Math.max(this.#elapsed, next.until)
+      this.#lasting = this.#lasting.filter((one) => one !== next)
+      this.#end(next.fault)
+      await this.#cluster.settle()
+    }
+    await this.#cluster.advance(end - this.#elapsed)
+    this.#elapsed = end
+  }
+
+  /** Not awaited: what starts while the API server is away has started only when that is back. */
+  #end(fault: Fault): void {
+    this.#ends.push(
+      fault.end().catch((err: unknown) => void this.#problems.push(`a fault did not end: ${String(err)}`)),
+    )
+  }
+}
+
+const KIND_VERSIONS: Readonly<Record<string, string>> = {
+  Deployment: "apps/v1",
+  StatefulSet: "apps/v1",
+  DaemonSet: "apps/v1",
+  ReplicaSet: "apps/v1",
+  Job: "batch/v1",
+  CronJob: "batch/v1",
+  PodDisruptionBudget: "policy/v1",
+}
+
+const isRefusal = (err: unknown): boolean =>
+  err instanceof ApiError || (err instanceof Error && err.cause instanceof ApiError)
+
+/** A pod of a StatefulSet has a name of its own, under which never two run. */
+function doubles(containers: readonly RunningContainer[]): readonly string[] {
+  const byName = Map.groupBy(containers, ({ namespace, pod, name }) => `${namespace}/${pod} ${name}`)
+  return [...byName]
+    .filter(([, { length }]) => length > 1)
+    .map(
+      ([name, runs]) => `${name} runs ${runs.length} times: ${runs.map(({ node, uid }) => `${uid} on ${node}`).join()}`,
+    )
+}
+
+function begin({ faults }: Cluster, fault: FaultStep): Promise<Fault> {
+  switch (fault.is) {
+    case "nodeSlow":
+      return faults.nodeSlow(fault.node, fault.factor)
+    case "kubeletCrashed":
+      return faults.crashed({ kubelet: fault.node })
+    case "crashed":
+      return faults.crashed(fault.component)
+    case "imagePull":
+      return faults.imagePull(fault.image)
+    case "requests": {
+      const { is: _is, verb, resource, ...rest } = fault
+      return faults.requests({
+        ...rest,
+        ...(verb === "*" ? {} : { verb }),
+        ...(resource === "*" ? {} : { resource }),
+      })
+    }
+    default:
+      return faults[fault.is](fault.node)
+  }
+}

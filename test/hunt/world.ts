@@ -1,0 +1,100 @@
+import {
+  ControllerRevision,
+  CronJob,
+  DaemonSet,
+  Deployment,
+  Endpoints,
+  EndpointSlice,
+  Job,
+  Node,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  ReplicaSet,
+  ReplicationController,
+  ResourceQuota,
+  Service,
+  StatefulSet,
+  type Cluster,
+  type KubeObject,
+} from "../../pkg/testing/testing.ts"
+
+/** A container that runs on a machine, whatever the API says of it. */
+export interface RunningContainer {
+  readonly node: string
+  readonly namespace: string
+  readonly pod: string
+  readonly uid: string
+  readonly name: string
+}
+
+/** All that the invariants look at. */
+export interface World {
+  readonly now: number
+  readonly nodes: readonly Node[]
+  readonly pods: readonly Pod[]
+  readonly deployments: readonly Deployment[]
+  readonly replicaSets: readonly ReplicaSet[]
+  readonly replicationControllers: readonly ReplicationController[]
+  readonly statefulSets: readonly StatefulSet[]
+  readonly daemonSets: readonly DaemonSet[]
+  readonly jobs: readonly Job[]
+  readonly cronJobs: readonly CronJob[]
+  readonly services: readonly Service[]
+  readonly endpoints: readonly Endpoints[]
+  readonly slices: readonly EndpointSlice[]
+  readonly budgets: readonly PodDisruptionBudget[]
+  readonly quotas: readonly ResourceQuota[]
+  readonly claims: readonly PersistentVolumeClaim[]
+  readonly revisions: readonly ControllerRevision[]
+  readonly containers: readonly RunningContainer[]
+}
+
+export async function worldOf(cluster: Cluster): Promise<World> {
+  return {
+    now: cluster.now.getTime(),
+    nodes: await cluster.list(Node),
+    pods: await cluster.list(Pod),
+    deployments: await cluster.list(Deployment),
+    replicaSets: await cluster.list(ReplicaSet),
+    replicationControllers: await cluster.list(ReplicationController),
+    statefulSets: await cluster.list(StatefulSet),
+    daemonSets: await cluster.list(DaemonSet),
+    jobs: await cluster.list(Job),
+    cronJobs: await cluster.list(CronJob),
+    services: await cluster.list(Service),
+    endpoints: await cluster.list(Endpoints),
+    slices: await cluster.list(EndpointSlice),
+    budgets: await cluster.list(PodDisruptionBudget),
+    quotas: await cluster.list(ResourceQuota),
+    claims: await cluster.list(PersistentVolumeClaim),
+    revisions: await cluster.list(ControllerRevision),
+    containers: await runningContainers(cluster),
+  }
+}
+
+/** What runs on the machines that are on. */
+export async function runningContainers(cluster: Cluster): Promise<readonly RunningContainer[]> {
+  const running: RunningContainer[] = []
+  for (const node of cluster.nodes) {
+    const { containers, faults } = cluster.machine(node)
+    if (faults.off) continue
+    for (const { state, labels } of await containers.listContainers())
+      if (state === "CONTAINER_RUNNING")
+        running.push({
+          node,
+          namespace: labels["io.kubernetes.pod.namespace"] ?? "",
+          pod: labels["io.kubernetes.pod.name"] ?? "",
+          uid: labels["io.kubernetes.pod.uid"] ?? "",
+          name: labels["io.kubernetes.container.name"] ?? "",
+        })
+  }
+  return running
+}
+
+export const nameOf = ({ kind, metadata: { namespace, name } }: KubeObject): string =>
+  `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`
+
+export const ownedBy = (owner: KubeObject, object: KubeObject): boolean =>
+  object.metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === owner.metadata.uid) ===
+  true
