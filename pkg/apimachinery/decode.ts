@@ -1,4 +1,4 @@
-import { badRequest } from "./errors.ts"
+import { badRequest, type ApiError } from "./errors.ts"
 import { Cursor, decoderOf, DecodeError } from "./decoder.ts"
 import { f, type Message } from "./fields.ts"
 import type { KubeObject, KubeObjectInput, Resource } from "./resource.ts"
@@ -12,6 +12,8 @@ export interface DecodeOptions {
   readonly bodyFaults?: readonly string[] | undefined
   /** An object of the kind that was decoded before and that `json` was made from: what is the very same in both is not looked at again. */
   readonly known?: KubeObject | undefined
+  /** How JSON that is no such object is refused; as the body of a request unless given. */
+  readonly refuse?: (why: string) => ApiError
 }
 
 export interface Decoded<T> {
@@ -33,16 +35,19 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
 ): Decoded<T> {
   const { apiVersion, kind, version } = resource
   if (typeof json !== "object" || json === null || Array.isArray(json))
-    throw badRequest(`the object provided is unrecognized (must be of type ${kind}): expected a JSON object`)
+    throw (options.refuse ?? badRequest)(
+      `the object provided is unrecognized (must be of type ${kind}): expected a JSON object`,
+    )
   const sent = json as Record<string, unknown>
   const sentKind = sent["kind"] ?? kind
   const sentVersion = sent["apiVersion"] ?? apiVersion
   if (sentVersion !== apiVersion)
-    throw badRequest(
+    throw (options.refuse ?? badRequest)(
       `the API version in the data (${String(sentVersion)}) does not match the expected API version (${apiVersion})`,
     )
-  const refuse = (why: string) =>
-    badRequest(`${String(sentKind)} in version "${version}" cannot be handled as a ${kind}: ${why}`)
+  const refuse =
+    options.refuse ??
+    ((why: string) => badRequest(`${String(sentKind)} in version "${version}" cannot be handled as a ${kind}: ${why}`))
   if (sentKind !== kind)
     throw refuse(`the kind in the data (${String(sentKind)}) does not match the expected kind (${kind})`)
 

@@ -184,7 +184,7 @@ export function invalid(
   return new ApiError("Invalid", `${group === "" ? kind : `${kind}.${group}`} "${name}" is invalid: ${text}`, {
     ...(name === "" ? {} : { name }),
     ...(group === "" ? {} : { group }),
-    kind,
+    ...(kind === "" ? {} : { kind }),
     causes,
   })
 }

@@ -148,6 +148,13 @@ export interface Subresources<T> {
 
 /** What a write to a subresource may change of the object, and the rules of that change. */
 export interface SubresourceStrategy<T> {
+  /**
+   * Fields that a write here leaves as they are, so that who writes comes not to own them: `["metadata", "labels"]` and all below. The spec, for a status.
+   * Source: GetResetFields of the strategies.
+   */
+  readonly resets?: readonly (readonly string[])[]
+  /** The only fields that a write here changes, where that is the shorter list; `*` stands for every item of a list. */
+  readonly changes?: readonly (readonly string[])[]
   prepareForUpdate?(obj: T, old: T, context: StrategyContext): T
   validateUpdate?(obj: T, old: T): readonly Cause[]
 }

@@ -29,6 +29,7 @@ export interface Loose {
       readonly manager: string
       readonly operation: string
       readonly subresource?: string
+      readonly fieldsV1?: unknown
     }[]
     readonly continue?: string
     readonly remainingItemCount?: number

@@ -134,7 +134,7 @@ export const SAMPLES: Readonly<Record<string, KindSample>> = {
   },
   "storage.k8s.io/v1 storageclasses": { body: { provisioner: "example.com/p", parameters: { a: "b" } } },
   "storage.k8s.io/v1 volumeattachments": {
-    body: { spec: { attacher: "example.com/a", nodeName: "n1", source: { persistentVolumeName: "pv" } } },
+    body: { spec: { attacher: "a.example.com", nodeName: "n1", source: { persistentVolumeName: "pv" } } },
     status: { attached: true },
   },
   "storage.k8s.io/v1 volumeattributesclasses": { body: { driverName: "d.example.com", parameters: { iops: "1" } } },

@@ -10,7 +10,7 @@ import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { BodyError } from "./body-error.ts"
 import { parseJson, type Parsed } from "./json.ts"
 import type { BodyType, Encoding } from "./negotiate.ts"
-import { noTypeMeta, wrongTypeMeta } from "./type-meta.ts"
+import { jsonType, noTypeMeta, wrongTypeMeta } from "./type-meta.ts"
 
 /** Bytes that are no UTF-8 become U+FFFD, as in Go's decoder. A byte order mark is no space. */
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true })
@@ -113,9 +113,8 @@ export async function decodePatch(bytes: Uint8Array, type: Exclude<BodyType, Enc
       return applyPatch(bytes)
     case "json-patch": {
       const parsed = patchJson(bytes, "error decoding patch: ")
-      if (!Array.isArray(parsed.value) && parsed.value !== null)
-        throw wrongPatch("error decoding patch: ", parsed.value, "[]handlers.jsonPatchOp")
-      return { patch: { type: "json", body: parsed.value ?? [] }, faults: parsed.faults }
+      const faults = operationFaults(parsed.value)
+      return { patch: { type: "json", body: parsed.value ?? [] }, faults: [...parsed.faults, ...faults] }
     }
     case "merge-patch": {
       const parsed = patchJson(bytes, "error decoding patch: ")
@@ -163,3 +162,24 @@ function patchObject(value: unknown, prefix: string): object {
 
 const wrongPatch = (prefix: string, value: unknown, goType: string): ApiError =>
   badRequest(`${prefix}${noTypeMeta(value, goType)}`)
+
+/** Checks that a JSON patch is a list of operations, and lists the fields that operations do not have. Source: endpoints/handlers/patch.go jsonPatchOp. */
+function operationFaults(value: unknown): readonly string[] {
+  if (value === null) return []
+  if (!Array.isArray(value)) throw wrongPatch("error decoding patch: ", value, "[]handlers.jsonPatchOp")
+  return value.flatMap((operation: unknown, i) => {
+    if (operation === null) return []
+    if (!isJsonObject(operation)) throw wrongPatch("error decoding patch: ", operation, "handlers.jsonPatchOp")
+    for (const name of ["op", "from", "path"]) {
+      const given = operation[name] ?? ""
+      if (typeof given !== "string")
+        throw badRequest(
+          `error decoding patch: json: cannot unmarshal ${jsonType(given)} into Go struct field jsonPatchOp.${name} of type string`,
+        )
+    }
+    return Object.keys(operation)
+      .filter((name) => !OPERATION_FIELDS.includes(name))
+      .map((name) => `json patch unknown field "[${i}].${name}"`)
+  })
+}
+const OPERATION_FIELDS: readonly string[] = ["op", "from", "path", "value"]

@@ -16,7 +16,8 @@ export function wrongTypeMeta(object: Readonly<Record<string, unknown>>): string
 
 const TYPE_META = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`
 
-function jsonType(value: unknown): string {
+/** The type of a JSON value as Go's decoder calls it. */
+export function jsonType(value: unknown): string {
   if (Array.isArray(value)) return "array"
   if (typeof value === "boolean") return "bool"
   return value instanceof ExactNumber ? "number" : typeof value

@@ -41,6 +41,14 @@ export function inNamespace(
   throw badRequest(`the namespace of the provided object does not match the namespace sent on the request`)
 }
 
+/** The name in an object that is to be at the request's path. @throws ApiError BadRequest where it is another, or none. Source: endpoints/handlers/rest.go checkName. */
+export function checkName({ metadata }: KubeObject, { name = "" }: Pick<ApiRequest, "name">): void {
+  if ((metadata.name ?? "") === "")
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`)
+  if (metadata.name !== name)
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`)
+}
+
 const emptyStatuses = new WeakMap<Resource, unknown>()
 
 /** The status of an object that has none yet: the defaults of its fields. */

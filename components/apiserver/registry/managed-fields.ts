@@ -1,4 +1,5 @@
-import { badRequest } from "../../../pkg/apimachinery/errors.ts"
+import { badRequest, invalid } from "../../../pkg/apimachinery/errors.ts"
+import { required } from "../../../pkg/apimachinery/field-errors.ts"
 import { applyConfiguration } from "../../../pkg/apimachinery/patch/apply/apply.ts"
 import { managerOf, trackUpdate } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
@@ -40,9 +41,9 @@ export function applyFields(
     options: { fieldManager = "", force, fieldValidation },
   } = request
   if (fieldManager === "")
-    throw badRequest(
-      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
-    )
+    throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
+      required("fieldManager", "is required for apply patch"),
+    ])
   const { object, faults } = applyConfiguration(resource, old, body, {
     manager: fieldManager,
     subresource,

@@ -1,71 +1,82 @@
 import { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
-import { badRequest, conflict, invalid, methodNotSupported, MODIFIED } from "../../../pkg/apimachinery/errors.ts"
+import { conflict, invalid, methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
-import { applyJsonPatch } from "../../../pkg/apimachinery/patch/json.ts"
-import { applyMergePatch } from "../../../pkg/apimachinery/patch/merge.ts"
-import { applyStrategicMergePatch } from "../../../pkg/apimachinery/patch/strategic.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import { withEntries } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
+import { checkName, inNamespace, warnOf } from "./decode.ts"
 import { getStored } from "./get.ts"
-import { withGeneration } from "./generation.ts"
-import { updateBySubresource } from "./subresource-update.ts"
+import { applyFields, recordUpdate } from "./managed-fields.ts"
+import { patched } from "./patched.ts"
+import { entriesOfScale, entriesOfWorkload } from "./scale-managed-fields.ts"
+import { changeObject } from "./update.ts"
 
-/** The size of a workload, by paths that its kind declares. Source: pkg/registry/apps/deployment/storage ScaleREST. */
+/**
+ * The size of a workload, by paths that its kind declares. A write changes a Scale made of the workload, owners of its fields included; then the workload is
+ * changed accordingly, as by an update of it. Source: pkg/registry/apps/deployment/storage ScaleREST.
+ */
 export async function scale(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
-  const { resource, verb, name = "" } = request
+  const { resource, verb } = request
   if (verb === "get")
     return { kind: "object", code: 200, object: scaleOf(resource, getStored(context, request).object) }
   if (verb !== "update" && verb !== "patch") throw methodNotSupported(resource, verb)
-  const { stored } = await updateBySubresource(context, request, {
-    change(old) {
-      const shown = scaleOf(resource, old)
-      const { object: wanted } = decodeObject(Scale, verb === "patch" ? patched(request, shown) : request.body, {
-        fieldValidation: request.options.fieldValidation,
-      })
-      if (wanted.metadata.name !== undefined && wanted.metadata.name !== name)
-        throw badRequest(
-          `the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`,
-        )
-      const { resourceVersion = "" } = wanted.metadata
-      if (resourceVersion !== "" && resourceVersion !== old.metadata.resourceVersion)
-        throw conflict(resource, name, MODIFIED)
-      const replicas = wanted.spec.replicas ?? 0
-      if (replicas < 0)
-        throw invalid(Scale, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")])
-      if (replicas === (shown.spec.replicas ?? 0)) return undefined
-      const scaled = withPath(old, stepsOf(resource.subresources!.scale!.specReplicas), replicas) as KubeObject
-      return withGeneration(resource, scaled, old)
-    },
-  })
-  return { kind: "object", code: 200, object: scaleOf(resource, stored.object) }
+  const changed = await changeObject(context, request, (old) => scaled(context, request, old!.object), false)
+  if (changed.kind !== "object") return changed
+  return { kind: "object", code: 200, object: scaleOf(resource, changed.object) }
+}
+
+/** The workload as the request wants it. */
+function scaled(context: RegistryContext, request: ApiRequest, old: KubeObject): KubeObject {
+  const { resource, name = "" } = request
+  const { metadata } = old
+  const steps = stepsOf(resource.subresources!.scale!.specReplicas)
+  const before = withEntries(scaleOf(resource, old), entriesOfScale(metadata.managedFields, steps))
+  const wanted = wantedScale(context, { ...request, resource: Scale }, before)
+  const replicas = wanted.spec.replicas ?? 0
+  if (replicas < 0)
+    throw invalid(Scale, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")])
+  const { uid = "", resourceVersion } = wanted.metadata
+  if (uid !== "" && uid !== metadata.uid)
+    throw conflict(
+      { group: resource.group, plural: `${resource.plural}/scale` },
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid ?? ""}`,
+    )
+  const entries = entriesOfWorkload(metadata.managedFields, wanted.metadata.managedFields, resource, steps)
+  const same = replicas === (before.spec.replicas ?? 0)
+  const object = same ? old : (withPath(old, steps, replicas) as KubeObject)
+  return withEntries({ ...object, metadata: { ...object.metadata, resourceVersion } }, entries)
+}
+
+/** The Scale as the request makes it from the present one, with the fields of who wrote. `request` is about the Scale. */
+function wantedScale(context: RegistryContext, request: ApiRequest, before: Scale): Scale {
+  const { patch, body, options, bodyFaults } = request
+  if (patch?.type === "apply") return applyFields(context, request, patch.body, before) as Scale
+  let sent: Scale
+  if (patch !== undefined) sent = patched(request, Scale, { ...patch, type: patch.type }, before)
+  else {
+    const { fieldValidation } = options
+    const decoded = decodeObject(Scale, body ?? {}, { fieldValidation, bodyFaults })
+    warnOf(decoded.faults, request)
+    sent = decoded.object
+  }
+  checkName(sent, request)
+  return recordUpdate(context, request, inNamespace(sent, request), before) as Scale
 }
 
 function scaleOf({ subresources }: Resource, object: KubeObject): Scale {
   const { specReplicas, statusReplicas, selector } = subresources!.scale!
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
   const text = selector(object)
+  const replicas = numberAt(object, stepsOf(specReplicas))
   return {
     apiVersion: Scale.apiVersion,
     kind: Scale.kind,
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    spec: { replicas: numberAt(object, stepsOf(specReplicas)) },
+    spec: replicas === 0 ? {} : { replicas },
     status: { replicas: numberAt(object, stepsOf(statusReplicas)), ...(text === "" ? {} : { selector: text }) },
-  }
-}
-
-function patched({ patch }: ApiRequest, shown: Scale): unknown {
-  switch (patch?.type) {
-    case "json":
-      return applyJsonPatch(shown, patch.body)
-    case "strategic":
-      return applyStrategicMergePatch(Scale.schema, shown, patch.body)
-    case "merge":
-    case "apply":
-      return applyMergePatch(shown, patch.body)
-    case undefined:
-      throw badRequest("a patch needs a body")
   }
 }
 

@@ -1,4 +1,4 @@
-import { badRequest, conflict, invalid, isAlreadyExists, MODIFIED, notFound } from "../../../pkg/apimachinery/errors.ts"
+import { conflict, invalid, isAlreadyExists, MODIFIED, notFound } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
 import { isWithoutEffect } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import type { KubeObject, Resource, SubresourceStrategy } from "../../../pkg/apimachinery/resource.ts"
@@ -10,7 +10,7 @@ import type { ApiRequest, ApiResult, ResourceAttributes } from "../request.ts"
 import { admissionAttributes } from "./admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "./context.ts"
 import { checkUid, createObject } from "./create.ts"
-import { decodeBody } from "./decode.ts"
+import { checkName, decodeBody } from "./decode.ts"
 import { withGeneration } from "./generation.ts"
 import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
 import { recordUpdate } from "./managed-fields.ts"
@@ -18,12 +18,10 @@ import { unstored } from "./unstored.ts"
 
 /** PUT of an object or its status. Order of the steps: registry/generic/registry/store.go Update, registry/rest/update.go upstream. */
 export async function update(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
-  const { resource, name } = request
+  const { resource } = request
   const stored = context.storage.get(storageKey(resource, request))
   const sent = decodeBody(request, resource, stored && viewOf(resource).shown(stored).object)
-  if ((sent.metadata.name ?? "") === "") throw badRequest("name must be provided")
-  if (sent.metadata.name !== name)
-    throw badRequest(`the name of the object (${sent.metadata.name}) does not match the name on the URL (${name})`)
+  checkName(sent, request)
   return changeObject(
     context,
     request,
@@ -45,10 +43,9 @@ export async function changeObject(
   const { resource, name = "" } = request
   let created: Stored | undefined
   const attempt = (current: Stored | undefined): Promise<Attempt> => {
+    if (current === undefined && !mayCreate) throw notFound(resource, name)
     const wanted = change(current)
-    if (current !== undefined) return attemptUpdate(context, request, wanted, current)
-    if (!mayCreate) throw notFound(resource, name)
-    return attemptCreate(wanted)
+    return current === undefined ? attemptCreate(wanted) : attemptUpdate(context, request, wanted, current)
   }
   const attemptCreate = async (wanted: KubeObject): Promise<Attempt> => {
     authorize(context.authorizer, createAttributes(request))
@@ -163,7 +160,7 @@ export function strategyOf(
   resource: Resource,
   subresource: string | undefined,
 ): SubresourceStrategy<KubeObject> | undefined {
-  if (subresource === undefined) return resource
+  if (subresource === undefined || subresource === "scale") return resource
   const { status, other } = resource.subresources ?? {}
   if (subresource !== "status") return other?.[subresource]?.strategy
   return status === true ? { validateUpdate: (object, old) => resource.validateUpdate?.(object, old) ?? [] } : status

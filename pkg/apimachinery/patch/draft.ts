@@ -96,9 +96,9 @@ export function setKey(object: Record<string, unknown>, key: string, value: unkn
   else object[key] = value
 }
 
-/** A list index; negative ones count from the end. NaN where it is none. */
+/** A list index as Go reads numbers; negative ones count from the end. NaN where it is none. */
 export function indexOf(step: string, length: number): number {
-  if (!/^(-?[1-9]\d*|0)$/.test(step)) return NaN
+  if (!/^[+-]?\d+$/.test(step)) return NaN
   const i = Number(step)
   return i < 0 ? i + length : i
 }

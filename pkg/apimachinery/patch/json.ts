@@ -24,7 +24,7 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   const draft = new Draft(document)
   const copied = { bytes: 0 }
   try {
-    for (const [i, operation] of patch.entries()) applyOperation(draft, operationOf(operation, i), copied)
+    for (const operation of patch) applyOperation(draft, operationOf(operation), copied)
   } catch (err) {
     throw err instanceof RangeError ? tooLarge(err.message) : err
   }
@@ -33,126 +33,158 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
 
 const tooLarge = (why: string): ApiError => new ApiError("RequestEntityTooLarge", `Request entity too large: ${why}`)
 
-interface Operation {
-  readonly op: string
-  readonly path: string
-  readonly from: string | undefined
+type Operation = Readonly<Record<string, unknown>> & { readonly op: string }
+
+/** An operation of which nothing can be read is unknown. */
+function operationOf(operation: unknown): Operation {
+  const { op, ...fields } = (operation ?? {}) as Readonly<Record<string, unknown>>
+  return { ...fields, op: typeof op === "string" ? op : "unknown" }
+}
+
+/**
+ * A key that an object lacks counts as one with null: it can be replaced, copied and tested. Paths begin with a slash, or with a word that is passed over.
+ * Source of both: evanphx/json-patch.
+ */
+function applyOperation(draft: Draft, operation: Operation, copied: { bytes: number }): void {
+  const { op, value = null } = operation
+  const apply = OPERATIONS[op]
+  if (apply === undefined) throw doesNotFit(`Unexpected kind: ${op}`)
+  const text = (field: "path" | "from"): string => {
+    const given = operation[field]
+    if (typeof given === "string") return given
+    throw doesNotFit(`${op} operation failed to decode ${field}: missing value`)
+  }
+  apply({ draft, text, value, copied })
+}
+
+interface Step {
+  readonly draft: Draft
+  /** @throws ApiError where the operation has no such text */
+  text(field: "path" | "from"): string
   readonly value: unknown
+  /** Counts what all operations copy. */
+  readonly copied: { bytes: number }
 }
 
-function operationOf(operation: unknown, i: number): Operation {
-  if (typeof operation !== "object" || operation === null || Array.isArray(operation))
-    throw badRequest(`error decoding patch: operation ${i} is no object`)
-  const { op, path, from, value } = operation as Record<string, unknown>
-  if (typeof op !== "string") throw doesNotFit(`Unexpected kind: unknown`)
-  if (typeof path !== "string") throw doesNotFit(`${op} operation failed to decode path: missing value`)
-  if ((op === "move" || op === "copy") && typeof from !== "string")
-    throw doesNotFit(`${op} operation failed to decode from: missing value`)
-  return { op, path, from: typeof from === "string" ? from : undefined, value: value ?? null }
-}
-
-function applyOperation(draft: Draft, { op, path, from, value }: Operation, copied: { bytes: number }): void {
-  const steps = stepsOf(op, path)
-  switch (op) {
-    case "add":
-      return add(draft, steps, value, op, path)
-    case "remove":
-      return remove(draft, steps, op, path)
-    case "replace":
-      return replace(draft, steps, value, op, path)
-    case "move": {
-      const source = stepsOf(op, from!)
-      const moved = find(draft, source, op, from!)
-      if (path !== from && path.startsWith(`${from}/`))
-        throw doesNotFit(`move operation does not apply: ${path} is inside ${from}`)
-      remove(draft, source, op, from!)
-      return add(draft, steps, moved, op, path)
-    }
-    case "copy": {
-      const found = find(draft, stepsOf(op, from!), op, from!)
-      copied.bytes += Buffer.byteLength(JSON.stringify(found))
-      // Differs from upstream, which answers 422 without saying why.
-      if (copied.bytes > MOST_COPIED_BYTES)
-        throw tooLarge(
-          `Unable to complete the copy, the accumulated size increase of copy is ${copied.bytes}, exceeding the limit ${MOST_COPIED_BYTES}`,
-        )
-      draft.share(found)
-      return add(draft, steps, found, op, path)
-    }
-    case "test": {
-      // A missing value equals null, as evanphx/json-patch has it.
-      if (!deepEqual(draft.at(steps) ?? null, value)) throw doesNotFit(`testing value ${path} failed: test failed`)
+const OPERATIONS: Readonly<Record<string, (step: Step) => void>> = {
+  add({ draft, text, value }) {
+    const path = text("path")
+    const place = placeOf(draft, path) ?? missing("add", "path", JSON.stringify(path))
+    insert(draft, place, value, `error in add for path: '${path}'`)
+  },
+  remove({ draft, text }) {
+    const path = text("path")
+    const place = placeOf(draft, path) ?? missing("remove", "path", JSON.stringify(path))
+    take(draft, place, `error in remove for path: '${path}'`)
+  },
+  replace({ draft, text, value }) {
+    const path = text("path")
+    if (path === "") {
+      if (typeof value !== "object" || value === null)
+        throw doesNotFit("replace operation value must be object or array")
+      draft.root = value
       return
     }
-    default:
-      throw doesNotFit(`Unexpected kind: ${op}`)
-  }
+    const { holder, key } = placeOf(draft, path) ?? missing("replace", "path", path)
+    if (!Array.isArray(holder)) return setKey(holder, key, value)
+    const i = indexOf(key, holder.length)
+    if (!(i >= 0 && i < holder.length)) return missing("replace", "key", path)
+    holder[i] = value
+  },
+  move({ draft, text }) {
+    const from = text("from")
+    const source = placeOf(draft, from) ?? missing("move", "from path", from)
+    const moved = take(draft, source, `error in move for path: '${source.key}'`)
+    const path = text("path")
+    const place = placeOf(draft, path) ?? missing("move", "destination path", path)
+    insert(draft, place, moved, `error in move for path: '${path}'`)
+  },
+  copy({ draft, text, copied }) {
+    const from = text("from")
+    const source = placeOf(draft, from) ?? missing("copy", "from path", from)
+    const found = valueAt(source, `error in copy for from: '${from}'`) ?? null
+    copied.bytes += found === null ? 0 : Buffer.byteLength(JSON.stringify(found))
+    // Differs from upstream, which answers 422 without saying why.
+    if (copied.bytes > MOST_COPIED_BYTES)
+      throw tooLarge(
+        `Unable to complete the copy, the accumulated size increase of copy is ${copied.bytes}, exceeding the limit ${MOST_COPIED_BYTES}`,
+      )
+    // Before the way to the other place is looked for, which may lead through what is copied.
+    draft.share(found)
+    const path = text("path")
+    const place = placeOf(draft, path) ?? missing("copy", "destination path", path)
+    insert(draft, place, found, "error while adding value during copy")
+  },
+  test({ draft, text, value }) {
+    const path = text("path")
+    let found: unknown
+    if (path === "") found = draft.root
+    else {
+      const place = placeOf(draft, path)
+      if (place === undefined)
+        throw doesNotFit(`test operation does not apply: is missing path: ${path}: missing value`)
+      found = valueAt(place, `error in test for path: '${path}'`) ?? null
+    }
+    if (!deepEqual(found, value)) throw doesNotFit(`testing value ${path} failed: test failed`)
+  },
 }
 
-function stepsOf(op: string, path: string): string[] {
-  if (path === "") return []
-  if (!path.startsWith("/")) return missing(op, path)
-  return path
-    .slice(1)
+/** Where a path leads: a key of an object or list that is there. */
+interface Place {
+  readonly holder: unknown[] | Record<string, unknown>
+  readonly key: string
+}
+
+/** Undefined where there is nothing that could have the path's last step. */
+function placeOf(draft: Draft, path: string): Place | undefined {
+  const steps = path
     .split("/")
+    .slice(1)
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
+  const key = steps.at(-1)
+  const holder = key === undefined ? undefined : draft.holderOf(steps)
+  return holder === undefined ? undefined : { holder, key: key! }
 }
 
-function find(draft: Draft, steps: readonly string[], op: string, path: string): unknown {
-  const found = draft.at(steps)
-  if (found === undefined)
-    throw doesNotFit(
-      `${op} operation does not apply: doc is missing ${op === "replace" ? "key" : "path"}: ${path}: missing value`,
-    )
-  return found
+/** What stands at a place, or undefined; of a list only what is in it can be asked. */
+function valueAt({ holder, key }: Place, problem: string): unknown {
+  if (!Array.isArray(holder)) return Object.hasOwn(holder, key) ? holder[key] : undefined
+  return holder[existing(holder, key, problem)]
 }
 
-function add(draft: Draft, steps: readonly string[], value: unknown, op: string, path: string): void {
-  const last = steps.at(-1)
-  if (last === undefined) {
-    draft.root = value
-    return
-  }
-  const holder = draft.holderOf(steps) ?? missing(op, path)
-  if (!Array.isArray(holder)) return setKey(holder, last, value)
-  const i = last === "-" ? holder.length : indexOf(last, holder.length + 1)
-  if (!(i >= 0 && i <= holder.length)) throw badIndex(op, path, last)
+function insert(draft: Draft, { holder, key }: Place, value: unknown, problem: string): void {
+  if (!Array.isArray(holder)) return setKey(holder, key, value)
+  const length = holder.length + 1
+  const i = key === "-" ? holder.length : indexOf(key, length)
+  if (Number.isNaN(i)) throw doesNotFit(`${problem}: value was not a proper array index: '${key}': ${notANumber(key)}`)
+  if (i < 0 || i >= length) throw badIndex(problem, key)
   draft.insert(holder, i, value)
 }
 
-function replace(draft: Draft, steps: readonly string[], value: unknown, op: string, path: string): void {
-  const last = steps.at(-1)
-  if (last === undefined) {
-    draft.root = value
-    return
-  }
-  find(draft, steps, op, path)
-  const holder = draft.holderOf(steps)!
-  if (Array.isArray(holder)) holder[indexOf(last, holder.length)] = value
-  else setKey(holder, last, value)
+function take(draft: Draft, place: Place, problem: string): unknown {
+  const { holder, key } = place
+  const taken = valueAt(place, problem)
+  if (Array.isArray(holder)) draft.removeAt(holder, indexOf(key, holder.length))
+  else if (Object.hasOwn(holder, key)) delete holder[key]
+  else throw doesNotFit(`${problem}: Unable to remove nonexistent key: ${key}: missing value`)
+  return taken
 }
 
-function remove(draft: Draft, steps: readonly string[], op: string, path: string): void {
-  const last = steps.at(-1)
-  const holder = last === undefined ? undefined : draft.holderOf(steps)
-  if (last === undefined || holder === undefined) return missing(op, path)
-  if (Array.isArray(holder)) {
-    const i = indexOf(last, holder.length)
-    if (holder[i] === undefined) throw badIndex(op, path, last)
-    return draft.removeAt(holder, i)
-  }
-  if (!Object.hasOwn(holder, last)) return missing(op, path)
-  delete holder[last]
+function existing(list: readonly unknown[], key: string, problem: string): number {
+  const i = indexOf(key, list.length)
+  if (Number.isNaN(i)) throw doesNotFit(`${problem}: ${notANumber(key)}`)
+  if (i < 0 || i >= list.length) throw badIndex(problem, key)
+  return i
 }
 
-function missing(op: string, path: string): never {
-  throw doesNotFit(`${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: missing value`)
-}
+const notANumber = (key: string): string => `strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`
 
-const badIndex = (op: string, path: string, step: string): ApiError =>
-  doesNotFit(
-    `${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}: Unable to access invalid index: ${step}: invalid index referenced`,
-  )
+const badIndex = (problem: string, key: string): ApiError =>
+  doesNotFit(`${problem}: Unable to access invalid index: ${Number(key)}: invalid index referenced`)
+
+function missing(op: string, what: string, path: string): never {
+  throw doesNotFit(`${op} operation does not apply: doc is missing ${what}: ${path}: missing value`)
+}
 
 /** Upstream's words hide the reason; it goes into the causes, with a field since kubectl prints one. */
 const doesNotFit = (why: string): ApiError =>

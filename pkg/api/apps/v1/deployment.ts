@@ -130,6 +130,11 @@ export const Deployment = defineResource(
     ],
     subresources: {
       status: {
+        resets: [["spec"], ["metadata", "labels"]],
+        prepareForUpdate: (deployment, old) => ({
+          ...deployment,
+          metadata: { ...deployment.metadata, labels: old.metadata.labels },
+        }),
         validateUpdate: ({ status }, old) => [
           ...replicaFaults(status, ["updatedReplicas", "readyReplicas", "availableReplicas"], "readyReplicas"),
           ...collisionFaults(status, old.status),

@@ -68,7 +68,18 @@ export const Namespace = defineResource(
           ]
         },
       },
-      other: { finalize: { verbs: ["update"], kind: "Namespace" } },
+      other: {
+        // The only way to change spec.finalizers; the last one to go takes the namespace with it.
+        finalize: {
+          verbs: ["update"],
+          kind: "Namespace",
+          strategy: {
+            resets: [["status"]],
+            prepareForUpdate: (ns, old) => ({ ...ns, status: old.status }),
+            validateUpdate: (ns) => namespaceFinalizerFaults(ns),
+          },
+        },
+      },
     },
     columns: [{ name: "Status", type: "string", doc: "Phase of the namespace.", value: (ns) => ns.status.phase }],
     fieldSelectors: { "status.phase": (ns) => ns.status.phase ?? "", name: (ns) => ns.metadata.name ?? "" },
@@ -107,7 +118,7 @@ const named = (metadata: ObjectMeta): ObjectMeta =>
     : { ...metadata, labels: { ...metadata.labels, [NAMESPACE_NAME_LABEL]: metadata.name! } }
 
 /** A change of spec.finalizers through `finalize`. Source: ValidateNamespaceFinalizeUpdate. */
-export const namespaceFinalizerFaults = ({ spec: { finalizers = [] } }: Namespace): readonly Cause[] =>
+const namespaceFinalizerFaults = ({ spec: { finalizers = [] } }: Namespace): readonly Cause[] =>
   finalizers.flatMap((finalizer, i) => finalizerFaults(at("spec.finalizers", i), finalizer))
 
 /** A finalizer is a qualified name; without a `/` only the ones Kubernetes knows are allowed. */

@@ -87,6 +87,7 @@ export const Pod = defineResource(
     },
     subresources: {
       status: {
+        resets: [["spec"], ["metadata", "deletionTimestamp"], ["metadata", "ownerReferences"]],
         prepareForUpdate: (pod, old) => preparePodStatus(pod, old),
         validateUpdate: (pod, old) => validatePodStatusChange(pod, old),
       },
@@ -97,6 +98,7 @@ export const Pod = defineResource(
           verbs: ["get", "patch", "update"],
           kind: "Pod",
           strategy: {
+            changes: [["spec", "ephemeralContainers"]],
             prepareForUpdate: (pod, old) => prepareEphemeralContainers(pod, old),
             validateUpdate: (pod, old) => validateEphemeralContainersChange(pod, old),
           },
@@ -110,6 +112,10 @@ export const Pod = defineResource(
           verbs: ["get", "patch", "update"],
           kind: "Pod",
           strategy: {
+            changes: ["containers", "initContainers"].flatMap((list) => [
+              ["spec", list, "*", "resources"],
+              ["spec", list, "*", "resizePolicy"],
+            ]),
             prepareForUpdate: (pod, old) => prepareResize(pod, old),
             validateUpdate: (pod, old) => validateResize(pod, old),
           },

@@ -4,6 +4,7 @@ import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { Condition } from "../../../apimachinery/meta.ts"
 import { isCIDR } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { withMetadataOf } from "../../status-metadata.ts"
 
 /** Source: k8s.io/api networking/v1/types.go, ValidateServiceCIDR in pkg/apis/networking/validation. */
 
@@ -31,7 +32,12 @@ export const ServiceCIDR = defineResource(
     plural: "servicecidrs",
     scope: "Cluster",
     doc: "A range from which Services get their addresses.",
-    subresources: { status: true },
+    subresources: {
+      status: {
+        resets: [["metadata"], ["spec"]],
+        prepareForUpdate: (object, old) => withMetadataOf(object, old),
+      },
+    },
     columns: [{ name: "CIDRs", type: "string", doc: "The ranges.", value: ({ spec }) => (spec.cidrs ?? []).join(",") }],
     validate: ({ spec: { cidrs = [] } }) => cidrFaults(cidrs),
     validateUpdate: ({ spec: { cidrs = [] } }, { spec: { cidrs: old = [] } }) => {

@@ -15,6 +15,7 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 import { driverName } from "../../core/v1/path-validation.ts"
 import { inlineVolumeSpecFaults } from "../../core/v1/persistentvolume-validation.ts"
 import { PersistentVolumeSpec } from "../../core/v1/persistentvolumespec.ts"
+import { withMetadataOf } from "../../status-metadata.ts"
 
 /** Source: k8s.io/api storage/v1/types.go, pkg/registry/storage/volumeattachment/strategy.go, ValidateVolumeAttachment in pkg/apis/storage/validation. */
 
@@ -68,7 +69,12 @@ export const VolumeAttachment = defineResource(
     plural: "volumeattachments",
     scope: "Cluster",
     doc: "The wish that a volume be attached to a node.",
-    subresources: { status: true },
+    subresources: {
+      status: {
+        resets: [["metadata"], ["spec"]],
+        prepareForUpdate: (object, old) => withMetadataOf(object, old),
+      },
+    },
     columns: [
       { name: "Attacher", type: "string", doc: "The driver.", value: ({ spec }) => spec.attacher },
       { name: "PV", type: "string", doc: "The volume.", value: ({ spec }) => spec.source.persistentVolumeName ?? "" },

@@ -91,6 +91,21 @@ function drop(node: FieldSet, [element, ...rest]: readonly string[]): FieldSet |
   return nodeOf(kept === undefined ? others : { ...others, [element]: kept })
 }
 
+/** What of the set lies at or below one of the paths, whose steps are names of fields, or `*` for every item of a list. Source: Set.FilterIncludeMatches. */
+export function matching(set: FieldSet, paths: readonly (readonly string[])[]): FieldSet {
+  if (paths.some((path) => path.length === 0)) return set
+  const out: Record<string, FieldSet> = {}
+  for (const element in set) {
+    const below = paths
+      .filter(([step]) => (step === "*" ? !element.startsWith("f:") : element === `f:${step}`))
+      .map((path) => path.slice(1))
+    if (element === SELF || below.length === 0) continue
+    const kept = matching(set[element]!, below)
+    if (!isEmpty(kept) || below.some((path) => path.length === 0)) out[element] = kept
+  }
+  return out
+}
+
 /** A node from its parts: undefined when nothing is in it, LEAF when only itself is. */
 export function nodeOf(parts: Readonly<Record<string, FieldSet>>): FieldSet | undefined {
   for (const element in parts) if (element !== SELF) return parts

@@ -2,7 +2,7 @@ import { equalBeside } from "../../equal.ts"
 import type { ManagedFieldsEntry } from "../../meta.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
 import { compare } from "./compare.ts"
-import { difference, isEmpty, nodeOf, NOTHING, SELF, union, without, type FieldSet } from "./fieldset.ts"
+import { difference, isEmpty, matching, nodeOf, NOTHING, SELF, union, without, type FieldSet } from "./fieldset.ts"
 import { capped, entriesFrom, entryOf, isBy, sorted, withSet, type Entry, type ManagedBy } from "./managers.ts"
 import { fieldsOfNew, haveSameFields } from "./new-fields.ts"
 import { shapeOf } from "./shape.ts"
@@ -188,20 +188,26 @@ function withoutElements(set: FieldSet, names: ReadonlySet<string>): FieldSet {
   return some ? kept : set
 }
 
-/** Without the fields that a write to this endpoint does not change: status in the main resource, everything but status in `/status`. Source: GetResetFields of the strategies. */
+/** Without the fields that a write to this endpoint leaves as they are: status in the main resource, everything but status in `/status`. */
 export function withoutReset(
-  resource: { readonly subresources?: { readonly status?: unknown } },
+  { subresources }: Pick<Resource, "subresources">,
   set: FieldSet,
   subresource: string | undefined,
 ): FieldSet {
-  if (resource.subresources?.status === undefined) return set
-  if ((subresource ?? "") === "") return set["f:status"] === undefined ? set : without(set, STATUS)
-  if (subresource !== "status" || (set["f:spec"] === undefined && set["f:metadata"]?.["f:labels"] === undefined))
-    return set
-  return without(set, ALL_BUT_STATUS)
+  if (subresource === undefined || subresource === "")
+    return subresources?.status === undefined || set["f:status"] === undefined ? set : without(set, STATUS)
+  const { status, other } = subresources ?? {}
+  const strategy = subresource === "status" ? status : other?.[subresource]?.strategy
+  const { resets = subresource === "status" ? SPEC : NONE, changes } = strategy === true ? {} : (strategy ?? {})
+  if (changes !== undefined) return matching(set, changes)
+  return resets.length === 0 ? set : without(set, elementsOf(resets))
 }
 const STATUS = [["f:status"]]
-const ALL_BUT_STATUS = [["f:spec"], ["f:metadata", "f:labels"]]
+const SPEC = [["spec"]]
+const NONE: readonly (readonly string[])[] = []
+
+const elementsOf = (paths: readonly (readonly string[])[]): readonly (readonly string[])[] =>
+  paths.map((path) => path.map((step) => `f:${step}`))
 
 const METADATA: readonly string[] = ["metadata"]
 const MANAGED_FIELDS: readonly string[] = ["managedFields"]

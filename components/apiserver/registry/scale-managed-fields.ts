@@ -1,0 +1,59 @@
+import { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
+import type { ManagedFieldsEntry } from "../../../pkg/apimachinery/meta.ts"
+import {
+  difference,
+  intersection,
+  isEmpty,
+  LEAF,
+  type FieldSet,
+} from "../../../pkg/apimachinery/patch/apply/fieldset.ts"
+import { entriesFrom, entryOf, sorted, withSet, type Entry } from "../../../pkg/apimachinery/patch/apply/managers.ts"
+
+/**
+ * Who owns the number of replicas, told of a workload and of its Scale. A write through /scale changes the owners in the Scale, and these are then carried over to the
+ * workload. Source: apimachinery pkg/util/managedfields/scalehandler.go.
+ */
+const IN_SCALE: FieldSet = { "f:spec": { "f:replicas": LEAF } }
+
+/** The entries of a workload that own its replicas, as those of its Scale. `steps` lead to the replicas in the workload. */
+export function entriesOfScale(
+  managedFields: readonly ManagedFieldsEntry[] | undefined,
+  steps: readonly string[],
+): readonly Entry[] {
+  const path = pathOf(steps)
+  return (entriesFrom(managedFields) ?? [])
+    .filter(({ fieldsV1 }) => !isEmpty(intersection(fieldsV1, path)))
+    .map((entry) =>
+      entryOf({ ...entry, manager: entry.manager ?? "", apiVersion: Scale.apiVersion }, IN_SCALE, entry.time),
+    )
+}
+
+/**
+ * The entries of a workload after a write to its Scale, whose entries are `scale` now. Who lost the replicas there loses them here; who came to own them
+ * through the Scale gets an entry of its own, which has no time, as upstream's have none.
+ */
+export function entriesOfWorkload(
+  managedFields: readonly ManagedFieldsEntry[] | undefined,
+  scale: readonly ManagedFieldsEntry[] | undefined,
+  { apiVersion }: { readonly apiVersion: string },
+  steps: readonly string[],
+): readonly Entry[] {
+  const path = pathOf(steps)
+  const owners = new Map((entriesFrom(scale) ?? []).filter(ownsReplicas).map((entry) => [ownerOf(entry), entry]))
+  const kept = (entriesFrom(managedFields) ?? []).flatMap((entry) => {
+    if (isEmpty(intersection(entry.fieldsV1, path)) || owners.delete(ownerOf(entry))) return entry
+    return withSet(entry, difference(entry.fieldsV1, path)) ?? []
+  })
+  const added = [...owners.values()].map((entry) =>
+    entryOf({ ...entry, manager: entry.manager ?? "", apiVersion }, path, undefined),
+  )
+  return sorted([...kept, ...added])
+}
+
+const ownsReplicas = ({ fieldsV1 }: Entry): boolean => !isEmpty(intersection(fieldsV1, IN_SCALE))
+
+const ownerOf = ({ manager, operation, subresource = "" }: Entry): string =>
+  JSON.stringify([manager, operation, subresource])
+
+const pathOf = (steps: readonly string[]): FieldSet =>
+  steps.reduceRight<FieldSet>((inner, step) => ({ [`f:${step}`]: inner }), LEAF)
