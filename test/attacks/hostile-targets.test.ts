@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { connect as connectHttp2 } from "node:http2"
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net"
 import { machineAddress } from "../../components/apiserver/machine-address.fixtures.ts"
+import { seededRandom } from "../../pkg/clock/random.ts"
 import { startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, makeIdentities, NAMESPACE, POD } from "./identities.ts"
 import { dial, received } from "./target.ts"
@@ -58,6 +59,8 @@ let identities: Identities
 let target: Server
 let path: string
 let answer: string | Uint8Array = ""
+/** After how many milliseconds the target resets its connections; it ends them in good order otherwise. */
+let cut: (() => number) | undefined
 const sockets = new Set<Socket>()
 
 beforeAll(async () => {
@@ -67,7 +70,12 @@ beforeAll(async () => {
     sockets.add(socket)
     socket.on("error", () => undefined)
     // It ends its side, so that an answer without a length has an end.
-    socket.once("data", () => socket.end(typeof answer === "string" ? Buffer.from(answer, "latin1") : answer))
+    socket.once("data", () => {
+      const bytes = typeof answer === "string" ? Buffer.from(answer, "latin1") : answer
+      if (cut === undefined) return void socket.end(bytes)
+      socket.write(bytes)
+      setTimeout(() => socket.resetAndDestroy(), cut())
+    })
   }).listen(0, machineAddress())
   await once(target, "listening")
   const { port, address } = target.address() as AddressInfo
@@ -158,6 +166,37 @@ describe.each([
     expect(text).toMatch(/^HTTP\/1.1 (100|200|400|417|500 .*invalid upgrade)/s)
     expect(server.alive).toBe(true)
   })
+})
+
+test("connections that either side cuts at any moment harm nobody", async () => {
+  // given a target that says a part of an answer and is gone
+  const whole = [
+    "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n" + "<a href='/x'>".repeat(5000),
+    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n" + "x".repeat(5000),
+  ]
+  const random = seededRandom(1)
+  const below = (limit: number) => Math.floor(random.next() * limit)
+  cut = () => below(3)
+
+  // when clients ask, and are gone as soon
+  const once = async (i: number) => {
+    answer = whole[i % 2]!.slice(0, below(i % 3 === 0 ? 200 : 70_000))
+    const socket = await dial(server)
+    const upgrade = i % 2 === 1 ? "Connection: Upgrade\r\nUpgrade: websocket\r\n" : "Content-Length: 50000\r\n"
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${server.token}\r\n${upgrade}\r\n${"y".repeat(below(60_000))}`,
+    )
+    const gone = received(socket)
+    await Bun.sleep(below(6))
+    if (i % 5 === 0) await Promise.race([gone, Bun.sleep(200)])
+    socket.destroy()
+  }
+  for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 20 }, (_, i) => once(round * 20 + i)))
+  cut = undefined
+
+  // then
+  expect(server.alive).toBe(true)
+  expect((await identities.administrator.request("GET", "/readyz")).status).toBe(200)
 })
 
 test("nothing of it is a failure of the server's", () => {

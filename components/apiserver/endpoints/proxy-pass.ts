@@ -35,7 +35,8 @@ export function passRequest(exchange: Exchange, info: RequestInfo, target: Proxy
       if (res.headersSent) res.destroy()
       reject(err)
     }
-    outgoing.once("error", (err) => failed(dialError(err, target)))
+    // Heard until the end: a connection that has failed can fail again.
+    outgoing.on("error", (err) => failed(dialError(err, target)))
     outgoing.once("response", (incoming: IncomingMessage) => {
       res.once("close", () => {
         incoming.destroy()
@@ -48,6 +49,7 @@ export function passRequest(exchange: Exchange, info: RequestInfo, target: Proxy
       }
     })
     outgoing.once("upgrade", (_incoming, remote: Duplex) => {
+      remote.on("error", () => {})
       remote.destroy()
       failed(unreachable("the target left HTTP, which nobody asked for"))
     })

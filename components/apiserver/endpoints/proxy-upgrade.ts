@@ -38,7 +38,7 @@ export function passUpgrade(
       if (answer.headersSent) socket.destroy()
       reject(err)
     }
-    outgoing.once("error", (err) => failed(dialError(err, target)))
+    outgoing.on("error", (err) => failed(dialError(err, target)))
     outgoing.once("response", (incoming: IncomingMessage) => {
       const { statusCode = 502 } = incoming
       if (statusCode < 400)
@@ -84,7 +84,7 @@ function join(socket: Duplex, remote: Duplex, done: () => void): void {
   }
   for (const side of [socket, remote]) {
     side.once("close", over)
-    side.once("error", over)
+    side.on("error", over)
   }
   socket.pipe(remote)
   remote.pipe(socket)
