@@ -129,6 +129,11 @@ export const isReason = (err: unknown, ...reasons: Reason[]): err is ApiError =>
   err instanceof ApiError && reasons.includes(err.reason)
 export const isNotFound = (err: unknown): err is ApiError => isReason(err, "NotFound")
 export const isConflict = (err: unknown): err is ApiError => isReason(err, "Conflict")
+/** Nothing more can be made in a namespace that is being deleted, or has gone: trying again is of no use. */
+export const isNamespaceEnding = (err: unknown): boolean =>
+  (isReason(err, "Forbidden") &&
+    err.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true) ||
+  (isNotFound(err) && err.details?.kind === "namespaces")
 export const isAlreadyExists = (err: unknown): err is ApiError => isReason(err, "AlreadyExists")
 
 /** A resource by its group and plural: all that an error needs of a Resource. */

@@ -1,4 +1,4 @@
-import { ApiError, isConflict } from "../apimachinery/errors.ts"
+import { ApiError, isConflict, isNamespaceEnding, isNotFound } from "../apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { keyFrom, type Informer, type Key } from "../client/informer.ts"
 import type { ComponentContext } from "../component/component.ts"
@@ -120,7 +120,10 @@ export async function startController<T extends KubeObject>(
       outcome = "error"
       if (stopped) return
       if (err instanceof TerminalError) child.error("Gave up on key", { err })
-      else {
+      else if (isGoing(err, key)) {
+        child.debug("What is reconciled is going away", { err })
+        queue.forget(key)
+      } else {
         // A lost race is everyday life: the informer will bring the newer object.
         child[isConflict(err) ? "debug" : "warn"]("Reconcile failed; will retry", {
           err,
@@ -132,6 +135,13 @@ export async function startController<T extends KubeObject>(
       observer?.reconciled(controller.name, outcome, clock.monotonic() - started)
       hold(key, client.written)
     }
+  }
+
+  /** Whether a write failed because its namespace, or the reconciled object itself, is going: there is nothing left to be done for it. */
+  function isGoing(err: unknown, key: Key): boolean {
+    if (isNamespaceEnding(err)) return true
+    const { plural } = controller.reconciles
+    return isNotFound(err) && err.details?.kind === plural && err.details.name === key.slice(key.indexOf("/") + 1)
   }
 
   /** Hands the key back to the queue once the informers show all that was written. */

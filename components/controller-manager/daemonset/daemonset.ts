@@ -1,4 +1,4 @@
-import { isNotFound, isReason } from "../../../pkg/apimachinery/errors.ts"
+import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
 import { ControllerRevision } from "../../../pkg/api/apps/v1/controllerrevision.ts"
@@ -156,13 +156,9 @@ async function carryOut(
   const nodes = create.slice(0, BURST)
   const creating = await slowStart(nodes.length, () => createPod(set, templateFor(set, hash, nodes.shift()!), context))
   const removing = await Promise.allSettled(remove.slice(0, BURST).map((pod) => deletePod(set, pod, context)))
-  if (creating.failure !== undefined && !isNamespaceGoing(creating.failure)) return creating.failure
+  if (creating.failure !== undefined) return creating.failure
   return removing.find((result) => result.status === "rejected")?.reason as unknown
 }
-
-/** Nothing more can be made in a namespace that is being deleted, so trying again is of no use. */
-const isNamespaceGoing = (err: unknown): boolean =>
-  isReason(err, "Forbidden") && err.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true
 
 function statusOf(
   { set, hash, nodes, podsOn }: Daemons,

@@ -154,7 +154,7 @@ async function create(
   return {
     ...unchanged,
     active: unchanged.active + succeeded,
-    ...(isNamespaceGoing(failure) ? {} : { failure }),
+    ...(failure === undefined ? {} : { failure }),
     ...(retryIn === undefined ? {} : { retryIn }),
   }
 }
@@ -209,7 +209,3 @@ function prefixFor({ metadata: { name = "" } }: Job, index: number): string {
   const end = `-${index}-`
   return `${name.slice(0, LONGEST_PREFIX - end.length)}${end}`
 }
-
-/** Nothing more can be made in a namespace that is being deleted, so trying again is of no use. */
-const isNamespaceGoing = (err: unknown): boolean =>
-  isReason(err, "Forbidden") && err.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true

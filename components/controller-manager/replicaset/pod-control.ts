@@ -1,4 +1,4 @@
-import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { isNamespaceEnding, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate.ts"
@@ -30,12 +30,13 @@ export async function createPod(
     events.event(owner, "Normal", "SuccessfulCreate", `Created pod: ${pod.metadata.name}`)
     return pod
   } catch (err) {
-    events.event(
-      owner,
-      "Warning",
-      "FailedCreate",
-      `Error creating: ${err instanceof Error ? err.message : String(err)}`,
-    )
+    if (!isNamespaceEnding(err))
+      events.event(
+        owner,
+        "Warning",
+        "FailedCreate",
+        `Error creating: ${err instanceof Error ? err.message : String(err)}`,
+      )
     throw err
   }
 }
@@ -64,7 +65,8 @@ const generateNameFor = (owner: KubeObject): string => `${owner.metadata.name}-`
 
 /**
  * Runs `task` `count` times, 1 at first, then 2, 4 … at once, and stops at the first batch with a failure: a quota that refuses one pod
- * should not be asked a thousand times. Gives how many succeeded and the first failure. Source: controller_utils / slowStartBatch.
+ * should not be asked a thousand times. Gives how many succeeded and the first failure; that nothing can be made because the namespace is going is none.
+ * Source: controller_utils / slowStartBatch.
  */
 export async function slowStart(
   count: number,
@@ -75,7 +77,8 @@ export async function slowStart(
     const results = await Promise.allSettled(Array.from({ length: Math.min(batch, left) }, task))
     succeeded += results.filter(({ status }) => status === "fulfilled").length
     const failed = results.find((result) => result.status === "rejected")
-    if (failed !== undefined) return { succeeded, failure: failed.reason as unknown }
+    if (failed !== undefined)
+      return isNamespaceEnding(failed.reason) ? { succeeded } : { succeeded, failure: failed.reason as unknown }
     left -= results.length
   }
   return { succeeded }
