@@ -1,3 +1,4 @@
+import { STATUS_CODES } from "node:http"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { type Distribution, Registry, type Value } from "../../pkg/metrics/registry.ts"
 import type { RequestInfo } from "./http/request-info.ts"
@@ -7,13 +8,25 @@ const REQUEST_BUCKETS = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ]
 
+export interface AnsweredRequest {
+  readonly info: RequestInfo
+  /**
+   * Whether there is something that answers such requests, and the sender may ask for it. Only then do the parts of the path become labels: anybody can
+   * send any path, and each label value that was not there before makes series that stay.
+   */
+  readonly isServed: boolean
+  readonly isApply: boolean
+  readonly code: number
+  readonly seconds: number
+}
+
 /** The API server's own figures, under upstream's names. */
 export interface ServerMetrics {
   readonly registry: Registry
   readonly inflightReads: Value
   readonly inflightWrites: Value
-  /** A request has been answered. */
-  answered(info: RequestInfo, code: number, seconds: number): void
+  /** Counts a request that has been answered. */
+  answered(request: AnsweredRequest): void
   /** A watch or stream has begun; call the result at its end. */
   longRunning(info: RequestInfo): () => void
   /** The count of events sent to watchers of a resource. */
@@ -79,18 +92,17 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
     registry,
     inflightReads: inflight.with("readOnly"),
     inflightWrites: inflight.with("mutating"),
-    answered(info, code, seconds) {
-      const verb = verbLabel(info.verb)
-      const scope = scopeOf(info)
+    answered({ info, isServed, isApply, code, seconds }) {
+      const verb = isApply ? "APPLY" : verbLabel(info)
+      const scope = isServed ? scopeOf(info) : ""
       const dryRun = info.query.raw.includes("dryRun") ? "All" : ""
-      // A made-up resource must not make a series: anybody can send one.
-      const { group, resource, subresource, version } = code === 404 && info.name === "" ? NOTHING : info
+      const { group, resource, subresource, version } = isServed ? info : NOTHING
       const id = `${code} ${verb} ${resource} ${subresource} ${scope} ${dryRun} ${group} ${version}`
       let found = series.get(id)
       if (found === undefined) {
         const labels = ["apiserver", dryRun, group, resource, scope, subresource, verb, version] as const
-        found = { total: total.with(String(code), ...labels), duration: duration.with(...labels) }
-        if (series.size < MOST_SERIES) series.set(id, found)
+        found = { total: total.with(codeLabel(code), ...labels), duration: duration.with(...labels) }
+        series.set(id, found)
       }
       found.total.value++
       found.duration.observe(seconds)
@@ -102,7 +114,7 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
         info.resource,
         scopeOf(info),
         info.subresource,
-        verbLabel(info.verb),
+        verbLabel(info),
         info.version,
       )
       gauge.inc()
@@ -118,7 +130,6 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
 }
 
 const NOTHING = { group: "", resource: "", subresource: "", version: "" }
-const MOST_SERIES = 10_000
 const VERBS: Readonly<Record<string, string>> = {
   get: "GET",
   list: "LIST",
@@ -132,6 +143,15 @@ const VERBS: Readonly<Record<string, string>> = {
   put: "PUT",
   head: "GET",
 }
-const verbLabel = (verb: string): string => VERBS[verb] ?? "other"
-const scopeOf = ({ isResource, name, namespace }: RequestInfo): string =>
-  !isResource ? "" : name !== "" ? "resource" : namespace !== "" ? "namespace" : "cluster"
+/** Source: apiserver pkg/endpoints/metrics/metrics.go validConnectRequests. */
+const CONNECTS: readonly string[] = ["attach", "exec", "log", "portforward", "proxy"]
+const verbLabel = ({ verb, subresource }: RequestInfo): string =>
+  subresource !== "" && CONNECTS.includes(subresource) ? "CONNECT" : (VERBS[verb] ?? "other")
+
+/** What runs in a pod may answer through a proxy with any code. */
+const codeLabel = (code: number): string =>
+  STATUS_CODES[code] === undefined ? `${Math.floor(code / 100)}xx` : String(code)
+
+/** Source: apiserver pkg/endpoints/metrics/metrics.go CleanScope. */
+const scopeOf = ({ isResource, verb, name, namespace }: RequestInfo): string =>
+  name !== "" || verb === "create" ? "resource" : namespace !== "" ? "namespace" : isResource ? "cluster" : ""

@@ -31,7 +31,7 @@ import { RETRY_AFTER_SECONDS, shareUsedUp } from "./flowcontrol/too-many-request
 import { readBody, UNFINISHED_BODY_BYTES } from "./http/body.ts"
 import { encodeStatus } from "./http/encode.ts"
 import { Exchange } from "./http/exchange.ts"
-import { negotiate, PLAIN, type Encoding } from "./http/negotiate.ts"
+import { isApplyPatch, negotiate, PLAIN, type Encoding } from "./http/negotiate.ts"
 import { requestInfo, type RequestInfo } from "./http/request-info.ts"
 import { DEFAULT_REQUEST_TIMEOUT_MS, requestTimedOut, requestTimeout } from "./http/request-timeout.ts"
 import { resourceOf, serveResource } from "./http/resource-request.ts"
@@ -97,6 +97,7 @@ export function createServer(options: ServerOptions): Server {
     authorize(pipeline, attributes, exchange.annotator)
     if (connections.needsCreate(info)) authorize(pipeline, { ...attributes, verb: "create" }, undefined)
     const answer = handlerOf(info)
+    exchange.isServed = true
 
     if (longRunning) return settled(() => answer(exchange, info, user), metrics.longRunning(info))
     if (!hasBody(info)) return withSlot(exchange, info, user, answer)
@@ -159,7 +160,9 @@ export function createServer(options: ServerOptions): Server {
     stopReceiving(req, res)
     if (info === undefined) return
     const seconds = (clock.monotonic() - began) / 1000
-    metrics.answered(info, res.statusCode, seconds)
+    const { isServed } = exchange
+    const isApply = isServed && info.verb === "patch" && isApplyPatch(exchange.header("content-type"))
+    metrics.answered({ info, isServed, isApply, code: res.statusCode, seconds })
     audit?.ended(exchange, info, { code: res.statusCode, seconds: isLongRunning(info) ? 0 : seconds })
   }
 

@@ -46,7 +46,7 @@ export function parseQuantity(text: string): Quantity | undefined {
   const before = known.get(text)
   if (before !== undefined) return before
   const parsed = parse(text)
-  if (parsed === undefined) return undefined
+  if (parsed === undefined || text.length > LONGEST_KNOWN) return parsed
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(text, parsed)
   return parsed
@@ -54,6 +54,8 @@ export function parseQuantity(text: string): Quantity | undefined {
 /** A cluster has few different amounts, and asks for each of them with every pod. Emptied when full. */
 const known = new Map<string, Quantity>()
 const MOST_KNOWN = 4096
+/** Anybody may send a number of a megabyte; it is not kept. */
+const LONGEST_KNOWN = 64
 
 function parse(text: string): Quantity | undefined {
   const match = FORM.exec(text)

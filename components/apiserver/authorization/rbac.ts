@@ -29,6 +29,12 @@ interface Held {
   readonly missing: readonly string[]
 }
 
+interface Grants {
+  readonly bySubject: ReadonlyMap<string, readonly Grant[]>
+  /** Namespaces that have role bindings. */
+  readonly namespaces: ReadonlySet<string>
+}
+
 interface Grant {
   readonly kind: "RoleBinding" | "ClusterRoleBinding"
   readonly name: string
@@ -45,7 +51,7 @@ const MOST_KEPT = 10_000
 export class RbacAuthorizer implements Authorizer {
   readonly #objects: Objects
   /** Grants by subject: those of cluster role bindings under `subject`, those of role bindings under `namespace subject`. Made anew after a change. */
-  #grants: Map<string, Grant[]> | undefined
+  #grants: Grants | undefined
   readonly #held = new Map<string, Held>()
   /** The same by the user's value and the namespace: components are one value for as long as they run. */
   #heldBySame = new WeakMap<UserInfo, Map<string, Held>>()
@@ -93,7 +99,10 @@ export class RbacAuthorizer implements Authorizer {
     this.#heldBySame = new WeakMap()
   }
 
-  #heldBy(user: UserInfo, namespace = ""): Held {
+  #heldBy(user: UserInfo, asked = ""): Held {
+    const { namespaces } = (this.#grants ??= this.#index())
+    // Where nothing is bound, a user has what it has everywhere. Anybody can ask about namespaces that do not exist, so nothing is kept for these.
+    const namespace = namespaces.has(asked) ? asked : ""
     let known = this.#heldBySame.get(user)
     if (known === undefined) this.#heldBySame.set(user, (known = new Map<string, Held>()))
     let held = known.get(namespace)
@@ -112,7 +121,7 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   #collect(user: UserInfo, namespace: string): Held {
-    const grants = (this.#grants ??= this.#index())
+    const { bySubject: grants } = (this.#grants ??= this.#index())
     const subjects = [`User ${user.name}`, ...user.groups.map((group) => `Group ${group}`)]
     const own = subjects.flatMap((subject) => grants.get(subject) ?? NO_GRANTS)
     const local =
@@ -135,8 +144,9 @@ export class RbacAuthorizer implements Authorizer {
     return { rules: new RulesByKind(rules), missing }
   }
 
-  #index(): Map<string, Grant[]> {
+  #index(): Grants {
     const grants = new Map<string, Grant[]>()
+    const namespaces = new Set<string>()
     const add = (id: string, grant: Grant) => {
       const known = grants.get(id)
       if (known === undefined) grants.set(id, [grant])
@@ -153,6 +163,7 @@ export class RbacAuthorizer implements Authorizer {
         })
     for (const { metadata, roleRef, subjects = [] } of this.#objects.list(RoleBinding)) {
       const namespace = metadata.namespace!
+      namespaces.add(namespace)
       for (const subject of subjects)
         add(`${namespace} ${subjectId(subject, namespace)}`, {
           kind: "RoleBinding",
@@ -162,7 +173,7 @@ export class RbacAuthorizer implements Authorizer {
           subject,
         })
     }
-    return grants
+    return { bySubject: grants, namespaces }
   }
 }
 

@@ -41,6 +41,8 @@ export class Exchange {
   failure: Status | undefined
   /** How long the request may take, from `began`; undefined for watches and streams. */
   timeoutMs: number | undefined
+  /** The sender may ask, and there is something that answers. */
+  isServed = false
   /** It has been answered, counted and written down, or its time was up: what comes now is too late. */
   isOver = false
   /** Of the audit event; absent where none is written. */

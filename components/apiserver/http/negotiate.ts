@@ -36,6 +36,7 @@ const DEFAULT: Accepted = { encoding: "json", as: undefined, asVersion: "v1", pr
 
 /** Clients send the same few headers over and over; anybody may send others, so only so many are remembered. */
 const REMEMBERED = 256
+const LONGEST_REMEMBERED = 1024
 const remembered = new WeakMap<Offer, Map<string, Accepted>>()
 
 /**
@@ -51,6 +52,7 @@ export function negotiate(accept: string | undefined, offer: Offer): Accepted {
   for (const clause of parseAccept(accept)) {
     const accepted = match(clause, offer)
     if (accepted === undefined) continue
+    if (accept.length > LONGEST_REMEMBERED) return accepted
     if (known.size >= REMEMBERED) known.clear()
     known.set(accept, accepted)
     return accepted
@@ -153,6 +155,8 @@ export function patchBody(contentType: string | undefined): Exclude<BodyType, En
     )
   return type as Exclude<BodyType, Encoding>
 }
+
+export const isApplyPatch = (contentType: string | undefined): boolean => bodyType(contentType) === "apply-patch"
 
 function bodyType(contentType: string | undefined): BodyType | undefined {
   if (contentType === undefined || contentType === "") return "json"

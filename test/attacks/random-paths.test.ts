@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { Agent, request } from "node:https"
+import { startServer, type TestServer } from "../harness/server.ts"
+import { type Identities, type Identity, makeIdentities, NAMESPACE } from "./identities.ts"
+
+/** Stands in everything that is made up. */
+const MARK = "zzmadeup"
+const REQUESTS = 2000
+
+let server: TestServer
+let identities: Identities
+beforeAll(async () => {
+  server = await startServer()
+  identities = await makeIdentities(server)
+})
+afterAll(async () => {
+  identities[Symbol.dispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"]
+
+/** A request for something that does not exist, the `i`th of many; `long` makes each name of several kilobytes. */
+function madeUp(i: number, long: boolean): { readonly method: string; readonly path: string } {
+  const name = `${MARK}${i}${long ? "x".repeat(4000) : ""}`
+  const paths = [
+    `/${name}`,
+    `/api/v1/${name}`,
+    `/api/v1/${name}/a/${name}`,
+    `/api/v1/namespaces/${name}/pods`,
+    `/api/v1/namespaces/${NAMESPACE}/${name}`,
+    `/api/v1/namespaces/${NAMESPACE}/pods/inside/${name}`,
+    `/api/v1/namespaces/${NAMESPACE}/pods/${name}/exec?command=${name}`,
+    `/api/v1/pods?watch=1&labelSelector=${MARK}${i}&timeoutSeconds=1`,
+    `/apis/${name}/v1/pods`,
+    `/apis/apps/${name}/deployments`,
+    `/openapi/v3/apis/${name}`,
+    `/readyz/${name}`,
+    `/api/v1/nodes/${name}/proxy/${name}`,
+  ]
+  return { method: METHODS[i % METHODS.length]!, path: paths[i % paths.length]! }
+}
+
+function ask(agent: Agent, who: Identity, i: number, long: boolean): Promise<void> {
+  const { method, path } = madeUp(i, long)
+  const headers = { ...who.headers, "user-agent": `${MARK}${i}`, accept: `application/json;q=0.${i}, */*` }
+  return new Promise((resolve, reject) => {
+    request(
+      { agent, host: "127.0.0.1", port: server.port, method, path, headers, rejectUnauthorized: false },
+      (res) => void res.resume().on("end", resolve),
+    )
+      .on("error", reject)
+      .end()
+  })
+}
+
+async function flood(who: Identity, long: boolean): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 16, rejectUnauthorized: false, ...who.tls })
+  let next = 0
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      while (next < REQUESTS) await ask(agent, who, next++, long)
+    }),
+  )
+  agent.destroy()
+}
+
+const metrics = async (): Promise<string> => (await server.get("/metrics")).body.toString()
+/** Names with labels, without figures. */
+const seriesOf = (text: string): readonly string[] =>
+  text
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => line.slice(0, line.lastIndexOf(" ")))
+
+test.each(["anonymous", "outsider", "namespaceAdmin", "administrator"] as const)(
+  "requests of %s for what does not exist add nothing to the metrics that stays",
+  async (name) => {
+    // given the series that one round of them makes: verbs, codes
+    await flood(identities[name], false)
+    const before = new Set(seriesOf(await metrics()))
+
+    // when others come, with long names
+    await flood(identities[name], true)
+
+    // then no series is new, and none has a part of a path
+    const text = await metrics()
+    expect(seriesOf(text).filter((one) => !before.has(one))).toEqual([])
+    expect(text).not.toContain(MARK)
+    expect(text.length).toBeLessThan(1_000_000)
+  },
+  60_000,
+)
+
+test("and nothing of their names is kept in memory", async () => {
+  // given a server that has seen all sorts of requests
+  const before = server.residentMb()
+
+  // when 8 MB of names in namespaces and resources come, twice
+  await flood(identities.outsider, true)
+  await flood(identities.namespaceAdmin, true)
+
+  // then
+  expect(server.residentMb() - before).toBeLessThan(60)
+}, 60_000)
