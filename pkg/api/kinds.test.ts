@@ -608,6 +608,7 @@ describe("creating", () => {
       { spec: { user: "u" } },
       [
         "spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified",
+        'metadata: Invalid value: {"name":"a"}: must be empty',
       ],
     ],
   ])("%s: %s", (name, _title, body, wanted) => {

@@ -155,7 +155,7 @@ describe("a feature that is off", () => {
 })
 
 test.each([
-  [{ Nonsense: true }, 'unknown feature gate "Nonsense": the feature gates are ContainerRestartRules, EnvFiles'],
+  [{ Nonsense: true }, 'unknown feature gate "Nonsense": the feature gates are ContainerRestartRules, '],
   [{ WatchList: "no" }, 'feature gate WatchList cannot be "no": expected true or false'],
 ])("features %j are refused", async (features, message) => {
   const err = await startCluster({ features: features as Record<string, boolean> }).then(

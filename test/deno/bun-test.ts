@@ -1,38 +1,42 @@
 /**
- * What the tests of `k3ts/testing` use of `bun:test`, for Deno: the same tests run there, over the import map beside this file. Comparison is Node's `assert`; what is
- * missing here is missing in the tests.
+ * The part of `bun:test` that the tests of `k3ts/testing` use, for Deno: the import map beside this file puts it in the
+ * place of `bun:test`. It compares by Node's `assert`. A matcher that a test needs and that is missing here is added.
  */
 import { deepStrictEqual, partialDeepStrictEqual } from "node:assert"
 import { describe as nodeDescribe, test as nodeTest } from "node:test"
 
 type Body = (...args: never[]) => unknown
 
-export const describe = (name: string, body: () => void): void => void nodeDescribe(name, body)
-
-/** `%s`, `%d`, `%p`, `%j` of a table's title, each from the next value of the row. */
+/** The title of one row of a table: `%s`, `%d`, `%p`, `%j` take the next value of the row, `$field` that field of it. */
 function title(name: string, row: readonly unknown[]): string {
   let next = 0
-  return name.replace(/%[sdpjif]/g, (sign) => {
-    const value = row[next++]
-    return sign === "%s" || sign === "%d" ? String(value) : JSON.stringify(value)
-  })
+  const fields = Object(row[0]) as Readonly<Record<string, unknown>>
+  return name
+    .replace(/%[sdpjif]/g, (sign) => {
+      const value = row[next++]
+      return sign === "%s" || sign === "%d" ? String(value) : JSON.stringify(value)
+    })
+    .replace(/\$(\w+)/g, (sign, field: string) => (field in fields ? String(fields[field]) : sign))
 }
 
-export const test = Object.assign(
-  (name: string, body: () => unknown, timeout?: number): void => {
-    void nodeTest(name, timeout === undefined ? {} : { timeout }, async () => void (await body()))
-  },
-  {
-    each:
-      <Row>(rows: readonly Row[]) =>
-      (name: string, body: Body): void => {
-        for (const row of rows) {
-          const values: readonly unknown[] = Array.isArray(row) ? row : [row]
-          test(title(name, values), () => (body as (...args: unknown[]) => unknown)(...values))
-        }
-      },
-  },
-)
+/** Runs a body for each row of a table. A row that is an array gives the body's arguments. */
+const each =
+  (run: (name: string, body: () => unknown) => void) =>
+  <Row>(rows: readonly Row[]) =>
+  (name: string, body: Body): void => {
+    for (const row of rows) {
+      const values: readonly unknown[] = Array.isArray(row) ? row : [row]
+      run(title(name, values), () => (body as (...args: unknown[]) => unknown)(...values))
+    }
+  }
+
+const group = (name: string, body: () => unknown): void => void nodeDescribe(name, () => void body())
+export const describe = Object.assign(group, { each: each(group) })
+
+const single = (name: string, body: () => unknown, timeout?: number): void => {
+  void nodeTest(name, timeout === undefined ? {} : { timeout }, async () => void (await body()))
+}
+export const test = Object.assign(single, { each: each(single) })
 
 /** Stands for any object that has at least these fields. */
 class Containing {
@@ -104,6 +108,7 @@ function matchers(is: unknown, negated: boolean) {
         typeof is === "string" ? is.includes(String(wanted)) : (is as unknown[]).includes(wanted),
         wanted,
       ),
+    toMatch: (wanted: RegExp) => check("toMatch", wanted.test(String(is)), wanted),
     toStartWith: (wanted: string) => check("toStartWith", String(is).startsWith(wanted), wanted),
     toBeDefined: () => check("toBeDefined", is !== undefined, "a value"),
     toBeUndefined: () => check("toBeUndefined", is === undefined, undefined),

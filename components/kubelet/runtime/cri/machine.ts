@@ -30,7 +30,7 @@ export function hostMachine(): Machine {
       osImage: /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(read("/etc/os-release"))?.[1] ?? "Linux",
       operatingSystem: "linux",
       architecture: goArch(arch()),
-      swap: { capacity: Number(/^SwapTotal:\s+(\d+) kB$/m.exec(read("/proc/meminfo"))?.[1] ?? 0) * 1024 },
+      ...swapInfo(read("/proc/meminfo")),
     },
     async availableMemory() {
       const meminfo = await readFile("/proc/meminfo", "utf8")
@@ -55,6 +55,12 @@ export function hostMachine(): Machine {
       }
     },
   }
+}
+
+/** Swap of a machine that has some. Source: pkg/kubelet/nodestatus/setters.go, which leaves out a capacity of zero. */
+function swapInfo(meminfo: string): { readonly swap?: { readonly capacity: number } } {
+  const capacity = Number(/^SwapTotal:\s+(\d+) kB$/m.exec(meminfo)?.[1] ?? 0) * 1024
+  return capacity === 0 ? {} : { swap: { capacity } }
 }
 
 /** Go's names of processors, which labels use. */
