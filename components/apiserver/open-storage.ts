@@ -1,5 +1,8 @@
 import { existsSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { RESOURCES } from "../../pkg/api/resources.ts"
+import { rawFieldsOf, withRawFields } from "../../pkg/apimachinery/raw-fields.ts"
+import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { MemoryStorage } from "../../pkg/storage/memory.ts"
@@ -38,6 +41,7 @@ export async function openStorage(
   }
   return new SqliteStorage({
     file,
+    parse: parseStored,
     evidence: clusterStateIn(dir),
     acceptLoss: acceptDataLoss,
     clock,
@@ -45,6 +49,17 @@ export async function openStorage(
     onProblem,
     ...(historyBytes === undefined ? {} : { historyBytes }),
   })
+}
+
+const KEPT_AS_WRITTEN = RESOURCES.map(({ prefix, schema }) => ({ prefix, names: rawFieldsOf(schema) })).filter(
+  ({ names }) => names.length > 0,
+)
+
+/** An object from its JSON in the store, with the texts of fields that are kept as they were written. */
+function parseStored(key: string, json: string): KubeObject {
+  const value: unknown = JSON.parse(json)
+  const names = KEPT_AS_WRITTEN.find(({ prefix }) => key.startsWith(prefix))?.names ?? []
+  return withRawFields(value, json, names) as KubeObject
 }
 
 /** A file that shows that a server has run here, if there is one. A server makes none of them before it has made its database. */

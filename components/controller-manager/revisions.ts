@@ -1,13 +1,15 @@
+import { decodeMessage } from "../../pkg/apimachinery/decode.ts"
+import { DecodeError } from "../../pkg/apimachinery/decoder.ts"
 import { deepEqual } from "../../pkg/apimachinery/equal.ts"
 import { isAlreadyExists, isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"
 import type { LabelSelector } from "../../pkg/apimachinery/meta.ts"
+import { RawJson } from "../../pkg/apimachinery/raw-json.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import { ControllerRevision } from "../../pkg/api/apps/v1/controllerrevision.ts"
-import type { PodTemplateSpec } from "../../pkg/api/core/v1/podtemplate.ts"
+import { PodTemplateSpec } from "../../pkg/api/core/v1/podtemplate.ts"
 import type { ReconcileContext } from "../../pkg/controller/controller.ts"
 import { controllerRef, orphans } from "../../pkg/controller/owned.ts"
-import { templateHash } from "./deployment/template-hash.ts"
 import { claim } from "./replicaset/claim.ts"
 
 /** Versions of StatefulSets' and DaemonSets' templates, kept as ControllerRevisions. Source: pkg/controller/history, pkg/controller/daemon/update.go. */
@@ -32,24 +34,47 @@ export interface History {
   readonly collisionCount: number | undefined
 }
 
-/** The form in which kubectl's `rollout undo` applies it. */
-const dataOf = ({ spec: { template } }: Revisioned): object => ({
-  spec: { template: { $patch: "replace", ...template } },
-})
+/** The form in which kubectl's `rollout undo` applies it, byte for byte as upstream's controllers write it. Source: getPatch in daemon/update.go. */
+const dataOf = ({ spec: { template } }: Revisioned): RawJson =>
+  RawJson.of({ spec: { template: { ...template, $patch: "replace" } } })
 
-/** The template of a revision. */
-export function templateOf({ data }: ControllerRevision): PodTemplateSpec {
-  const { $patch: _, ...template } = (
-    data as { readonly spec: { readonly template: PodTemplateSpec & { readonly $patch?: string } } }
-  ).spec.template
+const templates = new WeakMap<ControllerRevision, PodTemplateSpec>()
+
+/** The template of a revision, whoever wrote it: upstream before 1.34 wrote `creationTimestamp: null` too. */
+export function templateOf(revision: ControllerRevision): PodTemplateSpec {
+  let template = templates.get(revision)
+  if (template === undefined) {
+    const { spec } = (revision.data?.value ?? {}) as { readonly spec?: { readonly template?: object } }
+    const { $patch: _, ...sent } = { $patch: "", ...spec?.template }
+    template = decodeMessage(PodTemplateSpec, sent).object as PodTemplateSpec
+    templates.set(revision, template)
+  }
   return template
+}
+
+/** Whether it is the revision of that template. Somebody may have written anything into one. */
+function isOf(revision: ControllerRevision, template: PodTemplateSpec): boolean {
+  try {
+    return deepEqual(templateOf(revision), template)
+  } catch (err) {
+    if (err instanceof DecodeError) return false
+    throw err
+  }
+}
+
+/** What is particular to the revisions of a kind. */
+export interface RevisionKind<T extends Revisioned> {
+  readonly resource: Resource<T>
+  /** On revisions: their hash. */
+  readonly label: string
+  /** The end of a revision's name. */
+  hash(template: PodTemplateSpec, data: RawJson, collisionCount: number | undefined): string
 }
 
 /** Finds or makes the revision of the object's present template; one that comes back gets the newest number. */
 export async function syncHistory<T extends Revisioned>(
   owner: T,
-  resource: Resource<T>,
-  label: string,
+  kind: RevisionKind<T>,
   context: ReconcileContext,
 ): Promise<History> {
   const { informers, client } = context
@@ -61,7 +86,7 @@ export async function syncHistory<T extends Revisioned>(
   const claimed = await claim(
     {
       owner,
-      ownerResource: resource,
+      ownerResource: kind.resource,
       resource: ControllerRevision,
       matches: ({ metadata }) => selector.matches(metadata.labels),
       candidates,
@@ -69,8 +94,8 @@ export async function syncHistory<T extends Revisioned>(
     context,
   )
   const revisions = [...claimed].sort(byRevision)
-  const wanted = dataOf(owner)
-  const equal = revisions.findLast(({ data }) => deepEqual(data, wanted))
+  const { template } = owner.spec
+  const equal = revisions.findLast((revision) => isOf(revision, template))
   const newest = revisions.at(-1)
   const { collisionCount } = owner.status
   if (equal !== undefined && equal === newest) return { update: equal, all: revisions, collisionCount }
@@ -80,7 +105,7 @@ export async function syncHistory<T extends Revisioned>(
     return { update, all: [...revisions.filter((revision) => revision !== equal), update], collisionCount }
   }
   for (let collisions = collisionCount; ; collisions = (collisions ?? 0) + 1) {
-    const made = revisionOf(owner, label, number, collisions)
+    const made = revisionOf(owner, kind, number, collisions)
     // What an owner that is going has is collected: a new version would be collected too, and made again.
     if (owner.metadata.deletionTimestamp !== undefined) return { update: made, all: revisions, collisionCount }
     try {
@@ -89,18 +114,19 @@ export async function syncHistory<T extends Revisioned>(
     } catch (err) {
       if (!isAlreadyExists(err)) throw err
       const there = await client.get(ControllerRevision, made.metadata)
-      if (deepEqual(there.data, made.data)) return { update: there, all: [...revisions, there], collisionCount }
+      if (isOf(there, template)) return { update: there, all: [...revisions, there], collisionCount }
     }
   }
 }
 
-function revisionOf(
-  owner: Revisioned,
-  label: string,
+function revisionOf<T extends Revisioned>(
+  owner: T,
+  { label, hash: hashOf }: RevisionKind<T>,
   revision: number,
   collisions: number | undefined,
 ): ControllerRevision {
-  const hash = templateHash(owner.spec.template, collisions)
+  const data = dataOf(owner)
+  const hash = hashOf(owner.spec.template, data, collisions)
   const { annotations, namespace, name } = owner.metadata
   return {
     apiVersion: ControllerRevision.apiVersion,
@@ -112,7 +138,7 @@ function revisionOf(
       labels: { ...owner.spec.template.metadata.labels, [label]: hash },
       ownerReferences: [controllerRef(owner)],
     },
-    data: dataOf(owner),
+    data,
     revision,
   }
 }

@@ -3,6 +3,7 @@ import type { FieldSpec, Message, Scalar, Type } from "./fields.ts"
 import { ExactNumber } from "./exact-number.ts"
 import { isJsonObject } from "./json-value.ts"
 import { canonicalQuantity, QUANTITY_FORM } from "./quantity.ts"
+import { RawJson } from "./raw-json.ts"
 import { canonicalMicroTime, canonicalTime } from "./time.ts"
 
 /**
@@ -401,7 +402,7 @@ const SCALARS: Record<Scalar, Decode> = {
     (value) => `time: invalid duration ${JSON.stringify(value)}`,
   ),
   json: any,
-  rawExtension: any,
+  rawExtension: (value) => (value instanceof RawJson ? value : RawJson.of(value)),
   fieldsV1: any,
 }
 

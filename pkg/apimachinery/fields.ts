@@ -1,4 +1,5 @@
 import type { Check } from "./names.ts"
+import type { RawJson } from "./raw-json.ts"
 
 /**
  * How the fields of a kind are declared: once, with all that any part of the program needs to know about them.
@@ -314,7 +315,9 @@ export const f = {
   microTime: scalar<string>("microTime"),
   duration: scalar<string>("duration"),
   json: scalar<unknown>("json"),
-  rawExtension: scalar<unknown>("rawExtension"),
+  /** JSON that is kept as it was written. It stands at the top of an object: `objectJson` and the reading of bodies look for it there. */
+  rawExtension: (number: number, doc: string): Field<RawJson, unknown, "optional"> =>
+    new Field({ number, doc, type: { kind: "rawExtension" }, presence: "optional" }),
   fieldsV1: scalar<unknown>("fieldsV1"),
   message: <M extends Message>(number: number, message: M, doc: string): Field<ObjectOf<M>, InputOf<M>, "optional"> =>
     new Field({ number, doc, type: typeOf(message), presence: "optional" }),

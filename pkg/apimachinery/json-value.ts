@@ -1,5 +1,10 @@
 import { ExactNumber } from "./exact-number.ts"
+import { RawJson } from "./raw-json.ts"
 
-/** Whether a value of a parsed document is an object, and neither null nor a list nor a number kept as text. */
+/** Whether a value of a parsed document is an object, and neither null nor a list nor JSON kept as text. */
 export const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !(value instanceof ExactNumber) &&
+  !(value instanceof RawJson)

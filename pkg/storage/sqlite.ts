@@ -24,7 +24,7 @@ import { LiveList } from "./sqlite-live.ts"
 import { checkChain } from "./sqlite-load.ts"
 import { openStore, type OpenOptions } from "./sqlite-open.ts"
 import type { StorageError, StorageEvent, Stored } from "./storage.ts"
-import { StoredObject } from "./stored-object.ts"
+import { type ParseObject, StoredObject } from "./stored-object.ts"
 
 /** Events kept in memory, for watches that go on from a moment ago. Older ones are read from the file. */
 const RECENT = 2048
@@ -39,11 +39,13 @@ const DEFAULT_HISTORY_BYTES = 128 * 1024 * 1024
 export interface SqliteStorageOptions extends LogStorageOptions, OpenOptions {
   /** Most bytes of superseded states and deletions; 128 MiB unless given. Live objects are not counted. */
   readonly historyBytes?: number
+  readonly parse?: ParseObject
 }
 
 export class SqliteStorage extends LogStorage {
   protected override readonly turnsToGather = TURNS_TO_GATHER
   readonly #file: string
+  readonly #parse: ParseObject | undefined
   readonly #db: SqliteDatabase
   readonly #begin: SqliteStatement
   readonly #commit: SqliteStatement
@@ -67,6 +69,7 @@ export class SqliteStorage extends LogStorage {
   constructor(options: SqliteStorageOptions) {
     super(options)
     const { file, historyBytes = DEFAULT_HISTORY_BYTES } = options
+    this.#parse = options.parse
     const { db, state } = openStore(options)
     this.#file = file
     this.#db = db
@@ -248,7 +251,9 @@ export class SqliteStorage extends LogStorage {
 
   #stored(rev: number, key: string, created: number, json: Uint8Array): Stored {
     const current = this.live.get(key)
-    return current?.revision === rev ? current : new StoredObject(key, rev, created, { json }, this.frozen)
+    return current?.revision === rev
+      ? current
+      : new StoredObject(key, rev, created, { json, parse: this.#parse }, this.frozen)
   }
 
   /** Rows as events. Where the state before one was not kept (high churn) it is taken to have been the same. */

@@ -5,6 +5,7 @@ import { isJsonObject } from "../../../pkg/apimachinery/json-value.ts"
 import { DeleteOptions } from "../../../pkg/apimachinery/meta.ts"
 import { decodeProtobuf, isEnvelope, openEnvelope } from "../../../pkg/apimachinery/protobuf/envelope.ts"
 import { StatusMessage } from "../../../pkg/apimachinery/status.ts"
+import { withRawFields } from "../../../pkg/apimachinery/raw-fields.ts"
 import type { Patch } from "../../../pkg/client/client.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { BodyError } from "./body-error.ts"
@@ -23,12 +24,15 @@ export interface BodyOptions {
   readonly scheme: Scheme
   /** Of the object that is expected, for error messages; undefined for options, whose errors name none. */
   readonly kind: string | undefined
+  /** Its fields whose JSON is kept as it was written. */
+  readonly rawFields?: readonly string[]
 }
 
 /** The object in a body, as plain JSON. @throws ApiError BadRequest when the bytes are not of the encoding they claim, or no object */
-export async function decodeBody(bytes: Uint8Array, { encoding, scheme, kind }: BodyOptions): Promise<Parsed> {
+export async function decodeBody(bytes: Uint8Array, options: BodyOptions): Promise<Parsed> {
+  const { kind } = options
   try {
-    return objectFrom(await parsed(bytes, encoding, scheme))
+    return objectFrom(await parsed(bytes, options))
   } catch (err) {
     if (!(err instanceof BodyError)) throw err
     if (kind === undefined) throw badRequest(err.message)
@@ -38,11 +42,13 @@ export async function decodeBody(bytes: Uint8Array, { encoding, scheme, kind }: 
   }
 }
 
-async function parsed(bytes: Uint8Array, encoding: Encoding, scheme: Scheme): Promise<Parsed> {
+async function parsed(bytes: Uint8Array, { encoding, scheme, rawFields = [] }: BodyOptions): Promise<Parsed> {
   switch (encoding) {
     case "json":
       try {
-        return parseJson(lenient.decode(bytes))
+        const text = lenient.decode(bytes)
+        const parsed = parseJson(text)
+        return rawFields.length === 0 ? parsed : { ...parsed, value: withRawFields(parsed.value, text, rawFields) }
       } catch (err) {
         throw err instanceof BodyError ? new BodyError(`${NO_TYPE}${err.message}`) : err
       }

@@ -1,4 +1,5 @@
 import { ExactNumber, numberFrom } from "../../../pkg/apimachinery/exact-number.ts"
+import { endOfString } from "../../../pkg/apimachinery/json-members.ts"
 import { jsonFault } from "../../../pkg/apimachinery/json-fault.ts"
 import { BodyError } from "./body-error.ts"
 
@@ -105,22 +106,9 @@ const QUOTE = 34
 const COMMA = 44
 const COLON = 58
 const OPEN_BRACKET = 91
-const BACKSLASH = 92
 const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
-
-/** The index of the quote that ends the string beginning at `start`. */
-function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1)
-  while (end > 0) {
-    let slashes = 0
-    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++
-    if (slashes % 2 === 0) return end
-    end = text.indexOf('"', end + 1)
-  }
-  return text.length
-}
 
 function countKeys(value: unknown): number {
   if (typeof value !== "object" || value === null || value instanceof ExactNumber) return 0

@@ -1,4 +1,5 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { rawFieldsOf } from "../../../pkg/apimachinery/raw-fields.ts"
 import type { Resource, Verb } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
@@ -120,6 +121,7 @@ async function withObject(exchange: Exchange, request: ApiRequest, options: Reso
     encoding,
     scheme: options.scheme,
     kind: kindOf(request.resource, request.subresource),
+    rawFields: rawFieldsOf(request.resource.schema),
   })
   exchange.sent = value
   return answer(exchange, { ...request, body: value, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)

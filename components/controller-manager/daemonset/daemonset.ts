@@ -11,8 +11,9 @@ import { defineController, type Controller, type ReconcileContext } from "../../
 import { orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../replicaset/claim.ts"
 import { createPod, deletePod, slowStart } from "../replicaset/pod-control.ts"
-import { REVISION_LABEL, syncHistory, trimRevisions } from "../revisions.ts"
+import { REVISION_LABEL, type RevisionKind, syncHistory, trimRevisions } from "../revisions.ts"
 import { CreationPace } from "../creation-pace.ts"
+import { templateHash } from "../deployment/template-hash.ts"
 import { FailedPodBackoff } from "./failed-pods.ts"
 import { byAge, planPods, type Daemons, type Plan } from "./manage.ts"
 import { nodeOf, placementOn, templateFor } from "./placement.ts"
@@ -20,6 +21,12 @@ import { hashOf, planUpdate } from "./rolling.ts"
 
 /** Source: BurstReplicas in pkg/controller/daemon. */
 const BURST = 250
+
+const REVISIONS: RevisionKind<DaemonSet> = {
+  resource: DaemonSet,
+  label: REVISION_LABEL,
+  hash: (template, _data, collisionCount) => templateHash(template, collisionCount),
+}
 
 /** Keeps a pod on every node that is to have one. Source: pkg/controller/daemon/{daemon_controller,update}.go. */
 export function daemonSetController(): Controller<DaemonSet> {
@@ -104,7 +111,7 @@ async function sync(
     context,
   )
   if (set.metadata.deletionTimestamp !== undefined) return
-  const { update, all, collisionCount } = await syncHistory(set, DaemonSet, REVISION_LABEL, context)
+  const { update, all, collisionCount } = await syncHistory(set, REVISIONS, context)
   const hash = update.metadata.labels?.[REVISION_LABEL] ?? ""
   // What has ended and is going already makes room for its successor.
   const daemons: Daemons = {

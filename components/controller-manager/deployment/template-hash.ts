@@ -1,4 +1,5 @@
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate.ts"
+import { canonicalJson, type RawJson } from "../../../pkg/apimachinery/raw-json.ts"
 
 /** Characters that may stand in a name and make no words. Source: apimachinery pkg/util/rand SafeEncodeString. */
 const SAFE = "bcdfghjklmnpqrstvwxz2456789"
@@ -8,17 +9,22 @@ const SAFE = "bcdfghjklmnpqrstvwxz2456789"
  * Differs from upstream: it hashes a dump of Go structs, which no other program can repeat; names only have to be stable here.
  */
 export function templateHash(template: PodTemplateSpec, collisionCount: number | undefined): string {
-  let hash = 0x811c9dc5
-  for (const byte of Buffer.from(canonical(template) + (collisionCount === undefined ? "" : `#${collisionCount}`)))
-    hash = Math.imul(hash ^ byte, 0x01000193) >>> 0
-  return Array.from(String(hash), (digit) => SAFE[digit.charCodeAt(0) % SAFE.length]).join("")
+  let hash = OFFSET
+  for (const byte of Buffer.from(canonicalJson(template) + (collisionCount === undefined ? "" : `#${collisionCount}`)))
+    hash = Math.imul(hash ^ byte, PRIME) >>> 0
+  return safeText(hash)
 }
 
-/** JSON with sorted keys and without absent fields: equal values have equal text. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    inner !== null && typeof inner === "object" && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  )
+/** The hash in the name of a StatefulSet's revision: FNV-1 over its data and the number of collisions. Source: pkg/controller/history HashControllerRevision. */
+export function revisionHash(data: RawJson, collisionCount: number): string {
+  let hash = OFFSET
+  for (const byte of Buffer.from(data.text + String(collisionCount))) hash = (Math.imul(hash, PRIME) ^ byte) >>> 0
+  return safeText(hash)
 }
+
+/** Of FNV with 32 bits. */
+const OFFSET = 0x811c9dc5
+const PRIME = 0x01000193
+
+const safeText = (hash: number): string =>
+  Array.from(String(hash), (digit) => SAFE[digit.charCodeAt(0) % SAFE.length]).join("")

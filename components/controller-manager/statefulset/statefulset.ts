@@ -10,10 +10,18 @@ import { keyFrom } from "../../../pkg/client/informer.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
 import { CreationPace } from "../creation-pace.ts"
+import { revisionHash } from "../deployment/template-hash.ts"
 import { claim } from "../replicaset/claim.ts"
-import { syncHistory, trimRevisions } from "../revisions.ts"
+import { type RevisionKind, syncHistory, trimRevisions } from "../revisions.ts"
 import { isInRange, ordinalOf, revisionOf, startOrdinal } from "./identity.ts"
 import { takeSteps, type Round } from "./steps.ts"
+
+/** Names as upstream gives them: a StatefulSet's pods name their revision. */
+const REVISIONS: RevisionKind<StatefulSet> = {
+  resource: StatefulSet,
+  label: "controller.kubernetes.io/hash",
+  hash: (_template, data, collisionCount) => revisionHash(data, collisionCount ?? 0),
+}
 
 /**
  * Keeps pods that each have a lasting name and volumes of their own. Source: pkg/controller/statefulset/stateful_set{,_control}.go.
@@ -75,12 +83,7 @@ export function statefulSetController(): Controller<StatefulSet> {
         },
         context,
       )
-      const { update, all, collisionCount } = await syncHistory(
-        set,
-        StatefulSet,
-        "controller.kubernetes.io/hash",
-        context,
-      )
+      const { update, all, collisionCount } = await syncHistory(set, REVISIONS, context)
       const current = all.find(({ metadata }) => metadata.name === set.status.currentRevision) ?? update
       const round = roundOf(set, pods, current, update)
       const retryIn = pace!.wait(set, set.spec.replicas)

@@ -5,6 +5,7 @@ import { WIRE, Writer } from "../../protobuf/writer.ts"
 import { ExactNumber } from "../exact-number.ts"
 import { e, f, message, type Message } from "../fields.ts"
 import { LabelSelector, ObjectMeta } from "../meta.ts"
+import { RawJson } from "../raw-json.ts"
 import { defineResource } from "../resource.ts"
 import {
   decodeProtobuf,
@@ -128,7 +129,7 @@ describe("the protobuf codec", () => {
       micro: "2026-01-02T03:04:05.000007Z",
       duration: "1h0m0.5s",
       json: { a: [null, 1] },
-      raw: { kind: "X" },
+      raw: RawJson.of({ kind: "X" }),
       fields: { "f:a": {} },
       inner: { text: "x", inner: { small: -7 } },
       list: ["a", ""],

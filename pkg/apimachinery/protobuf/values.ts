@@ -3,6 +3,7 @@ import { WIRE, type Writer } from "../../protobuf/writer.ts"
 import type { Reader } from "../../protobuf/reader.ts"
 import { ExactNumber } from "../exact-number.ts"
 import type { Scalar } from "../fields.ts"
+import { RawJson } from "../raw-json.ts"
 import { formatDuration, parseDuration } from "../time.ts"
 
 /**
@@ -83,18 +84,21 @@ const rawJson: ScalarCodec = nested(
     writer.string(JSON.stringify(value))
   },
   (reader) => {
-    let value: unknown
-    while (reader.more()) {
-      const tag = reader.tag()
-      if (tag !== field(1, WIRE.bytes)) reader.skip(tag & 7)
-      else {
-        const text = reader.string()
-        if (text !== "") value = JSON.parse(text)
-      }
-    }
-    return value
+    const text = fieldText(reader)
+    return text === "" ? undefined : (JSON.parse(text) as unknown)
   },
 )
+
+/** The text in field 1 of the message that is open. */
+function fieldText(reader: Reader): string {
+  let text = ""
+  while (reader.more()) {
+    const tag = reader.tag()
+    if (tag === field(1, WIRE.bytes)) text = reader.string()
+    else reader.skip(tag & 7)
+  }
+  return text
+}
 
 export const SCALAR_CODECS: Record<Scalar, ScalarCodec> = {
   string: {
@@ -139,15 +143,7 @@ export const SCALAR_CODECS: Record<Scalar, ScalarCodec> = {
       writer.tag(1, WIRE.bytes)
       writer.string(value as string)
     },
-    (reader) => {
-      let text = ""
-      while (reader.more()) {
-        const tag = reader.tag()
-        if (tag === field(1, WIRE.bytes)) text = reader.string()
-        else reader.skip(tag & 7)
-      }
-      return text === "" ? "0" : text
-    },
+    (reader) => fieldText(reader) || "0",
   ),
   // All three fields are always written, as Go does; `type` is 0 for a number and 1 for text.
   intOrString: nested(
@@ -190,6 +186,15 @@ export const SCALAR_CODECS: Record<Scalar, ScalarCodec> = {
     },
   ),
   json: rawJson,
-  rawExtension: rawJson,
+  rawExtension: nested(
+    (writer, value) => {
+      writer.tag(1, WIRE.bytes)
+      writer.string((value as RawJson).text)
+    },
+    (reader) => {
+      const text = fieldText(reader)
+      return text === "" ? undefined : RawJson.from(text)
+    },
+  ),
   fieldsV1: rawJson,
 }

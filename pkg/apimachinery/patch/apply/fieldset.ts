@@ -147,7 +147,18 @@ function shownElement(element: string): string {
 export function isFieldSet(value: unknown): value is FieldSet {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false
   return Object.entries(value).every(
-    ([element, child]) => (element === SELF || ELEMENT.test(element)) && isFieldSet(child),
+    ([element, child]) => (element === SELF || isElement(element)) && isFieldSet(child),
   )
+}
+
+function isElement(element: string): boolean {
+  if (!ELEMENT.test(element)) return false
+  if (element[0] !== "k" && element[0] !== "v") return true
+  try {
+    JSON.parse(element.slice(2))
+    return true
+  } catch {
+    return false
+  }
 }
 const ELEMENT = /^(?:f:|k:\{|v:|i:-?\d+$)/s

@@ -1,4 +1,5 @@
 import type { ManagedFieldsEntry } from "../../meta.ts"
+import { canonicalSet } from "./canonical-set.ts"
 import { isEmpty, isFieldSet, union, type FieldSet } from "./fieldset.ts"
 
 /**
@@ -21,7 +22,10 @@ export interface ManagedBy {
 /** Entries as sent or stored; undefined when any of them is malformed, which counts as if none were there. */
 export function entriesFrom(managedFields: readonly ManagedFieldsEntry[] | undefined): readonly Entry[] | undefined {
   if (managedFields === undefined) return []
-  return managedFields.every(isEntry) ? managedFields : undefined
+  if (!managedFields.every(isEntry)) return undefined
+  return managedFields.every(({ fieldsV1 }) => canonicalSet(fieldsV1) === fieldsV1)
+    ? managedFields
+    : managedFields.map((entry) => withSet(entry, entry.fieldsV1) ?? entry)
 }
 
 /** Sets that were found well-formed, or made here: the same ones come back with every write. */
@@ -46,9 +50,10 @@ export const isBy = (entry: Entry, by: ManagedBy): boolean =>
 /** In the order in which upstream writes the fields. */
 export function entryOf(
   { manager, operation, apiVersion, subresource }: ManagedBy,
-  set: FieldSet,
+  fields: FieldSet,
   time: string | undefined,
 ): Entry {
+  const set = canonicalSet(fields)
   checked.add(set)
   const entry: Entry =
     time === undefined
@@ -58,7 +63,8 @@ export function entryOf(
 }
 
 /** The same entry with another set: itself when the set is the same, undefined when the set is empty. */
-export function withSet(entry: Entry, set: FieldSet): Entry | undefined {
+export function withSet(entry: Entry, fields: FieldSet): Entry | undefined {
+  const set = canonicalSet(fields)
   if (set === entry.fieldsV1) return entry
   if (isEmpty(set)) return undefined
   checked.add(set)

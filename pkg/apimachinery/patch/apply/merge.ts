@@ -1,4 +1,6 @@
+import { deepEqual } from "../../equal.ts"
 import { isJsonObject as isObject } from "../../json-value.ts"
+import { RawJson } from "../../raw-json.ts"
 import { LEAF, NOTHING, SELF, isMember, nodeOf, type FieldSet } from "./fieldset.ts"
 import { ANY, elementOf, type Shape } from "./shape.ts"
 
@@ -11,7 +13,8 @@ export function mergeInto(shape: Shape, live: unknown, config: unknown): unknown
   if (live === undefined || live === null || live === config) return config
   switch (shape.kind) {
     case "leaf":
-      return config
+      // The text stays as it is where the configuration says the same in other words.
+      return live instanceof RawJson && deepEqual(live.value, config) ? live : config
     case "set":
     case "list":
       return Array.isArray(live) && Array.isArray(config) ? mergeLists(shape, live, config) : config

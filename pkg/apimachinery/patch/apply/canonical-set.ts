@@ -1,0 +1,90 @@
+import { isJsonObject } from "../../json-value.ts"
+import { canonicalJson } from "../../raw-json.ts"
+import { SELF, type FieldSet } from "./fieldset.ts"
+
+/** What was made of sets, those that were in order among them: the same ones come back with every write. */
+const known = new WeakMap<FieldSet, FieldSet>()
+
+/**
+ * The set in the order in which upstream writes it, itself when it is so already: whoever reads it as JSON or protobuf then gets the bytes that upstream gives.
+ * The set must be well-formed. Source: structured-merge-diff fieldpath/{element,serialize}.go, value/value.go Compare.
+ */
+export function canonicalSet(set: FieldSet): FieldSet {
+  let made = known.get(set)
+  if (made === undefined) {
+    made = inOrder(set)
+    known.set(set, made).set(made, made)
+  }
+  return made
+}
+
+function inOrder(node: FieldSet): FieldSet {
+  let isSame = true
+  let last: string | undefined
+  const parts: [string, FieldSet][] = []
+  for (const element in node) {
+    const child = node[element]!
+    const part: [string, FieldSet] = [canonicalElement(element), inOrder(child)]
+    isSame &&= part[0] === element && part[1] === child && (last === undefined || compareElements(last, element) < 0)
+    last = element
+    parts.push(part)
+  }
+  if (isSame) return node
+  return Object.fromEntries(parts.sort(([a], [b]) => compareElements(a, b)))
+}
+
+/** The names in a key are sorted. */
+function canonicalElement(element: string): string {
+  if (!element.startsWith("k:")) return element
+  const key: unknown = JSON.parse(element.slice(2))
+  const names = Object.keys(key as object)
+  return names.length > 1 && names.some((name, i) => i > 0 && names[i - 1]! > name)
+    ? `k:${canonicalJson(key)}`
+    : element
+}
+
+const KINDS = ".fkvi"
+
+function compareElements(a: string, b: string): number {
+  if (a[0] !== b[0]) return KINDS.indexOf(a[0]!) - KINDS.indexOf(b[0]!)
+  if (a === b || a === SELF) return 0
+  const [left, right] = [a.slice(2), b.slice(2)]
+  switch (a[0]) {
+    case "f":
+      return compareTexts(left, right)
+    case "i":
+      return Number(left) - Number(right)
+    default:
+      return compareValues(JSON.parse(left), JSON.parse(right))
+  }
+}
+
+const TYPES = ["number", "string", "boolean", "list", "map", "null"]
+const typeOf = (value: unknown): string =>
+  value === null ? "null" : Array.isArray(value) ? "list" : typeof value === "object" ? "map" : typeof value
+
+/** Numbers come before texts, those before true and false, then lists, maps and null. */
+function compareValues(a: unknown, b: unknown): number {
+  const [left, right] = [TYPES.indexOf(typeOf(a)), TYPES.indexOf(typeOf(b))]
+  if (left !== right) return left - right
+  if (typeof a === "number" && typeof b === "number") return a - b
+  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b)
+  if (typeof a === "boolean") return Number(a) - Number(b)
+  if (Array.isArray(a) && Array.isArray(b)) return compareAll(a, b)
+  return isJsonObject(a) && isJsonObject(b) ? compareAll(flat(a), flat(b)) : 0
+}
+
+const flat = (map: Readonly<Record<string, unknown>>): readonly unknown[] =>
+  Object.entries(map)
+    .sort(([a], [b]) => compareTexts(a, b))
+    .flat()
+
+function compareAll(a: readonly unknown[], b: readonly unknown[]): number {
+  for (let i = 0; i < Math.min(a.length, b.length); i++) {
+    const order = compareValues(a[i], b[i])
+    if (order !== 0) return order
+  }
+  return a.length - b.length
+}
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
