@@ -13,7 +13,9 @@ import { measurePressure, NO_PRESSURE, type Pressure } from "./pressure.ts"
 export const REPORT_MS = 300_000
 /** How often the kubelet looks at memory, disk, processes and the runtime of its own accord. Source: pkg/kubelet/eviction monitoring interval, 10 s there. */
 export const MEASURE_MS = 10_000
-const RETRY_MS = 200
+/** First and longest wait before the node is registered again. Source: pkg/kubelet/kubelet_node_status.go registerWithAPIServer. */
+const FIRST_RETRY_MS = 100
+const LAST_RETRY_MS = 7000
 
 /**
  * The Node object of this machine: made when it is missing, its status kept true. Source: pkg/kubelet/kubelet_node_status.go.
@@ -71,6 +73,7 @@ export class NodeReporter {
   async start(signal: AbortSignal): Promise<void> {
     const { clock, log, events, config } = this.#context
     const ending = AbortSignal.any([signal, this.#stopping.signal])
+    let waitMs = FIRST_RETRY_MS
     for (let wanted = this.#initial; ; wanted = undefined) {
       try {
         this.#node = await this.#register(wanted)
@@ -79,7 +82,8 @@ export class NodeReporter {
       } catch (err) {
         ending.throwIfAborted()
         log.warn("Cannot register the node, will try again", { node: config.nodeName, err })
-        await sleep(clock, RETRY_MS, ending)
+        await sleep(clock, waitMs, ending)
+        waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)
       }
     }
     if (ending.aborted) return
