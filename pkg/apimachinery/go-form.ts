@@ -16,7 +16,11 @@ function formOf(type: Type, { pointer }: Pick<FieldSpec, "pointer">, value: unkn
   if (type.kind === "message") return goForm(type.message(), value as object)
   if (type.kind === "list") return (value as readonly unknown[]).map((item) => formOf(type.of, {}, item))
   if (type.kind === "map")
-    return Object.fromEntries(Object.entries(value as object).map(([key, item]) => [key, formOf(type.of, {}, item)]))
+    return Object.fromEntries(
+      Object.entries(value as object)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([key, item]) => [key, formOf(type.of, {}, item)]),
+    )
   return value
 }
 

@@ -20,11 +20,14 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return made
 }
 
+/** Intl takes offsets for names too, and does not mind how a name is written. */
+const OFFSET = /^[+-]\d/
+
 /** Does the platform know an IANA zone of this name? */
 export function isTimeZone(zone: string): boolean {
   try {
-    formatOf(zone)
-    return true
+    const { timeZone } = formatOf(zone).resolvedOptions()
+    return !OFFSET.test(zone) && (timeZone === zone || timeZone.toLowerCase() !== zone.toLowerCase())
   } catch {
     return false
   }

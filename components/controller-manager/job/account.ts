@@ -1,4 +1,5 @@
-import { Job, type JobStatus } from "../../../pkg/api/batch/v1/job.ts"
+import { Job } from "../../../pkg/api/batch/v1/job.ts"
+import { type JobStatus } from "../../../pkg/api/batch/v1/jobspec.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"

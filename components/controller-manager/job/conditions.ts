@@ -1,4 +1,5 @@
-import type { Job, JobCondition } from "../../../pkg/api/batch/v1/job.ts"
+import type { Job } from "../../../pkg/api/batch/v1/job.ts"
+import type { JobCondition } from "../../../pkg/api/batch/v1/jobspec.ts"
 
 /** Conditions of Jobs. Source: pkg/controller/job/job_controller.go, k8s.io/api/batch/v1. */
 

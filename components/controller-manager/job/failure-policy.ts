@@ -2,7 +2,7 @@ import type {
   PodFailurePolicy,
   PodFailurePolicyOnExitCodesRequirement,
   PodFailurePolicyRule,
-} from "../../../pkg/api/batch/v1/job.ts"
+} from "../../../pkg/api/batch/v1/jobspec.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 
 export interface FailureVerdict {

@@ -1,4 +1,4 @@
-import type { SuccessPolicy } from "../../../pkg/api/batch/v1/job.ts"
+import type { SuccessPolicy } from "../../../pkg/api/batch/v1/jobspec.ts"
 import { countOf, overlap, parseIndexes, type Indexes } from "./indexes.ts"
 
 /** Says which rule is met by the indexes that succeeded; undefined if none is. Source: pkg/controller/job/success_policy.go. */

@@ -4,8 +4,8 @@ import { defineResource, type KubeObject, type ObjectOfResource } from "../../..
 import { ageOf } from "../../../apimachinery/time.ts"
 import { ObjectReference } from "../../core/v1/reference.ts"
 import { selectorText, templateColumns } from "../../core/v1/template-columns.ts"
-import { JobSpec } from "./job.ts"
-import { validateCronJob, validateNewCronJob } from "./job-validation.ts"
+import { JobSpec } from "./jobspec.ts"
+import { validateCronJob, validateNewCronJob } from "./cronjob-validation.ts"
 
 export const JobTemplateSpec = message("batch.v1.JobTemplateSpec", "What the jobs of a cron job look like.", {
   metadata: f.message(1, ObjectMeta, "Labels and annotations of the jobs.").always(),

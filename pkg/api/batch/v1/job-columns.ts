@@ -1,5 +1,5 @@
 import { humanDuration, parseTime } from "../../../apimachinery/time.ts"
-import type { JobSpec, JobStatus } from "./job.ts"
+import type { JobSpec, JobStatus } from "./jobspec.ts"
 
 /** Cells of `kubectl get jobs`. Source: printJob in pkg/printers/internalversion/printers.go. */
 interface JobView {

@@ -1,5 +1,5 @@
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
-import type { JobSpec } from "./job.ts"
+import type { JobSpec } from "./jobspec.ts"
 
 interface JobView {
   readonly metadata: ObjectMeta
@@ -63,7 +63,7 @@ export function withGeneratedSelector<J extends JobView>(job: J): J {
     metadata: shared ? { ...metadata, labels } : metadata,
     spec: {
       ...spec,
-      selector: { ...selector, matchLabels: { ...selector?.matchLabels, "batch.kubernetes.io/controller-uid": uid } },
+      selector: { ...selector, matchLabels: { "batch.kubernetes.io/controller-uid": uid, ...selector?.matchLabels } },
       template: { ...template, metadata: { ...template.metadata, labels } },
     },
   }

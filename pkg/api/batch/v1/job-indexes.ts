@@ -1,0 +1,53 @@
+/** Lists of indexes such as `1,3-5`, and what is wrong with them in words. Source: validateIndexesFormat in pkg/apis/batch/validation/validation.go. */
+
+type Interval = readonly [first: number, last: number]
+
+/** How many indexes a text names. */
+export function countIndexes(text: string, completions: number): number | string {
+  let total = 0
+  let before: number | undefined
+  for (const part of text === "" ? [] : text.split(",")) {
+    const interval = intervalOf(part, completions)
+    if (typeof interval === "string") return interval
+    const [first, last] = interval
+    if (before !== undefined && before >= first) return `non-increasing order, previous: ${before}, current: ${first}`
+    total += last - first + 1
+    before = last
+  }
+  return total
+}
+
+function intervalOf(text: string, completions: number): Interval | string {
+  const ends = text.split("-")
+  if (ends.length > 2)
+    return `the fragment ${JSON.stringify(text)} violates the requirement that an index interval can have at most two parts separated by '-'`
+  for (const end of ends) {
+    if (!/^[+-]?\d+$/.test(end)) return `cannot convert string to integer for index: ${JSON.stringify(end)}`
+    if (Number(end) >= completions) return `too large index: ${JSON.stringify(end)}`
+  }
+  const [first, last] = [Number(ends[0]), Number(ends.at(-1))]
+  return ends.length === 2 && first >= last
+    ? `non-increasing order, previous: ${first}, current: ${last}`
+    : [first, last]
+}
+
+const readable = (text: string, completions: number): readonly Interval[] =>
+  text.split(",").flatMap((part) => {
+    const interval = intervalOf(part, completions)
+    return typeof interval === "string" ? [] : [interval]
+  })
+
+/** That an index stands in two texts; parts that cannot be read are passed over. Source: validateFailedIndexesNotOverlapCompleted. */
+export function overlapOfIndexes(completed: string, failed: string, completions: number): string | undefined {
+  const [left, right] = [readable(completed, completions), readable(failed, completions)]
+  let [i, j] = [0, 0]
+  while (i < left.length && j < right.length) {
+    const [first, last] = left[i]!
+    const [otherFirst, otherLast] = right[j]!
+    if (first <= otherLast && otherFirst <= last)
+      return `failedIndexes and completedIndexes overlap at index: ${Math.max(first, otherFirst)}`
+    if (first <= otherFirst) i++
+    else j++
+  }
+  return undefined
+}
