@@ -20,14 +20,23 @@ export function validateObject<T extends KubeObject>(resource: Resource<T>, obj:
  * A kind's own rules trust its type: where something required is missing they see zeros, and what they say of these is left out.
  */
 function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
-  const causes = validateFields(resource.schema, obj, change?.old)
-  if (causes.length === 0) return ownRules(resource, obj, change)
-  const missing = causes.filter(({ reason }) => reason === "FieldValueRequired").map(({ field = "" }) => field)
-  if (missing.length === 0) return both(causes, ownRules(resource, obj, change))
-  const own = ownRules(resource, withZeros(resource.schema, obj) as T, change)
+  return withOwnRules(resource.schema, obj, validateFields(resource.schema, obj, change?.old), (whole) =>
+    ownRules(resource, whole, change),
+  )
+}
+
+function withOwnRules<T extends object>(
+  message: Message,
+  value: T,
+  declared: readonly Cause[],
+  rules: (value: T) => readonly Cause[],
+): readonly Cause[] {
+  if (declared.length === 0) return rules(value)
+  const missing = declared.filter(({ reason }) => reason === "FieldValueRequired").map(({ field = "" }) => field)
+  if (missing.length === 0) return both(declared, rules(value))
   return [
-    ...causes,
-    ...own.filter(
+    ...declared,
+    ...rules(withZeros(message, value) as T).filter(
       ({ field = "", reason }) =>
         TRUE_OF_ZEROS.has(reason) || !missing.some((path) => field === path || field.startsWith(`${path}.`)),
     ),
@@ -78,6 +87,15 @@ const trimmed = (path: string): string => (path.startsWith(".") ? path.slice(1) 
 export function declaredFaults(message: Message, value: object): readonly Cause[] {
   const found = validatorOf(message)(value, undefined)
   return found === undefined ? NO_CAUSES : found.map((cause) => ({ ...cause, field: trimmed(cause.field ?? "") }))
+}
+
+/** The same, and then what rules of the kind find in that part: they can trust its type, as those of a whole object can. */
+export function partFaults<T extends object>(
+  message: Message,
+  value: T,
+  rules: (value: T) => readonly Cause[],
+): readonly Cause[] {
+  return withOwnRules(message, value, declaredFaults(message, value), rules)
 }
 
 /** Fields declared immutable that differ from before. Items of lists are not looked into. */

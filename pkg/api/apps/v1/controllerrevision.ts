@@ -1,4 +1,5 @@
-import { invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { required } from "../../../apimachinery/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 
@@ -14,17 +15,19 @@ export const ControllerRevision = defineResource(
       { name: "Controller", type: "string", doc: "Owner of the revision.", value: controllerOf },
       { name: "Revision", type: "string", doc: "Number of the revision.", value: (revision) => revision.revision },
     ],
-    validate: ({ data, revision }) => [
-      ...(data === undefined ? [required("data", "data is mandatory")] : []),
-      ...(revision < 0 ? [invalidValue("revision", revision, "must be greater than or equal to 0")] : []),
-    ],
+    validateCreate: ({ data }) => dataFaults(data),
   },
   {
     data: f.rawExtension(2, "The stored state.").immutable(),
-    revision: f.int64(3, "Number of the revision, rising.").default(0).printZero(),
+    revision: f.int64(3, "Number of the revision, rising.").min(0).default(0).printZero(),
   },
 )
 export type ControllerRevision = ObjectOfResource<typeof ControllerRevision>
+
+function dataFaults(data: unknown): readonly Cause[] {
+  if (data === undefined || data === null) return [required("data", "data is mandatory")]
+  return typeof data === "object" && !Array.isArray(data) ? [] : [required("data", "data must be a valid JSON object")]
+}
 
 /** The controlling owner as `statefulset.apps/web`, `<none>` without one. */
 function controllerOf({

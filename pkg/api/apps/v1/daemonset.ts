@@ -1,42 +1,20 @@
+import { DaemonSetUpdateStrategy } from "./strategies.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { PodTemplateSpec } from "../../core/v1/podtemplate.ts"
 import { labelsText, selectorText, templateColumns } from "../../core/v1/template-columns.ts"
-import { daemonSetStrategyDefaults } from "./strategy-defaults.ts"
 import { firstTemplateGeneration, nextTemplateGeneration, withTemplateGeneration } from "./template-generation.ts"
 import { selectorIsFixed, validateDaemonSetSpec } from "./workload-validation.ts"
 import { collisionFaults } from "./status-validation.ts"
-
-export const RollingUpdateDaemonSet = message("apps.v1.RollingUpdateDaemonSet", "How pods are replaced step by step.", {
-  maxUnavailable: f.intOrString(1, "On how many nodes the pod may be missing: a number, or a percentage rounded up."),
-  maxSurge: f.intOrString(
-    2,
-    "On how many nodes a new pod may run beside the old: a number, or a percentage rounded up.",
-  ),
-})
-export interface RollingUpdateDaemonSet extends ObjectOf<typeof RollingUpdateDaemonSet> {}
-
-export const DaemonSetUpdateStrategy = message(
-  "apps.v1.DaemonSetUpdateStrategy",
-  "How old pods are replaced by new ones.",
-  {
-    type: f
-      .string(1, "RollingUpdate, or OnDelete, which waits until someone deletes the old pods.")
-      .enum("RollingUpdate", "OnDelete")
-      .default("RollingUpdate"),
-    rollingUpdate: f.message(2, RollingUpdateDaemonSet, "Only for RollingUpdate."),
-  },
-  { defaults: daemonSetStrategyDefaults },
-)
-export interface DaemonSetUpdateStrategy extends ObjectOf<typeof DaemonSetUpdateStrategy> {}
 
 export const DaemonSetSpec = message("apps.v1.DaemonSetSpec", "Which pod is wanted on every node.", {
   selector: f
     .message(1, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.")
     .required()
-    .pointer(),
-  template: f.message(2, PodTemplateSpec, "What the pods look like.").required(),
+    .pointer()
+    .ownRule(),
+  template: f.message(2, PodTemplateSpec, "What the pods look like.").required().ownRule(),
   updateStrategy: f.message(3, DaemonSetUpdateStrategy, "How old pods are replaced.").always(),
   minReadySeconds: f.int32(4, "Seconds a pod must be ready to count as available.").min(0),
   revisionHistoryLimit: f.int32(6, "How many old revisions are kept.").min(0).default(10).pointer(),

@@ -1,3 +1,4 @@
+import { DeploymentStrategy } from "./strategies.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { fromLabelSelector } from "../../../apimachinery/labels.ts"
@@ -5,39 +6,8 @@ import { LabelSelector } from "../../../apimachinery/meta.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { PodTemplateSpec } from "../../core/v1/podtemplate.ts"
 import { selectorText, templateColumns } from "../../core/v1/template-columns.ts"
-import { deploymentStrategyDefaults } from "./strategy-defaults.ts"
-import { selectorIsFixed, validateDeploymentSpec } from "./workload-validation.ts"
+import { rollbackFaults, selectorIsFixed, validateDeploymentSpec } from "./workload-validation.ts"
 import { collisionFaults, replicaFaults } from "./status-validation.ts"
-
-export const RollingUpdateDeployment = message(
-  "apps.v1.RollingUpdateDeployment",
-  "How pods are replaced step by step.",
-  {
-    maxUnavailable: f.intOrString(
-      1,
-      "How many pods may be missing: a number, or a percentage of the replicas rounded down.",
-    ),
-    maxSurge: f.intOrString(
-      2,
-      "How many pods there may be in excess: a number, or a percentage of the replicas rounded up.",
-    ),
-  },
-)
-export interface RollingUpdateDeployment extends ObjectOf<typeof RollingUpdateDeployment> {}
-
-export const DeploymentStrategy = message(
-  "apps.v1.DeploymentStrategy",
-  "How old pods are replaced by new ones.",
-  {
-    type: f
-      .string(1, "RollingUpdate, or Recreate, which ends all old pods first.")
-      .enum("Recreate", "RollingUpdate")
-      .default("RollingUpdate"),
-    rollingUpdate: f.message(2, RollingUpdateDeployment, "Only for RollingUpdate."),
-  },
-  { defaults: deploymentStrategyDefaults },
-)
-export interface DeploymentStrategy extends ObjectOf<typeof DeploymentStrategy> {}
 
 export const DeploymentSpec = message(
   "apps.v1.DeploymentSpec",
@@ -47,8 +17,12 @@ export const DeploymentSpec = message(
     selector: f
       .message(2, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.")
       .required()
-      .pointer(),
-    template: f.message(3, PodTemplateSpec, "What the pods look like; restartPolicy must be Always.").required(),
+      .pointer()
+      .ownRule(),
+    template: f
+      .message(3, PodTemplateSpec, "What the pods look like; restartPolicy must be Always.")
+      .required()
+      .ownRule(),
     strategy: f.message(4, DeploymentStrategy, "How old pods are replaced.").retainKeys().always(),
     minReadySeconds: f.int32(5, "Seconds a pod must be ready to count as available.").min(0),
     revisionHistoryLimit: f.int32(6, "How many old ReplicaSets are kept for a rollback.").min(0).default(10).pointer(),
@@ -146,7 +120,10 @@ export const Deployment = defineResource(
         selector: (deployment) => fromLabelSelector(deployment.spec.selector).toString(),
       },
     },
-    validate: ({ spec }, old) => (spec === old?.spec ? [] : validateDeploymentSpec(spec)),
+    validate: ({ metadata, spec }, old) =>
+      spec === old?.spec && metadata.annotations === old.metadata.annotations
+        ? []
+        : [...validateDeploymentSpec(spec), ...rollbackFaults(metadata.annotations)],
     validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
   },
   {

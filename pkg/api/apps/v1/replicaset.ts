@@ -13,8 +13,9 @@ export const ReplicaSetSpec = message("apps.v1.ReplicaSetSpec", "How many pods o
   selector: f
     .message(2, LabelSelector, "Which pods are counted; must match the template's labels. Cannot be changed.")
     .required()
-    .pointer(),
-  template: f.message(3, PodTemplateSpec, "What new pods look like.").always(),
+    .pointer()
+    .ownRule(),
+  template: f.message(3, PodTemplateSpec, "What new pods look like.").always().ownRule(),
 })
 export interface ReplicaSetSpec extends ObjectOf<typeof ReplicaSetSpec> {}
 

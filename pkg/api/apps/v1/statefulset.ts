@@ -1,3 +1,5 @@
+import { isDNS1123Label } from "../../../apimachinery/names.ts"
+import { StatefulSetUpdateStrategy } from "./strategies.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { fromLabelSelector } from "../../../apimachinery/labels.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -5,39 +7,15 @@ import { defineResource, type KubeObject, type ObjectOfResource } from "../../..
 import { PodTemplateSpec } from "../../core/v1/podtemplate.ts"
 import { templateColumns } from "../../core/v1/template-columns.ts"
 import { VolumeClaimTemplate } from "../../core/v1/volumeclaim.ts"
-import { statefulSetStrategyDefaults } from "./strategy-defaults.ts"
-import { validateStatefulSetChange, validateStatefulSetSpec } from "./workload-validation.ts"
+import { validateStatefulSetChange, validateStatefulSetSpec } from "./statefulset-validation.ts"
 import { collisionFaults, replicaFaults } from "./status-validation.ts"
-
-export const RollingUpdateStatefulSetStrategy = message(
-  "apps.v1.RollingUpdateStatefulSetStrategy",
-  "How pods are replaced step by step.",
-  {
-    partition: f.int32(1, "Pods with a lower ordinal keep the old version.").min(0).default(0).pointer(),
-    maxUnavailable: f.intOrString(2, "How many pods may be missing: a number, or a percentage rounded up."),
-  },
-)
-export interface RollingUpdateStatefulSetStrategy extends ObjectOf<typeof RollingUpdateStatefulSetStrategy> {}
-
-export const StatefulSetUpdateStrategy = message(
-  "apps.v1.StatefulSetUpdateStrategy",
-  "How old pods are replaced by new ones.",
-  {
-    type: f
-      .string(1, "RollingUpdate, or OnDelete, which waits until someone deletes the old pods.")
-      .enum("RollingUpdate", "OnDelete"),
-    rollingUpdate: f.message(2, RollingUpdateStatefulSetStrategy, "Only for RollingUpdate."),
-  },
-  { defaults: statefulSetStrategyDefaults },
-)
-export interface StatefulSetUpdateStrategy extends ObjectOf<typeof StatefulSetUpdateStrategy> {}
 
 export const StatefulSetPersistentVolumeClaimRetentionPolicy = message(
   "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
   "What becomes of claims whose pod is gone.",
   {
-    whenDeleted: f.string(1, "When the stateful set is deleted.").enum("Retain", "Delete").default("Retain"),
-    whenScaled: f.string(2, "When it is scaled down.").enum("Retain", "Delete").default("Retain"),
+    whenDeleted: f.string(1, "When the stateful set is deleted.").enum("Retain", "Delete").inOrder().default("Retain"),
+    whenScaled: f.string(2, "When it is scaled down.").enum("Retain", "Delete").inOrder().default("Retain"),
   },
 )
 export interface StatefulSetPersistentVolumeClaimRetentionPolicy extends ObjectOf<
@@ -57,13 +35,15 @@ export const StatefulSetSpec = message(
     selector: f
       .message(2, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.")
       .required()
-      .pointer(),
-    template: f.message(3, PodTemplateSpec, "What the pods look like.").required(),
-    volumeClaimTemplates: f.list(4, VolumeClaimTemplate, "Claims made for each pod.").atomic(),
+      .pointer()
+      .ownRule(),
+    template: f.message(3, PodTemplateSpec, "What the pods look like.").required().ownRule(),
+    volumeClaimTemplates: f.list(4, VolumeClaimTemplate, "Claims made for each pod.").ownRule().atomic(),
     serviceName: f.string(5, "Headless Service that gives the pods their DNS names.").default(""),
     podManagementPolicy: f
       .string(6, "Whether pods are started one after the other or all at once.")
       .enum("OrderedReady", "Parallel")
+      .ownRule()
       .default("OrderedReady"),
     updateStrategy: f.message(7, StatefulSetUpdateStrategy, "How old pods are replaced.").always(),
     revisionHistoryLimit: f.int32(8, "How many old revisions are kept.").min(0).default(10).pointer(),
@@ -113,6 +93,7 @@ export const StatefulSet = defineResource(
     shortNames: ["sts"],
     categories: ["all"],
     scope: "Namespaced",
+    validateName: isDNS1123Label,
     generation: true,
     doc: "Keeps pods running that each have a lasting name and volumes of their own.",
     columns: [

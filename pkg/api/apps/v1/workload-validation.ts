@@ -1,17 +1,7 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import {
-  at,
-  forbiddenField,
-  invalidValue,
-  invalidValues,
-  required,
-  within,
-} from "../../../apimachinery/field-errors.ts"
+import { at, forbiddenField, invalidValue, notSupported, required, within } from "../../../apimachinery/field-errors.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
-import { isDNS1123Label } from "../../../apimachinery/names.ts"
-import { claimSpecFaults } from "../../core/v1/claimspec-validation.ts"
-import type { PodSpec } from "../../core/v1/podspec.ts"
 import {
   isZero,
   matcherFor,
@@ -26,34 +16,15 @@ import {
 import type { DaemonSetSpec } from "./daemonset.ts"
 import type { DeploymentSpec } from "./deployment.ts"
 import type { ReplicaSetSpec } from "./replicaset.ts"
-import type { StatefulSetSpec } from "./statefulset.ts"
+import { DaemonSetUpdateStrategy, DeploymentStrategy } from "./strategies.ts"
+import { goForm } from "../../../apimachinery/go-form.ts"
 
 /** Rules of the kinds that keep pods running. Source: pkg/apis/apps/validation/validation.go. */
 
 export function validateDeploymentSpec(spec: DeploymentSpec): readonly Cause[] {
-  const { selector, template, strategy, progressDeadlineSeconds, minReadySeconds = 0 } = spec
-  const causes: Cause[] = [
-    ...validateSelector(selector, "deployment", "spec.selector"),
-    ...validateMatches(matcherFor(selector), template, "spec.template"),
-    ...validateTemplate(template, "spec.template"),
-    ...validateEndless(template, "ReplicaSet", "spec.template"),
-  ]
-  const { type, rollingUpdate } = strategy
-  if (type === "Recreate" && rollingUpdate !== undefined)
-    causes.push(
-      forbiddenField("spec.strategy.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'"),
-    )
-  if (type === "RollingUpdate" && rollingUpdate !== undefined) {
-    const { maxUnavailable, maxSurge } = rollingUpdate
-    const path = "spec.strategy.rollingUpdate.maxUnavailable"
-    causes.push(
-      ...validateCount(maxUnavailable, path),
-      ...validateCount(maxSurge, "spec.strategy.rollingUpdate.maxSurge"),
-    )
-    if (isZero(maxUnavailable) && isZero(maxSurge))
-      causes.push(invalidValue(path, maxUnavailable, "may not be 0 when `maxSurge` is 0"))
-    if (validateCount(maxUnavailable, path).length === 0) causes.push(...validatePart(maxUnavailable, path))
-  }
+  const { progressDeadlineSeconds, minReadySeconds = 0 } = spec
+  const causes: Cause[] = [...replicaSetFaults(spec)]
+  within(causes, deploymentStrategyFaults(spec.strategy), "spec.strategy")
   if (progressDeadlineSeconds <= minReadySeconds)
     causes.push(
       invalidValue("spec.progressDeadlineSeconds", progressDeadlineSeconds, "must be greater than minReadySeconds"),
@@ -61,29 +32,73 @@ export function validateDeploymentSpec(spec: DeploymentSpec): readonly Cause[] {
   return causes
 }
 
-export function validateReplicaSetSpec({ selector, template }: ReplicaSetSpec): readonly Cause[] {
+/** Where clients of older versions ask for a rollback. */
+const ROLLBACK = "deprecated.deployment.rollback.to"
+
+export function rollbackFaults(annotations: Readonly<Record<string, string>> | undefined): readonly Cause[] {
+  const revision = annotations?.[ROLLBACK]
+  return revision !== undefined && /^-[0-9]+$/.test(revision) && Number(revision) < 0
+    ? [invalidValue("spec.rollback.version", Number(revision), "must be greater than or equal to 0")]
+    : []
+}
+
+export const validateReplicaSetSpec = (spec: ReplicaSetSpec): readonly Cause[] => replicaSetFaults(spec)
+
+/** What replica sets and deployments share. Upstream's message speaks of a deployment either way. */
+function replicaSetFaults({ selector, template }: ReplicaSetSpec): readonly Cause[] {
+  const causes = validateSelector(selector, "deployment", "spec.selector")
+  const matcher = matcherFor(selector)
+  return matcher === undefined
+    ? [...causes, invalidValue("spec.selector", selector, "invalid label selector")]
+    : [
+        ...causes,
+        ...validateMatches(matcher, template, "spec.template"),
+        ...validateTemplate(template, "spec.template"),
+        ...validateEndless(template, "ReplicaSet", "spec.template"),
+      ]
+}
+
+function deploymentStrategyFaults(strategy: DeploymentStrategy): readonly Cause[] {
+  const { type, rollingUpdate } = strategy
+  if (type === "Recreate")
+    return rollingUpdate === undefined
+      ? []
+      : [forbiddenField("rollingUpdate", "may not be specified when strategy `type` is 'Recreate'")]
+  if (type !== "RollingUpdate")
+    return [notSupported("", goForm(DeploymentStrategy, strategy), ["Recreate", "RollingUpdate"])]
+  const { maxUnavailable, maxSurge } = rollingUpdate ?? {}
+  const path = "rollingUpdate.maxUnavailable"
   return [
-    ...validateSelector(selector, "deployment", "spec.selector"),
-    ...validateMatches(matcherFor(selector), template, "spec.template"),
-    ...validateTemplate(template, "spec.template"),
-    ...validateEndless(template, "ReplicaSet", "spec.template"),
+    ...validateCount(maxUnavailable, path),
+    ...validateCount(maxSurge, "rollingUpdate.maxSurge"),
+    // both of them zero, or unreadable
+    ...(isZero(maxUnavailable) && isZero(maxSurge)
+      ? [invalidValue(path, maxUnavailable, "may not be 0 when `maxSurge` is 0")]
+      : []),
+    ...validatePart(maxUnavailable, path),
   ]
 }
 
-export function validateDaemonSetSpec({
-  selector,
-  template,
-  updateStrategy: { type, rollingUpdate },
-}: DaemonSetSpec): readonly Cause[] {
+export function validateDaemonSetSpec({ selector, template, updateStrategy }: DaemonSetSpec): readonly Cause[] {
   const path = "spec.selector"
+  const { type, rollingUpdate } = updateStrategy
   const causes: Cause[] = [
-    ...labelSelectorFaults(path, selector),
+    // upstream takes a missing one for one that matches nothing
+    ...(selector === undefined ? [] : labelSelectorFaults(path, selector)),
     ...validateMatches(matcherFor(selector), template, "spec.template"),
-    ...validateNonEmpty(selector, "daemonset", path),
+    ...(selector === undefined ? [] : validateNonEmpty(selector, "daemonset", path)),
     ...validateTemplate(template, "spec.template"),
     ...validateEndless(template, "DaemonSet", "spec.template"),
   ]
-  if (type !== "RollingUpdate") return causes
+  if (type === "OnDelete") return causes
+  if (type !== "RollingUpdate")
+    return [
+      ...causes,
+      notSupported("spec.updateStrategy", goForm(DaemonSetUpdateStrategy, updateStrategy), [
+        "RollingUpdate",
+        "OnDelete",
+      ]),
+    ]
   return rollingUpdate === undefined
     ? [...causes, required("spec.updateStrategy.rollingUpdate")]
     : [...causes, ...daemonSetRolloutFaults(rollingUpdate, "spec.updateStrategy.rollingUpdate")]
@@ -94,6 +109,8 @@ function daemonSetRolloutFaults(
   path: string,
 ): readonly Cause[] {
   const causes: Cause[] = [
+    ...validateCount(maxUnavailable, at(path, "maxUnavailable")),
+    ...validateCount(maxSurge, at(path, "maxSurge")),
     ...validatePart(maxUnavailable, at(path, "maxUnavailable")),
     ...validatePart(maxSurge, at(path, "maxSurge")),
   ]
@@ -104,87 +121,9 @@ function daemonSetRolloutFaults(
   return causes
 }
 
-/** A template that was faulty before may stay so: it is not what is changed. */
-export function validateStatefulSetSpec(spec: StatefulSetSpec, old?: StatefulSetSpec): readonly Cause[] {
-  const {
-    selector,
-    template,
-    updateStrategy: { type, rollingUpdate },
-    volumeClaimTemplates = [],
-    serviceName = "",
-  } = spec
-  const causes: Cause[] = []
-  if (type === "OnDelete" && rollingUpdate !== undefined)
-    causes.push(
-      invalidValue(
-        "spec.updateStrategy.rollingUpdate",
-        rollingUpdate,
-        "only allowed for updateStrategy 'RollingUpdate'",
-      ),
-    )
-  if (type === "RollingUpdate" && rollingUpdate?.maxUnavailable !== undefined) {
-    const [path, count] = ["spec.updateStrategy.rollingUpdate.maxUnavailable", rollingUpdate.maxUnavailable]
-    causes.push(
-      ...validateCount(count, path),
-      ...(isZero(count) ? [invalidValue(path, count, "cannot be 0")] : []),
-      ...(validateCount(count, path).length > 0 ? [] : validatePart(count, path)),
-    )
-  }
-  if (old === undefined) {
-    for (const [i, claim] of volumeClaimTemplates.entries())
-      within(causes, claimSpecFaults(claim.spec), at("spec.volumeClaimTemplates", i, "spec"))
-    if (serviceName !== "") causes.push(...invalidValues("spec.serviceName", serviceName, isDNS1123Label(serviceName)))
-  }
-  causes.push(
-    ...validateSelector(selector, "statefulset", "spec.selector"),
-    ...validateMatches(matcherFor(selector), template, "spec.template"),
-  )
-  if (old === undefined || statefulSetTemplateFaults(old).length === 0) causes.push(...statefulSetTemplateFaults(spec))
-  return [...causes, ...validateEndless(template, "StatefulSet", "spec.template")]
-}
-
-/** The template as its pods will be: with a volume for each claim, under names that the controller gives. */
-function statefulSetTemplateFaults({ template, volumeClaimTemplates = [] }: StatefulSetSpec): readonly Cause[] {
-  const { subdomain: _domain, hostname: _host, ...spec } = template.spec
-  const claims = volumeClaimTemplates.map(({ metadata: { name = "" } }) => ({
-    name,
-    persistentVolumeClaim: { claimName: name, readOnly: false },
-  }))
-  const volumes = [
-    ...claims,
-    ...(spec.volumes ?? []).filter(({ name }) => !claims.some((claim) => claim.name === name)),
-  ]
-  return validateTemplate(
-    { ...template, spec: { ...spec, ...(volumes.length === 0 ? {} : { volumes }) } as PodSpec },
-    "spec.template",
-  )
-}
-
 export function selectorIsFixed(
   { selector }: { readonly selector: object },
   old: { readonly selector: object },
 ): readonly Cause[] {
   return deepEqual(selector, old.selector) ? [] : [invalidValue("spec.selector", selector, "field is immutable")]
-}
-
-const STATEFULSET_MUTABLE = [
-  "replicas",
-  "ordinals",
-  "template",
-  "updateStrategy",
-  "revisionHistoryLimit",
-  "persistentVolumeClaimRetentionPolicy",
-  "minReadySeconds",
-] as const
-
-export function validateStatefulSetChange(spec: StatefulSetSpec, old: StatefulSetSpec): readonly Cause[] {
-  const rest = { ...spec, ...Object.fromEntries(STATEFULSET_MUTABLE.map((field) => [field, old[field]])) }
-  return deepEqual(rest, old)
-    ? []
-    : [
-        forbiddenField(
-          "spec",
-          "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
-        ),
-      ]
 }

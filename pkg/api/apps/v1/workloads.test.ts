@@ -123,7 +123,11 @@ describe("rules", () => {
     [
       "nothing at all",
       () => created(Deployment, made(Deployment, {})),
-      ["spec.selector: Required value", "spec.template.spec.containers: Required value"],
+      [
+        "spec.selector: Required value",
+        "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`",
+        "spec.template.spec.containers: Required value",
+      ],
     ],
     [
       "another selector",

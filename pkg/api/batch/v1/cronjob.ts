@@ -8,7 +8,7 @@ import { JobSpec } from "./jobspec.ts"
 import { validateCronJob, validateNewCronJob } from "./cronjob-validation.ts"
 
 export const JobTemplateSpec = message("batch.v1.JobTemplateSpec", "What the jobs of a cron job look like.", {
-  metadata: f.message(1, ObjectMeta, "Labels and annotations of the jobs.").always(),
+  metadata: f.message(1, ObjectMeta, "Labels and annotations of the jobs.").always().ownRule(),
   spec: f.message(2, JobSpec, "The job.").always(),
 })
 export interface JobTemplateSpec extends ObjectOf<typeof JobTemplateSpec> {}

@@ -6,6 +6,7 @@ interface JobView {
   readonly spec: JobSpec
 }
 const NO_LIMIT = 2 ** 31 - 1
+const UID_LABEL = "batch.kubernetes.io/controller-uid"
 
 /** Defaults of jobs alone, which the templates of cron jobs do not get. Source: SetDefaults_Job in pkg/apis/batch/v1/defaults.go. */
 export function jobDefaults<J extends JobView>(job: J): J {
@@ -48,13 +49,13 @@ export function withGeneratedSelector<J extends JobView>(job: J): J {
   const { name = "", uid = "" } = metadata
   if (spec.manualSelector === true || spec.template === undefined) return job
   const { template, selector } = spec
-  const labels = {
-    "batch.kubernetes.io/controller-uid": uid,
+  const labels = sorted({
+    [UID_LABEL]: uid,
     "batch.kubernetes.io/job-name": name,
     "controller-uid": uid,
     "job-name": name,
     ...template.metadata.labels,
-  }
+  })
   // A job without labels of its own has those of its template, the generated ones too.
   const { labels: own = {} } = metadata
   const shared = own === template.metadata.labels || Object.keys(own).length === 0
@@ -63,8 +64,12 @@ export function withGeneratedSelector<J extends JobView>(job: J): J {
     metadata: shared ? { ...metadata, labels } : metadata,
     spec: {
       ...spec,
-      selector: { ...selector, matchLabels: { "batch.kubernetes.io/controller-uid": uid, ...selector?.matchLabels } },
+      selector: { ...selector, matchLabels: sorted({ [UID_LABEL]: uid, ...selector?.matchLabels }) },
       template: { ...template, metadata: { ...template.metadata, labels } },
     },
   }
 }
+
+/** Labels as messages show them. */
+const sorted = (labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)))

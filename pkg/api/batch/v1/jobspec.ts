@@ -73,7 +73,8 @@ export const JobSpec = message("batch.v1.JobSpec", "Pods to run to their end.", 
   manualSelector: f.bool(5, "Whether the selector is the user's own.").pointer(),
   template: f
     .message(6, PodTemplateSpec, "What the pods look like; restartPolicy must be Never or OnFailure.")
-    .required(),
+    .required()
+    .ownRule(),
   ttlSecondsAfterFinished: f.int32(8, "Seconds after its end until the job is deleted.").min(0).pointer(),
   completionMode: f.string(9, "Whether pods are alike or each has an index.").enum("NonIndexed", "Indexed").pointer(),
   suspend: f.bool(10, "Whether no pods are to run for now.").pointer(),

@@ -10,6 +10,7 @@ import { qosClassOf } from "./pod-qos.ts"
 import type { PodSpec } from "./podspec.ts"
 import { validatePodSpec } from "./podspec-validation.ts"
 import type { PodStatus } from "./podstatus.ts"
+import { profileFaults } from "./profile-annotations.ts"
 
 /** Rules of pods as such, and of their changes. Source: ValidatePodCreate, ValidatePodUpdate, ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go. */
 export interface PodView {
@@ -42,12 +43,13 @@ export function validatePod(pod: PodView, old?: PodView): readonly Cause[] {
 const validateImage = ({ image }: Container): readonly Cause[] => trimmedImage(image)
 
 /** What is refused in new pods only. */
-export function validateNewPod({ spec }: PodView): readonly Cause[] {
+export function validateNewPod({ metadata, spec }: PodView): readonly Cause[] {
   const causes: Cause[] = []
   if ((spec.ephemeralContainers ?? []).length > 0)
     causes.push(forbiddenField("spec.ephemeralContainers", "cannot be set on create"))
   if ((spec.nodeName ?? "") !== "" && (spec.schedulingGates ?? []).length > 0)
     causes.push(forbiddenField("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
+  within(causes, profileFaults(metadata.annotations, spec), "spec")
   return causes
 }
 

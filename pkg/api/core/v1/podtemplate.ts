@@ -6,7 +6,7 @@ import { containerImages, containerNames, labelsText } from "./template-columns.
 import { validateTemplate } from "./template-validation.ts"
 
 export const PodTemplateSpec = message("core.v1.PodTemplateSpec", "What the pods of a controller look like.", {
-  metadata: f.message(1, ObjectMeta, "Labels and annotations of the pods.").always(),
+  metadata: f.message(1, ObjectMeta, "Labels and annotations of the pods.").always().ownRule(),
   spec: f.message(2, PodSpec, "What the pods run.").always(),
 })
 export interface PodTemplateSpec extends ObjectOf<typeof PodTemplateSpec> {}
@@ -45,7 +45,7 @@ export const PodTemplate = defineResource(
     validate: ({ template }) => validateTemplate(template, "template"),
   },
   {
-    template: f.message(2, PodTemplateSpec, "The description.").always(),
+    template: f.message(2, PodTemplateSpec, "The description.").always().ownRule(),
   },
 )
 export type PodTemplate = ObjectOfResource<typeof PodTemplate>

@@ -15,7 +15,7 @@ export const ReplicationControllerSpec = message(
     replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
     minReadySeconds: f.int32(4, "Seconds a pod must be ready to count as available.").min(0),
     selector: f.map(2, e.string, "Labels of the pods that are counted; the template's unless given.").atomic(),
-    template: f.message(3, PodTemplateSpec, "What new pods look like."),
+    template: f.message(3, PodTemplateSpec, "What new pods look like.").ownRule(),
   },
 )
 export interface ReplicationControllerSpec extends ObjectOf<typeof ReplicationControllerSpec> {}

@@ -14,18 +14,24 @@ import type { LabelSelector } from "../../../apimachinery/meta.ts"
 import { isPercent } from "../../../apimachinery/names.ts"
 import { percentOf } from "../../../apimachinery/intstr.ts"
 import { validateAnnotations, validateLabels } from "../../../apimachinery/objectmeta.ts"
+import { partFaults } from "../../../apimachinery/validate.ts"
+import { annotationFaults } from "./pod-annotations-validation.ts"
+import { PodSpec } from "./podspec.ts"
 import type { PodTemplateSpec } from "./podtemplate.ts"
 import { validatePodSpec } from "./podspec-validation.ts"
+import { profileFaults } from "./profile-annotations.ts"
 
 /** Rules that the kinds with a pod template share. Source: pkg/apis/core/validation and pkg/apis/apps/validation. */
 
-/** A template by itself: labels and the pods' spec. */
+/** A template by itself: labels and the pods' spec. Fields that hold one are declared with `ownRule`: all that is said of it is said here. */
 export function validateTemplate({ metadata, spec }: PodTemplateSpec, path: string): readonly Cause[] {
-  const causes: Cause[] = [
-    ...validateLabels(metadata.labels, at(path, "labels")),
-    ...validateAnnotations(metadata.annotations, at(path, "annotations")),
-  ]
-  within(causes, validatePodSpec(spec, undefined), at(path, "spec"))
+  const causes: Cause[] = [...templateMetadataFaults({ metadata, spec }, path)]
+  within(
+    causes,
+    partFaults(PodSpec, spec, (whole) => validatePodSpec(whole, undefined)),
+    at(path, "spec"),
+  )
+  within(causes, profileFaults(metadata.annotations, spec), at(path, "spec"))
   if ((spec.ephemeralContainers ?? []).length > 0)
     causes.push(
       forbiddenField(at(path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"),
@@ -33,11 +39,21 @@ export function validateTemplate({ metadata, spec }: PodTemplateSpec, path: stri
   return causes
 }
 
-/** A selector that must not be empty; `kind` as upstream's message names it. */
-export const validateSelector = (selector: LabelSelector, kind: string, path: string): readonly Cause[] => [
-  ...labelSelectorFaults(path, selector),
-  ...validateNonEmpty(selector, kind, path),
-]
+export function templateMetadataFaults({ metadata, spec }: PodTemplateSpec, path: string): readonly Cause[] {
+  const { labels, annotations } = metadata
+  const causes: Cause[] = [
+    ...validateLabels(labels, at(path, "labels")),
+    ...validateAnnotations(annotations, at(path, "annotations")),
+  ]
+  if (annotations !== undefined) within(causes, annotationFaults(annotations, spec), at(path, "annotations"))
+  return causes
+}
+
+/** A selector that must be there and not be empty; `kind` as upstream's message names it. */
+export const validateSelector = (selector: LabelSelector | undefined, kind: string, path: string): readonly Cause[] =>
+  selector === undefined
+    ? [required(path)]
+    : [...labelSelectorFaults(path, selector), ...validateNonEmpty(selector, kind, path)]
 
 export const validateNonEmpty = (selector: LabelSelector, kind: string, path: string): readonly Cause[] =>
   Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length > 0
@@ -45,8 +61,10 @@ export const validateNonEmpty = (selector: LabelSelector, kind: string, path: st
     : [invalidValue(path, selector, `empty selector is invalid for ${kind}`)]
 
 /** The matcher of a selector, or nothing for one that has been found faulty. */
-export function matcherFor(selector: LabelSelector): LabelMatcher | undefined {
-  return labelSelectorFaults("", selector).length === 0 ? fromLabelSelector(selector) : undefined
+export function matcherFor(selector: LabelSelector | undefined): LabelMatcher | undefined {
+  return selector === undefined || labelSelectorFaults("", selector).length === 0
+    ? fromLabelSelector(selector)
+    : undefined
 }
 
 /** New pods must belong to the one that makes them. */
@@ -80,18 +98,17 @@ export function validateCount(value: number | string | undefined, path: string):
   return invalidValues(path, value, problem)
 }
 
-/** A count or a percentage of something that there is no more of. */
+/** A percentage of something that there is no more of. */
 export function validatePart(value: number | string | undefined, path: string): readonly Cause[] {
   const percent = value === undefined ? undefined : percentOf(value)
-  return [
-    ...validateCount(value, path),
-    ...(percent !== undefined && percent > 100 ? [invalidValue(path, value, "must not be greater than 100%")] : []),
-  ]
+  return percent !== undefined && percent > 100 ? [invalidValue(path, value, "must not be greater than 100%")] : []
 }
 
-/** Whether a count or percentage is nothing at all. */
-export const isZero = (value: number | string | undefined): boolean =>
-  (typeof value === "string" ? percentOf(value) : value) === 0
+/** Whether a count or percentage is nothing at all, as a text is that cannot be read. */
+export function isZero(value: number | string | undefined): boolean {
+  if (typeof value !== "string") return (value ?? 0) === 0
+  return (percentOf(value) ?? (/^[+-]?[0-9]+$/.test(value) ? Number(value) : 0)) === 0
+}
 
 /** Labels of a ReplicationController select its pods. */
 export const requiredSelector = (

@@ -2,10 +2,11 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import { invalidValue } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { Condition, LabelSelector } from "../../../apimachinery/meta.ts"
+import { goForm } from "../../../apimachinery/go-form.ts"
 import { conditionFaults } from "../../../apimachinery/conditions.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
-import { validatePart } from "../../core/v1/template-validation.ts"
+import { validateCount, validatePart } from "../../core/v1/template-validation.ts"
 
 export const PodDisruptionBudgetSpec = message(
   "policy.v1.PodDisruptionBudgetSpec",
@@ -75,9 +76,17 @@ export const PodDisruptionBudget = defineResource(
       const { minAvailable, maxUnavailable, selector } = spec
       const causes: Cause[] = []
       if (minAvailable !== undefined && maxUnavailable !== undefined)
-        causes.push(invalidValue("spec", shownSpec(spec), "minAvailable and maxUnavailable cannot be both set"))
+        causes.push(
+          invalidValue(
+            "spec",
+            goForm(PodDisruptionBudgetSpec, spec),
+            "minAvailable and maxUnavailable cannot be both set",
+          ),
+        )
       causes.push(
+        ...validateCount(minAvailable, "spec.minAvailable"),
         ...validatePart(minAvailable, "spec.minAvailable"),
+        ...validateCount(maxUnavailable, "spec.maxUnavailable"),
         ...validatePart(maxUnavailable, "spec.maxUnavailable"),
       )
       return selector === undefined ? causes : [...causes, ...labelSelectorFaults("spec.selector", selector)]
@@ -91,16 +100,3 @@ export const PodDisruptionBudget = defineResource(
 export type PodDisruptionBudget = ObjectOfResource<typeof PodDisruptionBudget>
 
 const shown = (count: number | string | undefined): string => (count === undefined ? "N/A" : String(count))
-
-/** As upstream shows it, which has no wire names for it. */
-const shownSpec = ({
-  minAvailable,
-  selector,
-  maxUnavailable,
-  unhealthyPodEvictionPolicy,
-}: PodDisruptionBudgetSpec): object => ({
-  MinAvailable: minAvailable ?? null,
-  Selector: selector ?? null,
-  MaxUnavailable: maxUnavailable ?? null,
-  UnhealthyPodEvictionPolicy: unhealthyPodEvictionPolicy ?? null,
-})
