@@ -153,7 +153,11 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   const node: NodeReporter = new NodeReporter(context, [config.root], (pressure) =>
     context.spawn("eviction", () => relieve({ context, cache, workers, lastUsedImages: images.lastUsed }, pressure)),
   )
-  const lease = new NodeLease(context, () => node.node)
+  const lease = new NodeLease(
+    context,
+    () => node.node,
+    () => node.doubt(),
+  )
   const logs = new LogRotation(context, cache)
   let resolver: Promise<Resolver> | undefined
   const gate = new AdmissionGate({ context, node, workers: () => workers })

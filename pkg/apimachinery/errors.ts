@@ -1,5 +1,5 @@
 /** Why a request failed, and the HTTP code that says so. Source: StatusReason in apimachinery pkg/apis/meta/v1/types.go. */
-const HTTP_CODE = {
+export const HTTP_CODE = {
   BadRequest: 400,
   Unauthorized: 401,
   Forbidden: 403,

@@ -62,8 +62,6 @@ const STATES: readonly {
   { name: "all is well" },
   { name: "the API server is down", begin: (cluster) => cluster.faults.crashed("apiserver") },
   { name: "the controllers are down", begin: (cluster) => cluster.faults.crashed("controller-manager") },
-  { name: "the scheduler is down", begin: (cluster) => cluster.faults.crashed("scheduler") },
-  { name: "the kubelet is down", begin: (cluster) => cluster.faults.crashed({ kubelet: "node-0" }) },
   { name: "there are no controllers", options: { components: { controllers: false } } },
   { name: "all requests are delayed", begin: (cluster) => cluster.faults.requests({ delay: "2s" }) },
   { name: "requests are delayed for ever", begin: (cluster) => cluster.faults.requests({ delay: "30d" }) },

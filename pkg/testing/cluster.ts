@@ -151,6 +151,7 @@ export class Cluster implements AsyncDisposable {
     this.#nodes = new Nodes({
       parts: this.#parts,
       clock: this.#clock,
+      driver: this.#driver,
       images: this.images,
       kubelets: options.components?.kubelet !== false,
       client: this.#parts.clientFor(ADMIN.name, ADMIN.groups),
@@ -159,11 +160,11 @@ export class Cluster implements AsyncDisposable {
     this.faults = new Faults({
       nodes: this.#nodes.simulated,
       rules: this.#rules,
-      clock: this.#virtual,
       driver: this.#driver,
       components: this.#parts.components,
       signal: this.#ending.signal,
       alive: () => this.#alive(),
+      kinds: () => this.#parts.apiServer.scheme.resources,
       forgetHistory: () => this.#storage.compact(this.#storage.revision),
     })
     this.#specs = specs

@@ -17,7 +17,7 @@ export interface DriverOptions {
 }
 
 /** How long work may take in virtual time, and in real time with the system's clock. */
-const PATIENCE_MS = 10 * 60_000
+const PATIENCE_MS = 5 * 60_000
 const REAL_PATIENCE_MS = 60_000
 /** Work may wait for the outer world, of which the clock knows nothing: it is given so long before time is moved. */
 const OUTER_WORLD_MS = 10
@@ -39,6 +39,7 @@ export class Driver {
   readonly #options: DriverOptions
   readonly #waiting = new Set<Waiting>()
   #pumping = false
+  #exact = 0
   #moving = 0
   /** Resolves when nobody moves time on purpose any more. */
   #still = Promise.withResolvers<void>()
@@ -52,10 +53,24 @@ export class Driver {
     return this.#options.virtual !== undefined
   }
 
+  /** Lets heartbeats and what watches for them run at their very instants, since something is wrong that they notice or mend. Returns what ends that. */
+  beExact(): () => void {
+    const { virtual } = this.#options
+    if (virtual === undefined) return () => {}
+    this.#exact++
+    virtual.exact = true
+    let over = false
+    return () => {
+      if (over) return
+      over = true
+      if (--this.#exact === 0) virtual.exact = false
+    }
+  }
+
   /**
    * What `work` gives.
    * @param what says what is awaited: `apply waits for …`
-   * @throws TestClusterError when it has not ended within ten minutes of virtual time, or nothing is due that could end it
+   * @throws TestClusterError when it has not ended within five minutes of virtual time, or nothing is due that could end it
    */
   async ended<T>(what: () => string, work: Promise<T>): Promise<T> {
     const { virtual, clock } = this.#options

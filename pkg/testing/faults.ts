@@ -1,9 +1,10 @@
 import { ApiError } from "../apimachinery/errors.ts"
-import type { VirtualClock } from "../clock/virtual.ts"
+import type { Resource } from "../apimachinery/resource.ts"
 import { familiar } from "../../components/kubelet/runtime/simulated/behaviour.ts"
 import { at, callerOf, TestClusterError } from "./caller.ts"
 import { milliseconds, type Duration } from "./duration.ts"
 import type { Driver } from "./driver.ts"
+import { checkMatch, checkRule } from "./known-requests.ts"
 import { HeldPart, type Restartable } from "./held-part.ts"
 import type { SimulatedNode } from "./node.ts"
 import type { RequestMatch, RequestRule, RequestRules } from "./request-rules.ts"
@@ -18,12 +19,12 @@ export type ComponentName = "apiserver" | "scheduler" | "controller-manager"
 export interface FaultsContext {
   readonly nodes: ReadonlyMap<string, SimulatedNode>
   readonly rules: RequestRules
-  /** None with the system's time. */
-  readonly clock: VirtualClock | undefined
   readonly driver: Driver
   readonly components: Readonly<Record<ComponentName, Restartable>>
   readonly signal: AbortSignal
   forgetHistory(): void
+  /** That are served now. */
+  kinds(): readonly Resource[]
   /** @throws TestClusterError when the cluster has ended */
   alive(): void
 }
@@ -154,13 +155,15 @@ export class Faults {
   /** Requests that match are delayed or fail, from inside and outside alike. @throws TestClusterError for a verb, kind or reason that there is not */
   async requests(rule: RequestRule): Promise<Fault> {
     this.#context.alive()
+    checkRule(rule, this.#context.kinds())
     const remove = this.#context.rules.add(rule)
     return this.#begin(`a rule holds: ${JSON.stringify(rule)}`, () => {}, remove)
   }
 
-  /** Ends the open watches that match, as a lost connection does. Returns how many there were. */
+  /** Ends the open watches that match, as a lost connection does. Returns how many there were. @throws TestClusterError for a verb or kind that there is not */
   dropWatches(match: RequestMatch = {}): number {
     this.#context.alive()
+    checkMatch(match, this.#context.kinds())
     return this.#context.rules.dropWatches(match)
   }
 
@@ -194,10 +197,10 @@ export class Faults {
   }
 
   async #begin(words: string, begin: () => unknown, end: () => unknown): Promise<Fault> {
-    const { clock, driver, signal } = this.#context
+    const { driver, signal } = this.#context
     const active = { words }
     this.#active.add(active)
-    if (clock !== undefined) clock.exact = true
+    const skipAgain = driver.beExact()
     let ended: Promise<void> | undefined
     const finish = async () => {
       // What ended with the cluster is not started again.
@@ -209,7 +212,7 @@ export class Faults {
         .ended(() => `the end of a fault waits, of which was said: ${words}`, finish())
         .finally(() => {
           this.#active.delete(active)
-          if (this.#active.size === 0 && clock !== undefined) clock.exact = false
+          skipAgain()
         }))
     await driver.ended(() => `a fault waits for its beginning: ${words}`, Promise.resolve(begin()))
     return { end: once, [Symbol.asyncDispose]: once }

@@ -4,10 +4,13 @@ import {
   ConfigMap,
   Deployment,
   Pod,
+  Service,
   startCluster,
   TestClusterError,
+  type Cluster,
   type ClusterOptions,
   type Duration,
+  type RequestRule,
 } from "./testing.ts"
 
 /** What `run` throws. */
@@ -135,6 +138,99 @@ describe("eventually", () => {
     expect(err.message).toContain("Not within 2m0s of virtual time (seed 77 (K3TS_SEED=77 replays it)); last seen:")
     expect(err.message).toContain("Expected length: 1")
     expect(err.stack).toContain("misuse.test.ts")
+  })
+})
+
+describe("eventually", () => {
+  test("shows the objects that were looked at, and why pods are not well", async () => {
+    // given a pod that cannot be placed
+    await using cluster = await startCluster({ nodes: 1 })
+    await cluster.apply(web(1, "huge"))
+    await cluster.client.patch(
+      Deployment,
+      { namespace: "default", name: "web" },
+      {
+        type: "strategic",
+        body: {
+          spec: {
+            template: { spec: { containers: [{ name: "web", resources: { requests: { cpu: "99" } } }] } },
+          },
+        },
+      },
+    )
+    // when
+    const err = await errorOf(() =>
+      cluster.eventually(async () => {
+        const pods = await cluster.list(Pod)
+        return pods.every(({ status }) => status.phase === "Running")
+      }),
+    )
+    // then
+    expect(err.message).toMatch(/Pod default\/web-\S+: Pending/)
+    expect(err.message).toContain("Insufficient cpu")
+  })
+
+  test.each<[string, (cluster: Cluster) => unknown]>([
+    ["undefined", (cluster) => cluster.find(Pod, "none")],
+    ["undefined", async (cluster) => (await cluster.list(Pod))[0]?.status.phase?.startsWith("Run")],
+    ["a list of 0", (cluster) => cluster.list(Pod)],
+    ["null", () => null],
+    ["1", () => 1],
+    ['"yes"', () => "yes"],
+    ["an object (kind, apiVersion, metadata, spec)", (cluster) => cluster.get(Service, "kubernetes")],
+  ])("refuses a check that gives %s", async (what, check) => {
+    await using cluster = await startCluster()
+    const err = await errorOf(() => cluster.eventually(() => check(cluster) as boolean))
+    expect(err.message).toContain(`Cannot tell whether the check holds: it gave ${what}.`)
+    expect(err.stack).toContain("misuse.test.ts")
+  })
+
+  test("takes what asserts, is true, or has failed before", async () => {
+    await using cluster = await startCluster({ nodes: 1 })
+    await cluster.apply(web(1))
+    const shown = (pods: readonly Pod[]) => expect(pods).toHaveLength(1)
+    await cluster.eventually(async () => expect(await cluster.list(Pod)).toHaveLength(1))
+    await cluster.eventually(Pod, {}, (pods) => expect(pods).toHaveLength(1))
+    await cluster.eventually(async () => (await cluster.list(Pod)).length === 1)
+    await cluster.eventually(Pod, {}, (pods) => {
+      shown(pods)
+      return true
+    })
+  })
+
+  test("lets its time pass where nothing is due", async () => {
+    await using cluster = await startCluster({ nodes: 1 })
+    await cluster.advance("1m")
+    const began = cluster.now.getTime()
+    await errorOf(() => cluster.eventually(() => false, { within: "2m" }))
+    expect(cluster.now.getTime() - began).toBe(120_000)
+  })
+})
+
+describe("a rule", () => {
+  test.each<[RequestRule, string]>([
+    [{ verb: "craete", error: "Conflict" }, 'No request has the verb "craete": do you mean "create"?'],
+    [{ verb: ["get", "lits"], error: "Conflict" }, 'No request has the verb "lits": do you mean "list"?'],
+    [{ resource: "pod", error: "Conflict" }, 'No request has the resource "pod": do you mean "pods"?'],
+    [{ resource: "Deployment", error: "Conflict" }, 'do you mean "deployments"?'],
+    [{ resource: "svc", error: "Conflict" }, 'do you mean "services"?'],
+    [{ resource: "confgimaps", error: "Conflict" }, 'do you mean "configmaps"?'],
+    [{ resource: "widgets", error: "Conflict" }, 'No request has the resource "widgets"'],
+    [{ resource: "pods", subresource: "stauts", error: "Conflict" }, 'do you mean "status"?'],
+    [{ resource: "configmaps", subresource: "scale", error: "Conflict" }, 'No request has the subresource "scale"'],
+    [{ error: "ServiceUnavailible" as "ServiceUnavailable" }, 'do you mean "ServiceUnavailable"?'],
+    [{ verb: "get" }, "Cannot make a rule that does nothing"],
+  ])("%j is refused", async (rule, message) => {
+    await using cluster = await startCluster()
+    const err = await errorOf(() => cluster.faults.requests(rule))
+    expect(err).toBeInstanceOf(TestClusterError)
+    expect(err.message).toContain(message)
+  })
+
+  test("of watches that are dropped is checked as well", async () => {
+    await using cluster = await startCluster()
+    const drop = async () => cluster.faults.dropWatches({ resource: "pod" })
+    expect((await errorOf(drop)).message).toContain('do you mean "pods"?')
   })
 })
 

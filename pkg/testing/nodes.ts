@@ -6,6 +6,7 @@ import type { Informers } from "../client/informer.ts"
 import type { Clock } from "../clock/clock.ts"
 import { BareNode } from "./bare-node.ts"
 import { TestClusterError } from "./caller.ts"
+import type { Driver } from "./driver.ts"
 import { SimulatedNode } from "./node.ts"
 import { PodsOfNodes } from "./node-informers.ts"
 import { nodeSpec, type NodeOptions, type NodeSpec } from "./options.ts"
@@ -14,6 +15,7 @@ import type { Parts } from "./parts.ts"
 export interface NodesOptions {
   readonly parts: Parts
   readonly clock: Clock
+  readonly driver: Driver
   readonly images: ImageBehaviours
   /** Whether there are kubelets. */
   readonly kubelets: boolean
@@ -90,7 +92,18 @@ export class Nodes {
 
   #share() {
     const informers = this.#options.parts.informersFor(this.#options.client)
-    informers.of(Node) // so that pods' addresses come from the ranges that nodes were given
+    // A Node that is deleted is made anew by the next heartbeats of its kubelet, so these must not be skipped.
+    const missing = new Map<string, () => void>()
+    // It is also where pods' addresses come from: the ranges that nodes were given.
+    informers.of(Node).on({
+      added: ({ metadata: { name = "" } }) => {
+        missing.get(name)?.()
+        missing.delete(name)
+      },
+      deleted: ({ metadata: { name = "" } }) => {
+        if (this.simulated.has(name)) missing.set(name, this.#options.driver.beExact())
+      },
+    })
     return { informers, pods: new PodsOfNodes(informers) }
   }
 }

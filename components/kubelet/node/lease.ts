@@ -14,14 +14,17 @@ const LAST_RETRY_MS = 7_000
 export class NodeLease {
   readonly #context: KubeletContext
   readonly #node: () => Node | undefined
+  readonly #onGone: () => void
   #timer: Timer | undefined
   #retryMs = FIRST_RETRY_MS
   #lease: Lease | undefined
   #stopped = false
 
-  constructor(context: KubeletContext, node: () => Node | undefined) {
+  /** `onGone` is told that the lease has been deleted, as happens to it when its node is. */
+  constructor(context: KubeletContext, node: () => Node | undefined, onGone: () => void) {
     this.#context = context
     this.#node = node
+    this.#onGone = onGone
   }
 
   start(): void {
@@ -42,6 +45,7 @@ export class NodeLease {
     } catch (err) {
       // Its namespace is made by the control plane, which may be starting too.
       if (!isNotFound(err)) log.warn("Cannot renew the lease of the node", { err })
+      else if (this.#lease !== undefined) this.#onGone()
       this.#lease = undefined
       next = this.#retryMs
       this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)

@@ -107,6 +107,12 @@ export class NodeReporter {
     this.#context.spawn("node status", () => this.#work())
   }
 
+  /** The Node may have been deleted: its status is written even if it has not changed, which shows that. */
+  doubt(): void {
+    this.#reported = -Infinity
+    this.wake()
+  }
+
   async #work(): Promise<void> {
     while (this.#again && !this.#stopping.signal.aborted) {
       this.#again = false
