@@ -25,6 +25,8 @@ export interface PendingWrite {
  */
 export class NotingClient implements Client {
   readonly written: PendingWrite[] = []
+  /** Whether a write was refused, for whatever reason. */
+  refused = false
   readonly #client: Client
 
   constructor(client: Client) {
@@ -36,21 +38,21 @@ export class NotingClient implements Client {
     object: I,
     options?: WriteOptions,
   ): Promise<T> {
-    return this.#wrote(resource, await this.#client.create(resource, object, options))
+    return this.#wrote(resource, await this.#tried(this.#client.create(resource, object, options)))
   }
   async update<T extends KubeObject, I extends KubeObjectInput>(
     resource: Resource<T, I>,
     object: I,
     options?: WriteOptions,
   ): Promise<T> {
-    return this.#wrote(resource, await this.#client.update(resource, object, options))
+    return this.#wrote(resource, await this.#tried(this.#client.update(resource, object, options)))
   }
   async updateStatus<T extends KubeObject, I extends KubeObjectInput>(
     resource: Resource<T, I>,
     object: I,
     options?: WriteOptions,
   ): Promise<T> {
-    return this.#wrote(resource, await this.#client.updateStatus(resource, object, options))
+    return this.#wrote(resource, await this.#tried(this.#client.updateStatus(resource, object, options)))
   }
   async patch<T extends KubeObject>(
     resource: Resource<T>,
@@ -58,10 +60,10 @@ export class NotingClient implements Client {
     patch: Patch,
     options?: PatchOptions & { readonly subresource?: string },
   ): Promise<T> {
-    return this.#wrote(resource, await this.#client.patch(resource, ref, patch, options))
+    return this.#wrote(resource, await this.#tried(this.#client.patch(resource, ref, patch, options)))
   }
   async delete(resource: Resource, ref: ObjectRef, options?: DeleteCallOptions): Promise<unknown> {
-    const answer = await this.#client.delete(resource, ref, options)
+    const answer = await this.#tried(this.#client.delete(resource, ref, options))
     const key = keyFrom(ref)
     const uid = options?.preconditions?.uid
     this.written.push({
@@ -85,16 +87,25 @@ export class NotingClient implements Client {
     return this.#client.list(resource, options)
   }
   deleteCollection(resource: Resource, list: ListOptions, options?: DeleteCallOptions) {
-    return this.#client.deleteCollection(resource, list, options)
+    return this.#tried(this.#client.deleteCollection(resource, list, options))
   }
   createSubresource<A = unknown>(resource: Resource, ref: ObjectRef, subresource: string, object: object) {
-    return this.#client.createSubresource<A>(resource, ref, subresource, object)
+    return this.#tried(this.#client.createSubresource<A>(resource, ref, subresource, object))
   }
   updateSubresource<A = unknown>(resource: Resource, ref: ObjectRef, subresource: string, object: object) {
-    return this.#client.updateSubresource<A>(resource, ref, subresource, object)
+    return this.#tried(this.#client.updateSubresource<A>(resource, ref, subresource, object))
   }
   watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions, handlers: WatchHandlers<T>): Watch {
     return this.#client.watch(resource, options, handlers)
+  }
+
+  async #tried<T>(write: Promise<T>): Promise<T> {
+    try {
+      return await write
+    } catch (err) {
+      this.refused = true
+      throw err
+    }
   }
 
   #wrote<T extends KubeObject>(resource: Resource<T>, written: T): T {

@@ -120,6 +120,24 @@ describe("the loop that runs a controller", () => {
     await controller.stop()
   })
 
+  test("looks again where a controller took a refused write for done", async () => {
+    await using cluster = await quiet()
+    // given a controller to which an object that it cannot find is one that is gone, and an API that errs once
+    const controller = await start(cluster, {
+      async reconcile(key, { informers, client }) {
+        const object = informers.of(ConfigMap).get(key)
+        if (object !== undefined) await client.delete(ConfigMap, object.metadata).catch(() => undefined)
+      },
+    })
+    await cluster.faults.requests({ user: "test", verb: "delete", error: "NotFound", times: 2 })
+    // when
+    await create(cluster, "a")
+    await cluster.advance("1s")
+    // then
+    expect(await cluster.find(ConfigMap, "a")).toBeUndefined()
+    await controller.stop()
+  })
+
   test("looks again when a reconcile asks for it", async () => {
     await using cluster = await quiet()
     let runs = 0

@@ -111,7 +111,9 @@ export async function startController<T extends KubeObject>(
     let outcome: "success" | "error" | "requeue" = "success"
     try {
       const result = await controller.reconcile(key, { ...shared, client, log: child })
-      queue.forget(key)
+      // Where the controller took a refused write for done, as that of an object which is gone: the next look shows whether it was.
+      if (client.refused) queue.retry(key)
+      else queue.forget(key)
       if (result !== undefined) {
         outcome = "requeue"
         queue.addAfter(key, result.requeueAfter, result.kind)

@@ -66,8 +66,8 @@ export async function startGarbageCollector(
       queue.forget(uid)
     } catch (err) {
       if (stopped) return
-      if (isNotFound(err)) return queue.forget(uid) // gone meanwhile
-      log[isConflict(err) ? "debug" : "warn"]("Collecting failed; will retry", {
+      // Gone meanwhile: the informer is about to say so, and else it is there still.
+      log[isConflict(err) || isNotFound(err) ? "debug" : "warn"]("Collecting failed; will retry", {
         kind: node.resource.kind,
         namespace: node.namespace,
         name: node.name,
