@@ -47,9 +47,11 @@ export function planPods(
     if (run && pods === undefined) create.push(name)
     else if (!stay) remove.push(...going)
     else {
+      let held = false
       const running = going.filter(({ status: { phase } }) => phase !== "Failed" && phase !== "Succeeded")
       for (const pod of going.filter(({ status: { phase } }) => phase === "Failed" || phase === "Succeeded")) {
         const wait = pod.status.phase === "Failed" ? failed.wait(set, name) : 0
+        held ||= wait > 0
         if (wait > 0) retryIn = Math.min(wait, retryIn ?? wait)
         else {
           tellEnded(set, pod, name, context)
@@ -57,8 +59,10 @@ export function planPods(
         }
       }
       if (!surges(set)) remove.push(...running.toSorted(byAge).slice(1))
-      else if (running.length === 0 && run) create.push(name)
-      else remove.push(...surplus(set, running.toSorted(byAge), hash, context.clock.now()))
+      else if (running.length === 0 && run) {
+        // Differs from upstream: beside one that has failed and waits to be replaced, none is made, which would fail as well, again and again.
+        if (!held) create.push(name)
+      } else remove.push(...surplus(set, running.toSorted(byAge), hash, context.clock.now()))
     }
   }
   // The scheduler waits for ever for a node that has gone.
