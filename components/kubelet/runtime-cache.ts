@@ -220,8 +220,8 @@ export class RuntimeCache {
     const { sandboxes, containers } = this.#pods.get(uid) ?? { sandboxes: [], containers: [] }
     this.#show(
       uid,
-      sandbox === undefined ? sandboxes : withNewest(sandboxes, sandbox),
-      container === undefined ? containers : withNewest(containers, container),
+      sandbox === undefined ? sandboxes : withNewest(sandboxes, sandbox, ({ attempt }) => attempt),
+      container === undefined ? containers : withNewest(containers, container, ({ notes }) => notes.restartCount),
     )
   }
 
@@ -246,11 +246,17 @@ export class RuntimeCache {
   }
 }
 
-/** The list, newest first, with `item` in place of what has its id. Of two made in the same millisecond the one heard of later is the newer. */
+/**
+ * The list, newest first, with `item` in place of what has its id. The later attempt is the newer, since the wall clock may have been set back between two; of equal
+ * ones the one made later, and of two made in the same millisecond the one heard of later.
+ */
 function withNewest<T extends { readonly id: string; readonly createdAt: number }>(
   list: readonly T[],
   item: T,
+  attemptOf: (item: T) => number,
 ): readonly T[] {
   const index = list.findIndex(({ id }) => id === item.id)
-  return index >= 0 ? list.with(index, item) : [item, ...list].sort((a, b) => b.createdAt - a.createdAt)
+  return index >= 0
+    ? list.with(index, item)
+    : [item, ...list].sort((a, b) => attemptOf(b) - attemptOf(a) || b.createdAt - a.createdAt)
 }
