@@ -1,5 +1,6 @@
 /** What the hunt has found, each as the shortest program that failed. */
 import { describe, expect, test } from "bun:test"
+import type { Step } from "./program.ts"
 import { run } from "./run.ts"
 
 const job = (spec: object) => ({
@@ -31,4 +32,77 @@ describe("found", () => {
     })
     expect(problems).toEqual([])
   })
+
+  test("a DaemonSet that may surge makes no pods without end on a node that evicts them", async () => {
+    const steps: readonly Step[] = [
+      {
+        do: "apply",
+        object: {
+          apiVersion: "apps/v1",
+          kind: "DaemonSet",
+          metadata: { name: "red" },
+          spec: {
+            selector: { matchLabels: { app: "red" } },
+            updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+            template: {
+              metadata: { labels: { app: "red" } },
+              spec: { containers: [{ name: "main", image: "slowstop" }] },
+            },
+          },
+        },
+      },
+      { do: "fault", fault: { is: "nodeOutOfDisk", node: "node-0" }, ms: 15_000 },
+      { do: "advance", ms: 120_000 },
+    ]
+    expect(await run({ seed: 206, nodes: [16], steps })).toEqual([])
+  })
+
+  test("a container that is started after the clock was set back is the newest, and not started again", async () => {
+    const steps: readonly Step[] = [
+      {
+        do: "apply",
+        object: {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name: "red" },
+          spec: { containers: [{ name: "main", image: "flaky" }] },
+        },
+      },
+      { do: "advance", ms: 500 },
+      { do: "clockJump", ms: -60_000 },
+      { do: "advance", ms: 40_000 },
+      { do: "advance", ms: 120_000 },
+    ]
+    expect(await run({ seed: 208, nodes: [16], steps })).toEqual([])
+  })
+
+  test.each(["StatefulSet", "DaemonSet"])(
+    "what a deleted %s leaves is collected, though the API says once that it is not there",
+    async (kind) => {
+      const steps: readonly Step[] = [
+        {
+          do: "apply",
+          object: {
+            apiVersion: "apps/v1",
+            kind,
+            metadata: { name: "red" },
+            spec: {
+              selector: { matchLabels: { app: "red" } },
+              template: {
+                metadata: { labels: { app: "red" } },
+                spec: { containers: [{ name: "main", image: "app" }] },
+              },
+            },
+          },
+        },
+        {
+          do: "fault",
+          fault: { is: "requests", verb: "delete", resource: "controllerrevisions", error: "NotFound" },
+          ms: 60_000,
+        },
+        { do: "delete", kind, name: "red", propagation: "Background" },
+      ]
+      expect(await run({ seed: 193, nodes: [4], steps })).toEqual([])
+    },
+  )
 })
