@@ -3,7 +3,7 @@ import { systemRandom } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { silent } from "../../pkg/log/log.ts"
-import { createApiServer } from "./apiserver.ts"
+import { createApiServer, type ApiServerConfig } from "./apiserver.ts"
 
 export interface Answer {
   readonly code: number
@@ -34,7 +34,7 @@ export const cm = (name: string, more: object = {}) => ({
 })
 
 /** An API server that listens on loopback, in memory and on the real clock, in whose default namespace pods can be made. */
-export async function startHttpServer() {
+export async function startHttpServer(config: Partial<ApiServerConfig> = {}) {
   const nodes = new NodeConnectors()
   const server = createApiServer(
     { clock: realClock, random: systemRandom, log: silent },
@@ -45,6 +45,7 @@ export async function startHttpServer() {
       clusterDomain: "cluster.local",
       nodes,
       frozen: true,
+      ...config,
     },
   )
   await server.start(new AbortController().signal)

@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream"
 import type { UserInfo } from "../request.ts"
 import type { RequestInfo } from "./request-info.ts"
 import type { UpgradeAnswer } from "./upgrade-answer.ts"
+import { Warnings } from "./warnings.ts"
 
 /** The raw connection of a request that asks to leave HTTP. */
 export interface Upgrade {
@@ -47,8 +48,7 @@ export class Exchange {
   isOver = false
   /** Of the audit event; absent where none is written. */
   annotations: Record<string, string> | undefined
-  /** Texts of Warning headers. */
-  private warnings: string[] | undefined
+  private warnings: Warnings | undefined
   constructor(req: ServerRequest, res: ServerAnswer, auditId: string, began: number, upgrade?: Upgrade) {
     this.upgrade = upgrade
     this.req = req
@@ -59,8 +59,8 @@ export class Exchange {
 
   /** A Warning header on the answer; the same text is told once. */
   readonly warn = (text: string): void => {
-    this.warnings ??= []
-    if (!this.warnings.includes(text)) this.warnings.push(text)
+    this.warnings ??= new Warnings()
+    this.warnings.add(text)
   }
 
   /** Notes something in the audit event. Whoever comes first with a key is right, as upstream has it. */
@@ -85,7 +85,7 @@ export class Exchange {
       "Cache-Control": "no-cache, private",
       "Content-Type": contentType,
     }
-    if (this.warnings !== undefined) headers["Warning"] = this.warnings.map((text) => `299 - ${quoted(text)}`)
+    if (this.warnings !== undefined) headers["Warning"] = this.warnings.headers()
     return headers
   }
 
@@ -156,10 +156,3 @@ export const acceptsGzip = (header: string | undefined): boolean =>
     const [coding = "", q] = part.split(";")
     return coding.trim() === "gzip" && q?.trim() !== "q=0"
   })
-
-/** A quoted-string of RFC 9110: what may not stand in a header is dropped or escaped. */
-const quoted = (text: string): string =>
-  `"${text
-    .replaceAll(/[\x00-\x1f\x7f]/g, " ")
-    .replaceAll(/["\\]/g, "\\$&")
-    .replaceAll(/[^\x20-\x7e]/g, "?")}"`

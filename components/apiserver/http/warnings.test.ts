@@ -1,0 +1,29 @@
+import { describe, expect, test } from "bun:test"
+import { Warnings } from "./warnings.ts"
+
+function headersOf(texts: readonly string[]): readonly string[] {
+  const warnings = new Warnings()
+  for (const text of texts) warnings.add(text)
+  return warnings.headers()
+}
+const numbered = (count: number, length: number) => Array.from({ length: count }, (_, i) => `${i} `.padEnd(length, "x"))
+
+describe("warnings", () => {
+  test("are given in their order, each once, and no empty one", () => {
+    expect(headersOf(["b", "a", "", "b"])).toEqual(['299 - "b"', '299 - "a"'])
+  })
+
+  test("are quoted, without what may not stand in a header", () => {
+    expect(headersOf(['say "no" to C:\\ \r\nX: y'])).toEqual([String.raw`299 - "say \"no\" to C:\\   X: y"`])
+  })
+
+  test.each<{ readonly what: string; readonly texts: readonly string[]; readonly lengths: readonly number[] }>([
+    { what: "that fit are whole", texts: numbered(4, 1000), lengths: [1000, 1000, 1000, 1000] },
+    { what: "that do not fit are cut", texts: numbered(5, 1000), lengths: [256, 256, 256, 256, 256] },
+    { what: "after some that were cut are cut too", texts: numbered(7, 1000), lengths: Array(7).fill(256) },
+    { what: "are left out once all room is taken", texts: numbered(100, 1000), lengths: Array(16).fill(256) },
+    { what: "that are short are left out too", texts: numbered(5000, 30), lengths: Array(137).fill(30) },
+  ])("$what", ({ texts, lengths }) => {
+    expect(headersOf(texts).map((header) => header.length - '299 - ""'.length)).toEqual([...lengths])
+  })
+})

@@ -1,0 +1,46 @@
+/** Characters of all warnings of an answer, and of each once they do not all fit. Source: apiserver pkg/endpoints/filters/warning.go. */
+const MOST_CHARACTERS = 4096
+const MOST_OF_EACH = 256
+
+/**
+ * The Warning headers (RFC 7234, 5.5) of an answer, each text once. Clients give up on answers with too large a head, so there are no more than fit into
+ * 4,096 characters; where they do not fit each is cut to 256, and what comes after is left out.
+ */
+export class Warnings {
+  readonly #given = new Set<string>()
+  #kept: string[] = []
+  #characters = 0
+  #cutting = false
+
+  add(text: string): void {
+    if (text === "" || (this.#cutting && this.#characters >= MOST_CHARACTERS) || this.#given.has(text)) return
+    this.#given.add(text)
+    if (!this.#cutting && this.#characters + lengthOf(text) > MOST_CHARACTERS) {
+      this.#cutting = true
+      this.#characters = 0
+      this.#kept = []
+      for (const earlier of this.#given) this.#keep(cut(earlier))
+    } else this.#keep(this.#cutting ? cut(text) : text)
+  }
+
+  /** Values of the headers. */
+  headers(): string[] {
+    return this.#kept.map((text) => `299 - ${quoted(text)}`)
+  }
+
+  #keep(text: string): void {
+    this.#kept.push(text)
+    this.#characters += lengthOf(text)
+  }
+}
+
+/** In code points, as Go counts runes. */
+const lengthOf = (text: string): number => [...text].length
+const cut = (text: string): string => (text.length <= MOST_OF_EACH ? text : [...text].slice(0, MOST_OF_EACH).join(""))
+
+/** A quoted-string of RFC 9110: what may not stand in a header is dropped or escaped. */
+const quoted = (text: string): string =>
+  `"${text
+    .replaceAll(/[\x00-\x1f\x7f]/g, " ")
+    .replaceAll(/["\\]/g, "\\$&")
+    .replaceAll(/[^\x20-\x7e]/g, "?")}"`
