@@ -120,7 +120,11 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   registerProcessMetrics(metrics, clock.now())
   let running: Running | undefined
   let store: Storage | undefined
-  const health = apiServerHealth({ storage: () => store, started: () => running !== undefined })
+  const health = apiServerHealth({
+    storage: () => store,
+    started: () => running !== undefined,
+    startedAt: clock.now(),
+  })
   /** A store of our own while the server is starting. */
   let opening: Storage | undefined
   let files: ServingFiles | undefined

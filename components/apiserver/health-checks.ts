@@ -1,5 +1,6 @@
-import type { Storage } from "../../pkg/storage/storage.ts"
+import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
 import { Health } from "./endpoints/health.ts"
+import { createHealthSlis } from "./endpoints/health-slis.ts"
 
 /**
  * What bootstrap.ts sees to before the first request is answered, by the names of the hooks that do it upstream: tools look for them.
@@ -19,19 +20,28 @@ export interface HealthSources {
   readonly storage: () => Storage | undefined
   /** Whether all is there that a cluster has from its start. */
   readonly started: () => boolean
+  /** Of the process, in ms since the epoch. */
+  readonly startedAt: number
 }
 
 /** The API server's own checks; the store goes by the name that it has upstream. */
-export function apiServerHealth({ storage, started }: HealthSources): Health {
-  const health = new Health()
-  const store = (): string | undefined => {
+export function apiServerHealth({ storage, started, startedAt }: HealthSources): Health {
+  const health = new Health(createHealthSlis(startedAt))
+  const problemOf = (isOne: (problem: StorageError) => boolean) => (): string | undefined => {
     const open = storage()
     if (open === undefined) return "the store is not open"
-    // A full disk is none: reads and watches go on, and writes do once there is room.
-    return open.problem?.code === "damaged" ? open.problem.message : undefined
+    return open.problem !== undefined && isOne(open.problem) ? open.problem.message : undefined
   }
-  health.add("etcd", store)
-  health.add("etcd-readiness", store, ["readyz"])
+  // To start the server again mends no full disk, and reads and watches go on. But a server that takes no writes is not ready.
+  health.add(
+    "etcd",
+    problemOf(({ code }) => code === "damaged"),
+  )
+  health.add(
+    "etcd-readiness",
+    problemOf(() => true),
+    ["readyz"],
+  )
   for (const hook of START_HOOKS) health.add(`poststarthook/${hook}`, () => (started() ? undefined : "not finished"))
   return health
 }

@@ -12,6 +12,8 @@ export interface HealthQuery {
   readonly verbose: boolean
   /** Whether the sender may know why a check fails. */
   mayKnow(check: HealthCheck): boolean
+  /** Told of each check that has been made. */
+  observe?(name: string, isWell: boolean): void
 }
 
 export interface HealthReport {
@@ -23,7 +25,7 @@ export interface HealthReport {
 export function reportAll(
   endpoint: string,
   checks: readonly HealthCheck[],
-  { excluded, verbose, mayKnow }: HealthQuery,
+  { excluded, verbose, mayKnow, observe }: HealthQuery,
 ): HealthReport {
   const lines: string[] = []
   let failed = false
@@ -34,6 +36,7 @@ export function reportAll(
       continue
     }
     const found = check.problem()
+    observe?.(name, found === undefined)
     if (found !== undefined) failed = true
     lines.push(
       found === undefined ? `[+]${name} ok` : `[-]${name} failed: ${mayKnow(check) ? found : "reason withheld"}`,

@@ -76,7 +76,14 @@ describe.skipIf(!canMount)("a disk that fills up", () => {
         )
       expect(await names()).toEqual(expect.arrayContaining([...taken.keys()]))
       expect((await names()).filter((name) => refusedNames.includes(name))).toEqual([])
+      // and the server is alive, but not ready, which the check of the store says and can be told to leave out
       expect((await server.get("/livez")).status).toBe(200)
+      const ready = await server.get("/readyz")
+      expect([ready.status, ready.body.toString()]).toEqual([
+        500,
+        expect.stringMatching(/^\[-\]etcd-readiness failed: .*disk is full/m),
+      ])
+      expect((await server.get("/readyz?exclude=etcd-readiness")).status).toBe(200)
       // and a watch begun now tells what is there
       const watched = await server.get(`${PATH}?watch=true&timeoutSeconds=1`)
       expect(watched.body.toString()).toContain('"name":"first"')
@@ -84,6 +91,7 @@ describe.skipIf(!canMount)("a disk that fills up", () => {
       // and when there is room, writes go on
       disk.makeRoom()
       expect((await create("after", 100_000)).status).toBe(201)
+      expect((await server.get("/readyz")).status).toBe(200)
       expect((await server.send("DELETE", `${PATH}/first`, undefined)).status).toBe(200)
       taken.delete("first")
       expect(server.output()).not.toContain("Background work failed")

@@ -1,6 +1,7 @@
 import { reportAll, reportOne, type HealthCheck } from "../../../pkg/component/health.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { Query } from "../http/query.ts"
+import type { HealthSlis } from "./health-slis.ts"
 
 /** What is asked of the server's state: /livez whether it should be started again, /readyz whether to send it requests, /healthz (of old) both. */
 export type HealthEndpoint = "healthz" | "livez" | "readyz"
@@ -27,6 +28,12 @@ export class Health {
     problem: () => (this.shuttingDown ? "process is shutting down" : undefined),
     endpoints: ["readyz"],
   }
+  readonly slis: HealthSlis
+
+  constructor(slis: HealthSlis) {
+    this.slis = slis
+  }
+
   /** Set when the program begins to end: from then on no further requests are to be sent to it. */
   shuttingDown = false
 
@@ -60,6 +67,7 @@ export class Health {
             excluded: query.all("exclude"),
             verbose: query.get("verbose") !== undefined,
             mayKnow: ({ name }) => mayAsk(`/${endpoint}/${name}`),
+            observe: (name, isWell) => this.slis.observe(endpoint, name, isWell),
           })
     exchange.sendText(status, text)
     return true

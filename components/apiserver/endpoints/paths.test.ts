@@ -119,6 +119,27 @@ describe("the paths beside resources", () => {
     )
   })
 
+  test("tell at /metrics/slis how the checks of health went, and nothing else", async () => {
+    // given a check that has failed once and is well now
+    let problem: string | undefined = "broken"
+    const forget = server.health.add("part", () => problem, ["readyz"])
+    await call("GET", "/readyz")
+    problem = undefined
+    await call("GET", "/readyz?exclude=ping")
+    forget()
+
+    // when
+    const { text } = await call("GET", "/metrics/slis")
+
+    // then
+    expect(text).toContain('kubernetes_healthcheck{name="part",type="readyz"} 1\n')
+    expect(text).toContain('kubernetes_healthchecks_total{name="part",status="error",type="readyz"} 1\n')
+    expect(text).toContain('kubernetes_healthchecks_total{name="part",status="success",type="readyz"} 1\n')
+    expect(text).toMatch(/^process_start_time_seconds \d+/m)
+    expect(text).not.toContain("apiserver_")
+    expect((await call("GET", "/")).text).toContain('"/metrics/slis"')
+  })
+
   test("publish the keys of service account tokens", async () => {
     expect(JSON.parse((await call("GET", "/.well-known/openid-configuration")).text)).toMatchObject({
       issuer: "https://kubernetes.default.svc.cluster.local",

@@ -89,7 +89,7 @@ async function respond(app: Hono<Env>, exchange: Exchange): Promise<void> {
 }
 
 function routes(options: PathsOptions): Hono<Env> {
-  const { scheme, metrics, serviceAccounts, serverAddress, openApi } = options
+  const { scheme, metrics, health, serviceAccounts, serverAddress, openApi } = options
   const app = new Hono<Env>({ strict: false })
   const json = (c: Context<Env>, value: unknown) =>
     c.body(c.env.exchange.pretty() ? JSON.stringify(value, undefined, 2) + "\n" : JSON.stringify(value) + "\n", 200, {
@@ -119,9 +119,10 @@ function routes(options: PathsOptions): Hono<Env> {
   }
 
   app.get("/version", (c) => json(c, versionInfo()))
-  app.get("/metrics", (c) =>
-    c.body(metrics.text(), 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" }),
-  )
+  const figures = (registry: Registry) => (c: Context<Env>) =>
+    c.body(registry.text(), 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" })
+  app.get("/metrics", figures(metrics))
+  app.get("/metrics/slis", figures(health.slis.registry))
   app.get(
     "/api",
     discovery("api", () => apiVersions(serverAddress())),
@@ -207,6 +208,7 @@ function indexOf(scheme: Scheme): readonly string[] {
     "/healthz",
     "/livez",
     "/metrics",
+    "/metrics/slis",
     "/openapi/v2",
     "/openapi/v3",
     "/openid/v1/jwks",

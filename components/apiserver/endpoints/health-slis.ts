@@ -1,0 +1,39 @@
+import { Registry } from "../../../pkg/metrics/registry.ts"
+
+/** What `/metrics/slis` tells: how the checks of the health endpoints went when somebody asked for them. */
+export interface HealthSlis {
+  readonly registry: Registry
+  /** `endpoint`: healthz, livez or readyz. */
+  observe(endpoint: string, name: string, isWell: boolean): void
+}
+
+/** `startedAt`: of the process, in ms since the epoch. Source: component-base metrics/prometheus/slis/metrics.go. */
+export function createHealthSlis(startedAt: number): HealthSlis {
+  const registry = new Registry()
+  const last = registry.gauge(
+    "kubernetes_healthcheck",
+    "[STABLE] This metric records the result of a single healthcheck.",
+    "name",
+    "type",
+  )
+  const total = registry.counter(
+    "kubernetes_healthchecks_total",
+    "[STABLE] This metric records the results of all healthcheck.",
+    "name",
+    "status",
+    "type",
+  )
+  registry.read(
+    "gauge",
+    "process_start_time_seconds",
+    "[ALPHA] Start time of the process since unix epoch in seconds.",
+    () => startedAt / 1000,
+  )
+  return {
+    registry,
+    observe(endpoint, name, isWell) {
+      last.with(name, endpoint).set(isWell ? 1 : 0)
+      total.with(name, isWell ? "success" : "error", endpoint).inc()
+    },
+  }
+}
