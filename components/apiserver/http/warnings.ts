@@ -35,8 +35,9 @@ export class Warnings {
 }
 
 /** In code points, as Go counts runes. */
-const lengthOf = (text: string): number => [...text].length
-const cut = (text: string): string => (text.length <= MOST_OF_EACH ? text : [...text].slice(0, MOST_OF_EACH).join(""))
+const lengthOf = (text: string): number => Array.from(text).length
+const cut = (text: string): string =>
+  text.length <= MOST_OF_EACH ? text : Array.from(text).slice(0, MOST_OF_EACH).join("")
 
 /** A quoted-string of RFC 9110: what may not stand in a header is dropped or escaped. */
 const quoted = (text: string): string =>
