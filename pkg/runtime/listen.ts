@@ -8,7 +8,7 @@ import {
   createServer as createHttp1,
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
-  type ServerResponse,
+  ServerResponse,
 } from "node:http"
 import { constants, createServer as createHttp2, Http2ServerRequest, Http2ServerResponse } from "node:http2"
 import type { AddressInfo } from "node:net"
@@ -168,7 +168,10 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
   }
 }
 
-/** Writes a whole answer at once: the fast way for one that is at hand. */
+/**
+ * Writes a whole answer at once: the fast way for one that is at hand. An answer that comes before the end of a large
+ * body says that the connection closes, so that the client sends no other request on it.
+ */
 export function answer(
   res: ServerAnswer,
   status: number,
@@ -176,6 +179,7 @@ export function answer(
   body: Uint8Array | string,
 ): void {
   const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength
+  if (res instanceof ServerResponse && isLate(res.req)) res.shouldKeepAlive = false
   res.writeHead(status, { ...headers, "content-length": String(length) })
   res.end(body)
 }
