@@ -276,7 +276,7 @@ function isImpersonating({ headers }: ServerRequest): boolean {
 }
 
 /** What the request shows of its sender. Headers that may come several times are read from the raw ones, where they are kept apart. */
-function credentialsOf({ req, upgrade }: Exchange, { path }: RequestInfo): Credentials {
+function credentialsOf({ req, upgrade, annotator }: Exchange, { path }: RequestInfo): Credentials {
   return {
     certificate: peerCertificate(req),
     authorization: req.headers.authorization,
@@ -289,6 +289,7 @@ function credentialsOf({ req, upgrade }: Exchange, { path }: RequestInfo): Crede
       return values
     },
     headerNames: () => Object.keys(req.headers),
+    annotate: annotator,
   }
 }
 

@@ -17,6 +17,8 @@ export interface TokenUser {
   readonly user: UserInfo
   /** Those of the asked audiences that the token is for. */
   readonly audiences?: readonly string[]
+  /** What the audit event of a request says of the token. */
+  readonly annotations?: Readonly<Record<string, string>>
 }
 
 /** What a request shows of its sender. */
@@ -30,6 +32,8 @@ export interface Credentials {
   /** Every header name there is, in lower case. */
   headerNames(): readonly string[]
   readonly path: string
+  /** Adds an annotation to the audit event of the request; absent where none is written. */
+  readonly annotate?: ((key: string, value: string) => void) | undefined
 }
 
 export interface AuthenticatorOptions {
@@ -118,7 +122,10 @@ export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOpt
         (credentials.isWebSocket ? tokenOfProtocols(credentials.header("sec-websocket-protocol")) : undefined)
       if (bearer !== undefined) {
         const verdict = token(bearer)
-        if (verdict !== undefined && "user" in verdict) return verdict.user
+        if (verdict !== undefined && "user" in verdict) {
+          for (const [key, value] of Object.entries(verdict.annotations ?? {})) credentials.annotate?.(key, value)
+          return verdict.user
+        }
         throw new ApiError(
           "Unauthorized",
           "Unauthorized",

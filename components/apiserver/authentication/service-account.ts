@@ -2,7 +2,7 @@ import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { ObjectRef, ServiceAccountClaims } from "../../../pkg/jwt/claims.ts"
 import type { TokenVerifier } from "../../../pkg/jwt/service-account.ts"
 import type { UserInfo } from "../request.ts"
-import { AUTHENTICATED, type TokenAuthenticator } from "./authenticator.ts"
+import { AUTHENTICATED, type TokenAuthenticator, type TokenUser } from "./authenticator.ts"
 
 /** Gives the live object of a core kind, by its plural. */
 export type Lookup = (
@@ -31,7 +31,27 @@ export function createServiceAccountTokens({
           ? undefined
           : { error: verdict.message }
       const error = unbound(verdict.claims, lookup, now())
-      return error === undefined ? { user: userOf(verdict.claims), audiences: verdict.audiences } : { error }
+      if (error !== undefined) return { error }
+      return { user: userOf(verdict.claims), audiences: verdict.audiences, ...annotationsOf(verdict.claims, now()) }
+    },
+  }
+}
+
+/** What the audit event tells of a token that its client should have changed for a newer one, or that is of the old kind without audiences. */
+function annotationsOf(
+  { subject, audiences, warnAfter }: ServiceAccountClaims,
+  now: number,
+): Pick<TokenUser, "annotations"> {
+  const stale = warnAfter === undefined ? 0 : Math.floor(now / 1000) - warnAfter
+  if (stale <= 0 && audiences.length > 0) return {}
+  return {
+    annotations: {
+      ...(stale <= 0
+        ? {}
+        : {
+            "authentication.k8s.io/stale-token": `subject: ${subject}, seconds after warning threshold: ${stale}`,
+          }),
+      ...(audiences.length > 0 ? {} : { "authentication.k8s.io/legacy-token": subject }),
     },
   }
 }

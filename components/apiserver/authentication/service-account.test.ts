@@ -1,0 +1,104 @@
+import { describe, expect, test } from "bun:test"
+import { seededRandom } from "../../../pkg/clock/random.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import { createTokenIssuer, createTokenVerifier, type TokenRequest } from "../../../pkg/jwt/service-account.ts"
+import { newSigningKey } from "../../../pkg/jwt/signing-key.ts"
+import { createAuthenticator } from "./authenticator.ts"
+import { createServiceAccountTokens, type Lookup } from "./service-account.ts"
+
+const NOW = Date.UTC(2026, 0, 1)
+const key = newSigningKey()
+const SUBJECT = "system:serviceaccount:default:builder"
+const REQUEST: TokenRequest = {
+  namespace: "default",
+  serviceAccount: { name: "builder", uid: "u1" },
+  audiences: ["https://kubernetes.default.svc.cluster.local"],
+  expirationSeconds: 24 * 3600,
+}
+
+/** What a request with a token that was issued at NOW is taken for later, and what its audit event says of the token. */
+function asked(
+  request: Partial<TokenRequest>,
+  { later = 0, objects = { "serviceaccounts/builder": { uid: "u1" } } as Readonly<Record<string, object>> } = {},
+) {
+  const clockAt = (now: number) => ({ ...realClock, now: () => now })
+  const { token } = createTokenIssuer({ key, clock: clockAt(NOW), random: seededRandom(1) }).issue({
+    ...REQUEST,
+    ...request,
+  })
+  const now = NOW + later * 1000
+  const lookup: Lookup = (plural, { name }) => {
+    const metadata = objects[`${plural}/${name}`]
+    return metadata === undefined ? undefined : { apiVersion: "v1", kind: "Any", metadata }
+  }
+  const tokens = createServiceAccountTokens({
+    verifier: createTokenVerifier({ keys: [key], clock: clockAt(now) }),
+    lookup,
+    now: () => now,
+  })
+  const annotations: Record<string, string> = {}
+  const user = createAuthenticator({ tokens: [tokens], meaningOf: () => undefined, now: () => now }).authenticate({
+    certificate: undefined,
+    authorization: `Bearer ${token}`,
+    isWebSocket: false,
+    header: () => [],
+    headerNames: () => [],
+    path: "/api",
+    annotate: (key, value) => void (annotations[key] = value),
+  })
+  return { user, annotations }
+}
+
+describe("the audit event of a request says of its token", () => {
+  test("nothing that is as it should be", () => {
+    expect(asked({ warnAfterSeconds: 3600 }, { later: 3600 })).toMatchObject({
+      user: { name: SUBJECT },
+      annotations: {},
+    })
+  })
+
+  test("that a newer one should have been taken", () => {
+    expect(asked({ warnAfterSeconds: 3600 }, { later: 3700 }).annotations).toEqual({
+      "authentication.k8s.io/stale-token": `subject: ${SUBJECT}, seconds after warning threshold: 100`,
+    })
+  })
+
+  test("that it is of the old kind, for nobody in particular", () => {
+    expect(asked({ audiences: [] }).annotations).toEqual({ "authentication.k8s.io/legacy-token": SUBJECT })
+  })
+})
+
+const POD = { pod: { name: "p", uid: "u2" }, node: { name: "n", uid: "u3" } }
+const ACCOUNT = { "serviceaccounts/builder": { uid: "u1" } }
+const deleted = (secondsAgo: number) => new Date(NOW - secondsAgo * 1000).toISOString()
+
+test.each([
+  { what: "an account that is not there", request: {}, objects: {} },
+  { what: "an account with another uid", request: {}, objects: { "serviceaccounts/builder": { uid: "u9" } } },
+  {
+    what: "an account that was deleted a while ago",
+    request: {},
+    objects: { "serviceaccounts/builder": { uid: "u1", deletionTimestamp: deleted(61) } },
+  },
+  { what: "a pod that is not there", request: POD, objects: ACCOUNT },
+  { what: "a pod with another uid", request: POD, objects: { ...ACCOUNT, "pods/p": { uid: "u9" } } },
+  { what: "a node that is not there", request: { node: POD.node }, objects: ACCOUNT },
+  { what: "a node without uid", request: { node: { name: "n" } }, objects: { ...ACCOUNT, "nodes/n": { uid: "u3" } } },
+  { what: "a secret that is not there", request: { secret: { name: "s", uid: "u4" } }, objects: ACCOUNT },
+])("a token of $what counts for nothing", ({ request, objects }) => {
+  expect(() => asked(request, { objects })).toThrow("Unauthorized")
+})
+
+test("a token says which pod and node its holder runs on", () => {
+  const objects = { ...ACCOUNT, "pods/p": { uid: "u2", deletionTimestamp: deleted(59) } }
+  expect(asked(POD, { objects }).user).toMatchObject({
+    name: SUBJECT,
+    uid: "u1",
+    extra: {
+      "authentication.kubernetes.io/pod-name": ["p"],
+      "authentication.kubernetes.io/pod-uid": ["u2"],
+      "authentication.kubernetes.io/node-name": ["n"],
+      "authentication.kubernetes.io/node-uid": ["u3"],
+    },
+  })
+})
