@@ -42,7 +42,7 @@ export const simulatedVolumes = defineController<PersistentVolumeClaim>({
   },
 })
 
-/** Volumes that were made for a claim of this name which is gone. */
+/** Releases the volumes of a claim of this name which is gone, and deletes those that were made for it. */
 async function removeLeft(
   key: Key,
   claim: PersistentVolumeClaim | undefined,
@@ -52,12 +52,13 @@ async function removeLeft(
     const { metadata, spec, status } = volume
     const { claimRef } = spec
     if (claimRef === undefined || `${claimRef.namespace}/${claimRef.name}` !== key) continue
-    if (claimRef.uid === claim?.metadata.uid || metadata.annotations?.[PROVISIONED_BY] !== PROVISIONER) continue
+    if (claimRef.uid === undefined || claimRef.uid === claim?.metadata.uid) continue
     try {
       // While it is bound it is protected from its deletion.
       if (status.phase === "Bound")
         await client.updateStatus(PersistentVolume, { ...volume, status: { ...status, phase: "Released" } })
-      if (metadata.deletionTimestamp === undefined) await client.delete(PersistentVolume, metadata)
+      const isOurs = metadata.annotations?.[PROVISIONED_BY] === PROVISIONER
+      if (isOurs && metadata.deletionTimestamp === undefined) await client.delete(PersistentVolume, metadata)
     } catch (err) {
       if (!isNotFound(err)) throw err
     }

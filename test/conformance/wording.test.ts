@@ -136,7 +136,7 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
     "a Deployment without a selector",
     "/apis/apps/v1/namespaces/v/deployments",
     deployment({ selector: undefined }),
-    'Deployment.apps "d" is invalid: spec.selector: Required value',
+    'Deployment.apps "d" is invalid: [spec.selector: Required value, spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`]',
   ],
   [
     "a selector that does not match the template",
