@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { replaceFile } from "../../pkg/pki/pair-files.ts"
+import { fileError, removeIfPossible, replaceFile } from "../../pkg/files/files.ts"
 
 /** A server that runs on a data directory. */
 export interface RunningServer {
@@ -47,7 +47,10 @@ function lock(path: string, pid: number, mode: number, refuseSecond: () => void)
       writeFileSync(path, text, { flag: "wx", mode: 0o644 })
       break
     } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err
+      if ((err as NodeJS.ErrnoException).code !== "EEXIST") {
+        removeIfPossible(path) // an empty one is there where the disk is full
+        throw fileError("write", path, err)
+      }
       refuseSecond()
       rmSync(path, { force: true })
     }

@@ -11,7 +11,7 @@ import { createTokenIssuer, createTokenVerifier, DEFAULT_ISSUER } from "../../pk
 import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
-import { replaceFile } from "../../pkg/pki/pair-files.ts"
+import { replaceFile } from "../../pkg/files/files.ts"
 import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/listen.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"

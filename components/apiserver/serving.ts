@@ -6,7 +6,7 @@ import type { Random } from "../../pkg/clock/random.ts"
 import { loadOrCreateSigningKey, newSigningKey, type SigningKey } from "../../pkg/jwt/signing-key.ts"
 import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
-import { readIfExists, replaceFile } from "../../pkg/pki/pair-files.ts"
+import { readIfExists, replaceFile } from "../../pkg/files/files.ts"
 
 /** What a server proves itself with, and what it takes as proof. */
 export interface ServingFiles {

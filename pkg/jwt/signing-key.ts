@@ -7,7 +7,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto"
 import type { Random } from "../clock/random.ts"
 import { newPrivateKey, seededPrivateKey } from "../pki/certificate.ts"
-import { readIfExists, replaceFile } from "../pki/pair-files.ts"
+import { readIfExists, replaceFile } from "../files/files.ts"
 
 export type Algorithm = "ES256" | "RS256" | "EdDSA"
 
@@ -34,10 +34,13 @@ export function signingKey(pem: string): SigningKey {
   return { ...describe(createPublicKey(privateKey)), privateKey }
 }
 
-/** The key in the file `path`, made at first use. Synced to disk: with it lost, every token would be. */
+/**
+ * The key in the file `path`, made at first use. Synced to disk: with it lost, every token would be, so one that cannot be read is not replaced.
+ * @throws Error that names the file
+ */
 export function loadOrCreateSigningKey(path: string): SigningKey {
   const found = readIfExists(path)
-  if (found !== undefined) return signingKey(found)
+  if (found !== undefined) return signingKeyOf(path, found)
   const pem = newPrivateKey()
   replaceFile(path, pem, { mode: 0o600, sync: true })
   return signingKey(pem)
@@ -55,6 +58,18 @@ export const verifyBytes = (key: VerifyingKey, input: Buffer, signature: Buffer)
 
 /** Ed25519 brings its own. */
 const digestOf = ({ algorithm }: VerifyingKey): "sha256" | null => (algorithm === "EdDSA" ? null : "sha256")
+
+function signingKeyOf(path: string, pem: string): SigningKey {
+  try {
+    return signingKey(pem)
+  } catch (err) {
+    const reason = err instanceof TypeError ? err.message : "it holds no private key in PEM"
+    throw new Error(
+      `Cannot use the key of service account tokens ${path}: ${reason}; restore the file, or remove it to start with a new key, with which all tokens so far are void`,
+      { cause: err },
+    )
+  }
+}
 
 function describe(publicKey: KeyObject): VerifyingKey {
   const der = publicKey.export({ type: "spki", format: "der" })

@@ -127,7 +127,9 @@ describe.skipIf(!canMount)("a disk that fills up", () => {
       await server.kill("SIGKILL")
     }
     disk.fill(0)
-    await expect(startServer({ dataDir })).rejects.toThrow(/ended with code 1:[^]*(disk is full|no space left)/)
+    const refused: unknown = await startServer({ dataDir }).catch((err: unknown) => err)
+    expect(String(refused)).toMatch(/ended with code 1:[^]*(disk is full|no space left)/)
+    expect(String(refused)).toContain(`${dataDir}/`)
     disk.makeRoom()
     await using again = await startServer({ dataDir })
     expect((await again.get(`${PATH}/kept`)).status).toBe(200)

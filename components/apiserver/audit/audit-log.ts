@@ -1,7 +1,9 @@
-import { appendFileSync } from "node:fs"
+import { appendFileSync, closeSync, mkdirSync, openSync } from "node:fs"
+import { dirname } from "node:path"
 import { type Clock, microTimestamp } from "../../../pkg/clock/clock.ts"
 import type { Status } from "../../../pkg/apimachinery/errors.ts"
 import { formatDuration } from "../../../pkg/apimachinery/time.ts"
+import { fileError } from "../../../pkg/files/files.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { remoteAddress } from "../../../pkg/runtime/listen.ts"
 import type { Exchange } from "../http/exchange.ts"
@@ -29,13 +31,28 @@ const SLOW_SECONDS = 0.5
 const FLUSH_MS = 100
 
 /**
+ * Opens the log for a moment, so that a server that cannot keep its audit log does not start.
+ * @throws Error that names the file. Source: apiserver pkg/server/options/audit.go ensureLogFile.
+ */
+function ensureFile(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    closeSync(openSync(path, "a", 0o600))
+  } catch (err) {
+    throw fileError("write the audit log", path, err)
+  }
+}
+
+/**
  * An audit log as `--audit-log-path` asks for: one JSON Event of audit.k8s.io/v1 a line, at the level Metadata, when the request has been answered.
  * Source: apiserver pkg/apis/audit/v1/types.go.
+ * @throws Error when the file cannot be written
  */
 export function createAuditLog(
   path: string,
   { clock, log }: { readonly clock: Clock; readonly log: Logger },
 ): AuditSink {
+  ensureFile(path)
   const open = new WeakMap<Exchange, string>()
   let lines: string[] = []
   const flush = () => {

@@ -1,0 +1,69 @@
+/** Files that are read and written whole, with errors that name the file, what is wrong with it and what to do. */
+import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+
+/** What is wrong, and the mend. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied; run as its owner or as root",
+  EPERM: "it is not permitted; run as its owner or as root",
+  EISDIR: "it is a folder; move it away",
+  ENOTDIR: "a part of its path is no folder; move that away",
+  ENOENT: "its folder does not exist; make it",
+  ENOSPC: "no space left on the disk (ENOSPC); make room",
+  EDQUOT: "the disk quota is used up; make room",
+  EROFS: "the file system is read-only; choose another path",
+  ELOOP: "it is a symbolic link that leads to itself; remove it",
+  ENAMETOOLONG: "its name is too long; choose another path",
+}
+
+/** An error about a file: `Cannot read /x: it is a folder; move it away`. `action` is a verb. */
+export function fileError(action: string, path: string, cause: unknown): Error {
+  const { code = "" } = cause as NodeJS.ErrnoException
+  const reason = REASONS[code] ?? (cause instanceof Error ? cause.message : String(cause))
+  return new Error(`Cannot ${action} ${path}: ${reason}`, { cause })
+}
+
+/** The content of a file, or undefined when it does not exist. Any other failure is thrown. */
+export function readIfExists(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8")
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined
+    throw fileError("read", path, err)
+  }
+}
+
+/**
+ * Replaces `path` with `content` so that a reader sees the old or the new file and never a part. With `sync` it also survives a power cut. When it fails,
+ * nothing of the content is left behind, which may be a key.
+ */
+export function replaceFile(
+  path: string,
+  content: string,
+  { mode, sync = false }: { mode: number; sync?: boolean },
+): void {
+  const aside = `${path}.tmp`
+  try {
+    removeIfPossible(aside) // what a killed run left may have another mode
+    const fd = openSync(aside, "wx", mode)
+    try {
+      writeFileSync(fd, content)
+      if (sync) fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    chmodSync(aside, mode) // whatever the umask
+    renameSync(aside, path)
+  } catch (err) {
+    removeIfPossible(aside)
+    throw fileError("write", path, err)
+  }
+}
+
+/** Removes a file or folder that should not be there. That it cannot be removed is told by what is tried next, or has been tried before. */
+export function removeIfPossible(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true })
+  } catch {
+    // see above
+  }
+}
