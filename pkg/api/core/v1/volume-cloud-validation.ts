@@ -62,7 +62,7 @@ export function sharedSourceFaults(source: string, volume: SharedSources): reado
       within(causes, validateFlocker(volume.flocker!), source)
       return causes
     case "nfs": {
-      const { path } = volume.nfs!
+      const { path = "" } = volume.nfs! // a required field may be missing: all faults of an object are told together
       if (!path.startsWith("/")) causes.push(invalidValue("nfs.path", path, "must be an absolute path"))
       return causes
     }
@@ -144,7 +144,7 @@ function validateFlexOptions(options: FlexVolumeSource["options"] = {}): readonl
 const MANAGED_URI = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
 const BLOB_URI = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 
-function validateAzureDisk({ kind, diskURI }: AzureDiskVolumeSource): readonly Cause[] {
+function validateAzureDisk({ kind, diskURI = "" }: AzureDiskVolumeSource): readonly Cause[] {
   const [start, form] = kind === "Managed" ? ["/subscriptions/", MANAGED_URI] : ["https://", BLOB_URI]
   return diskURI.startsWith(start) ? NO_CAUSES : [notSupported("diskURI", diskURI, [form])]
 }
