@@ -50,11 +50,13 @@ export interface ResourceDeclaration<T extends KubeObject> {
   readonly subresources?: Subresources<T>
   /** Where the server counts changes in metadata.generation: from 1, and of everything but metadata and status, unless the kind says otherwise. */
   readonly generation?: true | GenerationRule<T>
-  /** Columns of `kubectl get` after Name and before Age; Name and Age are added unless `ageColumn` is false. */
+  /** Columns of `kubectl get` after Name and before Age; Name and Age are added unless `ageColumn` is false. Without this, Name and Created At are all. */
   readonly columns?: readonly Column<T>[]
   readonly ageColumn?: boolean
   /** False where the name is not the first column (Event); such a kind names it among its columns. */
   readonly nameColumn?: boolean
+  /** What a table says of the whole row of an object. */
+  rowConditions?(obj: T): readonly RowCondition[]
   /** Field selectors beside metadata.name and metadata.namespace: path → value as text. */
   readonly fieldSelectors?: { readonly [path: string]: { of(obj: T): string }["of"] }
   /** How the name is checked; DNS-1123 subdomain unless given. Gives what is wrong, or nothing. */
@@ -157,6 +159,14 @@ export interface SubresourceStrategy<T> {
   readonly changes?: readonly (readonly string[])[]
   prepareForUpdate?(obj: T, old: T, context: StrategyContext): T
   validateUpdate?(obj: T, old: T): readonly Cause[]
+}
+
+/** What a table says of a whole row. Source: metav1.TableRowCondition. */
+export interface RowCondition {
+  readonly type: "Completed"
+  readonly status: "True"
+  readonly reason: string
+  readonly message: string
 }
 
 export interface Column<T> {

@@ -61,19 +61,76 @@ describe("tableOf", () => {
       now,
       includeObject: "None",
     })
-    expect([table.columnDefinitions.map(({ name }) => name), table.rows]).toEqual([["Who"], [{ cells: ["n"] }]])
+    expect([table.columnDefinitions.map(({ name }) => name), table.rows]).toEqual([
+      ["Who"],
+      [{ cells: ["n"], object: null }],
+    ])
   })
 
   test("carries the whole object, or none, as asked", () => {
     expect(tableOf(Widget, [widget], { metadata: {}, now, includeObject: "Object" }).rows[0]!.object).toBe(widget)
     expect(tableOf(Widget, [widget], { metadata: {}, now, includeObject: "None" }).rows[0]).toEqual({
       cells: ["a", 0, "90s", "<none>"],
+      object: null,
     })
+  })
+
+  test("tells name and time of creation where a kind declares no columns", () => {
+    // given
+    const Bare = defineResource(
+      { group: "", version: "v1", kind: "Bare", plural: "bares", scope: "Cluster", doc: "" },
+      {},
+    )
+    const bare = decodeObject(Bare, { metadata: { name: "b", creationTimestamp: created } }).object
+
+    // when
+    const table = tableOf(Bare, [bare], { metadata: {}, now, includeObject: "None" })
+
+    // then
+    expect(table.columnDefinitions.map(({ name, type }) => [name, type])).toEqual([
+      ["Name", "string"],
+      ["Created At", "date"],
+    ])
+    expect(table.rows[0]!.cells).toEqual(["b", created])
+  })
+
+  test("says of a whole row what the kind says of it, and nothing else", () => {
+    // given
+    const ended = { type: "Completed", status: "True", reason: "Done", message: "It is done." } as const
+    const Task = defineResource(
+      {
+        group: "",
+        version: "v1",
+        kind: "Task",
+        plural: "tasks",
+        scope: "Cluster",
+        doc: "",
+        columns: [],
+        rowConditions: ({ metadata }) => (metadata.name === "old" ? [ended] : []),
+      },
+      {},
+    )
+    const tasks = ["old", "new"].map((name) => decodeObject(Task, { metadata: { name } }).object)
+
+    // when
+    const { rows } = tableOf(Task, tasks, { metadata: {}, now, includeObject: "None" })
+
+    // then
+    expect(rows.map(({ conditions }) => conditions)).toEqual([[ended], undefined])
   })
 
   test("leaves out the age where the kind says so, and an unknown one is told", () => {
     const Plain = defineResource(
-      { group: "", version: "v1", kind: "Plain", plural: "plains", scope: "Cluster", doc: "", ageColumn: false },
+      {
+        group: "",
+        version: "v1",
+        kind: "Plain",
+        plural: "plains",
+        scope: "Cluster",
+        doc: "",
+        ageColumn: false,
+        columns: [],
+      },
       {},
     )
     expect(
@@ -82,7 +139,7 @@ describe("tableOf", () => {
         now,
         includeObject: "None",
       }).rows,
-    ).toEqual([{ cells: ["p"] }])
+    ).toEqual([{ cells: ["p"], object: null }])
     const bare = decodeObject(Widget, { metadata: { name: "a" } }).object
     expect(tableOf(Widget, [bare], { metadata: {}, now, includeObject: "None" }).rows[0]!.cells[2]).toBe("<unknown>")
   })

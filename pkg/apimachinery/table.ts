@@ -1,5 +1,5 @@
 import type { ListMeta, ObjectMeta } from "./meta.ts"
-import type { Column, KubeObject, Resource } from "./resource.ts"
+import type { Column, KubeObject, Resource, RowCondition } from "./resource.ts"
 import { ageOf } from "./time.ts"
 
 /** metav1.Table: what `kubectl get` prints. Source: apimachinery pkg/apis/meta/v1/types.go and registry/rest/table.go. */
@@ -20,9 +20,12 @@ export interface TableColumn {
 }
 export interface TableRow {
   readonly cells: readonly (string | number | boolean | null)[]
-  readonly object?:
+  /** Only where there is one to tell: `Completed` of a pod that has ended. */
+  readonly conditions?: readonly RowCondition[]
+  readonly object:
     | KubeObject
     | { readonly kind: "PartialObjectMetadata"; readonly apiVersion: string; readonly metadata: ObjectMeta }
+    | null
 }
 
 export interface TableOptions {
@@ -45,13 +48,15 @@ export function tableOf<T extends KubeObject>(
   const columns = columnsOf(resource)
   const row = (object: T): TableRow => {
     const cells = columns.map((column) => cellOf(column, object, now))
+    const conditions = resource.rowConditions?.(object) ?? []
+    const told = conditions.length > 0 ? { cells, conditions } : { cells }
     switch (includeObject) {
       case "None":
-        return { cells }
+        return { ...told, object: null }
       case "Metadata":
-        return { cells, object: { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata } }
+        return { ...told, object: { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata } }
       case "Object":
-        return { cells, object }
+        return { ...told, object }
     }
   }
   return { kind: "Table", apiVersion, metadata, columnDefinitions: definitionsOf(resource), rows: objects.map(row) }
@@ -76,8 +81,17 @@ const AGE: Column<KubeObject> = {
   value: ({ metadata }, now) => ageOf(metadata.creationTimestamp, now),
 }
 
+/** The only column beside the name for kinds that declare none. Source: apiserver pkg/registry/rest/table.go. */
+const CREATED_AT: Column<KubeObject> = {
+  name: "Created At",
+  type: "date",
+  doc: "Time at which the object was created.",
+  value: ({ metadata }) => metadata.creationTimestamp,
+}
+
 /** All columns of a kind in order. Age stands before the first of those at the end that only `-o wide` shows, as in upstream's printers. */
-function columnsOf<T extends KubeObject>({ columns = [], nameColumn, ageColumn }: Resource<T>): readonly Column<T>[] {
+function columnsOf<T extends KubeObject>({ columns, nameColumn, ageColumn }: Resource<T>): readonly Column<T>[] {
+  if (columns === undefined) return [NAME, CREATED_AT]
   const wide = columns.findLastIndex(({ priority = 0 }) => priority === 0) + 1
   return [
     ...(nameColumn === false ? [] : [NAME]),
@@ -95,7 +109,7 @@ function definitionsOf<T extends KubeObject>(resource: Resource<T>): readonly Ta
   if (known !== undefined) return known
   const made = columnsOf(resource).map(({ name, type, format = "", doc = "", priority = 0 }): TableColumn => ({
     name,
-    type: type === "date" ? "string" : type,
+    type,
     format,
     description: doc,
     priority,

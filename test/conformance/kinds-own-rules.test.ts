@@ -212,3 +212,38 @@ test("whoever writes a NetworkPolicy is told that it is not enforced", async () 
     [200, warning],
   ])
 })
+
+test("a write through a subresource warns of nothing in the parts it cannot change", async () => {
+  // given
+  const spec = { type: "LoadBalancer", ports: [{ port: 80 }], externalIPs: ["192.0.2.1"] }
+  const made = await cluster.send("POST", `${NS}/services`, { body: { metadata: { name: "outside" }, spec } })
+
+  // when
+  const status = await cluster.send("PATCH", `${NS}/services/outside/status`, {
+    body: { status: { loadBalancer: { ingress: [{ ip: "192.0.2.2" }] } } },
+    type: "application/merge-patch+json",
+  })
+
+  // then
+  expect([made, status].map(({ code, headers }) => [code, headers["warning"]])).toEqual([
+    [201, '299 - "spec.externalIPs is deprecated and may no longer be implemented in some clusters"'],
+    [200, undefined],
+  ])
+})
+
+test("whoever asks for a driver's tokens is told to have them passed as secrets", async () => {
+  const path = "/apis/storage.k8s.io/v1/csidrivers"
+  const warning =
+    '299 - "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"'
+  const made = await cluster.send("POST", path, {
+    body: { metadata: { name: "d.example.com" }, spec: { tokenRequests: [{ audience: "a" }] } },
+  })
+  const unchanged = await cluster.send("PATCH", `${path}/d.example.com`, {
+    body: { metadata: { labels: { a: "b" } } },
+    type: "application/merge-patch+json",
+  })
+  expect([made, unchanged].map(({ code, headers }) => [code, headers["warning"]])).toEqual([
+    [201, warning],
+    [200, undefined],
+  ])
+})

@@ -95,7 +95,8 @@ async function attemptUpdate(
     if (reservation !== undefined) object = reservation.object
     const causes = validateObjectUpdate(resource, object, old, strategyOf(resource, subresource))
     if (causes.length > 0) throw invalid(resource, name, causes)
-    for (const text of resource.warnings?.(object, old) ?? []) request.warn(text)
+    // A write through a subresource warns of nothing in the parts it cannot change.
+    if (subresource === undefined) for (const text of resource.warnings?.(object, old) ?? []) request.warn(text)
     hooks?.checkWrite?.(request, object, old)
     const last = { ...attributes, object }
     const checked = admission.validate(last)

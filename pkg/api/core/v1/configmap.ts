@@ -29,7 +29,7 @@ export const ConfigMap = defineResource(
     columns: [
       {
         name: "Data",
-        type: "integer",
+        type: "string",
         doc: "Number of keys.",
         value: (cm) => Object.keys(cm.data ?? {}).length + Object.keys(cm.binaryData ?? {}).length,
       },

@@ -96,7 +96,14 @@ export const Event = defineResource(
         doc: "How often it was seen.",
         value: ({ series, count }) => series?.count ?? (count || 1),
       },
-      { name: "Name", type: "string", priority: 1, doc: "Name of the event.", value: ({ metadata }) => metadata.name },
+      {
+        name: "Name",
+        type: "string",
+        format: "name",
+        priority: 1,
+        doc: "Name of the event.",
+        value: ({ metadata }) => metadata.name,
+      },
     ],
     fieldSelectors: {
       "involvedObject.kind": ({ involvedObject }) => involvedObject.kind ?? "",

@@ -40,15 +40,6 @@ export const LimitRange = defineResource(
     shortNames: ["limits"],
     scope: "Namespaced",
     doc: "Bounds and defaults of the resources of each pod, container and claim in a namespace.",
-    ageColumn: false,
-    columns: [
-      {
-        name: "Created At",
-        type: "date",
-        doc: "When it was created.",
-        value: ({ metadata }) => metadata.creationTimestamp,
-      },
-    ],
     allowCreateOnUpdate: true,
     validate: ({ spec: { limits } }) =>
       (limits ?? []).flatMap((item, i, all) => [

@@ -158,4 +158,14 @@ describe("columns of pods", () => {
       "1/2",
     ])
   })
+
+  test.each([
+    ["Running", undefined],
+    ["Succeeded", "The pod has completed successfully."],
+    ["Failed", "The pod failed."],
+  ])("the row of a pod that is %s says whether it has completed", (phase, message) => {
+    expect(Pod.rowConditions!(made({}, { phase })).map((condition) => condition.message)).toEqual(
+      message === undefined ? [] : [message],
+    )
+  })
 })

@@ -1,3 +1,4 @@
+import type { RowCondition } from "../../../apimachinery/resource.ts"
 import { humanDuration, parseTime } from "../../../apimachinery/time.ts"
 import type { Container } from "./container.ts"
 import type { PodSpec } from "./podspec.ts"
@@ -127,4 +128,19 @@ export function readinessGatesCell({ spec, status }: PodView): string | undefine
     ({ conditionType }) => status.conditions?.find(({ type }) => type === conditionType)?.status === "True",
   )
   return `${passed.length}/${gates.length}`
+}
+
+/** Tells clients that a pod has run its course, so that they may leave its row out. */
+export function completedCondition({ status: { phase } }: PodView): readonly RowCondition[] {
+  const told = (reason: string, message: string): readonly RowCondition[] => [
+    { type: "Completed", status: "True", reason, message },
+  ]
+  switch (phase) {
+    case "Succeeded":
+      return told(phase, "The pod has completed successfully.")
+    case "Failed":
+      return told(phase, "The pod failed.")
+    default:
+      return []
+  }
 }

@@ -1,6 +1,6 @@
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
-import { readinessGatesCell, restartsCell, summarizePod } from "./pod-columns.ts"
+import { completedCondition, readinessGatesCell, restartsCell, summarizePod } from "./pod-columns.ts"
 import { defaultPodSpec } from "./pod-defaults.ts"
 import {
   podGracePeriod,
@@ -28,6 +28,7 @@ export const Pod = defineResource(
     generation: true,
     doc: "Containers that run together on one node.",
     returnsDeletedObject: true,
+    rowConditions: completedCondition,
     columns: [
       {
         name: "Ready",

@@ -38,7 +38,7 @@ export const Secret = defineResource(
       { name: "Type", type: "string", doc: "Type of the data.", value: (secret) => secret.type },
       {
         name: "Data",
-        type: "integer",
+        type: "string",
         doc: "Number of keys.",
         value: (secret) => Object.keys(secret.data ?? {}).length,
       },

@@ -31,9 +31,7 @@ export const ServiceAccount = defineResource(
     subresources: {
       other: { token: { verbs: ["create"], kind: "TokenRequest", group: "authentication.k8s.io", version: "v1" } },
     },
-    columns: [
-      { name: "Secrets", type: "string", doc: "Number of Secrets.", value: ({ secrets = [] }) => secrets.length },
-    ],
+    columns: [],
   },
   fields,
 )

@@ -186,7 +186,7 @@ function portFaults(ports: readonly EndpointPort[]): readonly Cause[] {
 
 const portsText = (ports: readonly EndpointPort[]): string =>
   firstThree(
-    ports.map(({ port }) => (port === undefined ? "*" : String(port))),
+    ports.map(({ port, name }) => String(port ?? name ?? "*")),
     "<unset>",
   )
 

@@ -100,7 +100,14 @@ export const Event = defineResource(
         doc: "How often it was seen.",
         value: ({ series, deprecatedCount }) => series?.count ?? (deprecatedCount || 1),
       },
-      { name: "Name", type: "string", priority: 1, doc: "Name of the event.", value: ({ metadata }) => metadata.name },
+      {
+        name: "Name",
+        type: "string",
+        format: "name",
+        priority: 1,
+        doc: "Name of the event.",
+        value: ({ metadata }) => metadata.name,
+      },
     ],
     fieldSelectors: {
       "regarding.kind": ({ regarding }) => regarding.kind ?? "",

@@ -35,6 +35,7 @@ export const IPAddress = defineResource(
     shortNames: ["ip"],
     scope: "Cluster",
     doc: "An address that is taken; its name is the address.",
+    ageColumn: false,
     columns: [
       {
         name: "ParentRef",

@@ -26,15 +26,6 @@ export const ClusterRole = defineResource(
     plural: "clusterroles",
     scope: "Cluster",
     doc: "A set of rules that bindings grant, in one namespace or everywhere.",
-    ageColumn: false,
-    columns: [
-      {
-        name: "Created At",
-        type: "date",
-        doc: "When it was created.",
-        value: ({ metadata }) => metadata.creationTimestamp,
-      },
-    ],
     validateName: isPathSegmentName,
     allowCreateOnUpdate: true,
     validate: ({ rules, aggregationRule }) => [

@@ -16,15 +16,6 @@ export const Role = defineResource(
     plural: "roles",
     scope: "Namespaced",
     doc: "A set of rules that bindings grant within the namespace.",
-    ageColumn: false,
-    columns: [
-      {
-        name: "Created At",
-        type: "date",
-        doc: "When it was created.",
-        value: ({ metadata }) => metadata.creationTimestamp,
-      },
-    ],
     validateName: isPathSegmentName,
     allowCreateOnUpdate: true,
     validate: ({ rules }) => ruleFaults("rules", rules ?? [], true),

@@ -2,6 +2,7 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import { forbiddenField } from "../../../apimachinery/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { ageOf } from "../../../apimachinery/time.ts"
 
 /** Source: k8s.io/api scheduling/v1/types.go, pkg/apis/scheduling/{types,helpers}.go and validation. */
 
@@ -37,6 +38,7 @@ export const PriorityClass = defineResource(
     doc: "A name for a priority of pods.",
     // What may be changed of it does not count.
     generation: { counts: () => false },
+    ageColumn: false,
     columns: [
       { name: "Value", type: "integer", doc: "Priority.", value: ({ value }) => value },
       {
@@ -44,6 +46,12 @@ export const PriorityClass = defineResource(
         type: "boolean",
         doc: "Whether pods without a class get this one.",
         value: ({ globalDefault }) => globalDefault ?? false,
+      },
+      {
+        name: "Age",
+        type: "string",
+        doc: "Time since the object was created.",
+        value: ({ metadata }, now) => ageOf(metadata.creationTimestamp, now),
       },
       {
         name: "PreemptionPolicy",

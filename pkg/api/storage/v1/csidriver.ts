@@ -98,6 +98,14 @@ export const CSIDriver = defineResource(
     ],
     allowUnconditionalUpdate: false,
     returnsDeletedObject: true,
+    warnings: ({ spec }, old) =>
+      (spec.tokenRequests ?? []).length > 0 &&
+      spec.serviceAccountTokenInSecrets === undefined &&
+      !deepEqual(spec.tokenRequests, old?.spec.tokenRequests)
+        ? [
+            "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes",
+          ]
+        : [],
     validate: ({ spec }) => driverFaults(spec),
     validateUpdate: ({ spec }, old) => [
       ...(spec.attachRequired === old.spec.attachRequired

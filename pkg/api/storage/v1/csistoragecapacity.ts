@@ -25,15 +25,6 @@ export const CSIStorageCapacity = defineResource(
     plural: "csistoragecapacities",
     scope: "Namespaced",
     doc: "How much storage of a class is free in a part of the cluster.",
-    columns: [
-      {
-        name: "StorageClassName",
-        type: "string",
-        doc: "Class it is about.",
-        value: ({ storageClassName }) => storageClassName,
-      },
-      { name: "Capacity", type: "string", doc: "How much is free.", value: ({ capacity }) => capacity ?? "" },
-    ],
     allowUnconditionalUpdate: false,
     validate: ({ storageClassName, nodeTopology, capacity }) => [
       ...(nodeTopology === undefined ? [] : labelSelectorFaults("nodeTopology", nodeTopology)),

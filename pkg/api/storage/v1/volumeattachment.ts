@@ -76,7 +76,7 @@ export const VolumeAttachment = defineResource(
       },
     },
     columns: [
-      { name: "Attacher", type: "string", doc: "The driver.", value: ({ spec }) => spec.attacher },
+      { name: "Attacher", type: "string", format: "name", doc: "The driver.", value: ({ spec }) => spec.attacher },
       { name: "PV", type: "string", doc: "The volume.", value: ({ spec }) => spec.source.persistentVolumeName ?? "" },
       { name: "Node", type: "string", doc: "The node.", value: ({ spec }) => spec.nodeName },
       { name: "Attached", type: "boolean", doc: "Whether it is attached.", value: ({ status }) => status.attached },
