@@ -81,7 +81,10 @@ export function nodeParts({ context, clients, flags, clusterDns, nodes, metrics 
     ...(containerd === undefined ? [] : ["containerd"]),
   )
   if (!disable.includes("kube-proxy")) {
-    add(createKubeProxy(clients.contextFor({ name: "system:kube-proxy" }), { nodeName, clusterCidr }), "informers")
+    add(
+      createKubeProxy(clients.contextFor({ name: "system:kube-proxy" }), { nodeName, clusterCidr, metrics }),
+      "informers",
+    )
   }
   if (!disable.includes("dns")) {
     add(

@@ -1,4 +1,3 @@
-import type { Host } from "./iptables.ts"
 import type { ServicePort } from "./service-ports.ts"
 
 /**
@@ -35,8 +34,3 @@ export function staleConnections(
 const addressesOf = ({ clusterIp, externalIps, loadBalancerIps }: ServicePort): readonly string[] => [
   ...new Set([clusterIp, ...externalIps, ...loadBalancerIps]),
 ]
-
-/** `conntrack` exits with 1 when nothing matched, which is fine. */
-export async function forget(host: Host, stale: readonly (readonly string[])[]): Promise<void> {
-  for (const args of stale) await host.run("conntrack", args).catch(() => undefined)
-}

@@ -12,6 +12,9 @@ export interface Host {
   feed(command: string, args: readonly string[], input: string): Promise<void>
 }
 
+/** A program that takes longer is ended and counts as failed: what hangs for ever would keep the rules as they are, without a word. */
+const LIMIT_MS = 30_000
+
 /** The machine itself, or with `netns` one of its named network namespaces. */
 export function hostIn(netns?: string): Host {
   const within = (command: string, args: readonly string[]): [string, readonly string[]] =>
@@ -19,17 +22,25 @@ export function hostIn(netns?: string): Host {
   return {
     async run(command, args) {
       const [program, all] = within(command, args)
-      return (await run(program, [...all], { maxBuffer: 64 * 1024 * 1024 })).stdout
+      return (await run(program, [...all], { maxBuffer: 64 * 1024 * 1024, timeout: LIMIT_MS })).stdout
     },
     feed(command, args, input) {
       const [program, all] = within(command, args)
       return new Promise((resolve, reject) => {
-        const child = spawn(program, [...all], { stdio: ["pipe", "ignore", "pipe"] })
+        const child = spawn(program, [...all], { stdio: ["pipe", "ignore", "pipe"], timeout: LIMIT_MS })
         let complaint = ""
         child.stderr.on("data", (bytes: Buffer) => (complaint += bytes.toString()))
         child.on("error", reject)
-        child.on("close", (code) =>
-          code === 0 ? resolve() : reject(new Error(`${command} failed with code ${code}: ${complaint.trim()}`)),
+        child.on("close", (code, signal) =>
+          code === 0
+            ? resolve()
+            : reject(
+                new Error(
+                  signal === null
+                    ? `${command} failed with code ${code}: ${complaint.trim()}`
+                    : `${command} was ended by ${signal} after at most ${LIMIT_MS / 1000} s`,
+                ),
+              ),
         )
         child.stdin.on("error", () => undefined) // the exit code tells
         child.stdin.end(input)

@@ -2,6 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../pkg/api/core/v1/service.ts"
+import { sleep } from "../../pkg/clock/clock.ts"
+import type { Component } from "../../pkg/component/component.ts"
+import { Registry } from "../../pkg/metrics/registry.ts"
 import { startCluster } from "../../pkg/testing/cluster.ts"
 import { cleanUp, hostIn, type Host } from "./iptables.ts"
 import { createKubeProxy } from "./proxier.ts"
@@ -14,31 +17,62 @@ const able =
   )
 if (!able) console.warn("SKIPPED: kube-proxy in a network namespace needs root, ip and iptables")
 
+/** A cluster without controllers, and a Service `web` at 10.43.7.7 whose one endpoint the test moves about. */
+async function withService(protocol: "TCP" | "UDP" = "TCP") {
+  const cluster = await startCluster({ components: { scheduler: false, controllers: false } })
+  const context = cluster.contextFor("system:kube-proxy", ["system:masters"])
+  const { client } = cluster
+  await client.create(Service, {
+    metadata: { name: "web", namespace: "default" },
+    spec: { clusterIP: "10.43.7.7", ports: [{ port: 80, protocol }] },
+  })
+  let slice = await client.create(EndpointSlice, {
+    metadata: { name: "web-1", namespace: "default", labels: { "kubernetes.io/service-name": "web" } },
+    addressType: "IPv4",
+    endpoints: [{ addresses: ["10.42.0.5"] }],
+    ports: [{ port: 8080, protocol }],
+  })
+  const registry = new Registry()
+  const proxies: Component[] = []
+  return {
+    cluster,
+    figures: () => registry.text(),
+    proxy(host: Host) {
+      const proxy = createKubeProxy(context, {
+        nodeName: "node-0",
+        clusterCidr: "10.42.0.0/16",
+        host,
+        metrics: registry,
+      })
+      proxies.push(proxy)
+      return proxy
+    },
+    /** Resolves when the proxy's informer has the new address. */
+    async point(address: string, annotations: Record<string, string> = {}) {
+      const seen = Promise.withResolvers<void>()
+      const off = context.informers.of(EndpointSlice).on({ updated: () => seen.resolve() })
+      slice = await client.update(EndpointSlice, {
+        ...slice,
+        metadata: { ...slice.metadata, annotations },
+        endpoints: [{ addresses: [address] }],
+      })
+      await seen.promise
+      off()
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(proxies.map((proxy) => proxy.stop()))
+      await cluster.stop()
+    },
+  }
+}
+
 describe("kube-proxy", () => {
   test("goes on after a change that came while rules were being written", async () => {
     // given a proxy on a machine that only remembers what it is told
-    await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })
-    const { client } = cluster
-    await client.create(Service, {
-      metadata: { name: "web", namespace: "default" },
-      spec: { clusterIP: "10.43.7.7", ports: [{ port: 80 }] },
-    })
-    let slice = await client.create(EndpointSlice, {
-      metadata: { name: "web-1", namespace: "default", labels: { "kubernetes.io/service-name": "web" } },
-      addressType: "IPv4",
-      endpoints: [{ addresses: ["10.42.0.5"] }],
-      ports: [{ port: 8080 }],
-    })
-    const point = async (address: string) => {
-      const seen = Promise.withResolvers<void>()
-      const off = context.informers.of(EndpointSlice).on({ updated: () => seen.resolve() })
-      slice = await client.update(EndpointSlice, { ...slice, endpoints: [{ addresses: [address] }] })
-      await seen.promise
-      off()
-    }
+    await using web = await withService()
     const fed: string[] = []
     let meanwhile: (() => Promise<void>) | undefined
-    const host: Host = {
+    const proxy = web.proxy({
       run: async () => "",
       async feed(_command, _args, input) {
         fed.push(input)
@@ -46,20 +80,117 @@ describe("kube-proxy", () => {
         meanwhile = undefined
         await act?.()
       },
-    }
-    const context = cluster.contextFor("system:kube-proxy", ["system:masters"])
-    const proxy = createKubeProxy(context, { nodeName: "node-0", clusterCidr: "10.42.0.0/16", host })
+    })
     await proxy.start(new AbortController().signal)
     // when an endpoint changes while the change before it is being written
-    meanwhile = () => point("10.42.0.7")
-    await point("10.42.0.6")
-    await cluster.settle()
+    meanwhile = () => web.point("10.42.0.7")
+    await web.point("10.42.0.6")
+    await web.cluster.settle()
     expect(fed.at(-1)).toContain("10.42.0.7:8080")
     // then later changes are written too
-    await point("10.42.0.8")
-    await cluster.settle()
+    await web.point("10.42.0.8")
+    await web.cluster.settle()
     expect(fed.at(-1)).toContain("10.42.0.8:8080")
-    await proxy.stop()
+  })
+
+  test("does not wait for the kernel to forget connections before it writes the next rules", async () => {
+    // given a machine on which that takes for ever
+    await using web = await withService("UDP")
+    const fed: string[] = []
+    const forgotten: string[] = []
+    const stuck = Promise.withResolvers<string>()
+    const proxy = web.proxy({
+      run(command, args) {
+        if (command !== "conntrack") return Promise.resolve("")
+        forgotten.push(args.join(" "))
+        return stuck.promise
+      },
+      feed: async (_command, _args, input) => void fed.push(input),
+    })
+    await proxy.start(new AbortController().signal)
+    // when endpoints change twice
+    await web.point("10.42.0.6")
+    await web.cluster.settle()
+    await web.point("10.42.0.7")
+    await web.cluster.settle()
+    // then both changes are written, and one call at a time waits
+    expect(fed.at(-1)).toContain("10.42.0.7:8080")
+    expect(forgotten).toHaveLength(1)
+    // and what is left is done when it goes on, each once
+    stuck.resolve("udp 17 src=10.42.0.9\n")
+    await web.cluster.settle()
+    expect(forgotten).toEqual([
+      "-D --orig-dst 10.43.7.7 -p udp",
+      "-D -p udp --orig-dst 10.43.7.7 --dst-nat 10.42.0.5 --reply-port-src 8080",
+      "-D -p udp --orig-dst 10.43.7.7 --dst-nat 10.42.0.6 --reply-port-src 8080",
+    ])
+    expect(web.figures()).toContain('kubeproxy_conntrack_reconciler_deleted_entries_total{ip_family="IPv4"} 3\n')
+  })
+
+  test("tries again a second after rules were not taken, with all of them, and tells of it", async () => {
+    // given a machine that takes the first rules
+    await using web = await withService()
+    const fed: string[] = []
+    let refusals = 0
+    const proxy = web.proxy({
+      run: async () => "",
+      async feed(_command, _args, input) {
+        fed.push(input)
+        if (refusals-- > 0) throw new Error("iptables-restore failed with code 4")
+      },
+    })
+    await proxy.start(new AbortController().signal)
+    // when it does not take the next ones once
+    refusals = 1
+    await web.point("10.42.0.6")
+    await web.cluster.settle()
+    expect(proxy.problem?.()).toContain("code 4")
+    fed.length = 0
+    await web.cluster.advance("1s")
+    // then
+    expect(proxy.problem?.()).toBeUndefined()
+    for (const rule of ["-A KUBE-MARK-MASQ -j MARK", "--to-destination 10.42.0.6:8080"]) expect(fed[0]).toContain(rule)
+    for (const line of [
+      'kubeproxy_sync_proxy_rules_iptables_restore_failures_total{ip_family="IPv4"} 1',
+      'kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total{ip_family="IPv4"} 1',
+    ])
+      expect(web.figures()).toContain(`${line}\n`)
+  })
+
+  test("measures from the change to the rules, and counts what it saw and wrote", async () => {
+    // given a proxy on a machine that takes two seconds for rules
+    await using web = await withService()
+    let slow = false
+    const proxy = web.proxy({
+      run: async () => "",
+      feed: () => (slow ? sleep(web.cluster.contextFor().clock, 2000) : Promise.resolve()),
+    })
+    await proxy.start(new AbortController().signal)
+    await web.cluster.advance("10s")
+    slow = true
+    // when endpoints change a second after what they follow from
+    const triggered = new Date(web.cluster.contextFor().clock.now()).toISOString()
+    await web.cluster.advance("1s")
+    await web.point("10.42.0.6", { "endpoints.kubernetes.io/last-change-trigger-time": triggered })
+    await web.cluster.advance("5s")
+    // then
+    const figures = web.figures()
+    for (const line of [
+      'kubeproxy_network_programming_duration_seconds_sum{ip_family="IPv4"} 3',
+      'kubeproxy_network_programming_duration_seconds_count{ip_family="IPv4"} 1',
+      'kubeproxy_sync_proxy_rules_duration_seconds_count{ip_family="IPv4"} 2',
+      'kubeproxy_sync_full_proxy_rules_duration_seconds_count{ip_family="IPv4"} 1',
+      'kubeproxy_sync_partial_proxy_rules_duration_seconds_sum{ip_family="IPv4"} 2',
+      // The API's own Service is there too.
+      "kubeproxy_sync_proxy_rules_endpoint_changes_total 3",
+      "kubeproxy_sync_proxy_rules_endpoint_changes_pending 0",
+      "kubeproxy_sync_proxy_rules_service_changes_total 2",
+      'kubeproxy_sync_proxy_rules_iptables_last{table="nat",ip_family="IPv4"} 4',
+      'kubeproxy_sync_proxy_rules_no_local_endpoints_total{traffic_policy="internal",ip_family="IPv4"} 0',
+      `kubeproxy_sync_proxy_rules_last_timestamp_seconds{ip_family="IPv4"} ${Date.parse(triggered) / 1000 + 3}`,
+      `kubeproxy_sync_proxy_rules_last_queued_timestamp_seconds{ip_family="IPv4"} ${Date.parse(triggered) / 1000 + 1}`,
+    ])
+      expect(figures).toContain(`${line}\n`)
   })
 })
 
@@ -116,4 +247,97 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
       .filter((line) => /^[-:]/.test(line) && !/^:(INPUT|OUTPUT|FORWARD|PREROUTING|POSTROUTING) /.test(line))
     expect(left).toEqual(["-A INPUT -p icmp -j ACCEPT"])
   })
+
+  test("refuses a port that a Service does not have, and lets nothing out to an address that no Service has", async () => {
+    // given a machine with a way out, which a packet to a Service must never take
+    await using web = await withService()
+    for (const command of [
+      "link set lo up",
+      "link add out type veth peer name far",
+      "link set out up",
+      "link set far up",
+      "addr add 192.0.2.1/24 dev out",
+      "route add default via 192.0.2.2 dev out",
+      "neigh add 192.0.2.2 lladdr 02:00:00:00:00:01 dev out",
+      "addr add 10.43.0.10/32 dev lo",
+    ])
+      await host.run("ip", command.split(" "))
+    const knock = async (address: string, port: number) => {
+      const began = performance.now()
+      const said = await host
+        .run("/bin/busybox", ["nc", "-w", "2", address, String(port)])
+        .catch((err: unknown) => String(err))
+      return { said, seconds: Math.round((performance.now() - began) / 1000) }
+    }
+    // when the proxy runs
+    await web.proxy(host).start(new AbortController().signal)
+    // then
+    expect((await knock("10.43.7.7", 81)).said).toContain("Connection refused")
+    expect(await knock("10.43.7.8", 80)).toMatchObject({ said: expect.stringContaining("timed out"), seconds: 2 })
+    // and the machine's own addresses of that range are not touched: nobody listens there, so the machine itself refuses
+    expect((await knock("10.43.0.10", 53)).said).toContain("Connection refused")
+    expect(await host.run("iptables", ["-nvL", "KUBE-CLUSTER-IPS"])).toMatch(/^\s*[1-9]\d* .*DROP/m)
+    await cleanUp(host)
+  })
+
+  test("has 99 of 100 changes in the kernel within five seconds, while many come at once and flows are forgotten", async () => {
+    // given a proxy on the machine's own time
+    await using cluster = await startCluster({ clock: "real", components: { scheduler: false, controllers: false } })
+    const { client } = cluster
+    const registry = new Registry()
+    const context = cluster.contextFor("system:kube-proxy", ["system:masters"])
+    const proxy = createKubeProxy(context, { nodeName: "node-0", clusterCidr: "10.42.0.0/16", host, metrics: registry })
+    await proxy.start(new AbortController().signal)
+    await Bun.sleep(2) // times are counted from after its start
+    const programmed = (upTo: string) =>
+      Number(
+        registry
+          .text()
+          .split("\n")
+          .find(
+            (line) =>
+              line.startsWith("kubeproxy_network_programming_duration_seconds_bucket") && line.includes(`le="${upTo}"`),
+          )
+          ?.split(" ")[1],
+      )
+    // when 60 Services of UDP get endpoints, and each moves twice
+    const metadata = (name: string) => ({
+      name,
+      namespace: "default",
+      labels: { "kubernetes.io/service-name": name },
+      annotations: { "endpoints.kubernetes.io/last-change-trigger-time": new Date().toISOString() },
+    })
+    const names = Array.from({ length: 60 }, (_, i) => `s${i}`)
+    await Promise.all(
+      names.map(async (name, i) => {
+        await client.create(Service, {
+          metadata: { name, namespace: "default" },
+          spec: { clusterIP: `10.43.8.${i + 1}`, ports: [{ port: 53, protocol: "UDP" }] },
+        })
+        let slice: EndpointSlice | undefined
+        for (const hop of [1, 2, 3]) {
+          const endpoints = [{ addresses: [`10.42.${hop}.${i + 1}`] }]
+          slice =
+            slice === undefined
+              ? await client.create(EndpointSlice, {
+                  metadata: metadata(name),
+                  addressType: "IPv4",
+                  endpoints,
+                  ports: [{ port: 53, protocol: "UDP" }],
+                })
+              : await client.update(EndpointSlice, {
+                  ...slice,
+                  metadata: { ...slice.metadata, ...metadata(name) },
+                  endpoints,
+                })
+          await Bun.sleep(hop * 40)
+        }
+      }),
+    )
+    await cluster.eventually(() => programmed("+Inf") === 180)
+    // then
+    expect(programmed("5")).toBeGreaterThanOrEqual(178)
+    await proxy.stop()
+    await cleanUp(host)
+  }, 60_000)
 })

@@ -26,6 +26,17 @@ function tableText(table: string, before: Chains, after: Chains): string | undef
   ].join("\n")
 }
 
+/** How many rules of each table a text for `iptables-restore` has. */
+export function writtenRules(text: string): Readonly<Record<"nat" | "filter", number>> {
+  const counts = { nat: 0, filter: 0 }
+  let table: keyof typeof counts = "nat"
+  for (const line of text.split("\n")) {
+    if (line.startsWith("*")) table = line === "*nat" ? "nat" : "filter"
+    else if (line.startsWith("-A ")) counts[table]++
+  }
+  return counts
+}
+
 const same = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
   a !== undefined && a.length === b.length && a.every((rule, i) => rule === b[i])
 
@@ -73,4 +84,4 @@ export const JUMPS: readonly (readonly [table: "nat" | "filter", chain: string, 
 
 /** Chains of ours, by name: what `killall` removes. */
 export const OUR_CHAIN =
-  /^KUBE-(SERVICES|EXTERNAL-SERVICES|NODEPORTS|PROXY-FIREWALL|FORWARD|FIREWALL|POSTROUTING|MARK-MASQ|SVC-|SVL-|EXT-|SEP-)/
+  /^KUBE-(SERVICES|CLUSTER-IPS|EXTERNAL-SERVICES|NODEPORTS|PROXY-FIREWALL|FORWARD|FIREWALL|POSTROUTING|MARK-MASQ|SVC-|SVL-|EXT-|SEP-)/

@@ -4,7 +4,7 @@ import { transition } from "./restore.ts"
 import { rulesFor, type Chains } from "./rules.ts"
 import type { Endpoint, ServicePort } from "./service-ports.ts"
 
-const CONFIG = { clusterCidr: "10.42.0.0/16" }
+const CONFIG = { clusterCidr: "10.42.0.0/16", serviceCidrs: ["10.43.0.0/16"] }
 const endpoint = (ip: string, local = true): Endpoint => ({ ip, port: 8080, local })
 function portOf(more: Partial<ServicePort> = {}): ServicePort {
   const cluster = more.cluster ?? [endpoint("10.42.0.5"), endpoint("10.42.1.6", false)]
@@ -49,6 +49,23 @@ describe("rules of a Service port", () => {
       `KUBE-SEP ${c("default/web:http")} -m tcp -p tcp -j DNAT --to-destination 10.42.1.6:8080`,
     ])
     expect(filterOf(portOf())).toEqual([])
+  })
+
+  test("refuse ports that no Service has at a Service's address, and drop what goes to an address of none", () => {
+    const { filter } = rulesFor(
+      [portOf(), portOf({ name: "a/b", clusterIp: "10.43.0.8" }), portOf({ name: "a/b:2", clusterIp: "10.43.0.8" })],
+      {
+        clusterCidr: "10.42.0.0/16",
+        serviceCidrs: ["10.43.0.0/16", "fd00::/108", "10.44.0.0/24"],
+      },
+    )
+    expect(filter.get("KUBE-SERVICES")).toEqual(
+      ["10.43.0.0/16", "10.44.0.0/24"].map(
+        (range) =>
+          `${c("ports and addresses that no Service has")} -d ${range} -m addrtype ! --dst-type LOCAL -j KUBE-CLUSTER-IPS`,
+      ),
+    )
+    expect(filter.get("KUBE-CLUSTER-IPS")).toEqual(["-d 10.43.0.8 -j REJECT", "-d 10.43.0.9 -j REJECT", "-j DROP"])
   })
 
   test("refuse connections while nobody serves it", () => {

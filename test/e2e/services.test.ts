@@ -112,6 +112,24 @@ describeOnNode("Services and DNS", () => {
       expect(performance.now() - began).toBeLessThan(3000)
     })
 
+    test("refuses at once, from pods and from the machine, at a port that it does not have", async () => {
+      const { spec } = await service("one-port", {})
+      await rules("default/one-port -> ")
+      const began = performance.now()
+      const url = `http://${spec.clusterIP}:81/`
+      expect((await cluster.kubectl.run(["exec", CLIENT, "--", "wget", "-q", "-O", "-", url])).err).toContain(
+        "Connection refused",
+      )
+      expect((await run("curl", ["-sS", "-m", "5", url])).err).toMatch(/refused|Could not connect|Couldn't connect/i)
+      expect(performance.now() - began).toBeLessThan(5000)
+    })
+
+    test("is told of in the program's metrics", async () => {
+      const { out } = await cluster.kubectl.run(["get", "--raw", "/metrics"])
+      expect(out).toMatch(/^kubeproxy_sync_proxy_rules_duration_seconds_count\{ip_family="IPv4"\} [1-9]/m)
+      expect(out).toMatch(/^kubeproxy_network_programming_duration_seconds_count\{ip_family="IPv4"\} [1-9]/m)
+    })
+
     test("is reached by a pod through itself", async () => {
       const { spec } = await service("self", { selector: { name: "a" } })
       await rules("default/self -> ")

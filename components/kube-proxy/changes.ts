@@ -1,0 +1,92 @@
+import { Service } from "../../pkg/api/core/v1/service.ts"
+import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import type { Index, Informers } from "../../pkg/client/informer.ts"
+import type { ProxyMetrics } from "./metrics.ts"
+import { concerns, serviceKeyOf, servicePorts, type ServicePort } from "./service-ports.ts"
+
+const byService: Index<EndpointSlice> = {
+  name: "kube-proxy/service",
+  of: (slice) => (concerns(slice) ? [serviceKeyOf(slice)] : []),
+}
+/** When what the slice tells of began to change. Source: k8s.io/api core/v1 annotation_key_constants.go. */
+const TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
+
+export interface ChangesParts {
+  readonly informers: Informers
+  readonly nodeName: string
+  readonly metrics: ProxyMetrics
+  /** Milliseconds since the epoch; changes that were triggered before are not measured. */
+  readonly startedAt: number
+  /** Something changed that rules follow from. */
+  changed(): void
+}
+
+/** The ports of all Services, worked out anew only for Services that changed. Source: pkg/proxy/servicechangetracker.go, endpointschangetracker.go. */
+export class Changes {
+  readonly #parts: ChangesParts
+  readonly #dirty = new Set<string>()
+  readonly #ports = new Map<string, readonly ServicePort[]>()
+  /** By Service, when the changes were triggered that no rules follow from yet, in milliseconds since the epoch. */
+  #triggers = new Map<string, number[]>()
+
+  constructor(parts: ChangesParts) {
+    this.#parts = parts
+  }
+
+  /** Follows Services and their endpoints. Returns what ends that. */
+  follow(): () => void {
+    const { informers, metrics } = this.#parts
+    const ofService = ({ metadata }: Service) => {
+      metrics.serviceChanges.inc()
+      metrics.serviceChangesPending.inc()
+      this.#note(`${metadata.namespace}/${metadata.name}`)
+    }
+    const ofSlice = (slice: EndpointSlice, isGone: boolean) => {
+      if (!concerns(slice)) return
+      metrics.endpointChanges.inc()
+      metrics.endpointChangesPending.inc()
+      this.#trigger(slice, isGone)
+      this.#note(serviceKeyOf(slice))
+    }
+    const slice = (found: EndpointSlice) => ofSlice(found, false)
+    const off = [
+      informers.of(Service).on({ added: ofService, updated: ofService, deleted: ofService }),
+      informers.of(EndpointSlice).on({ added: slice, updated: slice, deleted: (gone) => ofSlice(gone, true) }),
+    ]
+    return () => off.forEach((end) => end())
+  }
+
+  /** All ports as they are now, and the triggers of what has changed since this was last called. */
+  take(): { readonly ports: readonly ServicePort[]; readonly triggers: readonly number[] } {
+    const { informers, nodeName, metrics } = this.#parts
+    for (const key of this.#dirty) {
+      const service = informers.of(Service).get(key)
+      const slices = informers.of(EndpointSlice).by(byService, key)
+      const found = service === undefined ? [] : servicePorts(service, slices, nodeName)
+      if (found.length === 0) this.#ports.delete(key)
+      else this.#ports.set(key, found)
+    }
+    this.#dirty.clear()
+    metrics.endpointChangesPending.set(0)
+    metrics.serviceChangesPending.set(0)
+    const triggers = [...this.#triggers.values()].flat()
+    this.#triggers = new Map()
+    return { ports: [...this.#ports.values()].flat(), triggers }
+  }
+
+  #note(key: string): void {
+    this.#dirty.add(key)
+    this.#parts.changed()
+  }
+
+  /** The time that stands in a slice which is deleted is that of the change before. */
+  #trigger(slice: EndpointSlice, isGone: boolean): void {
+    const key = serviceKeyOf(slice)
+    if (isGone) return void this.#triggers.delete(key)
+    const time = Date.parse(slice.metadata.annotations?.[TRIGGER_TIME] ?? "")
+    if (!(time > this.#parts.startedAt)) return
+    const known = this.#triggers.get(key)
+    if (known === undefined) this.#triggers.set(key, [time])
+    else known.push(time)
+  }
+}

@@ -1,0 +1,87 @@
+import type { Registry } from "../../pkg/metrics/registry.ts"
+
+/** 1 ms to 16 s, each twice the one before. */
+const SYNC_BUCKETS = Array.from({ length: 15 }, (_, i) => 0.001 * 2 ** i)
+const steps = (start: number, width: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, i) => start + i * width)
+const PROGRAMMING_BUCKETS = [...steps(0.25, 0.25, 2), ...steps(1, 1, 59), ...steps(60, 5, 12), ...steps(120, 30, 7)]
+
+const FAMILY = "IPv4"
+
+/** What the proxy tells of itself, by upstream's names. Times are in seconds. Source: pkg/proxy/metrics/metrics.go for the iptables mode. */
+export function proxyMetrics(registry: Registry) {
+  const name = (rest: string) => `kubeproxy_${rest}`
+  const histogram = (rest: string, help: string, buckets = SYNC_BUCKETS) =>
+    registry.histogram(name(rest), help, buckets, "ip_family").with(FAMILY)
+  const gauge = (rest: string, help: string) => registry.gauge(name(rest), help, "ip_family").with(FAMILY)
+  const counter = (rest: string, help: string) => registry.counter(name(rest), help, "ip_family").with(FAMILY)
+  const perTable = (rest: string, help: string) => {
+    const family = registry.gauge(name(rest), help, "table", "ip_family")
+    return { nat: family.with("nat", FAMILY), filter: family.with("filter", FAMILY) }
+  }
+  const noLocalEndpoints = registry.gauge(
+    name("sync_proxy_rules_no_local_endpoints_total"),
+    "Service ports whose traffic policy is Local and that have no endpoint on this node",
+    "traffic_policy",
+    "ip_family",
+  )
+  return {
+    programming: histogram(
+      "network_programming_duration_seconds",
+      "Seconds from the change of a Service or pod until the rules that follow from it are in the kernel",
+      PROGRAMMING_BUCKETS,
+    ),
+    sync: histogram("sync_proxy_rules_duration_seconds", "Seconds that a synchronisation of the rules took"),
+    fullSync: histogram("sync_full_proxy_rules_duration_seconds", "Seconds that a synchronisation of all rules took"),
+    partialSync: histogram(
+      "sync_partial_proxy_rules_duration_seconds",
+      "Seconds that a synchronisation of changed rules took",
+    ),
+    lastSync: gauge("sync_proxy_rules_last_timestamp_seconds", "When the rules were last synchronised with success"),
+    lastQueued: gauge(
+      "sync_proxy_rules_last_queued_timestamp_seconds",
+      "When a synchronisation of the rules was last asked for",
+    ),
+    endpointChanges: registry
+      .counter(name("sync_proxy_rules_endpoint_changes_total"), "Changes of endpoints that were seen")
+      .with(),
+    endpointChangesPending: registry
+      .gauge(
+        name("sync_proxy_rules_endpoint_changes_pending"),
+        "Changes of endpoints that no synchronisation has taken up",
+      )
+      .with(),
+    serviceChanges: registry
+      .counter(name("sync_proxy_rules_service_changes_total"), "Changes of Services that were seen")
+      .with(),
+    serviceChangesPending: registry
+      .gauge(
+        name("sync_proxy_rules_service_changes_pending"),
+        "Changes of Services that no synchronisation has taken up",
+      )
+      .with(),
+    rules: perTable("sync_proxy_rules_iptables_total", "iptables rules that are kube-proxy's"),
+    rulesWritten: perTable("sync_proxy_rules_iptables_last", "iptables rules that the last synchronisation wrote"),
+    restoreFailures: counter(
+      "sync_proxy_rules_iptables_restore_failures_total",
+      "Times that iptables-restore did not take the rules",
+    ),
+    partialRestoreFailures: counter(
+      "sync_proxy_rules_iptables_partial_restore_failures_total",
+      "Times that iptables-restore did not take changed rules, so that all were written anew",
+    ),
+    noLocalEndpoints: {
+      internal: noLocalEndpoints.with("internal", FAMILY),
+      external: noLocalEndpoints.with("external", FAMILY),
+    },
+    conntrackSync: histogram(
+      "conntrack_reconciler_sync_duration_seconds",
+      "Seconds that it took to have the kernel forget connections that lead nowhere any more",
+    ),
+    conntrackDeleted: counter(
+      "conntrack_reconciler_deleted_entries_total",
+      "Connections that the kernel was made to forget",
+    ),
+  }
+}
+export type ProxyMetrics = ReturnType<typeof proxyMetrics>
