@@ -14,16 +14,19 @@ import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { isDNS1123Label, isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { validateAnnotations, validateLabels } from "../../../apimachinery/objectmeta.ts"
 import { quantity } from "../../../apimachinery/quantity.ts"
-import { declaredFaults } from "../../../apimachinery/validate.ts"
+import { partFaults } from "../../../apimachinery/validate.ts"
 import { ACCESS_MODES } from "./accessmodes.ts"
 import { PersistentVolumeClaimSpec, type PersistentVolumeClaimTemplate } from "./volumeclaim.ts"
 
 /** Rules of what a claim asks for. Source: ValidatePersistentVolumeClaimSpec in pkg/apis/core/validation/validation.go. */
 
 /** A spec, wherever it stands: what its declarations say is looked at too. `old` is the spec that is replaced. */
-export function claimSpecFaults(spec: PersistentVolumeClaimSpec, old?: PersistentVolumeClaimSpec): readonly Cause[] {
+export const claimSpecFaults = (spec: PersistentVolumeClaimSpec, old?: PersistentVolumeClaimSpec): readonly Cause[] =>
+  partFaults(PersistentVolumeClaimSpec, spec, (whole) => wholeClaimSpecFaults(whole, old))
+
+function wholeClaimSpecFaults(spec: PersistentVolumeClaimSpec, old?: PersistentVolumeClaimSpec): readonly Cause[] {
   const { accessModes = [], selector, resources, storageClassName, dataSource, dataSourceRef } = spec
-  const causes: Cause[] = [...declaredFaults(PersistentVolumeClaimSpec, spec)]
+  const causes: Cause[] = []
   if (accessModes.length === 0) causes.push(required("accessModes", "at least 1 access mode is required"))
   if (selector !== undefined) causes.push(...labelSelectorFaults("selector", selector))
   causes.push(...accessModeFaults(accessModes))

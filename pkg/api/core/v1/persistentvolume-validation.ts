@@ -16,7 +16,7 @@ import {
 } from "../../../apimachinery/field-errors.ts"
 import { isDNS1123Label, isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { quantity } from "../../../apimachinery/quantity.ts"
-import { declaredFaults } from "../../../apimachinery/validate.ts"
+import { declaredFaults, partFaults } from "../../../apimachinery/validate.ts"
 import { NodeSelector, type NodeSelectorTerm } from "./affinity.ts"
 import { accessModeFaults } from "./claimspec-validation.ts"
 import { driverName, withoutBacksteps } from "./path-validation.ts"
@@ -32,7 +32,10 @@ import { isTooLongForISCSI, sharedSourceFaults, TOO_LONG_FOR_ISCSI, validateISCS
 /** Rules of volumes of the cluster. Source: ValidatePersistentVolumeSpec, ValidatePersistentVolumeUpdate in pkg/apis/core/validation/validation.go. */
 
 /** The spec of the PersistentVolume of that name. What the declarations say is looked at too. */
-export function volumeSpecFaults(spec: PersistentVolumeSpec, name: string): readonly Cause[] {
+export const volumeSpecFaults = (spec: PersistentVolumeSpec, name: string): readonly Cause[] =>
+  partFaults(PersistentVolumeSpec, spec, (whole) => clusterVolumeFaults(whole, name))
+
+function clusterVolumeFaults(spec: PersistentVolumeSpec, name: string): readonly Cause[] {
   const { capacity = {}, storageClassName, persistentVolumeReclaimPolicy: policy, volumeMode } = spec
   const causes: Cause[] = [...commonFaults(spec, name)]
   if (Object.keys(capacity).length === 0) causes.push(required("capacity"))
@@ -58,7 +61,10 @@ const POLICIES: readonly string[] = ["Delete", "Recycle", "Retain"]
 const MODES: readonly string[] = ["Block", "Filesystem"]
 
 /** The spec of a volume that stands in a pod and is shown to the driver: of CSI, and with nothing that only volumes of the cluster have. */
-export function inlineVolumeSpecFaults(spec: PersistentVolumeSpec): readonly Cause[] {
+export const inlineVolumeSpecFaults = (spec: PersistentVolumeSpec): readonly Cause[] =>
+  partFaults(PersistentVolumeSpec, spec, inlineVolumeFaults)
+
+function inlineVolumeFaults(spec: PersistentVolumeSpec): readonly Cause[] {
   const { persistentVolumeReclaimPolicy: policy, volumeMode } = spec
   const causes: Cause[] = [...commonFaults(spec, "")]
   const forbid = (field: keyof PersistentVolumeSpec) =>
@@ -80,7 +86,7 @@ export function inlineVolumeSpecFaults(spec: PersistentVolumeSpec): readonly Cau
 /** What holds for both. */
 function commonFaults(spec: PersistentVolumeSpec, name: string): readonly Cause[] {
   const { accessModes = [] } = spec
-  const causes: Cause[] = [...declaredFaults(PersistentVolumeSpec, spec)]
+  const causes: Cause[] = []
   if (accessModes.length === 0) causes.push(required("accessModes"))
   causes.push(...accessModeFaults(accessModes))
   const given = PERSISTENT_VOLUME_SOURCES.filter((source) => spec[source] !== undefined)

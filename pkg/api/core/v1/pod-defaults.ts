@@ -22,7 +22,8 @@ export function defaultPodSpec(spec: PodSpec): PodSpec {
 
 /** After the containers, whose own defaults count. */
 function withPodResources(spec: PodSpec): PodSpec {
-  const resources = completedPodResources(spec)
+  // Defaults come before validation, so `containers` may still be missing.
+  const resources = spec.containers === undefined ? spec.resources : completedPodResources(spec)
   return resources === undefined || resources === spec.resources ? spec : { ...spec, resources }
 }
 

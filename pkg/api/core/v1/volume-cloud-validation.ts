@@ -48,9 +48,11 @@ interface StorageOS {
 export function sharedSourceFaults(source: string, volume: SharedSources): readonly Cause[] {
   const causes: Cause[] = []
   switch (source) {
-    case "hostPath":
-      if (volume.hostPath!.path !== "") within(causes, withoutBacksteps("path", volume.hostPath!.path), source)
+    case "hostPath": {
+      const { path = "" } = volume.hostPath!
+      if (path !== "") within(causes, withoutBacksteps("path", path), source)
       return causes
+    }
     case "gcePersistentDisk":
       // upstream's name for the field has no cloud in it
       within(causes, validateGCEDisk(volume.gcePersistentDisk!), "persistentDisk")
