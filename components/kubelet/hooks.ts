@@ -23,7 +23,7 @@ export async function runHook(
     const command = handler.exec.command ?? []
     const { exitCode, stdout, stderr } = await runtime.containers.execSync(containerId, command, 0, { signal })
     if (exitCode === 0) return
-    const output = Buffer.concat([stdout, stderr]).toString("utf8").slice(0, 1024)
+    const output = Buffer.concat([stdout, stderr]).subarray(0, 1024).toString("utf8")
     throw new Error(
       `Exec lifecycle hook (${JSON.stringify(command)}) for Container "${container.name}" failed - error: command '${command.join(" ")}' exited with ${exitCode}: ${output}, message: ${JSON.stringify(output)}`,
     )

@@ -48,6 +48,7 @@ test("a container that is made while the runtime lists the others stays known; o
     sandboxId: "s",
     state: "created",
     createdAt: 2,
+    notes: { restartCount: 0 },
   } as RuntimeContainer)
   answer.resolve()
   await listing

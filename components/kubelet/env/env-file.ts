@@ -1,9 +1,112 @@
-/** The value of a key in a file of `KEY=value` lines; what follows a `#` is a comment. Undefined for a key without a value. Source: pkg/kubelet/util/env. */
-export function valueInEnvFile(text: string, key: string): string | undefined {
-  for (const line of text.split("\n")) {
-    const spec = line.replace(/\r$/, "").split("#", 1)[0]!
-    const at = spec.indexOf("=")
-    if (at >= 0 && spec.slice(0, at) === key) return spec.slice(at + 1) || undefined
+import type { OpenFile } from "../runtime/runtime.ts"
+
+/**
+ * The value of a key in a file of `KEY='value'` lines that a container has written. The value stands in single quotes, literally, and may go over several
+ * lines; blank lines and what follows a `#` are left out. A blank after `=` makes the value empty. Source: pkg/kubelet/util/env ParseEnv, KEP-3721.
+ *
+ * The file is read in pieces up to the key. Upstream bounds a line; a value and a file have bounds here too, since whoever wrote it need not mean well.
+ */
+
+/** Source: bufio.MaxScanTokenSize. */
+const MAX_LINE_BYTES = 64 * 1024
+/** Linux takes no longer variable (MAX_ARG_STRLEN). */
+const MAX_VALUE_BYTES = 128 * 1024
+/** As much as a ConfigMap may hold. */
+const MAX_FILE_BYTES = 1024 * 1024
+const PIECE_BYTES = 64 * 1024
+const NEWLINE = 10
+
+/** @returns "" for a key that is not there or has no value @throws Error for a file that is not of this form, up to the key, or is too long */
+export async function valueInEnvFile(file: Pick<OpenFile, "read">, key: string): Promise<string> {
+  const parser = new EnvFileParser(key)
+  for await (const line of linesOf(file)) {
+    const value = parser.take(line)
+    if (value !== undefined) return value
   }
-  return undefined
+  parser.end()
+  return ""
+}
+
+/** Without their ends. */
+async function* linesOf(file: Pick<OpenFile, "read">): AsyncGenerator<string, void> {
+  let rest: Uint8Array = new Uint8Array(0)
+  for (let offset = 0; ;) {
+    const piece = await file.read(offset, PIECE_BYTES)
+    offset += piece.length
+    if (offset > MAX_FILE_BYTES) throw new Error(`the file has more than ${MAX_FILE_BYTES} bytes before the key`)
+    const bytes = Buffer.concat([rest, piece])
+    let start = 0
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+      yield lineOf(bytes.subarray(start, end))
+      start = end + 1
+    }
+    rest = bytes.subarray(start)
+    if (piece.length === 0) {
+      if (rest.length > 0) yield lineOf(rest)
+      return
+    }
+    if (rest.length >= MAX_LINE_BYTES) throw tooLong()
+  }
+}
+
+function lineOf(bytes: Uint8Array): string {
+  if (bytes.length >= MAX_LINE_BYTES) throw tooLong()
+  const text = Buffer.from(bytes).toString("utf8")
+  return text.endsWith("\r") ? text.slice(0, -1) : text
+}
+
+const tooLong = (): Error => new Error(`a line has ${MAX_LINE_BYTES} bytes or more`)
+
+class EnvFileParser {
+  readonly #key: string
+  #line = 0
+  /** A value that goes on in the next line. */
+  #open: { readonly name: string; readonly begunAt: number; text: string } | undefined
+
+  constructor(key: string) {
+    this.#key = key
+  }
+
+  /** @returns the value of the key when the line ends it */
+  take(line: string): string | undefined {
+    this.#line++
+    if (this.#open !== undefined) return this.#goOn(line)
+    const text = line.replace(/^[ \t]+/, "")
+    if (text === "" || text.startsWith("#")) return undefined
+    const equals = text.indexOf("=")
+    if (equals < 0) throw this.#wrong("missing '='")
+    const name = text.slice(0, equals)
+    if (name === "") throw this.#wrong("empty variable name")
+    if (/[ \t]$/.test(name)) throw this.#wrong("whitespace before '=' is not allowed")
+    const value = text.slice(equals + 1)
+    if (/^[ \t]/.test(value)) return name === this.#key ? "" : undefined
+    if (!value.startsWith("'")) throw this.#wrong("value must be enclosed in single quotes")
+    this.#open = { name, begunAt: this.#line, text: "" }
+    return this.#goOn(value.slice(1))
+  }
+
+  /** No more lines come. */
+  end(): void {
+    if (this.#open !== undefined)
+      throw new Error(
+        `invalid environment variable format starting at line ${this.#open.begunAt}: unclosed single quote`,
+      )
+  }
+
+  #goOn(line: string): string | undefined {
+    const open = this.#open!
+    const quote = line.indexOf("'")
+    open.text += quote < 0 ? `${line}\n` : line.slice(0, quote)
+    if (Buffer.byteLength(open.text) > MAX_VALUE_BYTES)
+      throw this.#wrong(`the value has more than ${MAX_VALUE_BYTES} bytes`)
+    if (quote < 0) return undefined
+    const after = line.slice(quote + 1).replace(/^[ \t]+/, "")
+    if (after !== "" && !after.startsWith("#")) throw this.#wrong("unexpected content after closing quote")
+    this.#open = undefined
+    return open.name === this.#key ? open.text : undefined
+  }
+
+  #wrong(why: string): Error {
+    return new Error(`invalid environment variable format at line ${this.#line}: ${why}`)
+  }
 }

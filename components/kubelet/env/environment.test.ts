@@ -10,6 +10,7 @@ import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
 import type { KubeletConfig, KubeletContext } from "../context.ts"
 import type { Environment } from "../environment.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
+import { MemoryFiles } from "../runtime/simulated/memory-files.ts"
 import { ownObjects } from "../own-objects.ts"
 import { createEnvironment } from "./environment.ts"
 
@@ -19,14 +20,17 @@ type Container = NonNullable<InputOfResource<typeof Pod>["spec"]>["containers"][
 describe("the environment of a container", () => {
   let cluster: Cluster
   let environment: Environment
-  const envFile = "FROM_FILE=yes # a comment\n"
+  const envFile = "FROM_FILE='yes' # a comment\n"
 
   beforeEach(async () => {
     cluster = await startCluster({ components: { scheduler: false, controllers: false } })
+    const files = new MemoryFiles()
+    files.put("/v/env", envFile)
+    files.put("/v/wrong", "FROM_FILE=yes\n")
     const runtime = {
       machine: { cpus: 4, memoryBytes: 8 * 2 ** 30, hugepages: {}, space: async () => ({ capacityBytes: 100 }) },
       volumes: {
-        readInside: async (volume: string, path: string) => (volume === "/v" && path === "env" ? envFile : undefined),
+        openInside: (volume: string, path: string) => files.open(`${volume}/${path}`),
       },
     }
     // Only these parts are asked by the environment.
@@ -97,7 +101,7 @@ describe("the environment of a container", () => {
           },
         ],
       }),
-    ).toEqual(["PLAIN=x", "EMPTY=", "CM=1", "SECRET=pw", "IP=10.42.0.7", "LABEL=x", "MEMORY=64", "CPUS=4", "FILE=yes "])
+    ).toEqual(["PLAIN=x", "EMPTY=", "CM=1", "SECRET=pw", "IP=10.42.0.7", "LABEL=x", "MEMORY=64", "CPUS=4", "FILE=yes"])
   })
 
   test("takes all text keys of an object, with a prefix if one is given; env goes before envFrom, and the later before the earlier", async () => {
@@ -171,6 +175,10 @@ describe("the environment of a container", () => {
     ],
     [
       { env: [{ name: "A", valueFrom: { fileKeyRef: { volumeName: "v", path: "none", key: "z" } } }] },
+      "couldn't parse env file",
+    ],
+    [
+      { env: [{ name: "A", valueFrom: { fileKeyRef: { volumeName: "v", path: "wrong", key: "z", optional: true } } }] },
       "couldn't parse env file",
     ],
     [

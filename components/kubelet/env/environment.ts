@@ -158,14 +158,31 @@ class Sources {
     const volume = this.#request.mounted.get(volumeName)
     if (volume === undefined)
       throw configError(`cannot find the volume ${JSON.stringify(volumeName)} referenced by FileKeyRef`)
-    const text = await this.#context.runtime.volumes.readInside(volume.hostPath, path)
-    if (text === undefined && optional !== true) throw configError("couldn't parse env file")
-    const value = text === undefined ? undefined : valueInEnvFile(text, key)
-    if (value === undefined && optional !== true)
-      throw configError(
-        `environment variable key ${JSON.stringify(key)} not found in file ${JSON.stringify(path)} of volume ${JSON.stringify(volumeName)}`,
-      )
-    return value
+    const value = await this.#valueInFile(volume.hostPath, path, key)
+    if (value === undefined && optional !== true) throw configError("couldn't parse env file")
+    if (value) return value
+    if (optional === true) return undefined
+    throw configError(
+      `environment variable key ${JSON.stringify(key)} not found in file ${JSON.stringify(path)} of volume ${JSON.stringify(volumeName)}`,
+    )
+  }
+
+  /** Undefined when there is no such file. What is wrong with it is for the node's log: its words are a container's. */
+  async #valueInFile(volume: string, path: string, key: string): Promise<string | undefined> {
+    const { runtime, log } = this.#context
+    try {
+      const file = await runtime.volumes.openInside(volume, path)
+      if (file === undefined) return undefined
+      try {
+        return await valueInEnvFile(file, key)
+      } finally {
+        await file.close()
+      }
+    } catch (err) {
+      const { namespace, name } = this.#request.pod.metadata
+      log.warn("Cannot read a container's file of variables", { pod: `${namespace}/${name}`, err })
+      throw configError("couldn't parse env file", err)
+    }
   }
 
   async #object<T extends KubeObject>(

@@ -4,6 +4,8 @@ import type { OpenFile, PodFiles } from "../runtime/runtime.ts"
 import { parseLogLine, type LogLine } from "./line.ts"
 
 const CHUNK = 64 * 1024
+/** Runtimes write at most 16 KiB of a container's words into one line; whatever is longer than this is not theirs. */
+const MAX_LINE_BYTES = 1024 * 1024
 const NEWLINE = 10
 
 export interface LogReadRequest {
@@ -53,6 +55,8 @@ export async function* readLog({
         const bytes: Uint8Array = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
         const end = bytes.lastIndexOf(NEWLINE) + 1
         rest = bytes.subarray(end)
+        // A runtime parts long lines; what does not end is no line of a log.
+        if (rest.length > MAX_LINE_BYTES) rest = new Uint8Array(0)
         const text = print(Buffer.from(bytes.subarray(0, end)).toString("utf8"))
         if (text === "") continue
         const out = Buffer.from(text)

@@ -38,7 +38,7 @@ export interface RuntimeStreams {
 export interface PodFiles {
   makeFolder(path: string, mode?: number): Promise<void>
   write(path: string, text: string, mode?: number): Promise<void>
-  /** The text, or at most the last `tailBytes` of it; undefined when there is no such file. */
+  /** The text, or at most the last `tailBytes` of it; undefined when there is no such file, or something else in its place. */
   read(path: string, tailBytes?: number): Promise<string | undefined>
   /** Names in a folder; none when it does not exist. */
   list(path: string): Promise<readonly string[]>
@@ -46,7 +46,9 @@ export interface PodFiles {
   rename(from: string, to: string): Promise<void>
   /** Compresses with gzip into `to` and removes `from`. */
   compress(from: string, to: string): Promise<void>
-  /** For reading what is still being written; undefined when there is no such file. */
+  /** The path with all links followed; undefined when there is nothing. */
+  resolve(path: string): Promise<string | undefined>
+  /** For reading what is still being written; undefined when there is no such file, or something else in its place. */
   open(path: string): Promise<OpenFile | undefined>
   /** Calls `changed` when the file, or what has its name, may have changed. Returns what ends that. */
   watch(path: string, changed: () => void): () => void

@@ -14,19 +14,17 @@ export async function hostLogs(files: PodFiles, podLogs: string, { pathname }: U
     .map(decodeURIComponent)
     .filter((part) => part !== "")
   if (parts.some((part) => part === ".." || part.includes("/") || part.includes("\0"))) throw missing(pathname)
-  const path = join(dirname(podLogs), ...parts)
+  const folder = dirname(podLogs)
+  // A pod that has this folder as a hostPath may have put links there.
+  const [root = folder, path] = await Promise.all([files.resolve(folder), files.resolve(join(folder, ...parts))])
+  if (path === undefined || (path !== root && !path.startsWith(`${root}/`))) throw missing(pathname)
   const names = await files.list(path)
-  if (names.length > 0 || parts.length === 0)
-    return new Response(listing(names), { headers: { "Content-Type": "text/html; charset=utf-8" } })
+  if (names.length > 0) return new Response(listing(names), { headers: { "Content-Type": "text/html; charset=utf-8" } })
   const file = await files.open(path)
-  if (file === undefined) throw missing(pathname)
+  // A folder with nothing in it.
+  if (file === undefined) return new Response(listing([]), { headers: { "Content-Type": "text/html; charset=utf-8" } })
   const size = await file.size()
-  const first = await file.read(0, Math.min(PART, size)).catch(() => undefined)
-  if (first === undefined) {
-    // A folder with nothing in it can be opened, but not read.
-    await file.close()
-    return new Response(listing([]), { headers: { "Content-Type": "text/html; charset=utf-8" } })
-  }
+  const first = await file.read(0, Math.min(PART, size))
   return new Response(contentOf(file, first, size), {
     headers: { "Content-Type": "text/plain; charset=utf-8", "Transfer-Encoding": "chunked" },
   })

@@ -1,5 +1,6 @@
 import type { PodSecurityContext } from "../../../pkg/api/core/v1/securitycontext.ts"
 import type { HostPathVolumeSource } from "../../../pkg/api/core/v1/volume.ts"
+import type { OpenFile } from "../runtime/runtime.ts"
 import type { Payload } from "./payload.ts"
 
 export type FsGroupChangePolicy = NonNullable<PodSecurityContext["fsGroupChangePolicy"]>
@@ -63,8 +64,8 @@ export interface VolumeFiles {
   mountNfs(request: NfsRequest): Promise<void>
   /** A path of the host that shows what `subPath` is now, made as a folder if it is not there. @throws Error when it leads out of the volume */
   bindSubPath(request: SubPathRequest): Promise<string>
-  /** The text of a file of a volume that a pod may have written; undefined when there is none. @throws Error when it leads out of the volume */
-  readInside(volume: string, path: string): Promise<string | undefined>
+  /** Opens a file of a volume that a pod may have written, of any size; undefined when there is none. @throws Error for what is no file, or leads out of the volume */
+  openInside(volume: string, path: string): Promise<OpenFile | undefined>
   /** What a folder takes of the disk with all that is in it, but for what is mounted there; undefined when there is none. */
   usage(folder: string): Promise<FolderUsage | undefined>
   /** Names in a folder; none when it does not exist. */

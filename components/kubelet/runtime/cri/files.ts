@@ -1,21 +1,12 @@
 import { createReadStream, createWriteStream, watch } from "node:fs"
-import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { chmod, mkdir, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
 import { basename, dirname } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { createGzip } from "node:zlib"
 import type { PodFiles } from "../runtime.ts"
-
-const isMissing = (err: unknown): boolean =>
-  err instanceof Error && "code" in err && (err.code === "ENOENT" || err.code === "ENOTDIR")
-
-async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (err) {
-    if (isMissing(err)) return undefined
-    throw err
-  }
-}
+import { openFile } from "./open-file.ts"
+import { openRegular } from "./regular-file.ts"
+import { unlessMissing } from "./volumes/missing.ts"
 
 /** The host's own files. */
 export const hostFiles: PodFiles = {
@@ -28,8 +19,7 @@ export const hostFiles: PodFiles = {
     await writeFile(path, text)
     if (mode !== undefined) await chmod(path, mode)
   },
-  read: (path, tailBytes) =>
-    unlessMissing(tailBytes === undefined ? readFile(path, "utf8") : readTail(path, tailBytes)),
+  read: readText,
   list: async (path) => (await unlessMissing(readdir(path))) ?? [],
   size: async (path) => (await unlessMissing(stat(path)))?.size,
   rename: (from, to) => rename(from, to),
@@ -38,22 +28,10 @@ export const hostFiles: PodFiles = {
     await rename(`${to}.tmp`, to)
     await rm(from)
   },
-  open: async (path) => {
-    const file = await unlessMissing(open(path))
-    if (file === undefined) return undefined
-    const { ino, dev } = await file.stat()
-    return {
-      async read(offset, length) {
-        const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, offset)
-        return buffer.subarray(0, bytesRead)
-      },
-      size: async () => (await file.stat()).size,
-      async isCurrent() {
-        const now = await unlessMissing(stat(path))
-        return now?.ino === ino && now.dev === dev
-      },
-      close: () => file.close(),
-    }
+  resolve: (path) => unlessMissing(realpath(path)),
+  async open(path) {
+    const file = await openRegular(path)
+    return file === undefined ? undefined : openFile(file, path)
   },
   watch(path, changed) {
     // The folder, so that a file that takes the name of another is seen.
@@ -72,14 +50,15 @@ export const hostFiles: PodFiles = {
   remove: (path) => rm(path, { recursive: true, force: true }),
 }
 
-async function readTail(path: string, bytes: number): Promise<string> {
-  const file = await open(path)
+async function readText(path: string, tailBytes: number | undefined): Promise<string | undefined> {
+  const file = await openRegular(path)
+  if (file === undefined) return undefined
   try {
+    if (tailBytes === undefined) return await file.readFile("utf8")
     const { size } = await file.stat()
-    const length = Math.min(size, bytes)
-    const buffer = Buffer.alloc(length)
-    await file.read(buffer, 0, length, size - length)
-    return buffer.toString("utf8")
+    const length = Math.min(size, tailBytes)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length)
+    return buffer.subarray(0, bytesRead).toString("utf8")
   } finally {
     await file.close()
   }

@@ -45,6 +45,10 @@ export class MemoryFiles implements PodFiles {
     return this.rename(from, to)
   }
 
+  async resolve(path: string): Promise<string | undefined> {
+    return this.has(path) ? path : undefined
+  }
+
   async open(path: string): Promise<OpenFile | undefined> {
     const file = this.#files.get(path)
     if (file === undefined) return undefined

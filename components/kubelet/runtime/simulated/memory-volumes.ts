@@ -42,7 +42,7 @@ export const memoryVolumes = (files: MemoryFiles): VolumeFiles => ({
     if (!files.has(path)) await files.makeFolder(path)
     return path
   },
-  readInside: async (volume, path) => files.get(`${volume}/${path}`),
+  openInside: (volume, path) => files.open(`${volume}/${path}`),
   async usage(folder) {
     if (!files.has(folder)) return undefined
     const paths = files.below(folder)

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { execFileSync } from "node:child_process"
 import { createServer } from "node:net"
 import { chmod, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -191,9 +192,14 @@ describe("volumes on this host", () => {
       for (const subPath of ["outside", "outside/passwd", "outside/new", "up", "dangling", "dangling/new"]) {
         await expect(volumes.bindSubPath({ volume, subPath, target: target() })).rejects.toThrow()
       }
-      await expect(volumes.readInside(volume, "outside/passwd")).rejects.toThrow("not within volume path")
-      expect(await volumes.readInside(volume, "real/x")).toBe("inside")
-      expect(await volumes.readInside(volume, "real/none")).toBeUndefined()
+      await expect(volumes.openInside(volume, "outside/passwd")).rejects.toThrow("not within volume path")
+      const file = (await volumes.openInside(volume, "real/x"))!
+      expect(Buffer.from(await file.read(0, 100)).toString()).toBe("inside")
+      await file.close()
+      expect(await volumes.openInside(volume, "real/none")).toBeUndefined()
+      execFileSync("mkfifo", [join(volume, "pipe")])
+      for (const path of ["pipe", "real"])
+        await expect(volumes.openInside(volume, path)).rejects.toThrow("is not a file")
     })
 
     test("binds a device without opening it", async () => {

@@ -2,13 +2,14 @@ import { chmod, mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import type { VolumeFiles } from "../../../volumes/volume-files.ts"
 import { run } from "../../../containerd/run.ts"
+import { openFile } from "../open-file.ts"
 import { writePayload } from "./atomic-writer.ts"
 import { folderUsage } from "./folder-usage.ts"
 import { checkHostPath } from "./host-path.ts"
 import { unlessMissing } from "./missing.ts"
 import { mountPoints, mountTmpfs, unmountBelow } from "./mounts.ts"
 import { setOwnership } from "./ownership.ts"
-import { bindSubPath, readInside } from "./sub-path.ts"
+import { bindSubPath, openFileInside } from "./sub-path.ts"
 
 const MEMORY = "memory"
 
@@ -21,7 +22,10 @@ export function hostVolumes(): VolumeFiles {
     setOwnership,
     checkHostPath,
     bindSubPath,
-    readInside,
+    async openInside(volume, path) {
+      const file = await openFileInside(volume, path)
+      return file === undefined ? undefined : openFile(file, path)
+    },
     usage: folderUsage,
     memoryFolder(root) {
       let made = memory.get(root)

@@ -4,14 +4,12 @@
  * Source: pkg volume/util/subpath/subpath_linux.go (k8s.io/mount-utils), CVE-2017-1002101, CVE-2021-25741.
  */
 import { constants } from "node:fs"
-import { chmod, lstat, mkdir, open, readFile, realpath, rm, stat, writeFile, type FileHandle } from "node:fs/promises"
+import { chmod, lstat, mkdir, open, realpath, rm, stat, writeFile, type FileHandle } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
 import type { SubPathRequest } from "../../../volumes/volume-files.ts"
+import { O_PATH, reopened } from "../regular-file.ts"
 import { isMissing, unlessMissing } from "./missing.ts"
 import { bindMount, unmountBelow } from "./mounts.ts"
-
-/** Linux's O_PATH, which node does not name: a handle of the place, without opening what is there (a device, a socket). */
-const O_PATH = 0o10000000
 
 /** Binds what `subPath` of the volume is now to `target`, and gives `target`. A bind that is right already stays. */
 export async function bindSubPath({ volume, subPath, target }: SubPathRequest): Promise<string> {
@@ -38,16 +36,17 @@ export async function bindSubPath({ volume, subPath, target }: SubPathRequest): 
   }
 }
 
-/** The text of a file in the volume; undefined when there is none. */
-export async function readInside(volume: string, path: string): Promise<string | undefined> {
+/** Opens a file in the volume for reading; undefined when there is none. @throws Error for what is no file, or outside of the volume */
+export async function openFileInside(volume: string, path: string): Promise<FileHandle | undefined> {
   const root = await realpath(volume)
   try {
-    const handle = await openInside(root, await resolved(root, path), undefined)
+    const place = await openInside(root, await resolved(root, path), undefined)
     try {
-      if (!(await handle.stat()).isFile()) throw new Error(`${path} is not a file`)
-      return await readFile(`/proc/self/fd/${handle.fd}`, "utf8")
+      const file = await reopened(place)
+      if (file === undefined) throw new Error(`${path} is not a file`)
+      return file
     } finally {
-      await handle.close()
+      await place.close()
     }
   } catch (err) {
     if (isMissing(err)) return undefined
