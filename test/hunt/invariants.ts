@@ -2,7 +2,7 @@ import { fromLabelSelector, fromLabels } from "../../pkg/apimachinery/labels.ts"
 import { isPodActive, isPodReady, isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
 import type { Job, KubeObject, Pod } from "../../pkg/testing/testing.ts"
 import { hasRoom } from "./room.ts"
-import { nameOf, ownedBy, type World } from "./world.ts"
+import { nameOf, ownedBy, type RunningContainer, type World } from "./world.ts"
 
 /** Says what is wrong, a line each; nothing when all is as it should be. */
 type Invariant = (world: World) => readonly string[]
@@ -136,6 +136,8 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
     })
   },
 
+  "each container runs once": ({ containers }) => doubles(containers),
+
   "addresses of pods are their own": ({ pods }) => {
     const seen = new Map<string, string>()
     return pods.flatMap((pod) => {
@@ -247,3 +249,18 @@ function jobProblems(job: Job, pods: readonly Pod[]): readonly string[] {
   if (left.length > 0) problems.push(`tracks ${left.map(({ metadata }) => metadata.name).join()} still`)
   return problems.map((problem) => `${nameOf(job)} ${problem}: ${JSON.stringify(status)}`)
 }
+
+/** A container of a pod runs once; and under a name that a StatefulSet gives, never two pods run. */
+export function doubles(containers: readonly RunningContainer[]): readonly string[] {
+  const byPod = Map.groupBy(containers, ({ namespace, pod, uid, name }) =>
+    ORDINAL.test(pod) ? `${namespace}/${pod} ${name}` : `${namespace}/${pod} (${uid}) ${name}`,
+  )
+  return [...byPod]
+    .filter(([, { length }]) => length > 1)
+    .map(
+      ([name, runs]) => `${name} runs ${runs.length} times: ${runs.map(({ node, uid }) => `${uid} on ${node}`).join()}`,
+    )
+}
+
+/** How the names of StatefulSets' pods end. */
+export const ORDINAL = /-\d{1,2}$/
