@@ -2,7 +2,7 @@ import { seededRandom, type Random } from "../../pkg/clock/random.ts"
 import type { Reason } from "../../pkg/apimachinery/errors.ts"
 import { between, chance, pick, weighted } from "./chance.ts"
 import type { FaultStep, Manifest, Program, Step } from "./program.ts"
-import { KINDS, NAMES, template } from "./workloads.ts"
+import { KINDS, NAMES, TEAM, template } from "./workloads.ts"
 
 /** The program of a seed: some thirty things that are done, and as many that go wrong meanwhile. */
 export function generate(seed: number): Program {
@@ -29,23 +29,24 @@ function workStep(random: Random, nodes: number, there: Manifest[]): Step {
   const known = there.length === 0 ? undefined : pick(random, there)
   const choice = random.next()
   if (known === undefined || choice < 0.4) {
-    const { make } = weighted(random, KINDS)
-    const object = make(random, pick(random, NAMES))
+    const object = chance(random, 0.04) ? NAMESPACE : newObject(random)
     there.push(object)
     return { do: "apply", object }
   }
-  const { kind, metadata } = known
-  if (choice < 0.62) {
+  const {
+    kind,
+    metadata: { name, namespace },
+  } = known
+  const named = { kind, name, ...(namespace === undefined ? {} : { namespace }) }
+  if (choice < 0.6) {
     const body = changeOf(random, known)
-    if (body !== undefined) return { do: "patch", kind, name: metadata.name, body }
+    if (body !== undefined) return { do: "patch", ...named, body }
   }
-  if (choice < 0.74)
-    return {
-      do: "delete",
-      kind,
-      name: metadata.name,
-      propagation: pick(random, ["Background", "Background", "Foreground", "Orphan"]),
-    }
+  if (choice < 0.63) return { do: "own", ...named, map: pick(random, NAMES), block: chance(random, 0.5) }
+  if (choice < 0.74) {
+    const propagation = pick(random, ["Background", "Background", "Foreground", "Orphan"] as const)
+    return { do: "delete", ...named, propagation }
+  }
   const nth = between(random, 0, 99)
   if (choice < 0.82)
     return { do: "deletePod", nth, ...(chance(random, 0.3) ? { grace: pick(random, [0, 1, 20]) } : {}) }
@@ -58,7 +59,15 @@ function workStep(random: Random, nodes: number, there: Manifest[]): Step {
     { do: "taint", node, effect: "NoSchedule" },
     { do: "taint", node, effect: "NoExecute" },
     { do: "deleteNode", node },
+    { do: "addNode", cpu: pick(random, [4, 8]) },
   ])
+}
+
+const NAMESPACE: Manifest = { apiVersion: "v1", kind: "Namespace", metadata: { name: TEAM } }
+
+function newObject(random: Random): Manifest {
+  const object = weighted(random, KINDS).make(random, pick(random, NAMES))
+  return chance(random, 0.15) ? { ...object, metadata: { ...object.metadata, namespace: TEAM } } : object
 }
 
 /** A change to an object of the kind, as a merge patch. */

@@ -153,8 +153,10 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
     services.flatMap((service) => {
       const selector = service.spec.selector
       if (selector === undefined || Object.keys(selector).length === 0) return []
+      const beside = ({ metadata }: KubeObject) => metadata.namespace === service.metadata.namespace
       const matching = pods.filter(
-        (pod) => fromLabels(selector).matches(pod.metadata.labels) && !isPodTerminal(pod) && pod.status.podIP,
+        (pod) =>
+          beside(pod) && fromLabels(selector).matches(pod.metadata.labels) && !isPodTerminal(pod) && pod.status.podIP,
       )
       const ready = sorted(
         matching
@@ -163,11 +165,12 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       )
       const inSlices = sorted(
         slices
+          .filter(beside)
           .filter(({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === service.metadata.name)
           .flatMap((slice) => (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false))
           .flatMap(({ addresses }) => addresses),
       )
-      const old = endpoints.find(({ metadata }) => metadata.name === service.metadata.name)
+      const old = endpoints.filter(beside).find(({ metadata }) => metadata.name === service.metadata.name)
       const inEndpoints = sorted((old?.subsets ?? []).flatMap(({ addresses }) => (addresses ?? []).map(({ ip }) => ip)))
       return [
         ...(ready === inSlices ? [] : [`${nameOf(service)} selects ${ready}, its slices have ${inSlices}`]),
@@ -182,7 +185,10 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       if (status.conditions?.some(({ reason }) => reason === "SyncFailed") === true) return []
       if (status.observedGeneration !== budget.metadata.generation) return [`${nameOf(budget)} has not been seen`]
       const matching = pods.filter(
-        (pod) => fromLabelSelector(spec.selector ?? {}).matches(pod.metadata.labels) && isPodActive(pod),
+        (pod) =>
+          pod.metadata.namespace === budget.metadata.namespace &&
+          fromLabelSelector(spec.selector ?? {}).matches(pod.metadata.labels) &&
+          isPodActive(pod),
       )
       const healthy = matching.filter(isPodReady).length
       return status.currentHealthy === healthy
@@ -192,13 +198,16 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
 
   "quotas count what is there": ({ quotas, pods, services }) =>
     quotas.flatMap((quota) => {
-      const used = quota.status.used ?? {}
-      const is = { pods: pods.filter((pod) => !isPodTerminal(pod)).length, services: services.length - 1 }
-      const hard = quota.spec.hard ?? {}
+      const beside = ({ metadata }: KubeObject) => metadata.namespace === quota.metadata.namespace
+      const there = {
+        pods: pods.filter((pod) => beside(pod) && !isPodTerminal(pod)).length,
+        services: services.filter(beside).length,
+      }
+      const { hard = {}, used = {} } = quota.status
       return (["pods", "services"] as const).flatMap((what) =>
-        hard[what] === undefined || Number(used[what]) === is[what] + (what === "services" ? 1 : 0)
+        hard[what] === undefined || Number(used[what]) === there[what]
           ? []
-          : [`${nameOf(quota)} counts ${used[what]} ${what} of ${is[what]}`],
+          : [`${nameOf(quota)} counts ${used[what]} ${what} of ${there[what]}`],
       )
     }),
 

@@ -17,6 +17,13 @@ export type Manifest = {
 
 export type Propagation = "Background" | "Foreground" | "Orphan"
 
+/** Which object; in `default` unless said. */
+export interface Named {
+  readonly kind: string
+  readonly name: string
+  readonly namespace?: string
+}
+
 /** Which pod: the `nth` of those that there are, by name, starting over at the end. */
 export interface NthPod {
   readonly nth: number
@@ -25,8 +32,11 @@ export interface NthPod {
 /** Something that the test does, or that goes wrong. Durations are milliseconds; a fault lasts so long, and others may begin meanwhile. */
 export type Step =
   | { readonly do: "apply"; readonly object: Manifest }
-  | { readonly do: "patch"; readonly kind: string; readonly name: string; readonly body: object }
-  | { readonly do: "delete"; readonly kind: string; readonly name: string; readonly propagation: Propagation }
+  | ({ readonly do: "patch"; readonly body: object } & Named)
+  | ({ readonly do: "delete"; readonly propagation: Propagation } & Named)
+  /** A ConfigMap that is owned by an object that is there. */
+  | ({ readonly do: "own"; readonly map: string; readonly block: boolean } & Named)
+  | { readonly do: "addNode"; readonly cpu: number }
   | ({ readonly do: "deletePod"; readonly grace?: number } & NthPod)
   | ({ readonly do: "evict" } & NthPod)
   | { readonly do: "advance"; readonly ms: number }

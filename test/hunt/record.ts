@@ -33,7 +33,7 @@ export function neverHappened(cluster: Cluster): readonly string[] {
         problems.push(...podProblems(pod, before, type, when))
         if (pod.spec.nodeName && !before?.spec.nodeName && type === "update")
           problems.push(...overCapacity(pod.spec.nodeName, nodes, pods, when))
-        if (type === "create") problems.push(...overQuota(pods, quotas, when))
+        if (type === "create") problems.push(...overQuota(pod, pods, quotas, when))
       }
     }
     if (problems.length > 10) break
@@ -68,12 +68,15 @@ function overCapacity(
 }
 
 function overQuota(
+  made: Pod,
   pods: ReadonlyMap<string, Pod>,
   quotas: ReadonlyMap<string, ResourceQuota>,
   when: string,
 ): readonly string[] {
-  const count = [...pods.values()].filter((pod) => !isPodTerminal(pod)).length
+  const { namespace } = made.metadata
+  const count = [...pods.values()].filter((pod) => pod.metadata.namespace === namespace && !isPodTerminal(pod)).length
   return [...quotas.values()]
+    .filter(({ metadata }) => metadata.namespace === namespace)
     .filter(({ spec, status }) => spec.hard?.["pods"] !== undefined && spec.hard["pods"] === status.hard?.["pods"])
     .filter(({ spec }) => count > Number(spec.hard!["pods"]))
     .map((quota) => `${nameOf(quota)} allows ${quota.spec.hard!["pods"]} pods, the ${count}th was made ${when}`)

@@ -1,9 +1,21 @@
-import { ApiError, CronJob, Node, Pod, startCluster, type Cluster, type Fault } from "../../pkg/testing/testing.ts"
+import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"
+import { isPodActive, isPodReady } from "../../pkg/api/core/v1/pod-state.ts"
+import {
+  ApiError,
+  ConfigMap,
+  CronJob,
+  Node,
+  Pod,
+  PodDisruptionBudget,
+  startCluster,
+  type Cluster,
+  type Fault,
+} from "../../pkg/testing/testing.ts"
 import { AT_REST, doubles, ORDINAL } from "./invariants.ts"
-import type { FaultStep, Program, Step } from "./program.ts"
+import type { FaultStep, Named, Program, Step } from "./program.ts"
 import { neverHappened, restless } from "./record.ts"
-import { runningContainers, worldOf } from "./world.ts"
-import { IMAGES, MENDED } from "./workloads.ts"
+import { nameOf, runningContainers, worldOf } from "./world.ts"
+import { FINALIZER, IMAGES, MENDED } from "./workloads.ts"
 
 const SETTLED = "50m"
 const REST = "1h"
@@ -97,6 +109,12 @@ class Player {
             },
           },
         })
+    for (const { metadata } of await cluster.list(ConfigMap))
+      if (metadata.finalizers?.includes(FINALIZER) === true)
+        await cluster.client.patch(ConfigMap, metadata, { type: "merge", body: { metadata: { finalizers: null } } })
+    for (const { metadata, spec } of await cluster.list(Pod))
+      if ((spec.schedulingGates ?? []).length > 0)
+        await cluster.client.patch(Pod, metadata, { type: "merge", body: { spec: { schedulingGates: null } } })
     for (const { metadata } of await cluster.list(CronJob))
       await cluster.client.patch(CronJob, metadata, { type: "merge", body: { spec: { suspend: true } } })
   }
@@ -107,28 +125,19 @@ class Player {
       case "apply":
         return cluster.apply(step.object)
       case "patch":
-        return cluster.client.patch(
-          this.#kind(step.kind),
-          { namespace: "default", name: step.name },
-          { type: "merge", body: step.body },
-        )
+        return cluster.client.patch(this.#kind(step.kind), refOf(step), { type: "merge", body: step.body })
       case "delete":
-        return cluster.delete(this.#kind(step.kind), step.name, { propagationPolicy: step.propagation })
+        return cluster.delete(this.#kind(step.kind), refOf(step), { propagationPolicy: step.propagation })
+      case "own":
+        return this.#own(step)
+      case "addNode":
+        return cluster.addNode({ capacity: { cpu: step.cpu, memory: "8Gi" } })
       case "deletePod": {
         const pod = await this.#pod(step.nth, step.grace === 0)
         return pod && cluster.delete(Pod, pod, step.grace === undefined ? {} : { gracePeriodSeconds: step.grace })
       }
-      case "evict": {
-        const pod = await this.#pod(step.nth)
-        return (
-          pod &&
-          cluster.client.createSubresource(Pod, pod.metadata, "eviction", {
-            apiVersion: "policy/v1",
-            kind: "Eviction",
-            metadata: { name: pod.metadata.name, namespace: pod.metadata.namespace },
-          })
-        )
-      }
+      case "evict":
+        return this.#evict(step.nth)
       case "advance":
         return this.#advance(step.ms)
       case "cordon":
@@ -155,6 +164,34 @@ class Player {
       case "fault":
         this.#lasting.push({ fault: await begin(cluster, step.fault), until: this.#elapsed + step.ms })
     }
+  }
+
+  async #own(step: Named & { readonly map: string; readonly block: boolean }): Promise<unknown> {
+    const owner = await this.#cluster.find(this.#kind(step.kind), refOf(step))
+    if (owner === undefined) return undefined
+    const { apiVersion, kind, metadata } = owner
+    const reference = { apiVersion, kind, name: metadata.name!, uid: metadata.uid!, blockOwnerDeletion: step.block }
+    return this.#cluster.client.create(ConfigMap, {
+      metadata: { name: step.map, namespace: metadata.namespace ?? "default", ownerReferences: [reference] },
+    })
+  }
+
+  /** Asks for an eviction, which a budget without room must refuse. */
+  async #evict(nth: number): Promise<void> {
+    const { client } = this.#cluster
+    const pod = await this.#pod(nth)
+    if (pod === undefined) return
+    const { items: budgets } = await client.list(PodDisruptionBudget, { namespace: pod.metadata.namespace })
+    const { name, namespace } = pod.metadata
+    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace } }
+    await client.createSubresource(Pod, pod.metadata, "eviction", eviction)
+    if (!isPodReady(pod) || !isPodActive(pod)) return
+    const broken = budgets.filter(
+      ({ spec, status }) =>
+        fromLabelSelector(spec.selector ?? {}).matches(pod.metadata.labels) && status.disruptionsAllowed <= 0,
+    )
+    for (const budget of broken)
+      this.#problems.push(`${nameOf(pod)} was evicted though ${nameOf(budget)} allowed no disruption`)
   }
 
   #kind(kind: string) {
@@ -193,6 +230,8 @@ class Player {
     )
   }
 }
+
+const refOf = ({ name, namespace = "default" }: Named) => ({ name, namespace })
 
 const KIND_VERSIONS: Readonly<Record<string, string>> = {
   Deployment: "apps/v1",

@@ -39,6 +39,10 @@ export const KINDS: readonly { readonly kind: string; readonly weight: number; r
   { kind: "PodDisruptionBudget", weight: 2, make: budget },
   { kind: "ResourceQuota", weight: 1, make: quota },
   { kind: "PersistentVolumeClaim", weight: 1, make: claim },
+  { kind: "Pod", weight: 0.5, make: gatedPod },
+  { kind: "Service", weight: 0.5, make: bareService },
+  { kind: "LimitRange", weight: 0.5, make: limits },
+  { kind: "ConfigMap", weight: 1, make: heldMap },
 ]
 
 const APPS = ["a", "b", "c"] as const
@@ -317,6 +321,39 @@ function claim(_random: Random, name: string): Manifest {
     spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
   }
 }
+
+/** One that is not scheduled until its gate is taken away, which happens before the quiet. */
+function gatedPod(random: Random, name: string): Manifest {
+  const { spec, ...rest } = pod(random, name)
+  return { ...rest, spec: { ...(spec as object), schedulingGates: [{ name: "hunt/gate" }] } }
+}
+
+/** A Service without a selector, whose Endpoints are somebody's own: they are mirrored. */
+function bareService(random: Random, name: string): Manifest {
+  return { apiVersion: "v1", kind: "Service", metadata: { name }, spec: { ports: [{ port: between(random, 80, 90) }] } }
+}
+
+function limits(random: Random, name: string): Manifest {
+  return {
+    apiVersion: "v1",
+    kind: "LimitRange",
+    metadata: { name },
+    spec: { limits: [{ type: "Container", defaultRequest: { cpu: pick(random, ["50m", "200m"]) } }] },
+  }
+}
+
+/** Something that cannot go until its finalizer is taken away, which happens before the quiet. */
+function heldMap(random: Random, name: string): Manifest {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, ...(chance(random, 0.5) ? { finalizers: [FINALIZER] } : {}) },
+  }
+}
+
+export const FINALIZER = "hunt.example.com/held"
+/** A namespace that comes and goes. */
+export const TEAM = "team"
 
 /** Names that objects of the hunt have; few, so that they meet. */
 export const NAMES = ["red", "green", "blue", "white", "black"] as const

@@ -1,4 +1,5 @@
 import {
+  ConfigMap,
   ControllerRevision,
   CronJob,
   DaemonSet,
@@ -6,6 +7,7 @@ import {
   Endpoints,
   EndpointSlice,
   Job,
+  Namespace,
   Node,
   PersistentVolumeClaim,
   Pod,
@@ -47,6 +49,8 @@ export interface World {
   readonly quotas: readonly ResourceQuota[]
   readonly claims: readonly PersistentVolumeClaim[]
   readonly revisions: readonly ControllerRevision[]
+  readonly maps: readonly ConfigMap[]
+  readonly namespaces: readonly Namespace[]
   readonly containers: readonly RunningContainer[]
 }
 
@@ -69,6 +73,8 @@ export async function worldOf(cluster: Cluster): Promise<World> {
     quotas: await cluster.list(ResourceQuota),
     claims: await cluster.list(PersistentVolumeClaim),
     revisions: await cluster.list(ControllerRevision),
+    maps: await cluster.list(ConfigMap),
+    namespaces: await cluster.list(Namespace),
     containers: await runningContainers(cluster),
   }
 }
