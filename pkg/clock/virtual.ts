@@ -25,6 +25,8 @@ export class EndlessInstantError extends Error {
 export interface VirtualClockOptions {
   /** How many turns one instant may have; asked when there were many. */
   readonly mostTurns?: () => number
+  /** Asked before each instant that time is moved to; where it gives a promise, that is waited for. */
+  readonly turn?: () => Promise<void> | undefined
 }
 
 /** Frames that say nothing of who it was: the clock's, and those of the store's commits, which all writers share. */
@@ -74,12 +76,14 @@ export class VirtualClock implements Clock {
   private count = 0
   private settling = 0
   private readonly mostTurns: () => number
+  private readonly myTurn: () => Promise<void> | undefined
   /** Who set off what runs, and how often, while an instant that seems not to end is looked at. */
   private origins: Map<string, number> | undefined
 
-  constructor(start: number, { mostTurns = () => Infinity }: VirtualClockOptions = {}) {
+  constructor(start: number, { mostTurns = () => Infinity, turn = () => undefined }: VirtualClockOptions = {}) {
     this.time = start
     this.mostTurns = mostTurns
+    this.myTurn = turn
   }
 
   now = (): number => this.time + this.wrong
@@ -131,6 +135,8 @@ export class VirtualClock implements Clock {
   async settle(): Promise<void> {
     if (this.settling++ === 0) this.startCount()
     try {
+      const wait = this.myTurn()
+      if (wait !== undefined) await wait
       for (;;) {
         await this.quiet()
         const next = this.next()

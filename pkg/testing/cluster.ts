@@ -37,6 +37,7 @@ import { featuresFrom, nodeSpecs, type ClusterOptions, type NodeOptions, type No
 import { frozenFrom, type Frozen } from "./own-objects.ts"
 import { Parts } from "./parts.ts"
 import { RequestRules } from "./request-rules.ts"
+import { turns } from "./turns.ts"
 import { defaultSeed, parseSeed, replay } from "./seed.ts"
 
 const DEFAULT_START = "2026-01-01T00:00:00Z"
@@ -113,13 +114,17 @@ export class Cluster implements AsyncDisposable {
     if (clock !== "virtual" && clock !== "real")
       throw new TestClusterError(`Cannot use clock: ${JSON.stringify(clock)}: expected "virtual" or "real"`)
     this.seed = options.seed === undefined ? defaultSeed() : parseSeed(options.seed)
+    const turn = turns.join()
     this.#virtual =
-      clock === "virtual" ? new VirtualClock(instant(startTime), { mostTurns: () => this.#mostTurns() }) : undefined
+      clock === "virtual"
+        ? new VirtualClock(instant(startTime), { mostTurns: () => this.#mostTurns(), turn: turn.take })
+        : undefined
     this.#clock = this.#virtual ?? realClock
     this.#driver = new Driver({
       clock: this.#clock,
       virtual: this.#virtual,
       replay: replay(this.seed),
+      moved: turn.pass,
       hindrances: () => this.faults.inWords(),
       endless: (err) => {
         this.#endless = true

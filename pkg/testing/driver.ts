@@ -14,6 +14,8 @@ export interface DriverOptions {
   readonly endless: (err: EndlessInstantError) => Error
   /** Words that say how to replay the run. */
   readonly replay: string
+  /** Time was moved, and stands still again. */
+  readonly moved: () => void
 }
 
 /** How long work may take in virtual time, and in real time with the system's clock. */
@@ -111,6 +113,7 @@ export class Driver {
     } catch (err) {
       throw err instanceof EndlessInstantError ? endless(err) : err
     } finally {
+      this.#options.moved()
       if (--this.#moving === 0) this.#still.resolve()
     }
   }
@@ -121,7 +124,7 @@ export class Driver {
     try {
       // A turn passes first: most calls have ended by then, and a test that moves time on purpose has begun to.
       for (await clock.quiet(); this.#waiting.size > 0; await clock.quiet())
-        await (this.#moving > 0 ? this.#still.promise : this.#step(clock))
+        await (this.#moving > 0 ? this.#still.promise : this.#step(clock).finally(this.#options.moved))
     } catch (err) {
       const told = err instanceof EndlessInstantError ? this.#options.endless(err) : TestClusterError.of(err)
       for (const waiting of this.#waiting) waiting.giveUp(told)

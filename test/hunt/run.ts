@@ -1,15 +1,19 @@
+import type { ObjectMeta } from "../../pkg/apimachinery/meta.ts"
 import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"
 import { isPodActive, isPodReady } from "../../pkg/api/core/v1/pod-state.ts"
 import {
   ApiError,
+  isNotFound,
   ConfigMap,
   CronJob,
   Node,
   Pod,
   PodDisruptionBudget,
   startCluster,
+  TestClusterError,
   type Cluster,
   type Fault,
+  type Resource,
 } from "../../pkg/testing/testing.ts"
 import { AT_REST, doubles, ORDINAL } from "./invariants.ts"
 import type { FaultStep, Named, Program, Step } from "./program.ts"
@@ -83,7 +87,9 @@ class Player {
     try {
       await this.#play(step)
     } catch (err) {
-      if (!isRefusal(err)) throw err
+      // While something is wrong a node may not start within the patience of the test.
+      const isPatience = err instanceof TestClusterError && err.message.startsWith("Not done within")
+      if (!isRefusal(err) && !(isPatience && this.#lasting.length > 0)) throw err
     }
     // Pods of a Node that was deleted are forgotten by force, though its machine may run on.
     this.#forgets ||= step.do === "deleteNode"
@@ -98,25 +104,31 @@ class Player {
     await Promise.all(this.#ends)
     for (const { metadata, spec } of await cluster.list(Node))
       if (spec.unschedulable === true || (spec.taints ?? []).some(({ key }) => key === "hunt"))
-        await cluster.client.patch(Node, metadata, {
-          type: "merge",
-          body: {
-            spec: {
-              unschedulable: null,
-              taints: (spec.taints ?? []).filter(
-                ({ key }) => key !== "hunt" && key !== "node.kubernetes.io/unschedulable",
-              ),
-            },
+        await this.#mended(Node, metadata, {
+          spec: {
+            unschedulable: null,
+            taints: (spec.taints ?? []).filter(
+              ({ key }) => key !== "hunt" && key !== "node.kubernetes.io/unschedulable",
+            ),
           },
         })
     for (const { metadata } of await cluster.list(ConfigMap))
       if (metadata.finalizers?.includes(FINALIZER) === true)
-        await cluster.client.patch(ConfigMap, metadata, { type: "merge", body: { metadata: { finalizers: null } } })
+        await this.#mended(ConfigMap, metadata, { metadata: { finalizers: null } })
     for (const { metadata, spec } of await cluster.list(Pod))
       if ((spec.schedulingGates ?? []).length > 0)
-        await cluster.client.patch(Pod, metadata, { type: "merge", body: { spec: { schedulingGates: null } } })
+        await this.#mended(Pod, metadata, { spec: { schedulingGates: null } })
     for (const { metadata } of await cluster.list(CronJob))
-      await cluster.client.patch(CronJob, metadata, { type: "merge", body: { spec: { suspend: true } } })
+      await this.#mended(CronJob, metadata, { spec: { suspend: true } })
+  }
+
+  /** Changes an object, if it is still there. */
+  async #mended(resource: Resource, { namespace, name }: ObjectMeta, body: object): Promise<void> {
+    try {
+      await this.#cluster.client.patch(resource, { namespace, name }, { type: "merge", body })
+    } catch (err) {
+      if (!isNotFound(err)) throw err
+    }
   }
 
   async #play(step: Step): Promise<unknown> {
