@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { connect as connectHttp2 } from "node:http2"
-import { connect as connectTcp, type Socket } from "node:net"
-import { connect as connectTls } from "node:tls"
+import { connect as connectTcp, Socket } from "node:net"
+import { connect as connectTls, type TLSSocket } from "node:tls"
 import { openClusterPki } from "../pki/cluster-pki.ts"
-import type { ConnectionLimits } from "./connections.ts"
+import { type ConnectionLimits, Connections } from "./connections.ts"
 import { answer, type Listener, listenTls, type ListenOptions, ownConnection } from "./listen.ts"
 
 const pki = openClusterPki({ now: () => Date.now() })
@@ -16,11 +16,11 @@ const { certPem, keyPem } = pki.issue({
 })
 const PATIENT: ConnectionLimits = { headMs: 60_000, idleMs: 60_000, unreadMs: 60_000, lingerMs: 60_000, most: 1000 }
 
-let listener: Listener
+let listener: Listener | undefined
 const clients: Socket[] = []
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy()
-  await listener.stop()
+  await listener?.stop()
 })
 
 const ok: ListenOptions["onRequest"] = (_req, res) => answer(res, 200, {}, "ok")
@@ -42,7 +42,7 @@ function kept<S extends Socket>(socket: S): S {
   return socket
 }
 async function tcp(): Promise<Socket> {
-  const socket = kept(connectTcp(listener.port, "127.0.0.1"))
+  const socket = kept(connectTcp(listener!.port, "127.0.0.1"))
   await once(socket, "connect")
   return socket
 }
@@ -50,7 +50,7 @@ const sent = (socket: Socket, bytes: Uint8Array): Socket => (socket.write(bytes)
 /** A TLS connection whose client has sent `bytes` and reads what comes. */
 async function tls(bytes: string | Uint8Array = "", protocol = "http/1.1"): Promise<Socket> {
   const socket = kept(
-    connectTls({ host: "127.0.0.1", port: listener.port, rejectUnauthorized: false, ALPNProtocols: [protocol] }),
+    connectTls({ host: "127.0.0.1", port: listener!.port, rejectUnauthorized: false, ALPNProtocols: [protocol] }),
   )
   await once(socket, "secureConnect")
   socket.write(bytes)
@@ -126,7 +126,7 @@ describe("a connection between two requests", () => {
 
   test("of HTTP/2 is told to go, and then closed", async () => {
     await open({ headMs: 100, lingerMs: 500 })
-    const session = connectHttp2(`https://127.0.0.1:${listener.port}`, { rejectUnauthorized: false })
+    const session = connectHttp2(`https://127.0.0.1:${listener!.port}`, { rejectUnauthorized: false })
     const [code] = (await once(session, "goaway")) as [number]
     expect(code).toBe(0)
     if (!session.closed) await once(session, "close")
@@ -269,4 +269,18 @@ test("a connection that breaks off in its handshake is not counted any longer", 
   const others = [await tls(GET), await tls(GET)]
   for (const other of others) expect(await statuses(other, 1)).toEqual(["HTTP/1.1 200"])
   expect(others.map(({ closed }) => closed)).toEqual([false, false])
+})
+
+test("a connection whose client does not take its end is cut in time, though others come all the while", async () => {
+  // given a connection that does not end when it is told to
+  const connections = new Connections({ ...PATIENT, headMs: 50, lingerMs: 500 })
+  const stubborn = new Socket() as TLSSocket
+  stubborn.end = () => stubborn
+  connections.of(stubborn).isSecure = true
+  // when the other connections have themselves looked at again and again
+  const others = setInterval(() => connections.of(new Socket() as TLSSocket), 10)
+  // then
+  await closed(stubborn)
+  clearInterval(others)
+  connections.cutAll()
 })

@@ -52,10 +52,12 @@ export class Connection {
   peer: PeerCertificate | null | undefined
   /** Since when no request has been under way, by `performance.now()`. */
   idleSince = performance.now()
-  /** When it is to be closed at the latest, whatever happens on it. */
+  /** When it is to be cut, because it has been ended; Infinity before. */
   closeAt = Infinity
   /** Answers under way, with the time at which they were first seen complete but not taken by the client; 0 before. */
   readonly answers = new Map<ServerAnswer, number>()
+  /** Its TLS handshake is over. */
+  isSecure = false
   /** It has left HTTP, for instance for a WebSocket. */
   upgraded = false
   readonly #all: Connections
@@ -73,9 +75,10 @@ export class Connection {
     return this.upgraded || this.answers.size > 0
   }
 
-  /** Ends it in order: over HTTP/2 with GOAWAY. */
+  /** Ends it in order, over HTTP/2 with GOAWAY; at once where there is no order yet. */
   end(): void {
-    if (this.session === undefined) this.socket.end()
+    if (!this.isSecure) this.cut()
+    else if (this.session === undefined) this.socket.end()
     else this.session.close()
   }
 
@@ -104,10 +107,6 @@ export class Connections {
     this.#owned = new FairShare(limits.most)
   }
 
-  get size(): number {
-    return this.#open.size
-  }
-
   /** The connection of a socket, from its first byte on. Closes another one where there are too many, or this one where all others are in use. */
   of(socket: TLSSocket): Connection {
     const known = bySocket.get(socket)
@@ -131,6 +130,7 @@ export class Connections {
 
   /** See `Connection.claim`, which calls this. */
   own(connection: Connection, owner: string, isExempt: boolean): boolean {
+    if (!this.#open.has(connection)) return true
     while (!isExempt && !this.#owned.take(owner)) {
       const idle = this.#idleOfGreedier(owner)
       if (idle === undefined) return false
@@ -252,7 +252,7 @@ export class Connections {
   }
 
   #idleUntil(connection: Connection): number {
-    return Math.min(connection.closeAt, connection.idleSince + this.#patienceWith(connection))
+    return connection.closeAt < Infinity ? connection.closeAt : connection.idleSince + this.#patienceWith(connection)
   }
 
   /** A client that does not read leaves its answers in our memory. Those that go on by design, as watches do, look after that themselves. */

@@ -130,6 +130,7 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
   const tls = { ...secure(options), ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: limits.headMs }
   const server = createTls(tls, (socket) => {
     const connection = connections.of(socket)
+    connection.isSecure = true
     socket.on("error", () => socket.destroy()) // a connection cut by the other side
     socket.setNoDelay(true)
     socket.setKeepAlive(true, PROBE_AFTER_MS)
