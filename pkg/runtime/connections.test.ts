@@ -58,7 +58,8 @@ async function tls(bytes: string | Uint8Array = "", protocol = "http/1.1"): Prom
 }
 const closed = (socket: Socket): Promise<unknown> => {
   socket.resume()
-  return socket.closed ? Promise.resolve() : once(socket, "close")
+  // Not by `once`, which a reset would make reject.
+  return socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once("close", resolve))
 }
 /** The status lines of the next answers. */
 async function statuses(socket: Socket, count: number): Promise<readonly string[]> {
@@ -165,6 +166,19 @@ describe("an answer that comes before the end of the request's body", () => {
       await closed(socket)
     },
   )
+})
+
+test("a client that goes on sending has the time to read an answer that came before the end of its body", async () => {
+  await open({ lingerMs: 300 }, (_req, res) => answer(res, 413, {}, "too large"))
+  const socket = await tls("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+  expect(await statuses(socket, 1)).toEqual(["HTTP/1.1 413"])
+  // when it takes notice of the answer only after a while, and the server has more than its buffers hold
+  const from = performance.now()
+  const sending = setInterval(() => socket.write(Buffer.alloc(1_000_000)), 5)
+  await closed(socket)
+  clearInterval(sending)
+  // then the connection was open all that time
+  expect(performance.now() - from).toBeGreaterThan(200)
 })
 
 test("a client that does not read its answer is cut", async () => {

@@ -180,7 +180,11 @@ export function answer(
   body: Uint8Array | string,
 ): void {
   const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength
-  if (res instanceof ServerResponse && isLate(res.req)) res.shouldKeepAlive = false
+  if (res instanceof ServerResponse && isLate(res.req)) {
+    res.shouldKeepAlive = false
+    // It would be closed at once, and the reset of what the client still sends would take the answer from it: `connections` gives it time to read.
+    res.req.socket.destroySoon = () => undefined
+  }
   res.writeHead(status, { ...headers, "content-length": String(length) })
   res.end(body)
 }
