@@ -1,4 +1,4 @@
-import { stringify } from "yaml"
+import { writeYaml } from "../yaml/write.ts"
 
 /** A client's way in: where the server is, what to trust, who to be. Shape: client-go tools/clientcmd/api/v1. */
 export interface Kubeconfig {
@@ -45,5 +45,4 @@ function buildKubeconfig({ server, caPem, user, name = "default" }: KubeconfigOp
 }
 
 /** `buildKubeconfig` as YAML text. */
-export const kubeconfigYaml = (options: KubeconfigOptions): string =>
-  stringify(buildKubeconfig(options), { lineWidth: 0 })
+export const kubeconfigYaml = (options: KubeconfigOptions): string => writeYaml(buildKubeconfig(options))

@@ -1,4 +1,4 @@
-import { stringify } from "yaml"
+import { writeYaml } from "../../../pkg/yaml/write.ts"
 import {
   buildDate,
   gitCommit,
@@ -24,7 +24,7 @@ export default defineCommand({
       platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
     }
     if (flags.output === "json") print(`${JSON.stringify(info, undefined, 2)}\n`)
-    else if (flags.output === "yaml") print(stringify(info))
+    else if (flags.output === "yaml") print(writeYaml(info))
     else
       print(
         `k3ts ${version}${gitCommit === "" ? "" : ` (${gitCommit.slice(0, 12)}${gitTreeState === "dirty" ? ", changed" : ""})`}\nKubernetes ${GIT_VERSION}\n${info.runtime}, ${info.platform}\n`,

@@ -10,10 +10,11 @@ import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { ApiResult } from "../request.ts"
 import { MEDIA_TYPE, notAcceptable, type Accepted, type Encoding } from "./negotiate.ts"
 import { tableOf } from "../../../pkg/apimachinery/table.ts"
+import { writeYaml } from "../../../pkg/yaml/write.ts"
 
 export interface Encoded {
   readonly contentType: string
-  readonly body: Uint8Array | string | Promise<string> | Parts
+  readonly body: Uint8Array | string | Parts
 }
 
 /** A body that is too large to be put together at once: its pieces in their order. */
@@ -48,7 +49,7 @@ export function encodeResult(result: ApiResult, resource: Resource, options: Enc
           body: pretty ? indented(object) : stored === undefined ? JSON.stringify(object) : stored.json,
         }
       case "yaml":
-        return { contentType: MEDIA_TYPE.yaml, body: yaml(object) }
+        return { contentType: MEDIA_TYPE.yaml, body: writeYaml(object) }
       case "protobuf":
         return { contentType: MEDIA_TYPE.protobuf, body: objectBytes(object, resource, options) }
     }
@@ -61,7 +62,7 @@ export function encodeResult(result: ApiResult, resource: Resource, options: Enc
         body: pretty ? indented(listObject(resource, metadata, items)) : listBytes(resource, metadata, items),
       }
     case "yaml":
-      return { contentType: MEDIA_TYPE.yaml, body: yaml(listObject(resource, metadata, items)) }
+      return { contentType: MEDIA_TYPE.yaml, body: writeYaml(listObject(resource, metadata, items)) }
     case "protobuf":
       return { contentType: MEDIA_TYPE.protobuf, body: encodeProtobufList(resource, metadata, objectsOf(items)) }
   }
@@ -72,7 +73,7 @@ export function encodeStatus(status: Status, encoding: Encoding, pretty: boolean
     case "json":
       return { contentType: MEDIA_TYPE.json, body: pretty ? indented(status) : JSON.stringify(status) }
     case "yaml":
-      return { contentType: MEDIA_TYPE.yaml, body: yaml(status) }
+      return { contentType: MEDIA_TYPE.yaml, body: writeYaml(status) }
     case "protobuf":
       return {
         contentType: MEDIA_TYPE.protobuf,
@@ -82,9 +83,6 @@ export function encodeStatus(status: Status, encoding: Encoding, pretty: boolean
 }
 
 const indented = (value: unknown): string => JSON.stringify(value, undefined, 2) + "\n"
-/** The writer of YAML is large and seldom asked for: it is loaded with the first answer. */
-const yaml = async (value: unknown): Promise<string> =>
-  (await import("yaml")).stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
 
 /** The answer of a subresource is of another kind than the resource (Scale, TokenRequest …). */
 function objectBytes(object: KubeObject, resource: Resource, { scheme }: EncodeOptions): Uint8Array {
@@ -168,7 +166,7 @@ function encodeTransformed(
   const apiVersion = `meta.k8s.io/${accepted.asVersion}`
   const text = (value: object): Encoded =>
     accepted.encoding === "yaml"
-      ? { contentType: MEDIA_TYPE.yaml, body: yaml(value) }
+      ? { contentType: MEDIA_TYPE.yaml, body: writeYaml(value) }
       : { contentType: MEDIA_TYPE.json, body: pretty ? indented(value) : JSON.stringify(value) }
   switch (accepted.as) {
     case "Table": {

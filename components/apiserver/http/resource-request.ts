@@ -173,7 +173,6 @@ function send(
     includeObject: includeObjectOf(exchange),
   })
   const code = result.kind === "list" ? 200 : result.code
-  if (body instanceof Promise) return body.then((text) => exchange.send(code, contentType, text))
   if (typeof body === "object" && "pieces" in body) return sendParts(exchange, code, contentType, body)
   exchange.send(code, contentType, body)
 }

@@ -1,0 +1,163 @@
+import { Buffer } from "node:buffer"
+import { ExactNumber } from "../apimachinery/exact-number.ts"
+import type { LineWriter } from "./line-writer.ts"
+import { plainValue } from "./resolve.ts"
+
+/** Lines are broken at the first single space after so many columns. */
+const WIDTH = 80
+/** A longer key has a line for itself. In bytes. */
+const LONGEST_SIMPLE_KEY = 128
+
+const BREAK = /[\r\n\x85\u2028\u2029]/
+/** What YAML does not show as it is: control codes and tabs, and all beyond the first 65,536 codes. */
+const SPECIAL = /[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/
+const SPACE_AT_END_OF_LINE = / [\r\n\x85\u2028\u2029]/
+const SPACE_AT_START_OF_LINE = /[\r\n\x85\u2028\u2029] /
+/** What begins something else than a plain scalar, or ends one. */
+const INDICATORS = /^(?:---|\.\.\.|[#,[\]{}&*!|>'"%@`]|[?:-](?: |$))|:(?: |$)| #/
+
+/** Whether a key can stand before its colon on one line. */
+export const isSimpleKey = (key: string): boolean => !BREAK.test(key) && Buffer.byteLength(key) <= LONGEST_SIMPLE_KEY
+
+/**
+ * Text, a number, true, false or null (also for undefined). Further lines begin at `indent`; a key has none.
+ * Source of the behaviour: go.yaml.in/yaml/v2 encode.go and emitterc.go (yaml_emitter_select_scalar_style).
+ */
+export function writeScalar(out: LineWriter, value: unknown, indent: number, isKey = false): void {
+  if (typeof value !== "string") return out.put(signOf(value))
+  const block = value.includes("\n")
+  const fitsBlock = !value.endsWith(" ") && !SPACE_AT_END_OF_LINE.test(value) && !SPECIAL.test(value)
+  if (block && fitsBlock && !isKey) return writeLiteral(out, value, indent)
+  if (block || wouldBeRead(value)) return writeDoubleQuoted(out, value, indent, isKey)
+  if (!BREAK.test(value) && fitsBlock && !value.startsWith(" ") && !INDICATORS.test(value))
+    return writeWords(out, value, indent, isKey)
+  const fitsQuotes = !SPACE_AT_START_OF_LINE.test(value) && !SPACE_AT_END_OF_LINE.test(value) && !SPECIAL.test(value)
+  return fitsQuotes ? writeSingleQuoted(out, value, indent, isKey) : writeDoubleQuoted(out, value, indent, isKey)
+}
+
+function signOf(value: unknown): string {
+  if (value instanceof ExactNumber) return /^-?[0-9]+$/.test(value.text) ? value.text : floatText(Number(value.text))
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : floatText(value)
+  return typeof value === "bigint" || typeof value === "boolean" ? String(value) : "null"
+}
+
+/** A float as Go's format %g has it. */
+function floatText(value: number): string {
+  const size = Math.abs(value)
+  if (value === 0 || (size >= 1e-4 && size < 1e6)) return String(value)
+  return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2")
+}
+
+const BASE_60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/
+
+/** Whether a reader of YAML 1.1 takes the text for a number, a time, true, false or null. */
+const wouldBeRead = (text: string): boolean => plainValue(text) !== text || BASE_60.test(text) || isTimestamp(text)
+
+const DATE = /^(\d{4})-(\d{1,2})-(\d{1,2})/
+const TIME_OF_DAY =
+  /^(?:$|[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)$| (\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?$)/
+
+/** Source: https://yaml.org/type/timestamp.html, as far as go-yaml knows it. */
+function isTimestamp(text: string): boolean {
+  const date = DATE.exec(text)
+  if (date === null) return false
+  const time = TIME_OF_DAY.exec(text.slice(date[0].length))
+  if (time === null) return false
+  const [year, month, day] = date.slice(1).map(Number) as [number, number, number]
+  const [hours = 0, minutes = 0, seconds = 0] = time
+    .slice(1)
+    .filter((part) => part !== undefined)
+    .map(Number)
+  return (
+    month >= 1 && month <= 12 && day >= 1 && day <= daysOf(year, month) && hours < 24 && minutes < 60 && seconds < 60
+  )
+}
+
+const daysOf = (year: number, month: number): number =>
+  month === 2
+    ? year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+      ? 29
+      : 28
+    : [4, 6, 9, 11].includes(month)
+      ? 30
+      : 31
+
+/** Breaks the line in place of a single space that stands beyond the width. */
+function writeWords(out: LineWriter, text: string, indent: number, isKey: boolean): void {
+  const signs = Array.from(text)
+  for (const [i, sign] of signs.entries()) {
+    const lone = sign === " " && signs[i - 1] !== " " && signs[i + 1] !== " "
+    if (lone && !isKey && out.column > WIDTH && i > 0 && i < signs.length - 1) out.startLine(indent)
+    else out.put(sign)
+  }
+}
+
+function writeSingleQuoted(out: LineWriter, text: string, indent: number, isKey: boolean): void {
+  out.put("'")
+  for (const part of text.split(/([\u2028\u2029]+)/)) {
+    if (part === "") continue
+    if (BREAK.test(part)) out.break(part)
+    else {
+      if (out.column === 0) out.startLine(indent)
+      writeWords(out, part.replaceAll("'", "''"), indent, isKey)
+    }
+  }
+  out.put("'")
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "\0": "0",
+  "\x07": "a",
+  "\b": "b",
+  "\t": "t",
+  "\n": "n",
+  "\v": "v",
+  "\f": "f",
+  "\r": "r",
+  "\x1b": "e",
+  '"': '"',
+  "\\": "\\",
+  "\x85": "N",
+  "\u2028": "L",
+  "\u2029": "P",
+}
+
+function escaped(sign: string): string {
+  const known = ESCAPES[sign]
+  if (known !== undefined) return `\\${known}`
+  if (!SPECIAL.test(sign)) return sign
+  const code = sign.codePointAt(0)!
+  const hex = (digits: number) => code.toString(16).toUpperCase().padStart(digits, "0")
+  return code <= 0xff ? `\\x${hex(2)}` : code <= 0xffff ? `\\u${hex(4)}` : `\\U${hex(8)}`
+}
+
+function writeDoubleQuoted(out: LineWriter, text: string, indent: number, isKey: boolean): void {
+  out.put('"')
+  const signs = Array.from(text)
+  for (const [i, sign] of signs.entries()) {
+    const breaks = sign === " " && signs[i - 1] !== " " && !isKey && out.column > WIDTH && i > 0 && i < signs.length - 1
+    if (!breaks) out.put(escaped(sign))
+    else {
+      out.startLine(indent)
+      // A space that begins a line would be lost.
+      if (signs[i + 1] === " ") out.put("\\")
+    }
+  }
+  out.put('"')
+}
+
+/** Lines as they are. What stands after the bar says how the text begins and ends. */
+function writeLiteral(out: LineWriter, text: string, indent: number): void {
+  const begins = /^[ \n\u2028\u2029]/.test(text) ? "2" : ""
+  const ends = /[\n\u2028\u2029]$/.test(text) ? (/(?:^|[\n\u2028\u2029])[\n\u2028\u2029]$/.test(text) ? "+" : "") : "-"
+  out.put(`|${begins}${ends}`)
+  out.break()
+  for (const part of text.split(/([\n\u2028\u2029])/)) {
+    if (part === "") continue
+    if (BREAK.test(part)) out.break(part)
+    else {
+      out.startLine(indent)
+      out.put(part)
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { ExactNumber } from "../apimachinery/exact-number.ts"
+import { RawJson } from "../apimachinery/raw-json.ts"
+import { byNaturalOrder } from "./key-order.ts"
+import { LineWriter } from "./line-writer.ts"
+import { isSimpleKey, writeScalar } from "./write-scalar.ts"
+
+/**
+ * A JSON value as YAML, byte for byte as Kubernetes writes it: keys in order, lists not indented under their key, and in quotes what any reader of YAML 1.1
+ * would take for something else than text (`yes`, `12:30`, `2020-01-01`). Source of the behaviour: sigs.k8s.io/yaml over go.yaml.in/yaml/v2 encode.go and emitterc.go.
+ */
+export function writeYaml(value: unknown): string {
+  const out = new LineWriter()
+  writeNode(out, value, 0, "nothing")
+  out.startLine(0)
+  return out.text
+}
+
+/** Columns by which a level of the tree is indented. */
+const STEP = 2
+
+/** What stands before a node on its line; the colon is that of a key which has a line for itself. */
+type Before = "nothing" | "key" | "dash" | "colon"
+
+function writeNode(out: LineWriter, node: unknown, indent: number, before: Before): void {
+  const value = node instanceof RawJson ? node.value : node
+  if (before !== "nothing" && isOnOneLine(value)) out.put(" ")
+  if (typeof value !== "object" || value === null || value instanceof ExactNumber)
+    writeScalar(out, value, indent + STEP)
+  else if (Array.isArray(value)) writeList(out, value, indent, before)
+  else writeMap(out, value, indent, before)
+}
+
+/** A list stands in the column of its key. */
+function writeList(out: LineWriter, items: readonly unknown[], indent: number, before: Before): void {
+  if (items.length === 0) return out.put("[]")
+  const column = before === "nothing" || before === "key" ? indent : indent + STEP
+  for (const [i, item] of items.entries()) {
+    startMember(out, column, i === 0 ? before : "nothing")
+    out.put("-")
+    writeNode(out, item, column, "dash")
+  }
+}
+
+function writeMap(out: LineWriter, map: object, indent: number, before: Before): void {
+  const entries = entriesOf(map)
+  if (entries.length === 0) return out.put("{}")
+  const column = before === "nothing" ? indent : indent + STEP
+  for (const [i, [key, value]] of entries.entries()) {
+    startMember(out, column, i === 0 ? before : "nothing")
+    if (isSimpleKey(key)) {
+      writeScalar(out, key, column + STEP, true)
+      out.put(":")
+      writeNode(out, value, column, "key")
+    } else {
+      out.put("? ")
+      writeScalar(out, key, column + STEP)
+      out.startLine(column)
+      out.put(":")
+      writeNode(out, value, column, "colon")
+    }
+  }
+}
+
+/** The first member follows a dash, or the colon on a line of its own, on the same line. */
+function startMember(out: LineWriter, column: number, before: Before): void {
+  if (before === "dash" || before === "colon") out.put(" ")
+  else out.startLine(column)
+}
+
+const isOnOneLine = (value: unknown): boolean =>
+  typeof value !== "object" ||
+  value === null ||
+  value instanceof ExactNumber ||
+  (Array.isArray(value) ? value.length === 0 : entriesOf(value).length === 0)
+
+/** What is undefined is not there. */
+const entriesOf = (map: object): readonly (readonly [string, unknown])[] =>
+  Object.entries(map)
+    .filter(([, value]) => value !== undefined)
+    .sort(([a], [b]) => byNaturalOrder(a, b))
