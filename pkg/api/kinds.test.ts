@@ -58,7 +58,7 @@ describe("creating", () => {
       "ConfigMap",
       "more than a mebibyte",
       { data: { a: "x".repeat(1024 * 1024 + 1) } },
-      [": Too long: may not be more than 1048576 bytes"],
+      ["[]: Too long: may not be more than 1048576 bytes"],
     ],
     [
       "Secret",
@@ -200,7 +200,7 @@ describe("creating", () => {
       "EndpointSlice discovery.k8s.io/v1",
       "an IPv6 address in a slice of IPv4",
       { addressType: "IPv4", endpoints: [{ addresses: ["2001:db8::1"] }] },
-      [`endpoints[0].addresses[0]: Invalid value: "2001:db8::1": must be an IPv4 address`],
+      [`endpoints[0].addresses: Invalid value: "2001:db8::1": must be an IPv4 address`],
     ],
     [
       "EndpointSlice discovery.k8s.io/v1",

@@ -25,6 +25,10 @@ export function addressNumber(address: string): bigint {
   return all.reduce((sum, group) => sum * 65536n + BigInt(`0x${group}`), 0n)
 }
 
+/** An address in the form of RFC 5952, as a URL shows it. */
+export const canonicalAddress = (address: string): string =>
+  isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
+
 /** Nothing for what is no address. */
 export function parseAddress(text: string): Address | undefined {
   const version = text.includes("%") ? 0 : isIP(text)

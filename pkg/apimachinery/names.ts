@@ -1,5 +1,5 @@
 import { isIP } from "node:net"
-import { addressNumber } from "./cidr.ts"
+import { addressNumber, canonicalAddress } from "./cidr.ts"
 
 /**
  * Checks of names and other short texts. Each gives what is wrong in upstream's words, or nothing: a text for one thing, a list for several.
@@ -252,7 +252,20 @@ export const isCIDR: Check = (value) => {
   return hasHostBits(address, Number(bits)) ? "must not have bits set beyond the prefix length" : undefined
 }
 
-const withoutLeadingZeros = (address: string): string =>
+/** The same in the one form that RFC 5952 gives an address: new fields of the API take no other. */
+export const isCanonicalIPAddress: Check = (value) => isIPAddress(value) ?? unlike(value, canonicalAddress(value))
+
+/** The same of a network. */
+export function isCanonicalCIDR(value: string): Problem | undefined {
+  const [address = "", bits = ""] = value.split("/")
+  return isCIDR(value) ?? unlike(value, `${canonicalAddress(address)}/${bits}`)
+}
+
+const unlike = (value: string, canonical: string): string | undefined =>
+  value === canonical ? undefined : `must be in canonical form (${JSON.stringify(canonical)})`
+
+/** As a reader has it that takes `010` for ten. */
+export const withoutLeadingZeros = (address: string): string =>
   address.includes(":")
     ? address
     : address

@@ -1,5 +1,5 @@
 import { isIP } from "node:net"
-import { specialAddress } from "../../../pkg/api/core/v1/endpointaddress.ts"
+import { endpointAddressFaults } from "../../../pkg/api/core/v1/endpointaddress.ts"
 import { Endpoints, type EndpointAddress, type EndpointSubset } from "../../../pkg/api/core/v1/endpoints.ts"
 import { Service } from "../../../pkg/api/core/v1/service.ts"
 import { EndpointSlice, type Endpoint } from "../../../pkg/api/discovery/v1/endpointslice.ts"
@@ -94,7 +94,7 @@ function grouped(
       appProtocol,
     }))
     const all = endpointsOf(subset).filter(
-      ([{ ip }]) => specialAddress(ip) === undefined && isIP(ip) === (family === "IPv4" ? 4 : 6),
+      ([{ ip }]) => endpointAddressFaults(ip, "").length === 0 && isIP(ip) === (family === "IPv4" ? 4 : 6),
     )
     if (all.length === 0) continue
     if (all.length > MOST_PER_SUBSET) {

@@ -1,5 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { required } from "../../../apimachinery/field-errors.ts"
+import { RawJson } from "../../../apimachinery/raw-json.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 
@@ -24,7 +25,8 @@ export const ControllerRevision = defineResource(
 )
 export type ControllerRevision = ObjectOfResource<typeof ControllerRevision>
 
-function dataFaults(data: unknown): readonly Cause[] {
+function dataFaults(given: unknown): readonly Cause[] {
+  const data = given instanceof RawJson ? given.value : given
   if (data === undefined || data === null) return [required("data", "data is mandatory")]
   return typeof data === "object" && !Array.isArray(data) ? [] : [required("data", "data must be a valid JSON object")]
 }

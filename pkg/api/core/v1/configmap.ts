@@ -44,7 +44,7 @@ export const ConfigMap = defineResource(
           .filter((key) => Object.hasOwn(binaryData, key))
           .map((key) => invalidValue(atKey("data", key), key, "duplicate of key present in binaryData")),
         ...keyFaults("binaryData", binaryData),
-        ...(size > MAX_DATA_SIZE ? [tooLong("", MAX_DATA_SIZE)] : []),
+        ...(size > MAX_DATA_SIZE ? [tooLong(WHOLE, MAX_DATA_SIZE)] : []),
       ]
     },
     validateUpdate: (cm, old) => immutableDataFaults(cm, old, ["data", "binaryData"]),
@@ -58,6 +58,9 @@ export const keyFaults = (path: string, data: Readonly<Record<string, string>>):
 
 /** Bytes that a base64 text stands for. */
 export const decodedSize = (base64: string): number => Buffer.byteLength(base64, "base64")
+
+/** The path of the whole object, as upstream writes it. */
+const WHOLE = "[]"
 
 type Data = Readonly<Record<string, string>> | undefined
 type Holder<K extends string> = { readonly immutable?: boolean | undefined } & { readonly [P in K]?: Data }

@@ -1,4 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net"
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { invalidValue, NO_CAUSES } from "../../../apimachinery/field-errors.ts"
+import { withoutLeadingZeros } from "../../../apimachinery/names.ts"
 
 /** Addresses that can be nobody's endpoint. Source: ValidateEndpointIP (non-special IPs) in pkg/apis/core/validation. */
 const SPECIAL: readonly { readonly ranges: readonly [string, number, "ipv4" | "ipv6"][]; readonly why: string }[] = [
@@ -37,9 +40,12 @@ const LISTS = SPECIAL.map(({ ranges, why }) => {
   return { list, why }
 })
 
-/** Why an IP address cannot be an endpoint or an external address, or nothing. */
-export function specialAddress(ip: string): string | undefined {
-  const family = isIPv4(ip) ? "ipv4" : isIPv6(ip) ? "ipv6" : undefined
-  const why = family === undefined ? undefined : LISTS.find(({ list }) => list.check(ip, family))?.why
-  return why === SPECIAL[0]!.why ? `${why} (${ip})` : why
+/** Why a text is no address that an endpoint can have, or an external one. What cannot be read as one, but for zeros before a number, is reported as such. */
+export function endpointAddressFaults(text: string, path: string): readonly Cause[] {
+  const ip = withoutLeadingZeros(text)
+  const family = isIPv4(ip) ? "ipv4" : isIPv6(ip) && !ip.includes("%") ? "ipv6" : undefined
+  if (family === undefined) return [invalidValue(path, text, "must be a valid IP address")]
+  const why = LISTS.find(({ list }) => list.check(ip, family))?.why
+  if (why === undefined) return NO_CAUSES
+  return [invalidValue(path, text, why === SPECIAL[0]!.why ? `${why} (${text})` : why)]
 }

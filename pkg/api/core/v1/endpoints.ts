@@ -1,3 +1,4 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
@@ -10,7 +11,7 @@ import {
   type Problem,
 } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { specialAddress } from "./endpointaddress.ts"
+import { endpointAddressFaults } from "./endpointaddress.ts"
 import { ObjectReference } from "./reference.ts"
 
 /** Source: k8s.io/api core/v1/types.go, pkg/registry/core/endpoint/strategy.go, ValidateEndpoints in pkg/apis/core/validation. */
@@ -19,7 +20,7 @@ export const EndpointAddress = message(
   "core.v1.EndpointAddress",
   "An address behind a Service.",
   {
-    ip: f.string(1, "The address.").required(),
+    ip: f.string(1, "The address.").required().ownRule(),
     hostname: f.string(3, "Name of the endpoint in DNS."),
     nodeName: f.string(4, "Node that hosts the endpoint.").pointer(),
     targetRef: f.message(2, ObjectReference, "The object that provides the endpoint."),
@@ -72,7 +73,10 @@ export const Endpoints = defineResource(
       },
     ],
     allowCreateOnUpdate: true,
-    validate: ({ subsets = [] }) => subsets.flatMap((subset, i) => subsetFaults(subset, at("subsets", i))),
+    validate: ({ subsets = [] }, old) =>
+      old !== undefined && deepEqual(subsets, old.subsets ?? [])
+        ? []
+        : subsets.flatMap((subset, i) => subsetFaults(subset, at("subsets", i))),
     deprecated: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
   },
   fields,
@@ -94,10 +98,11 @@ function addressFaults(address: EndpointAddress, here: string): readonly Cause[]
   const causes: Cause[] = []
   const fault = (field: string, value: string | undefined, wrong: Problem | undefined) =>
     void causes.push(...invalidValues(at(here, field), value, wrong))
-  fault("ip", address.ip, isIPAddress(address.ip) ?? specialAddress(address.ip))
+  const ip = address.ip
+  fault("ip", ip, isIPAddress(ip))
   if (address.hostname) fault("hostname", address.hostname, isDNS1123Label(address.hostname))
   if (address.nodeName !== undefined) fault("nodeName", address.nodeName, isDNS1123Subdomain(address.nodeName))
-  return causes
+  return [...causes, ...endpointAddressFaults(ip, at(here, "ip"))]
 }
 
 function portFaults(port: EndpointPort, here: string, named: boolean): readonly Cause[] {

@@ -1,7 +1,7 @@
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { ageOf } from "../../../apimachinery/time.ts"
-import { eventFaults } from "./eventvalidation.ts"
+import { eventFaults } from "./event-validation.ts"
 import { ObjectReference } from "./reference.ts"
 
 /** Source: k8s.io/api core/v1/types.go, pkg/registry/core/event/strategy.go. */

@@ -14,9 +14,7 @@ const isPositive = (text: string | undefined): boolean => text !== undefined && 
  */
 export function qosClassOf({ containers = [], initContainers = [], resources }: PodSpec): QOSClass {
   const all =
-    resources !== undefined && (hasAny(resources.requests) || hasAny(resources.limits))
-      ? [resources]
-      : [...initContainers, ...containers].map((container) => container.resources)
+    resources === undefined ? [...initContainers, ...containers].map((container) => container.resources) : [resources]
   if (!all.some(({ requests, limits }) => hasAny(requests) || hasAny(limits))) return "BestEffort"
   const guaranteed = all.every(({ requests = {}, limits = {} }) =>
     COUNTED.every(

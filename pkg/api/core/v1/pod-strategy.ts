@@ -1,7 +1,7 @@
 import type { LabelSelector, ObjectMeta } from "../../../apimachinery/meta.ts"
 import type { Labels } from "../../../apimachinery/labels.ts"
 import type { PodAffinityTerm } from "./affinity.ts"
-import type { Container } from "./container.ts"
+import { withProfiles } from "./profile-annotations.ts"
 import { qosClassOf } from "./pod-qos.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { PodCondition, PodStatus } from "./podstatus.ts"
@@ -13,18 +13,20 @@ interface PodView {
   readonly status: PodStatus
 }
 
-/** A new pod is pending, has its class of service, and says so when it is held back by gates. */
-export function prepareNewPod<P extends PodView>(pod: P): P {
+/** A new pod is pending, has its class of service (or the one that was sent along), and says so when it is held back by gates. */
+export function prepareNewPod<P extends PodView>(pod: P, now: string): P {
   const {
-    metadata: { labels = {} },
+    metadata: { labels = {}, annotations },
     spec,
   } = pod
-  const qosClass = qosClassOf(spec)
+  const qosClass = pod.status.qosClass || qosClassOf(spec)
   const gated = spec.schedulingGates !== undefined && spec.schedulingGates.length > 0
   return {
     ...pod,
-    spec: withLabelKeys(spec, labels),
-    status: gated ? { phase: "Pending", conditions: [GATED], qosClass } : { phase: "Pending", qosClass },
+    spec: withProfiles(withLabelKeys(spec, labels), annotations),
+    status: gated
+      ? { phase: "Pending", conditions: [{ ...GATED, lastProbeTime: null, lastTransitionTime: now }], qosClass }
+      : { phase: "Pending", qosClass },
   }
 }
 const GATED: PodCondition = {
@@ -146,30 +148,3 @@ export const prepareEphemeralContainers = <P extends PodView>(pod: P, old: P): P
   },
   spec: { ...old.spec, ephemeralContainers: pod.spec.ephemeralContainers },
 })
-
-/** A write to `resize`: of what was sent only the containers' resources and resize policies count; containers are matched by name. */
-export function prepareResize<P extends PodView>(pod: P, old: P): P {
-  const resized = (before: readonly Container[] | undefined, now: readonly Container[] | undefined) =>
-    before?.map((container) => {
-      const sent = now?.find(({ name }) => name === container.name)
-      return sent === undefined
-        ? container
-        : { ...container, resources: sent.resources, resizePolicy: sent.resizePolicy }
-    })
-  const { spec } = old
-  return {
-    ...old,
-    metadata: {
-      ...old.metadata,
-      resourceVersion: pod.metadata.resourceVersion,
-      managedFields: pod.metadata.managedFields,
-    },
-    spec: {
-      ...spec,
-      containers: resized(spec.containers, pod.spec.containers)!,
-      ...(spec.initContainers === undefined
-        ? {}
-        : { initContainers: resized(spec.initContainers, pod.spec.initContainers)! }),
-    },
-  }
-}

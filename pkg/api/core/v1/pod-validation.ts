@@ -1,12 +1,10 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, eachWithin, forbiddenField, invalidValue, within } from "../../../apimachinery/field-errors.ts"
+import { at, eachWithin, forbiddenField, within } from "../../../apimachinery/field-errors.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import type { Container } from "./container.ts"
 import { trimmedImage } from "./container-validation.ts"
 import { MIRROR_ANNOTATION, validatePodAnnotations } from "./pod-annotations-validation.ts"
-import { isSidecar } from "./pod-columns.ts"
-import { qosClassOf } from "./pod-qos.ts"
 import type { PodSpec } from "./podspec.ts"
 import { validatePodSpec } from "./podspec-validation.ts"
 import type { PodStatus } from "./podstatus.ts"
@@ -56,7 +54,7 @@ export function validateNewPod({ metadata, spec }: PodView): readonly Cause[] {
 /** A write to `ephemeralcontainers`: everything else is as it was, and none that is there may go or change. */
 export function validateEphemeralContainersChange({ spec }: PodView, old: PodView): readonly Cause[] {
   if (old.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined)
-    return [forbiddenField("", "static pods do not support ephemeral containers")]
+    return [forbiddenField("[]", "static pods do not support ephemeral containers")]
   return (old.spec.ephemeralContainers ?? []).flatMap((before) => {
     const now = spec.ephemeralContainers?.find(({ name }) => name === before.name)
     if (now === undefined)
@@ -75,47 +73,4 @@ export function validateEphemeralContainersChange({ spec }: PodView, old: PodVie
           ),
         ]
   })
-}
-
-/** A write to `resize`: only CPU and memory change, only of containers and sidecars, and the class of service stays. Source: ValidatePodResize. */
-export function validateResize({ spec }: PodView, { metadata, spec: old }: PodView): readonly Cause[] {
-  if (metadata.annotations?.[MIRROR_ANNOTATION] !== undefined)
-    return [forbiddenField("", "static pods cannot be resized")]
-  if (spec.resources !== undefined) return [forbiddenField("", "pods with pod-level resources cannot be resized")]
-  const causes: Cause[] = []
-  if (qosClassOf(spec) !== qosClassOf(old))
-    causes.push(invalidValue("spec", qosClassOf(spec), "Pod QOS Class may not change as a result of resizing"))
-  for (const list of ["initContainers", "containers"] as const) {
-    for (const [i, before] of (old[list] ?? []).entries()) {
-      const now = spec[list]![i]!
-      if (list === "initContainers" && !isSidecar(before)) {
-        if (!deepEqual(now, before))
-          causes.push(forbiddenField("spec", "resources for non-sidecar init containers are immutable"))
-        continue
-      }
-      const here = at("spec", list, i, "resources")
-      for (const kind of ["requests", "limits"] as const) {
-        const gone = Object.keys(before.resources[kind] ?? {}).filter(
-          (name) => now.resources[kind]?.[name] === undefined,
-        )
-        if (gone.length > 0) causes.push(forbiddenField(at(here, kind), `resource ${kind} cannot be removed`))
-      }
-      if (!deepEqual(others(now.resources), others(before.resources)))
-        causes.push(
-          forbiddenField(
-            "spec",
-            list === "containers"
-              ? "only cpu and memory resources are mutable"
-              : "only cpu and memory resources for sidecar containers are mutable",
-          ),
-        )
-    }
-  }
-  return causes
-}
-
-function others({ requests, limits, claims }: Container["resources"]): object {
-  const without = (amounts: Readonly<Record<string, string>> = {}) =>
-    Object.fromEntries(Object.entries(amounts).filter(([name]) => name !== "cpu" && name !== "memory"))
-  return { requests: without(requests), limits: without(limits), claims }
 }

@@ -587,6 +587,8 @@ describe("life of a pod", () => {
     const pod = Pod.prepareForCreate!(made({ schedulingGates: [{ name: "a" }] }), context)
     expect(pod.status.conditions).toEqual([
       {
+        lastProbeTime: null,
+        lastTransitionTime: "2026-01-01T00:00:00Z",
         type: "PodScheduled",
         status: "False",
         reason: "SchedulingGated",

@@ -2,19 +2,14 @@ import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { completedCondition, readinessGatesCell, restartsCell, summarizePod } from "./pod-columns.ts"
 import { defaultPodSpec } from "./pod-defaults.ts"
-import {
-  podGracePeriod,
-  prepareEphemeralContainers,
-  prepareNewPod,
-  preparePodStatus,
-  prepareResize,
-} from "./pod-strategy.ts"
+import { prepareResize, validateResize } from "./pod-resize.ts"
+import { podGracePeriod, prepareEphemeralContainers, prepareNewPod, preparePodStatus } from "./pod-strategy.ts"
 import { PodSpec } from "./podspec.ts"
 import { validatePodStatusChange } from "./pod-status-validation.ts"
 import { PodStatus } from "./podstatus.ts"
 import { validatePodChange } from "./pod-change-validation.ts"
 import { validatePodAnnotations } from "./pod-annotations-validation.ts"
-import { validateEphemeralContainersChange, validateNewPod, validatePod, validateResize } from "./pod-validation.ts"
+import { validateEphemeralContainersChange, validateNewPod, validatePod } from "./pod-validation.ts"
 
 export const Pod = defineResource(
   {
@@ -26,6 +21,7 @@ export const Pod = defineResource(
     categories: ["all"],
     scope: "Namespaced",
     generation: true,
+    keepsStatusOnCreate: true,
     doc: "Containers that run together on one node.",
     returnsDeletedObject: true,
     rowConditions: completedCondition,
@@ -113,10 +109,13 @@ export const Pod = defineResource(
           verbs: ["get", "patch", "update"],
           kind: "Pod",
           strategy: {
-            changes: ["containers", "initContainers"].flatMap((list) => [
-              ["spec", list, "*", "resources"],
-              ["spec", list, "*", "resizePolicy"],
-            ]),
+            changes: [
+              ["spec", "resources"],
+              ...["containers", "initContainers"].flatMap((list) => [
+                ["spec", list, "*", "resources"],
+                ["spec", list, "*", "resizePolicy"],
+              ]),
+            ],
             prepareForUpdate: (pod, old) => prepareResize(pod, old),
             validateUpdate: (pod, old) => validateResize(pod, old),
           },
@@ -128,7 +127,7 @@ export const Pod = defineResource(
       const spec = defaultPodSpec(pod.spec)
       return spec === pod.spec ? pod : { ...pod, spec }
     },
-    prepareForCreate: (pod) => prepareNewPod(pod),
+    prepareForCreate: (pod, { now }) => prepareNewPod(pod, now),
     validate: (pod, old) =>
       pod.spec === old?.spec
         ? pod.metadata.annotations === old.metadata.annotations

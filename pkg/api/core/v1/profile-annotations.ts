@@ -1,7 +1,9 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, atKey, forbiddenField, invalidValue, NO_CAUSES } from "../../../apimachinery/field-errors.ts"
 import { localPath } from "./path-validation.ts"
 import type { PodSpec } from "./podspec.ts"
+import type { SecurityContext } from "./securitycontext.ts"
 
 /**
  * Annotations that named security profiles before there were fields for them. They must be well formed and agree with the fields.
@@ -100,3 +102,39 @@ function mismatch(
       return NO_CAUSES
   }
 }
+
+/** The spec of a new pod, whose containers get the AppArmor profile that an annotation names for them. Source: applyAppArmorVersionSkew in pkg/registry/core/pod/strategy.go. */
+export function withProfiles(spec: PodSpec, annotations: Annotations | undefined): PodSpec {
+  if (spec.os?.name === "windows" || annotations === undefined) return spec
+  if (!Object.keys(annotations).some((key) => key.startsWith(APPARMOR_PREFIX))) return spec
+  const podProfile = spec.securityContext?.appArmorProfile
+  const profiled = <C extends NamedContainer>(container: C): C => {
+    const profile = profileOf(annotations[APPARMOR_PREFIX + container.name])
+    const { securityContext } = container
+    if (profile === undefined || securityContext?.appArmorProfile !== undefined || deepEqual(profile, podProfile))
+      return container
+    return { ...container, securityContext: { ...securityContext, appArmorProfile: profile } }
+  }
+  const { containers, initContainers, ephemeralContainers } = spec
+  return {
+    ...spec,
+    containers: containers.map(profiled),
+    ...(initContainers && { initContainers: initContainers.map(profiled) }),
+    ...(ephemeralContainers && { ephemeralContainers: ephemeralContainers.map(profiled) }),
+  }
+}
+interface NamedContainer {
+  readonly name: string
+  readonly securityContext?: SecurityContext | undefined
+}
+
+function profileOf(annotation: string | undefined): Profile | undefined {
+  if (annotation === UNCONFINED) return { type: "Unconfined" }
+  if (annotation === RUNTIME) return { type: "RuntimeDefault" }
+  const file = annotation?.startsWith(LOCALHOST) === true ? annotation.slice(LOCALHOST.length) : ""
+  return file === "" || file.trim() !== file || file.length > LONGEST_FILE
+    ? undefined
+    : { type: "Localhost", localhostProfile: file }
+}
+/** What the field may hold. */
+const LONGEST_FILE = 4095

@@ -44,7 +44,7 @@ export const mayOvercommit = (name: string): boolean => isNativeResource(name) &
 export function resourceNameFaults(name: string): readonly Cause[] {
   const wrong = checked("", name, isQualifiedName)
   if (wrong.length > 0) return wrong
-  return name.includes("/") || name === "storage" || OF_QUOTAS.has(name) || isQuotaHugePages(name)
+  return name.includes("/") || name === "storage" || isQuotaResource(name)
     ? NO_CAUSES
     : [invalidValue("", name, "must be a standard resource type or fully qualified")]
 }
@@ -60,10 +60,13 @@ export function containerResourceNameFaults(name: string): readonly Cause[] {
     : [...found, invalidValue("", name, "doesn't follow extended resource name standard")]
 }
 
+/** Whether quotas know a resource by themselves. */
+export const isQuotaResource = (name: string): boolean => OF_QUOTAS.has(name) || isQuotaHugePages(name)
+
 /** A resource that quotas count. */
 export function quotaResourceNameFaults(name: string): readonly Cause[] {
   const found = resourceNameFaults(name)
-  return name.includes("/") || OF_QUOTAS.has(name) || isQuotaHugePages(name)
+  return name.includes("/") || isQuotaResource(name)
     ? found
     : [...found, invalidValue("", name, "must be a standard resource for quota")]
 }

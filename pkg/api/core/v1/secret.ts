@@ -84,7 +84,8 @@ function typeFaults({ type, data = {}, metadata }: Secret): readonly Cause[] {
       : [required("data[username]"), required("data[password]")]
   return (REQUIRED_KEYS[type] ?? []).flatMap((key) => {
     const value = data[key]
-    if (value === undefined) return [required(atKey("data", key))]
+    if (value === undefined || (value === "" && type === "kubernetes.io/ssh-auth"))
+      return [required(atKey("data", key))]
     return key.startsWith(".docker") ? jsonFaults(atKey("data", key), value) : []
   })
 }
@@ -93,8 +94,17 @@ function typeFaults({ type, data = {}, metadata }: Secret): readonly Cause[] {
 function jsonFaults(field: string, base64: string): readonly Cause[] {
   const text = Buffer.from(base64, "base64").toString("utf8")
   try {
-    JSON.parse(text)
-    return []
+    const value: unknown = JSON.parse(text)
+    const found = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
+    return found === "object"
+      ? []
+      : [
+          invalidValue(
+            field,
+            "<secret contents redacted>",
+            `json: cannot unmarshal ${found} into Go value of type map[string]interface {}`,
+          ),
+        ]
   } catch {
     return [invalidValue(field, "<secret contents redacted>", jsonFault(text))]
   }

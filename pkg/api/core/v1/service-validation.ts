@@ -23,11 +23,11 @@ import {
 } from "../../../apimachinery/names.ts"
 import { validateLabels } from "../../../apimachinery/objectmeta.ts"
 import type { KubeObject } from "../../../apimachinery/resource.ts"
-import { specialAddress } from "./endpointaddress.ts"
+import { endpointAddressFaults } from "./endpointaddress.ts"
 import type { LoadBalancerStatus, ServicePort, ServiceSpec } from "./service.ts"
 
-const TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
-const TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
+export const TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
+export const TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
 /** The older way to say which clients a load balancer lets in. */
 const SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 const LONGEST_AFFINITY_SECONDS = 86400
@@ -70,7 +70,9 @@ export function serviceFaults(
     causes.push(...portFaults(port, at("spec.ports", i), names, ports.length > 1))
   causes.push(...validateLabels(spec.selector, "spec.selector"), ...affinityFaults(spec), ...clusterIPFaults(spec))
   for (const [i, ip] of (spec.externalIPs ?? []).entries()) {
-    causes.push(...invalidValues(at("spec.externalIPs", i), ip, isIPAddress(ip) ?? specialAddress(ip)))
+    const path = at("spec.externalIPs", i)
+    const wrong = old?.spec.externalIPs?.includes(ip) === true ? undefined : isIPAddress(ip)
+    causes.push(...(wrong === undefined ? endpointAddressFaults(ip, path) : invalidValues(path, ip, wrong)))
   }
   causes.push(...repeatedPorts(spec), ...loadBalancerFaults(spec, annotations, old), ...trafficFaults(spec))
   return causes
@@ -366,41 +368,4 @@ export function loadBalancerStatusFaults(
         : [invalidValue(at(here, "hostname"), hostname, "must be a DNS name, not an IP address")]),
     ]
   })
-}
-
-/** What is allowed, but does nothing. Source: pkg/api/service/warnings.go. */
-export function serviceWarnings({
-  metadata: { annotations = {} },
-  spec,
-}: KubeObject & { readonly spec: ServiceSpec }): readonly string[] {
-  const {
-    type,
-    clusterIP,
-    loadBalancerIP = "",
-    externalIPs = [],
-    sessionAffinity,
-    externalName = "",
-    trafficDistribution,
-  } = spec
-  const headless = type === "ClusterIP" && clusterIP === "None"
-  return [
-    ...(annotations[TOPOLOGY_HINTS] === undefined
-      ? []
-      : [`annotation ${TOPOLOGY_HINTS} is deprecated, please use ${TOPOLOGY_MODE} instead`]),
-    ...(headless && loadBalancerIP !== "" ? ["spec.loadBalancerIP is ignored for headless services"] : []),
-    ...(headless && externalIPs.length > 0 ? ["spec.externalIPs is ignored for headless services"] : []),
-    ...(headless && sessionAffinity !== "None" ? ["spec.SessionAffinity is ignored for headless services"] : []),
-    ...(externalIPs.length > 0 && !headless && type !== "ExternalName"
-      ? ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"]
-      : []),
-    ...(type === "ExternalName" && externalIPs.length > 0
-      ? ['spec.externalIPs is ignored when spec.type is "ExternalName"']
-      : []),
-    ...(type !== "ExternalName" && externalName !== ""
-      ? ['spec.externalName is ignored when spec.type is not "ExternalName"']
-      : []),
-    ...(trafficDistribution === "PreferClose"
-      ? ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"']
-      : []),
-  ]
 }

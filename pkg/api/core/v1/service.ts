@@ -9,8 +9,8 @@ import {
   needsHealthPort,
   serviceChangeFaults,
   serviceFaults,
-  serviceWarnings,
 } from "./service-validation.ts"
+import { serviceWarnings } from "./service-warnings.ts"
 
 /** Source: k8s.io/api core/v1/types.go, SetDefaults_Service, pkg/registry/core/service/strategy.go, ValidateService in pkg/apis/core/validation. Addresses and node ports are allotted by the registry. */
 

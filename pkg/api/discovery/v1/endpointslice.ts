@@ -1,36 +1,18 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
-import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, invalidValues, required, tooLong, tooMany } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import {
-  inRange,
-  isDNS1123Label,
-  isDNS1123Subdomain,
-  isFullyQualifiedDomainName,
-  isIPAddress,
-  isLabelValue,
-  isQualifiedName,
-  type Check,
-  type Problem,
-} from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { specialAddress } from "../../core/v1/endpointaddress.ts"
 import { ObjectReference } from "../../core/v1/reference.ts"
+import { endpointListFaults, portListFaults, withoutTopology } from "./endpointslice-validation.ts"
 
 /** Source: k8s.io/api discovery/v1/types.go, pkg/registry/discovery/endpointslice/strategy.go, pkg/apis/discovery/validation. */
 
-const MAX_ENDPOINTS = 1000
-const MAX_ADDRESSES = 100
-const MAX_PORTS = 20000
-const MAX_HINTS = 8
-
 export const ForZone = message("discovery.v1.ForZone", "A zone that an endpoint is meant for.", {
-  name: f.string(1, "Name of the zone.").required(),
+  name: f.string(1, "Name of the zone.").required().ownRule(),
 })
 export interface ForZone extends ObjectOf<typeof ForZone> {}
 
 export const ForNode = message("discovery.v1.ForNode", "A node that an endpoint is meant for.", {
-  name: f.string(1, "Name of the node.").required(),
+  name: f.string(1, "Name of the node.").required().ownRule(),
 })
 export interface ForNode extends ObjectOf<typeof ForNode> {}
 
@@ -113,76 +95,17 @@ export const EndpointSlice = defineResource(
           ),
       },
     ],
-    validate: ({ addressType, endpoints: backends, ports: served }) => {
-      const [endpoints, ports] = [backends ?? [], served ?? []]
-      return [
-        ...(endpoints.length > MAX_ENDPOINTS
-          ? [tooMany("endpoints", endpoints.length, MAX_ENDPOINTS)]
-          : endpoints.flatMap((endpoint, i) => endpointFaults(endpoint, at("endpoints", i), addressType))),
-        ...(ports.length > MAX_PORTS ? [tooMany("ports", ports.length, MAX_PORTS)] : portFaults(ports)),
-      ]
-    },
+    prepareForCreate: (slice) => withoutTopology(slice, undefined),
+    prepareForUpdate: (slice, old) => withoutTopology(slice, old),
+    validate: (slice, old) => [
+      ...portListFaults(slice.ports ?? []),
+      ...(slice.endpoints === old?.endpoints || deepEqual(slice.endpoints, old?.endpoints)
+        ? []
+        : endpointListFaults(slice)),
+    ],
   },
   fields,
 )
-
-function endpointFaults(endpoint: Endpoint, here: string, addressType: EndpointSlice["addressType"]): readonly Cause[] {
-  const causes: Cause[] = []
-  const fault = (field: string, value: unknown, wrong: Problem | undefined) =>
-    void causes.push(...invalidValues(field, value, wrong))
-  const { addresses, hostname, nodeName, hints } = endpoint
-  if (addresses.length === 0) causes.push(required(at(here, "addresses"), "must contain at least 1 address"))
-  if (addresses.length > MAX_ADDRESSES) causes.push(tooMany(at(here, "addresses"), addresses.length, MAX_ADDRESSES))
-  for (const [i, address] of addresses.entries())
-    fault(at(here, "addresses", i), address, addressFault(address, addressType))
-  if (nodeName !== undefined) fault(at(here, "nodeName"), nodeName, isDNS1123Subdomain(nodeName))
-  const topology = Object.entries(endpoint.deprecatedTopology ?? {})
-  if (topology.length > 16) causes.push(tooMany(at(here, "deprecatedTopology"), topology.length, 16))
-  for (const [key, value] of topology) {
-    fault(at(here, "deprecatedTopology"), key, isQualifiedName(key))
-    fault(`${at(here, "deprecatedTopology")}[${key}]`, value, isLabelValue(value))
-  }
-  if (hostname !== undefined) fault(at(here, "hostname"), hostname, isDNS1123Label(hostname))
-  causes.push(
-    ...hintFaults(hints?.forZones ?? [], at(here, "hints", "forZones"), isLabelValue),
-    ...hintFaults(hints?.forNodes ?? [], at(here, "hints", "forNodes"), isDNS1123Subdomain),
-  )
-  return causes
-}
-
-function addressFault(address: string, addressType: EndpointSlice["addressType"]): Problem | undefined {
-  if (addressType === "FQDN") return isFullyQualifiedDomainName(address)
-  const wrong = isIPAddress(address)
-  if (wrong !== undefined) return wrong
-  if (address.includes(":") !== (addressType === "IPv6"))
-    return addressType === "IPv6" ? "must be an IPv6 address" : "must be an IPv4 address"
-  return specialAddress(address)
-}
-
-function hintFaults(hints: readonly { readonly name: string }[], here: string, check: Check): readonly Cause[] {
-  if (hints.length > MAX_HINTS) return [tooMany(here, hints.length, MAX_HINTS)]
-  return hints.flatMap(({ name }, i) => {
-    if (name === "") return [required(at(here, i, "name"))]
-    if (hints.findIndex((other) => other.name === name) !== i) return [duplicate(at(here, i, "name"), name)]
-    return invalidValues(at(here, i, "name"), name, check(name))
-  })
-}
-
-function portFaults(ports: readonly EndpointPort[]): readonly Cause[] {
-  const names = new Set<string>()
-  return ports.flatMap(({ name, port, appProtocol }, i) => {
-    const here = at("ports", i)
-    const causes: Cause[] = []
-    if (name.length > 63) causes.push(tooLong(at(here, "name"), 63))
-    if (name !== "") causes.push(...invalidValues(at(here, "name"), name, isDNS1123Label(name)))
-    if (names.has(name)) causes.push(duplicate(at(here, "name"), name))
-    names.add(name)
-    if (port !== undefined) causes.push(...invalidValues(at(here, "port"), port, inRange(port, 1, 65535)))
-    if (appProtocol !== undefined)
-      causes.push(...invalidValues(at(here, "appProtocol"), appProtocol, isQualifiedName(appProtocol)))
-    return causes
-  })
-}
 
 const portsText = (ports: readonly EndpointPort[]): string =>
   firstThree(

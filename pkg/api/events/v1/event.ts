@@ -1,17 +1,16 @@
-import { required } from "../../../apimachinery/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import type { KubeObject } from "../../../apimachinery/resource.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { ageOf } from "../../../apimachinery/time.ts"
 import { EventSource, type Event as CoreEvent } from "../../core/v1/event.ts"
-import { eventFaults } from "../../core/v1/eventvalidation.ts"
+import { eventChangeFaults, eventFaults, newEventFaults } from "../../core/v1/event-validation.ts"
 import { ObjectReference } from "../../core/v1/reference.ts"
 
 /** The newer form of events: the same stored objects as core events, with other names of the fields. Source: k8s.io/api events/v1/types.go, pkg/apis/events/v1/conversion.go. */
 
 export const EventSeries = message("events.v1.EventSeries", "How often an event was seen.", {
   count: f.int32(1, "How often it was seen.").default(0).printZero(),
-  lastObservedTime: f.microTime(2, "When it was last seen.").required(),
+  lastObservedTime: f.microTime(2, "When it was last seen.").required().ownRule(),
 })
 export interface EventSeries extends ObjectOf<typeof EventSeries> {}
 
@@ -128,7 +127,9 @@ export const Event = defineResource(
       toStored: (event): KubeObject => toCore(event),
       fromStored: (stored) => fromCore(stored as CoreEvent),
     },
-    validate: (event) => [...(!event.eventTime ? [required("eventTime")] : []), ...eventFaults(toCore(event))],
+    validate: (event) => eventFaults(toCore(event), "reportingController"),
+    validateCreate: (event) => newEventFaults(toCore(event)),
+    validateUpdate: (event, old) => eventChangeFaults(toCore(event), toCore(old)),
   },
   fields,
 )

@@ -1,9 +1,9 @@
-import { isIPv6 } from "node:net"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import { invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isDNS1123Subdomain, isIPAddress, isPathSegmentName, type Check } from "../../../apimachinery/names.ts"
+import { goForm } from "../../../apimachinery/go-form.ts"
+import { isDNS1123Subdomain, isCanonicalIPAddress, isPathSegmentName, type Check } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api networking/v1/types.go, ValidateIPAddress in pkg/apis/networking/validation. */
@@ -48,21 +48,21 @@ export const IPAddress = defineResource(
         }) => [[resource, group].filter(Boolean).join("."), namespace, name].filter(Boolean).join("/"),
       },
     ],
-    validateName: (name) =>
-      isIPAddress(name) ??
-      (canonical(name) === name ? undefined : `must be in canonical form (${JSON.stringify(canonical(name))})`),
+    validateName: isCanonicalIPAddress,
     validate: ({ spec: { parentRef } }) => parentFaults(parentRef),
     validateUpdate: ({ spec }, old) =>
       deepEqual(spec.parentRef, old.spec.parentRef)
         ? []
-        : [invalidValue("spec.parentRef", spec.parentRef, "field is immutable")],
+        : [
+            invalidValue(
+              "spec.parentRef",
+              spec.parentRef && goForm(ParentReference, spec.parentRef),
+              "field is immutable",
+            ),
+          ],
   },
   fields,
 )
-
-/** IPv6 in RFC 5952 form, as a URL prints it. */
-const canonical = (address: string): string =>
-  isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
 
 function parentFaults({ group = "", resource, namespace = "", name }: ParentReference): readonly Cause[] {
   const checked = (field: string, value: string, check: Check) =>

@@ -1,6 +1,13 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { covers, parseNetwork } from "../../../apimachinery/cidr.ts"
-import { at, forbiddenField, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  notSupported,
+  required,
+} from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -8,6 +15,8 @@ import { inRange, isCIDR, isPortName } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api networking/v1/types.go, SetDefaults_NetworkPolicy, ValidateNetworkPolicy in pkg/apis/networking/validation. */
+
+const DIRECTIONS = ["Ingress", "Egress"] as const
 
 export const IPBlock = message("networking.v1.IPBlock", "A range of addresses.", {
   cidr: f.string(1, "The range.").required(),
@@ -48,7 +57,11 @@ export const NetworkPolicySpec = message(
     podSelector: f.message(1, LabelSelector, "Labels of the pods; empty means all in the namespace.").always(),
     ingress: f.list(2, NetworkPolicyIngressRule, "Traffic that may come in.").atomic(),
     egress: f.list(3, NetworkPolicyEgressRule, "Traffic that may go out.").atomic(),
-    policyTypes: f.list(4, e.string, "Which directions are restricted.").atomic().enum("Ingress", "Egress").inOrder(),
+    policyTypes: f
+      .list(4, e.string, "Which directions are restricted.")
+      .atomic()
+      .enum(...DIRECTIONS)
+      .ownRule(),
   },
   { defaults: (spec: never): object => withPolicyTypes(spec) },
 )
@@ -103,7 +116,9 @@ function specFaults(spec: NetworkPolicySpec): readonly Cause[] {
     ]),
     ...(policyTypes.length > 2
       ? [invalidValue("spec.policyTypes", policyTypes, "may not specify more than two policyTypes")]
-      : []),
+      : policyTypes.flatMap((type, i) =>
+          DIRECTIONS.includes(type) ? [] : [notSupported(at("spec.policyTypes", i), type, DIRECTIONS)],
+        )),
   ]
 }
 

@@ -1,8 +1,10 @@
+import { parseNetwork } from "../../../apimachinery/cidr.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { goForm } from "../../../apimachinery/go-form.ts"
 import { Condition } from "../../../apimachinery/meta.ts"
-import { isCIDR } from "../../../apimachinery/names.ts"
+import { isCanonicalCIDR } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { withMetadataOf } from "../../status-metadata.ts"
 
@@ -39,24 +41,31 @@ export const ServiceCIDR = defineResource(
       },
     },
     columns: [{ name: "CIDRs", type: "string", doc: "The ranges.", value: ({ spec }) => (spec.cidrs ?? []).join(",") }],
-    validate: ({ spec: { cidrs = [] } }) => cidrFaults(cidrs),
-    validateUpdate: ({ spec: { cidrs = [] } }, { spec: { cidrs: old = [] } }) => {
-      // A second family may be added.
-      if (cidrs.length !== old.length && !(old.length === 1 && cidrs.length === 2))
-        return [invalidValue("spec.cidrs", cidrs, "field is immutable")]
-      return old.flatMap((cidr, i) =>
-        cidrs[i] === cidr ? [] : [invalidValue(at("spec.cidrs", i), cidrs[i], "field is immutable")],
-      )
+    validateCreate: ({ spec }) => cidrFaults(spec),
+    validateUpdate: ({ spec }, { spec: { cidrs: old = [] } }) => {
+      const { cidrs = [] } = spec
+      const grows = old.length === 1 && cidrs.length === 2
+      if (cidrs.length !== old.length && !grows) return [invalidValue("spec.cidrs", cidrs, "field is immutable")]
+      return [
+        ...old.flatMap((cidr, i) =>
+          cidrs[i] === cidr ? [] : [invalidValue(at("spec.cidrs", i), cidrs[i], "field is immutable")],
+        ),
+        // a second family may be added
+        ...(grows ? cidrFaults(spec) : []),
+      ]
     },
   },
   fields,
 )
 
-function cidrFaults(cidrs: readonly string[]): readonly Cause[] {
+function cidrFaults(spec: ServiceCIDRSpec): readonly Cause[] {
+  const { cidrs = [] } = spec
   if (cidrs.length === 0) return [required("spec.cidrs", "at least one CIDR required")]
-  if (cidrs.length > 2) return [invalidValue("spec.cidrs", cidrs, "may only hold up to 2 values")]
-  const causes = cidrs.flatMap((cidr, i) => invalidValues(at("spec.cidrs", i), cidr, isCIDR(cidr)))
-  if (cidrs.length === 2 && cidrs[0]!.includes(":") === cidrs[1]!.includes(":"))
+  if (cidrs.length > 2)
+    return [invalidValue("spec.cidrs", goForm(ServiceCIDRSpec, spec), "may only hold up to 2 values")]
+  const causes = cidrs.flatMap((cidr, i) => invalidValues(at("spec.cidrs", i), cidr, isCanonicalCIDR(cidr)))
+  const [family, other] = cidrs.map((cidr) => parseNetwork(cidr)?.family)
+  if (cidrs.length === 2 && family !== undefined && family === other)
     causes.push(
       invalidValue(
         "spec.cidrs",

@@ -1,10 +1,12 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, atKey, duplicate, invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, invalidValues, within } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { goForm } from "../../../apimachinery/go-form.ts"
 import { isDNS1123Label } from "../../../apimachinery/names.ts"
 import { validateLabels } from "../../../apimachinery/objectmeta.ts"
-import { quantity } from "../../../apimachinery/quantity.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { validateOverhead } from "../../core/v1/resources-validation.ts"
+import { validateToleration } from "../../core/v1/scheduling-validation.ts"
 import { Toleration } from "../../core/v1/tolerations.ts"
 
 /** Source: k8s.io/api node/v1/types.go, pkg/apis/node/validation. */
@@ -40,26 +42,27 @@ export const RuntimeClass = defineResource(
     allowUnconditionalUpdate: false,
     validate: ({ handler, overhead, scheduling }) => [
       ...invalidValues("handler", handler, isDNS1123Label(handler)),
-      ...overheadFaults(overhead?.podFixed ?? {}),
+      ...overheadFaults(overhead),
       ...schedulingFaults(scheduling ?? {}),
     ],
   },
   fields,
 )
 
-const overheadFaults = (amounts: Readonly<Record<string, string>>): readonly Cause[] =>
-  Object.entries(amounts).flatMap(([name, amount]) =>
-    quantity(amount).nano < 0n
-      ? [invalidValue(atKey("overhead.podFixed", name), amount, "must be greater than or equal to 0")]
-      : [],
-  )
+function overheadFaults(overhead: Overhead | undefined): readonly Cause[] {
+  const causes: Cause[] = []
+  if (overhead !== undefined) within(causes, validateOverhead(overhead.podFixed ?? {}), "overhead")
+  return causes
+}
 
 function schedulingFaults({ nodeSelector = {}, tolerations = [] }: Scheduling): readonly Cause[] {
   const causes: Cause[] = [...validateLabels(nodeSelector, "scheduling.nodeSelector")]
   const seen = new Set<string>()
   for (const [i, toleration] of tolerations.entries()) {
-    const text = JSON.stringify(toleration)
-    if (seen.has(text)) causes.push(duplicate(at("scheduling.tolerations", i), toleration))
+    const { key = "", operator = "", value = "", effect = "" } = toleration
+    const text = JSON.stringify([key, operator, value, effect])
+    within(causes, validateToleration(toleration), at("scheduling.tolerations", i))
+    if (seen.has(text)) causes.push(duplicate(at("scheduling.tolerations", i), goForm(Toleration, toleration)))
     seen.add(text)
   }
   return causes
