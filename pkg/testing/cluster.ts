@@ -5,7 +5,7 @@ import { Pod } from "../api/core/v1/pod.ts"
 import { deepFreeze } from "../apimachinery/deep-freeze.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { formatTime } from "../apimachinery/time.ts"
-import type { Client } from "../client/client.ts"
+import type { DeleteCallOptions } from "../client/client.ts"
 import type { Clock } from "../clock/clock.ts"
 import { seededRandom, type Random } from "../clock/random.ts"
 import { realClock } from "../clock/real.ts"
@@ -17,6 +17,7 @@ import { startController } from "../controller/start.ts"
 import { silent } from "../log/log.ts"
 import { kubeconfigYaml } from "../pki/kubeconfig.ts"
 import { MemoryStorage } from "../storage/memory.ts"
+import { applyAll, type ApplyOptions } from "./apply.ts"
 import { boundMemory } from "./bounded-memory.ts"
 import { at, callerOf, from, TestClusterError } from "./caller.ts"
 import { Driver } from "./driver.ts"
@@ -26,12 +27,11 @@ import { endlessInstant } from "./endless.ts"
 import { explainPod, type Explanation } from "./explain.ts"
 import { eventually, type Check, type EventuallyOptions } from "./eventually.ts"
 import { Faults, noSuchNode } from "./faults.ts"
-import { guarded } from "./guarded-client.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
 import { addressOf } from "./service-names.ts"
 import { LastSeen } from "./last-seen.ts"
 import { listOptions, refOf, type Reference, type Selection } from "./selection.ts"
-import { readManifests, type ManifestSource } from "./manifests.ts"
+import type { ManifestSource } from "./manifests.ts"
 import { Nodes } from "./nodes.ts"
 import { featuresFrom, nodeSpecs, type ClusterOptions, type NodeOptions, type NodeSpec } from "./options.ts"
 import { frozenFrom, type Frozen } from "./own-objects.ts"
@@ -39,6 +39,7 @@ import { Parts } from "./parts.ts"
 import { RequestRules } from "./request-rules.ts"
 import { turns } from "./turns.ts"
 import { defaultSeed, parseSeed, replay } from "./seed.ts"
+import { testClient, type TestClient } from "./test-client.ts"
 
 const DEFAULT_START = "2026-01-01T00:00:00Z"
 /** As k3ts server; with more nodes than it has ranges for, one that has. */
@@ -46,7 +47,6 @@ const CLUSTER_CIDR = "10.42.0.0/16"
 const LARGE_CLUSTER_CIDR = "10.128.0.0/9"
 const RANGES = 250
 const ADMIN = { name: "system:admin", groups: ["system:masters"] }
-const FIELD_MANAGER = "k3ts-testing"
 /** How many turns an instant may have: some two seconds of a loop. */
 const TURNS = 10_000
 const TURNS_OF_NODE = 20
@@ -83,7 +83,7 @@ export interface Listening {
 /** What is read and moved by tests. All methods that fail show the line of the test that called them. */
 export class Cluster implements AsyncDisposable {
   /** Acts as administrator. What it gives is shared and must not be changed. */
-  readonly client: Client
+  readonly client: TestClient
   readonly seed: number
   /** What can go wrong. */
   readonly faults: Faults
@@ -210,7 +210,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** A client that acts as somebody else, under their rights. */
-  as(user: string, groups: readonly string[] = []): Client {
+  as(user: string, groups: readonly string[] = []): TestClient {
     this.#alive()
     return this.#clientAs(user, groups)
   }
@@ -226,36 +226,17 @@ export class Cluster implements AsyncDisposable {
     return resource
   }
 
-  /** Applies a path, YAML text or objects by server-side apply, in their order. Objects without a namespace go to `default`. */
+  /**
+   * Applies a path, YAML text or objects by server-side apply: Namespaces first, then CustomResourceDefinitions, then the rest in its order. Gives them in the order of
+   * the source. Objects without a namespace go to `default`.
+   */
   apply(
     source: ManifestSource | readonly ManifestSource[],
-    { namespace = "default" }: { readonly namespace?: string } = {},
+    options: ApplyOptions = {},
   ): Promise<readonly KubeObject[]> {
     return this.#from(async () => {
-      const applied: KubeObject[] = []
-      for (const { resource, object, where } of readManifests(source, (apiVersion, kind) =>
-        this.#parts.apiServer.scheme.of(apiVersion, kind),
-      )) {
-        const ref = {
-          name: object.metadata.name,
-          namespace: resource.scope === "Namespaced" ? (object.metadata.namespace ?? namespace) : undefined,
-        }
-        try {
-          applied.push(
-            await this.client.patch(
-              resource,
-              ref,
-              { type: "apply", body: object },
-              { fieldManager: FIELD_MANAGER, force: true, fieldValidation: "Strict" },
-            ),
-          )
-        } catch (err) {
-          throw new TestClusterError(
-            `Cannot apply ${where} (${resource.kind} ${object.metadata.name}): ${err instanceof Error ? err.message : String(err)}`,
-            { cause: err },
-          )
-        }
-      }
+      const { scheme } = this.#parts.apiServer
+      const applied = await applyAll(source, this.client, (apiVersion, kind) => scheme.of(apiVersion, kind), options)
       await this.#settle()
       return applied
     })
@@ -268,7 +249,7 @@ export class Cluster implements AsyncDisposable {
 
   /** One object; a bare name is one of the namespace `default`. @throws ApiError NotFound */
   get<T extends KubeObject>(resource: Resource<T>, ref: Reference): Promise<T> {
-    return this.#from(() => this.client.get(resource, refOf(resource, ref)))
+    return this.#from(() => this.client.get(resource, ref))
   }
 
   /** The same, or undefined when there is none. */
@@ -284,9 +265,9 @@ export class Cluster implements AsyncDisposable {
     })
   }
 
-  delete(resource: Resource, ref: Reference, options: Parameters<Client["delete"]>[2] = {}): Promise<void> {
+  delete(resource: Resource, ref: Reference, options: DeleteCallOptions = {}): Promise<void> {
     return this.#from(async () => {
-      await this.client.delete(resource, refOf(resource, ref), options)
+      await this.client.delete(resource, ref, options)
       await this.#settle()
     })
   }
@@ -363,7 +344,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Why a pod is not running: per node and plugin while it is not placed, then image, crash and probe. */
   explain(pod: Reference): Promise<Explanation> {
-    return this.#from(async () => this.#explain(await this.client.get(Pod, refOf(Pod, pod))))
+    return this.#from(async () => this.#explain(await this.client.get(Pod, pod)))
   }
 
   #explain(pod: Pod): Promise<Explanation> {
@@ -560,8 +541,8 @@ export class Cluster implements AsyncDisposable {
     return TURNS + TURNS_OF_NODE * this.#nodes.names.length
   }
 
-  #clientAs(user: string, groups: readonly string[]): Client {
-    return guarded(this.#parts.drivenClientFor(user, groups, { driver: this.#driver, seen: this.#seen }), () =>
+  #clientAs(user: string, groups: readonly string[]): TestClient {
+    return testClient(this.#parts.drivenClientFor(user, groups, { driver: this.#driver, seen: this.#seen }), () =>
       this.#alive(),
     )
   }

@@ -1,6 +1,7 @@
 import type { Pod } from "../api/core/v1/pod.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import type { ListOptions, ObjectRef } from "../client/client.ts"
+import { TestClusterError } from "./caller.ts"
 
 /** Which objects of a kind. */
 export interface Selection {
@@ -14,7 +15,7 @@ export interface Selection {
   readonly phase?: NonNullable<Pod["status"]["phase"]>
 }
 
-/** A name in `default`, `namespace/name`, or any object or its metadata. */
+/** Which object: its name in `default`, `namespace/name`, `{ name, namespace }`, or the object itself. */
 export type Reference = string | ObjectRef | Pick<KubeObject, "metadata">
 
 export function listOptions({ namespace, labels, fields, phase }: Selection): ListOptions {
@@ -28,12 +29,19 @@ export function listOptions({ namespace, labels, fields, phase }: Selection): Li
   }
 }
 
-export function refOf<T extends KubeObject>({ scope }: Resource<T>, reference: Reference): ObjectRef {
-  if (typeof reference === "string") {
-    const [first = "", second] = reference.split("/")
-    if (scope === "Cluster") return { name: second ?? first }
-    return second === undefined ? { namespace: "default", name: first } : { namespace: first, name: second }
-  }
-  const { name, namespace } = "metadata" in reference ? reference.metadata : reference
+/** The reference as requests have it. @throws TestClusterError for one without a name */
+export function refOf<T extends KubeObject>({ scope, kind }: Resource<T>, reference: Reference): ObjectRef {
+  const { name, namespace } = partsOf(reference)
+  if (name === undefined || name === "")
+    throw new TestClusterError(
+      `Cannot tell which ${kind} is meant by ${JSON.stringify(reference)}: expected "name", "namespace/name", { name, namespace } or an object`,
+    )
   return scope === "Cluster" ? { name } : { name, namespace: namespace ?? "default" }
+}
+
+function partsOf(reference: Reference): ObjectRef {
+  if (typeof reference !== "string") return "metadata" in reference ? reference.metadata : reference
+  const [first = "", second, ...more] = reference.split("/")
+  if (more.length > 0) return {}
+  return second === undefined ? { name: first } : { namespace: first, name: second }
 }
