@@ -16,7 +16,7 @@ import type { Clients, Context } from "./context.ts"
 import { kubeletContext } from "./kubelet-context.ts"
 import { defaultNodeIp, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
 import type { Part } from "./lifecycle.ts"
-import type { ServerFlags } from "./server-flags.ts"
+import { kubeletArgs, type ServerFlags } from "./server-flags.ts"
 
 /** Of the kubelet's endpoint, as upstream. Nothing listens there: what is served there is reached through the API server. */
 const KUBELET_PORT = 10250
@@ -73,6 +73,7 @@ export function nodeParts({ context, clients, flags, clusterDns, nodes, metrics 
       labels: Object.fromEntries(flags["node-label"]),
       taints: flags["node-taint"],
       port: KUBELET_PORT,
+      ...kubeletArgs(flags),
       runtime: criRuntime(cri, cgroupDriver, clock, () => containerd?.moreImages()),
       nodes,
       metrics,

@@ -6,6 +6,7 @@ import { z } from "zod"
 import { boolean, list, oneOf, value, type FlagsOf } from "./cli/flags.ts"
 import { UsageError } from "./cli/usage-error.ts"
 import * as v from "./cli/values.ts"
+import { SYNC_FREQUENCY_MS } from "../../components/kubelet/context.ts"
 import { addressAt, contains, overlap, parseCidr } from "./cidr.ts"
 
 /** What --disable takes off. */
@@ -127,6 +128,11 @@ export const serverFlags = {
   "node-ip": list(v.ipAddress, "Address of this node", { placeholder: "IP", defaultText: "that of the default route" }),
   "node-label": list(v.label, "Label of this node", { placeholder: "KEY=VALUE" }),
   "node-taint": list(v.taint, "Taint of this node when it registers", { placeholder: "KEY=VALUE:EFFECT" }),
+  "kubelet-arg": list(
+    v.kubeletArg,
+    "Setting of the kubelet: sync-frequency, how long volumes may lag behind their ConfigMaps and Secrets (0s for not at all)",
+    { placeholder: "NAME=VALUE", defaultText: "sync-frequency=1m" },
+  ),
   "container-runtime-endpoint": serverRuntimeFlag(),
   "pause-image": value(
     z.string().min(1, "must name an image").optional(),
@@ -148,6 +154,11 @@ export const serverFlags = {
   }),
 }
 export type ServerFlags = FlagsOf<typeof serverFlags>
+
+/** The kubelet's settings; of two the later holds. */
+export function kubeletArgs(flags: Pick<ServerFlags, "kubelet-arg">): { readonly syncFrequencyMs: number } {
+  return { syncFrequencyMs: flags["kubelet-arg"].at(-1)?.syncFrequencyMs ?? SYNC_FREQUENCY_MS }
+}
 
 /** Addresses that follow from each other. @throws UsageError where the flags contradict each other */
 export function networkOf(flags: ServerFlags): { readonly clusterDns: string } {

@@ -10,7 +10,7 @@ import type { Clients, Context } from "./context.ts"
 import { kubeletContext } from "./kubelet-context.ts"
 import { defaultNodeIp, defaultNodeName } from "./host.ts"
 import type { Part } from "./lifecycle.ts"
-import type { ServerFlags } from "./server-flags.ts"
+import { kubeletArgs, type ServerFlags } from "./server-flags.ts"
 
 const KUBELET_PORT = 10250
 const MAX_PODS = 110
@@ -54,6 +54,7 @@ export function simulatedNodeParts({ context, clients, flags, nodes }: Simulated
     labels: Object.fromEntries(flags["node-label"]),
     taints: flags["node-taint"],
     port: KUBELET_PORT,
+    ...kubeletArgs(flags),
     runtime,
     nodes,
   })

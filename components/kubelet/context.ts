@@ -27,7 +27,15 @@ export interface KubeletConfig {
   readonly taints: readonly Taint[]
   /** Of the kubelet's endpoint in the Node's status. */
   readonly port: number
+  /**
+   * How long a running pod's volumes may lag behind their ConfigMaps and Secrets, in milliseconds, up to half as much more by chance; 0 for not at all.
+   * Source: syncFrequency of k8s.io/kubelet config/v1beta1/types.go.
+   */
+  readonly syncFrequencyMs: number
 }
+
+/** Source: pkg/kubelet/apis/config/v1beta1/defaults.go SyncFrequency. */
+export const SYNC_FREQUENCY_MS = 60_000
 
 /** What all parts of the kubelet share. */
 export interface KubeletContext extends ComponentContext {

@@ -235,10 +235,11 @@ export class PodWorker implements Waker {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { context, probes } = this.#parts
+    const { context, probes, volumes } = this.#parts
     if (!this.isAdmitted && !(await this.#admit(signal))) return
     this.#admitted = true
     await this.#resize(signal)
+    volumes.sync(this.identity.uid)
     probes.sync(this.#pod, this.#runtime)
     const { startTime } = this.#report()
     if (this.#pastDeadline(startTime)) return

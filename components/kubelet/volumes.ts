@@ -34,11 +34,13 @@ export interface PodIdentity {
 
 /**
  * The volumes of the pods of this node. A pod's worker calls it, one call at a time for one pod. Contents that come from the API are kept
- * current until `unmount`, by informers or watches of its own: the worker need not call again.
+ * current until `unmount`, by watches of its own, with the delay that the kubelet is set to: the worker need not call again.
  */
 export interface VolumeManager {
   /** Makes all volumes of the pod ready, or finds them ready: idempotent. @throws VolumeError for one that cannot be; the worker tries again with backoff */
   mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes>
+  /** The pod is being looked at: what has changed of its objects, and would have waited for the next look, is written now. */
+  sync(podUid: string): void
   /** The container's volumeMounts with subPath and subPathExpr, in their order. @throws StartError CreateContainerConfigError */
   containerMounts(
     pod: Pod,

@@ -95,6 +95,7 @@ export class SimulatedNode {
         labels: spec.labels,
         taints: spec.taints,
         port: KUBELET_PORT,
+        syncFrequencyMs: spec.syncFrequencyMs,
         runtime: this.runtime,
         nodes: connectors,
       },

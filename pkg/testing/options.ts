@@ -4,7 +4,8 @@ import { parseQuantity, unitsOf } from "../apimachinery/quantity.ts"
 import type { Logger } from "../log/log.ts"
 import type { ImageBehaviour } from "../../components/kubelet/runtime/simulated/behaviour.ts"
 import { TestClusterError } from "./caller.ts"
-import type { Duration } from "./duration.ts"
+import { SYNC_FREQUENCY_MS } from "../../components/kubelet/context.ts"
+import { milliseconds, type Duration } from "./duration.ts"
 import type { ManifestSource } from "./manifests.ts"
 
 export interface NodeOptions {
@@ -19,6 +20,8 @@ export interface NodeOptions {
   }
   readonly labels?: Readonly<Record<string, string>>
   readonly taints?: readonly Taint[]
+  /** How long volumes of running pods may lag behind their ConfigMaps and Secrets, up to half as much more by chance; `1m` unless given, 0 for not at all. */
+  readonly syncFrequency?: Duration
 }
 
 export interface ClusterOptions {
@@ -61,6 +64,7 @@ export interface NodeSpec {
   readonly maxPods: number
   readonly labels: Readonly<Record<string, string>>
   readonly taints: readonly Taint[]
+  readonly syncFrequencyMs: number
 }
 
 const MOST_NODES = 10_000
@@ -83,7 +87,10 @@ export function nodeSpecs(nodes: ClusterOptions["nodes"] = 0): readonly NodeSpec
 }
 
 /** One node with all that it needs, the `index`th of its cluster. @throws TestClusterError that names the option, its value and the mend */
-export function nodeSpec({ name, capacity = {}, labels = {}, taints = [] }: NodeOptions, index: number): NodeSpec {
+export function nodeSpec(
+  { name, capacity = {}, labels = {}, taints = [], syncFrequency = SYNC_FREQUENCY_MS }: NodeOptions,
+  index: number,
+): NodeSpec {
   const own = name ?? `node-${index}`
   if (!NAME.test(own))
     throw new TestClusterError(
@@ -93,6 +100,7 @@ export function nodeSpec({ name, capacity = {}, labels = {}, taints = [] }: Node
     name: own,
     labels,
     taints,
+    syncFrequencyMs: milliseconds(syncFrequency),
     cpus: amount(capacity.cpu ?? 8, "cpu", own),
     memoryBytes: amount(capacity.memory ?? "32Gi", "memory", own),
     diskBytes: amount(capacity["ephemeral-storage"] ?? "100Gi", "ephemeral-storage", own),

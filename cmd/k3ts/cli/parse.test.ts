@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { networkOf, serverFlags, type ServerFlags } from "../server-flags.ts"
+import { kubeletArgs, networkOf, serverFlags, type ServerFlags } from "../server-flags.ts"
 import { resolveFlags, splitArguments } from "./parse.ts"
 import { UsageError } from "./usage-error.ts"
 
@@ -82,6 +82,8 @@ describe("kinds of values", () => {
         "dedicated=db:NoSchedule",
         "--node-label",
         "disk=ssd",
+        "--kubelet-arg",
+        "sync-frequency=1m30s",
         "--service-node-port-range",
         "31000-31999",
         "-d",
@@ -95,6 +97,8 @@ describe("kinds of values", () => {
     )
     expect(flags["node-taint"]).toEqual([{ key: "dedicated", value: "db", effect: "NoSchedule" }])
     expect(flags["node-label"]).toEqual([["disk", "ssd"]])
+    expect(kubeletArgs(flags)).toEqual({ syncFrequencyMs: 90_000 })
+    expect(kubeletArgs(read([]))).toEqual({ syncFrequencyMs: 60_000 })
     expect(flags["service-node-port-range"]).toEqual({ first: 31000, last: 31999 })
     expect(flags["write-kubeconfig-mode"]).toBe(0o644)
     expect([flags["data-dir"], flags["write-kubeconfig"], flags["container-runtime-endpoint"]]).toEqual([
@@ -153,6 +157,10 @@ describe("a wrong command line is named with its mend", () => {
     [
       ["--node-name", "Node_1"],
       "invalid value \"Node_1\" for --node-name: must be a DNS name: lower case letters, digits, '-' and '.'",
+    ],
+    [
+      ["--kubelet-arg", "max-pods=5"],
+      'invalid value "max-pods=5" for --kubelet-arg: must be sync-frequency=TIME, as in sync-frequency=30s; other settings of a kubelet are not known',
     ],
     [
       ["--node-taint", "a=b:Never"],

@@ -108,6 +108,13 @@ export const duration = reading((text) => {
   return [...text.matchAll(/(\d+)([smhd])/g)].reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit!]!, 0)
 }, "must be a duration, as in 15m, 24h or 7d")
 
+/** `sync-frequency=1m`, as k3s takes it. */
+export const kubeletArg = reading((text): { readonly syncFrequencyMs: number } | undefined => {
+  const [, given = ""] = /^sync-frequency=(.*)$/.exec(text) ?? []
+  const seconds = duration.safeParse(given)
+  return seconds.success ? { syncFrequencyMs: seconds.data * 1000 } : undefined
+}, "must be sync-frequency=TIME, as in sync-frequency=30s; other settings of a kubelet are not known")
+
 /** A duration that is no shorter than what clients may rely on: upstream forgets after two of its compactions. */
 export const historyAge = duration.refine((seconds) => seconds >= 600, { error: "must be 10m or longer" })
 

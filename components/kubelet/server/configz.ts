@@ -21,6 +21,7 @@ export const kubeletConfiguration = (config: KubeletConfig) => ({
   enforceNodeAllocatable: [],
   failSwapOn: false,
   registerNode: true,
+  syncFrequency: duration(config.syncFrequencyMs),
   nodeStatusUpdateFrequency: seconds(MEASURE_MS),
   nodeStatusReportFrequency: minutes(REPORT_MS),
   nodeLeaseDurationSeconds: DURATION_SECONDS,
@@ -39,5 +40,8 @@ export const kubeletConfiguration = (config: KubeletConfig) => ({
 })
 
 const seconds = (ms: number): string => `${ms / 1000}s`
+/** As Go prints it: `1m0s`. */
+const duration = (ms: number): string =>
+  ms < 60_000 ? seconds(ms) : `${Math.floor(ms / 60_000)}m${seconds(ms % 60_000)}`
 const minutes = (ms: number): string => `${ms / 60_000}m0s`
 const percent = (fraction: number): string => `${fraction * 100}%`

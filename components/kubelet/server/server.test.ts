@@ -146,6 +146,7 @@ describe("the kubelet's own paths", () => {
         maxPods: 110,
         clusterDomain: "cluster.local",
         nodeStatusUpdateFrequency: "10s",
+        syncFrequency: "1m0s",
         evictionHard: { "memory.available": "100Mi" },
       },
     })

@@ -103,6 +103,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       labels: {},
       taints: [],
       port: 10250,
+      syncFrequencyMs: 0,
       nodes,
       runtime: criRuntime(containerd.cri, "cgroupfs", realClock),
     })

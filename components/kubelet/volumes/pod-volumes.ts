@@ -38,6 +38,10 @@ export class PodVolumes {
   /** Volumes whose contents are not what the API says now. */
   #stale = new Set<string>()
   #scheduled = false
+  /** When the pod was last looked at, in milliseconds since the epoch. */
+  #syncedAt: number
+  /** Until the next look, while something waits for it. */
+  #nextSync: Timer | undefined
   /** A mount has been tried: from then on changes are written, also to volumes that could not be mounted; their pod may be running since before a restart. */
   #tried = false
   #writing: Promise<unknown> = Promise.resolve()
@@ -53,6 +57,7 @@ export class PodVolumes {
   constructor(parts: PodVolumesParts, pod: Pod) {
     this.#parts = parts
     this.#pod = pod
+    this.#syncedAt = parts.context.clock.now()
     for (const need of neededBy(pod)) this.#uses.push({ key: keyOf(need.reference), object: this.#follow(need) })
   }
 
@@ -61,7 +66,8 @@ export class PodVolumes {
     const changed = ({ exists, existed }: { readonly exists: boolean; readonly existed: boolean }) => {
       for (const volume of volumes) this.#stale.add(volume)
       if (!this.#isReady || (variables && exists && !existed)) worthTrying(this.#uid)
-      this.#schedule()
+      if (this.#isReady) this.#scheduleAtSync()
+      else this.#schedule()
     }
     const namespace = this.#pod.metadata.namespace ?? ""
     return kind === "ConfigMap"
@@ -136,10 +142,38 @@ export class PodVolumes {
     this.#schedule()
   }
 
+  /** The pod is being looked at. */
+  sync(): void {
+    this.#syncedAt = this.#parts.context.clock.now()
+    this.#nextSync?.cancel()
+    this.#nextSync = undefined
+    this.#schedule()
+  }
+
+  /**
+   * Of a running pod, volumes follow their objects when the kubelet next looks at the pod, which it does every so often and whenever something else happens to
+   * it. The looks themselves are not made: one is, when something waits for it. Source: pkg/kubelet/pod_workers.go completeWork, resyncInterval with jitter.
+   */
+  #scheduleAtSync(): void {
+    const {
+      config: { syncFrequencyMs },
+      clock,
+      random,
+    } = this.#parts.context
+    if (syncFrequencyMs === 0) return this.#schedule()
+    if (this.#nextSync !== undefined || this.#stopped) return
+    const period = syncFrequencyMs * (1 + JITTER * random.next())
+    const since = clock.now() - this.#syncedAt
+    // Of one that was looked at long ago, nobody knows when it had its last turn.
+    const wait = since < period ? period - since : period * random.next()
+    this.#nextSync = clock.setTimeout(() => this.sync(), wait)
+  }
+
   /** Follows nothing any more; resolves when nothing is being written. Files stay. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#timer?.cancel()
+    this.#nextSync?.cancel()
     for (const { object } of this.#uses) object.release()
     await this.#atFiles.catch(() => undefined)
   }
@@ -300,6 +334,9 @@ function neededBy(pod: Pod): Iterable<Need> {
   for (const reference of neededByVariables(pod)) need(reference).variables = true
   return needed.values()
 }
+
+/** By how much the time between two looks is drawn out at most. Source: workerResyncIntervalJitterFactor. */
+const JITTER = 0.5
 
 /** Until a token is asked for again that could not be had. */
 const TOKEN_RETRY_MS = 10_000

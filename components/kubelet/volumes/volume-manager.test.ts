@@ -63,6 +63,7 @@ describe("the volumes of pods", () => {
         labels: {},
         taints: [],
         port: 10250,
+        syncFrequencyMs: 0,
       },
       // Only these parts are asked by volumes.
       runtime: runtime as unknown as ContainerRuntime,

@@ -32,6 +32,7 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
       if (found === undefined) pods.set(uid, (found = new PodVolumes(parts, pod)))
       return found.mount(pod, signal)
     },
+    sync: (uid) => pods.get(uid)?.sync(),
     containerMounts: (pod, container, mounted, environment) =>
       containerMounts(context, { pod, container, mounted, environment }),
     mounted: (uid) => pods.get(uid)?.mounted ?? [],

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "bun:test"
+import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { startCluster } from "../../../pkg/testing/cluster.ts"
+import type { NodeOptions } from "../../../pkg/testing/options.ts"
+
+const MEMORY = "/var/lib/kubelet/memory"
+const ref = { name: "live", namespace: "default" }
+
+/** A pod that shows a ConfigMap as a volume, on a node of its own. */
+async function showing(node: NodeOptions = {}) {
+  const cluster = await startCluster({
+    nodes: [{ name: "node-0", ...node }],
+    components: { scheduler: false, controllers: false },
+    admission: { disabled: ["ServiceAccount"] },
+  })
+  await cluster.client.create(ConfigMap, { metadata: ref, data: { a: "old" } })
+  await cluster.client.create(Pod, {
+    metadata: { name: "web", namespace: "default" },
+    spec: {
+      nodeName: "node-0",
+      containers: [{ name: "c", image: "web" }],
+      volumes: [{ name: "v", configMap: { name: "live" } }],
+    },
+  })
+  await cluster.settle()
+  const { files } = cluster.machine("node-0")
+  const shown = () => files.below(MEMORY).flatMap((path) => files.get(`${MEMORY}/${path}`) ?? [])
+  return {
+    cluster,
+    shown,
+    change: (text: string) => cluster.client.patch(ConfigMap, ref, { type: "merge", body: { data: { a: text } } }),
+    /** How many seconds go by until the volume shows the text; 200 at most. */
+    async secondsUntil(text: string) {
+      for (let second = 0; second < 200; second++) {
+        if (shown().includes(text)) return second
+        await cluster.advance("1s")
+      }
+      return 200
+    },
+    [Symbol.asyncDispose]: () => cluster.stop(),
+  }
+}
+
+describe("a ConfigMap's volume of a running pod", () => {
+  test("follows when the kubelet next looks at the pod: a minute to a minute and a half after its start", async () => {
+    await using pod = await showing()
+    await pod.cluster.advance("10s")
+    await pod.change("new")
+    const seconds = await pod.secondsUntil("new")
+    expect(seconds).toBeGreaterThanOrEqual(50)
+    expect(seconds).toBeLessThanOrEqual(80)
+  })
+
+  test("follows within a minute and a half at any later time, and with all that has changed by then", async () => {
+    await using pod = await showing()
+    const delays: number[] = []
+    for (let i = 0; i < 20; i++) {
+      await pod.cluster.advance("10m")
+      await pod.change(`between ${i}`)
+      await pod.change(`new ${i}`)
+      delays.push(await pod.secondsUntil(`new ${i}`))
+    }
+    expect(Math.max(...delays)).toBeLessThanOrEqual(90)
+    // not all of them at once: the looks at pods are not in step with changes
+    expect(Math.max(...delays) - Math.min(...delays)).toBeGreaterThan(20)
+  })
+
+  test("follows at once when something else happens to the pod", async () => {
+    await using pod = await showing()
+    await pod.change("new")
+    await pod.cluster.settle()
+    expect(pod.shown()).toEqual(["old"])
+    await pod.cluster.client.patch(
+      Pod,
+      { name: "web", namespace: "default" },
+      { type: "merge", body: { metadata: { annotations: { look: "now" } } } },
+    )
+    await pod.cluster.settle()
+    expect(pod.shown()).toEqual(["new"])
+  })
+
+  test("follows at once on a node that is set so, and later on one with a longer time", async () => {
+    await using quick = await showing({ syncFrequency: 0 })
+    await quick.change("new")
+    await quick.cluster.settle()
+    expect(quick.shown()).toEqual(["new"])
+    await using slow = await showing({ syncFrequency: "10m" })
+    await slow.change("new")
+    await slow.cluster.advance("9m")
+    expect(slow.shown()).toEqual(["old"])
+    await slow.cluster.advance("6m")
+    expect(slow.shown()).toEqual(["new"])
+  })
+
+  test("leaves no timer behind when the pod goes before its turn", async () => {
+    await using pod = await showing()
+    await pod.change("new")
+    await pod.cluster.delete(Pod, "web", { gracePeriodSeconds: 0 })
+    await pod.cluster.advance("5m")
+    expect(pod.shown()).toEqual([])
+  })
+})
