@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, makeIdentities, NAMESPACE } from "./identities.ts"
-import { h2, head, PART_OF_HELLO, type SilentClient, tcpClient, tlsClient } from "./raw-client.ts"
+import { h2, head, helloOf, PART_OF_HELLO, type SilentClient, tcpClient, tlsClient } from "./raw-client.ts"
 
 /** Writes that may be under way at once. */
 const WRITES = 10
+
+/** Places at which each sort of connection is cut off. */
+const CUTS = 25
 
 let server: TestServer
 let identities: Identities
@@ -118,6 +121,44 @@ describe("a client that stops", () => {
     for (const { client } of clients) client.socket.destroy()
     const metrics = (await server.get("/metrics")).body.toString()
     expect(metrics).toContain('apiserver_current_inflight_requests{request_kind="mutating"} 0\n')
+  }, 30_000)
+
+  test("is rid of in time, wherever in the bytes of a good request it stops", async () => {
+    // given the bytes of a client that does all well, up to a TLS connection and on it
+    const body = JSON.stringify({ metadata: { generateName: "cut-" }, data: { text: "x".repeat(100) } })
+    const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    const http1 = Buffer.from(head("POST", CONFIGMAPS, { ...JSON_BODY, "Transfer-Encoding": "chunked" }) + chunk)
+    const http2 = Buffer.concat([
+      h2.headers("POST", CONFIGMAPS, ""),
+      h2.data(body.slice(0, 50)),
+      h2.data(body.slice(50), true),
+    ])
+    const as = identities.namespaceAdmin
+    const streams: readonly (readonly [string, Buffer, (bytes: Buffer) => Promise<SilentClient>])[] = [
+      ["TLS", await helloOf("h2"), (bytes) => tcpClient(server.port, bytes)],
+      ["HTTP/1.1", http1, (bytes) => tlsClient(server.port, bytes, { as })],
+      ["HTTP/2", http2, (bytes) => tlsClient(server.port, bytes, { as, protocol: "h2" })],
+    ]
+
+    // when clients stop at many places of them, the last after the whole
+    const left = new Set<string>()
+    const all: Promise<unknown>[] = []
+    for (const [name, bytes, open] of streams)
+      for (let part = 1; part <= CUTS; part++) {
+        const at = Math.round((bytes.length * part) / CUTS)
+        const client = await open(bytes.subarray(0, at))
+        const place = `${name} after ${at} of ${bytes.length} bytes`
+        left.add(place)
+        all.push(client.closed.then(() => left.delete(place)))
+      }
+    await Promise.race([Promise.all(all), Bun.sleep(15_000)])
+
+    // then all are gone, and the whole requests were carried out
+    expect([...left]).toEqual([])
+    const { items } = JSON.parse((await server.get(CONFIGMAPS)).body.toString()) as {
+      items: { metadata: { generateName?: string } }[]
+    }
+    expect(items.filter(({ metadata }) => metadata.generateName === "cut-")).toHaveLength(2)
   }, 30_000)
 
   test("is told why, where there is a request that can be answered", async () => {

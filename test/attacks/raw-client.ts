@@ -1,6 +1,6 @@
 /** Clients that open connections by hand, to send less than a whole request, or nothing. */
 import { once } from "node:events"
-import { connect as connectTcp, type Socket } from "node:net"
+import { type AddressInfo, connect as connectTcp, createServer, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import type { Identity } from "./identities.ts"
 
@@ -15,6 +15,7 @@ const frame = (type: number, flags: number, stream: number, payload: Uint8Array)
   head.writeUInt32BE(stream, 5)
   return Buffer.concat([head, payload])
 }
+const END_STREAM = 0x1
 const END_HEADERS = 0x4
 /** HPACK without the dynamic table and without Huffman codes (RFC 7541, 6.2.2). */
 const field = (name: string, value: string): Buffer =>
@@ -46,7 +47,24 @@ export const h2 = {
         ]),
       ),
     ]),
-  data: (text: string): Buffer => frame(0, 0, 1, Buffer.from(text)),
+  /** A part of the body of stream 1; the last one ends it. */
+  data: (text: string, isLast = false): Buffer => frame(0, isLast ? END_STREAM : 0, 1, Buffer.from(text)),
+}
+
+/** The first bytes of a TLS client: its ClientHello. */
+export async function helloOf(protocol: "http/1.1" | "h2"): Promise<Buffer> {
+  const listener = createServer()
+  listener.listen(0, "127.0.0.1")
+  await once(listener, "listening")
+  const { port } = listener.address() as AddressInfo
+  const client = connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false, ALPNProtocols: [protocol] })
+  client.on("error", () => undefined)
+  const [socket] = (await once(listener, "connection")) as [Socket]
+  const [hello] = (await once(socket, "data")) as [Buffer]
+  socket.destroy()
+  client.destroy()
+  listener.close()
+  return hello
 }
 
 /** A connection of a client that has sent `bytes`; it reads what comes and says nothing more. */

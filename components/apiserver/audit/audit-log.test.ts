@@ -172,6 +172,24 @@ test("an audit log has those, too, who could not say who they are, or may not be
   ])
 })
 
+test("an audit log says why a request was refused before anybody looked at who sent it", async () => {
+  // given
+  const server = await start()
+  // when
+  await server.ask("GET", "/api/v1/pods?timeout=soon", {})
+  // then
+  expect(await server.end()).toMatchObject([
+    {
+      stage: "ResponseStarted",
+      user: {},
+      responseStatus: {
+        message: 'invalid timeout specified in the request URL - time: invalid duration "soon"',
+        code: 400,
+      },
+    },
+  ])
+})
+
 test("what admission noted about a request stands in its line", async () => {
   // given a namespace where privileged pods are noted
   const server = await start()
