@@ -8,7 +8,7 @@ export const defaultNodeName = (name = hostname()): string =>
   name
     .toLowerCase()
     .replace(/[^a-z0-9.-]+/g, "-")
-    .replace(/^[-.]+|[-.]+$/g, "") || "k3ts"
+    .replace(/^[-.]+|(?<![-.])[-.]+$/g, "") || "k3ts"
 
 /** The IPv4 address of the device with the default route, else the first that is not loopback. */
 export function defaultNodeIp(): string {

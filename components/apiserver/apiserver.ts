@@ -372,5 +372,5 @@ function writeKubeconfig(
 /** 10.43.0.1 of 10.43.0.0/16: the address of the Service `kubernetes`. */
 function firstAddress(cidr: string): string {
   const [network = ""] = cidr.split("/")
-  return network.replace(/(\d+)$/, (last) => String(Number(last) + 1))
+  return network.replace(/(?<!\d)\d+$/, (last) => String(Number(last) + 1))
 }

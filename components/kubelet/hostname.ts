@@ -18,7 +18,7 @@ export function podHostname(pod: Pod, clusterDomain: string, nodeHostname: strin
   const { hostNetwork, hostname, hostnameOverride, subdomain, setHostnameAsFQDN } = pod.spec
   if (hostnameOverride !== undefined) return { hostname: hostnameOverride, domain: "" }
   if (hostNetwork === true) return { hostname: nodeHostname, domain: "" }
-  const own = hostname ? hostname : (pod.metadata.name ?? "").slice(0, MAX_HOSTNAME).replace(/[-.]+$/, "")
+  const own = hostname ? hostname : (pod.metadata.name ?? "").slice(0, MAX_HOSTNAME).replace(/(?<![-.])[-.]+$/, "")
   const domain = subdomain ? `${subdomain}.${pod.metadata.namespace ?? ""}.svc.${clusterDomain}` : ""
   if (setHostnameAsFQDN !== true || domain === "") return { hostname: own, domain }
   const full = `${own}.${domain}`

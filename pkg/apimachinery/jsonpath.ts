@@ -51,15 +51,16 @@ const everything: Step = (values) =>
 
 /** `@.type=="Ready"`, `@.port>80`, or `@.ready` alone, which asks that it be there. */
 function filter(path: string, condition: string): Step {
-  const match = /^\s*@(.*?)\s*(?:(==|!=|<=|>=|<|>)\s*(.+?)\s*)?$/.exec(condition)
-  if (match === null)
+  const text = condition.trim()
+  const { 0: operator, index = text.length } = /==|!=|<=|>=|<|>/.exec(text) ?? { 0: undefined }
+  const literal = text.slice(index + (operator?.length ?? 0)).trim()
+  if (!text.startsWith("@") || (operator !== undefined && literal === ""))
     throw new SyntaxError(
       `Cannot read JSONPath ${JSON.stringify(path)}: unexpected filter ${JSON.stringify(condition)}`,
     )
-  const [, inner, operator, literal] = match
-  const left = parseJsonPath(inner!)
+  const left = parseJsonPath(text.slice(1, index).trim())
   if (operator === undefined) return (values) => elements(values).filter((element) => left(element).length > 0)
-  const right = literalOf(path, literal!)
+  const right = literalOf(path, literal)
   const holds = COMPARE[operator]!
   return (values) =>
     elements(values).filter((element) =>

@@ -66,10 +66,10 @@ const UNITS: Readonly<Record<string, number>> = {
 
 /** Milliseconds of a Go duration (`1h15m30.5s`), or undefined for a text that is none. Source: Go time.ParseDuration. */
 export function parseDuration(text: string): number | undefined {
-  const match = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text)
+  const match = /^([+-]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text)
   if (match === null) return undefined
   let total = 0
-  for (const [, number, unit] of match[2]!.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g))
+  for (const [, number, unit] of match[2]!.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy))
     total += Number(number) * UNITS[unit!]!
   if (total > LONGEST_DURATION) return undefined
   return match[1] === "-" ? -total : total
@@ -83,7 +83,7 @@ export function durationProblem(text: string): string | undefined {
   if (parseDuration(text) !== undefined) return undefined
   let rest = text.replace(/^[+-]/, "")
   for (;;) {
-    const [number] = /^(?:\d+\.?\d*|\.\d+)/.exec(rest) ?? []
+    const [number] = /^(?:\d+(?:\.\d*)?|\.\d+)/.exec(rest) ?? []
     if (number === undefined || Number(number) >= 2 ** 63) return `time: invalid duration ${goQuoted(text)}`
     rest = rest.slice(number.length)
     const [unit] = /^[^.\d]*/.exec(rest)!

@@ -103,7 +103,7 @@ export function parseKubeconfig(
       `Cannot use the kubeconfig: user ${JSON.stringify(context.user)} has a client ${cert === undefined ? "key without a certificate" : "certificate without a key"}`,
     )
   return {
-    server: cluster.server.replace(/\/+$/, ""),
+    server: cluster.server.replace(/(?<!\/)\/+$/, ""),
     ...(ca === undefined ? {} : { ca }),
     ...(cluster["insecure-skip-tls-verify"] === true ? { insecureSkipTlsVerify: true } : {}),
     ...(cluster["tls-server-name"] === undefined ? {} : { tlsServerName: cluster["tls-server-name"] }),

@@ -61,7 +61,7 @@ const encoder = new TextEncoder()
 
 /** Builds the blobs of an image. The same source gives the same digests. Throws RangeError for a name without a tag. */
 export function buildImage({ name, layers, config, architecture = machineArchitecture() }: ImageSource): Image {
-  if (!/^[^\s@]+\/[^\s@:]+:[\w.-]+$/.test(name)) {
+  if (!/^[^\s@]+\/[^\s@:/]+:[\w.-]+$/.test(name)) {
     throw new RangeError(`Cannot build image: expected a name like "k3ts.local/web:1", got "${name}"`)
   }
   const layerBlobs = layers.map(({ files }) => blob(MEDIA_TYPE.layer, writeTar(files)))

@@ -17,7 +17,7 @@ export function addressBytes(address: string): Buffer {
 
 /** `::ffff:10.0.0.1` → `::ffff:a00:1` */
 function withoutDottedEnd(address: string): string {
-  const dotted = /\d+\.\d+\.\d+\.\d+$/.exec(address)?.[0]
+  const dotted = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.exec(address)?.[0]
   if (dotted === undefined) return address
   const [a = 0, b = 0, c = 0, d = 0] = dotted.split(".").map(Number)
   return address.slice(0, -dotted.length) + `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`

@@ -105,7 +105,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_40
 /** `90s`, `15m`, `24h`, `7d`, `1h30m`: in seconds. */
 export const duration = reading((text) => {
   if (!/^(\d+[smhd])+$/.test(text)) return undefined
-  return [...text.matchAll(/(\d+)([smhd])/g)].reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit!]!, 0)
+  return [...text.matchAll(/(\d+)([smhd])/gy)].reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit!]!, 0)
 }, "must be a duration, as in 15m, 24h or 7d")
 
 /** `sync-frequency=1m`, as k3s takes it. */

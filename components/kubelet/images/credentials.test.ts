@@ -23,6 +23,14 @@ describe("credentials of pull secrets", () => {
     ],
     ["Docker's own by its old name", "busybox:1", { "https://index.docker.io/v1/": jane }, ["jane"]],
     ["by a pattern", "eu.r.example/app", { "*.r.example": jane }, ["jane"]],
+    ["by a pattern with several stars", "eu-1-a.r.example/app", { "e*-*a.r*.example": jane }, ["jane"]],
+    ["not by a pattern whose ends overlap", "aba.example/app", { "ab*ba.example": jane }, []],
+    [
+      "not by a pattern that many stars make costly to try",
+      `${"a".repeat(63)}.example/app`,
+      { [`${"a*".repeat(40)}b.example`]: jane },
+      [],
+    ],
   ])("%s", (_title, image, auths, users) => {
     expect(credentialsFor(parseImageName(image)!, [secret(auths)]).map(({ username }) => username)).toEqual(users)
   })

@@ -35,10 +35,7 @@ function authsOf(secret: Secret): Readonly<Record<string, DockerAuth>> {
 
 /** `https://index.docker.io/v1/`, `registry.example.com`, `*.example.com:5000/team`: host by labels with `*`, path by prefix. */
 function matches(key: string, { registry, repository }: ImageName): boolean {
-  const plain = key
-    .replace(/^https?:\/\//, "")
-    .replace(/\/(v1|v2)\/?$/, "")
-    .replace(/\/+$/, "")
+  const plain = withoutSlashes(key.replace(/^https?:\/\//, "").replace(/\/(v1|v2)\/?$/, ""))
   const slash = plain.indexOf("/")
   const host = (slash < 0 ? plain : plain.slice(0, slash)).replace(/^index\.docker\.io$/, "docker.io")
   const path = slash < 0 ? "" : plain.slice(slash + 1)
@@ -48,12 +45,28 @@ function matches(key: string, { registry, repository }: ImageName): boolean {
   if (wantedPort !== port) return false
   const wanted = wantedName.split(".")
   const labels = name.split(".")
-  return (
-    wanted.length === labels.length &&
-    wanted.every((part, i) =>
-      new RegExp(`^${part.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", "[^.]*")}$`).test(labels[i]!),
-    )
-  )
+  return wanted.length === labels.length && wanted.every((part, i) => matchesGlob(part, labels[i]!))
+}
+
+function withoutSlashes(text: string): string {
+  let end = text.length
+  while (text[end - 1] === "/") end--
+  return text.slice(0, end)
+}
+
+/** Whether `*` in the pattern can be filled so that it is the text. Each part between stars is looked for once: whoever wrote the pattern cannot make it costly. */
+function matchesGlob(pattern: string, text: string): boolean {
+  const [first = "", ...parts] = pattern.split("*")
+  const last = parts.pop()
+  if (last === undefined) return text === first
+  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false
+  let at = first.length
+  for (const part of parts) {
+    const found = text.indexOf(part, at)
+    if (found === -1) return false
+    at = found + part.length
+  }
+  return at <= text.length - last.length
 }
 
 /** The server's address is left out, as upstream does: containerd takes it for a URL and refuses `127.0.0.1:5000`. */

@@ -122,9 +122,10 @@ export function validateFieldRef(
   if (apiVersion !== "v1")
     return [invalidValue("fieldPath", fieldPath, `${NOT_CONVERTED}: unsupported pod version: ${apiVersion}`)]
   if (allowed.includes(fieldPath)) return NO_CAUSES
-  const subscript = /^(.+?)\['(.*)'\]$/s.exec(fieldPath)
-  if (subscript !== null) {
-    const [, field, key = ""] = subscript
+  const subscript = fieldPath.indexOf("['")
+  if (subscript > 0 && fieldPath.endsWith("']") && subscript + 4 <= fieldPath.length) {
+    const field = fieldPath.slice(0, subscript)
+    const key = fieldPath.slice(subscript + 2, -2)
     if (field === "metadata.labels") return checked("", key, isQualifiedName)
     if (field === "metadata.annotations") return checked("", key.toLowerCase(), isQualifiedName)
     return [

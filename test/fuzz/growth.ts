@@ -1,0 +1,40 @@
+/** How the time of something grows with the size of what it is given. Time is that of the processor, so that other load does not count. */
+
+export interface Growth {
+  /** Milliseconds for the smaller size and the larger one. */
+  readonly small: number
+  readonly large: number
+  /** How much more the larger size took, divided by how much larger it is: about 1 when the time grows with the size, about 4 or more when with its square. */
+  readonly factor: number
+}
+
+/** Sizes are this far apart. */
+const TIMES = 8
+
+/** Below this a difference is noise: milliseconds for the larger size. */
+const NOISE = 20
+
+/** Runs `run` for inputs of `size` and of eight times that. What is over in no time is linear enough. */
+export function growth<T>(make: (size: number) => T, run: (input: T) => unknown, size: number): Growth {
+  const large = fastest(make(size * TIMES), run)
+  if (large < NOISE) return { small: large, large, factor: 1 }
+  const small = fastest(make(size), run)
+  return { small, large, factor: large / Math.max(small, NOISE / TIMES / TIMES) / TIMES }
+}
+
+/** Milliseconds of the fastest of some runs; a throw counts as an end like any other. */
+function fastest<T>(input: T, run: (input: T) => unknown): number {
+  let best = Infinity
+  for (let i = 0; i < RUNS && best > NOISE / TIMES; i++) {
+    const began = process.cpuUsage()
+    try {
+      run(input)
+    } catch {
+      // Refusing takes time too.
+    }
+    const { user, system } = process.cpuUsage(began)
+    best = Math.min(best, (user + system) / 1000)
+  }
+  return best
+}
+const RUNS = 3
