@@ -29,6 +29,9 @@ export interface VirtualClockOptions {
   readonly turn?: () => Promise<void> | undefined
 }
 
+/** How much may be asked for in one turn, for each turn that an instant may have. */
+const ASKS_OF_TURN = 10
+
 /** Frames that say nothing of who it was: the clock's, and those of the store's commits, which all writers share. */
 const IDLE_FRAMES = /pkg\/clock\/(?!virtual\.test)|pkg\/storage\//
 
@@ -75,6 +78,9 @@ export class VirtualClock implements Clock {
   /** Turns of the present instant since somebody asked for its end. */
   private count = 0
   private settling = 0
+  /** How often something was asked for in the present turn. */
+  private asks = 0
+  private stuck: EndlessInstantError | undefined
   private readonly mostTurns: () => number
   private readonly myTurn: () => Promise<void> | undefined
   /** Who set off what runs, and how often, while an instant that seems not to end is looked at. */
@@ -183,12 +189,27 @@ export class VirtualClock implements Clock {
     return timer !== undefined && timer.due <= this.time
   }
 
+  /**
+   * Notes that something was asked for in the present turn. Promises that set each other off end no turn, so that nothing else could find them.
+   * @throws EndlessInstantError when there was too much; whoever moves time is told as well
+   */
+  asked(): void {
+    if (++this.asks <= ASKS_OF_TURN * this.mostTurns()) return
+    const frames = (new Error().stack ?? "").split("\n").filter((line) => /^\s*at /.test(line))
+    this.stuck ??= new EndlessInstantError(
+      this.count,
+      frames.slice(1, 6).map((line) => line.trim().replace(/^at /, "")),
+    )
+    throw this.stuck
+  }
+
   /** Waits until no promise and no end of turn is left to run; timers that are due stay. */
   async quiet(): Promise<void> {
     do {
       this.turn()
       await nextMacrotask()
     } while (this.flushing || this.turns.length > 0)
+    if (this.stuck !== undefined) throw this.stuck
   }
 
   private moveTo(target: number): void {
@@ -204,6 +225,8 @@ export class VirtualClock implements Clock {
 
   /** Counts a turn of the present instant. @throws EndlessInstantError when there were too many */
   private turn(): void {
+    this.asks = 0
+    if (this.stuck !== undefined) throw this.stuck
     if (++this.count < FEW_TURNS) return
     if (this.origins === undefined) {
       if (this.count % FEW_TURNS === 0 && this.count > this.mostTurns()) this.origins = new Map()

@@ -9,6 +9,8 @@ import { ToldEvents, type Told } from "./told-events.ts"
 
 /** Events waiting to be written; upstream's broadcaster drops those beyond its queue too. */
 const MAX_WAITING = 1000
+/** So many names are tried for an Event: an API that says of each that it is taken says so of all. */
+const MOST_NAMES = 100
 /** Events written together: they share a commit, and do not keep the event loop for long. */
 const TOGETHER = 50
 
@@ -80,7 +82,7 @@ export function createEventRecorder(
     return true
   }
 
-  async function create(told: Told, event: Waiting): Promise<void> {
+  async function create(told: Told, event: Waiting, tries = 1): Promise<void> {
     const { about, type, reason, message, fieldPath, first, last, times } = event
     const { name = "", namespace = "default", uid, resourceVersion } = about.metadata
     const eventName = `${name}.${(BigInt(clock.now()) * 1_000_000n + BigInt(sequence++ % 1_000_000)).toString(16)}`
@@ -108,7 +110,7 @@ export function createEventRecorder(
       })
     } catch (err) {
       // Another reporter told of the object in the same millisecond, and counts as we do.
-      if (isAlreadyExists(err)) return create(told, event)
+      if (isAlreadyExists(err) && tries < MOST_NAMES) return create(told, event, tries + 1)
       throw err
     }
     told.name = eventName

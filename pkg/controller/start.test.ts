@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import { ApiError } from "../apimachinery/errors.ts"
 import { ConfigMap } from "../api/core/v1/configmap.ts"
 import { Event } from "../api/core/v1/event.ts"
 import { sleep } from "../clock/clock.ts"
@@ -185,6 +186,27 @@ describe("events", () => {
       ),
     ).toEqual(new Set(["first", "second", "third"]))
     await Promise.all(recorders.map((recorder) => recorder.stop()))
+  })
+
+  test("are given up where every name is taken", async () => {
+    // given an API that says of every name that it is taken
+    await using cluster = await quiet()
+    let asked = 0
+    await cluster.faults.requests({
+      verb: "create",
+      resource: "events",
+      error: () => {
+        asked++
+        return new ApiError("AlreadyExists", "there is one")
+      },
+    })
+    const about = await create(cluster, "a")
+    const recorder = createEventRecorder(cluster.contextFor(), "test")
+    // when
+    recorder.event(about, "Normal", "Told", "something happened")
+    await recorder.stop()
+    // then
+    expect(asked).toBe(100)
   })
 
   test("that come again when the Event has ended begin anew", async () => {

@@ -136,7 +136,7 @@ export class Cluster implements AsyncDisposable {
     this.#storage = new MemoryStorage({ clock: this.#clock, frozen: this.#frozen === "all" })
     this.#endRevisions = watchRevisions(this.#storage)
     if (history === "none") boundMemory(this.#storage)
-    this.#rules = new RequestRules(this.#clock)
+    this.#rules = new RequestRules(this.#clock, () => this.#virtual?.asked())
     this.#controllers = options.components?.controllers !== false
     this.#parts = new Parts({
       clock: this.#clock,

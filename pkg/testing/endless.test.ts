@@ -32,6 +32,35 @@ test("a controller that never comes to rest is named, with what it wrote last", 
   await cluster.stop()
 })
 
+test("a request that is tried again at once, for ever, is found though it ends no turn", async () => {
+  // given a controller that tries again until nobody says that there is one already
+  const cluster = await startCluster({ seed: 3 })
+  await cluster.faults.requests({ user: "gardener", verb: "create", error: "AlreadyExists" })
+  const stubborn = defineController({
+    name: "stubborn",
+    reconciles: ConfigMap,
+    async reconcile(key, { client }) {
+      const { namespace = "", name } = splitKey(key)
+      if (name !== "mine") return
+      for (let made = false; !made;)
+        made = await client.create(ConfigMap, { metadata: { namespace, name: "other" } }).then(
+          () => true,
+          (err: Error) => !err.message.includes("AlreadyExists"),
+        )
+    },
+  })
+  await cluster.run(stubborn, { user: "gardener", groups: ["system:masters"] })
+  // when
+  const err = await cluster.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mine" } }).then(
+    () => undefined,
+    (reason: Error) => reason,
+  )
+  // then
+  expect(err?.message).toContain("what happens at this instant never ends")
+  expect(err?.message).toContain("set off by")
+  await cluster.stop()
+})
+
 test("a StatefulSet that is deleted in the foreground makes no new revisions", async () => {
   // given
   await using cluster = await startCluster({ nodes: 1, images })

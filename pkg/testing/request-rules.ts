@@ -41,11 +41,14 @@ interface OpenWatch {
 /** Stands before the pipeline and does to requests what the rules of the test say. */
 export class RequestRules {
   readonly #clock: Clock
+  readonly #asked: () => void
   readonly #rules: Entry[] = []
   readonly #watches = new Set<OpenWatch>()
 
-  constructor(clock: Clock) {
+  /** `asked` is told of each request, and may throw. */
+  constructor(clock: Clock, asked: () => void = () => {}) {
     this.#clock = clock
+    this.#asked = asked
   }
 
   get watches(): readonly ApiRequest[] {
@@ -77,6 +80,7 @@ export class RequestRules {
   around = (pipeline: Pipeline): Pipeline => ({
     authorize: (request) => pipeline.authorize(request),
     handle: (request) => {
+      this.#asked()
       const entry = this.#entryFor(request)
       if (entry === undefined) return pipeline.handle(request)
       const {
