@@ -3,6 +3,7 @@ import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import type { ApiCall, Transport, WatchEvent } from "../../pkg/client/client.ts"
 import type { WatchFrame } from "./cacher/frame.ts"
 import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo } from "./request.ts"
+import { checkSubresource } from "./subresource-verbs.ts"
 
 /** The way into the API for components of this process: the same pipeline as for requests from outside, as `user`, without socket or bytes. */
 export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transport {
@@ -11,6 +12,7 @@ export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transpor
   const userAgent = user.name.replace(/^system:(serviceaccount:[^:]+:)?/, "")
   return {
     async call(call, signal) {
+      if (call.subresource !== undefined) checkSubresource(call.resource, call.subresource, call.verb)
       return answer(await pipeline.handle(requestOf(call, user, signal)))
     },
     watch(resource, options, handlers) {

@@ -5,8 +5,7 @@ import { Pod } from "../api/core/v1/pod.ts"
 import { deepFreeze } from "../apimachinery/deep-freeze.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { formatTime } from "../apimachinery/time.ts"
-import type { DeleteCallOptions } from "../client/client.ts"
-import type { Clock } from "../clock/clock.ts"
+import { sleep, type Clock } from "../clock/clock.ts"
 import { seededRandom, type Random } from "../clock/random.ts"
 import { realClock } from "../clock/real.ts"
 import { VirtualClock } from "../clock/virtual.ts"
@@ -25,7 +24,7 @@ import { instant, milliseconds, type Duration } from "./duration.ts"
 import { orphans, watchRevisions } from "./end-checks.ts"
 import { endlessInstant } from "./endless.ts"
 import { explainPod, type Explanation } from "./explain.ts"
-import { eventually, type Check, type EventuallyOptions } from "./eventually.ts"
+import { eventually, type Check, type EventuallyOptions, type Waiting } from "./eventually.ts"
 import { Faults, noSuchNode } from "./faults.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
 import { addressOf } from "./service-names.ts"
@@ -40,6 +39,7 @@ import { RequestRules } from "./request-rules.ts"
 import { turns } from "./turns.ts"
 import { defaultSeed, parseSeed, replay } from "./seed.ts"
 import { testClient, type TestClient } from "./test-client.ts"
+import { KubectlVerbs, type Acting } from "./verbs.ts"
 
 const DEFAULT_START = "2026-01-01T00:00:00Z"
 /** As k3ts server; with more nodes than it has ranges for, one that has. */
@@ -81,7 +81,7 @@ export interface Listening {
 }
 
 /** What is read and moved by tests. All methods that fail show the line of the test that called them. */
-export class Cluster implements AsyncDisposable {
+export class Cluster extends KubectlVerbs implements AsyncDisposable {
   /** Acts as administrator. What it gives is shared and must not be changed. */
   readonly client: TestClient
   readonly seed: number
@@ -109,6 +109,7 @@ export class Cluster implements AsyncDisposable {
   #kubeconfig: string | undefined
 
   constructor(options: ClusterOptions) {
+    super()
     const { clock = "virtual", startTime = DEFAULT_START, history = "all", log = silent, images = {} } = options
     const specs = nodeSpecs(options.nodes)
     if (clock !== "virtual" && clock !== "real")
@@ -242,36 +243,6 @@ export class Cluster implements AsyncDisposable {
     })
   }
 
-  /** Objects of a kind, of all namespaces unless one is given. */
-  list<T extends KubeObject>(resource: Resource<T>, selection: Selection = {}): Promise<readonly T[]> {
-    return this.#from(async () => (await this.client.list(resource, listOptions(selection))).items)
-  }
-
-  /** One object; a bare name is one of the namespace `default`. @throws ApiError NotFound */
-  get<T extends KubeObject>(resource: Resource<T>, ref: Reference): Promise<T> {
-    return this.#from(() => this.client.get(resource, ref))
-  }
-
-  /** The same, or undefined when there is none. */
-  find<T extends KubeObject>(resource: Resource<T>, ref: Reference): Promise<T | undefined> {
-    return this.#from(async () => {
-      const { name, namespace } = refOf(resource, ref)
-      return (
-        await this.client.list(resource, {
-          fieldSelector: `metadata.name=${name}`,
-          ...(namespace === undefined ? {} : { namespace }),
-        })
-      ).items[0]
-    })
-  }
-
-  delete(resource: Resource, ref: Reference, options: DeleteCallOptions = {}): Promise<void> {
-    return this.#from(async () => {
-      await this.client.delete(resource, ref, options)
-      await this.#settle()
-    })
-  }
-
   /** Moves time on by `duration`: all that is due until then happens, in order. */
   advance(duration: Duration): Promise<void> {
     return this.#from(() => {
@@ -315,23 +286,15 @@ export class Cluster implements AsyncDisposable {
     third?: (objects: readonly T[]) => ReturnType<Check>,
     fourth?: EventuallyOptions,
   ): Promise<void | readonly T[]> {
-    const how = {
-      clock: this.#clock,
-      driver: this.#driver,
-      storage: this.#storage,
-      seed: this.seed,
-      seen: this.#seen,
-      explain: (pod: Pod) => this.#explain(pod).then(String, () => ""),
-    }
     return this.#from<void | readonly T[]>(async () => {
-      if (typeof first === "function") return eventually(first, how, second as EventuallyOptions | undefined)
+      if (typeof first === "function") return eventually(first, this.#waiting, second as EventuallyOptions | undefined)
       const selection = second as Selection
       let found: readonly T[] = []
       const look: Check = async () => {
         found = (await this.client.list(first, listOptions(selection))).items
         return third!(found)
       }
-      await eventually(look, how, fourth, third)
+      await eventually(look, this.#waiting, fourth, third)
       return found
     })
   }
@@ -521,6 +484,34 @@ export class Cluster implements AsyncDisposable {
       throw new TestClusterError(`The cluster did not end well (${replay(this.seed)}):\n  ${problems.join("\n  ")}`, {
         cause: this.#parts.failures[0],
       })
+  }
+
+  get #waiting(): Waiting {
+    return {
+      clock: this.#clock,
+      driver: this.#driver,
+      storage: this.#storage,
+      seed: this.seed,
+      seen: this.#seen,
+      explain: (pod) => this.#explain(pod).then(String, () => ""),
+    }
+  }
+
+  protected act<T>(work: (acting: Acting) => Promise<T>): Promise<T> {
+    return this.#from(() =>
+      work({
+        client: this.client,
+        clock: this.#clock,
+        replay: replay(this.seed),
+        pause: async (ms) => {
+          if (this.#virtual === undefined) await sleep(this.#clock, ms)
+          else await this.#driver.move((clock) => clock.advance(ms))
+        },
+        settle: () => this.#settle(),
+        eventually: (check, options) => eventually(check, this.#waiting, options),
+        ended: (what, waited) => this.#driver.ended(what, waited),
+      }),
+    )
   }
 
   /** @throws TestClusterError on the real clock */

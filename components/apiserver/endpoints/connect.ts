@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
-import { noSuchMethod } from "../http/resource-request.ts"
+import { noSuchMethod } from "../subresource-verbs.ts"
 import type { UserInfo } from "../request.ts"
 
 /** Serves a subresource that is a stream and no object. */

@@ -3,7 +3,7 @@ import type { NodeConnector, NodeConnectors } from "../../../pkg/component/node-
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
-import { noSuchMethod } from "../http/resource-request.ts"
+import { noSuchMethod } from "../subresource-verbs.ts"
 import { drained } from "../http/send-parts.ts"
 import type { ConnectionEntry, Live } from "./connect.ts"
 import { serveKubeletStream, streamTargetOf } from "./kubelet-streams.ts"

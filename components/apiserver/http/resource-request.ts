@@ -7,6 +7,7 @@ import type { Value } from "../../../pkg/metrics/registry.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { ApiRequest, Pipeline, UserInfo } from "../request.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
+import { checkSubresource, noSuchMethod, noSuchResource } from "../subresource-verbs.ts"
 import { decodeBody, decodePatch } from "./decode.ts"
 import { encodeResult } from "./encode.ts"
 import type { Exchange } from "./exchange.ts"
@@ -26,11 +27,6 @@ export interface ResourceRequestOptions {
   readonly watchEvents: (resource: Resource) => Value
 }
 
-/** 404 for a path that no resource has, 405 for a method it does not take. Source: genericapiserver's route errors. */
-const noSuchResource = (): ApiError => new ApiError("NotFound", "the server could not find the requested resource", {})
-export const noSuchMethod = (): ApiError =>
-  new ApiError("MethodNotAllowed", "the server does not allow this method on the requested resource", {})
-
 /** The resource that a path is about, if it takes this verb. Throws NotFound and MethodNotAllowed: told only to who is authorized. */
 export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
   const resource = scheme.resource(info.group, info.version, info.resource)
@@ -47,19 +43,8 @@ export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
     if (!resource.verbs.includes(verb as Verb)) throw noSuchMethod()
     return resource
   }
-  const verbs = subresourceVerbs(resource, subresource)
-  if (verbs === undefined) throw noSuchResource()
-  if (!verbs.includes(verb)) throw noSuchMethod()
+  checkSubresource(resource, subresource, verb)
   return resource
-}
-
-const READ_WRITE: readonly string[] = ["get", "patch", "update"]
-
-/** The verbs that a subresource takes; undefined when there is none of that name. */
-function subresourceVerbs({ subresources }: Resource, subresource: string): readonly string[] | undefined {
-  if (subresource === "status") return subresources?.status === undefined ? undefined : READ_WRITE
-  if (subresource === "scale" && subresources?.scale !== undefined) return READ_WRITE
-  return subresources?.other?.[subresource]?.verbs
 }
 
 /** Makes a value of a request for a resource, has the pipeline answer it, and sends the answer. Reads are answered in the same turn. */
