@@ -75,6 +75,8 @@ export interface ApiServerConfig {
   readonly maxInFlight?: InFlightLimits
   /** How long a request may take, in milliseconds; 60 s unless given. */
   readonly requestTimeoutMs?: number
+  /** Ends neither requests nor watches because of their time: for a clock that is moved, while clients wait in real time. */
+  readonly withoutTimeLimits?: boolean
   /** How long connections may be silent, and how many there may be; upstream's times unless given. */
   readonly connectionLimits?: Partial<ConnectionLimits>
   /** Names of admission plugins that are not to run. */
@@ -208,6 +210,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ...(audit === undefined ? {} : { audit }),
       ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
       ...(config.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: config.requestTimeoutMs }),
+      ...(config.withoutTimeLimits === undefined ? {} : { withoutTimeLimits: config.withoutTimeLimits }),
       connections: createConnections({
         ...podStreams(live, config.nodes),
         ...proxies({ live, nodes: config.nodes, random }),

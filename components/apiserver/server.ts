@@ -34,7 +34,7 @@ import { Exchange } from "./http/exchange.ts"
 import { isApplyPatch, negotiate, PLAIN, type Encoding } from "./http/negotiate.ts"
 import { requestInfo, type RequestInfo } from "./http/request-info.ts"
 import { DEFAULT_REQUEST_TIMEOUT_MS, requestTimedOut, requestTimeout } from "./http/request-timeout.ts"
-import { resourceOf, serveResource } from "./http/resource-request.ts"
+import { resourceOf, serveResource, usualWatchSeconds } from "./http/resource-request.ts"
 import { UpgradeAnswer } from "./http/upgrade-answer.ts"
 import type { ServerMetrics } from "./metrics.ts"
 import type { NonResourceRequest, Pipeline, ResourceAttributes, UserInfo } from "./request.ts"
@@ -57,6 +57,8 @@ export interface ServerOptions {
   readonly maxInFlight?: InFlightLimits
   /** How long a request may take that is no watch or stream; 60 seconds unless given. */
   readonly requestTimeoutMs?: number
+  /** Ends neither requests nor watches because of their time. */
+  readonly withoutTimeLimits?: boolean
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -70,13 +72,14 @@ export interface Server {
 
 export function createServer(options: ServerOptions): Server {
   const { pipeline, scheme, authenticator, metrics, connections, audit, clock, log } = options
-  const mostTimeMs = options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
+  const { requestTimeoutMs: mostTimeMs = DEFAULT_REQUEST_TIMEOUT_MS, withoutTimeLimits = false } = options
   const unfinishedBodies = new FairShare(UNFINISHED_BODY_BYTES)
   const flow = new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, {
     reads: metrics.inflightReads,
     writes: metrics.inflightWrites,
   })
-  const resourceOptions = { pipeline, scheme, clock, random: options.random, watchEvents: metrics.watchEvents }
+  const watchSeconds = withoutTimeLimits ? () => undefined : () => usualWatchSeconds(options.random)
+  const resourceOptions = { pipeline, scheme, clock, watchSeconds, watchEvents: metrics.watchEvents }
   const nextAuditId = auditIds(options.random)
 
   /** Every stage in its order. Gives a promise when the answer is not complete in this turn. */
@@ -85,7 +88,8 @@ export function createServer(options: ServerOptions): Server {
     const info = (exchange.info = requestInfo(req.method ?? "GET", req.url ?? "/"))
     audit?.began(exchange)
     const longRunning = isLongRunning(info)
-    if (!longRunning) exchange.timeoutMs = requestTimeout(info.query, mostTimeMs)
+    const timeoutMs = longRunning ? undefined : requestTimeout(info.query, mostTimeMs)
+    exchange.timeoutMs = withoutTimeLimits ? undefined : timeoutMs
     const credentials = credentialsOf(exchange, info)
     const sender = (exchange.sender = authenticator.authenticate(credentials))
     if (sender !== ANONYMOUS && !ownConnection(req, sender.name, isExempt(sender))) throw shareUsedUp("connections")

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 
-/** Where a system has no /proc, what POSIX asks of every one (_POSIX_OPEN_MAX is 20) and most give by default. */
+/** Assumed where there is no /proc. */
 const USUAL = 256
 
 /**

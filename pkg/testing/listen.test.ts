@@ -61,6 +61,23 @@ test("clusters of one process serve real clients, each its own, under one author
   expect((await get(second.kubeconfig, path, as!.user.token)).status).toBe(401)
 })
 
+test("a client that waits in real time is answered, however far the clock has been moved meanwhile", async () => {
+  // given a request that takes five minutes of virtual time
+  await using cluster = await startCluster()
+  await cluster.listen()
+  await using _slow = await cluster.faults.requests({ resource: "configmaps", verb: "list", delay: "5m" })
+  const answer = get(cluster.kubeconfig, "/api/v1/namespaces/default/configmaps?timeout=10s")
+  let isAnswered = false
+  void answer.finally(() => (isAnswered = true))
+  // when the clock is moved as soon as it has come
+  while (!isAnswered) {
+    await cluster.advance("1m")
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  // then its time is not up
+  expect((await answer).status).toBe(200)
+})
+
 test("a cluster on the real clock needs nobody to move it", async () => {
   await using cluster = await startCluster({ nodes: 1, clock: "real" })
   await cluster.apply(web(1))

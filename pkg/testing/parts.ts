@@ -6,6 +6,7 @@ import type { Informers } from "../client/informer.ts"
 import { createInformers, type InformersOptions } from "../client/informers.ts"
 import { newClient } from "../client/new-client.ts"
 import type { Clock } from "../clock/clock.ts"
+import { VirtualClock } from "../clock/virtual.ts"
 import type { Random } from "../clock/random.ts"
 import type { Component, ComponentContext } from "../component/component.ts"
 import type { Features } from "../component/features.ts"
@@ -76,6 +77,7 @@ export class Parts {
         disabledAdmission: new Set(admission.disabled),
         features,
         intercept: rules.around,
+        withoutTimeLimits: clock instanceof VirtualClock,
       },
     )
     const { scheduler = true, controllers = true } = components

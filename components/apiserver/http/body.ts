@@ -5,13 +5,13 @@ import { shareUsedUp } from "../flowcontrol/too-many-requests.ts"
 
 /** No body may be larger. Source: apiserver pkg/server/config.go MaxRequestBodyBytes. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024
-/** Bytes of all bodies of which the end has not come: a hundred of the largest. */
+/** How many bytes may be held of bodies whose end has not come, of all requests together: a hundred of the largest bodies. */
 export const UNFINISHED_BODY_BYTES = 100 * MAX_BODY_BYTES
 
 const EMPTY = Buffer.alloc(0)
 
 /**
- * The whole body. `unfinished` are the bytes that may wait for the rest of their bodies, of which each user has a share. Rejects with RequestEntityTooLarge
+ * Reads the whole body. `unfinished` are the bytes that may wait for the rest of their bodies, of which each user has a share. Rejects with RequestEntityTooLarge
  * as soon as it is known to be, with TooManyRequests when the share is used up, with BadRequest when the client goes away before its end.
  */
 export function readBody(req: ServerRequest, user: string, unfinished: FairShare): Promise<Buffer> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { ApiRequest, RequestOptions } from "../request.ts"
-import { watched } from "./resource-request.ts"
+import { usualWatchSeconds, watched } from "./resource-request.ts"
 
 const watch = (options: RequestOptions, name?: string): ApiRequest => ({
   user: { name: "jane", groups: [] },
@@ -22,15 +22,20 @@ describe("a watch from outside", () => {
     { asked: 100_000, next: 0.5, seconds: 100_000 },
   ])("that asks for $asked seconds ends after $seconds", ({ asked, next, seconds }) => {
     const request = watch(asked === undefined ? {} : { timeoutSeconds: asked })
-    expect(watched(request, chance(next)).options.timeoutSeconds).toBe(seconds)
+    expect(watched(request, () => usualWatchSeconds(chance(next))).options.timeoutSeconds).toBe(seconds)
+  })
+
+  test("never ends where there are no limits of time, unless it says when", () => {
+    expect(watched(watch({ timeoutSeconds: 0 }), () => undefined).options).toEqual({})
+    expect(watched(watch({ timeoutSeconds: 5 }), () => undefined).options).toEqual({ timeoutSeconds: 5 })
   })
 
   test("under the path of one object is one with a selector", () => {
-    expect(watched(watch({}, "a"), chance(0))).toMatchObject({
+    expect(watched(watch({}, "a"), () => undefined)).toMatchObject({
       name: undefined,
       options: { fieldSelector: "metadata.name=a" },
     })
-    expect(watched(watch({ fieldSelector: "metadata.namespace=b" }, "a"), chance(0)).options.fieldSelector).toBe(
+    expect(watched(watch({ fieldSelector: "metadata.namespace=b" }, "a"), () => undefined).options.fieldSelector).toBe(
       "metadata.namespace=b,metadata.name=a",
     )
   })

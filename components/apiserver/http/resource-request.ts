@@ -5,7 +5,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Value } from "../../../pkg/metrics/registry.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
-import type { ApiRequest, Pipeline, UserInfo } from "../request.ts"
+import type { ApiRequest, Pipeline, RequestOptions, UserInfo } from "../request.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { checkSubresource, noSuchMethod, noSuchResource } from "../subresource-verbs.ts"
 import { decodeBody, decodePatch } from "./decode.ts"
@@ -22,7 +22,8 @@ export interface ResourceRequestOptions {
   readonly pipeline: Pipeline
   readonly scheme: Scheme
   readonly clock: Clock
-  readonly random: Random
+  /** How long a watch lasts that names no time; undefined for ever. */
+  readonly watchSeconds: () => number | undefined
   /** Counts the events that watches of a resource have written. */
   readonly watchEvents: (resource: Resource) => Value
 }
@@ -185,24 +186,26 @@ function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRe
   const { upgrade } = exchange
   if (upgrade !== undefined && isWebSocket(exchange.req))
     return import("./watch-socket.ts").then(({ watchOverWebSocket }) =>
-      watchOverWebSocket(exchange, upgrade, watched(request, options.random), options.pipeline, encoder, events),
+      watchOverWebSocket(exchange, upgrade, watched(request, options.watchSeconds), options.pipeline, encoder, events),
     )
   const stream = new WatchStream(exchange, encoder, events)
   // Refusals come out here, while an answer with their code can still be given.
-  const watch = options.pipeline.watch(watched(request, options.random), stream)
+  const watch = options.pipeline.watch(watched(request, options.watchSeconds), stream)
   stream.begin()
   return new Promise((done) => tie(watch, exchange.res, done))
 }
 
 /** A watch that names no time ends after 30 to 60 minutes, so that those which began together do not end together. Source: endpoints/handlers/get.go. */
-const usualSeconds = (random: Random): number => 1800 * (1 + random.next())
+export const usualWatchSeconds = (random: Random): number => 1800 * (1 + random.next())
 
 /** Gives a watch its time, and makes one under the path of an object, as clients of old ask for it, one with a selector. */
-export function watched(request: ApiRequest, random: Random): ApiRequest {
+export function watched(request: ApiRequest, watchSeconds: ResourceRequestOptions["watchSeconds"]): ApiRequest {
   const { name, options } = request
-  const timeoutSeconds = options.timeoutSeconds || usualSeconds(random)
-  if (name === undefined) return { ...request, options: { ...options, timeoutSeconds } }
+  const { timeoutSeconds: asked, ...others } = options
+  const seconds = asked || watchSeconds()
+  const timed: RequestOptions = seconds === undefined ? others : { ...others, timeoutSeconds: seconds }
+  if (name === undefined) return { ...request, options: timed }
   const only = `metadata.name=${name}`
   const fieldSelector = options.fieldSelector === undefined ? only : `${options.fieldSelector},${only}`
-  return { ...request, name: undefined, options: { ...options, timeoutSeconds, fieldSelector } }
+  return { ...request, name: undefined, options: { ...timed, fieldSelector } }
 }
