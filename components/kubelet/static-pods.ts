@@ -13,7 +13,9 @@ import type { PodWorkers } from "./pod-workers.ts"
 
 /** Editors write a file in several steps: the folder is read when it has been quiet for this long. */
 const QUIET_MS = 100
-const RETRY_MS = 2000
+/** A mirror that the API does not take is tried again after so long, twice as long each time. Source: pkg/kubelet/kubelet.go, each sync of the pod: about a minute. */
+const FIRST_RETRY_MS = 2000
+const LAST_RETRY_MS = 60_000
 
 /**
  * Pods from manifests in a folder of the node, which run without the API; there a mirror shows each of them.
@@ -27,6 +29,7 @@ export class StaticPods {
   #off: (() => void)[] = []
   #timer: Timer | undefined
   #stopped = false
+  #retryMs = FIRST_RETRY_MS
   /** The folder is read by one at a time, or an older picture of it might win. */
   #syncing: Promise<void> = Promise.resolve()
 
@@ -72,10 +75,12 @@ export class StaticPods {
     try {
       await this.#read()
       await this.#mirror()
+      this.#retryMs = FIRST_RETRY_MS
     } catch (err) {
       if (this.#stopped) return
       this.#context.log.warn("Cannot bring static pods up to date, will try again", { err })
-      this.#later(RETRY_MS)
+      this.#later(this.#retryMs)
+      this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
     }
   }
 
