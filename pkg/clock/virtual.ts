@@ -209,7 +209,14 @@ export class VirtualClock implements Clock {
       this.turn()
       await nextMacrotask()
     } while (this.flushing || this.turns.length > 0)
-    if (this.stuck !== undefined) throw this.stuck
+    this.tellStuck()
+  }
+
+  /** Told once, to whoever moves time. */
+  private tellStuck(): void {
+    const { stuck } = this
+    this.stuck = undefined
+    if (stuck !== undefined) throw stuck
   }
 
   private moveTo(target: number): void {
@@ -226,7 +233,7 @@ export class VirtualClock implements Clock {
   /** Counts a turn of the present instant. @throws EndlessInstantError when there were too many */
   private turn(): void {
     this.asks = 0
-    if (this.stuck !== undefined) throw this.stuck
+    this.tellStuck()
     if (++this.count < FEW_TURNS) return
     if (this.origins === undefined) {
       if (this.count % FEW_TURNS === 0 && this.count > this.mostTurns()) this.origins = new Map()

@@ -128,18 +128,18 @@ describe("pods that are rejected by a full node", () => {
       kind: "Deployment",
       metadata: { name: "web" },
       spec: {
-        replicas: 70,
+        replicas: 30,
         strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 1 } },
         selector: { matchLabels: { app: "web" } },
         template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "c", image }] } },
       },
     })
     await cluster.apply(web("web:1"))
-    await cluster.eventually(Deployment, {}, ([found]) => found?.status.readyReplicas === 70)
+    await cluster.eventually(Deployment, {}, ([found]) => found?.status.readyReplicas === 30)
     // when
     const began = cluster.now.getTime()
     await cluster.apply(web("web:2"))
-    await cluster.eventually(Deployment, {}, ([found]) => found?.status.updatedReplicas === 70)
+    await cluster.eventually(Deployment, {}, ([found]) => found?.status.updatedReplicas === 30)
     // then
     expect(cluster.now.getTime() - began).toBeLessThan(2000)
   })
