@@ -484,4 +484,79 @@ describeOnNode("pods", () => {
       ])
     })
   })
+
+  describe("what containers leave for the kubelet", () => {
+    const shared = [{ name: "shared", emptyDir: {} }]
+    const volumeMounts = [{ name: "shared", mountPath: "/shared" }]
+    const fromFile = (key: string) => [
+      { name: "A", valueFrom: { fileKeyRef: { volumeName: "shared", path: "file", key } } },
+    ]
+
+    test("is variables in a file, and a file of 1 GB costs nothing", async () => {
+      // given one init container that writes variables, and one that makes a large sparse file
+      const before = cluster.server.residentMb()
+      await Promise.all([
+        cluster.createPod("variables", {
+          restartPolicy: "Never",
+          volumes: shared,
+          initContainers: [{ name: "i", image, volumeMounts, command: sh("echo \"A='from a file'\" > /shared/file") }],
+          containers: [{ name: "c", image, volumeMounts, env: fromFile("A"), command: sh('[ "$A" = "from a file" ]') }],
+        }),
+        cluster.createPod("sparse", {
+          volumes: shared,
+          initContainers: [{ name: "i", image, volumeMounts, command: sh("truncate -s 1G /shared/file") }],
+          containers: [{ name: "c", image, volumeMounts, env: fromFile("A"), command: stay() }],
+        }),
+      ])
+      // then
+      await cluster.pod("variables", ({ status }) => status.phase === "Succeeded")
+      const { status } = await cluster.pod(
+        "sparse",
+        (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === "CreateContainerConfigError",
+      )
+      expect(status.containerStatuses![0]!.state.waiting!.message).toBe("couldn't parse env file")
+      expect(cluster.server.residentMb() - before).toBeLessThan(150)
+    })
+
+    test("is last words in a file, and a pipe in its place keeps nobody waiting", async () => {
+      // given containers whose file for last words is a pipe, more than there are threads to read with
+      const names = Array.from({ length: 6 }, (_, i) => `pipe-${i}`)
+      await Promise.all(
+        names.map((name) =>
+          cluster.createPod(name, {
+            restartPolicy: "Never",
+            volumes: shared,
+            initContainers: [{ name: "i", image, volumeMounts, command: sh("mkfifo /shared/pipe") }],
+            containers: [
+              {
+                name: "c",
+                image,
+                command: sh("exit 3"),
+                volumeMounts: [{ name: "shared", mountPath: "/dev/termination-log", subPath: "pipe" }],
+              },
+            ],
+          }),
+        ),
+      )
+      // then each is known to have ended, and the node goes on
+      for (const name of names) {
+        const { status } = await cluster.pod(name, (pod) => pod.status.phase === "Failed")
+        expect(status.containerStatuses![0]!.state.terminated).toMatchObject({ exitCode: 3, reason: "Error" })
+      }
+      await cluster.runPod("after-pipes", { containers: [{ name: "c", image, command: stay() }] })
+    })
+  })
+
+  test("of two pods that are bound to the node for the same port, one runs and the other is told why not", async () => {
+    const { nodeName } = (await cluster.pod("after-pipes")).spec
+    const spec = {
+      nodeName,
+      containers: [{ name: "c", image, command: stay(), ports: [{ containerPort: 80, hostPort: 18_080 }] }],
+    }
+    await cluster.runPod("port-first", spec)
+    await cluster.createPod("port-second", spec)
+    const { status } = await cluster.pod("port-second", (pod) => pod.status.phase === "Failed")
+    expect(status).toMatchObject({ reason: "NodePorts", observedGeneration: 1 })
+    expect(status.message).toStartWith("Pod was rejected: Predicate NodePorts failed")
+  })
 })
