@@ -5,6 +5,7 @@ import { createDeployer } from "../../components/deployer/deployer.ts"
 import { manifestFolder } from "../../components/deployer/folder.ts"
 import { createScheduler } from "../../components/scheduler/scheduler.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
+import { signLegacyToken } from "../../pkg/jwt/legacy-token.ts"
 import { createClients, informersOf, type Clients, type Context } from "./context.ts"
 import { embeddedManifests } from "./embedded-manifests.ts"
 import { defaultNodeIp } from "./host.ts"
@@ -65,6 +66,7 @@ export function controlPlaneParts({ context, flags, nodes, clusterDns }: Control
       resources: () => apiServer.scheme.resources,
       resourceOf: (apiVersion, kind) => apiServer.scheme.of(apiVersion, kind),
       caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem,
+      signToken: (request) => signLegacyToken(apiServer.files!.signingKey, request),
       clusterCidr: flags["cluster-cidr"],
       simulatedVolumes: flags["container-runtime-endpoint"] === SIMULATED,
       features,

@@ -4,9 +4,11 @@ import { builtinScheme, type Scheme } from "../../pkg/api/scheme.ts"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import type { Transport } from "../../pkg/client/client.ts"
+import { newClient } from "../../pkg/client/new-client.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import type { Features } from "../../pkg/component/features.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
+import { createLegacyTokenVerifier } from "../../pkg/jwt/legacy-token.ts"
 import { createTokenIssuer, createTokenVerifier, DEFAULT_ISSUER } from "../../pkg/jwt/service-account.ts"
 import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
@@ -18,6 +20,8 @@ import type { Storage } from "../../pkg/storage/storage.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
 import { createAuthenticator } from "./authentication/authenticator.ts"
 import { certificateMeaning } from "./authentication/certificate-meaning.ts"
+import { keepLastUsed } from "./authentication/last-used.ts"
+import { createLegacyTokens } from "./authentication/legacy-token.ts"
 import { createServiceAccountTokens } from "./authentication/service-account.ts"
 import { createStaticTokens } from "./authentication/static-token.ts"
 import { storageKey } from "./cacher/view.ts"
@@ -156,7 +160,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     listener = await listenOn(config.listen, config.connectionLimits, opened, serving)
     const port = listener?.port ?? 6443
 
-    const verifier = createTokenVerifier({ keys: [opened.signingKey], clock })
+    const keys = [opened.signingKey]
     const live = (
       plural: string,
       ref: { readonly namespace?: string; readonly name: string },
@@ -169,7 +173,16 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       now: () => clock.now(),
       tokens: [
         createStaticTokens({ [opened.adminToken]: { name: "system:admin", groups: ["system:masters"] } }),
-        createServiceAccountTokens({ verifier, lookup: live, now: () => clock.now() }),
+        createLegacyTokens({
+          verifier: createLegacyTokenVerifier({ keys, apiAudiences: [DEFAULT_ISSUER] }),
+          lookup: live,
+          used: keepLastUsed({ client: () => ownClient, clock, log }),
+        }),
+        createServiceAccountTokens({
+          verifier: createTokenVerifier({ keys, clock }),
+          lookup: live,
+          now: () => clock.now(),
+        }),
       ],
     })
     const plane = await startControlPlane({
@@ -197,6 +210,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }),
       ...(config.features === undefined ? {} : { features: config.features }),
     })
+    const ownClient = newClient(plane.transportFor({ name: "system:apiserver", groups: ["system:masters"] }))
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
     const audit = config.auditLogPath === undefined ? undefined : createAuditLog(config.auditLogPath, { clock, log })
     serving.server = createServer({
@@ -221,7 +235,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         health,
         metrics,
         openApi: createOpenApi(scheme),
-        serviceAccounts: { issuer: DEFAULT_ISSUER, keys: [opened.signingKey] },
+        serviceAccounts: { issuer: DEFAULT_ISSUER, keys },
         serverAddress: () => `${advertiseAddress}:${port}`,
       }),
     })

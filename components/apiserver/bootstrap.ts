@@ -1,10 +1,11 @@
 /**
  * What every cluster has from its first moment on, made in one transaction: namespaces, roles and bindings, priority classes, the Service by which pods reach
  * the API server. At later starts only what is missing or has changed is written. Sources: pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
- * plugin/pkg/auth/authorizer/rbac/bootstrappolicy, pkg/registry/{rbac,scheduling}/rest.
+ * pkg/controlplane/controller/legacytokentracking, plugin/pkg/auth/authorizer/rbac/bootstrappolicy, pkg/registry/{rbac,scheduling}/rest.
  */
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Endpoints } from "../../pkg/api/core/v1/endpoints.ts"
+import { dayOf, startOfDay, TRACKED_SINCE, TRACKING } from "../../pkg/api/core/v1/legacy-tokens.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Service } from "../../pkg/api/core/v1/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
@@ -83,6 +84,7 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
     ...priorityClasses(),
     ...kubernetesService(options),
     ...authenticationConfig(options),
+    tokenTracking(options),
   ]
 }
 
@@ -281,6 +283,15 @@ function kubernetesService({ serviceRange, advertiseAddress, port, clock }: Boot
       },
     }),
   ]
+}
+
+/** Since when the use of tokens in Secrets is written down: none is taken for unused before that has gone on for a year. */
+function tokenTracking({ clock }: BootstrapOptions): Wanted {
+  return want(ConfigMap, { metadata: TRACKING, data: { [TRACKED_SINCE]: dayOf(clock) } }, (stored, wanted) => {
+    const { data } = stored as ConfigMap
+    if (startOfDay(data?.[TRACKED_SINCE]) !== undefined) return stored
+    return { ...stored, data: { ...data, ...(wanted as ConfigMap).data } } as ConfigMap
+  })
 }
 
 /** From this, extension API servers learn whose certificates to trust. Source: pkg/controlplane/controller/clusterauthenticationtrust. */

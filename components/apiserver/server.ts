@@ -280,7 +280,7 @@ function isImpersonating({ headers }: ServerRequest): boolean {
 }
 
 /** What the request shows of its sender. Headers that may come several times are read from the raw ones, where they are kept apart. */
-function credentialsOf({ req, upgrade, annotator }: Exchange, { path }: RequestInfo): Credentials {
+function credentialsOf({ req, upgrade, annotator, warn }: Exchange, { path }: RequestInfo): Credentials {
   return {
     certificate: peerCertificate(req),
     authorization: req.headers.authorization,
@@ -294,6 +294,7 @@ function credentialsOf({ req, upgrade, annotator }: Exchange, { path }: RequestI
     },
     headerNames: () => Object.keys(req.headers),
     annotate: annotator,
+    warn,
   }
 }
 

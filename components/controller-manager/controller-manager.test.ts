@@ -35,6 +35,7 @@ test("controllers that become ready after the manager was stopped stop too", asy
       resources: () => RESOURCES,
       resourceOf: () => undefined,
       caPem: () => "",
+      signToken: () => "",
       clusterCidr: "10.42.0.0/16",
       clientFor: () => ({}) as Client,
     },

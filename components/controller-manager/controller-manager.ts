@@ -31,7 +31,8 @@ export function createControllerManager(context: ComponentContext, config: Contr
       stopped = false
       const entries = controllers(config).filter(({ name }) => config.disabled?.has(name) !== true)
       const starting = entries.map(async (entry) => {
-        const controller = await entry.start({ ...context, client: config.clientFor(entry.account) }, config.observer)
+        const client = entry.account === undefined ? context.client : config.clientFor(entry.account)
+        const controller = await entry.start({ ...context, client }, config.observer)
         // One that is ready only when the others have been stopped already is to stop too.
         if (stopped) await controller.stop()
         else running.push(controller)

@@ -3,6 +3,7 @@ import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { Features } from "../../pkg/component/features.ts"
 import type { Controller } from "../../pkg/controller/controller.ts"
 import { startController, type ControllerObserver, type RunningController } from "../../pkg/controller/start.ts"
+import type { LegacyTokenRequest } from "../../pkg/jwt/legacy-token.ts"
 import { cronJobController } from "./cronjob/cronjob.ts"
 import { daemonSetController } from "./daemonset/daemonset.ts"
 import { deploymentController } from "./deployment/deployment.ts"
@@ -13,6 +14,7 @@ import { endpointSliceController } from "./endpointslice/endpointslice.ts"
 import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts"
 import { startGarbageCollector } from "./garbagecollector/garbagecollector.ts"
 import { jobController } from "./job/job.ts"
+import { legacyTokenCleaner } from "./legacy-token-cleaner.ts"
 import { namespaceController } from "./namespace.ts"
 import { nodeIpamController } from "./nodeipam.ts"
 import { nodeLifecycleController } from "./nodelifecycle/nodelifecycle.ts"
@@ -23,6 +25,7 @@ import { replicationController } from "./replicationcontroller.ts"
 import { resourceQuotaController } from "./resourcequota.ts"
 import { rootCaCertPublisher } from "./rootcacertpublisher.ts"
 import { serviceAccountController } from "./serviceaccount.ts"
+import { serviceAccountTokens } from "./serviceaccount-tokens.ts"
 import { serviceCidrController } from "./servicecidrs.ts"
 import { simulatedVolumes } from "./simulated-volumes.ts"
 import { statefulSetController } from "./statefulset/statefulset.ts"
@@ -35,6 +38,8 @@ export interface ControllersConfig {
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
   /** PEM of the authority that signed the API server's certificate. */
   readonly caPem: () => string
+  /** Makes the token that a Secret holds. */
+  readonly signToken: (request: LegacyTokenRequest) => string
   /** All on unless given. */
   readonly features?: Features
   /** Nodes are simulated, and so are volumes: claims are bound to such. */
@@ -46,12 +51,12 @@ export interface ControllersConfig {
 /** A controller by its name, and how it is started. */
 export interface ControllerEntry {
   readonly name: string
-  /** Its service account in kube-system, to which the bootstrap roles give what it needs. */
-  readonly account: string
+  /** Its service account in kube-system, to which the bootstrap roles give what it needs; without one it acts as the controller manager itself. */
+  readonly account: string | undefined
   start(context: ComponentContext, observer?: ControllerObserver): Promise<RunningController>
 }
 
-const entry = (account: string, controller: Controller): ControllerEntry => ({
+const entry = (account: string | undefined, controller: Controller): ControllerEntry => ({
   name: controller.name,
   account,
   start: (context, observer) => startController(controller, context, observer),
@@ -74,6 +79,8 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
       .filter(({ scope, verbs }) => scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"))
   return [
     entry("service-account-controller", serviceAccountController),
+    entry(undefined, serviceAccountTokens(config)),
+    entry("legacy-service-account-token-cleaner", legacyTokenCleaner),
     entry("root-ca-cert-publisher", rootCaCertPublisher(config.caPem)),
     entry("node-controller", nodeIpamController(config.clusterCidr)),
     entry("node-controller", nodeLifecycleController()),

@@ -88,7 +88,7 @@ export class ClaimFault extends Error {
 const given = (of: JsonObject, claim: string): Json | undefined =>
   Object.hasOwn(of, claim) ? (of[claim] ?? undefined) : undefined
 
-function text(of: JsonObject, claim: string): string | undefined {
+export function text(of: JsonObject, claim: string): string | undefined {
   const value = given(of, claim)
   if (value === undefined || typeof value === "string") return value
   throw new ClaimFault(claim, "must be a string")
@@ -102,7 +102,7 @@ function seconds(of: JsonObject, claim: string): number | undefined {
 }
 
 /** One audience may stand as a bare string (RFC 7519 4.1.3). */
-function audiences(of: JsonObject): readonly string[] {
+export function audiences(of: JsonObject): readonly string[] {
   const value = given(of, "aud")
   if (value === undefined) return []
   if (typeof value === "string") return [value]

@@ -5,8 +5,9 @@
  *  bound to still exists (same uid) is asked by the API server's authenticator, which has them. */
 import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
-import { ClaimFault, claimsOf, type ObjectRef, outOfTime, type ServiceAccountClaims, usernameOf } from "./claims.ts"
-import { isSignedBy, type JsonObject, parseCompact, signCompact } from "./jws.ts"
+import { authentic, commonAudiences, refuse, type Refused } from "./authentic.ts"
+import { claimsOf, type ObjectRef, outOfTime, type ServiceAccountClaims, usernameOf } from "./claims.ts"
+import { signCompact } from "./jws.ts"
 import type { SigningKey, VerifyingKey } from "./signing-key.ts"
 
 export const DEFAULT_ISSUER = "https://kubernetes.default.svc.cluster.local"
@@ -24,24 +25,13 @@ export interface TokenRequest {
   readonly warnAfterSeconds?: number
 }
 
-/** `malformed` and `unknown issuer` mean "not one of ours": another authenticator may know it. The others are refusals. */
-export type TokenRefusal =
-  | "malformed"
-  | "unknown issuer"
-  | "unknown key"
-  | "bad signature"
-  | "bad claims"
-  | "expired"
-  | "not yet valid"
-  | "wrong audience"
-
 export type TokenVerdict =
   | {
       readonly ok: true
       readonly claims: ServiceAccountClaims
       /** Those of the asked audiences that the token is for. */ readonly audiences: readonly string[]
     }
-  | { readonly ok: false; readonly reason: TokenRefusal; /** Upstream's words. */ readonly message: string }
+  | Refused
 
 export interface IssuedToken {
   readonly token: string
@@ -108,67 +98,22 @@ export interface TokenVerifier {
   verify(token: string, audiences?: readonly string[]): TokenVerdict
 }
 
-/** Every request of a pod carries the same token for an hour, and a signature costs more to check than the rest of the request: so those found good are
- *  remembered. Times and audiences are looked at anew each time. */
-const REMEMBERED = 4096
-
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { keys, issuers = [DEFAULT_ISSUER], clock } = options
   const apiAudiences = options.apiAudiences ?? issuers
-  const remembered = new Map<string, ServiceAccountClaims>()
-
-  function authentic(token: string): ServiceAccountClaims | Extract<TokenVerdict, { ok: false }> {
-    const known = remembered.get(token)
-    if (known !== undefined) return known
-    const parsed = parseCompact(token)
-    if (parsed === undefined) return refuse("malformed", "not a JSON web token")
-    const { iss } = parsed.payload
-    if (typeof iss !== "string" || !issuers.includes(iss))
-      return refuse("unknown issuer", `token issuer ${JSON.stringify(iss ?? "")} is invalid`)
-    const signed = isSignedBy(parsed, keys)
-    if (signed === "no such key") return refuse("unknown key", "invalid signature, no keys found")
-    if (signed === "no") return refuse("bad signature", "go-jose/go-jose: error in cryptographic primitive")
-    const claims = readClaims(parsed.payload)
-    if ("ok" in claims) return claims
-    if (remembered.size >= REMEMBERED) remembered.delete(remembered.keys().next().value!)
-    remembered.set(token, claims)
-    return claims
-  }
-
+  const read = authentic({ keys, issuers, claimsOf })
   return {
     verify(token, audiences = apiAudiences) {
-      const claims = authentic(token)
-      if ("ok" in claims) return claims
-      const tokenAudiences = claims.audiences.length > 0 ? claims.audiences : apiAudiences
-      const common = tokenAudiences.filter((audience) => audiences.includes(audience))
-      if (common.length === 0)
-        return refuse(
-          "wrong audience",
-          `token audiences ${goList(tokenAudiences)} is invalid for the target audiences ${goList(audiences)}`,
-        )
+      const verdict = read(token)
+      if (!verdict.ok) return verdict
+      const { claims } = verdict
+      const common = commonAudiences(claims.audiences, audiences, apiAudiences)
+      if (!common.ok) return common
       const problem = outOfTime(claims, clock.now() / 1000)
-      if (problem !== undefined) return refuse(problem.reason, problem.message)
-      return { ok: true, claims, audiences: common }
+      return problem === undefined ? { ...common, claims } : refuse(problem.reason, problem.message)
     },
   }
 }
-
-const refuse = (reason: TokenRefusal, message: string): Extract<TokenVerdict, { ok: false }> => ({
-  ok: false,
-  reason,
-  message,
-})
-
-function readClaims(payload: JsonObject): ServiceAccountClaims | ReturnType<typeof refuse> {
-  try {
-    return claimsOf(payload)
-  } catch (err) {
-    if (err instanceof ClaimFault) return refuse("bad claims", err.message)
-    throw err
-  }
-}
-
-const goList = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(" ")}]`
 
 /** A version 4 UUID from the given source. */
 function uuid(random: Random): string {

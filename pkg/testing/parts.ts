@@ -11,6 +11,7 @@ import type { Random } from "../clock/random.ts"
 import type { Component, ComponentContext } from "../component/component.ts"
 import type { Features } from "../component/features.ts"
 import { NodeConnectors } from "../component/node-connector.ts"
+import { signLegacyToken } from "../jwt/legacy-token.ts"
 import type { Logger } from "../log/log.ts"
 import type { MemoryStorage } from "../storage/memory.ts"
 import { drivenTransport, type DrivenOptions } from "./driven-transport.ts"
@@ -20,7 +21,7 @@ import type { Restartable } from "./held-part.ts"
 import type { ClusterOptions } from "./options.ts"
 import { keepingApart, type Frozen } from "./own-objects.ts"
 import type { RequestRules } from "./request-rules.ts"
-import { sharedCaPem, testServingFiles } from "./serving-files.ts"
+import { sharedCaPem, sharedSigningKey, testServingFiles } from "./serving-files.ts"
 
 export interface PartsOptions {
   readonly clock: Clock
@@ -94,6 +95,7 @@ export class Parts {
                 resources: () => this.apiServer.scheme.resources,
                 resourceOf: (apiVersion, kind) => this.apiServer.scheme.of(apiVersion, kind),
                 caPem: sharedCaPem,
+                signToken: (request) => signLegacyToken(sharedSigningKey(), request),
                 simulatedVolumes: true,
                 clusterCidr: options.clusterCidr,
                 features,

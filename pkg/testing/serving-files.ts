@@ -66,4 +66,6 @@ export function testServingFiles(): ServingFiles {
   }
 }
 
+export const sharedSigningKey = (): SigningKey => sharedKeys().signingKey
+
 export const sharedCaPem = (): string => sharedKeys().authorities["server-ca"].certPem

@@ -10,13 +10,21 @@ export const ANONYMOUS: UserInfo = { name: "system:anonymous", groups: [UNAUTHEN
 /** Judges a bearer token: the user; undefined when it is not one of this authenticator's; an error when it is, and does not hold. */
 export interface TokenAuthenticator {
   /** `audiences`: for whom it has to be; the API server itself when left out. */
-  authenticate(token: string, audiences?: readonly string[]): TokenUser | { readonly error: string } | undefined
+  authenticate(token: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined
 }
 
 export interface TokenUser {
   readonly user: UserInfo
   /** Those of the asked audiences that the token is for. */
   readonly audiences?: readonly string[]
+  /** What the audit event of a request says of the token. */
+  readonly annotations?: Readonly<Record<string, string>>
+  /** What the client is told of its token. */
+  readonly warning?: string
+}
+
+export interface TokenRefused {
+  readonly error: string
   /** What the audit event of a request says of the token. */
   readonly annotations?: Readonly<Record<string, string>>
 }
@@ -34,6 +42,8 @@ export interface Credentials {
   readonly path: string
   /** Adds an annotation to the audit event of the request; absent where none is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
+  /** Adds a Warning header to the answer. */
+  readonly warn?: ((text: string) => void) | undefined
 }
 
 export interface AuthenticatorOptions {
@@ -56,7 +66,7 @@ export interface Authenticator {
   /** Who asks. Throws Unauthorized when nobody known does. */
   authenticate(credentials: Credentials): UserInfo
   /** The chain of token authenticators alone: what a TokenReview asks. */
-  token(token: string, audiences?: readonly string[]): TokenUser | { readonly error: string } | undefined
+  token(token: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined
 }
 
 interface KnownCertificate extends CertificateMeaning {
@@ -96,8 +106,8 @@ export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOpt
       : { ...meaning, user: { name: commonName, groups: [...organizations, AUTHENTICATED] } }
   }
 
-  function token(text: string, audiences?: readonly string[]): TokenUser | { readonly error: string } | undefined {
-    let refused: { readonly error: string } | undefined
+  function token(text: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined {
+    let refused: TokenRefused | undefined
     for (const authenticator of tokens) {
       const verdict = authenticator.authenticate(text, audiences)
       if (verdict === undefined) continue
@@ -122,8 +132,9 @@ export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOpt
         (credentials.isWebSocket ? tokenOfProtocols(credentials.header("sec-websocket-protocol")) : undefined)
       if (bearer !== undefined) {
         const verdict = token(bearer)
+        for (const [key, value] of Object.entries(verdict?.annotations ?? {})) credentials.annotate?.(key, value)
         if (verdict !== undefined && "user" in verdict) {
-          for (const [key, value] of Object.entries(verdict.annotations ?? {})) credentials.annotate?.(key, value)
+          if (verdict.warning !== undefined) credentials.warn?.(verdict.warning)
           return verdict.user
         }
         throw new ApiError(

@@ -14,7 +14,13 @@ import type { AuthorizationDecision, NonResourceRequest, ResourceAttributes, Use
 import type { Authorizer } from "./authorizer.ts"
 import { nodeRules } from "./bootstrap-cluster-roles.ts"
 import { NodePods } from "./node-pods.ts"
-import { usesClaim, usesConfigMap, usesResourceClaim, usesSecret, volumeUsesSecret } from "./node-references.ts"
+import {
+  usesClaim,
+  usesConfigMap,
+  usesResourceClaim,
+  usesSecret,
+  volumeUsesSecret,
+} from "../../../pkg/api/core/v1/references.ts"
 import { RulesByKind } from "./rules-by-kind.ts"
 import { allowsName } from "./rules.ts"
 

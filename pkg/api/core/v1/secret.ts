@@ -5,6 +5,7 @@ import { e, f } from "../../../apimachinery/fields.ts"
 import { jsonFault } from "../../../apimachinery/json-fault.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { immutableDataFaults, keyFaults, MAX_DATA_SIZE, decodedSize } from "./configmap.ts"
+import { SERVICE_ACCOUNT_NAME, SERVICE_ACCOUNT_TOKEN } from "./legacy-tokens.ts"
 
 /** Source: pkg/registry/core/secret/strategy.go, ValidateSecret in pkg/apis/core/validation. */
 
@@ -15,8 +16,6 @@ const REQUIRED_KEYS: Readonly<Record<string, readonly string[]>> = {
   "kubernetes.io/ssh-auth": ["ssh-privatekey"],
   "kubernetes.io/tls": ["tls.crt", "tls.key"],
 }
-const SERVICE_ACCOUNT_TOKEN = "kubernetes.io/service-account-token"
-const SERVICE_ACCOUNT_NAME = "kubernetes.io/service-account.name"
 
 const fields = {
   immutable: f.bool(5, "When true, the data cannot be changed any more.").pointer(),

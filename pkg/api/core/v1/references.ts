@@ -1,6 +1,6 @@
 /** Which other objects a pod and its volumes make use of: what the node that runs the pod may read for it. */
-import type { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { PersistentVolume } from "./persistentvolume.ts"
+import type { Pod } from "./pod.ts"
 
 type Volume = NonNullable<Pod["spec"]["volumes"]>[number]
 
