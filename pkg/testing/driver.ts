@@ -42,6 +42,7 @@ export class Driver {
   readonly #waiting = new Set<Waiting>()
   #pumping = false
   #exact = 0
+  #untold: Error | undefined
   #moving = 0
   /** Resolves when nobody moves time on purpose any more. */
   #still = Promise.withResolvers<void>()
@@ -109,7 +110,11 @@ export class Driver {
     if (virtual === undefined) return undefined
     if (this.#moving++ === 0) this.#still = Promise.withResolvers<void>()
     try {
-      return await work(virtual)
+      const done = await work(virtual)
+      const untold = this.#untold
+      this.#untold = undefined
+      if (untold !== undefined) throw untold
+      return done
     } catch (err) {
       throw err instanceof EndlessInstantError ? endless(err) : err
     } finally {
@@ -127,7 +132,10 @@ export class Driver {
         await (this.#moving > 0 ? this.#still.promise : this.#step(clock).finally(this.#options.moved))
     } catch (err) {
       const told = err instanceof EndlessInstantError ? this.#options.endless(err) : TestClusterError.of(err)
-      for (const waiting of this.#waiting) waiting.giveUp(told)
+      const open = this.#open()
+      // Where nobody waits any more, the next to move time is told.
+      if (open.length === 0) this.#untold = told
+      for (const waiting of open) waiting.giveUp(told)
     } finally {
       this.#pumping = false
     }
