@@ -1,3 +1,4 @@
+import { ApiError } from "../apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { TestClusterError } from "./caller.ts"
 import { inOrderOfNeed, readManifests, resourceFor, type Manifest, type ManifestSource } from "./manifests.ts"
@@ -42,7 +43,7 @@ async function applyOne(
   } catch (err) {
     throw new TestClusterError(
       `Cannot apply ${where} (${resource.kind} ${object.metadata.name}): ${err instanceof Error ? err.message : String(err)}`,
-      { cause: err },
+      { cause: err, ...(err instanceof ApiError ? { reason: err.reason } : {}) },
     )
   }
 }

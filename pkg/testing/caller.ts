@@ -1,11 +1,25 @@
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { Reason } from "../apimachinery/errors.ts"
 
 /** Errors of test clusters show the line of the test that did it, not the depths where it was noticed. */
+
+/**
+ * Why a call of a test cluster failed: it was used wrongly (`Invalid`), what was awaited did not come in time, an instant of virtual time did not end, the cluster had ended,
+ * or its end found something wrong. Where the API server refused a manifest, its reason.
+ */
+export type TestClusterReason = Reason | "Invalid" | "Timeout" | "EndlessInstant" | "Stopped" | "UncleanEnd"
 
 /** A test cluster was used wrongly, or did not do what was expected of it. The message says what and, where there is one, the mend. */
 export class TestClusterError extends Error {
   override readonly name = "TestClusterError"
+  /** For tests to match. */
+  readonly reason: TestClusterReason
+
+  constructor(message: string, { reason = "Invalid", ...options }: ErrorOptions & { reason?: TestClusterReason } = {}) {
+    super(message, options)
+    this.reason = reason
+  }
 
   /** `err` itself where it is an Error. */
   static of(err: unknown): Error {

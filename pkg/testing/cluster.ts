@@ -28,6 +28,7 @@ import { eventually, type Check, type EventuallyOptions, type Waiting } from "./
 import { Faults, noSuchNode } from "./faults.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
 import { addressOf } from "./service-names.ts"
+import { checkKind } from "./known-requests.ts"
 import { LastSeen } from "./last-seen.ts"
 import { listOptions, refOf, type Reference, type Selection } from "./selection.ts"
 import type { ManifestSource } from "./manifests.ts"
@@ -301,6 +302,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /** Every revision of every object, oldest first, with who wrote it and when. */
   history(filter: HistoryFilter = {}): readonly HistoryEntry[] {
+    if (filter.kind !== undefined) checkKind(filter.kind, this.#parts.apiServer.scheme.resources)
     const entries = historyOf(this.#storage, filter)
     return this.#frozen === "none" ? entries : deepFreeze(entries)
   }
@@ -483,6 +485,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     if (problems.length > 0 && !this.#endless)
       throw new TestClusterError(`The cluster did not end well (${replay(this.seed)}):\n  ${problems.join("\n  ")}`, {
         cause: this.#parts.failures[0],
+        reason: "UncleanEnd",
       })
   }
 
@@ -540,7 +543,9 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   #alive(): void {
     if (this.#stopped !== undefined)
-      throw new TestClusterError("The cluster has ended: it was stopped, or its `await using` block was left")
+      throw new TestClusterError("The cluster has ended: it was stopped, or its `await using` block was left", {
+        reason: "Stopped",
+      })
   }
 
   /** `work` of a public method: refused after the end, and failing at the line that called. */

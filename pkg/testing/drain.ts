@@ -92,6 +92,7 @@ export async function drain(
           `Node ${JSON.stringify(metadata.name)} is not drained within ${formatDuration(patience)} (${replay})`,
           ...left.map(({ pod, refusal }) => `${nameOf(pod)} is still there${refusal === "" ? "" : `: ${refusal}`}`),
         ].join("\n  "),
+        { reason: "Timeout" },
       )
     await pause(LOOK_MS)
   }

@@ -178,6 +178,7 @@ export class Driver {
         `Not done within ${formatDuration(patience)}${virtual === undefined ? "" : " of virtual time"} (${replay}): ${what()}`,
         ...hindrances(),
       ].join("\n  "),
+      { reason: "Timeout" },
     )
   }
 }

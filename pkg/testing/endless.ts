@@ -30,6 +30,7 @@ export function endlessInstant(
       "set off by:",
       ...err.origins.map((origin) => `  ${origin}`),
     ].join("\n  "),
+    { reason: "EndlessInstant" },
   )
 }
 

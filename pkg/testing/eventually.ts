@@ -53,7 +53,7 @@ export async function eventually(
           `Not within ${formatDuration(deadline - began)} of ${driver.isVirtual ? "virtual " : ""}time (${replay(seed)}); last seen: ${seen.why}`,
           ...(await lastSeen.inWords(explain)),
         ].join("\n  "),
-        { cause: seen.cause },
+        { cause: seen.cause, reason: "Timeout" },
       )
     if (driver.isVirtual)
       await driver.move((virtual) => virtual.advanceTo(Math.min(virtual.nextDue ?? Infinity, deadline)))

@@ -80,10 +80,12 @@ function reasonsOf({ metadata, spec, status }: Pod, diagnosis: Diagnosis | undef
 
 function containerReasons({ name, state, lastState, ready, restartCount }: ContainerStatus): readonly string[] {
   const last = lastState.terminated
+  // While the next run waits for its time, the last one is not counted as restarted yet.
+  const ends = state.running === undefined ? restartCount + 1 : restartCount
   const ended =
     last === undefined
       ? ""
-      : `; it ended ${restartCount} times, last with exit code ${last.exitCode} (${last.reason ?? ""})${last.message ? `: ${last.message}` : ""}`
+      : `; it ended ${ends === 1 ? "once," : `${ends} times, last`} with exit code ${last.exitCode} (${last.reason ?? ""})${last.message ? `: ${last.message}` : ""}`
   if (state.waiting !== undefined)
     return [
       `container ${name} waits: ${state.waiting.reason ?? ""}${state.waiting.message ? `: ${state.waiting.message}` : ""}${ended}`,

@@ -26,6 +26,16 @@ export function checkMatch({ verb, resource, subresource }: RequestMatch, kinds:
   check("subresource", subresource, new Set(all))
 }
 
+/** Refuses a kind that no object has. @throws TestClusterError with what was probably meant */
+export function checkKind(kind: string, kinds: readonly Resource[]): void {
+  const known = kinds.map((one) => one.kind)
+  if (known.includes(kind)) return
+  const meant = nearest(kind, known)
+  throw new TestClusterError(
+    `No object has the kind ${JSON.stringify(kind)}${meant === undefined ? "" : `: do you mean ${JSON.stringify(meant)}?`}`,
+  )
+}
+
 /** The same for a rule, whose error must be one that there is. */
 export function checkRule(rule: RequestRule, kinds: readonly Resource[]): void {
   checkMatch(rule, kinds)

@@ -11,7 +11,7 @@
  *     })
  */
 export { startCluster, type Cluster, type Listening } from "./cluster.ts"
-export { TestClusterError } from "./caller.ts"
+export { TestClusterError, type TestClusterReason } from "./caller.ts"
 export type { ClusterOptions, NodeOptions } from "./options.ts"
 export type { FeatureName } from "../component/features.ts"
 export type { Duration } from "./duration.ts"
@@ -20,6 +20,7 @@ export type { ExecOutcome } from "./verbs.ts"
 export type { WaitCondition } from "./wait-for.ts"
 export type { ComponentName, Fault, Faults } from "./faults.ts"
 export type { RequestMatch, RequestRule } from "./request-rules.ts"
+export type { FieldChange } from "./changes.ts"
 export type { HistoryEntry, HistoryFilter } from "./history.ts"
 export type { Explanation } from "./explain.ts"
 export type { ApplyOptions } from "./apply.ts"
