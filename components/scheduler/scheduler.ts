@@ -7,6 +7,7 @@ import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolumecla
 import { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
 import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
+import { keyFrom } from "../../pkg/client/informer.ts"
 import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
@@ -135,7 +136,8 @@ export function createScheduler(
       )
     } catch (err) {
       cache.forget(pod)
-      if (!running || isNotFound(err)) return queue.done(pod)
+      // A pod that is gone needs no other try. One that the informer still shows does, whatever the answer was.
+      if (!running || (isNotFound(err) && isGone(pod))) return queue.done(pod)
       observer?.attempted("error", clock.monotonic() - started)
       log.warn("Binding failed; will retry", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, node, err })
       queue.failed(queued, new Set())
@@ -174,6 +176,7 @@ export function createScheduler(
     void task.finally(() => underWay.delete(task))
   }
 
+  const isGone = ({ metadata }: Pod): boolean => informers.of(Pod).get(keyFrom(metadata))?.metadata.uid !== metadata.uid
   const mine = (pod: Pod): boolean => pod.spec.schedulerName === name
   const waits = (pod: Pod): boolean => !pod.spec.nodeName && !isPodTerminal(pod) && mine(pod)
   const moveOn = (actions: readonly ClusterAction[]) => {

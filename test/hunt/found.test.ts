@@ -104,4 +104,24 @@ describe("found", () => {
       expect(await run({ seed: 193, nodes: [4], steps })).toEqual([])
     },
   )
+
+  test("a pod is bound, though the API says once that it is not there", async () => {
+    const steps: readonly Step[] = [
+      {
+        do: "fault",
+        fault: { is: "requests", verb: "create", resource: "pods", subresource: "binding", error: "NotFound" },
+        ms: 3000,
+      },
+      {
+        do: "apply",
+        object: {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name: "red" },
+          spec: { containers: [{ name: "main", image: "app" }] },
+        },
+      },
+    ]
+    expect(await run({ seed: 2787, nodes: [4], steps })).toEqual([])
+  })
 })

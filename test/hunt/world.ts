@@ -7,6 +7,7 @@ import {
   Endpoints,
   EndpointSlice,
   Job,
+  LimitRange,
   Namespace,
   Node,
   PersistentVolumeClaim,
@@ -50,6 +51,7 @@ export interface World {
   readonly claims: readonly PersistentVolumeClaim[]
   readonly revisions: readonly ControllerRevision[]
   readonly maps: readonly ConfigMap[]
+  readonly limits: readonly LimitRange[]
   readonly namespaces: readonly Namespace[]
   readonly containers: readonly RunningContainer[]
 }
@@ -74,6 +76,7 @@ export async function worldOf(cluster: Cluster): Promise<World> {
     claims: await cluster.list(PersistentVolumeClaim),
     revisions: await cluster.list(ControllerRevision),
     maps: await cluster.list(ConfigMap),
+    limits: await cluster.list(LimitRange),
     namespaces: await cluster.list(Namespace),
     containers: await runningContainers(cluster),
   }
