@@ -247,3 +247,25 @@ test("whoever asks for a driver's tokens is told to have them passed as secrets"
     [200, undefined],
   ])
 })
+
+test("whoever writes a Secret as text owns the keys of its data", async () => {
+  // given
+  const secrets = `${NS}/secrets`
+  const body = { metadata: { name: "text" }, stringData: { a: "x" } }
+  await cluster.send("POST", `${secrets}?fieldManager=maker`, { body })
+
+  // when
+  const { body: patched } = await cluster.send("PATCH", `${secrets}/text?fieldManager=patcher`, {
+    body: { stringData: { b: "y" } },
+    type: "application/merge-patch+json",
+  })
+
+  // then
+  expect(patched.data).toEqual({ a: "eA==", b: "eQ==" })
+  expect(
+    Object.fromEntries(patched.metadata.managedFields!.map(({ manager, fieldsV1 }) => [manager, fieldsV1])),
+  ).toEqual({
+    maker: { "f:data": { ".": {}, "f:a": {} }, "f:type": {} },
+    patcher: { "f:data": { "f:b": {} } },
+  })
+})

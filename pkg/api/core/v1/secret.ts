@@ -43,8 +43,8 @@ export const Secret = defineResource(
       },
     ],
     fieldSelectors: { type: (secret) => secret.type },
-    prepareForCreate: (secret) => withStringData(secret),
-    prepareForUpdate: (secret, old) => withStringData(secret.type === "" ? { ...secret, type: old.type } : secret),
+    defaults: withStringData,
+    prepareForUpdate: (secret, old) => (secret.type === "" ? { ...secret, type: old.type } : secret),
     validate: (secret) => {
       const data = secret.data ?? {}
       const size = Object.values(data).reduce((sum, value) => sum + decodedSize(value), 0)
@@ -62,7 +62,7 @@ export const Secret = defineResource(
   fields,
 )
 
-/** Moves stringData into data, where it wins. */
+/** Moves stringData into data, where it wins. Done as the object is read, so that managed fields know the keys of data only. */
 function withStringData(secret: Secret): Secret {
   const { stringData, ...rest } = secret
   if (stringData === undefined) return secret
