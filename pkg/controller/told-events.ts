@@ -4,6 +4,8 @@ const SIMILAR_WINDOW_MS = 600_000
 const SPAM_BURST = 25
 const SPAM_REFILL_MS = 300_000
 const CACHE_SIZE = 4096
+/** About so many objects something is being told, or was just now. */
+const FRESH = 128
 
 /** An event as it is told, again and again. */
 export interface Told {
@@ -26,7 +28,7 @@ interface Similar {
   combined: Told | undefined
 }
 
-/** What was told about one object, and how much more may be. Lists, not maps: each holds a few, and there are very many. */
+/** What was told about one object, and how much more may be. It can be written as JSON. */
 interface About {
   tokens: number
   at: number
@@ -38,7 +40,13 @@ interface About {
  * object is cut off. Source of the rules: client-go tools/record/events_cache.go.
  */
 export class ToldEvents {
-  readonly #abouts = new Map<string, About>()
+  /** By uid, what was told of last at the end. */
+  readonly #fresh = new Map<string, About>()
+  /**
+   * What was told of before, as JSON. After a time of load there are thousands of them, and hardly any is told of again. As some dozen small objects each, they
+   * would keep ten times their size of memory from being given back, since they lie scattered among what was garbage soon.
+   */
+  readonly #packed = new Map<string, string>()
 
   /** What the event is told as, and in which words; undefined when it is one too many. */
   tell(
@@ -64,14 +72,23 @@ export class ToldEvents {
 
   /** Those of which nothing was told for the longest time are forgotten first. */
   #about(uid: string, now: number): About {
-    const known = this.#abouts.get(uid)
-    const about = known ?? { tokens: SPAM_BURST, at: now, similar: [] }
-    if (known !== undefined) this.#abouts.delete(uid)
-    this.#abouts.set(uid, about)
-    if (this.#abouts.size > CACHE_SIZE) this.#abouts.delete(this.#abouts.keys().next().value!)
+    const packed = this.#packed.get(uid)
+    const about = this.#fresh.get(uid) ??
+      (packed === undefined ? undefined : (JSON.parse(packed) as About)) ?? { tokens: SPAM_BURST, at: now, similar: [] }
+    this.#packed.delete(uid)
+    this.#fresh.delete(uid)
+    this.#fresh.set(uid, about)
+    if (this.#fresh.size > FRESH) {
+      const [oldest, told] = firstOf(this.#fresh)
+      this.#fresh.delete(oldest)
+      this.#packed.set(oldest, JSON.stringify(told))
+    }
+    if (this.#packed.size > CACHE_SIZE) this.#packed.delete(firstOf(this.#packed)[0])
     return about
   }
 }
+
+const firstOf = <K, V>(map: ReadonlyMap<K, V>): readonly [K, V] => map.entries().next().value!
 
 function folded(similar: Similar, message: string, now: number): { readonly told: Told; readonly message: string } {
   if (now - similar.window >= SIMILAR_WINDOW_MS) {

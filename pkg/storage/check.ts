@@ -6,18 +6,7 @@ import { existsSync, rmSync, statSync } from "node:fs"
 import { openSqlite, type SqliteDatabase } from "../runtime/sqlite.ts"
 import { acknowledgedPath, acknowledgedRevision } from "./acknowledged.ts"
 import { storageErrorFrom } from "./sqlite-errors.ts"
-import {
-  COLUMNS,
-  DELETE,
-  FORMAT,
-  formatOf,
-  isLinked,
-  readMeta,
-  rowSum,
-  TRANSIENT,
-  UPDATE,
-  type Row,
-} from "./sqlite-format.ts"
+import { COLUMNS, DELETE, FORMAT, formatOf, isLinked, readMeta, rowSum, UPDATE, type Row } from "./sqlite-format.ts"
 import { loadState } from "./sqlite-load.ts"
 import { walDamage } from "./wal-damage.ts"
 
@@ -101,7 +90,7 @@ function contents(
     if (type === UPDATE && rev > compacted && prev !== 0 && exists.rows(prev).length === 0)
       say(`revision ${prev} of ${key} is missing`)
     if (isLinked(type)) linked = rev
-    if (type % TRANSIENT === DELETE) live.delete(key)
+    if (type === DELETE) live.delete(key)
     else live.set(key, rev)
   }
   try {

@@ -24,7 +24,7 @@ export interface LogStorageOptions {
 
 /** A write that has its revision and waits for its commit. */
 export interface StagedWrite {
-  readonly event: StorageEvent
+  readonly event: StorageEvent & { readonly stored: StoredObject }
   readonly highChurn: boolean
 }
 
@@ -40,7 +40,7 @@ interface Waiting {
 export abstract class LogStorage implements Storage {
   protected readonly clock: Clock
   protected readonly frozen: boolean
-  protected readonly live = new SortedKeys<Stored>()
+  protected readonly live = new SortedKeys<StoredObject>()
   /** The newest events, oldest first, without gaps up to `revision`. */
   protected recent: StorageEvent[] = []
   /**
@@ -52,7 +52,7 @@ export abstract class LogStorage implements Storage {
   #compacted = 0
   #next = 1
   #batch: Waiting[] = []
-  readonly #pending = new Map<string, Stored | undefined>()
+  readonly #pending = new Map<string, StoredObject | undefined>()
   readonly #listeners = new Set<(events: readonly StorageEvent[]) => void>()
   #closed = false
   readonly #onProblem: LogStorageOptions["onProblem"]
@@ -152,7 +152,7 @@ export abstract class LogStorage implements Storage {
   protected abstract closeMedium(): void
 
   /** Sets the state found on the medium when it was opened. */
-  protected restore(objects: Iterable<Stored>, revision: number, compacted: number): void {
+  protected restore(objects: Iterable<StoredObject>, revision: number, compacted: number): void {
     for (const stored of objects) this.live.set(stored)
     this.#revision = revision
     this.#compacted = compacted
@@ -172,6 +172,7 @@ export abstract class LogStorage implements Storage {
     const { key, object, time, author, highChurn = false } = write
     const current = this.#pending.has(key) ? this.#pending.get(key) : this.live.get(key)
     check(write, current)
+    current?.hold() // its revision goes with the write, if it is not kept
     const revision = this.#next
     const stored = this.#storedFrom(write, current, revision)
     this.#next++
@@ -182,7 +183,7 @@ export abstract class LogStorage implements Storage {
 
   /** The same for several writes: when one is refused, none of them is staged. */
   #stageAll(writes: readonly Write[]): StagedWrite[] {
-    const before = new Map<string, Stored | undefined | "absent">()
+    const before = new Map<string, StoredObject | undefined | "absent">()
     const first = this.#next
     try {
       return writes.map((write) => {
@@ -200,10 +201,15 @@ export abstract class LogStorage implements Storage {
     }
   }
 
-  #storedFrom({ key, object }: Write, current: Stored | undefined, revision: number): Stored {
+  #storedFrom(
+    { key, object, time, seldomRead = false }: Write,
+    current: StoredObject | undefined,
+    revision: number,
+  ): StoredObject {
     const next: KubeObject = object ?? current!.object
     const numbered = { ...next, metadata: { ...next.metadata, resourceVersion: String(revision) } }
-    return new StoredObject(key, revision, current?.created ?? revision, { object: numbered }, this.frozen)
+    const created = current?.created ?? revision
+    return new StoredObject({ key, revision, created, time, seldomRead }, { object: numbered }, this.frozen)
   }
 
   #flushAfter(turns: number): void {

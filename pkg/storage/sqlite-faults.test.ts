@@ -81,6 +81,7 @@ test.each(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IO
                 time: clock.now(),
                 author: "tester",
                 highChurn: i % 4 === 0,
+                seldomRead: i % 8 === 0,
               })
               if (remove) model.delete(key)
               else model.set(key, text)
@@ -91,7 +92,7 @@ test.each(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IO
             }
           }),
         )
-        await clock.advance(20)
+        await clock.advance(turn % 40 === 0 ? 40_000 : 20)
         if (turn % 50 === 49) store.compact(store.revision - 100)
       }
       expect(refused).toBeGreaterThan(0)

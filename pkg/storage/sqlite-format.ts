@@ -30,11 +30,14 @@ export const SCHEMA = `
   PRAGMA user_version = ${FORMAT};
 `
 
+/** The column `type` is the index of one of these; of creates and updates with what is added below. */
 export const TYPES = ["create", "update", "delete"] as const
 export const UPDATE = TYPES.indexOf("update")
 export const DELETE = TYPES.indexOf("delete")
-/** Added to the type of a row that goes when it is superseded. */
+/** Added to the type of a row: it goes when it is superseded. */
 export const TRANSIENT = 4
+/** And: what it holds is seldom read, so it is not kept in memory. */
+export const SELDOM_READ = 8
 
 export const COLUMNS = "rev, key, type, created, prev, before, objects, revisions, value, time, author, sum"
 /** All that a row holds but its checksum. */
@@ -54,7 +57,7 @@ export type RowContent = readonly [
 export type Row = readonly [...RowContent, sum: number]
 
 /** Is it part of the chain that `before` makes? */
-export const isLinked = (type: number): boolean => type < TRANSIENT
+export const isLinked = (code: number): boolean => (code & TRANSIENT) === 0
 
 export function rowSum(row: RowContent | Row): number {
   const [rev, key, type, created, prev, before, objects, revisions, value, time, author] = row

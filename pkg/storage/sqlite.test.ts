@@ -21,7 +21,7 @@ import { realClock } from "../clock/real.ts"
 import { VirtualClock } from "../clock/virtual.ts"
 import { openSqlite } from "../runtime/sqlite.ts"
 import { SqliteStorage } from "./sqlite.ts"
-import { StorageError, type Write } from "./storage.ts"
+import { StorageError, type StorageEvent, type Write } from "./storage.ts"
 
 const root = mkdtempSync(join(tmpdir(), "k3ts-sqlite-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -148,6 +148,49 @@ describe("a store in a file", () => {
     for (let i = 0; i < 5; i++) await store.write(put("/lease/1", object("1", i), undefined, true))
     expect(store.history("/lease/1").map(({ revision }) => revision)).toEqual([5])
     store.close()
+  })
+
+  test("keeps what is seldom read on disk only, a while after it was written, and gives it as before", async () => {
+    // given an object of that sort and another one
+    const clock = new VirtualClock(0)
+    clock.exact = true
+    const file = newFile()
+    const options = { clock, frozen: true, file }
+    const store = new SqliteStorage(options)
+    const event = (data: unknown, value: KubeObject | null = object("event", data)): Write => ({
+      ...put("/event/1", value, undefined, true),
+      seldomRead: true,
+    })
+    await store.write(event(1))
+    await store.write(put("/a/1", object("1"), 0))
+    const inMemory = (key: string, of = store) => {
+      const first = of.get(key)!.json
+      return of.get(key)!.json === first
+    }
+    expect([inMemory("/event/1"), inMemory("/a/1")]).toEqual([true, true])
+
+    // when time has passed, then it is read from the file each time
+    await clock.advance(61_000)
+    expect([inMemory("/event/1"), inMemory("/a/1")]).toEqual([false, true])
+    expect(store.get("/event/1")!.object).toMatchObject(object("event", 1))
+    expect(store.list("/event/").map(({ object }) => object.metadata.resourceVersion)).toEqual(["1"])
+
+    // and when it is superseded, then watchers are told of the state before, though that is gone from the file
+    const seen: StorageEvent[] = []
+    store.subscribe((events) => seen.push(...events))
+    await store.write(event(2))
+    expect(seen[0]).toMatchObject({ type: "update", previous: { object: object("event", 1) } })
+    await clock.advance(61_000)
+
+    // and after a start it is on disk only, and can be deleted
+    store.close()
+    const again = new SqliteStorage(options)
+    expect([inMemory("/event/1", again), inMemory("/a/1", again)]).toEqual([false, true])
+    again.subscribe((events) => seen.push(...events))
+    await again.write(event(2, null))
+    expect(seen[1]).toMatchObject({ type: "delete", stored: { object: object("event", 2) } })
+    expect(again.get("/event/1")).toBeUndefined()
+    again.close()
   })
 
   test("is refused to a second server while the first lives, naming it, and free again after kill -9", async () => {

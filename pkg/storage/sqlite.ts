@@ -2,6 +2,7 @@
  * The store on disk. State is read once, at open (sqlite-load.ts); afterwards the file is written only, but for history older than what memory keeps.
  * What is in the file, and how damage shows, is said in sqlite-format.ts; how a loss of acknowledged writes shows, in acknowledged.ts.
  */
+import type { Timer } from "../clock/clock.ts"
 import type { SqliteDatabase, SqliteStatement } from "../runtime/sqlite.ts"
 import { AcknowledgedFile } from "./acknowledged.ts"
 import { lastIndex, LogStorage, type LogStorageOptions, type StagedWrite } from "./log-storage.ts"
@@ -13,6 +14,7 @@ import {
   DELETE,
   isLinked,
   rowSum,
+  SELDOM_READ,
   TRANSIENT,
   TYPES,
   UPDATE,
@@ -23,13 +25,15 @@ import { forgetHolder } from "./sqlite-holder.ts"
 import { LiveList } from "./sqlite-live.ts"
 import { checkChain } from "./sqlite-load.ts"
 import { openStore, type OpenOptions } from "./sqlite-open.ts"
-import type { StorageError, StorageEvent, Stored } from "./storage.ts"
-import { type ParseObject, StoredObject } from "./stored-object.ts"
+import type { StorageError, StorageEvent } from "./storage.ts"
+import { type Elsewhere, type ParseObject, StoredObject } from "./stored-object.ts"
 
 /** Events kept in memory, for watches that go on from a moment ago. Older ones are read from the file. */
 const RECENT = 2048
 /** And no more of them than have so much JSON: a large object that changes often must not fill the memory with its past. */
 const RECENT_BYTES = 16 * 1024 * 1024
+/** And none for more than twice as long. */
+const RECENT_MS = 30_000
 /** Under load requests come in over a few turns; each commit waits for the disk. */
 const TURNS_TO_GATHER = 4
 /** What a trial writes: as much as a few large objects, so that room for a single page does not pass for room. */
@@ -45,7 +49,7 @@ export interface SqliteStorageOptions extends LogStorageOptions, OpenOptions {
 export class SqliteStorage extends LogStorage {
   protected override readonly turnsToGather = TURNS_TO_GATHER
   readonly #file: string
-  readonly #parse: ParseObject | undefined
+  readonly #elsewhere: Elsewhere
   readonly #db: SqliteDatabase
   readonly #begin: SqliteStatement
   readonly #commit: SqliteStatement
@@ -62,6 +66,7 @@ export class SqliteStorage extends LogStorage {
   #revisions: number
   /** JSON of the events in `recent`, and of those that are about to come into it. */
   #recentBytes = 0
+  #forgetting: Timer | undefined
   /** Set when the file was found damaged: nothing is written to it any more. */
   #damage: StorageError | undefined
 
@@ -69,7 +74,7 @@ export class SqliteStorage extends LogStorage {
   constructor(options: SqliteStorageOptions) {
     super(options)
     const { file, historyBytes = DEFAULT_HISTORY_BYTES } = options
-    this.#parse = options.parse
+    this.#elsewhere = { read: (revision) => this.#jsonOf(revision), parse: options.parse }
     const { db, state } = openStore(options)
     this.#file = file
     this.#db = db
@@ -77,14 +82,18 @@ export class SqliteStorage extends LogStorage {
       this.#begin = db.prepare("BEGIN IMMEDIATE")
       this.#commit = db.prepare("COMMIT")
       this.#insert = db.prepare(`INSERT INTO log (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-      this.#drop = db.prepare(`DELETE FROM log WHERE rev = ? AND type >= ${TRANSIENT}`)
+      this.#drop = db.prepare(`DELETE FROM log WHERE rev = ? AND type & ${TRANSIENT}`)
       this.#row = db.prepare(`SELECT ${COLUMNS} FROM log WHERE rev = ?`)
       this.#linked = state.linked
       this.#objects = state.objects
       this.#revisions = state.revisions
       this.#live = new LiveList(db, state)
       this.restore(
-        state.rows.map(([rev, key, , created, , , , , value]) => this.#stored(rev, key, created, value)),
+        state.rows.map((row) => {
+          const stored = this.#stored(row)
+          if (stored.seldomRead) stored.letGo(this.#elsewhere)
+          return stored
+        }),
         state.revision,
         state.compacted,
       )
@@ -141,7 +150,9 @@ export class SqliteStorage extends LogStorage {
         const gone = type === "delete"
         objects += gone ? -1 : type === "create" ? 1 : 0
         revisions += (gone ? 0 : revision) - prev
-        const code = TYPES.indexOf(type) + (highChurn && !gone ? TRANSIENT : 0)
+        const code = gone
+          ? DELETE
+          : TYPES.indexOf(type) + (highChurn ? TRANSIENT : 0) + (stored.seldomRead ? SELDOM_READ : 0)
         const row = [
           revision,
           key,
@@ -175,6 +186,7 @@ export class SqliteStorage extends LogStorage {
     // Trimmed rarely, so that trimming costs nothing per write.
     if (this.recent.length > 1.5 * RECENT || this.#recentBytes > 1.5 * RECENT_BYTES) this.#trimRecent()
     for (const { event } of writes) this.#recentBytes += event.stored.json.length
+    this.#forgetLater()
   }
 
   protected tryMedium(): void {
@@ -218,21 +230,41 @@ export class SqliteStorage extends LogStorage {
   }
 
   protected closeMedium(): void {
+    this.#forgetting?.cancel()
     this.#history.stop()
     this.#db.close()
     this.#acknowledged.close()
     forgetHolder(this.#file)
   }
 
-  #trimRecent(): void {
+  /** Keeps of the recent events what memory has room for, and of these what came after a revision. */
+  #trimRecent(after = 0): void {
     let [bytes, kept] = [0, 0]
-    for (const { stored } of this.recent.toReversed()) {
-      if (kept === RECENT || bytes + stored.json.length > RECENT_BYTES) break
+    for (const { stored, revision } of this.recent.toReversed()) {
+      if (kept === RECENT || bytes + stored.json.length > RECENT_BYTES || revision <= after) break
       bytes += stored.json.length
       kept++
     }
+    for (const { key, stored } of this.recent.slice(0, this.recent.length - kept)) {
+      const live = this.live.get(key)
+      if (live === stored && live.seldomRead) live.letGo(this.#elsewhere)
+    }
     this.recent = kept === 0 ? [] : this.recent.slice(-kept)
     this.#recentBytes = bytes
+  }
+
+  /** Lets go of recent events that have become old, so that what was written under load does not stay in memory when that is over. */
+  #forgetLater(): void {
+    const newest = this.revision
+    this.#forgetting ??= this.clock.setTimeout(
+      () => {
+        this.#forgetting = undefined
+        this.#trimRecent(newest)
+        if (this.recent.length > 0) this.#forgetLater()
+      },
+      RECENT_MS,
+      "upkeep",
+    )
   }
 
   #fold(): number {
@@ -249,29 +281,38 @@ export class SqliteStorage extends LogStorage {
     return this.#db.prepare<readonly [number | null]>(sql).rows(key)[0]?.[0] ?? 0
   }
 
-  #stored(rev: number, key: string, created: number, json: Uint8Array): Stored {
+  #stored([revision, key, code, created, , , , , json, time]: Row): StoredObject {
     const current = this.live.get(key)
-    return current?.revision === rev
-      ? current
-      : new StoredObject(key, rev, created, { json, parse: this.#parse }, this.frozen)
+    if (current?.revision === revision) return current
+    const seldomRead = (code & SELDOM_READ) !== 0
+    return new StoredObject(
+      { key, revision, created, time, seldomRead },
+      { json, parse: this.#elsewhere.parse },
+      this.frozen,
+    )
   }
 
   /** Rows as events. Where the state before one was not kept (high churn) it is taken to have been the same. */
   #events(rows: readonly Row[]): StorageEvent[] {
-    return rows.map(([revision, key, code, created, prev, , , , value, time, author]) => {
+    return rows.map((row) => {
+      const [revision, key, code, , prev, , , , , time, author] = row
       const type = TYPES[code % TRANSIENT]!
-      const stored = this.#stored(revision, key, created, value)
+      const stored = this.#stored(row)
       const [before] = type === "create" || prev === 0 ? [] : this.#row.rows(prev)
       if (before !== undefined) checkRow(before, this.#file)
       else if (code === UPDATE && prev !== 0 && revision > this.compactedRevision)
         throw damaged(this.#file, `revision ${prev} is missing`)
-      const previous =
-        type === "create"
-          ? undefined
-          : before === undefined
-            ? stored
-            : this.#stored(before[0], key, before[3], before[8])
+      const previous = type === "create" ? undefined : before === undefined ? stored : this.#stored(before)
       return { type, revision, key, stored, previous, time, author }
+    })
+  }
+
+  /** The JSON of a live revision that memory does not keep. */
+  #jsonOf(revision: number): Uint8Array {
+    return this.#read(() => {
+      const [row] = this.#row.rows(revision)
+      if (row === undefined) throw damaged(this.#file, `revision ${revision} is missing`)
+      return checkRow(row, this.#file)[8]
     })
   }
 

@@ -7,7 +7,7 @@ import type { KubeObject } from "../apimachinery/resource.ts"
  *     acknowledged is durable.
  *  3. Events reach subscribers after their commit and in rising order.
  *  4. When a commit fails, none of its writes has happened; their promises reject and the next write sees the state before.
- * Everything live is held in memory too, so reads never touch the disk. Stored objects are deeply frozen in tests and never changed.
+ * Everything live is held in memory too, so reads never touch the disk, except for what is seldom read. Stored objects are deeply frozen in tests and never changed.
  */
 export interface Storage {
   /** The newest committed revision. */
@@ -44,6 +44,8 @@ export interface Stored {
   readonly revision: number
   /** Revision at which the object was created. */
   readonly created: number
+  /** When it was written, in milliseconds since the epoch. */
+  readonly time: number
   /** UTF-8 JSON of `object`. */
   readonly json: Uint8Array
 }
@@ -60,6 +62,8 @@ export interface Write {
   readonly author: string
   /** Only the newest revision is kept (Lease, Event). */
   readonly highChurn?: boolean
+  /** There may be many of them and hardly anybody asks (Event): a while after it was written, a store on disk keeps it there only. */
+  readonly seldomRead?: boolean
 }
 
 export interface StorageEvent {

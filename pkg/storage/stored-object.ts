@@ -10,26 +10,43 @@ const decoder = new TextDecoder()
 export type ParseObject = (key: string, json: string) => KubeObject
 const parsePlain: ParseObject = (_key, json) => JSON.parse(json) as KubeObject
 
-/** A live object. It has its value, its JSON, or both; the other is made when first asked for, and kept. */
-export class StoredObject implements Stored {
+/** Where the JSON of a revision can be read again. */
+export interface Elsewhere {
+  read(revision: number): Uint8Array
+  readonly parse: ParseObject | undefined
+}
+
+/** What is known of an object beside its content. */
+export interface Identity {
   readonly key: string
   readonly revision: number
   readonly created: number
+  readonly time: number
+  /** See Write. */
+  readonly seldomRead: boolean
+}
+
+type Content = { readonly object: KubeObject } | { readonly json: Uint8Array; readonly parse?: ParseObject | undefined }
+
+/** An object as it was written. It has its value, its JSON, or both; the other is made when first asked for, and kept. What is kept elsewhere is read each time. */
+export class StoredObject implements Stored, Identity {
+  readonly key: string
+  readonly revision: number
+  readonly created: number
+  readonly time: number
+  readonly seldomRead: boolean
   readonly #frozen: boolean
   #object: KubeObject | undefined
   #json: Uint8Array | undefined
-  readonly #parse: ParseObject = parsePlain
+  #elsewhere: Elsewhere | undefined
+  #parse: ParseObject = parsePlain
 
-  constructor(
-    key: string,
-    revision: number,
-    created: number,
-    content: { readonly object: KubeObject } | { readonly json: Uint8Array; readonly parse?: ParseObject | undefined },
-    frozen: boolean,
-  ) {
+  constructor({ key, revision, created, time, seldomRead }: Identity, content: Content, frozen: boolean) {
     this.key = key
     this.revision = revision
     this.created = created
+    this.time = time
+    this.seldomRead = seldomRead
     this.#frozen = frozen
     if ("object" in content) this.#object = frozen ? deepFreeze(content.object) : content.object
     else {
@@ -39,15 +56,31 @@ export class StoredObject implements Stored {
   }
 
   get object(): KubeObject {
-    if (this.#object === undefined) {
-      const object = this.#parsed(this.#json!)
-      this.#object = this.#frozen ? deepFreeze(object) : object
-    }
-    return this.#object
+    if (this.#object !== undefined) return this.#object
+    const parsed = this.#parsed(this.json)
+    const object = this.#frozen ? deepFreeze(parsed) : parsed
+    if (this.#elsewhere === undefined) this.#object = object
+    return object
   }
 
   get json(): Uint8Array {
+    if (this.#elsewhere !== undefined) return this.#elsewhere.read(this.revision)
     return (this.#json ??= encoder.encode(objectJson(this.#object!)))
+  }
+
+  /** Leaves the content to where it can be read again. */
+  letGo(elsewhere: Elsewhere): void {
+    this.#elsewhere = elsewhere
+    this.#parse = elsewhere.parse ?? parsePlain
+    this.#object = undefined
+    this.#json = undefined
+  }
+
+  /** Keeps the content from now on: it is about to be gone elsewhere. */
+  hold(): void {
+    if (this.#elsewhere === undefined) return
+    this.#json = this.#elsewhere.read(this.revision)
+    this.#elsewhere = undefined
   }
 
   #parsed(json: Uint8Array): KubeObject {

@@ -2,6 +2,7 @@ import type { Component } from "../../../pkg/component/component.ts"
 import { NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { createLogger, type Logger } from "../../../pkg/log/log.ts"
+import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
 import { defineCommand } from "../cli/command.ts"
 import { preflight } from "../checks/checks.ts"
@@ -97,6 +98,7 @@ async function serve(
     },
     ready() {
       log.info("k3ts is running", { ms: sinceStart() })
+      giveMemoryBackWhenIdle(context.clock)
       context.spawn("service manager", () => notifyServiceManager("READY=1", log))
     },
   })

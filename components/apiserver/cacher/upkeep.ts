@@ -3,7 +3,7 @@ import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { StorageError, type Storage, type Stored } from "../../../pkg/storage/storage.ts"
-import { storagePrefix } from "./view.ts"
+import { keepingOf, storagePrefix } from "./view.ts"
 
 export interface UpkeepOptions {
   readonly storage: Storage
@@ -19,6 +19,8 @@ export interface UpkeepOptions {
 const STEPS = 4
 /** Objects whose time is up are looked for this often at most. */
 const EXPIRY_INTERVAL_MS = 60_000
+/** So many of them are ended at once: a few milliseconds' work. */
+const ENDED_AT_ONCE = 200
 
 export function startUpkeep(options: UpkeepOptions): () => void {
   const stops = [
@@ -46,19 +48,24 @@ function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource)
   const prefix = storagePrefix(resource, undefined)
   const life = resource.ttlSeconds! * 1000
   let timer: Timer | undefined
+  let stopped = false
   const arm = (inMs: number) => (timer ??= clock.setTimeout(sweep, Math.max(inMs, EXPIRY_INTERVAL_MS), "upkeep"))
   // Next when the oldest of those that stay is due: what comes meanwhile is younger.
   const sweep = () => {
     timer = undefined
     let oldest: number | undefined
+    const due: Promise<void>[] = []
     for (const stored of storage.list(prefix)) {
-      const age = ageOf(stored, clock.now())
-      if (age >= life) end(stored)
-      else oldest = Math.max(oldest ?? 0, age)
+      const age = clock.now() - stored.time
+      if (age < life) oldest = Math.max(oldest ?? 0, age)
+      else if (due.push(end(stored)) === ENDED_AT_ONCE) break
     }
-    if (oldest !== undefined) arm(life - oldest)
+    // What came all at once is ended a part at a time, so that others come in between.
+    if (due.length === ENDED_AT_ONCE)
+      void Promise.all(due).then(() => stopped || (timer ??= clock.setTimeout(sweep, 1, "upkeep")))
+    else if (oldest !== undefined) arm(life - oldest)
   }
-  const end = ({ key, revision }: Stored) => {
+  const end = ({ key, revision }: Stored): Promise<void> =>
     storage
       .write({
         key,
@@ -66,34 +73,22 @@ function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource)
         expected: revision,
         time: clock.now(),
         author: "system:apiserver",
-        highChurn: resource.highChurn === true,
+        ...keepingOf(resource),
       })
-      .catch((error: unknown) => {
-        if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing")))
-          log.error("Cannot end an object whose time is up", { key, error })
-      })
-  }
+      .then(
+        () => undefined,
+        (error: unknown) => {
+          if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing")))
+            log.error("Cannot end an object whose time is up", { key, error })
+        },
+      )
   if (storage.list(prefix).length > 0) arm(0)
   const unsubscribe = storage.subscribe((events) => {
     if (timer === undefined && events.some(({ key }) => key.startsWith(prefix))) arm(0)
   })
   return () => {
+    stopped = true
     unsubscribe()
     timer?.cancel()
   }
-}
-
-/** An Event that is repeated lives on from its last time. */
-function ageOf({ object }: Stored, now: number): number {
-  const { lastTimestamp, eventTime, series } = object as {
-    lastTimestamp?: string
-    eventTime?: string
-    series?: { lastObservedTime?: string }
-  } & Stored["object"]
-  let last: number | undefined
-  for (const time of [object.metadata.creationTimestamp, lastTimestamp, eventTime, series?.lastObservedTime]) {
-    const at = time === undefined ? Number.NaN : Date.parse(time)
-    if (!Number.isNaN(at)) last = Math.max(last ?? at, at)
-  }
-  return last === undefined ? 0 : now - last
 }

@@ -1,5 +1,5 @@
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
-import type { Stored } from "../../../pkg/storage/storage.ts"
+import type { Stored, Write } from "../../../pkg/storage/storage.ts"
 
 /** Where the objects of a resource are stored, and how they look through it: as they are, or (storedAs) turned into another group and version. */
 export interface View {
@@ -33,16 +33,25 @@ export function storageKey(
 export const storagePrefix = (resource: Resource, namespace: string | undefined): string =>
   namespace ? `${viewOf(resource).prefix}${namespace}/` : viewOf(resource).prefix
 
+/** How the store keeps objects of a resource: those with a time to live come in great numbers, and hardly anybody reads them. */
+export const keepingOf = ({ highChurn = false, ttlSeconds }: Resource): Pick<Write, "highChurn" | "seldomRead"> => ({
+  highChurn,
+  seldomRead: ttlSeconds !== undefined,
+})
+
 function makeView(resource: Resource): View {
   const { storedAs } = resource
   if (storedAs === undefined)
     return { prefix: resource.prefix, shown: (stored) => stored, toStored: (object) => object }
-  const made = new WeakMap<Stored, Stored>()
+  // Nobody but those who look at it keeps it: as long as what is stored (an Event, an hour) would be twice the memory.
+  const made = new WeakMap<Stored, WeakRef<Stored>>()
   return {
     prefix: `/registry/${storedAs.group === "" ? "core" : storedAs.group}/${resource.plural}/`,
     shown(stored) {
-      let shown = made.get(stored)
-      if (shown === undefined) made.set(stored, (shown = new ShownObject(stored, storedAs.fromStored(stored.object))))
+      const known = made.get(stored)?.deref()
+      if (known !== undefined) return known
+      const shown = new ShownObject(stored, storedAs.fromStored(stored.object))
+      made.set(stored, new WeakRef<Stored>(shown))
       return shown
     },
     toStored: (object) => storedAs.toStored(object),
@@ -56,12 +65,14 @@ export class ShownObject implements Stored {
   readonly key: string
   readonly revision: number
   readonly created: number
+  readonly time: number
   readonly object: KubeObject
   #json: Uint8Array | undefined
-  constructor({ key, revision, created }: Pick<Stored, "key" | "revision" | "created">, object: KubeObject) {
+  constructor({ key, revision, created, time }: Omit<Stored, "object" | "json">, object: KubeObject) {
     this.key = key
     this.revision = revision
     this.created = created
+    this.time = time
     this.object = object
   }
   get json(): Uint8Array {

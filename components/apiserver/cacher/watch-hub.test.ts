@@ -225,27 +225,19 @@ describe("upkeep", () => {
       resources: [{ ...ConfigMap, ttlSeconds: 3600 }],
       historyMs: 4000,
     })
-    await storage.write({
-      key: "/registry/core/configmaps/default/old",
-      object: {
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata: { name: "old", creationTimestamp: "1970-01-01T00:00:00Z" },
-      },
-      expected: 0,
-      time: 0,
-      author: "x",
-    })
-    await put("a")
+    await put("old")
+    await put("b")
     pass(3000)
     expect(storage.compactedRevision).toBe(0)
     pass(3000)
     expect(storage.compactedRevision).toBe(2)
-    pass(3_600_000)
+    // an hour later the one that was written again in between stays
+    await put("b")
+    pass(3_600_000 - 2000)
     await new Promise((resolve) => setImmediate(resolve))
     await new Promise((resolve) => setImmediate(resolve))
     expect(storage.list("/registry/core/configmaps/").map(({ key }) => key)).toEqual([
-      "/registry/core/configmaps/default/a",
+      "/registry/core/configmaps/default/b",
     ])
     stop()
     expect(timers.size).toBe(0)

@@ -254,7 +254,7 @@ function makeFrame(event: StorageEvent, view: View, type: FrameType): WatchFrame
 
 const atRevision = (stored: Stored, revision: number): Stored =>
   new ShownObject(
-    { key: stored.key, revision, created: stored.created },
+    { key: stored.key, revision, created: stored.created, time: stored.time },
     { ...stored.object, metadata: { ...stored.object.metadata, resourceVersion: String(revision) } },
   )
 
@@ -264,7 +264,7 @@ function bookmark({ apiVersion, kind }: Resource, revision: number, initialEnd: 
     apiVersion,
     metadata: { resourceVersion: String(revision), ...(initialEnd ? { annotations: { [INITIAL_END]: "true" } } : {}) },
   }
-  return new WatchFrame("BOOKMARK", new ShownObject({ key: "", revision, created: revision }, object))
+  return new WatchFrame("BOOKMARK", new ShownObject({ key: "", revision, created: revision, time: 0 }, object))
 }
 
 /** `/registry/core/pods/` of `/registry/core/pods/default/web`. */

@@ -6,7 +6,7 @@ import { listBytes } from "./encode.ts"
 
 const stored = (name: string, size: number): Stored => {
   const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { x: "x".repeat(size) } }
-  return { key: name, object, revision: 1, created: 1, json: Buffer.from(JSON.stringify(object)) }
+  return { key: name, object, revision: 1, created: 1, time: 0, json: Buffer.from(JSON.stringify(object)) }
 }
 
 test.each([

@@ -17,9 +17,7 @@ const added = (name: string, revision: number) =>
   new WatchFrame(
     "ADDED",
     new StoredObject(
-      `/registry/core/configmaps/default/${name}`,
-      revision,
-      revision,
+      { key: `/registry/core/configmaps/default/${name}`, revision, created: revision, time: 0, seldomRead: false },
       { object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, resourceVersion: String(revision) } } },
       true,
     ),

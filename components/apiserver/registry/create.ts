@@ -13,7 +13,7 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import { validateObject } from "../../../pkg/apimachinery/validate.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { AdmissionAttributes } from "../admission/admission.ts"
-import { storageKey, viewOf } from "../cacher/view.ts"
+import { keepingOf, storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import { aboutWhole, admissionAttributes } from "./admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "./context.ts"
@@ -104,14 +104,13 @@ async function createOnce(
         if (storage.get(key) !== undefined) throw alreadyExists(resource, object.metadata.name!)
         return unstored(key, object)
       }
-      const highChurn = resource.highChurn === true
       const write = {
         key,
         object: view.toStored(storable(resource, context.sharing.shared(resource, object))),
         expected: 0,
         time: clock.now(),
         author: user.name,
-        highChurn,
+        ...keepingOf(resource),
       }
       return view.shown(await writeAlong(storage, write, hooks?.alongside?.(object, undefined)))
     } catch (err) {

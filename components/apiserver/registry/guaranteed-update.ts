@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { StorageError, type Storage, type Stored, type Write } from "../../../pkg/storage/storage.ts"
-import { storageKey, viewOf } from "../cacher/view.ts"
+import { keepingOf, storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 import { apiErrorFrom } from "./errors.ts"
@@ -65,7 +65,7 @@ export async function guaranteedUpdate(
           expected: current?.revision ?? 0,
           time: clock.now(),
           author: user.name,
-          highChurn: resource.highChurn === true,
+          ...keepingOf(resource),
         }
         const others = context.hooks(resource)?.alongside?.(object ?? undefined, current?.object)
         const marked = "remove" in wanted ? wanted.marked : undefined

@@ -19,7 +19,7 @@ export function list(context: RegistryContext, request: ApiRequest): ApiResult {
   if (virtual !== undefined) {
     const items = virtual()
       .filter((object) => selection.matches(object))
-      .map((object) => new ShownObject({ key: object.metadata.name ?? "", revision: 0, created: 0 }, object))
+      .map((object) => new ShownObject({ key: object.metadata.name ?? "", revision: 0, created: 0, time: 0 }, object))
     return { kind: "list", resource, metadata: {}, items }
   }
   const { limit = 0 } = options

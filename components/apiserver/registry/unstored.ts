@@ -9,6 +9,7 @@ export const unstored = (key: string, object: KubeObject): Stored => ({
   object,
   revision: 0,
   created: 0,
+  time: 0,
   get json() {
     return encoder.encode(JSON.stringify(object))
   },

@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test"
+import { ToldEvents } from "./told-events.ts"
+
+test("what was told of an object is remembered while thousands of others are told of", () => {
+  // given an event about an object, which got a name when it was written
+  const events = new ToldEvents()
+  const tell = (uid: string, message = "Pulled image", now = 0) =>
+    events.tell(uid, "Normal", "Pulled", undefined, message, now)
+  tell("one")!.told.name = "one.17a0"
+  // when many others are told of in between
+  for (let i = 0; i < 3000; i++) tell(`other-${i}`)
+  // then the same event about it is the one that was written, and another is another
+  expect(tell("one")?.told.name).toBe("one.17a0")
+  expect(tell("one", "Created container")?.told.name).toBeUndefined()
+  // and floods are cut off across that
+  for (let i = 0; i < 22; i++) tell("one", `m${i}`)
+  for (let i = 0; i < 200; i++) tell(`more-${i}`)
+  expect(tell("one")).toBeUndefined()
+  expect(tell("one", "later", 300_000)).toBeDefined()
+  // and when there are more than are remembered, the oldest are forgotten
+  for (let i = 0; i < 5000; i++) tell(`last-${i}`)
+  expect(tell("one")?.told.name).toBeUndefined()
+})

@@ -1,0 +1,48 @@
+import process from "node:process"
+import type * as Jsc from "bun:jsc"
+import type { Clock } from "../clock/clock.ts"
+
+/** The engine under Bun; another one sees to its memory by itself. */
+const engine = process.getBuiltinModule("bun:jsc") as typeof Jsc | undefined
+
+const INTERVAL_MS = 30_000
+/** Share of a core below which the process counts as idle: an idle server uses a hundredth. */
+const IDLE = 0.1
+/** So often in a row, as caches are emptied by and by when there is no load any more. */
+const ROUNDS = 3
+/** Memory is looked through when it has grown by so much since the last time. */
+const GROWTH = 1.1
+
+/**
+ * Gives memory back when there is little to do. The engine collects garbage when it needs room, and so keeps what a time of load has left for as long as nothing
+ * new comes; the code it compiled under load stays, too. Both are let go here, once after each such time. It costs some tens of milliseconds then, and as much
+ * again when the code is needed again. Returns what ends it.
+ */
+export function giveMemoryBackWhenIdle(clock: Clock): () => void {
+  if (engine === undefined) return () => {}
+  const { fullGC } = engine
+  let used = process.cpuUsage()
+  /** Resident bytes when nothing more could be given back. */
+  let least = process.memoryUsage.rss()
+  /** How many have been made since the load ended. */
+  let rounds = 0
+  const look = () => {
+    const { user, system } = process.cpuUsage(used)
+    used = process.cpuUsage()
+    const idle = (user + system) / 1000 / INTERVAL_MS < IDLE
+    const resident = process.memoryUsage.rss()
+    if (!idle) rounds = 0
+    else if (rounds === ROUNDS) {
+      // The pages of a round are given back after it.
+      least = resident
+      rounds = 0
+    } else if (rounds > 0 || resident > least * GROWTH) {
+      rounds++
+      fullGC()
+      Bun.shrink()
+    }
+    timer = clock.setTimeout(look, INTERVAL_MS, "upkeep")
+  }
+  let timer = clock.setTimeout(look, INTERVAL_MS, "upkeep")
+  return () => timer.cancel()
+}
