@@ -32,15 +32,23 @@ function withOwnRules<T extends object>(
   rules: (value: T) => readonly Cause[],
 ): readonly Cause[] {
   if (declared.length === 0) return rules(value)
-  const missing = declared.filter(({ reason }) => reason === "FieldValueRequired").map(({ field = "" }) => field)
-  if (missing.length === 0) return both(declared, rules(value))
+  const missing = new Set(
+    declared.filter(({ reason }) => reason === "FieldValueRequired").map(({ field = "" }) => field),
+  )
+  if (missing.size === 0) return both(declared, rules(value))
   return [
     ...declared,
     ...rules(withZeros(message, value) as T).filter(
-      ({ field = "", reason }) =>
-        TRUE_OF_ZEROS.has(reason) || !missing.some((path) => field === path || field.startsWith(`${path}.`)),
+      ({ field = "", reason }) => TRUE_OF_ZEROS.has(reason) || !isAtOrBelow(field, missing),
     ),
   ]
+}
+
+/** Whether a path is one of these or leads through one. */
+function isAtOrBelow(path: string, places: ReadonlySet<string>): boolean {
+  for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1))
+    if (places.has(path.slice(0, end))) return true
+  return false
 }
 
 /** That a name is not found, or is there twice, is true of the empty one too; other faults of a zero come from its being missing. */

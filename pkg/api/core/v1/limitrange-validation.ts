@@ -1,3 +1,4 @@
+import { repeated } from "../../../apimachinery/repeated.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
@@ -21,10 +22,11 @@ const LISTS = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"
 
 export function limitRangeFaults(limits: readonly LimitRangeItem[]): readonly Cause[] {
   const causes: Cause[] = []
+  const again = repeated(limits, ({ type }) => type)
   for (const [i, item] of limits.entries()) {
     const path = at("spec.limits", i)
     within(causes, typeFaults(item.type), at(path, "type"))
-    if (limits.findIndex(({ type }) => type === item.type) !== i) causes.push(duplicate(at(path, "type"), item.type))
+    if (again.has(i)) causes.push(duplicate(at(path, "type"), item.type))
     within(causes, itemFaults(item), path)
   }
   return causes

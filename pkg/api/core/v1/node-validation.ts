@@ -1,3 +1,4 @@
+import { repeated } from "../../../apimachinery/repeated.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
@@ -39,9 +40,8 @@ export function nodeChangeFaults(node: NodeView, old: NodeView): readonly Cause[
   const { spec, status } = node
   const causes: Cause[] = [...commonFaults(node)]
   const addresses = status.addresses ?? []
-  for (const [i, address] of addresses.entries())
-    if (addresses.findIndex((other) => other.type === address.type && other.address === address.address) !== i)
-      causes.push(duplicate(at("status.addresses", i), goForm(NodeAddress, address)))
+  for (const i of repeated(addresses, ({ type, address }) => `${type} ${address}`))
+    causes.push(duplicate(at("status.addresses", i), goForm(NodeAddress, addresses[i]!)))
   const [ranges, before] = [spec.podCIDRs ?? [], old.spec.podCIDRs ?? []]
   // upstream says so once for each range that differs
   const changed = ranges.length === before.length ? before.filter((range, i) => range !== ranges[i]).length : 1

@@ -131,12 +131,13 @@ function onlyAddsTo(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
 const containsAll = (map: Readonly<Record<string, string>>, part: Readonly<Record<string, string>>): boolean =>
   Object.entries(part).every(([key, value]) => map[key] === value)
 
+/** What of a toleration may not change, as text. */
+const withoutSeconds = ({ key, operator, value, effect }: Toleration): string =>
+  JSON.stringify([key, operator, value, effect])
+
 function onlyAddedTolerations(tolerations: readonly Toleration[], old: readonly Toleration[]): readonly Cause[] {
-  const kept = old.every((before) =>
-    tolerations.some((now) =>
-      deepEqual({ ...before, tolerationSeconds: undefined }, { ...now, tolerationSeconds: undefined }),
-    ),
-  )
+  const wanted = new Set(tolerations.map(withoutSeconds))
+  const kept = old.every((before) => wanted.has(withoutSeconds(before)))
   if (!kept)
     return [forbiddenField("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")]
   const causes: Cause[] = []
@@ -145,8 +146,9 @@ function onlyAddedTolerations(tolerations: readonly Toleration[], old: readonly 
 }
 
 function onlyRemovedGates({ schedulingGates = [] }: PodSpec, { schedulingGates: old = [] }: PodSpec): readonly Cause[] {
+  const before = new Set(old.map(({ name }) => name))
   return schedulingGates.flatMap(({ name }, i) =>
-    old.some((gate) => gate.name === name)
+    before.has(name)
       ? []
       : [
           forbiddenField(

@@ -1,3 +1,4 @@
+import { repeated } from "../../../apimachinery/repeated.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
@@ -241,9 +242,10 @@ function validateDNSConfig(config: PodDNSConfig | undefined, policy: string): re
 }
 
 function validateSchedulingGates(schedulingGates: readonly PodSchedulingGate[]): readonly Cause[] {
+  const again = repeated(schedulingGates, ({ name }) => name)
   return schedulingGates.flatMap(({ name }, i) => [
     ...checked(at("", i), name, isQualifiedName),
-    ...(schedulingGates.slice(0, i).some((other) => other.name === name) ? [duplicate(at("", i), name)] : []),
+    ...(again.has(i) ? [duplicate(at("", i), name)] : []),
   ])
 }
 

@@ -66,6 +66,8 @@ function some(is: (name: string) => boolean, limits: object = {}, requests: obje
 /** Which claims of the pod a container uses: each whole or by its requests, and none of them twice. Source: validateResourceClaimNames. */
 function validateClaims(claims: readonly ResourceClaim[], podClaims: ReadonlySet<string>): readonly Cause[] {
   const used = new Set<string>()
+  /** How often a claim was named by one of its requests. */
+  const byRequest = new Map<string, number>()
   return claims.flatMap(({ name, request = "" }, i) => {
     const here = at("", i)
     if (name === "") return [required(here)]
@@ -75,8 +77,8 @@ function validateClaims(claims: readonly ResourceClaim[], podClaims: ReadonlySet
     else {
       if (request !== "") causes.push(...checked(at(here, "request"), request, isDNS1123Label))
       if (used.has(key)) causes.push(duplicate(here, key))
-      else if (request === "")
-        for (const other of used) if (other.startsWith(`${name}/`)) causes.push(duplicate(here, name))
+      else if (request === "") for (let i = byRequest.get(name) ?? 0; i > 0; i--) causes.push(duplicate(here, name))
+      else byRequest.set(name, (byRequest.get(name) ?? 0) + 1)
       used.add(key)
     }
     if (!podClaims.has(name)) causes.push(notFoundField(here, name, claimsThereAre(podClaims)))
@@ -84,10 +86,18 @@ function validateClaims(claims: readonly ResourceClaim[], podClaims: ReadonlySet
   })
 }
 
-const claimsThereAre = (podClaims: ReadonlySet<string>): string =>
-  podClaims.size === 0
-    ? "must be one of the names in pod.spec.resourceClaims which is empty"
-    : `must be one of the names in pod.spec.resourceClaims: ${[...podClaims].sort().join(", ")}`
+const claimTexts = new WeakMap<ReadonlySet<string>, string>()
+
+/** Made once for a pod: each of its containers may ask. */
+function claimsThereAre(podClaims: ReadonlySet<string>): string {
+  if (podClaims.size === 0) return "must be one of the names in pod.spec.resourceClaims which is empty"
+  let text = claimTexts.get(podClaims)
+  if (text === undefined) {
+    text = `must be one of the names in pod.spec.resourceClaims: ${[...podClaims].sort().join(", ")}`
+    claimTexts.set(podClaims, text)
+  }
+  return text
+}
 
 /** What a runtime itself needs, in a pod or in a RuntimeClass: amounts of what containers use. */
 export const validateOverhead = (overhead: Readonly<Record<string, string>>): readonly Cause[] =>

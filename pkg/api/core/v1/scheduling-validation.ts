@@ -1,3 +1,4 @@
+import { repeated } from "../../../apimachinery/repeated.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
@@ -121,8 +122,9 @@ function validatePodAffinityTerm(term: PodAffinityTerm, path: string): readonly 
     ...validateLabelKeys(mismatchLabelKeys, labelSelector, at(path, "mismatchLabelKeys")),
     ...selectedTwice(matchLabelKeys, labelSelector, path),
   )
+  const mismatched = new Set(mismatchLabelKeys)
   for (const [i, key] of matchLabelKeys.entries())
-    if (mismatchLabelKeys.includes(key))
+    if (mismatched.has(key))
       causes.push(
         invalidValue(at(path, "matchLabelKeys", i), key, "exists in both matchLabelKeys and mismatchLabelKeys"),
       )
@@ -139,18 +141,13 @@ function selectedTwice(
 ): readonly Cause[] {
   if (matchLabelKeys.length === 0) return []
   const seen = new Set(Object.keys(matchLabels))
+  const places = new Map(matchLabelKeys.map((key, i) => [key, i]))
   return matchExpressions.flatMap(({ key }) => {
-    const again = seen.has(key) && matchLabelKeys.includes(key)
+    const again = seen.has(key) && places.has(key)
     seen.add(key)
     // upstream's path leaves out the list
     return again
-      ? [
-          invalidValue(
-            at(path, matchLabelKeys.lastIndexOf(key)),
-            key,
-            "exists in both matchLabelKeys and labelSelector",
-          ),
-        ]
+      ? [invalidValue(at(path, places.get(key)!), key, "exists in both matchLabelKeys and labelSelector")]
       : []
   })
 }
@@ -208,6 +205,10 @@ type ReadToleration = Omit<Toleration, "operator" | "effect"> & {
 const ACTIONS: readonly string[] = ["DoNotSchedule", "ScheduleAnyway"]
 
 export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[]): readonly Cause[] {
+  // Of several the last one counts.
+  const again = repeated(constraints.toReversed(), ({ topologyKey, whenUnsatisfiable }) =>
+    JSON.stringify([topologyKey, whenUnsatisfiable]),
+  )
   return constraints.flatMap(
     ({ maxSkew, topologyKey, whenUnsatisfiable, minDomains, labelSelector, matchLabelKeys = [] }, i) => {
       const here = at("", i)
@@ -215,11 +216,7 @@ export function validateTopologySpread(constraints: readonly TopologySpreadConst
       if (maxSkew <= 0) causes.push(invalidValue(at(here, "maxSkew"), maxSkew, "must be greater than zero"))
       if (!ACTIONS.includes(whenUnsatisfiable))
         causes.push(notSupported(at(here, "whenUnsatisfiable"), whenUnsatisfiable, ACTIONS))
-      if (
-        constraints
-          .slice(i + 1)
-          .some((other) => other.topologyKey === topologyKey && other.whenUnsatisfiable === whenUnsatisfiable)
-      )
+      if (again.has(constraints.length - 1 - i))
         causes.push(duplicate(at(here, "{topologyKey, whenUnsatisfiable}"), `{${topologyKey}, ${whenUnsatisfiable}}`))
       if (minDomains !== undefined && minDomains <= 0)
         causes.push(invalidValue(at(here, "minDomains"), minDomains, "must be greater than zero"))

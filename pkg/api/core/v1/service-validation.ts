@@ -1,4 +1,5 @@
 /** What is wrong with a Service, in upstream's order and words. Source: ValidateService in pkg/apis/core/validation/validation.go. */
+import { repeated } from "../../../apimachinery/repeated.ts"
 import { isIP } from "node:net"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
@@ -69,9 +70,10 @@ export function serviceFaults(
   for (const [i, port] of ports.entries())
     causes.push(...portFaults(port, at("spec.ports", i), names, ports.length > 1))
   causes.push(...validateLabels(spec.selector, "spec.selector"), ...affinityFaults(spec), ...clusterIPFaults(spec))
+  const allowed = new Set(old?.spec.externalIPs)
   for (const [i, ip] of (spec.externalIPs ?? []).entries()) {
     const path = at("spec.externalIPs", i)
-    const wrong = old?.spec.externalIPs?.includes(ip) === true ? undefined : isIPAddress(ip)
+    const wrong = allowed.has(ip) ? undefined : isIPAddress(ip)
     causes.push(...(wrong === undefined ? endpointAddressFaults(ip, path) : invalidValues(path, ip, wrong)))
   }
   causes.push(...repeatedPorts(spec), ...loadBalancerFaults(spec, annotations, old), ...trafficFaults(spec))
@@ -164,10 +166,11 @@ export function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
   if (clusterIP === "" && clusterIPs.length > 0) wrong("must be empty when `clusterIP` is not specified")
   if (clusterIP !== "" && clusterIPs.length === 0) causes.push(required("spec.clusterIPs"))
   else if (clusterIP !== "" && clusterIPs[0] !== clusterIP) wrong("first value must match `clusterIP`")
+  const repeatedFamilies = repeated(ipFamilies, (family) => family)
   for (const [i, family] of ipFamilies.entries()) {
     if (family !== "IPv4" && family !== "IPv6")
       causes.push(notSupported(at("spec.ipFamilies", i), family, ["IPv4", "IPv6"]))
-    if (ipFamilies.indexOf(family) !== i) causes.push(duplicate(at("spec.ipFamilies", i), family))
+    if (repeatedFamilies.has(i)) causes.push(duplicate(at("spec.ipFamilies", i), family))
   }
   const headless = clusterIPs[0] === "None"
   if (headless && clusterIPs.length > 1) wrong("'None' must be the first and only value")
@@ -305,7 +308,8 @@ function addressChanges(spec: ServiceSpec, old: ServiceSpec): readonly Cause[] {
   const [now, before] = [spec.clusterIPs ?? [], old.clusterIPs ?? []]
   if (isHeadless(spec) && isHeadless(old)) return []
   const wrong = (i: number, why: string) => invalidValue(at("spec.clusterIPs", i), now.length === 0 ? null : now, why)
-  if (now.length === before.length)
+  // A Service has two at most.
+  if (now.length === before.length && now.length <= 2)
     return before.flatMap((ip, i) => (now[i] === ip ? [] : [wrong(i, "may not change once set")]))
   if (now.length === 0) return [wrong(0, "primary clusterIP can not be unset")]
   return [
@@ -326,7 +330,8 @@ function familyChanges(spec: ServiceSpec, old: ServiceSpec): readonly Cause[] {
   if (isHeadless(spec) || isHeadless(old)) return []
   const [now, before] = [spec.ipFamilies ?? [], old.ipFamilies ?? []]
   const changed = (shown: readonly string[]) => invalidValue("spec.ipFamilies[0]", shown, "may not change once set")
-  if (now.length === before.length) return before.flatMap((family, i) => (now[i] === family ? [] : [changed(now)]))
+  if (now.length === before.length && now.length <= 2)
+    return before.flatMap((family, i) => (now[i] === family ? [] : [changed(now)]))
   return [
     ...(before.length > 0 && now.length > 0 && now[0] !== before[0] ? [changed(spec.clusterIPs ?? [])] : []),
     ...(now.length < before.length && now.length === 1 && spec.ipFamilyPolicy !== "SingleStack"

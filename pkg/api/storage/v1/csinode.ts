@@ -1,3 +1,4 @@
+import { repeated } from "../../../apimachinery/repeated.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, duplicate, invalidValue, invalidValues, required, within } from "../../../apimachinery/field-errors.ts"
@@ -48,19 +49,21 @@ export const CSINode = defineResource(
     validate: ({ spec }) => {
       const drivers = spec.drivers ?? []
       const causes: Cause[] = []
+      const again = repeated(drivers, ({ name }) => name)
       for (const [i, driver] of drivers.entries()) {
         within(causes, driverFaults(driver), "spec.drivers", i)
-        if (drivers.findIndex(({ name }) => name === driver.name) !== i)
-          causes.push(duplicate(at("spec.drivers", i, "name"), driver.name))
+        if (again.has(i)) causes.push(duplicate(at("spec.drivers", i, "name"), driver.name))
       }
       return causes
     },
-    validateUpdate: ({ spec }, old) =>
-      (old.spec.drivers ?? []).flatMap((before) =>
-        (spec.drivers ?? [])
-          .filter((now) => now.name === before.name && !deepEqual(withoutCount(now), withoutCount(before)))
+    validateUpdate({ spec }, old) {
+      const byName = Map.groupBy(spec.drivers ?? [], ({ name }) => name)
+      return (old.spec.drivers ?? []).flatMap((before) =>
+        (byName.get(before.name) ?? [])
+          .filter((now) => !deepEqual(withoutCount(now), withoutCount(before)))
           .map((now) => invalidValue("spec.drivers", goForm(CSINodeDriver, withoutCount(now)), "field is immutable")),
-      ),
+      )
+    },
   },
   fields,
 )
@@ -76,9 +79,10 @@ function driverFaults({ name, nodeID, topologyKeys: keys }: CSINodeDriver): read
     causes.push(invalidValue("nodeID", nodeID, `must be ${LONGEST_NODE_ID} characters or less`))
   // upstream names the driver and not the key
   const topologyKeys = keys ?? []
+  const again = repeated(topologyKeys, (key) => key)
   for (const [i, key] of topologyKeys.entries()) {
     if (key === "") causes.push(required(""))
-    if (topologyKeys.indexOf(key) !== i) causes.push(duplicate("", key))
+    if (again.has(i)) causes.push(duplicate("", key))
     causes.push(...invalidValues("", key, isQualifiedName(key)))
   }
   return causes

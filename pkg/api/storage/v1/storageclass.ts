@@ -12,6 +12,7 @@ import {
 } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isQualifiedName } from "../../../apimachinery/names.ts"
+import { repeated } from "../../../apimachinery/repeated.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api storage/v1/types.go, pkg/apis/storage/v1/defaults.go, ValidateStorageClass in pkg/apis/storage/validation. */
@@ -131,17 +132,20 @@ export function provisionerFaults(field: string, name: string): readonly Cause[]
   return name === "" ? NO_CAUSES : invalidValues(field, lower, isQualifiedName(lower))
 }
 
+/** Of which each term that is there again has one for each time: more are of no use. */
+const MOST_DUPLICATES = 1000
+
 function topologyFaults(terms: readonly TopologySelectorTerm[]): readonly Cause[] {
   // Upstream compares each term with as many empty ones as there are terms, too.
-  const seen: string[] = terms.map(() => "")
+  const seen = new Map([["", terms.length]])
+  let told = 0
   return terms.flatMap(({ matchLabelExpressions = [] }, i) => {
     const causes: Cause[] = []
     const values = new Map<string, string>()
     for (const [j, expression] of matchLabelExpressions.entries()) {
       const { key, values: listed = [] } = expression
       const here = at("", i, "matchLabelExpressions", j)
-      for (const [k, value] of listed.entries())
-        if (listed.indexOf(value) !== k) causes.push(duplicate(at(here, "values", k), value))
+      for (const k of repeated(listed, (value) => value)) causes.push(duplicate(at(here, "values", k), listed[k]!))
       causes.push(...invalidValues(at(here, "key"), key, isQualifiedName(key)))
       if (values.has(key)) causes.push(duplicate(at(here, "key"), key))
       values.set(key, JSON.stringify([...new Set(listed)].sort()))
@@ -150,8 +154,10 @@ function topologyFaults(terms: readonly TopologySelectorTerm[]): readonly Cause[
       .map((entry) => JSON.stringify(entry))
       .sort()
       .join()
-    for (const other of seen) if (other === term) causes.push(duplicate(at("", i, "matchLabelExpressions"), ""))
-    seen.push(term)
+    const before = seen.get(term) ?? 0
+    for (let n = 0; n < before && told < MOST_DUPLICATES; n++, told++)
+      causes.push(duplicate(at("", i, "matchLabelExpressions"), ""))
+    seen.set(term, before + 1)
     return causes
   })
 }

@@ -1,0 +1,11 @@
+/** The places of items that are the same as one before, by what they are known by. One walk: lists from clients may be long. */
+export function repeated<T>(items: readonly T[], identity: (item: T) => unknown): ReadonlySet<number> {
+  const seen = new Set<unknown>()
+  const places = new Set<number>()
+  for (const [i, item] of items.entries()) {
+    const known = identity(item)
+    if (seen.has(known)) places.add(i)
+    seen.add(known)
+  }
+  return places
+}
