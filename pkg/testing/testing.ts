@@ -40,6 +40,7 @@ export type { TestClient } from "./test-client.ts"
 export { keyFrom, splitKey, type Informer, type Informers, type Key } from "../client/informer.ts"
 export type { Component, ComponentContext } from "../component/component.ts"
 export { defineController, type Controller, type ReconcileContext } from "../controller/controller.ts"
+export { runLeaderElected, type LeaderElectionOptions } from "../controller/leader-election.ts"
 export { owned } from "../controller/owned.ts"
 export { sleep, type Clock } from "../clock/clock.ts"
 

@@ -1,0 +1,200 @@
+import { ApiError, isNotFound } from "../apimachinery/errors.ts"
+import { Lease, type LeaseSpec } from "../api/coordination/v1/lease.ts"
+import type { Client } from "../client/client.ts"
+import { microTimestamp, sleep, type Clock } from "../clock/clock.ts"
+import type { Random } from "../clock/random.ts"
+import type { Logger } from "../log/log.ts"
+
+/** Who holds which Lease, with client-go's names and timings. Source: client-go tools/leaderelection. */
+export interface LeaderElectionOptions {
+  /** The Lease that is held. */
+  readonly name: string
+  readonly namespace: string
+  /** Differs between all candidates. */
+  readonly identity: string
+  /** How long candidates wait after the last renewal that they saw; 15 s unless given. */
+  readonly leaseDurationMs?: number
+  /** How long the leader tries to renew before it gives up; 10 s unless given. */
+  readonly renewDeadlineMs?: number
+  /** Between two tries; 2 s unless given. */
+  readonly retryPeriodMs?: number
+  /** Whether a leader that ends gives the Lease up, so that another need not wait. True unless given; client-go's own default is false. */
+  readonly releaseOnCancel?: boolean
+}
+
+export interface LeaderElectionContext {
+  readonly client: Client
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+}
+
+/** Candidates wait up to this much longer than the retry period, so that they do not all try at once. */
+const JITTER_FACTOR = 1.2
+/** What a Lease that was given up has as its duration. */
+const RELEASED_SECONDS = 1
+
+/**
+ * Waits until this candidate leads, then runs `lead` until `signal` aborts or the Lease is lost, of which the signal that `lead` is given tells.
+ * Resolves when `lead` has ended: with "cancelled" or "lost".
+ * @throws Error for timings that do not fit each other, and what `lead` throws
+ */
+export async function runLeaderElected(
+  options: LeaderElectionOptions,
+  context: LeaderElectionContext,
+  signal: AbortSignal,
+  lead: (leading: AbortSignal) => Promise<void>,
+): Promise<"cancelled" | "lost"> {
+  const elector = new LeaderElector(options, context)
+  if (!(await elector.acquire(signal))) return "cancelled"
+  const leading = new AbortController()
+  const work = lead(leading.signal)
+  // What `lead` throws ends the leadership too.
+  const over = AbortSignal.any([signal, leading.signal])
+  const watched = work.catch(() => leading.abort(new Error("the leader's work failed")))
+  await elector.renew(over)
+  leading.abort(new Error("no longer the leader"))
+  await watched
+  // Only now, so that nobody else begins before this one has ended.
+  await elector.release()
+  await work
+  return signal.aborted ? "cancelled" : "lost"
+}
+
+class LeaderElector {
+  readonly #options: Required<LeaderElectionOptions>
+  readonly #context: LeaderElectionContext
+  /** The Lease as last seen, and when: another clock's time in it is not to be trusted. */
+  #observed: { readonly lease: Lease; readonly at: number } | undefined
+
+  constructor(options: LeaderElectionOptions, context: LeaderElectionContext) {
+    const {
+      leaseDurationMs = 15_000,
+      renewDeadlineMs = 10_000,
+      retryPeriodMs = 2_000,
+      releaseOnCancel = true,
+    } = options
+    if (options.identity === "") throw new Error("Cannot elect a leader: identity is empty")
+    if (leaseDurationMs <= renewDeadlineMs)
+      throw new Error(
+        `Cannot elect a leader: leaseDurationMs (${leaseDurationMs}) must be greater than renewDeadlineMs (${renewDeadlineMs})`,
+      )
+    if (retryPeriodMs <= 0 || renewDeadlineMs <= retryPeriodMs * JITTER_FACTOR)
+      throw new Error(
+        `Cannot elect a leader: renewDeadlineMs (${renewDeadlineMs}) must be greater than retryPeriodMs (${retryPeriodMs}) × ${JITTER_FACTOR}, and that greater than zero`,
+      )
+    this.#options = { ...options, leaseDurationMs, renewDeadlineMs, retryPeriodMs, releaseOnCancel }
+    this.#context = context
+  }
+
+  /** True when it leads, false when `signal` aborted before. */
+  async acquire(signal: AbortSignal): Promise<boolean> {
+    const { clock, random } = this.#context
+    const { retryPeriodMs } = this.#options
+    while (!signal.aborted) {
+      if (await this.#tryAcquireOrRenew()) return true
+      await pause(clock, retryPeriodMs * (1 + random.next() * JITTER_FACTOR), signal)
+    }
+    return false
+  }
+
+  /** Resolves when the Lease could not be renewed in time, is another's, or `signal` aborted. */
+  async renew(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#context
+    const { renewDeadlineMs, retryPeriodMs, name } = this.#options
+    let renewed = clock.now()
+    while (!signal.aborted) {
+      await pause(clock, retryPeriodMs, signal)
+      if (signal.aborted) return
+      // A request that hangs must not let the deadline pass unseen.
+      const left = new AbortController()
+      const late = pause(clock, Math.max(0, renewed + renewDeadlineMs - clock.now()), left.signal).then(() => false)
+      const ok = await Promise.race([this.#tryAcquireOrRenew(), late])
+      left.abort()
+      if (ok) renewed = clock.now()
+      else if (clock.now() - renewed >= renewDeadlineMs) {
+        log.info("Failed to renew lease", { lease: name })
+        return
+      }
+    }
+  }
+
+  /** Gives the Lease up if it is still held. */
+  async release(): Promise<void> {
+    const { client, clock, log } = this.#context
+    const { name, namespace, identity, releaseOnCancel } = this.#options
+    if (!releaseOnCancel) return
+    try {
+      const lease = await client.get(Lease, { name, namespace })
+      if (lease.spec.holderIdentity !== identity) return
+      const now = microTimestamp(clock)
+      const { leaseTransitions } = lease.spec
+      await client.update(Lease, {
+        ...lease,
+        spec: {
+          holderIdentity: "",
+          leaseDurationSeconds: RELEASED_SECONDS,
+          acquireTime: now,
+          renewTime: now,
+          leaseTransitions,
+        },
+      })
+    } catch (err) {
+      if (!isNotFound(err)) log.warn("Failed to release lease", { lease: name, err })
+    }
+  }
+
+  /** Whether this candidate leads now. Never rejects. */
+  async #tryAcquireOrRenew(): Promise<boolean> {
+    const { client, clock, log } = this.#context
+    const { name, namespace, identity } = this.#options
+    try {
+      const lease = await this.#current()
+      if (lease === undefined) {
+        this.#observe(await client.create(Lease, { metadata: { name, namespace }, spec: this.#record(undefined) }))
+        return true
+      }
+      if (this.#observed?.lease.metadata.resourceVersion !== lease.metadata.resourceVersion) this.#observe(lease)
+      const { holderIdentity = "", leaseDurationSeconds = 0 } = lease.spec
+      const valid = this.#observed!.at + leaseDurationSeconds * 1000 > clock.now()
+      if (holderIdentity !== "" && holderIdentity !== identity && valid) return false
+      this.#observe(await client.update(Lease, { ...lease, spec: { ...lease.spec, ...this.#record(lease.spec) } }))
+      return true
+    } catch (err) {
+      log.debug("Failed to acquire or renew lease", { lease: name, err, reason: ApiError.from(err).reason })
+      return false
+    }
+  }
+
+  async #current(): Promise<Lease | undefined> {
+    const { name, namespace } = this.#options
+    try {
+      return await this.#context.client.get(Lease, { name, namespace })
+    } catch (err) {
+      if (isNotFound(err)) return undefined
+      throw err
+    }
+  }
+
+  #observe(lease: Lease): void {
+    this.#observed = { lease, at: this.#context.clock.now() }
+  }
+
+  /** What the Lease says when this candidate holds it; acquireTime and the count of transitions change only with the holder. */
+  #record(old: LeaseSpec | undefined): LeaseSpec {
+    const { identity, leaseDurationMs } = this.#options
+    const now = microTimestamp(this.#context.clock)
+    const mine = old?.holderIdentity === identity
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.floor(leaseDurationMs / 1000),
+      renewTime: now,
+      acquireTime: mine ? (old.acquireTime ?? now) : now,
+      leaseTransitions: old === undefined ? 0 : (old.leaseTransitions ?? 0) + (mine ? 0 : 1),
+    }
+  }
+}
+
+/** Resolves after `ms`, or when `signal` aborts. */
+const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(clock, ms, signal).catch(() => undefined)
