@@ -178,7 +178,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
         config.resolvConf === "" ? Promise.resolve(undefined) : runtime.files.read(config.resolvConf)
       ).then((text) => parseResolvConf(text ?? ""))),
     runtimeHandler: async (name) => (await context.client.get(RuntimeClass, { name })).handler,
-    admit: (pod, taken) => gate.admit(pod, taken),
+    admit: (pod, taken, signal) => gate.admit(pod, taken, signal),
     resizeProblem: (pod) => resizeProblem(pod, workers.othersThan(pod), node.nodeAnyWay?.status.allocatable ?? {}),
   })
   const staticPods = new StaticPods(context, workers, () => node.node?.metadata.uid)

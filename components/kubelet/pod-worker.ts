@@ -5,6 +5,7 @@ import type { PodStatus } from "../../pkg/api/core/v1/podstatus.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
 import type { Rejection } from "./admission/admission.ts"
 import { clearAll, clearRemains, hasRemains } from "./garbage.ts"
+import { graceSeconds } from "./grace-period.ts"
 import { killPod, pause } from "./kill.ts"
 import { isStaticPod } from "./labels.ts"
 import type { LogRotation } from "./logs/rotate.ts"
@@ -28,7 +29,7 @@ export interface WorkerParts extends RunnerParts {
   /** How many remains of pods are cleared away at a time. */
   readonly clearing: Slots
   /** Why the pod may not run here, or nothing. Calls `taken` at the instant at which the node has taken it. */
-  admit(pod: Pod, taken: () => void): Promise<Rejection | undefined>
+  admit(pod: Pod, taken: () => void, signal: AbortSignal): Promise<Rejection | undefined>
   /** Why the node cannot give the pod the resources it asks for now, or nothing. */
   resizeProblem(pod: Pod): ReturnType<typeof resizeProblem>
   finished(worker: PodWorker): void
@@ -257,7 +258,7 @@ export class PodWorker implements Waker {
 
   /** @returns whether the node takes the pod; if not, it has failed */
   async #admit(signal: AbortSignal): Promise<boolean> {
-    const rejection = await this.#parts.admit(this.#pod, () => (this.#admitted = true))
+    const rejection = await this.#parts.admit(this.#pod, () => (this.#admitted = true), signal)
     signal.throwIfAborted()
     if (rejection === undefined) return true
     const { reason, message } = rejection
@@ -324,7 +325,7 @@ export class PodWorker implements Waker {
         await killPod(context, cache, {
           pod: this.#pod,
           runtime: this.#runtime,
-          graceSeconds: this.#graceSeconds(),
+          graceSeconds: graceSeconds(this.#pod, this.#removed, this.#graceOverride),
           signal,
         })
       } catch (err) {
@@ -345,18 +346,6 @@ export class PodWorker implements Waker {
     this.#stage = "terminated"
     this.#whenEnded.resolve()
     this.#again = true
-  }
-
-  /** Source: pkg/kubelet/pod_workers.go calculateEffectiveGracePeriod. */
-  #graceSeconds(): number {
-    const { metadata, spec } = this.#pod
-    const own =
-      metadata.deletionTimestamp === undefined
-        ? spec.terminationGracePeriodSeconds
-        : (metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds)
-    // An object that is gone at once was deleted by force.
-    const grace = this.#removed && metadata.deletionTimestamp === undefined && !isStaticPod(this.#pod) ? 0 : own
-    return Math.max(1, Math.min(grace, this.#graceOverride ?? Infinity))
   }
 
   async #clear(): Promise<void> {

@@ -127,3 +127,22 @@ test("for a pod that the node cannot do without, another one ends first", async 
   })
   expect([node.status("critical").phase, node.status("small").phase]).toEqual(["Running", "Running"])
 })
+
+test("for a critical pod that is deleted before its turn nobody has to end", async () => {
+  // given a full node, and a critical pod for which a pod is ending slowly
+  await using node = await simulatedKubelet({ web: { onStop: { afterMs: 10_000 } } })
+  const asking = (cpu: string): PodSpecInput => ({
+    containers: [{ name: "c", image: "web", resources: { requests: { cpu } } }],
+  })
+  await node.create("a", asking("2"))
+  await node.create("b", asking("2"))
+  const critical = { ...asking("2"), priorityClassName: "system-node-critical" }
+  await node.create("first", critical)
+  // when another one comes meanwhile, and goes again
+  await node.create("second", critical)
+  await node.delete("second", 0)
+  await node.cluster.advance("1m")
+  // then one pod made room for the first, and none for the second
+  expect(node.status("first").phase).toBe("Running")
+  expect(["a", "b"].filter((name) => node.status(name).phase === "Running")).toHaveLength(1)
+})

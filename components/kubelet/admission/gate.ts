@@ -36,9 +36,13 @@ export class AdmissionGate {
     this.#parts = parts
   }
 
-  /** Why the node does not take the pod, or nothing. `taken` is called at the instant at which it is taken. */
-  admit(pod: Pod, taken: () => void): Promise<Rejection | undefined> {
+  /**
+   * Why the node does not take the pod, or nothing. `taken` is called at the instant at which it is taken.
+   * @throws whatever reason `signal` has when it aborted before the pod's turn: for a pod that is gone nobody makes room
+   */
+  admit(pod: Pod, taken: () => void, signal: AbortSignal): Promise<Rejection | undefined> {
     const admitted = this.#last.then(async () => {
+      signal.throwIfAborted()
       const rejection = await this.#look(pod)
       if (rejection === undefined) taken()
       return rejection
