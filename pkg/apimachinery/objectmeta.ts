@@ -14,11 +14,12 @@ import {
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./meta.ts"
 import {
   asPrefix,
+  type Check,
   isDNS1123Label,
   isDNS1123Subdomain,
   isLabelValue,
+  isPathSegmentName,
   isQualifiedName,
-  type Check,
   type Problem,
 } from "./names.ts"
 
@@ -29,16 +30,37 @@ const LARGEST_ANNOTATIONS = 256 * 1024
 const LONGEST_MANAGER = 128
 const LONGEST_SUBRESOURCE = 256
 
+/**
+ * How often Kubernetes looks at an object: the machinery of all kinds does once, and the rules of most kinds do again. Every look reports all that it finds, so
+ * that what is wrong stands several times among the causes.
+ */
+export interface Looks {
+  /** Of what is new the kind's own rules leave the metadata alone: names are as free as a path allows. */
+  readonly create?: false
+  /** How often the kind's own rules look at what has changed in the metadata (ValidateObjectMetaUpdate); once unless given. */
+  readonly change?: 0
+  /** How often they look at the metadata of what has changed as a whole (ValidateObjectMeta); not unless given. */
+  readonly whole?: 1 | 2
+  /** How often they look at everything else of what has changed; once unless given. */
+  readonly rules?: 2
+  /** They let finalizers without a prefix through, whatever these are called. */
+  readonly plainFinalizers?: true
+}
+
 /** What of a Resource these rules need. */
 interface Named {
   readonly scope: "Namespaced" | "Cluster"
+  readonly looks?: Looks
   validateName?(name: string): Problem | undefined
 }
 
-/** The metadata of an object that is to be created, its name made from generateName already. */
-export function validateObjectMeta(resource: Named, metadata: ObjectMeta): readonly Cause[] {
-  const { name = "", generateName = "", namespace = "" } = metadata
-  const check: Check = resource.validateName?.bind(resource) ?? isDNS1123Subdomain
+/** The metadata of an object that is to be created, its name made from generateName already. `check` is what all kinds have, where the kind's own rules do not look. */
+export function validateObjectMeta(
+  resource: Named,
+  metadata: ObjectMeta,
+  check = nameCheckOf(resource),
+): readonly Cause[] {
+  const { name = "", generateName = "", namespace = "", finalizers } = metadata
   const causes: Cause[] = []
   if (generateName !== "") put(causes, "generateName", generateName, asPrefix(check)(generateName))
   if (name === "") causes.push(required("name", "name or generateName is required"))
@@ -48,12 +70,42 @@ export function validateObjectMeta(resource: Named, metadata: ObjectMeta): reado
   } else if (namespace === "") causes.push(required("namespace"))
   else put(causes, "namespace", namespace, isDNS1123Label(namespace))
   putCommon(causes, metadata, undefined)
+  if (finalizers !== undefined) {
+    putFinalizers(causes, finalizers, "finalizers")
+    if (resource.looks?.create !== false && resource.looks?.plainFinalizers !== true) putUnqualified(causes, finalizers)
+  }
   return ofMetadata(causes)
 }
 
-/** The metadata of a changed object against what is stored. */
-export function validateObjectMetaUpdate(metadata: ObjectMeta, old: ObjectMeta): readonly Cause[] {
+const nameCheckOf = (resource: Named): Check => resource.validateName?.bind(resource) ?? isDNS1123Subdomain
+
+/** The metadata of a changed object against what is stored. What is the very same there was looked at when that was written. */
+export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, old: ObjectMeta): readonly Cause[] {
+  const { change = 1, whole = 0, plainFinalizers } = resource.looks ?? {}
   const causes: Cause[] = []
+  repeat(causes, 1 + change, (found) => putChange(found, metadata, old))
+  repeat(causes, 2 + change + whole, (found) => putCommon(found, metadata, old))
+  const { finalizers, generateName = "" } = metadata
+  if (generateName !== "" && generateName !== old.generateName) {
+    repeat(causes, 1, (found) => put(found, "generateName", generateName, asPrefix(isPathSegmentName)(generateName)))
+    repeat(causes, whole, (found) =>
+      put(found, "generateName", generateName, asPrefix(nameCheckOf(resource))(generateName)),
+    )
+  }
+  if (finalizers !== undefined && finalizers !== old.finalizers) {
+    repeat(causes, 1 + whole, (found) => putFinalizers(found, finalizers, "finalizers"))
+    if (plainFinalizers !== true) repeat(causes, change + whole, (found) => putUnqualified(found, finalizers))
+  }
+  return ofMetadata(causes)
+}
+
+function repeat(causes: Cause[], times: number, look: (causes: Cause[]) => void): void {
+  const found: Cause[] = []
+  look(found)
+  if (found.length > 0) for (let i = 0; i < times; i++) causes.push(...found)
+}
+
+function putChange(causes: Cause[], metadata: ObjectMeta, old: ObjectMeta): void {
   if (old.deletionTimestamp !== undefined) {
     const added = (metadata.finalizers ?? []).filter((finalizer) => old.finalizers?.includes(finalizer) !== true).sort()
     if (added.length > 0) {
@@ -72,8 +124,6 @@ export function validateObjectMetaUpdate(metadata: ObjectMeta, old: ObjectMeta):
     causes.push(invalidValue("generation", metadata.generation ?? 0, "must not be decremented"))
   for (const field of IMMUTABLE)
     if (metadata[field] !== old[field]) causes.push(invalidValue(field, metadata[field], "field is immutable"))
-  putCommon(causes, metadata, old)
-  return ofMetadata(causes)
 }
 const IMMUTABLE = [
   "name",
@@ -128,7 +178,7 @@ const PLAIN = /^[\x20-\x7e]*$/
 /** What holds for metadata whether it is new or not. What is the very same in `old` was looked at when that was written. */
 function putCommon(
   causes: Cause[],
-  { generation = 0, labels, annotations, ownerReferences, finalizers, managedFields }: ObjectMeta,
+  { generation = 0, labels, annotations, ownerReferences, managedFields }: ObjectMeta,
   old: ObjectMeta | undefined,
 ): void {
   if (generation < 0) causes.push(invalidValue("generation", generation, "must be greater than or equal to 0"))
@@ -136,12 +186,10 @@ function putCommon(
   if (annotations !== old?.annotations) putAnnotations(causes, annotations, "annotations")
   if (ownerReferences !== undefined && ownerReferences !== old?.ownerReferences)
     putOwners(causes, ownerReferences, "ownerReferences")
-  if (old === undefined && finalizers !== undefined) putFinalizers(causes, finalizers, "finalizers")
   if (managedFields !== old?.managedFields)
     eachWithin(causes, managedFields, "managedFields", (entry) =>
       old?.managedFields?.includes(entry) === true ? NO_CAUSES : validateManagedFields(entry),
     )
-  if (finalizers !== undefined && finalizers !== old?.finalizers) putUnqualified(causes, finalizers)
 }
 
 /** Names without a `/` are Kubernetes' own. Source: validateKubeFinalizerName in pkg/apis/core/validation/validation.go. */

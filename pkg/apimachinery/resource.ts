@@ -2,6 +2,7 @@ import type { Cause } from "./errors.ts"
 import { f, message, type Fields, type Input, type Message, type Output } from "./fields.ts"
 import { ObjectMeta as ObjectMetaMessage, type ObjectMeta, type ObjectMetaInput } from "./meta.ts"
 import type { Problem } from "./names.ts"
+import type { Looks } from "./objectmeta.ts"
 
 /** Any object of any kind, as shared code sees it. */
 export interface KubeObject {
@@ -99,6 +100,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
   prepareForCreate?(obj: T, context: StrategyContext): T
   /** The same for an update; status (or, for a status update, everything else) has been put back before. */
   prepareForUpdate?(obj: T, old: T, context: StrategyContext): T
+  /** How often upstream's rules look at an object of the kind. */
+  readonly looks?: Looks
   /** Rules across fields; rules of a single field stand in its declaration. Of a change, what is the very same in `old` need not be looked at. */
   validate?(obj: T, old?: T): readonly Cause[]
   /** Rules about new objects only; `validate` runs as well. */

@@ -3,6 +3,7 @@ import { deepEqual } from "./equal.ts"
 import type { Cause } from "./errors.ts"
 import { invalidValue, invalidValues, NO_CAUSES, notSupported, required, tooLong } from "./field-errors.ts"
 import type { FieldSpec, Message, Type } from "./fields.ts"
+import { isPathSegmentName } from "./names.ts"
 import { validateObjectMeta, validateObjectMetaUpdate } from "./objectmeta.ts"
 import type { KubeObject, Resource, SubresourceStrategy } from "./resource.ts"
 import { withZeros } from "./zeros.ts"
@@ -12,7 +13,10 @@ import { withZeros } from "./zeros.ts"
  * then the kind's own `validate`. Source of the order: the Validate<Kind> functions of pkg/apis/<group>/validation.
  */
 export function validateObject<T extends KubeObject>(resource: Resource<T>, obj: T): readonly Cause[] {
-  return both(validateObjectMeta(resource, obj.metadata), validateRules(resource, obj))
+  if (resource.looks?.create !== false)
+    return both(validateObjectMeta(resource, obj.metadata), validateRules(resource, obj))
+  const causes = validateRules(resource, obj)
+  return causes.length > 0 ? causes : validateObjectMeta(resource, obj.metadata, isPathSegmentName)
 }
 
 /**
@@ -20,7 +24,9 @@ export function validateObject<T extends KubeObject>(resource: Resource<T>, obj:
  * A kind's own rules trust its type: where something required is missing they see zeros, and what they say of these is left out.
  */
 function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
-  return withOwnRules(resource.schema, obj, validateFields(resource.schema, obj, change?.old), (whole) =>
+  const declared = validateFields(resource.schema, obj, change?.old)
+  const again = change?.strategy === resource && resource.looks?.rules === 2
+  return withOwnRules(resource.schema, obj, again ? both(declared, declared) : declared, (whole) =>
     ownRules(resource, whole, change),
   )
 }
@@ -61,8 +67,9 @@ function ownRules<T extends KubeObject>(
 ): readonly Cause[] {
   const own = resource.validate?.(obj, change?.old) ?? NO_CAUSES
   if (change === undefined) return both(own, resource.validateCreate?.(obj) ?? NO_CAUSES)
+  const again = change.strategy === resource && resource.looks?.rules === 2
   return both(
-    both(own, validateImmutable(resource.schema, obj, change.old)),
+    both(again ? both(own, own) : own, validateImmutable(resource.schema, obj, change.old)),
     change.strategy?.validateUpdate?.(obj, change.old) ?? NO_CAUSES,
   )
 }
@@ -79,7 +86,10 @@ export function validateObjectUpdate<T extends KubeObject>(
   old: T,
   strategy: SubresourceStrategy<T> | undefined = resource,
 ): readonly Cause[] {
-  return both(validateObjectMetaUpdate(obj.metadata, old.metadata), validateRules(resource, obj, { old, strategy }))
+  return both(
+    validateObjectMetaUpdate(resource, obj.metadata, old.metadata),
+    validateRules(resource, obj, { old, strategy }),
+  )
 }
 const both = (first: readonly Cause[], second: readonly Cause[]): readonly Cause[] =>
   first.length === 0 ? second : second.length === 0 ? first : [...first, ...second]

@@ -26,16 +26,18 @@ export function validateJob({ spec }: JobView): readonly Cause[] {
   const { selector, template } = spec
   const causes: Cause[] = [...validateJobSpec(spec, "spec")]
   if (selector === undefined) causes.push(required("spec.selector"))
-  else
-    causes.push(
-      ...labelSelectorFaults("spec.selector", selector),
-      ...validateMatches(matcherFor(selector), template, "spec.template"),
-    )
-  return causes
+  else causes.push(...labelSelectorFaults("spec.selector", selector))
+  return [...causes, ...validateMatches(matcherFor(selector), template, "spec.template")]
 }
 
+/** Of the names and labels that a job gives its pods. */
+export const generatedFaults = (job: JobView, old: JobView | undefined): readonly Cause[] => [
+  ...validateGeneratedSelector(job, old),
+  ...validateIndexedName(job),
+]
+
 /** Pods of indexed jobs are named after the job and their index, and a name must fit into a label. */
-export function validateIndexedName({ metadata: { name = "" }, spec }: JobView): readonly Cause[] {
+function validateIndexedName({ metadata: { name = "" }, spec }: JobView): readonly Cause[] {
   const { completions = 0, completionMode } = spec
   if (completionMode !== "Indexed" || completions <= 0) return []
   const longest = `${name}-${completions - 1}`
@@ -50,7 +52,7 @@ const PREFIXED = "batch.kubernetes.io/"
  * Unless its user sees to the selector, a job's pods carry its name and uid, and nothing but these selects them. Jobs that were made before the labels had
  * a prefix do without these. Source: validateGeneratedSelector.
  */
-export function validateGeneratedSelector(
+function validateGeneratedSelector(
   { metadata: { name = "", uid = "" }, spec: { selector, template, manualSelector } }: JobView,
   old: JobView | undefined,
 ): readonly Cause[] {

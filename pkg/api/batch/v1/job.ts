@@ -5,7 +5,7 @@ import { validateJobChange } from "./job-change-validation.ts"
 import { jobCompletions, jobDuration, jobState } from "./job-columns.ts"
 import { jobDefaults, withGeneratedSelector } from "./job-defaults.ts"
 import { jobStatusFaults } from "./job-status-validation.ts"
-import { validateGeneratedSelector, validateIndexedName, validateJob } from "./job-validation.ts"
+import { generatedFaults, validateJob } from "./job-validation.ts"
 import { JobSpec, JobStatus } from "./jobspec.ts"
 
 export const Job = defineResource(
@@ -16,6 +16,7 @@ export const Job = defineResource(
     plural: "jobs",
     categories: ["all"],
     scope: "Namespaced",
+    looks: { whole: 1, rules: 2 },
     generation: true,
     defaultGarbageCollectionPolicy: "OrphanDependents",
     defaultPolicyWarning:
@@ -34,11 +35,13 @@ export const Job = defineResource(
     subresources: { status: { validateUpdate: (job, old) => jobStatusFaults(job, old) } },
     defaults: (job) => jobDefaults(job),
     prepareForCreate: (job) => withGeneratedSelector(job),
-    validate: (job, old) =>
-      job.spec === old?.spec
-        ? []
-        : [...validateGeneratedSelector(job, old), ...validateJob(job), ...validateIndexedName(job)],
-    validateUpdate: (job, old) => (job.spec === old.spec ? [] : validateJobChange(job, old)),
+    validate: (job, old) => {
+      if (job.spec === old?.spec) return []
+      // of a change these are looked at once, and the rest twice
+      return old === undefined ? [...generatedFaults(job, old), ...validateJob(job)] : validateJob(job)
+    },
+    validateUpdate: (job, old) =>
+      job.spec === old.spec ? [] : [...generatedFaults(job, old), ...validateJobChange(job, old)],
   },
   {
     spec: f.message(2, JobSpec, "What to run, and how often.").always(),

@@ -11,8 +11,8 @@ export const LeaseSpec = message("coordination.v1.LeaseSpec", "Who holds a lease
   acquireTime: f.microTime(3, "When the holder got it."),
   renewTime: f.microTime(4, "When the holder last renewed it."),
   leaseTransitions: f.int32(5, "How often the holder changed.").pointer(),
-  strategy: f.string(6, "How the holder is chosen, in coordinated leader election.").pointer(),
-  preferredHolder: f.string(7, "Who should be the next holder.").pointer(),
+  strategy: f.string(6, "How the holder is chosen, in coordinated leader election.").pointer().disabled(),
+  preferredHolder: f.string(7, "Who should be the next holder.").pointer().disabled(),
 })
 export interface LeaseSpec extends ObjectOf<typeof LeaseSpec> {}
 
@@ -28,6 +28,7 @@ export const Lease = defineResource(
     kind: "Lease",
     plural: "leases",
     scope: "Namespaced",
+    looks: { plainFinalizers: true },
     doc: "Held by one at a time: for heartbeats and leader election.",
     highChurn: true,
     allowCreateOnUpdate: true,

@@ -63,6 +63,7 @@ export const Endpoints = defineResource(
     singular: "endpoints",
     shortNames: ["ep"],
     scope: "Namespaced",
+    looks: { whole: 1 },
     doc: "The addresses behind a Service. EndpointSlices have taken their place.",
     columns: [
       {

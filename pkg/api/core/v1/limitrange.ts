@@ -37,6 +37,7 @@ export const LimitRange = defineResource(
     plural: "limitranges",
     shortNames: ["limits"],
     scope: "Namespaced",
+    looks: { change: 0, whole: 1 },
     doc: "Bounds and defaults of the resources of each pod, container and claim in a namespace.",
     allowCreateOnUpdate: true,
     prepareForCreate: (range, { uuid }) =>

@@ -38,6 +38,7 @@ export const PersistentVolume = defineResource(
     plural: "persistentvolumes",
     shortNames: ["pv"],
     scope: "Cluster",
+    looks: { change: 0, whole: 2, rules: 2 },
     doc: "A piece of storage that claims are bound to.",
     returnsDeletedObject: true,
     subresources: {

@@ -24,6 +24,7 @@ export const PersistentVolumeClaim = defineResource(
     plural: "persistentvolumeclaims",
     shortNames: ["pvc"],
     scope: "Namespaced",
+    looks: { whole: 1 },
     doc: "A request for storage, bound to a PersistentVolume.",
     returnsDeletedObject: true,
     subresources: { status: { validateUpdate: ({ spec, status }) => claimStatusFaults(spec, status) } },

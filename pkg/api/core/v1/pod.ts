@@ -20,6 +20,7 @@ export const Pod = defineResource(
     shortNames: ["po"],
     categories: ["all"],
     scope: "Namespaced",
+    looks: { whole: 1 },
     generation: true,
     keepsStatusOnCreate: true,
     doc: "Containers that run together on one node.",

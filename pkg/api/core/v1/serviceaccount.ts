@@ -26,12 +26,21 @@ export const ServiceAccount = defineResource(
     plural: "serviceaccounts",
     shortNames: ["sa"],
     scope: "Namespaced",
+    looks: { whole: 1 },
     doc: "An identity for the processes in pods.",
     returnsDeletedObject: true,
     subresources: {
       other: { token: { verbs: ["create"], kind: "TokenRequest", group: "authentication.k8s.io", version: "v1" } },
     },
     columns: [],
+    prepareForCreate: (account) => withNamesOnly(account),
+    prepareForUpdate: (account) => withNamesOnly(account),
   },
   fields,
 )
+
+/** Of its Secrets an account keeps the names. Source: cleanSecretReferences in pkg/registry/core/serviceaccount/strategy.go. */
+const withNamesOnly = (account: ServiceAccount): ServiceAccount =>
+  account.secrets === undefined
+    ? account
+    : { ...account, secrets: account.secrets.map(({ name }) => (name === undefined ? {} : { name })) }

@@ -76,6 +76,7 @@ export const EndpointSlice = defineResource(
     kind: "EndpointSlice",
     plural: "endpointslices",
     scope: "Namespaced",
+    looks: { change: 0, whole: 1 },
     doc: "A part of the backends of a Service; all slices of a Service together are its backends.",
     generation: {
       counts: ({ metadata, ...slice }, { metadata: before, ...old }) =>

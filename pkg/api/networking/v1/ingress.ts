@@ -128,6 +128,7 @@ export const Ingress = defineResource(
     plural: "ingresses",
     shortNames: ["ing"],
     scope: "Namespaced",
+    looks: { whole: 1 },
     doc: "Rules by which requests from outside reach Services.",
     generation: true,
     subresources: { status: { validateUpdate: ({ status }) => statusFaults(status) } },

@@ -42,6 +42,7 @@ export const IngressClass = defineResource(
     kind: "IngressClass",
     plural: "ingressclasses",
     scope: "Cluster",
+    looks: { whole: 1 },
     doc: "A class of Ingresses, and the controller that acts for them.",
     generation: true,
     columns: [

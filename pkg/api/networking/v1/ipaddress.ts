@@ -34,6 +34,7 @@ export const IPAddress = defineResource(
     plural: "ipaddresses",
     shortNames: ["ip"],
     scope: "Cluster",
+    looks: { whole: 1 },
     doc: "An address that is taken; its name is the address.",
     ageColumn: false,
     columns: [

@@ -46,6 +46,7 @@ export const PodDisruptionBudget = defineResource(
     plural: "poddisruptionbudgets",
     shortNames: ["pdb"],
     scope: "Namespaced",
+    looks: { create: false, change: 0 },
     generation: true,
     allowUnconditionalUpdate: false,
     doc: "Limits how many pods of a set may be evicted at a time.",

@@ -17,6 +17,7 @@ export const ClusterRoleBinding = defineResource(
     kind: "ClusterRoleBinding",
     plural: "clusterrolebindings",
     scope: "Cluster",
+    looks: { whole: 1 },
     doc: "Grants a role to subjects, everywhere.",
     columns: bindingColumns,
     validateName: isPathSegmentName,

@@ -40,6 +40,7 @@ export const CSINode = defineResource(
     kind: "CSINode",
     plural: "csinodes",
     scope: "Cluster",
+    looks: { change: 0, whole: 1 },
     doc: "The drivers of volumes on a node; it has the node's name.",
     columns: [
       { name: "Drivers", type: "integer", doc: "Number of drivers.", value: ({ spec }) => (spec.drivers ?? []).length },

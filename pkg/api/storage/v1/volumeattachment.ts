@@ -68,6 +68,7 @@ export const VolumeAttachment = defineResource(
     kind: "VolumeAttachment",
     plural: "volumeattachments",
     scope: "Cluster",
+    looks: { change: 0, whole: 1 },
     doc: "The wish that a volume be attached to a node.",
     subresources: {
       status: {
