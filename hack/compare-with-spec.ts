@@ -1,10 +1,12 @@
 /**
- * Compares the declared kinds with the facts on Kubernetes in ../shared/spec, where these are at hand: fields, types, required-ness, protobuf numbers,
- * list types and keys, patch strategies, verbs, short names, categories, scope and subresources.
+ * Compares the declared kinds with the facts on Kubernetes in ../shared/spec, where these are at hand: fields, types,
+ * required-ness, protobuf numbers, list types and keys, patch strategies, verbs, short names, categories, scope and
+ * subresources.
  *
  *     bun hack/compare-with-spec.ts [part of a message's or kind's name]
  *
- * Prints a line for each difference and exits 1 when there is any; kinds that are not served are only named; exits 0 with a line when the facts are not there.
+ * Prints a line for each difference and exits 1 when there is any; kinds that are not served are only named; exits 0
+ * with a line when the facts are not there.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,6 +1,7 @@
 /**
- * The container images of manifests/examples and of the tests, made of Debian's busybox-static alone, so that no registry is
- * asked for them. `bun hack/images.ts FILE` writes them all into one archive; `hack/start.sh` lays that where k3ts imports it.
+ * The container images of manifests/examples and of the tests, made of Debian's busybox-static alone, so that no
+ * registry is asked for them. `bun hack/images.ts FILE` writes them all into one archive; `hack/start.sh` lays that
+ * where k3ts imports it.
  */
 import { execFileSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -13,8 +14,8 @@ const BUSYBOX = "/bin/busybox"
 const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /**
- * The first process of a container is not ended by a signal that it has no handler for, and httpd has none for SIGTERM: without
- * this script each pod would take its whole grace period to stop.
+ * The first process of a container is not ended by a signal that it has no handler for, and httpd has none for SIGTERM:
+ * without this script each pod would take its whole grace period to stop.
  */
 const WEB_SCRIPT = `#!/bin/sh
 trap 'exit 0' TERM INT
@@ -24,8 +25,8 @@ wait $!
 `
 
 /**
- * Gives wget the time limit that Debian's static busybox is built without: the seconds of `-T` or `--timeout` bound the download as
- * a whole, and the rest of the command line goes on to busybox as it is.
+ * Gives wget the time limit that Debian's static busybox is built without: the seconds of `-T` or `--timeout` bound the
+ * download as a whole, and the rest of the command line goes on to busybox as it is.
  */
 export const WGET_SCRIPT = `#!/bin/sh
 limit='' next=''
@@ -66,8 +67,8 @@ export function busyboxImage(name = "k3ts.local/busybox:1"): ImageSource {
 }
 
 /**
- * A web server of the files in /www on port 80 (or $PORT). The first line of its log names `version`, which tells the pods of
- * two images apart in a rolling update.
+ * A web server of the files in /www on port 80 (or $PORT). The first line of its log names `version`, which tells the
+ * pods of two images apart in a rolling update.
  */
 export function webImage(version = "1", name = `k3ts.local/web:${version}`): ImageSource {
   const layer: LayerSource = {
@@ -86,15 +87,22 @@ export function webImage(version = "1", name = `k3ts.local/web:${version}`): Ima
 }
 
 /**
- * Debian's busybox lets the option parser write the seconds of wget's `-T` through a null pointer, since it has no time limits
- * (FEATURE_WGET_TIMEOUT): each such call ended with SIGSEGV. With this option string of the same length the seconds are skipped.
+ * Debian's busybox lets the option parser write the seconds of wget's `-T` through a null pointer, since it has no time
+ * limits (FEATURE_WGET_TIMEOUT): each such call ended with SIGSEGV. With this option string of the same length the
+ * seconds are skipped.
  */
 const withoutWgetCrash = (busybox: Buffer): Buffer => patched(busybox, "T:+t:n::\0", "T:t:n:::\0")
 
-/** A shell runs busybox's commands itself rather than what is on the PATH; this one does not know wget, so that it runs the script. */
+/**
+ * A shell runs busybox's commands itself rather than what is on the PATH; this one does not know wget, so that it runs
+ * the script.
+ */
 const withoutWget = (busybox: Buffer): Buffer => patched(busybox, "\0wget\0which\0", "\0wgeT\0which\0")
 
-/** A copy in which the one place with the bytes of `from` has those of `to`, which are as many. Without such a place the very bytes: another build needs no mending. */
+/**
+ * A copy in which the one place with the bytes of `from` has those of `to`, which are as many. Without such a place the
+ * very bytes: another build needs no mending.
+ */
 function patched(bytes: Buffer, from: string, to: string): Buffer {
   const at = bytes.indexOf(from)
   if (at < 0 || bytes.indexOf(from, at + 1) >= 0) return bytes

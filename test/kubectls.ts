@@ -11,8 +11,9 @@ const inDir = (dir: string): readonly string[] =>
     : []
 
 /**
- * The kubectl binaries that tests can use, as pairs of version and path, one of each version: `kubectl` and `kubectl.1.NN` on the PATH and beside where
- * these really are, and the one that `hack/setup.sh --test` fetches, and those that K3TS_TEST_KUBECTLS names (paths, separated by colons).
+ * The kubectl binaries that tests can use, as pairs of version and path, one of each version: `kubectl` and
+ * `kubectl.1.NN` on the PATH and beside where these really are, and the one that `hack/setup.sh --test` fetches, and
+ * those that K3TS_TEST_KUBECTLS names (paths, separated by colons).
  */
 export function findKubectls(): readonly (readonly [version: string, path: string])[] {
   const named = (process.env.K3TS_TEST_KUBECTLS ?? "").split(":").filter((path) => path !== "" && existsSync(path))

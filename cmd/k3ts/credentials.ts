@@ -4,7 +4,10 @@ import { localUrl } from "../../components/apiserver/local-url.ts"
 import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
 import { findServer, type Listening } from "./pid-file.ts"
 
-/** The certificates of a cluster that has been started once. @throws Error when there is none, or when this user may not read them */
+/**
+ * The certificates of a cluster that has been started once. @throws Error when there is none, or when this user may not
+ * read them
+ */
 export function openPki(dataDir: string, now: () => number): ClusterPki {
   const dir = join(dataDir, "server/tls")
   readable(join(dir, "server-ca.key"), dataDir)

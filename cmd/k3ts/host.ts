@@ -30,8 +30,9 @@ export function defaultNodeIp(): string {
 const SYSTEMD_RESOLV_CONF = "/run/systemd/resolve/resolv.conf"
 
 /**
- * The file with the name servers of the host. A server on loopback (systemd-resolved's stub, dnsmasq) is out of a pod's reach, so then the file in
- * which systemd-resolved names the real ones. Source: k3s pkg/agent/config locateOrGenerateResolvConf.
+ * The file with the name servers of the host. A server on loopback (systemd-resolved's stub, dnsmasq) is out of a pod's
+ * reach, so then the file in which systemd-resolved names the real ones. Source: k3s pkg/agent/config
+ * locateOrGenerateResolvConf.
  */
 export function defaultResolvConf(): string {
   const usable = (path: string) => nameServers(path).some((server) => !/^(127\.|::1$)/.test(server))

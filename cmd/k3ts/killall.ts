@@ -1,4 +1,7 @@
-/** Clearing away what a node of k3ts made on the host: found by our own folders, names and the uids of our pods, so that nothing of anybody else goes. */
+/**
+ * Clearing away what a node of k3ts made on the host: found by our own folders, names and the uids of our pods, so that
+ * nothing of anybody else goes.
+ */
 import { execFile } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -29,7 +32,10 @@ export interface KillAllOptions {
   readonly tell: (what: string) => void
 }
 
-/** Stops the server of the data directory, then everything that it runs on this host. Images, the store and certificates stay. */
+/**
+ * Stops the server of the data directory, then everything that it runs on this host. Images, the store and certificates
+ * stay.
+ */
 export async function killAll({ dataDir, clock, tell }: KillAllOptions): Promise<void> {
   await stopServer(dataDir, clock, tell)
   if (!existsSync(join(dataDir, "agent"))) {
@@ -70,8 +76,8 @@ async function stopServer(dataDir: string, clock: Clock, tell: KillAllOptions["t
 }
 
 /**
- * Whether the bridge is the one that our network's configuration makes: k3s and others call theirs `cni0` too. Its address is the first of the range
- * in the configuration.
+ * Whether the bridge is the one that our network's configuration makes: k3s and others call theirs `cni0` too. Its
+ * address is the first of the range in the configuration.
  */
 export function ownsBridge(config: string | undefined, addresses: readonly string[]): boolean {
   const subnet = config === undefined ? undefined : /"subnet": "([^"]+)"/.exec(config)?.[1]

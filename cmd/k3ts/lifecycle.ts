@@ -2,7 +2,10 @@ import type { Clock } from "../../pkg/clock/clock.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 
-/** A component and what it needs: the names of those that must be ready before it starts, and that must not stop before it has. */
+/**
+ * A component and what it needs: the names of those that must be ready before it starts, and that must not stop before
+ * it has.
+ */
 export interface Part {
   readonly component: Component
   readonly after: readonly string[]
@@ -25,8 +28,9 @@ export interface RunOptions {
 const STOP_MS = 4500
 
 /**
- * Starts each component as soon as what it needs is ready, so that nothing waits for what it does not need; runs them until `signal` aborts; stops them
- * in reverse. @throws the error of the first component that does not start, or of `failed`, after all have stopped
+ * Starts each component as soon as what it needs is ready, so that nothing waits for what it does not need; runs them
+ * until `signal` aborts; stops them in reverse. @throws the error of the first component that does not start, or of
+ * `failed`, after all have stopped
  */
 export async function runComponents(
   parts: readonly Part[],

@@ -6,7 +6,10 @@ import { UsageError } from "./cli/usage-error.ts"
 import { COMMANDS } from "./commands/commands.ts"
 import { COMPLETE } from "./commands/completion.ts"
 
-/** Exit codes: 0 fine; 1 the work failed; 2 the command line, a variable or the config file is wrong, and nothing was done. */
+/**
+ * Exit codes: 0 fine; 1 the work failed; 2 the command line, a variable or the config file is wrong, and nothing was
+ * done.
+ */
 const FAILED = 1
 const WRONG_USAGE = 2
 

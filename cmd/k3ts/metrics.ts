@@ -5,7 +5,10 @@ import type { Registry } from "../../pkg/metrics/registry.ts"
 /** Seconds a reconcile or an attempt may take. Source: scheduler metrics, ExponentialBuckets(0.001, 2, 15). */
 const ATTEMPT_BUCKETS = Array.from({ length: 15 }, (_, i) => 0.001 * 2 ** i)
 
-/** Seconds a key waits or is worked on. Source: component-base metrics/prometheus/workqueue, ExponentialBuckets(10e-9, 10, 10). */
+/**
+ * Seconds a key waits or is worked on. Source: component-base metrics/prometheus/workqueue, ExponentialBuckets(10e-9,
+ * 10, 10).
+ */
 const QUEUE_BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10]
 
 /** Figures of the controllers. Names are controller-runtime's and client-go's (workqueue). */

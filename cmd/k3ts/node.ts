@@ -18,7 +18,10 @@ import { defaultNodeIp, defaultNodeName, defaultResolvConf, nameServers } from "
 import type { Part } from "./lifecycle.ts"
 import { kubeletArgs, type ServerFlags } from "./server-flags.ts"
 
-/** Of the kubelet's endpoint, as upstream. Nothing listens there: what is served there is reached through the API server. */
+/**
+ * Of the kubelet's endpoint, as upstream. Nothing listens there: what is served there is reached through the API
+ * server.
+ */
 const KUBELET_PORT = 10250
 /** Source: kubelet's --max-pods. */
 const MAX_PODS = 110

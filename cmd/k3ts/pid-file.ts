@@ -21,7 +21,9 @@ export interface Lock {
 }
 
 const pidFile = (dataDir: string): string => join(dataDir, "server/k3ts.pid")
-/** Held by the one server that runs a node here: network, rules and the container runtime's socket are the machine's. */
+/**
+ * Held by the one server that runs a node here: network, rules and the container runtime's socket are the machine's.
+ */
 export const NODE_PID_FILE = "/run/k3ts/k3ts.pid"
 
 /** Takes the data directory for this process. @throws Error that names the holder */
@@ -95,7 +97,10 @@ export function holderOf(path: string): RunningServer | undefined {
   return { pid: Number(pid), listens: port === "" ? undefined : { host, port: Number(port) } }
 }
 
-/** Field 22 of /proc/<pid>/stat; undefined when there is no such process. The second field, a name in parentheses, may hold anything. */
+/**
+ * Field 22 of /proc/<pid>/stat; undefined when there is no such process. The second field, a name in parentheses, may
+ * hold anything.
+ */
 function startOf(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ")[19]

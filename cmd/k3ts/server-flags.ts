@@ -40,7 +40,9 @@ export const runtimeFlag = () =>
     path: true,
   })
 
-/** In place of a socket: a runtime in memory, in whose containers no program runs. It needs neither root nor containerd. */
+/**
+ * In place of a socket: a runtime in memory, in whose containers no program runs. It needs neither root nor containerd.
+ */
 export const SIMULATED = "simulated"
 const serverRuntimeFlag = () =>
   value(

@@ -1,6 +1,9 @@
 import type { Logger } from "../../pkg/log/log.ts"
 
-/** Tells the service manager that started us, if one did and wants to know (systemd's Type=notify). Source: sd_notify(3). */
+/**
+ * Tells the service manager that started us, if one did and wants to know (systemd's Type=notify). Source:
+ * sd_notify(3).
+ */
 export async function notifyServiceManager(
   state: "READY=1" | "STOPPING=1",
   log: Logger,

@@ -23,7 +23,10 @@ export interface SimulatedNodeOptions {
   readonly nodes: NodeConnectors
 }
 
-/** `--container-runtime-endpoint simulated`: the real kubelet over containers in memory. Nothing of the host is touched, so there is neither kube-proxy nor DNS. */
+/**
+ * `--container-runtime-endpoint simulated`: the real kubelet over containers in memory. Nothing of the host is touched,
+ * so there is neither kube-proxy nor DNS.
+ */
 export function simulatedNodeParts({ context, clients, flags, nodes }: SimulatedNodeOptions): Part[] {
   const { clock, random } = context
   const nodeName = flags["node-name"] ?? defaultNodeName()

@@ -65,7 +65,9 @@ export interface ApiServerConfig {
   readonly metrics?: Registry
   /** Frozen objects, so that a change in place throws where it is made: for tests. */
   readonly frozen?: boolean
-  /** A store that is its owner's and stays open when the server stops; else one is opened below `dataDir`, or in memory. */
+  /**
+   * A store that is its owner's and stays open when the server stops; else one is opened below `dataDir`, or in memory.
+   */
   readonly storage?: Storage
   /** Certificates and keys, instead of those in or for `dataDir`. */
   readonly files?: ServingFiles
@@ -79,7 +81,10 @@ export interface ApiServerConfig {
   readonly maxInFlight?: InFlightLimits
   /** How long a request may take, in milliseconds; 60 s unless given. */
   readonly requestTimeoutMs?: number
-  /** Ends neither requests nor watches because of their time: for a clock that is moved, while clients wait in real time. */
+  /**
+   * Ends neither requests nor watches because of their time: for a clock that is moved, while clients wait in real
+   * time.
+   */
   readonly withoutTimeLimits?: boolean
   /** How long connections may be silent, and how many there may be; upstream's times unless given. */
   readonly connectionLimits?: Partial<ConnectionLimits>
@@ -92,11 +97,17 @@ export interface ApiServerConfig {
 }
 
 export interface ApiServer extends Component {
-  /** The way into the API for components of this process, as `user`. Before `start` calls are refused with ServiceUnavailable. */
+  /**
+   * The way into the API for components of this process, as `user`. Before `start` calls are refused with
+   * ServiceUnavailable.
+   */
   transportFor(user: UserInfo): Transport
   readonly scheme: Scheme
   readonly metrics: Registry
-  /** Named checks of /livez and /readyz: other components add theirs. Those of `scheduler` and `controller-manager` are shown as ComponentStatus too. */
+  /**
+   * Named checks of /livez and /readyz: other components add theirs. Those of `scheduler` and `controller-manager` are
+   * shown as ComponentStatus too.
+   */
   readonly health: Health
   /** Certificates and tokens; undefined before `start`. */
   readonly files: ServingFiles | undefined
@@ -140,7 +151,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const dir = config.dataDir === undefined ? undefined : join(config.dataDir, "server")
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
     const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress()
-    // Before the first certificate is made: so a start that is cut short never leaves what looks like a cluster without its database.
+    // Before the first certificate is made: so a start that is cut short never leaves what looks like a cluster without
+    // its database.
     const storage = config.storage ?? (opening = await openStorage(dir, context, config))
     store = storage
     const reopen = () =>
@@ -155,7 +167,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       })
     const opened = config.files ?? reopen()
     files = opened
-    // The port may be known only once it is listened on, and objects of the cluster name it: whoever asks before all is there is told to come back.
+    // The port may be known only once it is listened on, and objects of the cluster name it: whoever asks before all is
+    // there is told to come back.
     const serving: { server?: Server } = {}
     listener = await listenOn(config.listen, config.connectionLimits, opened, serving)
     const port = listener?.port ?? 6443

@@ -1,7 +1,9 @@
 /**
- * What every cluster has from its first moment on, made in one transaction: namespaces, roles and bindings, priority classes, the Service by which pods reach
- * the API server. At later starts only what is missing or has changed is written. Sources: pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
- * pkg/controlplane/controller/legacytokentracking, plugin/pkg/auth/authorizer/rbac/bootstrappolicy, pkg/registry/{rbac,scheduling}/rest.
+ * What every cluster has from its first moment on, made in one transaction: namespaces, roles and bindings, priority
+ * classes, the Service by which pods reach the API server. At later starts only what is missing or has changed is
+ * written. Sources: pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
+ * pkg/controlplane/controller/legacytokentracking, plugin/pkg/auth/authorizer/rbac/bootstrappolicy,
+ * pkg/registry/{rbac,scheduling}/rest.
  */
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Endpoints } from "../../pkg/api/core/v1/endpoints.ts"
@@ -66,7 +68,9 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
   await storage.writeAll(wantedObjects(options).flatMap((wanted) => missing(wanted) ?? []))
 }
 
-/** An object that is to be there, and what a stored one has to be changed to; without `reconcile` it is left as it is. */
+/**
+ * An object that is to be there, and what a stored one has to be changed to; without `reconcile` it is left as it is.
+ */
 interface Wanted {
   readonly key: string
   readonly resource: Resource
@@ -120,7 +124,8 @@ function rbacObjects(): readonly Wanted[] {
   const clusterRoles: ClusterRole[] = [
     ...CLUSTER_ROLES.map(({ name, rules, labels, aggregates }) => clusterRole(name, rules, labels, aggregates)),
     ...controllers.map(([name, rules]) => clusterRole(`system:controller:${name}`, rules, undefined, undefined)),
-  ].sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1)) // as they are aggregated later, when they come from the store
+    // as they are aggregated later, when they come from the store
+  ].sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
   // Aggregated roles may aggregate others: from the innermost, view, outwards.
   for (const name of ["view", "edit", "admin"]) {
     const index = clusterRoles.findIndex(({ metadata }) => metadata.name === name)
@@ -186,7 +191,10 @@ const subjectsOf = ({ users = [], groups = [], accounts = [] }: BootstrapBinding
 
 const isFixed = ({ metadata }: KubeObject): boolean => metadata.annotations?.[AUTOUPDATE] === "false"
 
-/** Rules and labels that a role lacks are added; what an administrator added stays. Source: component-helpers auth/rbac/reconciliation. */
+/**
+ * Rules and labels that a role lacks are added; what an administrator added stays. Source: component-helpers
+ * auth/rbac/reconciliation.
+ */
 function reconcileRole(stored: KubeObject, wanted: KubeObject): KubeObject {
   const role = stored as ClusterRole
   const { rules, metadata, aggregationRule } = wanted as ClusterRole
@@ -219,7 +227,9 @@ const priorityClasses = (): readonly Wanted[] =>
     want(PriorityClass, { metadata: { name }, value, description: DESCRIPTIONS[name] }),
   )
 
-/** The Service `kubernetes`, its endpoints, which follow the server's address, and the range that cluster IPs come from. */
+/**
+ * The Service `kubernetes`, its endpoints, which follow the server's address, and the range that cluster IPs come from.
+ */
 function kubernetesService({ serviceRange, advertiseAddress, port, clock }: BootstrapOptions): readonly Wanted[] {
   const ip = ipText(serviceRange.base + 1)
   const metadata = { namespace: "default", name: "kubernetes" }
@@ -285,7 +295,9 @@ function kubernetesService({ serviceRange, advertiseAddress, port, clock }: Boot
   ]
 }
 
-/** Since when the use of tokens in Secrets is written down: none is taken for unused before that has gone on for a year. */
+/**
+ * Since when the use of tokens in Secrets is written down: none is taken for unused before that has gone on for a year.
+ */
 function tokenTracking({ clock }: BootstrapOptions): Wanted {
   return want(ConfigMap, { metadata: TRACKING, data: { [TRACKED_SINCE]: dayOf(clock) } }, (stored, wanted) => {
     const { data } = stored as ConfigMap
@@ -294,7 +306,10 @@ function tokenTracking({ clock }: BootstrapOptions): Wanted {
   })
 }
 
-/** From this, extension API servers learn whose certificates to trust. Source: pkg/controlplane/controller/clusterauthenticationtrust. */
+/**
+ * From this, extension API servers learn whose certificates to trust. Source:
+ * pkg/controlplane/controller/clusterauthenticationtrust.
+ */
 function authenticationConfig({ clientCaPem, frontProxyCaPem }: BootstrapOptions): readonly Wanted[] {
   if (clientCaPem === undefined) return []
   const data = {

@@ -7,7 +7,10 @@ export interface ComponentHealth {
   readonly problem: string | undefined
 }
 
-/** The objects that `kubectl get componentstatuses` shows, by name. A component that has told nothing of itself does not run. Source: pkg/registry/core/componentstatus/rest.go. */
+/**
+ * The objects that `kubectl get componentstatuses` shows, by name. A component that has told nothing of itself does not
+ * run. Source: pkg/registry/core/componentstatus/rest.go.
+ */
 export const componentStatuses = (
   components: Readonly<Record<string, ComponentHealth | undefined>>,
 ): readonly KubeObject[] =>

@@ -3,8 +3,8 @@ import { Health } from "./endpoints/health.ts"
 import { createHealthSlis } from "./endpoints/health-slis.ts"
 
 /**
- * What bootstrap.ts sees to before the first request is answered, by the names of the hooks that do it upstream: tools look for them.
- * Sources: pkg/controlplane/instance.go, pkg/registry/rbac/rest, pkg/registry/scheduling/rest.
+ * What bootstrap.ts sees to before the first request is answered, by the names of the hooks that do it upstream: tools
+ * look for them. Sources: pkg/controlplane/instance.go, pkg/registry/rbac/rest, pkg/registry/scheduling/rest.
  */
 const START_HOOKS = [
   "start-system-namespaces-controller",
@@ -32,7 +32,8 @@ export function apiServerHealth({ storage, started, startedAt }: HealthSources):
     if (open === undefined) return "the store is not open"
     return open.problem !== undefined && isOne(open.problem) ? open.problem.message : undefined
   }
-  // To start the server again mends no full disk, and reads and watches go on. But a server that takes no writes is not ready.
+  // To start the server again mends no full disk, and reads and watches go on. But a server that takes no writes is not
+  // ready.
   health.add(
     "etcd",
     problemOf(({ code }) => code === "damaged"),

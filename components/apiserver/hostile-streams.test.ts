@@ -64,7 +64,9 @@ function spdyControl(type: number, flags: number, payload: Buffer): Buffer {
   return Buffer.concat([head, payload])
 }
 
-/** Opens a stream, sends bytes, and is gone a moment later. Resolves with the first line of the answer to the upgrade. */
+/**
+ * Opens a stream, sends bytes, and is gone a moment later. Resolves with the first line of the answer to the upgrade.
+ */
 function send(path: string, upgrade: string, bytes: Buffer): Promise<string> {
   return new Promise((resolve) => {
     let answer = ""

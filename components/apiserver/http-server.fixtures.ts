@@ -33,7 +33,9 @@ export const cm = (name: string, more: object = {}) => ({
   ...more,
 })
 
-/** An API server that listens on loopback, in memory and on the real clock, in whose default namespace pods can be made. */
+/**
+ * An API server that listens on loopback, in memory and on the real clock, in whose default namespace pods can be made.
+ */
 export async function startHttpServer(config: Partial<ApiServerConfig> = {}) {
   const nodes = new NodeConnectors()
   const server = createApiServer(

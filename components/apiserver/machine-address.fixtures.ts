@@ -1,7 +1,10 @@
 import { networkInterfaces } from "node:os"
 import { isGlobalUnicast } from "../../pkg/apimachinery/global-unicast.ts"
 
-/** An IPv4 address of this machine that is not loopback's: proxies go to no other. @throws Error on a machine without any */
+/**
+ * An IPv4 address of this machine that is not loopback's: proxies go to no other. @throws Error on a machine without
+ * any
+ */
 export function machineAddress(): string {
   for (const { address, family } of Object.values(networkInterfaces()).flatMap((all) => all ?? []))
     if (family === "IPv4" && isGlobalUnicast(address)) return address

@@ -11,8 +11,9 @@ const REQUEST_BUCKETS = [
 export interface AnsweredRequest {
   readonly info: RequestInfo
   /**
-   * Whether there is something that answers such requests, and the sender may ask for it. Only then do the parts of the path become labels: anybody can
-   * send any path, and each label value that was not there before makes series that stay.
+   * Whether there is something that answers such requests, and the sender may ask for it. Only then do the parts of the
+   * path become labels: anybody can send any path, and each label value that was not there before makes series that
+   * stay.
    */
   readonly isServed: boolean
   readonly isApply: boolean

@@ -23,7 +23,8 @@ export interface StorageConfig {
 }
 
 /**
- * Opens the store below `dir` (`<data-dir>/server`), or one in memory without it. SQLite is loaded only where it is used: test clusters have no need of it.
+ * Opens the store below `dir` (`<data-dir>/server`), or one in memory without it. SQLite is loaded only where it is
+ * used: test clusters have no need of it.
  * @throws StorageError as SqliteStorage does
  */
 export async function openStorage(
@@ -62,6 +63,9 @@ function parseStored(key: string, json: string): KubeObject {
   return withRawFields(value, json, names) as KubeObject
 }
 
-/** A file that shows that a server has run here, if there is one. A server makes none of them before it has made its database. */
+/**
+ * A file that shows that a server has run here, if there is one. A server makes none of them before it has made its
+ * database.
+ */
 const clusterStateIn = (dir: string): string | undefined =>
   ["tls/service.key", "tls/serving-kube-apiserver.crt", "token"].map((name) => join(dir, name)).find(existsSync)

@@ -5,7 +5,10 @@ import { perform } from "./registry/registry.ts"
 import { watch } from "./registry/watch.ts"
 import type { ApiRequest, Pipeline, ResourceAttributes } from "./request.ts"
 
-/** authorization → admission → registry → store. Admission is asked by the registry's verbs, which know the object it is about. */
+/**
+ * authorization → admission → registry → store. Admission is asked by the registry's verbs, which know the object it is
+ * about.
+ */
 export function createPipeline(registry: RegistryContext): Pipeline {
   const { authorizer } = registry
   return {

@@ -15,7 +15,10 @@ export interface RenewalOptions {
 
 /** After a failure, as of a full disk: there are months left. */
 const RETRY_MS = 3_600_000
-/** Timers count time that passes, and a clock may be set: one that was years behind at the start leaves certificates that have ended. So it is looked at again. */
+/**
+ * Timers count time that passes, and a clock may be set: one that was years behind at the start leaves certificates
+ * that have ended. So it is looked at again.
+ */
 const LOOK_MS = 3_600_000
 
 /** Renews certificates while the server runs, a third of their life before they end. Returns what ends that. */

@@ -36,8 +36,9 @@ export interface RequestOptions {
 }
 
 /**
- * A request for a resource, as a value: what the pipeline works on (design, decision 2). The HTTP codec makes one of each request from outside, the
- * in-process transport of each call of a component. Both then go authorization (unless `authorized`) → admission → registry.
+ * A request for a resource, as a value: what the pipeline works on (design, decision 2). The HTTP codec makes one of
+ * each request from outside, the in-process transport of each call of a component. Both then go authorization (unless
+ * `authorized`) → admission → registry.
  */
 export interface ApiRequest {
   readonly user: UserInfo
@@ -48,8 +49,8 @@ export interface ApiRequest {
   readonly name?: string | undefined
   readonly options: RequestOptions
   /**
-   * The body as plain JSON (create, update, subresources), not yet checked against the kind's schema; the registry decodes it. The in-process
-   * client hands over its object. Patches come in `patch`.
+   * The body as plain JSON (create, update, subresources), not yet checked against the kind's schema; the registry
+   * decodes it. The in-process client hands over its object. Patches come in `patch`.
    */
   readonly body?: unknown
   /** Faults found while parsing the bytes of the body, for fieldValidation: `json: duplicate field "spec.replicas"`. */
@@ -67,7 +68,10 @@ export interface ApiRequest {
   readonly authorized?: true
 }
 
-/** The answer as a value. `stored` and `items` carry the JSON bytes that the store made once; a codec sends these where it can. */
+/**
+ * The answer as a value. `stored` and `items` carry the JSON bytes that the store made once; a codec sends these where
+ * it can.
+ */
 export type ApiResult =
   | { readonly kind: "object"; readonly code: 200 | 201 | 202; readonly object: KubeObject; readonly stored?: Stored }
   | {
@@ -87,7 +91,10 @@ export interface NonResourceRequest {
 
 /** Where the frames of one watch go. */
 export interface WatchSink {
-  /** Frames in the order of their revisions. False when the receiver is too far behind; the watch is then closed. The batch is shared. */
+  /**
+   * Frames in the order of their revisions. False when the receiver is too far behind; the watch is then closed. The
+   * batch is shared.
+   */
   send(batch: WatchBatch): boolean
   /** Called once, when the watch ends for any reason but `close`: time-out (no error), too slow (no error), 410. */
   end(error: ApiError | undefined): void
@@ -103,7 +110,10 @@ export interface ResourceAttributes {
   readonly subresource?: string | undefined
   readonly namespace?: string | undefined
   readonly name?: string | undefined
-  /** As text, of a list, watch or deletecollection: which of the objects it is about. Source: KEP-4601 (authorization by selectors). */
+  /**
+   * As text, of a list, watch or deletecollection: which of the objects it is about. Source: KEP-4601 (authorization by
+   * selectors).
+   */
   readonly fieldSelector?: string | undefined
 }
 
@@ -115,7 +125,10 @@ export interface AuthorizationDecision {
 
 /** Everything after the codec: authorization → admission → registry → store. In-process clients enter here as well. */
 export interface Pipeline {
-  /** Get, list, create, update, patch, delete, deletecollection. Reads answer in the same turn. Throws ApiError, at once or through the promise. */
+  /**
+   * Get, list, create, update, patch, delete, deletecollection. Reads answer in the same turn. Throws ApiError, at once
+   * or through the promise.
+   */
   handle(request: ApiRequest): ApiResult | Promise<ApiResult>
   /** Begins a watch; throws ApiError when it may not begin. The first frames may come before this returns. */
   watch(request: ApiRequest, sink: WatchSink): Watch

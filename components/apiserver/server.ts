@@ -1,10 +1,12 @@
 /**
  * The way of every request, from the first byte to the last: start reading here.
  *
- *   listen → requestInfo → audit → authenticate → impersonate → authorize → read the body → flow control → { resource | subresource stream | path } → answer
+ *   listen → requestInfo → audit → authenticate → impersonate → authorize → read the body → flow control → { resource |
+ *   subresource stream | path } → answer
  *
- * What stands behind a resource (admission, registry, store) is the pipeline. Components in this process enter it directly, and are authorized there.
- * Every failure, wherever it is thrown, becomes an answer in `fail`, and nowhere else.
+ * What stands behind a resource (admission, registry, store) is the pipeline. Components in this process enter it
+ * directly, and are authorized there. Every failure, wherever it is thrown, becomes an answer in `fail`, and nowhere
+ * else.
  */
 import type { Duplex } from "node:stream"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
@@ -219,7 +221,10 @@ export function createServer(options: ServerOptions): Server {
   }
 }
 
-/** A failure in the encoding that the client reads; in JSON where it asked for none of ours. Source: responsewriters ErrorNegotiated. */
+/**
+ * A failure in the encoding that the client reads; in JSON where it asked for none of ours. Source: responsewriters
+ * ErrorNegotiated.
+ */
 function sendFailure(exchange: Exchange, error: ApiError): void {
   const status = (exchange.failure = error.toStatus())
   const { encoding } = exchange.info?.isResource === true ? acceptedOr(exchange.header("accept")) : JSON_ONLY
@@ -279,7 +284,10 @@ function isImpersonating({ headers }: ServerRequest): boolean {
   return false
 }
 
-/** What the request shows of its sender. Headers that may come several times are read from the raw ones, where they are kept apart. */
+/**
+ * What the request shows of its sender. Headers that may come several times are read from the raw ones, where they are
+ * kept apart.
+ */
 function credentialsOf({ req, upgrade, annotator, warn }: Exchange, { path }: RequestInfo): Credentials {
   return {
     certificate: peerCertificate(req),

@@ -33,7 +33,10 @@ export interface ServingFilesOptions {
   readonly random: Random
 }
 
-/** Loads what is on disk and makes what is missing: certificates under `tls/`, the service account key, the administrator's token. */
+/**
+ * Loads what is on disk and makes what is missing: certificates under `tls/`, the service account key, the
+ * administrator's token.
+ */
 export function openServingFiles({
   dir,
   advertiseAddress,

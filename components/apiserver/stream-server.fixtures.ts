@@ -40,7 +40,10 @@ export const repeating =
     await session.exit(exitCodeStatus(3))
   }
 
-/** An API server with a pod `web` on a node `n1`, whose port is that of a web server. What the node does is registered by the tests. */
+/**
+ * An API server with a pod `web` on a node `n1`, whose port is that of a web server. What the node does is registered
+ * by the tests.
+ */
 export async function streamServer() {
   const host = await startHttpServer()
   const { nodes, port, ca, adminToken } = host
@@ -93,7 +96,9 @@ export async function streamServer() {
   }
 }
 
-/** Answers with what it was asked; has a page and a redirect, and repeats what comes over a connection that left HTTP. */
+/**
+ * Answers with what it was asked; has a page and a redirect, and repeats what comes over a connection that left HTTP.
+ */
 async function webServer(): Promise<HttpServer> {
   const target = createHttp((req, res) => {
     const page = '<a href="/other">x</a><a href="//far/away">y</a>'

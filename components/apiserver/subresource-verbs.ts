@@ -7,7 +7,10 @@ export const noSuchResource = (): ApiError =>
 export const noSuchMethod = (): ApiError =>
   new ApiError("MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
-/** @throws ApiError NotFound where a resource has no such subresource, MethodNotAllowed where that does not take the verb */
+/**
+ * @throws ApiError NotFound where a resource has no such subresource, MethodNotAllowed where that does not take the
+ * verb
+ */
 export function checkSubresource(resource: Resource, subresource: string, verb: string): void {
   const verbs = verbsOf(resource, subresource)
   if (verbs === undefined) throw noSuchResource()

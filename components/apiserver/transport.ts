@@ -5,7 +5,10 @@ import type { WatchFrame } from "./cacher/frame.ts"
 import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo } from "./request.ts"
 import { checkSubresource } from "./subresource-verbs.ts"
 
-/** The way into the API for components of this process: the same pipeline as for requests from outside, as `user`, without socket or bytes. */
+/**
+ * The way into the API for components of this process: the same pipeline as for requests from outside, as `user`,
+ * without socket or bytes.
+ */
 export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transport {
   const warn = () => undefined
   // What managedFields call a component: kube-scheduler, deployment-controller.

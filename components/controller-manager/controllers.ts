@@ -51,7 +51,10 @@ export interface ControllersConfig {
 /** A controller by its name, and how it is started. */
 export interface ControllerEntry {
   readonly name: string
-  /** Its service account in kube-system, to which the bootstrap roles give what it needs; without one it acts as the controller manager itself. */
+  /**
+   * Its service account in kube-system, to which the bootstrap roles give what it needs; without one it acts as the
+   * controller manager itself.
+   */
   readonly account: string | undefined
   start(context: ComponentContext, observer?: ControllerObserver): Promise<RunningController>
 }
@@ -64,7 +67,8 @@ const entry = (account: string | undefined, controller: Controller): ControllerE
 
 /** Every controller, in the order in which they start. Names are upstream's (cmd/kube-controller-manager/names). */
 export function controllers(config: ControllersConfig): readonly ControllerEntry[] {
-  // What lives for a time only, an Event, owns nothing and is owned by nobody. Source: garbagecollector.DefaultIgnoredResources.
+  // What lives for a time only, an Event, owns nothing and is owned by nobody. Source:
+  // garbagecollector.DefaultIgnoredResources.
   const collected = () =>
     config
       .resources()

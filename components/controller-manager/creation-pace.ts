@@ -19,9 +19,10 @@ interface Row {
 }
 
 /**
- * Slows down who makes pods over and over: where a kubelet rejects a pod, or a taint evicts it, so it will the next. Upstream's controllers are held back by the rate of
- * their clients (20 requests a second), which ours have not: a row of pods that is much longer than the wanted number goes on at growing distances. Of a rollout or a
- * scale-up nothing is slowed down, since no more is made than is wanted.
+ * Slows down who makes pods over and over: where a kubelet rejects a pod, or a taint evicts it, so it will the next.
+ * Upstream's controllers are held back by the rate of their clients (20 requests a second), which ours have not: a row
+ * of pods that is much longer than the wanted number goes on at growing distances. Of a rollout or a scale-up nothing
+ * is slowed down, since no more is made than is wanted.
  */
 export class CreationPace {
   readonly #rows = new Map<string, Row>()

@@ -25,7 +25,10 @@ const MAX_ADDRESSES = 1000
 
 type Subset = NonNullable<Endpoints["subsets"]>[number]
 
-/** Keeps the Endpoints object of each Service with a selector, for clients that know no EndpointSlices. Source: pkg/controller/endpoint. */
+/**
+ * Keeps the Endpoints object of each Service with a selector, for clients that know no EndpointSlices. Source:
+ * pkg/controller/endpoint.
+ */
 export const endpointController = defineController<Service>({
   name: "endpoint-controller",
   reconciles: Service,
@@ -88,7 +91,9 @@ export const endpointController = defineController<Service>({
   },
 })
 
-/** Pods with the same ports make one subset; addresses and ports in a fixed order, so that equal sets are equal text. */
+/**
+ * Pods with the same ports make one subset; addresses and ports in a fixed order, so that equal sets are equal text.
+ */
 function subsetsOf(pods: readonly Pod[], service: Service): readonly Subset[] {
   const groups = new Map<
     string,

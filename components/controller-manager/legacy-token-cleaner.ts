@@ -23,8 +23,9 @@ const DAY_MS = 24 * 3_600_000
 const UNUSED_DAYS = 365
 
 /**
- * Looks once a day for tokens that were made for their account by the cluster, as releases before 1.24 did, and that nobody uses: such a one is first marked
- * invalid and, after another year, deleted. Source: pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go.
+ * Looks once a day for tokens that were made for their account by the cluster, as releases before 1.24 did, and that
+ * nobody uses: such a one is first marked invalid and, after another year, deleted. Source:
+ * pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go.
  */
 export const legacyTokenCleaner = defineController<ConfigMap>({
   name: "legacy-serviceaccount-token-cleaner-controller",

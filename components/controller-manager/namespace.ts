@@ -5,7 +5,10 @@ import { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 
-/** How soon to look again at a namespace that is not empty yet; pods are given their grace period. Source: namespaced_resources_deleter.go. */
+/**
+ * How soon to look again at a namespace that is not empty yet; pods are given their grace period. Source:
+ * namespaced_resources_deleter.go.
+ */
 const LOOK_AGAIN_MS = 15_000
 
 /** What is left of one kind. */
@@ -16,8 +19,9 @@ interface Remaining {
 }
 
 /**
- * Empties namespaces that are being deleted, pods before all else (KEP-5080), then lets them go. What holds a deletion up is said in the
- * namespace's conditions. Source: pkg/controller/namespace. `resources` are the kinds that live in namespaces and can be deleted.
+ * Empties namespaces that are being deleted, pods before all else (KEP-5080), then lets them go. What holds a deletion
+ * up is said in the namespace's conditions. Source: pkg/controller/namespace. `resources` are the kinds that live in
+ * namespaces and can be deleted.
  */
 export const namespaceController = (resources: () => readonly Resource[]): Controller<Namespace> =>
   defineController<Namespace>({

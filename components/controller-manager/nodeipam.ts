@@ -5,7 +5,10 @@ import { terminal } from "../../pkg/controller/start.ts"
 /** Each node's share of the cluster CIDR. Source: --node-cidr-mask-size-ipv4. */
 const NODE_MASK = 24
 
-/** Gives each node a range of pod addresses out of `clusterCidr` (IPv4, `a.b.c.d/n`). Source: pkg/controller/nodeipam/ipam/range_allocator.go. */
+/**
+ * Gives each node a range of pod addresses out of `clusterCidr` (IPv4, `a.b.c.d/n`). Source:
+ * pkg/controller/nodeipam/ipam/range_allocator.go.
+ */
 export const nodeIpamController = (clusterCidr: string): Controller<Node> => {
   const [base, bits] = parse(clusterCidr)
   const mask = Math.max(NODE_MASK, bits)

@@ -14,8 +14,9 @@ const KEPT_TERMINATED = 12_500
 const QUARANTINE_MS = 40_000
 
 /**
- * Removes pods that nobody else will: on nodes that are gone or out of service, deleted before they were scheduled, and the oldest of too many ended ones.
- * Source: pkg/controller/podgc/gc_controller.go. Differs from upstream: woken by events on pods and nodes, not every 20 seconds.
+ * Removes pods that nobody else will: on nodes that are gone or out of service, deleted before they were scheduled, and
+ * the oldest of too many ended ones. Source: pkg/controller/podgc/gc_controller.go. Differs from upstream: woken by
+ * events on pods and nodes, not every 20 seconds.
  */
 export const podGarbageCollector = (): Controller<Pod> => {
   /** Pods whose node is not there → when that was first seen, in milliseconds. */
@@ -72,7 +73,10 @@ export const podGarbageCollector = (): Controller<Pod> => {
   })
 }
 
-/** No kubelet will change its phase, so it is made Failed first: a Job counts it by that. Source: markFailedAndDeletePod. */
+/**
+ * No kubelet will change its phase, so it is made Failed first: a Job counts it by that. Source:
+ * markFailedAndDeletePod.
+ */
 async function remove(pod: Pod, why: string | undefined, { client, clock }: ReconcileContext): Promise<void> {
   try {
     if (!isPodTerminal(pod)) {

@@ -90,7 +90,10 @@ const classesOfVolume = ({ spec }: PersistentVolume): readonly string[] =>
 const claimsByClass: Index<PersistentVolumeClaim> = { name: "attributes-class", of: classesOfClaim }
 const volumesByClass: Index<PersistentVolume> = { name: "attributes-class", of: classesOfVolume }
 
-/** A class of volume attributes is in use while a claim or a volume names it. Source: pkg/controller/volume/vacprotection. */
+/**
+ * A class of volume attributes is in use while a claim or a volume names it. Source:
+ * pkg/controller/volume/vacprotection.
+ */
 export const attributesClassProtection = protecting<VolumeAttributesClass>({
   name: "volumeattributesclass-protection-controller",
   resource: VolumeAttributesClass,

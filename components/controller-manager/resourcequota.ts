@@ -25,8 +25,9 @@ function countedBy(entry: string, resources: readonly Resource[]): readonly Reso
 }
 
 /**
- * Shows in each ResourceQuota's status what of it is used. Admission counts for itself, so this is for people and tools.
- * Only kinds that some quota counts are watched. Source: pkg/controller/resourcequota/resource_quota_controller.go.
+ * Shows in each ResourceQuota's status what of it is used. Admission counts for itself, so this is for people and
+ * tools. Only kinds that some quota counts are watched. Source:
+ * pkg/controller/resourcequota/resource_quota_controller.go.
  */
 export function resourceQuotaController(resources: () => readonly Resource[]): Controller<ResourceQuota> {
   const watched = new Set<string>()

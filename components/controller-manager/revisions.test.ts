@@ -12,7 +12,9 @@ const SPEC = {
   selector: { matchLabels: labels },
   template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "agent:1", args: ["a<b"] }] } },
 }
-/** What upstream's controllers write for it; Kubernetes before 1.34 put `"creationTimestamp":null,` into the metadata. */
+/**
+ * What upstream's controllers write for it; Kubernetes before 1.34 put `"creationTimestamp":null,` into the metadata.
+ */
 const data = (metadata = "") =>
   String.raw`{"spec":{"template":{"$patch":"replace","metadata":{${metadata}"labels":{"app":"agent"}},"spec":{"containers":[{"args":["a\u003cb"],"image":"agent:1","imagePullPolicy":"IfNotPresent","name":"main","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],"dnsPolicy":"ClusterFirst","restartPolicy":"Always","schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`
 

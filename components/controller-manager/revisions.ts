@@ -12,7 +12,10 @@ import type { ReconcileContext } from "../../pkg/controller/controller.ts"
 import { controllerRef, orphans } from "../../pkg/controller/owned.ts"
 import { claim } from "./replicaset/claim.ts"
 
-/** Versions of StatefulSets' and DaemonSets' templates, kept as ControllerRevisions. Source: pkg/controller/history, pkg/controller/daemon/update.go. */
+/**
+ * Versions of StatefulSets' and DaemonSets' templates, kept as ControllerRevisions. Source: pkg/controller/history,
+ * pkg/controller/daemon/update.go.
+ */
 
 /** On pods, and on the revisions of DaemonSets. */
 export const REVISION_LABEL = "controller-revision-hash"
@@ -34,7 +37,10 @@ export interface History {
   readonly collisionCount: number | undefined
 }
 
-/** The form in which kubectl's `rollout undo` applies it, byte for byte as upstream's controllers write it. Source: getPatch in daemon/update.go. */
+/**
+ * The form in which kubectl's `rollout undo` applies it, byte for byte as upstream's controllers write it. Source:
+ * getPatch in daemon/update.go.
+ */
 const dataOf = ({ spec: { template } }: Revisioned): RawJson =>
   RawJson.of({ spec: { template: { ...template, $patch: "replace" } } })
 

@@ -9,7 +9,10 @@ const DESCRIPTION = {
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.",
 }
 
-/** Every namespace has the cluster's CA certificate, which pods mount to trust the API server. Source: pkg/controller/certificates/rootcacertpublisher. */
+/**
+ * Every namespace has the cluster's CA certificate, which pods mount to trust the API server. Source:
+ * pkg/controller/certificates/rootcacertpublisher.
+ */
 export const rootCaCertPublisher = (caPem: () => string): Controller<Namespace> =>
   defineController<Namespace>({
     name: "root-ca-certificate-publisher-controller",
@@ -28,7 +31,8 @@ export const rootCaCertPublisher = (caPem: () => string): Controller<Namespace> 
         else if (existing.data?.["ca.crt"] !== data["ca.crt"] || Object.keys(existing.data).length !== 1)
           await client.update(ConfigMap, { ...existing, data })
       } catch (err) {
-        if (!isAlreadyExists(err) && !isReason(err, "NotFound", "Forbidden")) throw err // the namespace is going or gone
+        // the namespace is going or gone
+        if (!isAlreadyExists(err) && !isReason(err, "NotFound", "Forbidden")) throw err
       }
     },
   })

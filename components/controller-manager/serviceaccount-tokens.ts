@@ -22,8 +22,8 @@ interface AccountRef {
 }
 
 /**
- * Fills Secrets of type kubernetes.io/service-account-token with a token, the cluster's CA and the namespace, and deletes those whose account is gone.
- * Source: pkg/controller/serviceaccount/tokens_controller.go.
+ * Fills Secrets of type kubernetes.io/service-account-token with a token, the cluster's CA and the namespace, and
+ * deletes those whose account is gone. Source: pkg/controller/serviceaccount/tokens_controller.go.
  */
 export function serviceAccountTokens(options: TokensControllerOptions): Controller<Secret> {
   /** Accounts of the Secrets that were there, for when they are gone. */

@@ -3,7 +3,9 @@ import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
 import { defineController } from "../../pkg/controller/controller.ts"
 
-/** Every namespace has a service account `default`. Source: pkg/controller/serviceaccount/serviceaccounts_controller.go. */
+/**
+ * Every namespace has a service account `default`. Source: pkg/controller/serviceaccount/serviceaccounts_controller.go.
+ */
 export const serviceAccountController = defineController<Namespace>({
   name: "serviceaccount-controller",
   reconciles: Namespace,

@@ -15,7 +15,10 @@ const networksOf = ({ spec }: ServiceCIDR): readonly Network[] =>
   (spec.cidrs ?? []).flatMap((cidr) => parseNetwork(cidr) ?? [])
 const isManaged = ({ metadata }: IPAddress): boolean => metadata.labels?.[MANAGED_BY] === ALLOCATOR
 
-/** Makes ranges of Service addresses ready, and keeps those that are deleted until no Service has an address that lies in no other range. Source: pkg/controller/servicecidrs. */
+/**
+ * Makes ranges of Service addresses ready, and keeps those that are deleted until no Service has an address that lies
+ * in no other range. Source: pkg/controller/servicecidrs.
+ */
 export const serviceCidrController = defineController<ServiceCIDR>({
   name: "service-cidr-controller",
   reconciles: ServiceCIDR,

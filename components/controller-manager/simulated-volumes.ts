@@ -13,8 +13,9 @@ const BOUND_BY_US = "pv.kubernetes.io/bound-by-controller"
 const BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
 /**
- * Binds claims where nodes are simulated: to a volume that is there and fits, else to one that is made, of whatever class and reached from every node.
- * A claim of the class "" waits for a volume that is there. Source of the steps: pkg/controller/volume/persistentvolume/pv_controller.go bind.
+ * Binds claims where nodes are simulated: to a volume that is there and fits, else to one that is made, of whatever
+ * class and reached from every node. A claim of the class "" waits for a volume that is there. Source of the steps:
+ * pkg/controller/volume/persistentvolume/pv_controller.go bind.
  */
 export const simulatedVolumes = defineController<PersistentVolumeClaim>({
   name: "simulated-volume-controller",

@@ -14,9 +14,10 @@ interface Waiting {
 }
 
 /**
- * Deletes pods from nodes with NoExecute taints that they do not tolerate, or no longer. Source: pkg/controller/tainteviction.
- * The time a pod may stay counts from when a taint was put on, where the taint says that, or else from when it was first seen; one that goes away in time
- * changes nothing. What was seen is kept in memory, for as long as the pod waits.
+ * Deletes pods from nodes with NoExecute taints that they do not tolerate, or no longer. Source:
+ * pkg/controller/tainteviction. The time a pod may stay counts from when a taint was put on, where the taint says that,
+ * or else from when it was first seen; one that goes away in time changes nothing. What was seen is kept in memory, for
+ * as long as the pod waits.
  */
 export function taintEvictionController(): Controller<Pod> {
   const waiting = new Map<string, Waiting>()
@@ -65,7 +66,10 @@ export function taintEvictionController(): Controller<Pod> {
 const noExecute = (node: Node): readonly Taint[] =>
   (node.spec.taints ?? []).filter(({ effect }) => effect === "NoExecute")
 
-/** When the pod has to go, in milliseconds since the epoch; undefined: it may stay. Taints that do not say since when they are there count from `seen`. */
+/**
+ * When the pod has to go, in milliseconds since the epoch; undefined: it may stay. Taints that do not say since when
+ * they are there count from `seen`.
+ */
 function evictionTime(pod: Pod, taints: readonly Taint[], seen: number): number | undefined {
   let due: number | undefined
   for (const taint of taints) {

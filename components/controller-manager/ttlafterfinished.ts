@@ -2,7 +2,10 @@ import { isConflict, isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { Job } from "../../pkg/api/batch/v1/job.ts"
 import { defineController } from "../../pkg/controller/controller.ts"
 
-/** Deletes ended Jobs, with their pods, ttlSecondsAfterFinished after their end. Source: pkg/controller/ttlafterfinished. */
+/**
+ * Deletes ended Jobs, with their pods, ttlSecondsAfterFinished after their end. Source:
+ * pkg/controller/ttlafterfinished.
+ */
 export const ttlAfterFinishedController = defineController<Job>({
   name: "ttl-after-finished-controller",
   reconciles: Job,

@@ -21,16 +21,20 @@ const SKIP = ".skip"
 
 /** A program that writes a file does so in several steps. */
 const SETTLE_MS = 200
-/** First and longest wait after a failure: what is missing (a namespace, a kind, a webhook's pod) mostly comes within seconds. */
+/**
+ * First and longest wait after a failure: what is missing (a namespace, a kind, a webhook's pod) mostly comes within
+ * seconds.
+ */
 const FIRST_RETRY_MS = 1000
 const LONGEST_RETRY_MS = 60_000
 
 /**
- * Keeps the cluster as the manifests say: applies them at start and when one changes, and removes what one had made and does not name any more.
- * A file `x.yaml.skip` beside `x.yaml` makes it be passed over: what it made stays. Source of the semantics: k3s pkg/deploy.
+ * Keeps the cluster as the manifests say: applies them at start and when one changes, and removes what one had made and
+ * does not name any more. A file `x.yaml.skip` beside `x.yaml` makes it be passed over: what it made stays. Source of
+ * the semantics: k3s pkg/deploy.
  *
- * One file is worked on at a time. An object belongs to the file whose name its annotation has: so one that moves from a file to another is not removed
- * when the first file loses it, whichever is seen first.
+ * One file is worked on at a time. An object belongs to the file whose name its annotation has: so one that moves from
+ * a file to another is not removed when the first file loses it, whichever is seen first.
  */
 export function createDeployer(context: ComponentContext, { folder, embedded, resourceOf }: DeployerConfig): Component {
   const { client, clock } = context

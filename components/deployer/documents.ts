@@ -17,7 +17,10 @@ export interface ManifestObject {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** The objects of a manifest, YAML or JSON, in their order; those of a List are taken apart. @throws ManifestFault that names the document and its fault */
+/**
+ * The objects of a manifest, YAML or JSON, in their order; those of a List are taken apart. @throws ManifestFault that
+ * names the document and its fault
+ */
 export function parseManifest(text: string): ManifestObject[] {
   const parsed = parseAllDocuments(text, KUBERNETES_YAML)
   if (!Array.isArray(parsed)) return []

@@ -16,8 +16,8 @@ const NAMESPACE = "kube-system"
 const LABEL = "k3ts.io/manifest-inventory"
 
 /**
- * What each manifest made, kept in the API as a ConfigMap a file, so that it is known also for a file that was removed while the server did not run.
- * An object is in it before it is made, and until after it is removed.
+ * What each manifest made, kept in the API as a ConfigMap a file, so that it is known also for a file that was removed
+ * while the server did not run. An object is in it before it is made, and until after it is removed.
  */
 export class Inventory {
   readonly #client: Client

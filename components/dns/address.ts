@@ -7,8 +7,8 @@ export const DNS_INTERFACE = "k3ts-dns"
 const run = promisify(execFile)
 
 /**
- * Puts the DNS address on an interface of its own, so that the server can listen on exactly it and on nothing that others reach. Safe to repeat.
- * Needs root and `ip` (iproute2).
+ * Puts the DNS address on an interface of its own, so that the server can listen on exactly it and on nothing that
+ * others reach. Safe to repeat. Needs root and `ip` (iproute2).
  */
 export async function holdAddress(address: string): Promise<void> {
   const there = await run("ip", ["-o", "addr", "show", "dev", DNS_INTERFACE]).then(

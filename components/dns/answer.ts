@@ -13,7 +13,10 @@ export const FLAG = {
 } as const
 export const RCODE = { formatError: 1, serverFailure: 2, nameError: 3, notImplemented: 4 } as const
 
-/** An answer from the cluster's own names; undefined when the question is not ours; `external` is a name outside to resolve as well (an ExternalName's). */
+/**
+ * An answer from the cluster's own names; undefined when the question is not ours; `external` is a name outside to
+ * resolve as well (an ExternalName's).
+ */
 export interface OwnAnswer {
   readonly packet: Packet
   readonly external?: string

@@ -19,7 +19,10 @@ export interface DnsConfig {
   readonly holdAddress: boolean
 }
 
-/** Largest UDP answer to a client that does not say what it takes, and to one that does. Sources: RFC 1035 4.2.1, DNS flag day 2020. */
+/**
+ * Largest UDP answer to a client that does not say what it takes, and to one that does. Sources: RFC 1035 4.2.1, DNS
+ * flag day 2020.
+ */
 const PLAIN_UDP = 512
 const MAX_UDP = 1232
 /** A TCP client that says nothing for so long is let go. */

@@ -3,7 +3,10 @@ import { connect } from "node:net"
 import { decode, encode, type Packet } from "dns-packet"
 import type { Clock } from "../../pkg/clock/clock.ts"
 
-/** How long one server is waited for, and how long an answer is kept at most. Sources: CoreDNS forward and cache plugins. */
+/**
+ * How long one server is waited for, and how long an answer is kept at most. Sources: CoreDNS forward and cache
+ * plugins.
+ */
 const TIMEOUT_MS = 2000
 const MAX_KEEP_MS = 30_000
 const MAX_CACHED = 10_000
@@ -14,8 +17,9 @@ interface Cached {
 }
 
 /**
- * Passes questions about names outside the cluster on to the servers that the host uses, one after the other until one answers, and keeps the
- * answers for their time to live. Without servers every such question fails at once. `ask` never rejects: undefined means nobody answered.
+ * Passes questions about names outside the cluster on to the servers that the host uses, one after the other until one
+ * answers, and keeps the answers for their time to live. Without servers every such question fails at once. `ask` never
+ * rejects: undefined means nobody answered.
  */
 export function createForwarder(
   servers: readonly string[],

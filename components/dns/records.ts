@@ -36,8 +36,8 @@ const byClusterIp: Index<Service> = {
 }
 
 /**
- * The names of a cluster, answered from informers. Source: the Kubernetes DNS specification 1.1.0 (kubernetes/dns docs/specification.md).
- * `domain` without a dot at the end, e.g. cluster.local; names are asked in lower case.
+ * The names of a cluster, answered from informers. Source: the Kubernetes DNS specification 1.1.0 (kubernetes/dns
+ * docs/specification.md). `domain` without a dot at the end, e.g. cluster.local; names are asked in lower case.
  */
 export class Records {
   private readonly services: Informer<Service>
@@ -154,7 +154,10 @@ const addressesOf = ({ spec }: Service): readonly Data[] => (spec.clusterIPs ?? 
 /** `10-42-0-7` names the endpoint 10.42.0.7 where it has no hostname. */
 const dashed = (ip: string): string => ip.replaceAll(/[.:]/g, "-")
 
-/** `10-42-0-7.default.pod.cluster.local` is 10.42.0.7, whether or not such a pod is there. Source: CoreDNS kubernetes plugin, `pods insecure`. */
+/**
+ * `10-42-0-7.default.pod.cluster.local` is 10.42.0.7, whether or not such a pod is there. Source: CoreDNS kubernetes
+ * plugin, `pods insecure`.
+ */
 function podAddress([label = "", ...more]: readonly string[]): Found {
   if (more.length > 0) return undefined
   if (/^\d{1,3}(-\d{1,3}){3}$/.test(label)) {

@@ -21,7 +21,10 @@ export interface ChangesParts {
   changed(): void
 }
 
-/** The ports of all Services, worked out anew only for Services that changed. Source: pkg/proxy/servicechangetracker.go, endpointschangetracker.go. */
+/**
+ * The ports of all Services, worked out anew only for Services that changed. Source: pkg/proxy/servicechangetracker.go,
+ * endpointschangetracker.go.
+ */
 export class Changes {
   readonly #parts: ChangesParts
   readonly #dirty = new Set<string>()

@@ -1,8 +1,9 @@
 import type { ServicePort } from "./service-ports.ts"
 
 /**
- * Connections the kernel remembers that no longer hold, as `conntrack -D` arguments. Only UDP: TCP clients notice by themselves, but a UDP "connection" to
- * an endpoint that is gone goes on for as long as the client sends. Source: pkg/proxy/conntrack/cleanup.go.
+ * Connections the kernel remembers that no longer hold, as `conntrack -D` arguments. Only UDP: TCP clients notice by
+ * themselves, but a UDP "connection" to an endpoint that is gone goes on for as long as the client sends. Source:
+ * pkg/proxy/conntrack/cleanup.go.
  */
 export function staleConnections(
   before: readonly ServicePort[],

@@ -14,9 +14,10 @@ export interface FlowCleanerParts {
 const NOTHING_MATCHED = 1
 
 /**
- * Has the kernel forget connections, one call of `conntrack` after the other, beside the synchronisation of rules and never in its way: a call takes
- * milliseconds on an idle machine and much more on a loaded one. What is asked for twice is done once. It does no harm when an endpoint has come back in the
- * meantime: the flow's next packet is led by the rules that hold then.
+ * Has the kernel forget connections, one call of `conntrack` after the other, beside the synchronisation of rules and
+ * never in its way: a call takes milliseconds on an idle machine and much more on a loaded one. What is asked for twice
+ * is done once. It does no harm when an endpoint has come back in the meantime: the flow's next packet is led by the
+ * rules that hold then.
  */
 export class FlowCleaner {
   readonly #parts: FlowCleanerParts

@@ -12,7 +12,10 @@ export interface Host {
   feed(command: string, args: readonly string[], input: string): Promise<void>
 }
 
-/** A program that takes longer is ended and counts as failed: what hangs for ever would keep the rules as they are, without a word. */
+/**
+ * A program that takes longer is ended and counts as failed: what hangs for ever would keep the rules as they are,
+ * without a word.
+ */
 const LIMIT_MS = 30_000
 
 /** The machine itself, or with `netns` one of its named network namespaces. */
@@ -102,7 +105,10 @@ export async function intact(host: Host): Promise<boolean> {
   }
 }
 
-/** Removes every chain of ours and every rule that leads into one; other rules stay as they are. Without iptables there is nothing to remove. */
+/**
+ * Removes every chain of ours and every rule that leads into one; other rules stay as they are. Without iptables there
+ * is nothing to remove.
+ */
 export async function cleanUp(host: Host): Promise<void> {
   for (const table of ["filter", "nat"]) {
     const saved = await host.run("iptables-save", ["-t", table]).catch(() => "")

@@ -8,7 +8,10 @@ const PROGRAMMING_BUCKETS = [...steps(0.25, 0.25, 2), ...steps(1, 1, 59), ...ste
 
 const FAMILY = "IPv4"
 
-/** What the proxy tells of itself, by upstream's names. Times are in seconds. Source: pkg/proxy/metrics/metrics.go for the iptables mode. */
+/**
+ * What the proxy tells of itself, by upstream's names. Times are in seconds. Source: pkg/proxy/metrics/metrics.go for
+ * the iptables mode.
+ */
 export function proxyMetrics(registry: Registry) {
   const name = (rest: string) => `kubeproxy_${rest}`
   const histogram = (rest: string, help: string, buckets = SYNC_BUCKETS) =>

@@ -274,7 +274,8 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
     // then
     expect((await knock("10.43.7.7", 81)).said).toContain("Connection refused")
     expect(await knock("10.43.7.8", 80)).toMatchObject({ said: expect.stringContaining("timed out"), seconds: 2 })
-    // and the machine's own addresses of that range are not touched: nobody listens there, so the machine itself refuses
+    // and the machine's own addresses of that range are not touched: nobody listens there, so the machine itself
+    // refuses
     expect((await knock("10.43.0.10", 53)).said).toContain("Connection refused")
     expect(await host.run("iptables", ["-nvL", "KUBE-CLUSTER-IPS"])).toMatch(/^\s*[1-9]\d* .*DROP/m)
     await cleanUp(host)

@@ -22,7 +22,9 @@ export interface KubeProxyConfig extends Pick<RulesConfig, "clusterCidr"> {
   readonly metrics?: Registry
 }
 
-/** How often to see whether somebody has flushed our rules: the kernel does not tell. Source: --iptables-sync-period. */
+/**
+ * How often to see whether somebody has flushed our rules: the kernel does not tell. Source: --iptables-sync-period.
+ */
 const CHECK_MS = 30_000
 /** Wait before another try after a failure, e.g. while another program holds the lock. */
 const RETRY_MS = 1000
@@ -31,8 +33,8 @@ const LONG_MS = 5000
 
 /**
  * Keeps the kernel's NAT rules in step with Services and their endpoints. Source: pkg/proxy/iptables/proxier.go.
- * One synchronisation runs at a time; changes meanwhile are taken up by the next. Only chains that differ are written. A synchronisation waits for
- * iptables-restore and for nothing else.
+ * One synchronisation runs at a time; changes meanwhile are taken up by the next. Only chains that differ are written.
+ * A synchronisation waits for iptables-restore and for nothing else.
  */
 export function createKubeProxy(context: ComponentContext, config: KubeProxyConfig): Component {
   const { informers, clock } = context
@@ -159,7 +161,8 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       signal.throwIfAborted()
       stopped = false
       cleaner = new FlowCleaner({ host, clock, log, metrics })
-      // Lets node ports answer on loopback; KUBE-FIREWALL keeps others out. Not writable in some containers, where it is then left alone.
+      // Lets node ports answer on loopback; KUBE-FIREWALL keeps others out. Not writable in some containers, where it
+      // is then left alone.
       if (config.host === undefined)
         await writeFile("/proc/sys/net/ipv4/conf/all/route_localnet", "1").catch(() => undefined)
       unsubscribe = [

@@ -1,8 +1,9 @@
 import type { Chains, Ruleset } from "./rules.ts"
 
 /**
- * Input for `iptables-restore --noflush` that leads from one ruleset to another and touches only chains that differ; undefined when none does.
- * A chain that is named is emptied and filled anew in the one transaction of its table; one that is not is left alone.
+ * Input for `iptables-restore --noflush` that leads from one ruleset to another and touches only chains that differ;
+ * undefined when none does. A chain that is named is emptied and filled anew in the one transaction of its table; one
+ * that is not is left alone.
  */
 export function transition(before: Ruleset | undefined, after: Ruleset): string | undefined {
   const tables = (["filter", "nat"] as const)

@@ -21,9 +21,9 @@ const MASQUERADE = "0x4000/0x4000"
 const comment = (text: string): string => `-m comment --comment "${text}"`
 
 /**
- * All rules for these Service ports. A connection goes KUBE-SERVICES → (KUBE-EXT-… from outside →) KUBE-SVC-… or KUBE-SVL-… (local endpoints
- * only) → KUBE-SEP-…, which rewrites its destination. Source: pkg/proxy/iptables/proxier.go syncProxyRules; names of chains are upstream's, since
- * other programs look for them.
+ * All rules for these Service ports. A connection goes KUBE-SERVICES → (KUBE-EXT-… from outside →) KUBE-SVC-… or
+ * KUBE-SVL-… (local endpoints only) → KUBE-SEP-…, which rewrites its destination. Source: pkg/proxy/iptables/proxier.go
+ * syncProxyRules; names of chains are upstream's, since other programs look for them.
  */
 export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ruleset {
   const nat: Chains = new Map([
@@ -78,7 +78,8 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
   const outsideIps = [...new Set([...port.externalIps, ...port.loadBalancerIps])]
   const outside = port.nodePort !== undefined || outsideIps.length > 0
 
-  // What has nowhere to go is refused (nobody serves) or dropped (somebody does, but not here), and so never leaves the node by mistake.
+  // What has nowhere to go is refused (nobody serves) or dropped (somebody does, but not here), and so never leaves the
+  // node by mistake.
   const inside = port.internalLocal ? port.local : port.cluster
   const nowhere = (none: "endpoints" | "local endpoints") => `${comment(`${port.name} has no ${none}`)}`
   if (inside.length === 0)
@@ -137,10 +138,11 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
 }
 
 /**
- * What still goes to a Service's address after all of them had their turn goes to a port that it does not have, and is refused; what goes to an address that
- * no Service has is dropped: it may get one in an instant, and who asks, tries again. Without this both would leave by the default route. An address that
- * the machine itself has, as the cluster's DNS, is none of ours. Only such packets enter the chain, so it costs others one comparison for each range.
- * Source: the chains cluster-ips-check of pkg/proxy/nftables/proxier.go; upstream's iptables mode has nothing of the kind.
+ * What still goes to a Service's address after all of them had their turn goes to a port that it does not have, and is
+ * refused; what goes to an address that no Service has is dropped: it may get one in an instant, and who asks, tries
+ * again. Without this both would leave by the default route. An address that the machine itself has, as the cluster's
+ * DNS, is none of ours. Only such packets enter the chain, so it costs others one comparison for each range. Source:
+ * the chains cluster-ips-check of pkg/proxy/nftables/proxier.go; upstream's iptables mode has nothing of the kind.
  */
 function addStrays(ports: readonly ServicePort[], { serviceCidrs }: RulesConfig, filter: Chains): void {
   const ranges = serviceCidrs.filter((cidr) => cidr.includes("."))
@@ -156,7 +158,10 @@ function addStrays(ports: readonly ServicePort[], { serviceCidrs }: RulesConfig,
 
 const refuse = (cluster: readonly Endpoint[]): string => (cluster.length === 0 ? "-j REJECT" : "-j DROP")
 
-/** Traffic from outside: masqueraded and spread over all, or (externalTrafficPolicy Local) kept here with its source address. */
+/**
+ * Traffic from outside: masqueraded and spread over all, or (externalTrafficPolicy Local) kept here with its source
+ * address.
+ */
 function externalChain(port: ServicePort, clusterCidr: string, svc: string, svl: string): string[] {
   const what = port.name
   if (!port.externalLocal)

@@ -45,7 +45,10 @@ export const concerns = ({ metadata, addressType }: EndpointSlice): boolean =>
 export const serviceKeyOf = ({ metadata }: EndpointSlice): string =>
   `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
 
-/** The ports of a Service that the proxy programs; none for headless ones, ExternalName and those of another proxy. IPv4. */
+/**
+ * The ports of a Service that the proxy programs; none for headless ones, ExternalName and those of another proxy.
+ * IPv4.
+ */
 export function servicePorts(
   service: Service,
   slices: readonly EndpointSlice[],
@@ -81,7 +84,10 @@ export function servicePorts(
   })
 }
 
-/** Ready endpoints; when none is, those that still serve while they end (KEP-1669). Sorted, so that equal sets give equal rules. */
+/**
+ * Ready endpoints; when none is, those that still serve while they end (KEP-1669). Sorted, so that equal sets give
+ * equal rules.
+ */
 function endpointsOf(
   name: string,
   protocol: string,

@@ -14,8 +14,8 @@ interface Entry {
 }
 
 /**
- * How long something that failed has to wait: a delay for each key that doubles with every failure, and is forgotten when nothing failed for twice
- * the longest delay. Source: client-go util/flowcontrol/backoff.go.
+ * How long something that failed has to wait: a delay for each key that doubles with every failure, and is forgotten
+ * when nothing failed for twice the longest delay. Source: client-go util/flowcontrol/backoff.go.
  */
 export class Backoff {
   readonly #clock: Clock
@@ -27,7 +27,10 @@ export class Backoff {
     this.#limits = limits
   }
 
-  /** Milliseconds that are left when the failure was at `since` (milliseconds since the epoch); 0 when there is nothing to wait for. */
+  /**
+   * Milliseconds that are left when the failure was at `since` (milliseconds since the epoch); 0 when there is nothing
+   * to wait for.
+   */
   remaining(key: string, since: number): number {
     const entry = this.#live(key, since)
     return entry === undefined ? 0 : Math.max(0, since + entry.delayMs - this.#clock.now())

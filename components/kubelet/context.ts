@@ -28,8 +28,8 @@ export interface KubeletConfig {
   /** Of the kubelet's endpoint in the Node's status. */
   readonly port: number
   /**
-   * How long a running pod's volumes may lag behind their ConfigMaps and Secrets, in milliseconds, up to half as much more by chance; 0 for not at all.
-   * Source: syncFrequency of k8s.io/kubelet config/v1beta1/types.go.
+   * How long a running pod's volumes may lag behind their ConfigMaps and Secrets, in milliseconds, up to half as much
+   * more by chance; 0 for not at all. Source: syncFrequency of k8s.io/kubelet config/v1beta1/types.go.
    */
   readonly syncFrequencyMs: number
 }

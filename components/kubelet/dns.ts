@@ -8,7 +8,10 @@ export interface Resolver {
   readonly options: readonly string[]
 }
 
-/** glibc's limits, which upstream keeps too. Source: pkg/apis/core/validation MaxDNSNameservers, MaxDNSSearchPaths, MaxDNSSearchListChars. */
+/**
+ * glibc's limits, which upstream keeps too. Source: pkg/apis/core/validation MaxDNSNameservers, MaxDNSSearchPaths,
+ * MaxDNSSearchListChars.
+ */
 const MAX_SERVERS = 3
 const MAX_SEARCHES = 32
 const MAX_SEARCH_LENGTH = 2048

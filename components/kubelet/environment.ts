@@ -15,7 +15,8 @@ export interface EnvironmentRequest {
 /** Makes the environment of containers. */
 export interface Environment {
   /**
-   * Every variable of the container, expanded, in the order in which the runtime shall set them: service links, envFrom, env.
+   * Every variable of the container, expanded, in the order in which the runtime shall set them: service links,
+   * envFrom, env.
    * @throws StartError CreateContainerConfigError when a ConfigMap, Secret or key is missing that is not optional
    */
   of(request: EnvironmentRequest): Promise<readonly EnvironmentVariable[]>

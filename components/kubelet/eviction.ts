@@ -17,7 +17,10 @@ export interface Usage {
   readonly requested: number
 }
 
-/** The pods in the order in which they go: those above their request, then by priority, then by how far they are above. Pure. Source: pkg/kubelet/eviction/helpers.go rankMemoryPressure. */
+/**
+ * The pods in the order in which they go: those above their request, then by priority, then by how far they are above.
+ * Pure. Source: pkg/kubelet/eviction/helpers.go rankMemoryPressure.
+ */
 export const evictionOrder = (usages: readonly Usage[]): readonly Usage[] =>
   usages
     .filter(({ pod }) => !isCritical(pod))
@@ -37,7 +40,10 @@ export interface EvictionParts {
   readonly lastUsedImages: ReadonlyMap<string, number>
 }
 
-/** Frees what the node is short of: unused images first, then one pod. Called as long as the pressure lasts. Source: pkg/kubelet/eviction/eviction_manager.go synchronize. */
+/**
+ * Frees what the node is short of: unused images first, then one pod. Called as long as the pressure lasts. Source:
+ * pkg/kubelet/eviction/eviction_manager.go synchronize.
+ */
 export async function relieve(parts: EvictionParts, pressure: Pressure): Promise<void> {
   try {
     await tryRelieve(parts, pressure)

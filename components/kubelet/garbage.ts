@@ -6,7 +6,10 @@ import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "./runtime-pod
 import type { VolumeManager } from "./volumes.ts"
 import { join } from "node:path"
 
-/** Of each container the newest run and the one before it are kept, the latter for `kubectl logs --previous`. Source: maxPerPodContainerCount. */
+/**
+ * Of each container the newest run and the one before it are kept, the latter for `kubectl logs --previous`. Source:
+ * maxPerPodContainerCount.
+ */
 const KEPT_RUNS = 2
 
 /** What is left of earlier runs of a pod that goes on. */
@@ -67,7 +70,10 @@ export async function clearAll(
   ])
 }
 
-/** Clears away what pods left that were deleted while no kubelet ran. `isKnown`: the pod is wanted, or something of it runs. Source: kubelet_volumes.go cleanupOrphanedPodDirs. */
+/**
+ * Clears away what pods left that were deleted while no kubelet ran. `isKnown`: the pod is wanted, or something of it
+ * runs. Source: kubelet_volumes.go cleanupOrphanedPodDirs.
+ */
 export async function clearOrphans(
   { runtime, config, log }: KubeletContext,
   volumes: VolumeManager,

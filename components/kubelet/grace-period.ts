@@ -2,8 +2,8 @@ import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { isStaticPod } from "./labels.ts"
 
 /**
- * How long the containers of a pod that ends have, in seconds. `isRemoved`: the API has it no more. `override`: a shorter time that the node itself wants.
- * Source: pkg/kubelet/pod_workers.go calculateEffectiveGracePeriod.
+ * How long the containers of a pod that ends have, in seconds. `isRemoved`: the API has it no more. `override`: a
+ * shorter time that the node itself wants. Source: pkg/kubelet/pod_workers.go calculateEffectiveGracePeriod.
  */
 export function graceSeconds(pod: Pod, isRemoved: boolean, override = Infinity): number {
   const { metadata, spec } = pod

@@ -14,7 +14,10 @@ export interface HookRequest {
   readonly signal: AbortSignal
 }
 
-/** Runs a postStart or preStop handler to its end. Source: pkg/kubelet/lifecycle/handlers.go. @throws Error with what went wrong */
+/**
+ * Runs a postStart or preStop handler to its end. Source: pkg/kubelet/lifecycle/handlers.go. @throws Error with what
+ * went wrong
+ */
 export async function runHook(
   { runtime, clock }: KubeletContext,
   { container, containerId, handler, podIp, signal }: HookRequest,

@@ -11,7 +11,8 @@ export interface PodHostname {
 }
 
 /**
- * Source: pkg/kubelet/kubelet_pods.go GeneratePodHostNameAndDomain, truncatePodHostnameIfNeeded, pkg/kubelet/util SetNodeNameFQDN.
+ * Source: pkg/kubelet/kubelet_pods.go GeneratePodHostNameAndDomain, truncatePodHostnameIfNeeded, pkg/kubelet/util
+ * SetNodeNameFQDN.
  * @throws Error when the full name is wanted and longer than the kernel takes
  */
 export function podHostname(pod: Pod, clusterDomain: string, nodeHostname: string): PodHostname {

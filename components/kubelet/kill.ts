@@ -7,7 +7,10 @@ import type { RuntimeCache } from "./runtime-cache.ts"
 import type { RuntimeContainer, RuntimePod } from "./runtime-pod.ts"
 import { unlessAborted } from "./unless-aborted.ts"
 
-/** Even a container without any grace gets this long to end by itself. Source: pkg/kubelet/kuberuntime/kuberuntime_container.go minimumGracePeriodInSeconds. */
+/**
+ * Even a container without any grace gets this long to end by itself. Source:
+ * pkg/kubelet/kuberuntime/kuberuntime_container.go minimumGracePeriodInSeconds.
+ */
 const MIN_GRACE_SECONDS = 2
 
 export interface KillRequest {
@@ -71,8 +74,9 @@ export interface KillPodRequest {
 }
 
 /**
- * Ends all containers of the pod and then its sandboxes: first everything but sidecars, at once; then sidecars in the reverse order of their start, with what
- * is left of the grace period. Resolves when all have ended; throws when the runtime could not.
+ * Ends all containers of the pod and then its sandboxes: first everything but sidecars, at once; then sidecars in the
+ * reverse order of their start, with what is left of the grace period. Resolves when all have ended; throws when the
+ * runtime could not.
  */
 export async function killPod(
   context: KubeletContext,

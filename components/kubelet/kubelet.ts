@@ -32,7 +32,8 @@ const STARTING = 6
 const CLEARING = 2
 
 /**
- * The node agent: runs the pods that are bound to its node, and reports them and the node. Start reading here, then pod-workers.ts and pod-worker.ts.
+ * The node agent: runs the pods that are bound to its node, and reports them and the node. Start reading here, then
+ * pod-workers.ts and pod-worker.ts.
  *
  *     informer of pods ─┐
  *     runtime's events ─┼─> PodWorker: plan.ts says what to do, pod-runner.ts does it ─> status/ reports it

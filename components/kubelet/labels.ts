@@ -1,4 +1,7 @@
-/** What the kubelet writes on sandboxes and containers, so that they can be adopted after a restart. Source: pkg/kubelet/types/labels.go, pkg/kubelet/kuberuntime/labels.go. */
+/**
+ * What the kubelet writes on sandboxes and containers, so that they can be adopted after a restart. Source:
+ * pkg/kubelet/types/labels.go, pkg/kubelet/kuberuntime/labels.go.
+ */
 import { createHash } from "node:crypto"
 import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 import type { AnyContainer } from "./containers.ts"
@@ -57,7 +60,10 @@ export const containerAnnotations = (
     : { [PORTS]: JSON.stringify(container.ports) }),
 })
 
-/** Changes with what makes a running container another one: name and image. Source: kubecontainer.HashContainer, which looks at the same two. */
+/**
+ * Changes with what makes a running container another one: name and image. Source: kubecontainer.HashContainer, which
+ * looks at the same two.
+ */
 export const containerHash = ({ name, image = "" }: AnyContainer): string =>
   createHash("sha256").update(`${name}\0${image}`).digest("hex").slice(0, 16)
 

@@ -46,8 +46,9 @@ export interface PodPlan {
 }
 
 /**
- * Compares what a pod wants with what runs. Pure. Source of the rules: pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions,
- * computeInitContainerActions; KEP-753 for sidecars. Differs from upstream: init containers are judged by the runs in the present sandbox only, and in order.
+ * Compares what a pod wants with what runs. Pure. Source of the rules: pkg/kubelet/kuberuntime/kuberuntime_manager.go
+ * computePodActions, computeInitContainerActions; KEP-753 for sidecars. Differs from upstream: init containers are
+ * judged by the runs in the present sandbox only, and in order.
  */
 export function planOf(pod: Pod, runtime: RuntimePod, probes: Pick<ProbeResults, "isStarted" | "failed">): PodPlan {
   const { changed, attempt, sandbox } = sandboxState(pod, runtime)

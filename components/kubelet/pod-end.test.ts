@@ -9,7 +9,10 @@ import { simulatedKubelet, type PodSpecInput } from "./testing/simulated-kubelet
 const FINALIZER = "example.com/keeps-it"
 const slow = { slow: { pullMs: 3_600_000 }, web: {}, fails: { runsMs: 100, exitCode: 1 } }
 
-/** The end of a pod that never ran, or ran in part: reported before the pod goes, so that whoever counts ends does not wait for ever. */
+/**
+ * The end of a pod that never ran, or ran in part: reported before the pod goes, so that whoever counts ends does not
+ * wait for ever.
+ */
 describe("a pod that is deleted before it ran", () => {
   const neverRan = { terminated: { exitCode: 137, reason: "ContainerStatusUnknown" } }
   const waiting = { waiting: { reason: "PodInitializing" } }

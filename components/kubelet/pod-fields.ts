@@ -6,7 +6,10 @@ export interface PodAddresses {
   readonly hostIps: readonly string[]
 }
 
-/** A field of the pod as text, for variables and files of the downward API. Source: podFieldSelectorRuntimeValue in pkg/kubelet/kubelet_pods.go. @throws Error for a field that cannot be told */
+/**
+ * A field of the pod as text, for variables and files of the downward API. Source: podFieldSelectorRuntimeValue in
+ * pkg/kubelet/kubelet_pods.go. @throws Error for a field that cannot be told
+ */
 export function podField(pod: Pod, fieldPath: string, { podIps, hostIps }: PodAddresses): string {
   switch (fieldPath) {
     case "spec.nodeName":

@@ -34,15 +34,18 @@ interface Prepared {
   readonly config: PodSandboxConfig
 }
 
-/** A failed step is tried again after this long, unless something wakes the worker before. Source: pkg/kubelet/kubelet.go backOffPeriod. */
+/**
+ * A failed step is tried again after this long, unless something wakes the worker before. Source:
+ * pkg/kubelet/kubelet.go backOffPeriod.
+ */
 export const RETRY_MS = 10_000
 const MOUNT_RETRY_MS = 2_000
 /** After a failed pull the pod is looked at again this soon, so that its status says that it waits for the next one. */
 const PULL_RETRY_MS = 2_000
 
 /**
- * Acts on the plan of one pod: sandbox, volumes and containers come and go as it says. What does not succeed is noted, and tried again when its time comes.
- * Source: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod.
+ * Acts on the plan of one pod: sandbox, volumes and containers come and go as it says. What does not succeed is noted,
+ * and tried again when its time comes. Source: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod.
  */
 export class PodRunner {
   /** Why containers do not run that should, by their names. */

@@ -36,12 +36,14 @@ export interface WorkerParts extends RunnerParts {
 }
 
 /**
- * Makes one pod run, and end. Everything that concerns the pod goes through here, one thing after the other. Source: pkg/kubelet/pod_workers.go.
+ * Makes one pod run, and end. Everything that concerns the pod goes through here, one thing after the other. Source:
+ * pkg/kubelet/pod_workers.go.
  *
  * Stages, each entered once and in this order:
  *  - running:     what the pod wants is compared with what runs (`planOf`), and the difference is acted on;
  *  - terminating: its containers are being ended. A shorter grace period, and nothing else, interrupts that;
- *  - terminated:  nothing of it runs any more. Its volumes are unmounted, and if it was deleted, the API is told that it may go;
+ *  - terminated:  nothing of it runs any more. Its volumes are unmounted, and if it was deleted, the API is told that
+ *    it may go;
  *  - finished:    the API has forgotten it, and nothing of it is left on the node.
  * `#interrupt` aborts the step that is under way when the pod's stage must change; there is one while a step is.
  */

@@ -15,8 +15,8 @@ import { OWN_CONDITIONS } from "./status/conditions.ts"
 const ORPHAN_GRACE_SECONDS = 30
 
 /**
- * One worker for each pod of this node. Started when both the API's pods and the runtime's are known, so that pods which run already are
- * adopted, and those whose deletion was missed are ended.
+ * One worker for each pod of this node. Started when both the API's pods and the runtime's are known, so that pods
+ * which run already are adopted, and those whose deletion was missed are ended.
  */
 export class PodWorkers {
   readonly #parts: WorkerParts
@@ -43,7 +43,10 @@ export class PodWorkers {
   pods(): readonly Pod[] {
     return this.all().map(({ pod }) => pod)
   }
-  /** The other pods that were taken by the node and of which something runs or may yet run. Source: pkg/kubelet/kubelet_pods.go GetActivePods. */
+  /**
+   * The other pods that were taken by the node and of which something runs or may yet run. Source:
+   * pkg/kubelet/kubelet_pods.go GetActivePods.
+   */
   othersThan({ metadata: { uid } }: Pod): readonly Pod[] {
     const pods: Pod[] = []
     for (const worker of this.#workers.values())
@@ -51,7 +54,10 @@ export class PodWorkers {
     return pods
   }
 
-  /** Ends the pod for a reason of the node's own, within its own grace period. Resolves when nothing of it runs any more. */
+  /**
+   * Ends the pod for a reason of the node's own, within its own grace period. Resolves when nothing of it runs any
+   * more.
+   */
   async end({ metadata: { uid } }: Pod, verdict: Verdict): Promise<void> {
     const worker = this.#workers.get(uid!)
     worker?.fail(verdict)
@@ -62,7 +68,8 @@ export class PodWorkers {
     const { cache } = this.#parts
     await Promise.all([this.#informer.whenSynced(), cache.whenSynced()])
     if (this.#stopped) return
-    // Those that were there first are looked at first: where there is no room for all, they go on. Source: kubelet.go HandlePodAdditions.
+    // Those that were there first are looked at first: where there is no room for all, they go on. Source: kubelet.go
+    // HandlePodAdditions.
     let known: Pod[] | undefined = []
     const added = (pod: Pod) => (this.#isMirror(pod) ? this.#parts.status.observeMirror(pod) : this.#seen(pod))
     this.#off.push(

@@ -1,6 +1,9 @@
 import type { AnyContainer } from "./containers.ts"
 
-/** A port by number, or by the name that the container gives it. Source: pkg/probe/util.go ResolveContainerPort. @throws Error */
+/**
+ * A port by number, or by the name that the container gives it. Source: pkg/probe/util.go ResolveContainerPort. @throws
+ * Error
+ */
 export function portOf(port: number | string, container: AnyContainer): number {
   const number =
     typeof port === "number"

@@ -4,7 +4,10 @@ import { milliOf, unitsOf } from "../../pkg/apimachinery/quantity.ts"
 import type { AnyContainer } from "./containers.ts"
 import { isMirrorPod, isStaticPod } from "./labels.ts"
 
-/** Class of service by cpu and memory: as the API has worked it out, or for a pod from a file by what it asks for. Source: pkg/apis/core/v1/helper/qos/qos.go GetPodQOS. */
+/**
+ * Class of service by cpu and memory: as the API has worked it out, or for a pod from a file by what it asks for.
+ * Source: pkg/apis/core/v1/helper/qos/qos.go GetPodQOS.
+ */
 export const qosClass = ({ spec, status }: Pod): QOSClass => status.qosClass ?? qosClassOf(spec)
 
 /** Priority from which a pod is needed by the node itself. Source: pkg/apis/scheduling SystemCriticalPriority. */
@@ -14,7 +17,10 @@ const SYSTEM_CRITICAL = 2_000_000_000
 export const isCritical = (pod: Pod): boolean =>
   isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= SYSTEM_CRITICAL
 
-/** How readily the kernel kills the container when memory is out. Source: pkg/kubelet/qos/policy.go GetContainerOOMScoreAdjust. */
+/**
+ * How readily the kernel kills the container when memory is out. Source: pkg/kubelet/qos/policy.go
+ * GetContainerOOMScoreAdjust.
+ */
 export function oomScoreAdj(pod: Pod, container: AnyContainer, memoryCapacity: number): number {
   if ((pod.spec.priority ?? 0) >= SYSTEM_CRITICAL) return -997
   switch (qosClass(pod)) {
@@ -54,7 +60,10 @@ export interface ResourceSums {
 /** Each pod that is admitted is held against all others of its node; specs are immutable values. */
 const known = new WeakMap<Pod["spec"], ResourceSums>()
 
-/** What a pod as a whole asks for (milli cpu, bytes): its containers and sidecars, or the largest init container. Source: component-helpers resource/helpers.go. */
+/**
+ * What a pod as a whole asks for (milli cpu, bytes): its containers and sidecars, or the largest init container.
+ * Source: component-helpers resource/helpers.go.
+ */
 export function podSums(pod: Pod): ResourceSums {
   let sums = known.get(pod.spec)
   if (sums === undefined) known.set(pod.spec, (sums = sumsOf(pod)))

@@ -13,14 +13,18 @@ import {
 import { terminationMessage } from "./termination-message.ts"
 import type { PodIdentity } from "./volumes.ts"
 
-/** Where the runtime tells no events, it is asked this often. Source: pkg/kubelet relistPeriod is 1 s; with events upstream asks every 300 s. */
+/**
+ * Where the runtime tells no events, it is asked this often. Source: pkg/kubelet relistPeriod is 1 s; with events
+ * upstream asks every 300 s.
+ */
 const RELIST_MS = 5000
 
 /**
- * What the runtime has of this node's pods, kept current by its events: nothing is asked for but what changed. Source of the idea: pkg/kubelet/pleg/evented.go.
+ * What the runtime has of this node's pods, kept current by its events: nothing is asked for but what changed. Source
+ * of the idea: pkg/kubelet/pleg/evented.go.
  *
- * Invariants: a pod's picture is replaced, never changed; listeners are called after it was. An event for a container that a worker
- * just created or started itself changes nothing and calls nobody.
+ * Invariants: a pod's picture is replaced, never changed; listeners are called after it was. An event for a container
+ * that a worker just created or started itself changes nothing and calls nobody.
  */
 export class RuntimeCache {
   readonly #context: KubeletContext
@@ -97,7 +101,8 @@ export class RuntimeCache {
   async #event(type: "Created" | "Started" | "Stopped" | "Deleted", id: string): Promise<void> {
     const container = this.#containers.get(id)
     const sandbox = this.#sandboxes.get(id)
-    // What was not seen being made is being made by a worker, which tells `putContainer` when it is done; or it belongs to nobody here.
+    // What was not seen being made is being made by a worker, which tells `putContainer` when it is done; or it belongs
+    // to nobody here.
     if (container === undefined && sandbox === undefined) return
     if (type === "Deleted") {
       if (this.#drop(id)) this.#tell((container ?? sandbox!).pod.uid)
@@ -247,8 +252,9 @@ export class RuntimeCache {
 }
 
 /**
- * The list, newest first, with `item` in place of what has its id. The later attempt is the newer, since the wall clock may have been set back between two; of equal
- * ones the one made later, and of two made in the same millisecond the one heard of later.
+ * The list, newest first, with `item` in place of what has its id. The later attempt is the newer, since the wall clock
+ * may have been set back between two; of equal ones the one made later, and of two made in the same millisecond the one
+ * heard of later.
  */
 function withNewest<T extends { readonly id: string; readonly createdAt: number }>(
   list: readonly T[],

@@ -22,7 +22,10 @@ export interface SandboxRequest {
   readonly cgroupParent: string
 }
 
-/** Source: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go generatePodSandboxConfig. @throws Error when the host name is too long */
+/**
+ * Source: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go generatePodSandboxConfig. @throws Error when the host name is
+ * too long
+ */
 export function sandboxConfig({
   pod,
   attempt,

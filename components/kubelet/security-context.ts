@@ -20,7 +20,9 @@ import { configError } from "./start-error.ts"
 type ContainerSecurity = InitOf<typeof LinuxContainerSecurityContext>
 type SandboxSecurity = InitOf<typeof LinuxSandboxSecurityContext>
 
-/** What of /proc a container must not see or change. Source: pkg/securitycontext/util.go ConvertToRuntimeMaskedPaths. */
+/**
+ * What of /proc a container must not see or change. Source: pkg/securitycontext/util.go ConvertToRuntimeMaskedPaths.
+ */
 const MASKED_PATHS = [
   "/proc/asound",
   "/proc/acpi",
@@ -37,7 +39,9 @@ const MASKED_PATHS = [
 ]
 const READONLY_PATHS = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
 
-/** The namespaces of the pod's containers. `target` is the id of the container whose processes an ephemeral one shares. */
+/**
+ * The namespaces of the pod's containers. `target` is the id of the container whose processes an ephemeral one shares.
+ */
 export function namespaceOptions(pod: Pod, target?: string): NamespaceOption {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers } = pod.spec
   return {
@@ -56,7 +60,10 @@ export function namespaceOptions(pod: Pod, target?: string): NamespaceOption {
   }
 }
 
-/** A setting of the container, or of the pod where the container says nothing. Source: pkg/securitycontext/util.go DetermineEffectiveSecurityContext. */
+/**
+ * A setting of the container, or of the pod where the container says nothing. Source: pkg/securitycontext/util.go
+ * DetermineEffectiveSecurityContext.
+ */
 export function effective(pod: Pod, container: AnyContainer): SecurityContext {
   const shared: PodSecurityContext = pod.spec.securityContext
   const own: SecurityContext = container.securityContext ?? {}
@@ -72,7 +79,8 @@ export function effective(pod: Pod, container: AnyContainer): SecurityContext {
 }
 
 /**
- * Refuses to start a container as root that must not be. Source: pkg/kubelet/kuberuntime/security_context_others.go verifyRunAsNonRoot.
+ * Refuses to start a container as root that must not be. Source: pkg/kubelet/kuberuntime/security_context_others.go
+ * verifyRunAsNonRoot.
  * @throws StartError CreateContainerConfigError
  */
 export function verifyRunAsNonRoot(pod: Pod, container: AnyContainer, image: Pick<Image, "uid" | "username">): void {
@@ -117,7 +125,8 @@ export function containerSecurity({
   const seccomp = privileged ? UNCONFINED : seccompProfile(own.seccompProfile, seccompFolder)
   const apparmor = appArmorProfile(own.appArmorProfile)
   const unmasked = own.procMount === "Unmasked" || privileged
-  // The image's user has to be said: the runtime would otherwise join it with a group that the pod asks for, and refuse.
+  // The image's user has to be said: the runtime would otherwise join it with a group that the pod asks for, and
+  // refuse.
   const user =
     own.runAsUser !== undefined
       ? { runAsUser: { value: own.runAsUser } }

@@ -37,7 +37,8 @@ export interface StartRequest {
 }
 
 /**
- * Pulls the image, creates the container, starts it and runs its postStart hook. Source: pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer.
+ * Pulls the image, creates the container, starts it and runs its postStart hook. Source:
+ * pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer.
  * @throws StartError, told by an event as well; whatever reason `signal` has when it aborted
  */
 export async function startContainer(

@@ -1,4 +1,7 @@
-/** Reasons that users see in `state.waiting.reason` of a container that cannot start. Source: pkg/kubelet/kuberuntime, pkg/kubelet/images/types.go. */
+/**
+ * Reasons that users see in `state.waiting.reason` of a container that cannot start. Source: pkg/kubelet/kuberuntime,
+ * pkg/kubelet/images/types.go.
+ */
 export type StartReason =
   | "ErrImagePull"
   | "ImagePullBackOff"
@@ -26,7 +29,10 @@ export class StartError extends Error {
   }
 }
 
-/** The container's configuration names something that is not there or not allowed: a ConfigMap, a key, a user. Tried again at the next sync. */
+/**
+ * The container's configuration names something that is not there or not allowed: a ConfigMap, a key, a user. Tried
+ * again at the next sync.
+ */
 export const configError = (message: string, cause?: unknown): StartError =>
   new StartError("CreateContainerConfigError", message, { cause })
 

@@ -13,7 +13,10 @@ import type { PodWorkers } from "./pod-workers.ts"
 
 /** Editors write a file in several steps: the folder is read when it has been quiet for this long. */
 const QUIET_MS = 100
-/** A mirror that the API does not take is tried again after so long, twice as long each time. Source: pkg/kubelet/kubelet.go, each sync of the pod: about a minute. */
+/**
+ * A mirror that the API does not take is tried again after so long, twice as long each time. Source:
+ * pkg/kubelet/kubelet.go, each sync of the pod: about a minute.
+ */
 const FIRST_RETRY_MS = 2000
 const LAST_RETRY_MS = 60_000
 
@@ -134,7 +137,8 @@ export class StaticPods {
         })
     }
     for (const pod of this.#pods.values()) {
-      if (pods.get(keyFrom(pod.metadata)) !== undefined) continue // one that is in the way goes first; its end brings us back
+      // one that is in the way goes first; its end brings us back
+      if (pods.get(keyFrom(pod.metadata)) !== undefined) continue
       const { uid, name, namespace, labels, annotations } = pod.metadata
       await client.create(Pod, {
         metadata: {
@@ -150,7 +154,10 @@ export class StaticPods {
   }
 }
 
-/** The pod of a manifest as it runs here: its name tells the node, its uid is made from what it says. @throws ApiError for what is no Pod */
+/**
+ * The pod of a manifest as it runs here: its name tells the node, its uid is made from what it says. @throws ApiError
+ * for what is no Pod
+ */
 function staticPod(json: unknown, path: string, nodeName: string, seen: string): Pod {
   const { object } = decodeObject(Pod, json)
   const uid = createHash("md5")

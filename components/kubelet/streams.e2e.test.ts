@@ -47,7 +47,8 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     const { connector } = node
     const options = { container: "c", follow: false, previous: false, timestamps: false }
     const { signal } = new AbortController()
-    // then the log is there, or a part of it. The runtime writes it a moment after the container has said it: who follows sees it come
+    // then the log is there, or a part of it. The runtime writes it a moment after the container has said it: who
+    // follows sees it come
     const following = await connector.logs(target, { ...options, follow: true }, signal)
     const bothSaid = Promise.withResolvers<void>()
     const followed = (async () => {

@@ -8,7 +8,9 @@ const MAX_MESSAGE_BYTES = 4096
 const MAX_LOG_BYTES = 2048
 const MAX_LOG_LINES = 80
 
-/** The last words of a container that has ended: from its file, or from the end of its log. Undefined when it left none. */
+/**
+ * The last words of a container that has ended: from its file, or from the end of its log. Undefined when it left none.
+ */
 export async function terminationMessage(files: PodFiles, status: ContainerStatus): Promise<string | undefined> {
   const { messagePath, messagePolicy } = readNotes(status.annotations)
   if (messagePath === "") return undefined

@@ -119,7 +119,9 @@ export class Cache implements NodeList {
   }
 }
 
-/** Do both states of a pod count alike on its node? Parts of an object that a write leaves alone stay the same value. */
+/**
+ * Do both states of a pod count alike on its node? Parts of an object that a write leaves alone stay the same value.
+ */
 const countsTheSame = (a: Pod, b: Pod): boolean =>
   a.spec.containers === b.spec.containers &&
   a.spec.initContainers === b.spec.initContainers &&

@@ -3,7 +3,10 @@ import type { Pod } from "../../pkg/api/core/v1/pod.ts"
 import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
 import type { ClusterAction } from "./framework.ts"
 
-/** What of a node changed in a way that matters to waiting pods. A heartbeat changes nothing. Source: pkg/scheduler/eventhandlers.go nodeSchedulingPropertiesChange. */
+/**
+ * What of a node changed in a way that matters to waiting pods. A heartbeat changes nothing. Source:
+ * pkg/scheduler/eventhandlers.go nodeSchedulingPropertiesChange.
+ */
 export function nodeActions(node: Node, old: Node): readonly ClusterAction[] {
   const actions: ClusterAction[] = []
   if (differ(node.status.allocatable, old.status.allocatable)) actions.push("Node/UpdateAllocatable")

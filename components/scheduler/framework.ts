@@ -22,7 +22,10 @@ export const unresolvable = (...reasons: string[]): Status => ({ code: "Unschedu
 /** What plugins note in one scheduling cycle for their later steps; keyed by plugin. */
 export type CycleState = Map<string, unknown>
 
-/** Something that happened in the cluster and may make a waiting pod schedulable. Source: framework/types.go ClusterEvent. */
+/**
+ * Something that happened in the cluster and may make a waiting pod schedulable. Source: framework/types.go
+ * ClusterEvent.
+ */
 export type ClusterAction =
   | "Node/Add"
   | "Node/UpdateAllocatable"
@@ -50,8 +53,8 @@ export interface Plugin {
   /** What may make a pod schedulable that failed here; nothing else wakes it. */
   readonly eventsToRegister?: readonly ClusterAction[]
   /**
-   * What the plugin reads of a pod, as a value that JSON can hold. A plugin that has this says the same of a node for all
-   * pods with one signature until the node changes: its `filter` and `score` read nothing else, and its answers are
+   * What the plugin reads of a pod, as a value that JSON can hold. A plugin that has this says the same of a node for
+   * all pods with one signature until the node changes: its `filter` and `score` read nothing else, and its answers are
    * kept. Plugins with a signature come before those without. Source: KEP-5598, SignPlugin.
    */
   signature?(pod: Pod): unknown
@@ -59,7 +62,10 @@ export interface Plugin {
   preEnqueue?(pod: Pod): Status
   /** Looks at the pod once before all nodes; may narrow the nodes down, refuse it, or Skip its filter. */
   preFilter?(state: CycleState, pod: Pod, nodes: NodeList): Status | { readonly nodes: ReadonlySet<string> }
-  /** preFilter notes what depends on the pods of other nodes: preemption calls it again for each set of victims it tries. */
+  /**
+   * preFilter notes what depends on the pods of other nodes: preemption calls it again for each set of victims it
+   * tries.
+   */
   readonly looksAtAllNodes?: boolean
   filter?(state: CycleState, pod: Pod, node: NodeInfo): Status
   /** Once before scoring; Skip leaves the plugin's score out. */
@@ -88,7 +94,9 @@ export function bounds(scores: readonly number[]): readonly [least: number, most
   return [least, most]
 }
 
-/** Scales scores so that the largest becomes 100; `reverse` turns few into many. Source: helper.DefaultNormalizeScore. */
+/**
+ * Scales scores so that the largest becomes 100; `reverse` turns few into many. Source: helper.DefaultNormalizeScore.
+ */
 export const normalized =
   (reverse: boolean) =>
   (scores: number[]): void => {
@@ -113,7 +121,9 @@ export interface Diagnosis {
   readonly totalNodes: number
 }
 
-/** `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable. preemption: …`. Source: FitError.Error. */
+/**
+ * `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable. preemption: …`. Source: FitError.Error.
+ */
 export function diagnosisMessage(diagnosis: Diagnosis, preemption: string): string {
   const { totalNodes, nodes, preFilter } = diagnosis
   if (totalNodes === 0) return "no nodes available to schedule pods"

@@ -13,9 +13,10 @@ export interface Verdict {
 const MOST_SIGNATURES = 32
 
 /**
- * Verdicts on nodes, kept by the pods' signature until the node changes: placing the hundredth pod of a Deployment looks
- * only at the nodes that took the pods before it. At 1,000 nodes this was a quarter of the time of a whole cluster.
- * Source: KEP-5598, opportunistic batching. Differs from upstream: that keeps the ranking of the last pod only.
+ * Verdicts on nodes, kept by the pods' signature until the node changes: placing the hundredth pod of a Deployment
+ * looks only at the nodes that took the pods before it. At 1,000 nodes this was a quarter of the time of a whole
+ * cluster. Source: KEP-5598, opportunistic batching. Differs from upstream: that keeps the ranking of the last pod
+ * only.
  */
 export class NodeVerdicts {
   readonly #signing: readonly Plugin[]

@@ -18,9 +18,9 @@ export type Preemption =
   | { /** What `kubectl describe` shows after the reasons. */ readonly message: string }
 
 /**
- * Looks for a node where evicting pods of lower priority makes room. Source: plugins/defaultpreemption, framework/preemption.
- * Of several the one is taken that breaks fewest disruption budgets, then has the lowest highest victim, the lowest sum of priorities, the
- * fewest victims, and whose most important victim started last.
+ * Looks for a node where evicting pods of lower priority makes room. Source: plugins/defaultpreemption,
+ * framework/preemption. Of several the one is taken that breaks fewest disruption budgets, then has the lowest highest
+ * victim, the lowest sum of priorities, the fewest victims, and whose most important victim started last.
  */
 export function findVictims(
   pod: Pod,

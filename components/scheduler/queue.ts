@@ -21,7 +21,8 @@ export interface QueuedPod {
  *  - backoff:       failed lately and woken; becomes active when its backoff has ended;
  *  - unschedulable: waits for an event that one of the plugins that refused it has registered for;
  *  - gated:         not even tried until a preEnqueue plugin lets it in;
- *  - in flight:     handed out by `pop`. Events meanwhile are kept, so that none is lost between the try and its failure.
+ *  - in flight:     handed out by `pop`. Events meanwhile are kept, so that none is lost between the try and its
+ *    failure.
  */
 export class SchedulingQueue {
   private readonly active = new PriorityQueue()

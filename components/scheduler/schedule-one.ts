@@ -154,8 +154,8 @@ export function feasibleToFind(nodes: number): number {
 }
 
 /**
- * The node with the highest sum of weighted scores; one of them by chance when several have it. `totals` are the sums of
- * the scores that were kept, in the order of the nodes; the others are added to them.
+ * The node with the highest sum of weighted scores; one of them by chance when several have it. `totals` are the sums
+ * of the scores that were kept, in the order of the nodes; the others are added to them.
  */
 function choose(
   pod: Pod,

@@ -1,6 +1,6 @@
 /**
- * Time and chance are inputs, and what Bun alone offers stays in one room (docs/architecture.md): with a virtual clock and a seed
- * a whole cluster is deterministic, and all but pkg/runtime runs on other runtimes.
+ * Time and chance are inputs, and what Bun alone offers stays in one room (docs/architecture.md): with a virtual clock
+ * and a seed a whole cluster is deterministic, and all but pkg/runtime runs on other runtimes.
  */
 import { codeOf, importsOf, isTest, lineAt } from "./source.ts"
 import type { SourceFile, Violation } from "./source.ts"

@@ -1,15 +1,15 @@
 /**
- * Who may import whom (docs/architecture.md): `cmd` → `components` → `pkg`, never back; components meet only in the API; only the
- * API server touches the store; in `pkg`, the foundation lies below the API's kinds, those below the client, that below the
- * controller library.
+ * Who may import whom (docs/architecture.md): `cmd` → `components` → `pkg`, never back; components meet only in the
+ * API; only the API server touches the store; in `pkg`, the foundation lies below the API's kinds, those below the
+ * client, that below the controller library.
  */
 import { posix } from "node:path"
 import { importsOf, isTest } from "./source.ts"
 import type { SourceFile, Violation } from "./source.ts"
 
 /**
- * What the folders of pkg/ above the foundation may import beside the foundation, which is every folder that is not named here
- * (apimachinery, clock, log, oci …).
+ * What the folders of pkg/ above the foundation may import beside the foundation, which is every folder that is not
+ * named here (apimachinery, clock, log, oci …).
  */
 const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
   api: [],

@@ -36,7 +36,9 @@ export function importsOf(text: string): { specifier: string; line: number }[] {
 const REGEX_MAY_FOLLOW =
   /(?:^|[-+*%=<>!&|^~?:;,([{}]|\b(?:return|typeof|case|in|of|do|else|void|delete|await|yield|throw|new))\s*$/
 
-/** `text` with comments and the contents of strings and regular expressions turned into spaces. Lines and columns stay. */
+/**
+ * `text` with comments and the contents of strings and regular expressions turned into spaces. Lines and columns stay.
+ */
 export function codeOf(text: string): string {
   const out = text.split("")
   const blank = (from: number, to: number) => {

@@ -1,4 +1,6 @@
-/** All rules on all of our sources. `bun hack/rules/tree.ts` prints what breaks them and ends with 1 if anything does. */
+/**
+ * All rules on all of our sources. `bun hack/rules/tree.ts` prints what breaks them and ends with 1 if anything does.
+ */
 import { readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { globalViolations } from "./globals.ts"

@@ -54,7 +54,10 @@ import { StorageClass } from "./storage/v1/storageclass.ts"
 import { VolumeAttachment } from "./storage/v1/volumeattachment.ts"
 import { VolumeAttributesClass } from "./storage/v1/volumeattributesclass.ts"
 
-/** Every kind that is served from the start, in discovery order, a group a line: kubectl settles ambiguous names by the order of groups. */
+/**
+ * Every kind that is served from the start, in discovery order, a group a line: kubectl settles ambiguous names by the
+ * order of groups.
+ */
 export const RESOURCES: readonly Resource[] = [
   Binding,
   ComponentStatus,

@@ -12,8 +12,9 @@ export interface ApiGroup {
 }
 
 /**
- * The kinds that a server serves, found by path, by kind and by group. Kinds come and go while it runs (custom resources), so nobody keeps what it
- * found for longer than a request; `generation` tells whether a derived document (discovery, OpenAPI) is still right.
+ * The kinds that a server serves, found by path, by kind and by group. Kinds come and go while it runs (custom
+ * resources), so nobody keeps what it found for longer than a request; `generation` tells whether a derived document
+ * (discovery, OpenAPI) is still right.
  */
 export interface Scheme {
   /** Every kind that has a path of its own, in discovery order. */
@@ -45,7 +46,10 @@ const pathKey = (group: string, version: string, plural: string): string => `${g
 const kindKey = (apiVersion: string, kind: string): string => `${apiVersion} ${kind}`
 const versionOf = (group: string, version: string): string => (group === "" ? version : `${group}/${version}`)
 
-/** A scheme of these kinds; the order of groups and versions is that of their first kinds. `bodies` are kinds without a path of their own. */
+/**
+ * A scheme of these kinds; the order of groups and versions is that of their first kinds. `bodies` are kinds without a
+ * path of their own.
+ */
 export function createScheme(resources: readonly Resource[], bodies: readonly Resource[] = []): Scheme {
   const byPath = new Map<string, Resource>()
   const byKind = new Map<string, Resource>()
@@ -116,8 +120,8 @@ export function createScheme(resources: readonly Resource[], bodies: readonly Re
 }
 
 /**
- * Says in discovery in which version objects are stored, so that a migrator sees when that changes. Undefined for kinds that are not stored.
- * Source: apiserver pkg/endpoints/discovery/storageversionhash.go.
+ * Says in discovery in which version objects are stored, so that a migrator sees when that changes. Undefined for kinds
+ * that are not stored. Source: apiserver pkg/endpoints/discovery/storageversionhash.go.
  */
 export function storageVersionHash(resource: Resource): string | undefined {
   if (!resource.verbs.includes("watch")) return undefined

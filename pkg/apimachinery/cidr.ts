@@ -55,7 +55,10 @@ export const overlaps = (a: Network, b: Network): boolean =>
 export const covers = (outer: Network, inner: Network): boolean =>
   outer.family === inner.family && outer.first <= inner.first && inner.last <= outer.last
 
-/** Whether an address may be given out of a network: its own address may not be, nor the broadcast address. Source: pkg/api/servicecidr PrefixContainsIP. */
+/**
+ * Whether an address may be given out of a network: its own address may not be, nor the broadcast address. Source:
+ * pkg/api/servicecidr PrefixContainsIP.
+ */
 export const holds = ({ family, first, last }: Network, address: Address): boolean =>
   address.family === family &&
   address.number > first &&

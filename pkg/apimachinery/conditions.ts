@@ -10,7 +10,10 @@ const reasonPattern = new RegExp(`^${REASON}$`)
 const LONGEST_REASON = 1024
 const LONGEST_MESSAGE = 32 * 1024
 
-/** What is wrong with conditions, for the kinds that look at them: most take what their controllers write. Source: apimachinery pkg/apis/meta/v1/validation ValidateConditions. */
+/**
+ * What is wrong with conditions, for the kinds that look at them: most take what their controllers write. Source:
+ * apimachinery pkg/apis/meta/v1/validation ValidateConditions.
+ */
 export const conditionFaults = (path: string, conditions: readonly Condition[] = []): readonly Cause[] =>
   conditions.flatMap((condition, i) => faultsOf(at(path, i), condition))
 

@@ -10,7 +10,10 @@ export interface DecodeOptions {
   readonly fieldValidation?: FieldValidation | undefined
   /** Faults that the parser of the bytes found (`json: duplicate field …`), reported with the unknown fields. */
   readonly bodyFaults?: readonly string[] | undefined
-  /** An object of the kind that was decoded before and that `json` was made from: what is the very same in both is not looked at again. */
+  /**
+   * An object of the kind that was decoded before and that `json` was made from: what is the very same in both is not
+   * looked at again.
+   */
   readonly known?: KubeObject | undefined
   /** How JSON that is no such object is refused; as the body of a request unless given. */
   readonly refuse?: (why: string) => ApiError
@@ -24,9 +27,11 @@ export interface Decoded<T> {
 }
 
 /**
- * Plain JSON as an object of the kind: nulls dropped, types checked, quantities and times canonical, unknown fields dropped, defaults set.
- * Required-ness and values are not checked here but after admission, by `validateObject`. `apiVersion` and `kind` may be left out.
- * @throws ApiError BadRequest, in the words of the API server. Source: endpoints/handlers/create.go and rest.go transformDecodeError.
+ * Plain JSON as an object of the kind: nulls dropped, types checked, quantities and times canonical, unknown fields
+ * dropped, defaults set. Required-ness and values are not checked here but after admission, by `validateObject`.
+ * `apiVersion` and `kind` may be left out.
+ * @throws ApiError BadRequest, in the words of the API server. Source: endpoints/handlers/create.go and rest.go
+ * transformDecodeError.
  */
 export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
   resource: Resource<T, I>,
@@ -73,7 +78,10 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
   return { object: decoded.object as T, faults }
 }
 
-/** Any JSON as the value of a message (DeleteOptions, a part of an object); `known` as in `DecodeOptions`. @throws DecodeError */
+/**
+ * Any JSON as the value of a message (DeleteOptions, a part of an object); `known` as in `DecodeOptions`. @throws
+ * DecodeError
+ */
 export function decodeMessage(message: Message, json: unknown, known?: object): Decoded<unknown> {
   const cursor = new Cursor()
   const object = decoderOf(message)(json, cursor, 0, known)

@@ -7,12 +7,12 @@ import { RawJson } from "./raw-json.ts"
 import { canonicalMicroTime, canonicalTime } from "./time.ts"
 
 /**
- * Turns plain JSON into the value of a message: nulls dropped, types checked, unknown fields dropped and listed, defaults filled in.
- * Each message is compiled once, when first met, into closures over its fields.
+ * Turns plain JSON into the value of a message: nulls dropped, types checked, unknown fields dropped and listed,
+ * defaults filled in. Each message is compiled once, when first met, into closures over its fields.
  *
- * Invariant: what needs no change is given back as the same reference, down to each nested value, so an object that was decoded before costs a
- * walk and no copy. The input is never changed.
- * `known` is a value of the same type that was decoded before: what is the very same at the same place in it is canonical already, and not looked at again.
+ * Invariant: what needs no change is given back as the same reference, down to each nested value, so an object that was
+ * decoded before costs a walk and no copy. The input is never changed. `known` is a value of the same type that was
+ * decoded before: what is the very same at the same place in it is canonical already, and not looked at again.
  */
 export type Decode = (value: unknown, cursor: Cursor, depth: number, known?: unknown) => unknown
 
@@ -35,7 +35,10 @@ export class Cursor {
     return path
   }
 
-  /** What Go's decoder says of a value it cannot take: innermost struct, then the path without indices. Source: encoding/json UnmarshalTypeError. */
+  /**
+   * What Go's decoder says of a value it cannot take: innermost struct, then the path without indices. Source:
+   * encoding/json UnmarshalTypeError.
+   */
   mismatch(value: unknown, goType: string, depth: number): DecodeError {
     let owner: Message | undefined
     const names: string[] = []
@@ -73,7 +76,10 @@ interface FieldDecoder {
   readonly plain: "string" | "boolean" | undefined
   /** Whether null stands for what is not there, and stays. */
   readonly orNull: boolean
-  /** Says whether a value is dropped: the zero that Go, which cannot tell it from absent in this field, would leave out; see `droppedZero`. */
+  /**
+   * Says whether a value is dropped: the zero that Go, which cannot tell it from absent in this field, would leave out;
+   * see `droppedZero`.
+   */
   readonly isNothing: ((value: unknown) => boolean) | undefined
 }
 
@@ -162,8 +168,9 @@ interface Fill {
 }
 
 /**
- * What is put in where nothing was sent: the default, decoded once and shared; for printed zero values, and numbers and structs that Go holds by value, zero.
- * A required text stays missing, so that it can be reported, unless declarations do not check it.
+ * What is put in where nothing was sent: the default, decoded once and shared; for printed zero values, and numbers and
+ * structs that Go holds by value, zero. A required text stays missing, so that it can be reported, unless declarations
+ * do not check it.
  */
 function fillOf(
   name: string,
@@ -185,8 +192,9 @@ function fillOf(
 const ZERO: Partial<Record<Scalar, unknown>> = { string: "", bool: false, int32: 0, int64: 0, double: 0 }
 
 /**
- * Go holds a field that is optional and no pointer by value, and so forgets whether a zero was sent: it stores `hostNetwork: false` and `env: []` as nothing at
- * all. We must too, or an update by a Go client would seem to take away what another client had sent. Source: `omitempty` of encoding/json.
+ * Go holds a field that is optional and no pointer by value, and so forgets whether a zero was sent: it stores
+ * `hostNetwork: false` and `env: []` as nothing at all. We must too, or an update by a Go client would seem to take
+ * away what another client had sent. Source: `omitempty` of encoding/json.
  */
 function droppedZero({
   presence,
@@ -341,7 +349,10 @@ const timeProblem =
   (value: string): string =>
     `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(value)} as "2006"`
 
-/** The same few quantities and times come again and again; making their canonical form costs more than all else in a Pod. Emptied when full. */
+/**
+ * The same few quantities and times come again and again; making their canonical form costs more than all else in a
+ * Pod. Emptied when full.
+ */
 function remembered(canonical: (value: string) => string | undefined): (value: string) => string | undefined {
   const known = new Map<string, string>()
   return (value) => {

@@ -5,7 +5,10 @@ import { isDNS1123Subdomain, patternMessage } from "./names.ts"
 const PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 const pathPattern = new RegExp(`^${PATH}$`)
 
-/** What is wrong with the name of an implementation, such as `acme.io/foo`. Source: apimachinery pkg/util/validation IsDomainPrefixedPath. */
+/**
+ * What is wrong with the name of an implementation, such as `acme.io/foo`. Source: apimachinery pkg/util/validation
+ * IsDomainPrefixedPath.
+ */
 export function domainPathFaults(field: string, value: string): readonly Cause[] {
   if (value === "") return [required(field)]
   const slash = value.indexOf("/")

@@ -1,6 +1,7 @@
 /**
- * Are two plain JSON values the same? An absent property equals one that is undefined or null; the order of properties does not matter. Shared
- * references are equal at once, which makes this cheap for immutable objects. Source of the meaning: apimachinery pkg/api/equality (absent and empty differ here).
+ * Are two plain JSON values the same? An absent property equals one that is undefined or null; the order of properties
+ * does not matter. Shared references are equal at once, which makes this cheap for immutable objects. Source of the
+ * meaning: apimachinery pkg/api/equality (absent and empty differ here).
  */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true

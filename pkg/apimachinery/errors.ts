@@ -1,4 +1,6 @@
-/** Why a request failed, and the HTTP code that says so. Source: StatusReason in apimachinery pkg/apis/meta/v1/types.go. */
+/**
+ * Why a request failed, and the HTTP code that says so. Source: StatusReason in apimachinery pkg/apis/meta/v1/types.go.
+ */
 export const HTTP_CODE = {
   BadRequest: 400,
   Unauthorized: 401,
@@ -23,7 +25,10 @@ export const HTTP_CODE = {
 } as const
 export type Reason = keyof typeof HTTP_CODE
 
-/** What is wrong with a field. Source: CauseType and field.ErrorType. The value is what clients see in `details.causes[].reason`. */
+/**
+ * What is wrong with a field. Source: CauseType and field.ErrorType. The value is what clients see in
+ * `details.causes[].reason`.
+ */
 export type CauseReason =
   | "FieldValueNotFound"
   | "FieldValueRequired"
@@ -162,7 +167,10 @@ export const conflict = (resource: GroupResource, name: string, why: string): Ap
     `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`,
     about(resource, name),
   )
-/** The words of a lost race, which client libraries look for. Source: registry/generic/registry/store.go OptimisticLockErrorMsg. */
+/**
+ * The words of a lost race, which client libraries look for. Source: registry/generic/registry/store.go
+ * OptimisticLockErrorMsg.
+ */
 export const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 export const forbidden = (resource: GroupResource, name: string, why: string): ApiError =>
   new ApiError(
@@ -178,7 +186,10 @@ export const methodNotSupported = (resource: GroupResource, verb: string): ApiEr
     kind: resource.plural,
   })
 
-/** Differs from upstream, which tells all: a few bytes for each bad item must not make an answer of hundreds of megabytes. */
+/**
+ * Differs from upstream, which tells all: a few bytes for each bad item must not make an answer of hundreds of
+ * megabytes.
+ */
 const MOST_CAUSES = 1000
 const MOST_TEXT = 256 * 1024
 
@@ -193,7 +204,10 @@ function told(causes: readonly Cause[]): readonly Cause[] {
   return count === causes.length ? causes : causes.slice(0, count)
 }
 
-/** 422 with every cause; the message says the same thing once. `kind` is the Kind (not the plural), as upstream's NewInvalid has it. */
+/**
+ * 422 with every cause; the message says the same thing once. `kind` is the Kind (not the plural), as upstream's
+ * NewInvalid has it.
+ */
 export function invalid(
   { group, kind }: { readonly group: string; readonly kind: string },
   name: string,

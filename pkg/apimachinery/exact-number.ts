@@ -1,13 +1,15 @@
 declare global {
   interface JSON {
-    /** JSON text of a number, which JSON.stringify writes as it is. Source: ECMAScript proposal-json-parse-with-source. */
+    /**
+     * JSON text of a number, which JSON.stringify writes as it is. Source: ECMAScript proposal-json-parse-with-source.
+     */
     rawJSON(text: string): unknown
   }
 }
 
 /**
- * A number of a document that JavaScript would hold or write as another one: 9007199254740993, 1.0, 1e3. It stands in a parsed document until a field's type
- * says what becomes of it; in JSON it is what was written.
+ * A number of a document that JavaScript would hold or write as another one: 9007199254740993, 1.0, 1e3. It stands in a
+ * parsed document until a field's type says what becomes of it; in JSON it is what was written.
  */
 export class ExactNumber {
   readonly text: string

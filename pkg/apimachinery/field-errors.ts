@@ -3,7 +3,8 @@ import type { Problem } from "./names.ts"
 
 /**
  * The words in which a bad field is reported; clients and the conformance tests match them.
- * `field` is a path such as `spec.containers[0].name`; see `at`. Source: apimachinery pkg/util/validation/field/errors.go.
+ * `field` is a path such as `spec.containers[0].name`; see `at`. Source: apimachinery
+ * pkg/util/validation/field/errors.go.
  */
 export const required = (field: string, detail = ""): Cause => ({
   reason: "FieldValueRequired",
@@ -60,7 +61,10 @@ export const notFoundField = (field: string, value: unknown, detail = ""): Cause
   message: `Not found: ${shown(value)}${detail === "" ? "" : `: ${detail}`}`,
 })
 
-/** A path with one more step: `at("spec", "containers")` is `spec.containers`, `at("spec.containers", 0)` is `spec.containers[0]`. */
+/**
+ * A path with one more step: `at("spec", "containers")` is `spec.containers`, `at("spec.containers", 0)` is
+ * `spec.containers[0]`.
+ */
 export function at(path: string, ...steps: readonly (string | number)[]): string {
   let longer = path
   for (const step of steps)
@@ -72,8 +76,9 @@ export function at(path: string, ...steps: readonly (string | number)[]): string
 export const NO_CAUSES: readonly Cause[] = []
 
 /**
- * Takes up what was found in a part: `within(causes, validatePort(port), "ports", 0)`. A rule names fields as they are in the value it looks at, and each of
- * its callers puts its own steps before them (none, where the step is ""): so paths are made from the inside out, and only of what is wrong.
+ * Takes up what was found in a part: `within(causes, validatePort(port), "ports", 0)`. A rule names fields as they are
+ * in the value it looks at, and each of its callers puts its own steps before them (none, where the step is ""): so
+ * paths are made from the inside out, and only of what is wrong.
  */
 export function within(causes: Cause[], found: readonly Cause[], step: string | number, index?: number): void {
   if (found.length === 0) return
@@ -81,7 +86,10 @@ export function within(causes: Cause[], found: readonly Cause[], step: string | 
   for (const cause of found) causes.push({ ...cause, field: joined(path, cause.field ?? "") })
 }
 
-/** What is wrong with the items of a list, each looked at by itself: `eachWithin(causes, tolerations, "tolerations", validateToleration)`. */
+/**
+ * What is wrong with the items of a list, each looked at by itself: `eachWithin(causes, tolerations, "tolerations",
+ * validateToleration)`.
+ */
 export function eachWithin<T>(
   causes: Cause[],
   items: readonly T[] | undefined,
@@ -98,5 +106,7 @@ const joined = (path: string, rest: string): string =>
 /** A path into a map: `metadata.labels[app]`. */
 export const atKey = (path: string, key: string): string => `${path}[${key}]`
 
-/** A value as Go's %#v-like verb of field errors shows it: strings quoted, numbers and booleans bare, the rest as JSON. */
+/**
+ * A value as Go's %#v-like verb of field errors shows it: strings quoted, numbers and booleans bare, the rest as JSON.
+ */
 const shown = (value: unknown): string => (value === undefined || value === null ? "null" : JSON.stringify(value))

@@ -11,15 +11,20 @@ import type { RawJson } from "./raw-json.ts"
  *     })
  *     export interface ContainerPort extends ObjectOf<typeof ContainerPort> {}
  *
- * The first argument of each field is its protobuf number. A field is optional unless `.required()`, `.default(…)` or `.always()` says otherwise.
- * Decoding, defaulting, validation, unknown-field detection, OpenAPI, protobuf, strategic merge and server-side apply all walk these
- * declarations. A custom resource's OpenAPI schema is turned into the same `Message`s, so there is one walker for both.
+ * The first argument of each field is its protobuf number. A field is optional unless `.required()`, `.default(…)` or
+ * `.always()` says otherwise. Decoding, defaulting, validation, unknown-field detection, OpenAPI, protobuf, strategic
+ * merge and server-side apply all walk these declarations. A custom resource's OpenAPI schema is turned into the same
+ * `Message`s, so there is one walker for both.
  *
- * Why not zod objects: a Kubernetes field carries more than a shape (number, merge key, list type, patch strategy), `null` means absent, a wrong
- * type is another error than a missing field, unknown fields are kept apart, and the runtime form has to be the one that CRDs produce.
+ * Why not zod objects: a Kubernetes field carries more than a shape (number, merge key, list type, patch strategy),
+ * `null` means absent, a wrong type is another error than a missing field, unknown fields are kept apart, and the
+ * runtime form has to be the one that CRDs produce.
  */
 
-/** The type of a value. JSON forms: quantity, time, microTime, duration and bytes (base64) are strings; intOrString is either. */
+/**
+ * The type of a value. JSON forms: quantity, time, microTime, duration and bytes (base64) are strings; intOrString is
+ * either.
+ */
 export type Type =
   | { readonly kind: Scalar }
   | { readonly kind: "message"; readonly message: () => Message }
@@ -38,7 +43,10 @@ export type Scalar =
   | "time"
   | "microTime"
   | "duration"
-  /** Any JSON value (apiextensions JSON, RawExtension, FieldsV1). `rawExtension` and `fieldsV1` differ from `json` only on the protobuf wire. */
+  /**
+   * Any JSON value (apiextensions JSON, RawExtension, FieldsV1). `rawExtension` and `fieldsV1` differ from `json` only
+   * on the protobuf wire.
+   */
   | "json"
   | "rawExtension"
   | "fieldsV1"
@@ -78,21 +86,25 @@ export interface FieldSpec {
   readonly disabled?: boolean
   /** Set once, at creation; an update that changes it is refused. */
   readonly immutable?: boolean
-  /** A Go pointer or omitempty is the rule; `true` prints the zero value too (Go fields without omitempty), e.g. `containers`, `conditionType`. */
+  /**
+   * A Go pointer or omitempty is the rule; `true` prints the zero value too (Go fields without omitempty), e.g.
+   * `containers`, `conditionType`.
+   */
   readonly printZero?: boolean
   /**
-   * Shown as null where nothing is there: a time that Go holds by value, a list or a pointer without omitempty. In objects the null stands for itself, so that
-   * clients and managedFields see the same of them as upstream.
+   * Shown as null where nothing is there: a time that Go holds by value, a list or a pointer without omitempty. In
+   * objects the null stands for itself, so that clients and managedFields see the same of them as upstream.
    */
   readonly orNull?: boolean
   /**
-   * A Go pointer to a scalar: `false`, 0 or "" is another thing than absent (`replicas`, `automountServiceAccountToken`). On the protobuf wire Go
-   * writes the zero of every field that is no pointer, so a zero that arrives there is dropped unless the field says this.
+   * A Go pointer to a scalar: `false`, 0 or "" is another thing than absent (`replicas`,
+   * `automountServiceAccountToken`). On the protobuf wire Go writes the zero of every field that is no pointer, so a
+   * zero that arrives there is dropped unless the field says this.
    */
   readonly pointer?: boolean
   /**
-   * Number of a message in which Go embeds the field, e.g. `handler` of a Probe: JSON shows the field beside the others, the protobuf wire has it
-   * inside that message, under `number`. Fields of one embedded message say the same.
+   * Number of a message in which Go embeds the field, e.g. `handler` of a Probe: JSON shows the field beside the
+   * others, the protobuf wire has it inside that message, under `number`. Fields of one embedded message say the same.
    */
   readonly embeddedIn?: number
 }
@@ -116,17 +128,24 @@ export interface Message<F extends Fields = Fields> {
 
 export interface MessageRules {
   /**
-   * Sets defaults that depend on other fields; gets the decoded value with simple defaults in place and returns it, or a changed copy. What is the very same
-   * in `known`, a value of the message that has its defaults, need not be looked at.
+   * Sets defaults that depend on other fields; gets the decoded value with simple defaults in place and returns it, or
+   * a changed copy. What is the very same in `known`, a value of the message that has its defaults, need not be looked
+   * at.
    */
   readonly defaults?: (value: never, known?: never) => object
   /** `atomic` structs are owned as a whole by server-side apply (for instance LabelSelector, ObjectReference). */
   readonly mapType?: "atomic"
   /** Fields the message does not know are kept, not reported: for custom resources. */
   readonly preserveUnknownFields?: boolean
-  /** Nothing in it is checked against its declarations: upstream takes it as it comes, as it does most of what a status says. */
+  /**
+   * Nothing in it is checked against its declarations: upstream takes it as it comes, as it does most of what a status
+   * says.
+   */
   readonly unchecked?: boolean
-  /** Fields that exclude each other, in the order in which upstream looks for them: only the first one that is given is checked. */
+  /**
+   * Fields that exclude each other, in the order in which upstream looks for them: only the first one that is given is
+   * checked.
+   */
   readonly firstOf?: readonly string[]
   /** Exactly-one unions, shown in OpenAPI as x-kubernetes-unions. */
   readonly unions?: readonly { readonly discriminator?: string; readonly fields: readonly string[] }[]
@@ -135,7 +154,9 @@ export interface MessageRules {
 export type Fields = Readonly<Record<string, AnyField>>
 export type AnyField = Field<unknown, unknown, Presence>
 
-/** One declared field. `Out` is its type once decoded, `In` what a client may send. Every method gives a changed copy. */
+/**
+ * One declared field. `Out` is its type once decoded, `In` what a client may send. Every method gives a changed copy.
+ */
 export class Field<Out, In, P extends Presence> {
   declare readonly "~out": Out
   declare readonly "~in": In
@@ -147,13 +168,17 @@ export class Field<Out, In, P extends Presence> {
   private with<O = Out, I = In, Q extends Presence = P>(more: Partial<FieldSpec>): Field<O, I, Q> {
     return new Field<O, I, Q>({ ...this.spec, ...more })
   }
-  /** `detail` ends the message of who left it out. What Go holds by value (a struct, a number) is there even then, as a zero: what is wrong is in it, or is its value. */
+  /**
+   * `detail` ends the message of who left it out. What Go holds by value (a struct, a number) is there even then, as a
+   * zero: what is wrong is in it, or is its value.
+   */
   required(detail?: string): Field<Out, In, "required"> {
     return this.with({ presence: "required", ...(detail === undefined ? {} : { requiredDetail: detail }) })
   }
   /**
-   * What the field may hold, down to the last struct in it, and whether it may be missing, is said by the rules of the kind alone: upstream words it
-   * otherwise, or does not check it. A required text that is missing is then the empty text, as in Go.
+   * What the field may hold, down to the last struct in it, and whether it may be missing, is said by the rules of the
+   * kind alone: upstream words it otherwise, or does not check it. A required text that is missing is then the empty
+   * text, as in Go.
    */
   ownRule(): Field<Out, In, P> {
     return this.with({ ownRule: true })
@@ -234,7 +259,10 @@ type Flatten<T> = { [K in keyof T]: T[K] }
 type OptionalOut<F extends Fields> = { [K in keyof F]: F[K]["~presence"] extends "optional" ? K : never }[keyof F]
 type RequiredIn<F extends Fields> = { [K in keyof F]: F[K]["~presence"] extends "required" ? K : never }[keyof F]
 
-/** The decoded value of a set of fields: defaulted and required ones are there. Deeply readonly: objects are never changed in place. */
+/**
+ * The decoded value of a set of fields: defaulted and required ones are there. Deeply readonly: objects are never
+ * changed in place.
+ */
 export type Output<F extends Fields> = Flatten<
   { readonly [K in Exclude<keyof F, OptionalOut<F>>]: F[K]["~out"] } & {
     readonly [K in OptionalOut<F>]?: F[K]["~out"] | undefined
@@ -267,7 +295,10 @@ export interface Element<Out, In> {
 }
 const element = <T>(kind: Scalar): Element<T, T> => ({ type: { kind } })
 
-/** Element types of lists and maps of scalars, and `of(M)` for messages, `listOf(E)` for lists of lists or maps of lists. */
+/**
+ * Element types of lists and maps of scalars, and `of(M)` for messages, `listOf(E)` for lists of lists or maps of
+ * lists.
+ */
 export const e = {
   string: element<string>("string"),
   bool: element<boolean>("bool"),
@@ -315,13 +346,19 @@ export const f = {
   microTime: scalar<string>("microTime"),
   duration: scalar<string>("duration"),
   json: scalar<unknown>("json"),
-  /** JSON that is kept as it was written. It stands at the top of an object: `objectJson` and the reading of bodies look for it there. */
+  /**
+   * JSON that is kept as it was written. It stands at the top of an object: `objectJson` and the reading of bodies look
+   * for it there.
+   */
   rawExtension: (number: number, doc: string): Field<RawJson, unknown, "optional"> =>
     new Field({ number, doc, type: { kind: "rawExtension" }, presence: "optional" }),
   fieldsV1: scalar<unknown>("fieldsV1"),
   message: <M extends Message>(number: number, message: M, doc: string): Field<ObjectOf<M>, InputOf<M>, "optional"> =>
     new Field({ number, doc, type: typeOf(message), presence: "optional" }),
-  /** A message declared later, or containing itself; its types are given by hand: `f.recursive<Out, In>(1, () => M, "…")`. */
+  /**
+   * A message declared later, or containing itself; its types are given by hand: `f.recursive<Out, In>(1, () => M,
+   * "…")`.
+   */
   recursive: <O, I = O>(number: number, message: () => Message, doc: string): Field<O, I, "optional"> =>
     new Field({ number, doc, type: typeOf(message), presence: "optional" }),
   list: <R extends Message | Element<unknown, unknown>>(

@@ -8,8 +8,8 @@ export interface FieldRequirement {
 }
 
 /**
- * Reads `?fieldSelector=`: terms joined by commas, each with `=`, `==` or `!=`; in values `\`, `,` and `=` are escaped by `\`.
- * Throws a 400 ApiError in upstream's words. Source: apimachinery pkg/fields/selector.go.
+ * Reads `?fieldSelector=`: terms joined by commas, each with `=`, `==` or `!=`; in values `\`, `,` and `=` are escaped
+ * by `\`. Throws a 400 ApiError in upstream's words. Source: apimachinery pkg/fields/selector.go.
  */
 export function parseFieldSelector(text: string): readonly FieldRequirement[] {
   const found: FieldRequirement[] = []

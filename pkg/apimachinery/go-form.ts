@@ -1,8 +1,9 @@
 import type { FieldSpec, Message, Type } from "./fields.ts"
 
 /**
- * A value as Kubernetes' messages show it: its internal types have no JSON names, so every field stands there under its Go name, and what is missing as null
- * or as a zero. Source: field.Error in apimachinery pkg/util/validation/field/errors.go, which encodes the value with encoding/json.
+ * A value as Kubernetes' messages show it: its internal types have no JSON names, so every field stands there under its
+ * Go name, and what is missing as null or as a zero. Source: field.Error in apimachinery
+ * pkg/util/validation/field/errors.go, which encodes the value with encoding/json.
  */
 export function goForm(message: Message, value: object): object {
   const given = value as Readonly<Record<string, unknown>>

@@ -10,8 +10,8 @@ export const percentOf = (value: IntOrString): number | undefined =>
   typeof value === "string" && isPercentage(value) ? Number(value.slice(0, -1)) : undefined
 
 /**
- * A number as it is, a percentage of `total` rounded `up` or `down`. Throws a TypeError for a text that is no percentage; validation has
- * refused those. Source: apimachinery pkg/util/intstr GetScaledValueFromIntOrPercent.
+ * A number as it is, a percentage of `total` rounded `up` or `down`. Throws a TypeError for a text that is no
+ * percentage; validation has refused those. Source: apimachinery pkg/util/intstr GetScaledValueFromIntOrPercent.
  */
 export function scaledValue(value: IntOrString, total: number, round: "up" | "down"): number {
   if (typeof value === "number") return value

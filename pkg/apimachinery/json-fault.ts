@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer"
 
 /**
- * What is wrong with a text that is no JSON, in the words of Go's decoder, which clients and people know. Only for texts that JSON.parse has refused.
- * Source: encoding/json scanner.go.
+ * What is wrong with a text that is no JSON, in the words of Go's decoder, which clients and people know. Only for
+ * texts that JSON.parse has refused. Source: encoding/json scanner.go.
  */
 export function jsonFault(text: string): string {
   const reader = new Reader(text)

@@ -1,6 +1,6 @@
 /**
- * The texts of some members of the object that a JSON text is, by their names; of one that stands twice the last. The text must be valid JSON.
- * For fields whose text counts, which JSON.parse does not keep.
+ * The texts of some members of the object that a JSON text is, by their names; of one that stands twice the last. The
+ * text must be valid JSON. For fields whose text counts, which JSON.parse does not keep.
  */
 export function memberTexts(json: string, names: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>()

@@ -1,12 +1,15 @@
 /**
- * The part of JSONPath that custom resources use for columns and scale paths: `.spec.replicas`, `.metadata.labels['a.b']`, `.items[0].name`,
- * `.items[*].name`, `.status.conditions[?(@.type=="Ready")].status`. Source: client-go util/jsonpath; apiextensions ValidateSimpleJSONPath.
+ * The part of JSONPath that custom resources use for columns and scale paths: `.spec.replicas`,
+ * `.metadata.labels['a.b']`, `.items[0].name`, `.items[*].name`, `.status.conditions[?(@.type=="Ready")].status`.
+ * Source: client-go util/jsonpath; apiextensions ValidateSimpleJSONPath.
  */
 export type JsonPath = (value: unknown) => readonly unknown[]
 
 type Step = (values: readonly unknown[]) => unknown[]
 
-/** Compiles a path; braces around it are allowed. @throws SyntaxError naming the path and where it ends making sense. */
+/**
+ * Compiles a path; braces around it are allowed. @throws SyntaxError naming the path and where it ends making sense.
+ */
 export function parseJsonPath(path: string): JsonPath {
   const text = path.startsWith("{") && path.endsWith("}") ? path.slice(1, -1) : path
   const rest = text.startsWith("$") ? text.slice(1) : text

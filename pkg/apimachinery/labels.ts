@@ -80,7 +80,10 @@ function requirementText({ key, operator, values }: LabelRequirement): string {
   }
 }
 
-/** Exactly these labels: `spec.selector` of Services and ReplicationControllers. An absent or empty set matches everything. */
+/**
+ * Exactly these labels: `spec.selector` of Services and ReplicationControllers. An absent or empty set matches
+ * everything.
+ */
 export const fromLabels = (labels: Labels | undefined): LabelMatcher =>
   matcherOf(
     Object.entries(labels ?? NONE)
@@ -98,8 +101,9 @@ const OPERATORS: Readonly<Record<string, LabelOperator>> = {
 }
 
 /**
- * The matcher of a LabelSelector. An absent one matches nothing, an empty one everything. Throws a TypeError for an operator that does not
- * exist. Compiled once for each selector value. Source: apimachinery pkg/apis/meta/v1/helpers.go LabelSelectorAsSelector.
+ * The matcher of a LabelSelector. An absent one matches nothing, an empty one everything. Throws a TypeError for an
+ * operator that does not exist. Compiled once for each selector value. Source: apimachinery pkg/apis/meta/v1/helpers.go
+ * LabelSelectorAsSelector.
  */
 export function fromLabelSelector(selector: LabelSelector | undefined): LabelMatcher {
   if (selector === undefined) return NOTHING

@@ -4,7 +4,10 @@ import type { LabelSelector } from "./meta.ts"
 import { isLabelValue, isQualifiedName } from "./names.ts"
 import { validateLabels } from "./objectmeta.ts"
 
-/** What is wrong with a label selector at a path. Source: apimachinery pkg/apis/meta/v1/validation ValidateLabelSelector. */
+/**
+ * What is wrong with a label selector at a path. Source: apimachinery pkg/apis/meta/v1/validation
+ * ValidateLabelSelector.
+ */
 export function labelSelectorFaults(
   path: string,
   { matchLabels, matchExpressions = [] }: LabelSelector,

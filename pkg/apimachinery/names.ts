@@ -2,8 +2,8 @@ import { isIP } from "node:net"
 import { addressNumber, canonicalAddress } from "./cidr.ts"
 
 /**
- * Checks of names and other short texts. Each gives what is wrong in upstream's words, or nothing: a text for one thing, a list for several.
- * Source: apimachinery pkg/util/validation/validation.go and pkg/api/validate/content.
+ * Checks of names and other short texts. Each gives what is wrong in upstream's words, or nothing: a text for one
+ * thing, a list for several. Source: apimachinery pkg/util/validation/validation.go and pkg/api/validate/content.
  */
 export type Check = (value: string) => Problem | undefined
 export type Problem = string | readonly string[]
@@ -189,7 +189,10 @@ export const isConfigMapKey: Check = (value) =>
     leavesFolder(value),
   )
 
-/** A name that can stand in a URL path as it is; what kinds with free names (RBAC) ask for. Source: apimachinery pkg/api/validation/path. */
+/**
+ * A name that can stand in a URL path as it is; what kinds with free names (RBAC) ask for. Source: apimachinery
+ * pkg/api/validation/path.
+ */
 export const isPathSegmentName: Check = (value) => {
   if (value === "." || value === "..") return `may not be '${value}'`
   return all(...["/", "%"].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`))
@@ -232,7 +235,10 @@ export const inRange = (value: number, min: number, max: number): string | undef
 /** Users and groups are numbered with 31 bits. */
 export const isUserOrGroupID = (id: number): string | undefined => inRange(id, 0, 0x7fffffff)
 
-/** An IPv4 or IPv6 address, without a zone; neither with leading zeros, which some read as octal, nor IPv4 dressed as IPv6. Source: apimachinery pkg/util/validation/ip.go. */
+/**
+ * An IPv4 or IPv6 address, without a zone; neither with leading zeros, which some read as octal, nor IPv4 dressed as
+ * IPv6. Source: apimachinery pkg/util/validation/ip.go.
+ */
 export const isIPAddress: Check = (value) => {
   if (isIP(value) !== 0 && !value.includes("%"))
     return isMapped(value) ? "must not be an IPv4-mapped IPv6 address" : undefined
@@ -276,7 +282,10 @@ const isMapped = (address: string): boolean => address.includes(":") && addressN
 const hasHostBits = (address: string, bits: number): boolean =>
   addressNumber(address) % (1n << BigInt((address.includes(":") ? 128 : 32) - bits)) !== 0n
 
-/** The name of an object of a kind whose prefix is sent as generateName: a trailing `-` counts as a letter. Source: pkg/api/validation/generic.go. */
+/**
+ * The name of an object of a kind whose prefix is sent as generateName: a trailing `-` counts as a letter. Source:
+ * pkg/api/validation/generic.go.
+ */
 export const asPrefix =
   (check: Check): Check =>
   (value) =>

@@ -19,7 +19,8 @@ const object = (more: object, metadata: object): KubeObject => ({
 })
 
 test("the JSON of an object is what JSON.stringify gives, wherever field sets stand in it", () => {
-  // given objects without field sets, with several, with an incomplete entry, and with text and fields that look like a set's place
+  // given objects without field sets, with several, with an incomplete entry, and with text and fields that look like a
+  // set's place
   const objects = [
     object({}, {}),
     object({}, { managedFields: [] }),

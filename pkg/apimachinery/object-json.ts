@@ -12,9 +12,10 @@ export function rememberFieldSet(set: object): void {
 }
 
 /**
- * The JSON of an object: exactly what JSON.stringify gives, but for raw JSON at its top, which is its own text. Field sets are made apart and put in, for two
- * reasons: the same ones come with every object of a template, and their keys (`k:{"name":"web"}`) hold quotes, for which the runtime leaves its fast way of
- * writing, with the whole object in which one stands.
+ * The JSON of an object: exactly what JSON.stringify gives, but for raw JSON at its top, which is its own text. Field
+ * sets are made apart and put in, for two reasons: the same ones come with every object of a template, and their keys
+ * (`k:{"name":"web"}`) hold quotes, for which the runtime leaves its fast way of writing, with the whole object in
+ * which one stands.
  */
 export function objectJson(object: KubeObject): string {
   const text = jsonWithSets(object)

@@ -31,13 +31,16 @@ const LONGEST_MANAGER = 128
 const LONGEST_SUBRESOURCE = 256
 
 /**
- * How often Kubernetes looks at an object: the machinery of all kinds does once, and the rules of most kinds do again. Every look reports all that it finds, so
- * that what is wrong stands several times among the causes.
+ * How often Kubernetes looks at an object: the machinery of all kinds does once, and the rules of most kinds do again.
+ * Every look reports all that it finds, so that what is wrong stands several times among the causes.
  */
 export interface Looks {
   /** Of what is new the kind's own rules leave the metadata alone: names are as free as a path allows. */
   readonly create?: false
-  /** How often the kind's own rules look at what has changed in the metadata (ValidateObjectMetaUpdate); once unless given. */
+  /**
+   * How often the kind's own rules look at what has changed in the metadata (ValidateObjectMetaUpdate); once unless
+   * given.
+   */
   readonly change?: 0
   /** How often they look at the metadata of what has changed as a whole (ValidateObjectMeta); not unless given. */
   readonly whole?: 1 | 2
@@ -54,7 +57,10 @@ interface Named {
   validateName?(name: string): Problem | undefined
 }
 
-/** The metadata of an object that is to be created, its name made from generateName already. `check` is what all kinds have, where the kind's own rules do not look. */
+/**
+ * The metadata of an object that is to be created, its name made from generateName already. `check` is what all kinds
+ * have, where the kind's own rules do not look.
+ */
 export function validateObjectMeta(
   resource: Named,
   metadata: ObjectMeta,
@@ -79,7 +85,10 @@ export function validateObjectMeta(
 
 const nameCheckOf = (resource: Named): Check => resource.validateName?.bind(resource) ?? isDNS1123Subdomain
 
-/** The metadata of a changed object against what is stored. What is the very same there was looked at when that was written. */
+/**
+ * The metadata of a changed object against what is stored. What is the very same there was looked at when that was
+ * written.
+ */
 export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, old: ObjectMeta): readonly Cause[] {
   const { change = 1, whole = 0, plainFinalizers } = resource.looks ?? {}
   const causes: Cause[] = []
@@ -175,7 +184,9 @@ function validateFieldManager(manager: string, path: string): readonly Cause[] {
 }
 const PLAIN = /^[\x20-\x7e]*$/
 
-/** What holds for metadata whether it is new or not. What is the very same in `old` was looked at when that was written. */
+/**
+ * What holds for metadata whether it is new or not. What is the very same in `old` was looked at when that was written.
+ */
 function putCommon(
   causes: Cause[],
   { generation = 0, labels, annotations, ownerReferences, managedFields }: ObjectMeta,
@@ -192,7 +203,9 @@ function putCommon(
     )
 }
 
-/** Names without a `/` are Kubernetes' own. Source: validateKubeFinalizerName in pkg/apis/core/validation/validation.go. */
+/**
+ * Names without a `/` are Kubernetes' own. Source: validateKubeFinalizerName in pkg/apis/core/validation/validation.go.
+ */
 function putUnqualified(causes: Cause[], finalizers: readonly string[]): void {
   for (const [i, finalizer] of finalizers.entries())
     if (!finalizer.includes("/") && !STANDARD_FINALIZERS.includes(finalizer))

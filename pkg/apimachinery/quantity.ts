@@ -1,6 +1,7 @@
 /**
- * Resource quantities (`100m`, `1.5Gi`, `2e3`), kept exactly: a bigint count of billionths, which is the finest grain there is; finer
- * values are rounded up, away from zero. Source: apimachinery pkg/api/resource/{quantity,suffix,scale_int}.go.
+ * Resource quantities (`100m`, `1.5Gi`, `2e3`), kept exactly: a bigint count of billionths, which is the finest grain
+ * there is; finer values are rounded up, away from zero. Source: apimachinery
+ * pkg/api/resource/{quantity,suffix,scale_int}.go.
  */
 export interface Quantity {
   /** The value in billionths. */
@@ -78,7 +79,10 @@ export function quantity(text: string): Quantity {
   return parsed
 }
 
-/** value × 10^exponent, rounded up. An exponent past any value of use is cut short, so that no text makes a giant number. */
+/**
+ * value × 10^exponent, rounded up. An exponent past any value of use is cut short, so that no text makes a giant
+ * number.
+ */
 function scale(value: bigint, exponent: number): bigint {
   if (value === 0n) return 0n
   if (exponent >= 0) return exponent > 60 ? LARGEST + 1n : value * 10n ** BigInt(exponent)
@@ -89,8 +93,8 @@ const ceilDivide = (value: bigint, by: bigint): bigint =>
   value % by === 0n ? value / by : value >= 0n ? value / by + 1n : value / by - 1n
 
 /**
- * The canonical text: no fraction, the largest suffix that leaves the number whole. Binary values that are below 1024 or not whole
- * numbers are written with decimal suffixes.
+ * The canonical text: no fraction, the largest suffix that leaves the number whole. Binary values that are below 1024
+ * or not whole numbers are written with decimal suffixes.
  */
 export function formatQuantity({ nano, format }: Quantity): string {
   if (nano === 0n) return "0"

@@ -2,9 +2,10 @@ import { ExactNumber } from "./exact-number.ts"
 import { endOfString } from "./json-members.ts"
 
 /**
- * JSON that a field holds as it is (runtime.RawExtension): its text counts and not only its value, since upstream's controllers compare it byte by byte.
- * The text is what Go's encoder makes of the field: without space between the tokens, with `<`, `>`, `&` and two line separators escaped; numbers, the order of
- * keys and other escapes stay as they were written.
+ * JSON that a field holds as it is (runtime.RawExtension): its text counts and not only its value, since upstream's
+ * controllers compare it byte by byte. The text is what Go's encoder makes of the field: without space between the
+ * tokens, with `<`, `>`, `&` and two line separators escaped; numbers, the order of keys and other escapes stay as they
+ * were written.
  */
 export class RawJson {
   readonly text: string

@@ -1,4 +1,7 @@
-/** The places of items that are the same as one before, by what they are known by. One walk: lists from clients may be long. */
+/**
+ * The places of items that are the same as one before, by what they are known by. One walk: lists from clients may be
+ * long.
+ */
 export function repeated<T>(items: readonly T[], identity: (item: T) => unknown): ReadonlySet<number> {
   const seen = new Set<unknown>()
   const places = new Set<number>()

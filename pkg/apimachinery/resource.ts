@@ -10,7 +10,9 @@ export interface KubeObject {
   readonly kind: string
   readonly metadata: ObjectMeta
 }
-/** What may be sent to create or change an object: kind and version may be left out where the call already says them. */
+/**
+ * What may be sent to create or change an object: kind and version may be left out where the call already says them.
+ */
 export interface KubeObjectInput {
   readonly apiVersion?: string | undefined
   readonly kind?: string | undefined
@@ -26,7 +28,8 @@ export interface StrategyContext {
 
 /**
  * All that is particular to a kind. `T` is the object once decoded, `I` what a client may send.
- * Hooks get values and give values; none may change what it was given. They are methods, so that a Resource<Pod> can be held as a Resource. Source of the hooks: registry/rest/{create,update,delete}.go.
+ * Hooks get values and give values; none may change what it was given. They are methods, so that a Resource<Pod> can be
+ * held as a Resource. Source of the hooks: registry/rest/{create,update,delete}.go.
  */
 export interface ResourceDeclaration<T extends KubeObject> {
   readonly group: string
@@ -49,9 +52,15 @@ export interface ResourceDeclaration<T extends KubeObject> {
 
   /** Subresources, and what is particular to each; the verbs they take. */
   readonly subresources?: Subresources<T>
-  /** Where the server counts changes in metadata.generation: from 1, and of everything but metadata and status, unless the kind says otherwise. */
+  /**
+   * Where the server counts changes in metadata.generation: from 1, and of everything but metadata and status, unless
+   * the kind says otherwise.
+   */
   readonly generation?: true | GenerationRule<T>
-  /** Columns of `kubectl get` after Name and before Age; Name and Age are added unless `ageColumn` is false. Without this, Name and Created At are all. */
+  /**
+   * Columns of `kubectl get` after Name and before Age; Name and Age are added unless `ageColumn` is false. Without
+   * this, Name and Created At are all.
+   */
   readonly columns?: readonly Column<T>[]
   readonly ageColumn?: boolean
   /** False where the name is not the first column (Event); such a kind names it among its columns. */
@@ -69,8 +78,9 @@ export interface ResourceDeclaration<T extends KubeObject> {
   /** A deletion answers with the object instead of a Status. Source: ReturnDeletedObject of genericregistry.Store. */
   readonly returnsDeletedObject?: true
   /**
-   * What becomes of dependents when neither the deletion nor a finalizer of the object says it; DeleteDependents unless given. With Unsupported the garbage
-   * collector has no part in deletions, whatever they say. Source: rest.GarbageCollectionDeleteStrategy.
+   * What becomes of dependents when neither the deletion nor a finalizer of the object says it; DeleteDependents unless
+   * given. With Unsupported the garbage collector has no part in deletions, whatever they say. Source:
+   * rest.GarbageCollectionDeleteStrategy.
    */
   readonly defaultGarbageCollectionPolicy?: "DeleteDependents" | "OrphanDependents" | "Unsupported"
   /** What somebody is warned with who deletes without saying what becomes of dependents. */
@@ -79,7 +89,10 @@ export interface ResourceDeclaration<T extends KubeObject> {
   readonly ttlSeconds?: number
   /** Kept out of the history: only the newest revision of an object is stored (Lease, Event). */
   readonly highChurn?: boolean
-  /** Another group-version-kind under which the same stored objects are served, e.g. events.k8s.io Event over core Event. */
+  /**
+   * Another group-version-kind under which the same stored objects are served, e.g. events.k8s.io Event over core
+   * Event.
+   */
   readonly storedAs?: {
     readonly group: string
     readonly version: string
@@ -89,20 +102,29 @@ export interface ResourceDeclaration<T extends KubeObject> {
   }
 
   /**
-   * Defaults that hold for a whole object of the kind, its metadata among them; those of one struct stand in its message. Applied by decoding. What is the
-   * very same in `known`, an object that has its defaults, need not be looked at.
+   * Defaults that hold for a whole object of the kind, its metadata among them; those of one struct stand in its
+   * message. Applied by decoding. What is the very same in `known`, an object that has its defaults, need not be looked
+   * at.
    */
   defaults?(obj: T, known?: T): T
-  /** A status sent at creation is stored, although there is a status subresource: kubelets create their Node with one. */
+  /**
+   * A status sent at creation is stored, although there is a status subresource: kubelets create their Node with one.
+   */
   readonly keepsStatusOnCreate?: boolean
 
-  /** Drops what a client may not set at creation and sets what the server decides. Status is emptied before, where there is a status subresource. */
+  /**
+   * Drops what a client may not set at creation and sets what the server decides. Status is emptied before, where there
+   * is a status subresource.
+   */
   prepareForCreate?(obj: T, context: StrategyContext): T
   /** The same for an update; status (or, for a status update, everything else) has been put back before. */
   prepareForUpdate?(obj: T, old: T, context: StrategyContext): T
   /** How often upstream's rules look at an object of the kind. */
   readonly looks?: Looks
-  /** Rules across fields; rules of a single field stand in its declaration. Of a change, what is the very same in `old` need not be looked at. */
+  /**
+   * Rules across fields; rules of a single field stand in its declaration. Of a change, what is the very same in `old`
+   * need not be looked at.
+   */
   validate?(obj: T, old?: T): readonly Cause[]
   /** Rules about new objects only; `validate` runs as well. */
   validateCreate?(obj: T): readonly Cause[]
@@ -114,7 +136,10 @@ export interface ResourceDeclaration<T extends KubeObject> {
   refusesDeletion?(name: string): string | undefined
   /** Warning headers for what is accepted but discouraged. */
   warnings?(obj: T, old: T | undefined): readonly string[]
-  /** How long a deletion waits when the request does not say, e.g. a Pod's terminationGracePeriodSeconds; absent means deletion is not graceful. */
+  /**
+   * How long a deletion waits when the request does not say, e.g. a Pod's terminationGracePeriodSeconds; absent means
+   * deletion is not graceful.
+   */
   gracefulDeletion?(obj: T, requested: number | undefined): number | undefined
 }
 
@@ -134,8 +159,9 @@ export interface Subresources<T> {
   readonly scale?: { readonly specReplicas: string; readonly statusReplicas: string; selector(obj: T): string }
   /**
    * Further ones: name → verbs and the Kind in discovery,
-   * e.g. `log: { verbs: ["get"], kind: "Pod" }`, `eviction: { verbs: ["create"], kind: "Eviction", group: "policy", version: "v1" }`.
-   * One with a `strategy` shows the whole object and is written by the generic way; the others are served by code in registry/<group>/<kind>/.
+   * e.g. `log: { verbs: ["get"], kind: "Pod" }`, `eviction: { verbs: ["create"], kind: "Eviction", group: "policy",
+   * version: "v1" }`. One with a `strategy` shows the whole object and is written by the generic way; the others are
+   * served by code in registry/<group>/<kind>/.
    */
   readonly other?: Readonly<
     Record<
@@ -154,8 +180,8 @@ export interface Subresources<T> {
 /** What a write to a subresource may change of the object, and the rules of that change. */
 export interface SubresourceStrategy<T> {
   /**
-   * Fields that a write here leaves as they are, so that who writes comes not to own them: `["metadata", "labels"]` and all below. The spec, for a status.
-   * Source: GetResetFields of the strategies.
+   * Fields that a write here leaves as they are, so that who writes comes not to own them: `["metadata", "labels"]` and
+   * all below. The spec, for a status. Source: GetResetFields of the strategies.
    */
   readonly resets?: readonly (readonly string[])[]
   /** The only fields that a write here changes, where that is the shorter list; `*` stands for every item of a list. */
@@ -183,7 +209,10 @@ export interface Column<T> {
   value(obj: T, now: number): string | number | boolean | undefined | null
 }
 
-/** A kind ready for use: what was declared, with everything derived filled in. Generic code takes `Resource`; typed code `Resource<Pod, PodInput>`. */
+/**
+ * A kind ready for use: what was declared, with everything derived filled in. Generic code takes `Resource`; typed code
+ * `Resource<Pod, PodInput>`.
+ */
 export interface Resource<
   T extends KubeObject = KubeObject,
   I extends KubeObjectInput = KubeObjectInput,
@@ -191,7 +220,9 @@ export interface Resource<
   readonly singular: string
   readonly verbs: readonly Verb[]
   readonly apiVersion: string
-  /** The whole object (metadata and the declared fields) as a message; `apiVersion` and `kind` are handled beside it. */
+  /**
+   * The whole object (metadata and the declared fields) as a message; `apiVersion` and `kind` are handled beside it.
+   */
   readonly schema: Message
   /** `/registry/<group or core>/<plural>/`: under which its objects are stored; see keyOf. */
   readonly prefix: string
@@ -199,7 +230,10 @@ export interface Resource<
   readonly "~in"?: I
 }
 
-/** The object that a set of declared fields makes. For a kind whose hooks call helpers that take the object: `export interface Node extends ObjectFor<typeof fields> {}` before `defineResource`. */
+/**
+ * The object that a set of declared fields makes. For a kind whose hooks call helpers that take the object: `export
+ * interface Node extends ObjectFor<typeof fields> {}` before `defineResource`.
+ */
 export type ObjectFor<F extends Fields> = {
   readonly apiVersion: string
   readonly kind: string
@@ -213,7 +247,8 @@ export type InputOfResource<R> = R extends Resource<infer _T, infer I> ? I : nev
 /**
  * Declares a kind. `fields` are those beside apiVersion, kind and metadata.
  *
- *     export const Lease = defineResource({ group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", scope: "Namespaced", doc: "…" }, {
+ *     export const Lease = defineResource({ group: "coordination.k8s.io", version: "v1", kind: "Lease", plural:
+ *     "leases", scope: "Namespaced", doc: "…" }, {
  *       spec: f.message(2, LeaseSpec, "…").always(),
  *     })
  *     export type Lease = ObjectOfResource<typeof Lease>

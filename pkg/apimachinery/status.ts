@@ -1,7 +1,10 @@
 import { f, message } from "./fields.ts"
 import { ListMeta } from "./meta.ts"
 
-/** metav1.Status as a message, for protobuf and OpenAPI; the type that code works with is in errors.ts. Source: apimachinery pkg/apis/meta/v1/types.go. */
+/**
+ * metav1.Status as a message, for protobuf and OpenAPI; the type that code works with is in errors.ts. Source:
+ * apimachinery pkg/apis/meta/v1/types.go.
+ */
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
 export const StatusCause = message(`${meta}.StatusCause`, "One reason why a request failed.", {

@@ -2,7 +2,9 @@ import type { ListMeta, ObjectMeta } from "./meta.ts"
 import type { Column, KubeObject, Resource, RowCondition } from "./resource.ts"
 import { ageOf } from "./time.ts"
 
-/** metav1.Table: what `kubectl get` prints. Source: apimachinery pkg/apis/meta/v1/types.go and registry/rest/table.go. */
+/**
+ * metav1.Table: what `kubectl get` prints. Source: apimachinery pkg/apis/meta/v1/types.go and registry/rest/table.go.
+ */
 export interface Table {
   readonly kind: "Table"
   readonly apiVersion: string
@@ -89,7 +91,10 @@ const CREATED_AT: Column<KubeObject> = {
   value: ({ metadata }) => metadata.creationTimestamp,
 }
 
-/** All columns of a kind in order. Age stands before the first of those at the end that only `-o wide` shows, as in upstream's printers. */
+/**
+ * All columns of a kind in order. Age stands before the first of those at the end that only `-o wide` shows, as in
+ * upstream's printers.
+ */
 function columnsOf<T extends KubeObject>({ columns, nameColumn, ageColumn }: Resource<T>): readonly Column<T>[] {
   if (columns === undefined) return [NAME, CREATED_AT]
   const wide = columns.findLastIndex(({ priority = 0 }) => priority === 0) + 1

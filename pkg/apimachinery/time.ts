@@ -64,7 +64,9 @@ const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 }
 
-/** Milliseconds of a Go duration (`1h15m30.5s`), or undefined for a text that is none. Source: Go time.ParseDuration. */
+/**
+ * Milliseconds of a Go duration (`1h15m30.5s`), or undefined for a text that is none. Source: Go time.ParseDuration.
+ */
 export function parseDuration(text: string): number | undefined {
   const match = /^([+-]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text)
   if (match === null) return undefined
@@ -111,7 +113,10 @@ export function formatDuration(ms: number): string {
   return `${sign}${hours > 0 ? `${hours}h` : ""}${hours > 0 || minutes > 0 ? `${minutes}m` : ""}${seconds}s`
 }
 
-/** A span as people read it, with two or three figures; what `kubectl get` shows as age. Source: apimachinery pkg/util/duration. */
+/**
+ * A span as people read it, with two or three figures; what `kubectl get` shows as age. Source: apimachinery
+ * pkg/util/duration.
+ */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / 1000)
   // a clock that is a little behind is no reason to alarm

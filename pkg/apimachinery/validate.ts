@@ -9,8 +9,9 @@ import type { KubeObject, Resource, SubresourceStrategy } from "./resource.ts"
 import { withZeros } from "./zeros.ts"
 
 /**
- * What is wrong with an object that is to be created: metadata first, then the declared rules of single fields in the order of declaration,
- * then the kind's own `validate`. Source of the order: the Validate<Kind> functions of pkg/apis/<group>/validation.
+ * What is wrong with an object that is to be created: metadata first, then the declared rules of single fields in the
+ * order of declaration, then the kind's own `validate`. Source of the order: the Validate<Kind> functions of
+ * pkg/apis/<group>/validation.
  */
 export function validateObject<T extends KubeObject>(resource: Resource<T>, obj: T): readonly Cause[] {
   if (resource.looks?.create !== false)
@@ -20,8 +21,9 @@ export function validateObject<T extends KubeObject>(resource: Resource<T>, obj:
 }
 
 /**
- * What a change shares with the object it replaces was checked when that was written, and is not looked at again: most writes change only a status.
- * A kind's own rules trust its type: where something required is missing they see zeros, and what they say of these is left out.
+ * What a change shares with the object it replaces was checked when that was written, and is not looked at again: most
+ * writes change only a status. A kind's own rules trust its type: where something required is missing they see zeros,
+ * and what they say of these is left out.
  */
 function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
   const declared = validateFields(resource.schema, obj, change?.old)
@@ -57,7 +59,10 @@ function isAtOrBelow(path: string, places: ReadonlySet<string>): boolean {
   return false
 }
 
-/** That a name is not found, or is there twice, is true of the empty one too; other faults of a zero come from its being missing. */
+/**
+ * That a name is not found, or is there twice, is true of the empty one too; other faults of a zero come from its being
+ * missing.
+ */
 const TRUE_OF_ZEROS: ReadonlySet<string | undefined> = new Set(["FieldValueNotFound", "FieldValueDuplicate"])
 
 function ownRules<T extends KubeObject>(
@@ -79,7 +84,10 @@ interface Change<T> {
   readonly strategy: SubresourceStrategy<T> | undefined
 }
 
-/** What is wrong with a change; `obj` must hold the resourceVersion it is to replace. A write to a subresource follows the rules of that one's `strategy`. */
+/**
+ * What is wrong with a change; `obj` must hold the resourceVersion it is to replace. A write to a subresource follows
+ * the rules of that one's `strategy`.
+ */
 export function validateObjectUpdate<T extends KubeObject>(
   resource: Resource<T>,
   obj: T,
@@ -94,7 +102,10 @@ export function validateObjectUpdate<T extends KubeObject>(
 const both = (first: readonly Cause[], second: readonly Cause[]): readonly Cause[] =>
   first.length === 0 ? second : second.length === 0 ? first : [...first, ...second]
 
-/** The declared rules of an object's fields (required, enum, min, max, maxLength, check), all the way down, but for those of its metadata. */
+/**
+ * The declared rules of an object's fields (required, enum, min, max, maxLength, check), all the way down, but for
+ * those of its metadata.
+ */
 function validateFields(schema: Message, value: object, old: object | undefined): readonly Cause[] {
   const found = wholeValidatorOf(schema)(value, old)
   return found === undefined ? NO_CAUSES : found.map((cause) => ({ ...cause, field: trimmed(cause.field ?? "") }))
@@ -107,7 +118,9 @@ export function declaredFaults(message: Message, value: object): readonly Cause[
   return found === undefined ? NO_CAUSES : found.map((cause) => ({ ...cause, field: trimmed(cause.field ?? "") }))
 }
 
-/** The same, and then what rules of the kind find in that part: they can trust its type, as those of a whole object can. */
+/**
+ * The same, and then what rules of the kind find in that part: they can trust its type, as those of a whole object can.
+ */
 export function partFaults<T extends object>(
   message: Message,
   value: T,
@@ -124,8 +137,9 @@ function validateImmutable(message: Message, value: object, old: object): readon
 
 type Values = Readonly<Record<string, unknown>>
 /**
- * Gives what is wrong, or undefined. Paths grow from the inside out (`.name`, then `[0].name`, then `.containers[0].name`), so that a value
- * with nothing wrong costs no path. What is the very same in `old`, the value that is replaced, is not looked at.
+ * Gives what is wrong, or undefined. Paths grow from the inside out (`.name`, then `[0].name`, then
+ * `.containers[0].name`), so that a value with nothing wrong costs no path. What is the very same in `old`, the value
+ * that is replaced, is not looked at.
  */
 type Validate = (value: unknown, old: unknown) => Cause[] | undefined
 
@@ -192,7 +206,8 @@ function compileFields(message: Message): readonly FieldRules[] {
   return Object.entries(message.fields).flatMap(([name, { spec }]) => {
     const mustBeThere = spec.presence === "required" && spec.ownRule !== true
     const check = compileType(spec.type, spec)
-    // Text that is empty counts as absent (an optional enum, a name), as in Go, where both are "". Printed zero values and pointers are themselves.
+    // Text that is empty counts as absent (an optional enum, a name), as in Go, where both are "". Printed zero values
+    // and pointers are themselves.
     const emptyIsAbsent = (spec.printZero !== true || spec.type.kind !== "string") && spec.pointer !== true
     return mustBeThere || check !== undefined
       ? [{ name, mustBeThere, detail: spec.requiredDetail, emptyIsAbsent, check }]

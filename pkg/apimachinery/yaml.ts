@@ -9,7 +9,10 @@ const plainTags = (tags: Tags): Tags =>
       : tag.format !== "TIME" && !NOT_PLAIN.some((name) => tag.tag === `tag:yaml.org,2002:${name}`),
   )
 
-/** How Kubernetes reads YAML: the scalars of YAML 1.1 (`yes` is true), but neither its times nor its base-60 numbers, which stay text. Source: sigs.k8s.io/yaml. */
+/**
+ * How Kubernetes reads YAML: the scalars of YAML 1.1 (`yes` is true), but neither its times nor its base-60 numbers,
+ * which stay text. Source: sigs.k8s.io/yaml.
+ */
 export const KUBERNETES_YAML: ParseOptions & DocumentOptions & SchemaOptions = {
   schema: "yaml-1.1",
   version: "1.1",

@@ -2,8 +2,8 @@ import { decodeMessage } from "./decode.ts"
 import type { FieldSpec, Message, Type } from "./fields.ts"
 
 /**
- * A copy of a value that has Go's zeros in the place of what is required and missing: rules that trust the type can then look at the rest of it.
- * Only for values that are refused anyway.
+ * A copy of a value that has Go's zeros in the place of what is required and missing: rules that trust the type can
+ * then look at the rest of it. Only for values that are refused anyway.
  */
 export function withZeros(message: Message, value: object): object {
   const copy: Record<string, unknown> = { ...value }

@@ -55,14 +55,23 @@ export interface ObjectList<T> {
 
 export type WatchEvent<T = KubeObject> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
-  /** Nothing happened to this kind up to object.metadata.resourceVersion; ends the initial events where they were asked for. */
+  /**
+   * Nothing happened to this kind up to object.metadata.resourceVersion; ends the initial events where they were asked
+   * for.
+   */
   | { readonly type: "BOOKMARK"; readonly object: KubeObject }
   | { readonly type: "ERROR"; readonly error: ApiError }
 
 export interface WatchHandlers<T> {
-  /** Gets events in the order of their revisions, never two calls at once. What it gets is shared and must not be changed. */
+  /**
+   * Gets events in the order of their revisions, never two calls at once. What it gets is shared and must not be
+   * changed.
+   */
   onEvent(event: WatchEvent<T>): void
-  /** Called once when the watch has ended for any reason but `close`: time-out, connection lost, 410 (then `error` says so). */
+  /**
+   * Called once when the watch has ended for any reason but `close`: time-out, connection lost, 410 (then `error` says
+   * so).
+   */
   onEnd(error: ApiError | undefined): void
 }
 export interface Watch {
@@ -70,8 +79,8 @@ export interface Watch {
 }
 
 /**
- * One request to the API, as a value: what the HTTP codec makes of a request from outside, and what an in-process client hands over directly.
- * `object` and answers are decoded values; over HTTPS the transport encodes them.
+ * One request to the API, as a value: what the HTTP codec makes of a request from outside, and what an in-process
+ * client hands over directly. `object` and answers are decoded values; over HTTPS the transport encodes them.
  */
 export interface ApiCall {
   readonly verb: "get" | "list" | "create" | "update" | "patch" | "delete" | "deletecollection"

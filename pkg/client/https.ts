@@ -1,6 +1,7 @@
 /**
- * The way to an API server over HTTP(S), for other processes: JSON, kept-alive connections, watches as streams of lines.
- * node:https and not fetch, whose TLS trust holds for the whole process on Bun: two clusters with different authorities would clash.
+ * The way to an API server over HTTP(S), for other processes: JSON, kept-alive connections, watches as streams of
+ * lines. node:https and not fetch, whose TLS trust holds for the whole process on Bun: two clusters with different
+ * authorities would clash.
  */
 import { Buffer } from "node:buffer"
 import {

@@ -18,7 +18,8 @@ export interface InformerHandlers<T> {
 
 /**
  * A local, always current copy of one kind, kept by list and watch. Objects in it are shared and never changed.
- * A handler is called after the copy has changed, in the order of revisions; one added late first gets `added` for all that is there.
+ * A handler is called after the copy has changed, in the order of revisions; one added late first gets `added` for all
+ * that is there.
  */
 export interface Informer<T extends KubeObject> {
   readonly resource: Resource<T>

@@ -6,8 +6,8 @@ export interface Timer {
 export type TimerKind = "work" | "upkeep" | "watchdog"
 
 /**
- * The only source of time in k3ts. The real one reads the system; the virtual one (pkg/testing) stands still until a test moves it.
- * Nothing else under `components/` or `pkg/` may ask the system for the time.
+ * The only source of time in k3ts. The real one reads the system; the virtual one (pkg/testing) stands still until a
+ * test moves it. Nothing else under `components/` or `pkg/` may ask the system for the time.
  */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -15,13 +15,16 @@ export interface Clock {
   /** Milliseconds from an arbitrary start, never going back, with fractions: for measuring how long something took. */
   monotonic(): number
   /**
-   * Calls `run` once, `ms` milliseconds from now; delays over 24.8 days (the limit of the platform's timers) are kept too.
-   * `upkeep` says that nobody would notice if it ran later, as long as it has run before anything else is done: a heartbeat for one. `watchdog` is
-   * what looks whether upkeep was done, and runs after all of it. A clock that is moved skips over both where nothing else is due, so that a quiet day
-   * costs nothing.
+   * Calls `run` once, `ms` milliseconds from now; delays over 24.8 days (the limit of the platform's timers) are kept
+   * too. `upkeep` says that nobody would notice if it ran later, as long as it has run before anything else is done: a
+   * heartbeat for one. `watchdog` is what looks whether upkeep was done, and runs after all of it. A clock that is
+   * moved skips over both where nothing else is due, so that a quiet day costs nothing.
    */
   setTimeout(run: () => void, ms: number, kind?: TimerKind): Timer
-  /** Calls `run` when the present turn of the event loop has ended, after all microtasks: what group commit and coalescing hang on. */
+  /**
+   * Calls `run` when the present turn of the event loop has ended, after all microtasks: what group commit and
+   * coalescing hang on.
+   */
   afterTurn(run: () => void): void
 }
 

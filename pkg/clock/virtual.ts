@@ -59,8 +59,9 @@ class Pending implements Timer {
 }
 
 /**
- * A clock that stands still until it is moved. Timers run in the order of their due time, and of their setting where that is equal, so
- * the same program does the same in the same order each time. Between two instants all promises are let run to their end.
+ * A clock that stands still until it is moved. Timers run in the order of their due time, and of their setting where
+ * that is equal, so the same program does the same in the same order each time. Between two instants all promises are
+ * let run to their end.
  */
 export class VirtualClock implements Clock {
   /** Milliseconds since the epoch, but for what the wall clock was set forward or back. */
@@ -98,7 +99,8 @@ export class VirtualClock implements Clock {
   setTimeout = (run: () => void, ms: number, kind: TimerKind = "work"): Timer => {
     const heap = kind === "work" ? this.work : kind === "upkeep" ? this.upkeep : this.watchdogs
     if (this.origins !== undefined) this.note()
-    // Whole milliseconds, as the system's clock counts; rounded up, since one that ran before its time would find it not come yet, and be set again, for ever.
+    // Whole milliseconds, as the system's clock counts; rounded up, since one that ran before its time would find it
+    // not come yet, and be set again, for ever.
     const pending = new Pending(this.time + Math.ceil(Math.max(0, ms)), this.order++, run, heap)
     heap.push(pending)
     return pending
@@ -129,7 +131,10 @@ export class VirtualClock implements Clock {
     return due === undefined ? undefined : due + this.wrong
   }
 
-  /** Sets the wall clock forward or back, as who corrects it does: `now` jumps, while delays and `monotonic` go on as they were. */
+  /**
+   * Sets the wall clock forward or back, as who corrects it does: `now` jumps, while delays and `monotonic` go on as
+   * they were.
+   */
   jump(ms: number): void {
     this.wrong += Math.round(ms)
   }
@@ -156,7 +161,10 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Moves time to `target`, stopping at each timer on the way. Upkeep that was due meanwhile runs at each stop, before anything else does. */
+  /**
+   * Moves time to `target`, stopping at each timer on the way. Upkeep that was due meanwhile runs at each stop, before
+   * anything else does.
+   */
   async advanceTo(target: number): Promise<void> {
     await this.settle()
     // Counted from here, since the wall clock may jump on the way.
@@ -190,7 +198,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Notes that something was asked for in the present turn. Promises that set each other off end no turn, so that nothing else could find them.
+   * Notes that something was asked for in the present turn. Promises that set each other off end no turn, so that
+   * nothing else could find them.
    * @throws EndlessInstantError when there was too much; whoever moves time is told as well
    */
   asked(): void {

@@ -4,7 +4,10 @@ import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
 import type { Logger } from "../log/log.ts"
 
-/** What every component is given, and all that it may use of the world beside its own configuration. Built in cmd/k3ts/context.ts, or by pkg/testing. */
+/**
+ * What every component is given, and all that it may use of the world beside its own configuration. Built in
+ * cmd/k3ts/context.ts, or by pkg/testing.
+ */
 export interface ComponentContext {
   /** Acts as the component's own user, e.g. system:kube-scheduler. */
   readonly client: Client
@@ -17,8 +20,8 @@ export interface ComponentContext {
 }
 
 /**
- * A part of the program with a life of its own. Components start in the order of one list, each when the one before is ready,
- * and stop in reverse. Several may be started again after `stop`.
+ * A part of the program with a life of its own. Components start in the order of one list, each when the one before is
+ * ready, and stop in reverse. Several may be started again after `stop`.
  */
 export interface Component {
   readonly name: string

@@ -1,6 +1,6 @@
 /**
- * What Kubernetes has behind a feature gate and k3ts can do without as well, by upstream's names. On is what is on in Kubernetes 1.36.
- * Source: pkg/features/kube_features.go, apiserver pkg/features.
+ * What Kubernetes has behind a feature gate and k3ts can do without as well, by upstream's names. On is what is on in
+ * Kubernetes 1.36. Source: pkg/features/kube_features.go, apiserver pkg/features.
  */
 const DEFAULTS = {
   /** `restartPolicyRules` of containers, and a `restartPolicy` of their own. */
@@ -39,7 +39,10 @@ export function featuresOf(given: Readonly<Record<string, boolean>>): Features {
   return { ...DEFAULTS, ...given }
 }
 
-/** `Name=true,Other=false`, as Kubernetes writes them. @throws Error for what is no such list, and for gates that there are not */
+/**
+ * `Name=true,Other=false`, as Kubernetes writes them. @throws Error for what is no such list, and for gates that there
+ * are not
+ */
 export function parseFeatureGates(text: string): Features {
   const given = text
     .split(",")

@@ -25,15 +25,16 @@ export interface LogOptions {
 }
 
 /**
- * The way from the API server to what runs on a node: the one thing that does not go through objects. The kubelet in this process is one,
- * a kubelet elsewhere is reached over HTTPS. All methods throw ApiError while an answer can still be given.
+ * The way from the API server to what runs on a node: the one thing that does not go through objects. The kubelet in
+ * this process is one, a kubelet elsewhere is reached over HTTPS. All methods throw ApiError while an answer can still
+ * be given.
  */
 export interface NodeConnector {
   /** The log as it stands, then, with `follow`, as it grows until the container ends or `signal` aborts. */
   logs(pod: PodTarget, options: LogOptions, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /**
-   * Runs a command in a container. `accept` completes the client's upgrade and gives its streams: call it once the command is known to be startable;
-   * undefined when the client is gone. Resolves when all is over.
+   * Runs a command in a container. `accept` completes the client's upgrade and gives its streams: call it once the
+   * command is known to be startable; undefined when the client is gone. Resolves when all is over.
    */
   exec(
     pod: PodTarget,
@@ -49,7 +50,8 @@ export interface NodeConnector {
   /** Carries connections to ports of the pod until the client leaves. */
   portForward(pod: PodTarget, accept: () => Promise<PortForwardSession | undefined>): Promise<void>
   /**
-   * Sends a request to an address of the node's pods, where the machine's own network does not lead there: pods that are simulated.
+   * Sends a request to an address of the node's pods, where the machine's own network does not lead there: pods that
+   * are simulated.
    * @throws Error in the words of a dialer
    */
   fetch?(request: Request, to: { readonly host: string; readonly port: number }): Promise<Response>

@@ -25,19 +25,26 @@ export interface Watched {
 }
 
 /**
- * A control loop as a value. `reconcile` gets a key and never an event, so it reads all it needs from the informers and may run again at any time.
- * The loop (see `startControllers`) owns queue, workers, backoff, metrics and reading its own writes: `reconcile` never runs twice at once for one key, and
- * runs again only when the informers have seen what its last run wrote, so no "expectations" are needed.
+ * A control loop as a value. `reconcile` gets a key and never an event, so it reads all it needs from the informers and
+ * may run again at any time. The loop (see `startControllers`) owns queue, workers, backoff, metrics and reading its
+ * own writes: `reconcile` never runs twice at once for one key, and runs again only when the informers have seen what
+ * its last run wrote, so no "expectations" are needed.
  */
 export interface Controller<T extends KubeObject = KubeObject> {
   readonly name: string
   readonly reconciles: Resource<T>
   readonly watches?: readonly Watched[]
-  /** Does an event on the reconciled kind matter? All do unless given; so does the deletion of one that is being worked on, or is to be looked at again. For kinds of which there are very many, such as pods. */
+  /**
+   * Does an event on the reconciled kind matter? All do unless given; so does the deletion of one that is being worked
+   * on, or is to be looked at again. For kinds of which there are very many, such as pods.
+   */
   concerns?(object: T, context: ReconcileContext): boolean
   /** Parallel keys; 5 unless given. */
   readonly workers?: number
-  /** Returns nothing, or when to look again (as `upkeep` where that is only to see that nothing happened; see Clock). A thrown error is retried with backoff; `terminal(err)` is not. */
+  /**
+   * Returns nothing, or when to look again (as `upkeep` where that is only to see that nothing happened; see Clock). A
+   * thrown error is retried with backoff; `terminal(err)` is not.
+   */
   reconcile(
     key: Key,
     context: ReconcileContext,

@@ -35,8 +35,9 @@ export interface EventRecorderContext {
 }
 
 /**
- * `component` becomes the events' source and reporting component; `host` the node, for the kubelet. Equal events raise the count of the one
- * there is; many that differ only in their message are folded into one; a flood about one object is cut off.
+ * `component` becomes the events' source and reporting component; `host` the node, for the kubelet. Equal events raise
+ * the count of the one there is; many that differ only in their message are folded into one; a flood about one object
+ * is cut off.
  */
 export function createEventRecorder(
   { client, clock, log }: EventRecorderContext,

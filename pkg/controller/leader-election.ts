@@ -18,7 +18,10 @@ export interface LeaderElectionOptions {
   readonly renewDeadlineMs?: number
   /** Between two tries; 2 s unless given. */
   readonly retryPeriodMs?: number
-  /** Whether a leader that ends gives the Lease up, so that another need not wait. True unless given; client-go's own default is false. */
+  /**
+   * Whether a leader that ends gives the Lease up, so that another need not wait. True unless given; client-go's own
+   * default is false.
+   */
   readonly releaseOnCancel?: boolean
 }
 
@@ -35,8 +38,8 @@ const JITTER_FACTOR = 1.2
 const RELEASED_SECONDS = 1
 
 /**
- * Waits until this candidate leads, then runs `lead` until `signal` aborts or the Lease is lost, of which the signal that `lead` is given tells.
- * Resolves when `lead` has ended: with "cancelled" or "lost".
+ * Waits until this candidate leads, then runs `lead` until `signal` aborts or the Lease is lost, of which the signal
+ * that `lead` is given tells. Resolves when `lead` has ended: with "cancelled" or "lost".
  * @throws Error for timings that do not fit each other, and what `lead` throws
  */
 export async function runLeaderElected(
@@ -180,7 +183,10 @@ class LeaderElector {
     this.#observed = { lease, at: this.#context.clock.now() }
   }
 
-  /** What the Lease says when this candidate holds it; acquireTime and the count of transitions change only with the holder. */
+  /**
+   * What the Lease says when this candidate holds it; acquireTime and the count of transitions change only with the
+   * holder.
+   */
   #record(old: LeaseSpec | undefined): LeaseSpec {
     const { identity, leaseDurationMs } = this.#options
     const now = microTimestamp(this.#context.clock)

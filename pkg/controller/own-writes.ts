@@ -20,8 +20,9 @@ export interface PendingWrite {
 }
 
 /**
- * A client that notes what it writes. There is one store with one rising revision, so a write is visible in an informer exactly when the
- * informer has reached its revision; a deletion when the object is gone from it or marked for deletion. One is made for each reconcile.
+ * A client that notes what it writes. There is one store with one rising revision, so a write is visible in an informer
+ * exactly when the informer has reached its revision; a deletion when the object is gone from it or marked for
+ * deletion. One is made for each reconcile.
  */
 export class NotingClient implements Client {
   readonly written: PendingWrite[] = []

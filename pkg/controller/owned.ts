@@ -22,8 +22,8 @@ export const controllerRef = (owner: KubeObject): OwnerReference => ({
 })
 
 /**
- * An event on an object enqueues the object of kind `owner` that controls it, before and after the change. With `orphans`, an event on an
- * object without a controller enqueues those keys: the owners that might adopt it.
+ * An event on an object enqueues the object of kind `owner` that controls it, before and after the change. With
+ * `orphans`, an event on an object without a controller enqueues those keys: the owners that might adopt it.
  */
 export function owned(
   resource: Resource,

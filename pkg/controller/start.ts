@@ -45,8 +45,9 @@ interface WatchedKind {
 const DEFAULT_WORKERS = 5
 
 /**
- * Runs one controller: subscribes to its kinds, feeds its queue and works it off. Resolves once every informer has synced and the first
- * keys are queued. Source of the semantics: controller-runtime internal/controller, client-go workqueue.
+ * Runs one controller: subscribes to its kinds, feeds its queue and works it off. Resolves once every informer has
+ * synced and the first keys are queued. Source of the semantics: controller-runtime internal/controller, client-go
+ * workqueue.
  */
 export async function startController<T extends KubeObject>(
   controller: Controller<T>,
@@ -111,7 +112,8 @@ export async function startController<T extends KubeObject>(
     let outcome: "success" | "error" | "requeue" = "success"
     try {
       const result = await controller.reconcile(key, { ...shared, client, log: child })
-      // Where the controller took a refused write for done, as that of an object which is gone: the next look shows whether it was.
+      // Where the controller took a refused write for done, as that of an object which is gone: the next look shows
+      // whether it was.
       if (client.refused) queue.retry(key)
       else queue.forget(key)
       if (result !== undefined) {
@@ -139,7 +141,10 @@ export async function startController<T extends KubeObject>(
     }
   }
 
-  /** Whether a write failed because its namespace, or the reconciled object itself, is going: there is nothing left to be done for it. */
+  /**
+   * Whether a write failed because its namespace, or the reconciled object itself, is going: there is nothing left to
+   * be done for it.
+   */
   function isGoing(err: unknown, key: Key): boolean {
     if (isNamespaceEnding(err)) return true
     const { plural } = controller.reconciles

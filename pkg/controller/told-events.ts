@@ -36,15 +36,16 @@ interface About {
 }
 
 /**
- * Remembers what a reporter told, so that equal events are counted, many that differ only in their message are folded into one, and a flood about one
- * object is cut off. Source of the rules: client-go tools/record/events_cache.go.
+ * Remembers what a reporter told, so that equal events are counted, many that differ only in their message are folded
+ * into one, and a flood about one object is cut off. Source of the rules: client-go tools/record/events_cache.go.
  */
 export class ToldEvents {
   /** By uid, what was told of last at the end. */
   readonly #fresh = new Map<string, About>()
   /**
-   * What was told of before, as JSON. After a time of load there are thousands of them, and hardly any is told of again. As some dozen small objects each, they
-   * would keep ten times their size of memory from being given back, since they lie scattered among what was garbage soon.
+   * What was told of before, as JSON. After a time of load there are thousands of them, and hardly any is told of
+   * again. As some dozen small objects each, they would keep ten times their size of memory from being given back,
+   * since they lie scattered among what was garbage soon.
    */
   readonly #packed = new Map<string, string>()
 

@@ -14,7 +14,8 @@ export interface QueueObserver {
  *
  * A key is in one of these states at a time:
  *  - waiting:    in `order`, once, however often it was added;
- *  - working:    handed out by `take` and not yet `done`; adding it now marks it `again`, so that it waits once more after `done`;
+ *  - working:    handed out by `take` and not yet `done`; adding it now marks it `again`, so that it waits once more
+ *    after `done`;
  *  - delayed:    has a timer; adding it at once or earlier replaces the timer.
  * So no key is ever worked on twice at the same time, and no addition is lost.
  * No step here awaits: every method runs to its end before anything else happens.

@@ -28,13 +28,19 @@ export const service =
   })
 
 export interface CallOptions {
-  /** How long the call may take; Infinity for as long as it likes. Default: two minutes, the kubelet's runtimeRequestTimeout. */
+  /**
+   * How long the call may take; Infinity for as long as it likes. Default: two minutes, the kubelet's
+   * runtimeRequestTimeout.
+   */
   timeoutMs?: number
   /** Ends the call. The runtime learns of it and stops what it can. */
   signal?: AbortSignal | undefined
 }
 
-/** One gRPC connection. It comes back by itself after the server was killed; calls made meanwhile fail with `Unavailable`. */
+/**
+ * One gRPC connection. It comes back by itself after the server was killed; calls made meanwhile fail with
+ * `Unavailable`.
+ */
 export interface Channel {
   /** @throws CriError */
   call<Req extends Fields, Res extends Fields>(
@@ -69,7 +75,8 @@ export function openChannel(
   const client = new Client(`unix://${socketPath}`, credentials.createInsecure(), {
     // The kubelet's limit for answers (maxMsgSize in cri-client): a list of all containers may pass grpc's own 4 MiB.
     "grpc.max_receive_message_length": 16 * 1024 * 1024,
-    // A containerd that was killed is back within a fraction of a second; grpc's own 1 s to 120 s would be felt in every pod.
+    // A containerd that was killed is back within a fraction of a second; grpc's own 1 s to 120 s would be felt in
+    // every pod.
     "grpc.initial_reconnect_backoff_ms": 50,
     "grpc.min_reconnect_backoff_ms": 50,
     "grpc.max_reconnect_backoff_ms": 250,

@@ -13,8 +13,8 @@ export interface CriClient {
 }
 
 /**
- * A client of the container runtime at `endpoint`: an absolute path of a unix socket, with or without `unix://`. It connects with
- * the first call and reconnects by itself.
+ * A client of the container runtime at `endpoint`: an absolute path of a unix socket, with or without `unix://`. It
+ * connects with the first call and reconnects by itself.
  */
 export function connectCri(endpoint: string, clock: Clock): CriClient {
   const path = endpoint.replace(/^unix:\/\//, "")

@@ -1,4 +1,7 @@
-/** Against a gRPC server made of the client's own message tables, on a socket in a temporary folder. The real containerd is in components/kubelet/containerd. */
+/**
+ * Against a gRPC server made of the client's own message tables, on a socket in a temporary folder. The real containerd
+ * is in components/kubelet/containerd.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { Server, ServerCredentials, status, type ServerWritableStream } from "@grpc/grpc-js"
 import { Buffer } from "node:buffer"

@@ -64,8 +64,8 @@ const criEvents = (channel: Channel): EventSource =>
 /**
  * RuntimeService.subscribeContainerEvents for a runtime behind gRPC.
  *
- * containerd is asked for the events of its own event service: every version has it. Its CRI stream came with 1.7, where all
- * subscribers share one channel, so that a stream left behind by a killed kubelet takes an event away
+ * containerd is asked for the events of its own event service: every version has it. Its CRI stream came with 1.7,
+ * where all subscribers share one channel, so that a stream left behind by a killed kubelet takes an event away
  * (pkg/cri/sbserver/container_events.go there). Other runtimes are asked for the CRI's.
  */
 export async function* subscribeContainerEvents(
@@ -120,8 +120,8 @@ async function* oneConnection(
   const ended = new AbortController()
   const signal = AbortSignal.any([outer, ended.signal])
   const events = new Mailbox<ContainerEvent>()
-  // gRPC sends no answer to a subscription before the first event. A call made after it on the same connection is answered after
-  // the server has taken up the subscription.
+  // gRPC sends no answer to a subscription before the first event. A call made after it on the same connection is
+  // answered after the server has taken up the subscription.
   const onSent = () => {
     runtime.version({ signal }).then(
       () => events.push({ type: "Relist" }),

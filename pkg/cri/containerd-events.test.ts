@@ -1,4 +1,7 @@
-/** The ordering of containerd's events against what its CRI says, with stand-ins for both. The real containerd is in components/kubelet/containerd. */
+/**
+ * The ordering of containerd's events against what its CRI says, with stand-ins for both. The real containerd is in
+ * components/kubelet/containerd.
+ */
 import { describe, expect, test } from "bun:test"
 import { VirtualClock } from "../clock/virtual.ts"
 import { field, message } from "../protobuf/message.ts"

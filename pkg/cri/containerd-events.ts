@@ -22,7 +22,10 @@ const Subscribe = service("containerd.services.events.v1.Events")(
   }),
 )
 
-/** What is told, by topic. All these events have the container's id as field 1. Source: containerd api/events/task.proto, container.proto. */
+/**
+ * What is told, by topic. All these events have the container's id as field 1. Source: containerd
+ * api/events/task.proto, container.proto.
+ */
 const TOPICS = {
   "/tasks/start": "Started",
   "/tasks/exit": "Stopped",
@@ -39,8 +42,9 @@ const AnyTask = message({ containerId: field(1, "string") })
 /**
  * The events of containerd's own event service, on the same socket as its CRI.
  *
- * The CRI plugin listens to the same events and changes its status a little after: it deletes the task first. So a `Stopped` is
- * held back until the status shows it, mostly some 10 ms; else who is woken by it would read that the container runs.
+ * The CRI plugin listens to the same events and changes its status a little after: it deletes the task first. So a
+ * `Stopped` is held back until the status shows it, mostly some 10 ms; else who is woken by it would read that the
+ * container runs.
  */
 export const containerdEvents = (channel: Channel, runtime: RuntimeService, clock: Clock): EventSource =>
   async function* (signal, onSent) {
@@ -71,8 +75,9 @@ export const containerdEvents = (channel: Channel, runtime: RuntimeService, cloc
 const LONGEST_PAUSE_MS = 1000
 
 /**
- * Resolves when the CRI says that the container or sandbox has ended, or has it no more. Before that it may say "running" or, of a
- * process that ended while its StartContainer was under way, "created". There is no second event, so this never gives up.
+ * Resolves when the CRI says that the container or sandbox has ended, or has it no more. Before that it may say
+ * "running" or, of a process that ended while its StartContainer was under way, "created". There is no second event, so
+ * this never gives up.
  */
 async function stopIsVisible(id: string, runtime: RuntimeService, clock: Clock, signal: AbortSignal): Promise<void> {
   for (let delay = 4; ; delay = Math.min(delay * 2, LONGEST_PAUSE_MS)) {

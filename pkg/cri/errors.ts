@@ -24,8 +24,8 @@ export type CriCode = (typeof CODES)[number]
 
 /**
  * A call to the container runtime failed. `message` is the runtime's own; `code` says what a caller may do:
- * `Unavailable` the runtime is not running, try again when it is; `Unimplemented` it is too old; `DeadlineExceeded` it took
- * longer than the call allows, and may still finish it; `NotFound` the sandbox, container or image is gone.
+ * `Unavailable` the runtime is not running, try again when it is; `Unimplemented` it is too old; `DeadlineExceeded` it
+ * took longer than the call allows, and may still finish it; `NotFound` the sandbox, container or image is gone.
  */
 export class CriError extends Error {
   override readonly name = "CriError"

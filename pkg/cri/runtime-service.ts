@@ -107,7 +107,10 @@ const RPC = {
   ),
 }
 
-/** A sandbox sets up a network through CNI plugins, which may be slow: twice the ordinary time, as the kubelet's client allows. */
+/**
+ * A sandbox sets up a network through CNI plugins, which may be slow: twice the ordinary time, as the kubelet's client
+ * allows.
+ */
 const RUN_SANDBOX_TIMEOUT_MS = 240_000
 /** What stopping and executing may take beyond their own time. */
 const MARGIN_MS = 120_000

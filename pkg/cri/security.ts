@@ -3,7 +3,10 @@ import { enumeration, field, message, repeated, type InitOf } from "../protobuf/
 
 export const Int64Value = message({ value: field(1, "int64") })
 
-/** POD: shared by the containers of a pod; CONTAINER: its own; NODE: the host's; TARGET: another container's, `targetId`. */
+/**
+ * POD: shared by the containers of a pod; CONTAINER: its own; NODE: the host's; TARGET: another container's,
+ * `targetId`.
+ */
 export const NamespaceMode = enumeration({ POD: 0, CONTAINER: 1, NODE: 2, TARGET: 3 })
 
 export const IdMapping = message({

@@ -14,8 +14,9 @@ import type {
 } from "./stats.ts"
 
 /**
- * What a container runtime does for the kubelet, shaped as the CRI's RuntimeService. All methods throw CriError. What asks for one thing
- * answers undefined when it is not there; stopping and removing what is not there succeeds. Times are in nanoseconds since 1970.
+ * What a container runtime does for the kubelet, shaped as the CRI's RuntimeService. All methods throw CriError. What
+ * asks for one thing answers undefined when it is not there; stopping and removing what is not there succeeds. Times
+ * are in nanoseconds since 1970.
  */
 export interface RuntimeService {
   version(options?: CallOptions): Promise<VersionResponse>
@@ -51,7 +52,9 @@ export interface RuntimeService {
   reopenContainerLog(containerId: string, options?: CallOptions): Promise<void>
 
   /** Runs a command in the container and waits for it.
-   *  @param timeoutSeconds 0 for none; past it the command is killed and CriError `DeadlineExceeded` thrown (by some versions `Unknown`) */
+   *  @param timeoutSeconds 0 for none; past it the command is killed and CriError `DeadlineExceeded` thrown (by some
+   * versions `Unknown`)
+   */
   execSync(
     containerId: string,
     command: readonly string[],
@@ -69,8 +72,9 @@ export interface RuntimeService {
   listPodSandboxStats(filter?: PodSandboxStatsFilter, options?: CallOptions): Promise<readonly PodSandboxStats[]>
 
   /**
-   * What happens to containers and sandboxes, until `signal` aborts. The first event is `Relist`, and so is the first after each break of the
-   * connection: events may have been missed, so list everything. An event comes when the runtime's status shows what it tells.
+   * What happens to containers and sandboxes, until `signal` aborts. The first event is `Relist`, and so is the first
+   * after each break of the connection: events may have been missed, so list everything. An event comes when the
+   * runtime's status shows what it tells.
    * @throws CriError `Unimplemented` where the runtime tells no events: list from time to time instead
    */
   subscribeContainerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent>

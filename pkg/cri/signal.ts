@@ -1,7 +1,10 @@
 /** The signal that stops a container. Source: kubernetes/cri-api pkg/apis/runtime/v1/api.proto, KEP-4960. */
 import { enumeration } from "../protobuf/message.ts"
 
-/** `SIGNAL_` and the name as Kubernetes' `lifecycle.stopSignal` spells it, `+` and `-` as words. The numbers are the CRI's own, not Linux's. */
+/**
+ * `SIGNAL_` and the name as Kubernetes' `lifecycle.stopSignal` spells it, `+` and `-` as words. The numbers are the
+ * CRI's own, not Linux's.
+ */
 export const Signal = enumeration({
   SIGNAL_RUNTIME_DEFAULT: 0,
   SIGNAL_SIGABRT: 1,

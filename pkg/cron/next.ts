@@ -9,9 +9,10 @@ const YEARS_AHEAD = 5
 const FARTHEST_OFFSET = 15 * 3_600_000
 
 /**
- * The first instant after `after` (milliseconds since the epoch) at which clocks in `zone` show a time of the schedule; undefined if there is
- * none within five years. Where clocks are put forward, times that are left out do not come; where they are put back, times that are
- * shown twice come twice. Source of these rules: robfig/cron, which upstream uses.
+ * The first instant after `after` (milliseconds since the epoch) at which clocks in `zone` show a time of the schedule;
+ * undefined if there is none within five years. Where clocks are put forward, times that are left out do not come;
+ * where they are put back, times that are shown twice come twice. Source of these rules: robfig/cron, which upstream
+ * uses.
  */
 export function nextRun(schedule: CronSchedule | CronInterval, after: number, zone = "UTC"): number | undefined {
   if ("every" in schedule) return Math.floor(after / 1000) * 1000 + schedule.every
@@ -45,7 +46,8 @@ function firstOfDay({ hours, minutes }: CronSchedule, day: number, after: number
       for (const offset of offsets) {
         const instant = wall - offset
         if (instant <= after || (earliest !== undefined && instant >= earliest)) continue
-        // On the day of a change each time has one, two or no instants: those at which the offset is the one reckoned with.
+        // On the day of a change each time has one, two or no instants: those at which the offset is the one reckoned
+        // with.
         if (offsets.size === 1 || offsetAt(zone, instant) === offset) earliest = instant
       }
     }

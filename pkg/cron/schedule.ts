@@ -2,7 +2,8 @@ import { parseDuration } from "../apimachinery/time.ts"
 import { isTimeZone } from "./zone.ts"
 
 /**
- * Schedules of CronJobs: five fields of cron, or a shorthand. Source of the grammar: robfig/cron ParseStandard, which upstream uses.
+ * Schedules of CronJobs: five fields of cron, or a shorthand. Source of the grammar: robfig/cron ParseStandard, which
+ * upstream uses.
  */
 export interface CronSchedule {
   readonly minutes: ReadonlySet<number>
@@ -45,7 +46,10 @@ const FIELDS: readonly Range[] = [
   { min: 0, max: 6, names: DAYS },
 ]
 
-/** A schedule that may name its own zone: `CRON_TZ=Europe/Berlin 0 6 * * *`, or with `TZ=`. In words what is wrong with the text, else. */
+/**
+ * A schedule that may name its own zone: `CRON_TZ=Europe/Berlin 0 6 * * *`, or with `TZ=`. In words what is wrong with
+ * the text, else.
+ */
 export function parseZonedCron(
   text: string,
 ): { readonly schedule: CronSchedule | CronInterval; readonly zone?: string } | string {

@@ -33,7 +33,9 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** How far the zone's clocks are ahead of UTC at an instant, in milliseconds. Throws a RangeError for an unknown zone. */
+/**
+ * How far the zone's clocks are ahead of UTC at an instant, in milliseconds. Throws a RangeError for an unknown zone.
+ */
 export function offsetAt(zone: string, instant: number): number {
   if (zone === "UTC") return 0
   const part: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {}

@@ -33,8 +33,8 @@ export function readIfExists(path: string): string | undefined {
 }
 
 /**
- * Replaces `path` with `content` so that a reader sees the old or the new file and never a part. With `sync` it also survives a power cut. When it fails,
- * nothing of the content is left behind, which may be a key.
+ * Replaces `path` with `content` so that a reader sees the old or the new file and never a part. With `sync` it also
+ * survives a power cut. When it fails, nothing of the content is left behind, which may be a key.
  */
 export function replaceFile(
   path: string,
@@ -59,7 +59,10 @@ export function replaceFile(
   }
 }
 
-/** Removes a file or folder that should not be there. That it cannot be removed is told by what is tried next, or has been tried before. */
+/**
+ * Removes a file or folder that should not be there. That it cannot be removed is told by what is tried next, or has
+ * been tried before.
+ */
 export function removeIfPossible(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true })

@@ -1,9 +1,12 @@
-/** A user who finds nobody else may take three quarters; two greedy users three sevenths each; and so on. Something is always left for who comes next. */
+/**
+ * A user who finds nobody else may take three quarters; two greedy users three sevenths each; and so on. Something is
+ * always left for who comes next.
+ */
 const OF_FREE = 3
 
 /**
- * Shares a limited number of places among users, so that no user alone takes them all. A user gets a place while it holds fewer than three times as many
- * as are free: the more greedy users there are, the smaller is the share of each.
+ * Shares a limited number of places among users, so that no user alone takes them all. A user gets a place while it
+ * holds fewer than three times as many as are free: the more greedy users there are, the smaller is the share of each.
  * Source: dynamic thresholds, as switches use them for packet buffers (Choudhury and Hahne, 1998).
  */
 export class FairShare {

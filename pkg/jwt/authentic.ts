@@ -3,7 +3,9 @@ import { ClaimFault } from "./claims.ts"
 import { isSignedBy, type JsonObject, parseCompact } from "./jws.ts"
 import type { VerifyingKey } from "./signing-key.ts"
 
-/** `malformed` and `unknown issuer` mean "not one of ours": another authenticator may know it. The others are refusals. */
+/**
+ * `malformed` and `unknown issuer` mean "not one of ours": another authenticator may know it. The others are refusals.
+ */
 export type TokenRefusal =
   | "malformed"
   | "unknown issuer"
@@ -23,7 +25,9 @@ export interface Refused {
 
 export const refuse = (reason: TokenRefusal, message: string): Refused => ({ ok: false, reason, message })
 
-/** Every request of a pod carries the same token for an hour, and a signature costs more to check than the rest of the request: so those found good are
+/**
+ * Every request of a pod carries the same token for an hour, and a signature costs more to check than the rest of the
+ * request: so those found good are
  *  remembered. Times and audiences are looked at anew each time. */
 const REMEMBERED = 4096
 

@@ -1,4 +1,6 @@
-/** The claims of service account tokens, read strictly: one of another type than it should have is a fault, as in Go, and never a claim left out.
+/**
+ * The claims of service account tokens, read strictly: one of another type than it should have is a fault, as in Go,
+ * and never a claim left out.
  *  Sources: RFC 7519 4.1, pkg/serviceaccount/claims.go, go-jose jwt/claims.go. */
 import { isObject, type Json, type JsonObject } from "./jws.ts"
 

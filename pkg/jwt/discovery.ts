@@ -32,7 +32,10 @@ export interface OpenIdConfiguration {
   readonly id_token_signing_alg_values_supported: readonly string[]
 }
 
-/** The document at `/.well-known/openid-configuration`. `server` is how the API server is reached from outside, `https://host:port`. */
+/**
+ * The document at `/.well-known/openid-configuration`. `server` is how the API server is reached from outside,
+ * `https://host:port`.
+ */
 export function openIdConfiguration({
   issuer,
   server,

@@ -1,6 +1,7 @@
 /** Compact signed tokens (RFC 7515, 7519), synchronously.
  *
- *  Why not `jose`: it signs through WebCrypto and therefore always yields to the event loop, so that in a cluster on virtual time the order of
+ *  Why not `jose`: it signs through WebCrypto and therefore always yields to the event loop, so that in a cluster on
+ *  virtual time the order of
  *  events would hang on real threads. For these two algorithms the format is three base64url parts. */
 import { signBytes, type SigningKey, verifyBytes, type VerifyingKey } from "./signing-key.ts"
 
@@ -21,7 +22,9 @@ export interface Unverified {
   readonly signature: Buffer
 }
 
-/** The parts of a compact token, nothing checked but the form; undefined when it is no such token. One that names extensions as critical is none for
+/**
+ * The parts of a compact token, nothing checked but the form; undefined when it is no such token. One that names
+ * extensions as critical is none for
  *  us, who know of no extension (RFC 7515 4.1.11). */
 export function parseCompact(token: string): Unverified | undefined {
   const parts = token.split(".")
@@ -34,7 +37,9 @@ export function parseCompact(token: string): Unverified | undefined {
   return { header, payload, input: Buffer.from(`${head}.${body}`), signature: signed }
 }
 
-/** Whether one of `keys` signed the token. A `kid` narrows them to those of that id. The algorithm is the key's: what the token claims must agree,
+/**
+ * Whether one of `keys` signed the token. A `kid` narrows them to those of that id. The algorithm is the key's: what
+ * the token claims must agree,
  *  which is what keeps `none` and mixed-up key types out. */
 export function isSignedBy(
   { header, input, signature }: Unverified,

@@ -1,4 +1,7 @@
-/** Tokens that a Secret holds, without an end. They count as long as the Secret is there. Source: pkg/serviceaccount/legacy.go. */
+/**
+ * Tokens that a Secret holds, without an end. They count as long as the Secret is there. Source:
+ * pkg/serviceaccount/legacy.go.
+ */
 import { authentic, commonAudiences, type Refused } from "./authentic.ts"
 import { audiences, ClaimFault, type ObjectRef, text, usernameOf } from "./claims.ts"
 import { type JsonObject, signCompact } from "./jws.ts"

@@ -1,7 +1,10 @@
-/** Service account tokens: what is in them, issuing and verifying. Sources: pkg/serviceaccount/claims.go and jwt.go, KEP-1205 (bound tokens),
+/**
+ * Service account tokens: what is in them, issuing and verifying. Sources: pkg/serviceaccount/claims.go and jwt.go,
+ * KEP-1205 (bound tokens),
  *  KEP-4193 (jti, node).
  *
- *  A token that verifies here was signed by this cluster for these audiences and is in its time. Whether the account, pod, secret or node it is
+ *  A token that verifies here was signed by this cluster for these audiences and is in its time. Whether the account,
+ *  pod, secret or node it is
  *  bound to still exists (same uid) is asked by the API server's authenticator, which has them. */
 import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
@@ -21,7 +24,10 @@ export interface TokenRequest {
   readonly secret?: ObjectRef
   /** For a pod's token the node it runs on; alone, the node the token is bound to. */
   readonly node?: { readonly name: string; readonly uid?: string }
-  /** Seconds from now after which use of the token is reported as stale: for tokens whose life was extended beyond what was asked. */
+  /**
+   * Seconds from now after which use of the token is reported as stale: for tokens whose life was extended beyond what
+   * was asked.
+   */
   readonly warnAfterSeconds?: number
 }
 

@@ -1,8 +1,11 @@
 /** Keys that sign service account tokens.
  *
- *  New keys are P-256 (ES256), where k3s makes RSA 2048: making one takes 10 µs and not 20–100 ms of a start that has 250 ms, and a
- *  signature 15 µs and not 450 µs, on the one thread that also answers requests. Kubernetes and OIDC relying parties accept both.
- *  An RSA key brought along signs RS256. Clusters on virtual time take an Ed25519 key from their seed: its signatures repeat, where
+ *  New keys are P-256 (ES256), where k3s makes RSA 2048: making one takes 10 µs and not 20–100 ms of a start that has
+ *  250 ms, and a
+ *  signature 15 µs and not 450 µs, on the one thread that also answers requests. Kubernetes and OIDC relying parties
+ *  accept both.
+ *  An RSA key brought along signs RS256. Clusters on virtual time take an Ed25519 key from their seed: its signatures
+ *  repeat, where
  *  those of ECDSA hang on chance; nobody outside such a cluster reads its tokens. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto"
 import type { Random } from "../clock/random.ts"
@@ -35,7 +38,8 @@ export function signingKey(pem: string): SigningKey {
 }
 
 /**
- * The key in the file `path`, made at first use. Synced to disk: with it lost, every token would be, so one that cannot be read is not replaced.
+ * The key in the file `path`, made at first use. Synced to disk: with it lost, every token would be, so one that cannot
+ * be read is not replaced.
  * @throws Error that names the file
  */
 export function loadOrCreateSigningKey(path: string): SigningKey {

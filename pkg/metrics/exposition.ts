@@ -13,7 +13,10 @@ export interface MetricFamily {
   readonly series: readonly Series[]
 }
 
-/** Figures of things that come and go, in Prometheus' text format: made anew whenever somebody asks, where a registry's stay. Families without figures are left out. */
+/**
+ * Figures of things that come and go, in Prometheus' text format: made anew whenever somebody asks, where a registry's
+ * stay. Families without figures are left out.
+ */
 export function exposition(families: readonly MetricFamily[]): string {
   const lines: string[] = []
   for (const { name, kind, help, series } of families.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {

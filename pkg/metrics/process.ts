@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs"
 import type { Registry } from "./registry.ts"
 
-/** What every Prometheus client tells of its process, read when asked. `startedAt`: milliseconds since the epoch. Source: prometheus client_golang process collector. */
+/**
+ * What every Prometheus client tells of its process, read when asked. `startedAt`: milliseconds since the epoch.
+ * Source: prometheus client_golang process collector.
+ */
 export function registerProcessMetrics(registry: Registry, startedAt: number): void {
   registry.read("counter", "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", () => {
     const { user, system } = process.cpuUsage()

@@ -3,7 +3,8 @@ import { escaped } from "./exposition.ts"
 /**
  * Metrics in Prometheus' text format (version 0.0.4), which /metrics answers with.
  *
- * Why not prom-client: it hashes the labels at every observation (2 µs for the two series of a request, on the thread that answers it, where this takes
+ * Why not prom-client: it hashes the labels at every observation (2 µs for the two series of a request, on the thread
+ * that answers it, where this takes
  * 0.5), and costs 80 ms to load from source, a third of what a start may take.
  */
 

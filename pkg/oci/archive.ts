@@ -1,7 +1,7 @@
 /**
- * Images as one tar file. It is an OCI image layout and a `docker save` archive at once, as Docker itself writes it since
- * version 25, so containerd, Docker, Podman and skopeo read it.
- * Format: OCI image specification 1.0, image-layout.md; Docker's moby image/spec v1.2 for manifest.json.
+ * Images as one tar file. It is an OCI image layout and a `docker save` archive at once, as Docker itself writes it
+ * since version 25, so containerd, Docker, Podman and skopeo read it. Format: OCI image specification 1.0,
+ * image-layout.md; Docker's moby image/spec v1.2 for manifest.json.
  */
 import { buildImage, descriptor } from "./image.ts"
 import type { Blob, Image, ImageSource } from "./image.ts"
@@ -9,8 +9,8 @@ import { writeTar } from "./tar.ts"
 import type { TarEntry } from "./tar.ts"
 
 /**
- * Builds images and packs them into one archive, which `ctr images import` and `<data-dir>/agent/images/` take. A layer that
- * several images share is stored once. The same sources give the same bytes.
+ * Builds images and packs them into one archive, which `ctr images import` and `<data-dir>/agent/images/` take. A layer
+ * that several images share is stored once. The same sources give the same bytes.
  */
 export function buildImageArchive(...sources: readonly ImageSource[]): Uint8Array {
   return packImageArchive(sources.map(buildImage))

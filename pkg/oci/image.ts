@@ -1,14 +1,17 @@
 /**
- * Container images made of bytes, without a builder, a registry or a root file system: the pause image that the kubelet carries,
- * and the images of the examples and tests. Layers are uncompressed: they are unpacked on this machine at once.
- * Format: OCI image specification 1.0, config.md and manifest.md.
+ * Container images made of bytes, without a builder, a registry or a root file system: the pause image that the kubelet
+ * carries, and the images of the examples and tests. Layers are uncompressed: they are unpacked on this machine at
+ * once. Format: OCI image specification 1.0, config.md and manifest.md.
  */
 import { createHash } from "node:crypto"
 import { arch } from "node:process"
 import { writeTar } from "./tar.ts"
 import type { TarEntry } from "./tar.ts"
 
-/** What a container of the image runs when the pod says nothing else. Fields and their spelling are those of the OCI config. */
+/**
+ * What a container of the image runs when the pod says nothing else. Fields and their spelling are those of the OCI
+ * config.
+ */
 export interface ImageConfig {
   readonly User?: string
   /** Keys like "80/tcp". */

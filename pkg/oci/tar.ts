@@ -1,7 +1,7 @@
 /**
- * A writer of tar archives whose bytes depend on the entries alone: no clock, no user, no order of a directory listing. So the
- * same image has the same digest on every machine.
- * Format: POSIX ustar, with a pax record where a name is too long for it (POSIX.1-2017, pax, "ustar Interchange Format").
+ * A writer of tar archives whose bytes depend on the entries alone: no clock, no user, no order of a directory listing.
+ * So the same image has the same digest on every machine. Format: POSIX ustar, with a pax record where a name is too
+ * long for it (POSIX.1-2017, pax, "ustar Interchange Format").
  */
 
 /** One entry. `path` is relative to the root of the archive, without a leading slash. Permissions as in `0o755`. */
@@ -31,7 +31,9 @@ const TYPE_FLAG = { file: "0", link: "1", symlink: "2", directory: "5" } as cons
 const DEFAULT_MODE = { file: 0o644, link: 0o644, symlink: 0o777, directory: 0o755 } as const
 const encoder = new TextEncoder()
 
-/** The archive with `entries` in the order given, ended by its two empty blocks. Throws RangeError for an unusable path. */
+/**
+ * The archive with `entries` in the order given, ended by its two empty blocks. Throws RangeError for an unusable path.
+ */
 export function writeTar(entries: readonly TarEntry[]): Uint8Array {
   const blocks: Uint8Array[] = []
   for (const entry of entries) {
@@ -101,7 +103,8 @@ interface Header {
 
 function header({ name, mode, uid, gid, size, flag, target }: Header): Uint8Array {
   const block = new Uint8Array(BLOCK)
-  // A name too long for its field stands in the pax record before; what fits of it is kept for readers that know no pax.
+  // A name too long for its field stands in the pax record before; what fits of it is kept for readers that know no
+  // pax.
   const put = (offset: number, length: number, text: string) =>
     block.set(encoder.encode(text).subarray(0, length), offset)
   const putNumber = (offset: number, length: number, value: number) =>

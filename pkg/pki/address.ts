@@ -1,6 +1,9 @@
 import { isIPv4, isIPv6 } from "node:net"
 
-/** The 4 or 16 bytes of an IP address, as a subject alternative name carries them. Throws TypeError when `address` is none. */
+/**
+ * The 4 or 16 bytes of an IP address, as a subject alternative name carries them. Throws TypeError when `address` is
+ * none.
+ */
 export function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split(".").map(Number))
   if (!isIPv6(address))

@@ -1,5 +1,9 @@
-/** Making X.509 certificates: P-256 keys, ECDSA with SHA-256 (Ed25519 where everything must repeat), the extensions Kubernetes' own certificates carry.
- *  Sources: RFC 5280; client-go util/cert (NewSelfSignedCACert), k3s pkg/daemons/control/deps (who gets which certificate). */
+/**
+ * Making X.509 certificates: P-256 keys, ECDSA with SHA-256 (Ed25519 where everything must repeat), the extensions
+ * Kubernetes' own certificates carry.
+ *  Sources: RFC 5280; client-go util/cert (NewSelfSignedCACert), k3s pkg/daemons/control/deps (who gets which
+ * certificate).
+ */
 import {
   createHash,
   createPrivateKey,
@@ -78,8 +82,12 @@ export function newPrivateKey(): string {
     .toString()
 }
 
-/** An Ed25519 private key that follows from `random` alone, as PKCS #8 PEM. What it signs repeats to the byte, which ECDSA with its random numbers does not: for
- *  clusters on virtual time, whose history holds the authority's certificate. Not for TLS, where few clients know Ed25519. */
+/**
+ * An Ed25519 private key that follows from `random` alone, as PKCS #8 PEM. What it signs repeats to the byte, which
+ * ECDSA with its random numbers does not: for
+ *  clusters on virtual time, whose history holds the authority's certificate. Not for TLS, where few clients know
+ * Ed25519.
+ */
 export function seededPrivateKey(random: Random): string {
   // PKCS #8 (RFC 8410, 7): version, algorithm, and the 32 bytes of the seed in an octet string in an octet string.
   const der = sequence(
@@ -163,7 +171,8 @@ function signed({ subject, issuer, spki, validity, extensions, signer }: ToBeSig
     signer.asymmetricKeyType === "ed25519" ? ([OID.ed25519, null] as const) : ([OID.ecdsaWithSha256, "sha256"] as const)
   const algorithm = sequence(oid(algorithmId))
   const life = sequence(time(validity.notBefore), time(validity.notAfter))
-  // A digest of what is certified is as unique as a random number and needs no source of chance. 16 bytes with the top bit clear: positive.
+  // A digest of what is certified is as unique as a random number and needs no source of chance. 16 bytes with the top
+  // bit clear: positive.
   const serial = createHash("sha256")
     .update(spki)
     .update(subject)
@@ -202,7 +211,10 @@ const extension = (id: string, value: Buffer, critical = false): Buffer =>
 const publicKeyDer = (key: KeyObject): Buffer =>
   (key.type === "private" ? createPublicKey(key) : key).export({ type: "spki", format: "der" })
 
-/** RFC 5280 4.2.1.2 (1) with the whole SubjectPublicKeyInfo: any digest of the key will do, so long as authority and leaf agree. */
+/**
+ * RFC 5280 4.2.1.2 (1) with the whole SubjectPublicKeyInfo: any digest of the key will do, so long as authority and
+ * leaf agree.
+ */
 const keyIdentifier = (spki: Buffer): Buffer => createHash("sha1").update(spki).digest()
 
 function toPem(label: string, der: Buffer): string {

@@ -1,9 +1,13 @@
 /** The certificates of one cluster under one directory: three authorities and whatever leaves are asked for.
  *
- *  Which authority signs what (k3s pkg/daemons/control/deps): `server-ca` what servers show, `client-ca` what users and components show to the API server,
- *  `request-header-ca` what the aggregator shows to extension API servers. They are apart so that being trusted as one never makes you another.
+ *  Which authority signs what (k3s pkg/daemons/control/deps): `server-ca` what servers show, `client-ca` what users and
+ *  components show to the API server,
+ *  `request-header-ca` what the aggregator shows to extension API servers. They are apart so that being trusted as one
+ *  never makes you another.
  *
- *  Everything is synchronous: a whole cluster's certificates are made in a few milliseconds, and start-up wants them before anything else. */
+ *  Everything is synchronous: a whole cluster's certificates are made in a few milliseconds, and start-up wants them
+ * before anything else.
+ */
 import { X509Certificate } from "node:crypto"
 import type { Random } from "../clock/random.ts"
 import {
@@ -42,7 +46,9 @@ export interface LeafRequest {
 
 export interface ClusterPki {
   readonly authorities: Readonly<Record<AuthorityName, CertificatePair>>
-  /** The leaf as it is on disk when it still serves (same names, its authority, more than a third of its life left), else a new one, written.
+  /**
+   * The leaf as it is on disk when it still serves (same names, its authority, more than a third of its life left),
+   * else a new one, written.
    *  Call it again later to renew. */
   leaf(request: LeafRequest): CertificatePair
   /** A leaf that is not written anywhere: for components in this process, for nodes that join. */
@@ -59,7 +65,9 @@ export interface ClusterPkiOptions {
 }
 
 /** Loads the authorities from `dir`, making those that are missing.
- *  Throws when an authority's certificate and key are both there and do not belong together: to replace it silently would lock out every client. */
+ *  Throws when an authority's certificate and key are both there and do not belong together: to replace it silently
+ * would lock out every client.
+ */
 export function openClusterPki({ dir, now, seeded }: ClusterPkiOptions): ClusterPki {
   const newKey = () => (seeded === undefined ? newPrivateKey() : seededPrivateKey(seeded))
   const authorities = Object.fromEntries(
@@ -99,7 +107,8 @@ function loadOrCreateCa(
   const found = dir === undefined ? { certPem: undefined, keyPem: undefined } : readPair(dir, name)
   if (isComplete(found) && belongTogether(found)) {
     if (!needsRenewal(found.certPem, now)) return found
-    // Same key and same name: what it has signed stays valid, and clients that trust the old certificate trust the new one's signatures.
+    // Same key and same name: what it has signed stays valid, and clients that trust the old certificate trust the new
+    // one's signatures.
   } else if (found.certPem !== undefined) {
     throw new Error(
       `Cannot use certificate authority ${dir}/${name}: ${found.keyPem === undefined ? `${name}.key is missing` : `${name}.crt and ${name}.key do not belong together`}. ` +

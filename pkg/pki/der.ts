@@ -1,7 +1,10 @@
 /** The part of DER (ITU-T X.690) that X.509 certificates need: writing values, and walking over what is written.
  *
- *  Why not a library: `@peculiar/x509` costs 12 ms (compiled) to 85 ms (from source) to load and 14 MB of memory, wants a `Reflect` polyfill and
- *  signs asynchronously, while a whole certificate authority is made here in well under a millisecond. Reading and verifying stay with `node:crypto`. */
+ *  Why not a library: `@peculiar/x509` costs 12 ms (compiled) to 85 ms (from source) to load and 14 MB of memory, wants
+ *  a `Reflect` polyfill and
+ *  signs asynchronously, while a whole certificate authority is made here in well under a millisecond. Reading and
+ * verifying stay with `node:crypto`.
+ */
 
 export const TAG = {
   boolean: 0x01,
@@ -17,7 +20,9 @@ export const TAG = {
   set: 0x31,
 } as const
 
-/** One value: tag, length, content. `tag` is the whole identifier octet (numbers above 30 do not occur in certificates). */
+/**
+ * One value: tag, length, content. `tag` is the whole identifier octet (numbers above 30 do not occur in certificates).
+ */
 function tlv(tag: number, ...content: readonly Uint8Array[]): Buffer {
   const body = content.length === 1 ? content[0]! : Buffer.concat(content)
   return Buffer.concat([Buffer.from([tag, ...lengthOctets(body.length)]), body])
@@ -57,7 +62,9 @@ export function oid(dotted: string): Buffer {
   return tlv(TAG.oid, Buffer.from(octets))
 }
 
-/** A time of validity: UTCTime up to 2049 and GeneralizedTime from 2050 on, as RFC 5280 4.1.2.5 demands. Whole seconds. */
+/**
+ * A time of validity: UTCTime up to 2049 and GeneralizedTime from 2050 on, as RFC 5280 4.1.2.5 demands. Whole seconds.
+ */
 export function time(at: Date): Buffer {
   const digits = at.toISOString().replace(/[-:T]|\.\d+/g, "") // 20260102030405Z
   return at.getUTCFullYear() < 2050

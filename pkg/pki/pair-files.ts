@@ -1,7 +1,10 @@
 /** Certificate pairs on disk: `<name>.crt` (0644) beside `<name>.key` (0600).
  *
- *  Invariant: a file is replaced whole (written aside, then renamed) and the key goes first. So a kill at any moment leaves either a matching pair
- *  or a key whose certificate is missing or belongs to the key before; the next start sees that and certifies the key it finds. */
+ *  Invariant: a file is replaced whole (written aside, then renamed) and the key goes first. So a kill at any moment
+ *  leaves either a matching pair
+ *  or a key whose certificate is missing or belongs to the key before; the next start sees that and certifies the key
+ * it finds.
+ */
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { readIfExists, replaceFile } from "../files/files.ts"

@@ -1,4 +1,6 @@
-/** Reading the subject of a certificate from its bytes. `X509Certificate.subject` is text for people: it escapes, and runs several organizations
+/**
+ * Reading the subject of a certificate from its bytes. `X509Certificate.subject` is text for people: it escapes, and
+ * runs several organizations
  *  together; who may do what hangs on these names, so they are read exactly. */
 import { X509Certificate } from "node:crypto"
 import { type DerValue, oid, readAll, sequence, TAG } from "./der.ts"
@@ -27,7 +29,9 @@ export function subjectOf(certificate: Buffer | string): Subject {
   return { commonName, organizations }
 }
 
-/** The subject as it stands in the certificate: what a certificate signed by it must name as its issuer, byte for byte. */
+/**
+ * The subject as it stands in the certificate: what a certificate signed by it must name as its issuer, byte for byte.
+ */
 export const subjectDer = (certificate: X509Certificate): Buffer => sequence(subjectField(certificate).content)
 
 function subjectField(certificate: X509Certificate): DerValue {

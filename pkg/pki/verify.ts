@@ -1,4 +1,6 @@
-/** Asking whether a certificate holds: signed by one of the authorities, within its time. TLS does this for connections; this is for
+/**
+ * Asking whether a certificate holds: signed by one of the authorities, within its time. TLS does this for connections;
+ * this is for
  *  certificates from files (what to renew, what to refuse at start) and from the request-header proxy. */
 import { X509Certificate } from "node:crypto"
 import type { Subject } from "./subject.ts"
@@ -22,8 +24,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Whether a certificate (DER or PEM) leads to one of the authorities in `caPem`, a bundle, and is valid at `now`, as all between them have to be.
- * Source: Go crypto/x509 Certificate.Verify.
+ * Whether a certificate (DER or PEM) leads to one of the authorities in `caPem`, a bundle, and is valid at `now`, as
+ * all between them have to be. Source: Go crypto/x509 Certificate.Verify.
  */
 export function verifyCertificate(
   certificate: Buffer | string,
@@ -59,8 +61,9 @@ const lifeOf = ({ validFrom, validTo }: X509Certificate): Life => ({
 const contains = ({ from, until }: Life, now: number): boolean => from <= now && now <= until
 
 /**
- * The time in which a chain from `certificate` to a root holds; undefined when there is no chain. Takes out of `between` what it has tried: an authority
- * that leads nowhere once leads nowhere, and certificates that sign each other in circles cost one look each.
+ * The time in which a chain from `certificate` to a root holds; undefined when there is no chain. Takes out of
+ * `between` what it has tried: an authority that leads nowhere once leads nowhere, and certificates that sign each
+ * other in circles cost one look each.
  */
 function lifeOfChain(
   certificate: X509Certificate,

@@ -8,8 +8,9 @@ import { WIRE, Writer, type WireType } from "./writer.ts"
  *     const Network = message({ ip: field(1, "string"), additionalIps: repeated(2, PodIP) })
  *     Network.decode(Network.encode({ additionalIps: [{ ip: "10.42.0.2" }] }))
  *
- * The TypeScript types follow from the table: `Init` is what may be encoded (all optional), `Decoded` what comes out (proto3
- * zero values filled in; only nested messages may be absent). Decoded empty lists and maps are shared frozen values.
+ * The TypeScript types follow from the table: `Init` is what may be encoded (all optional), `Decoded` what comes out
+ * (proto3 zero values filled in; only nested messages may be absent). Decoded empty lists and maps are shared frozen
+ * values.
  *
  * Differs from the specification: a nested message that occurs twice is replaced, not merged. No encoder splits them.
  */
@@ -123,7 +124,10 @@ type TypeIn<T> = TypeOf<T> extends ValueType<infer In, infer _Out> ? In : never
 type TypeOut<T> = TypeOf<T> extends ValueType<infer _In, infer Out> ? Out : never
 type IsMessage<T> = T extends MessageType<Fields> ? true : false
 
-/** The table layer's one unchecked step: a type's name stands for its entry in SCALARS, which the compiler cannot follow. */
+/**
+ * The table layer's one unchecked step: a type's name stands for its entry in SCALARS, which the compiler cannot
+ * follow.
+ */
 function resolve<T extends TypeName>(type: T): ValueType<TypeIn<T>, TypeOut<T>> {
   return (typeof type === "string" ? SCALARS[type as Scalar] : type) as unknown as ValueType<TypeIn<T>, TypeOut<T>>
 }

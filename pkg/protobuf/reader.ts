@@ -1,7 +1,10 @@
 import { Buffer } from "node:buffer"
 import { WIRE } from "./writer.ts"
 
-/** The bytes are no protobuf message: cut short, a varint of more than ten bytes, an unknown wire type, or nested too deep. */
+/**
+ * The bytes are no protobuf message: cut short, a varint of more than ten bytes, an unknown wire type, or nested too
+ * deep.
+ */
 export class ProtobufError extends Error {
   override readonly name = "ProtobufError"
 }
@@ -19,8 +22,8 @@ const MAX_DEPTH = 100
  *       else reader.skip(tag & 7)
  *     }
  *
- * Invariant: `#pos <= #end` after every call that did not throw. Reading a varint may step over `#end` before that is noticed,
- * never over the limits of memory, since a typed array answers `undefined` there.
+ * Invariant: `#pos <= #end` after every call that did not throw. Reading a varint may step over `#end` before that is
+ * noticed, never over the limits of memory, since a typed array answers `undefined` there.
  */
 export class Reader {
   readonly #buf: Buffer
@@ -169,7 +172,9 @@ export class Reader {
     this.#depth--
   }
 
-  /** Steps over a value of the given wire type: a field the caller does not know. Groups are skipped with all they hold. */
+  /**
+   * Steps over a value of the given wire type: a field the caller does not know. Groups are skipped with all they hold.
+   */
   skip(wire: number): void {
     if (wire === WIRE.varint) this.#varint64()
     else if (wire === WIRE.fixed64) this.#advance(8)
@@ -209,7 +214,8 @@ export class Reader {
       else if (shift === 28) {
         low |= bits << 28
         high = bits >>> 4
-      } else high |= bits << (shift - 32) // of the tenth byte only the lowest bit fits; the rest falls off, as it should
+        // of the tenth byte only the lowest bit fits; the rest falls off, as it should
+      } else high |= bits << (shift - 32)
       if (byte < 128) {
         if (pos > this.#end) throw this.#truncated()
         this.#pos = pos

@@ -8,12 +8,12 @@ const TWO_32 = 4294967296
 const SIGN_64 = 0x8000000000000000n
 
 /**
- * Appends proto3 wire data to a growing buffer. It knows nothing of messages: the caller writes a tag, then the value, and
- * leaves out what proto3 leaves out.
+ * Appends proto3 wire data to a growing buffer. It knows nothing of messages: the caller writes a tag, then the value,
+ * and leaves out what proto3 leaves out.
  *
- * A nested message is written in place between `begin` and `end`: one byte is kept for its length and what was written is moved
- * up when the length needs more. Most messages of Kubernetes are under 128 bytes, so the common case moves nothing and no size
- * is computed beforehand.
+ * A nested message is written in place between `begin` and `end`: one byte is kept for its length and what was written
+ * is moved up when the length needs more. Most messages of Kubernetes are under 128 bytes, so the common case moves
+ * nothing and no size is computed beforehand.
  */
 export class Writer {
   #buf: Buffer
@@ -109,7 +109,8 @@ export class Writer {
   /** Length, then UTF-8. */
   string(value: string): void {
     const units = value.length
-    // A UTF-16 unit takes at most three bytes of UTF-8; 42 * 3 < 128, so the length is surely one byte and can be filled in after.
+    // A UTF-16 unit takes at most three bytes of UTF-8; 42 * 3 < 128, so the length is surely one byte and can be
+    // filled in after.
     if (units <= 42) {
       this.#reserve(1 + units * 3)
       const start = this.#pos + 1

@@ -21,7 +21,10 @@ async function start(onRequest: (req: IncomingMessage, res: ServerResponse) => v
   return { client, [Symbol.dispose]: () => (client.destroy(), tcp.close()) }
 }
 
-/** Sends a body of 64 MB, each part when the last has been taken; `sent` counts, and `whole` is called when nothing is left. */
+/**
+ * Sends a body of 64 MB, each part when the last has been taken; `sent` counts, and `whole` is called when nothing is
+ * left.
+ */
 function send(client: Socket, chunked: boolean, whole = () => {}) {
   const progress = { sent: 0 }
   const next = () => {

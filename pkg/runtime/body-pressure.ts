@@ -4,8 +4,9 @@ import type { IncomingMessage } from "node:http"
 const SMALL_BYTES = 16 * 1024
 
 /**
- * Stops reading from the connection of an HTTP/1.1 request while nobody takes its body. Bun reads on whatever happens, so that the body of a request
- * that is passed on slowly would gather in memory. The connection goes on when the body is read, or when the request has been answered: call what is given then.
+ * Stops reading from the connection of an HTTP/1.1 request while nobody takes its body. Bun reads on whatever happens,
+ * so that the body of a request that is passed on slowly would gather in memory. The connection goes on when the body
+ * is read, or when the request has been answered: call what is given then.
  */
 export function holdBack(req: IncomingMessage): () => void {
   const { socket } = req

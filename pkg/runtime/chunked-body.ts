@@ -10,14 +10,17 @@ export function chunkOf(parts: readonly Uint8Array[]): Uint8Array {
 }
 const CRLF = Buffer.from("\r\n")
 
-/** What is beneath a stream of `node:net` and `node:tls` in Bun: takes what the kernel takes at once, and tells how much that was. */
+/**
+ * What is beneath a stream of `node:net` and `node:tls` in Bun: takes what the kernel takes at once, and tells how much
+ * that was.
+ */
 interface NativeSocket {
   write(bytes: Uint8Array): number
 }
 
 /**
- * A connection that takes ready-made chunks (`chunkOf`). They go straight into the kernel where nothing waits before them: the stream's own bookkeeping costs
- * as much again as TLS. What the kernel does not take goes the usual way.
+ * A connection that takes ready-made chunks (`chunkOf`). They go straight into the kernel where nothing waits before
+ * them: the stream's own bookkeeping costs as much again as TLS. What the kernel does not take goes the usual way.
  */
 export class ChunkedBody {
   readonly #socket: Socket
@@ -35,7 +38,8 @@ export class ChunkedBody {
       const written = this.#native.write(chunk)
       if (written === chunk.length) return 0
       this.#free = false
-      // TLS may hold a part of what it tells as not written: it must get the same bytes again, and does from the stream.
+      // TLS may hold a part of what it tells as not written: it must get the same bytes again, and does from the
+      // stream.
       this.#socket.write(written > 0 ? chunk.subarray(written) : chunk)
     } else this.#socket.write(chunk)
     return this.#socket.writableLength
@@ -46,7 +50,10 @@ export class ChunkedBody {
   }
 }
 
-/** The connection of a body that has begun (its head is sent, without a length). Undefined over HTTP/2 and 1.0, which have no chunks. */
+/**
+ * The connection of a body that has begun (its head is sent, without a length). Undefined over HTTP/2 and 1.0, which
+ * have no chunks.
+ */
 export function chunkedBody({ httpVersion }: ServerRequest, res: ServerAnswer): ChunkedBody | undefined {
   const { socket } = res as ServerResponse
   return httpVersion !== "1.1" || socket === null || res.destroyed ? undefined : new ChunkedBody(socket)

@@ -1,9 +1,10 @@
 /**
- * The connections of a listener: how long each may be silent, and how many there may be. Bun keeps none of the timeouts of `node:http` on connections that
- * are handed to it, so they are kept here, for HTTP/1.1 and HTTP/2 alike.
+ * The connections of a listener: how long each may be silent, and how many there may be. Bun keeps none of the timeouts
+ * of `node:http` on connections that are handed to it, so they are kept here, for HTTP/1.1 and HTTP/2 alike.
  *
- * A connection is one of three: in use (a request is under way), idle and owned (somebody has been authenticated on it), or a stranger (nobody has yet: it
- * may be in its handshake, or in the middle of the head of its first request). A connection in use is never closed here.
+ * A connection is one of three: in use (a request is under way), idle and owned (somebody has been authenticated on
+ * it), or a stranger (nobody has yet: it may be in its handshake, or in the middle of the head of its first request). A
+ * connection in use is never closed here.
  */
 import type { ServerHttp2Session } from "node:http2"
 import type { TLSSocket } from "node:tls"
@@ -14,13 +15,19 @@ import type { PeerCertificate } from "./peer-certificate.ts"
 
 /** Times in milliseconds. */
 export interface ConnectionLimits {
-  /** For the TLS handshake, and after it for the head of the first request of somebody who is known. Source: kube-apiserver's ReadHeaderTimeout. */
+  /**
+   * For the TLS handshake, and after it for the head of the first request of somebody who is known. Source:
+   * kube-apiserver's ReadHeaderTimeout.
+   */
   readonly headMs: number
   /** From the end of one request to the head of the next. Source: kube-apiserver's IdleTimeout. */
   readonly idleMs: number
   /** For a client to read an answer that is complete. */
   readonly unreadMs: number
-  /** For a client to read an answer that came before the end of a large body, after which the connection is closed. Source: Go's net/http rstAvoidanceDelay. */
+  /**
+   * For a client to read an answer that came before the end of a large body, after which the connection is closed.
+   * Source: Go's net/http rstAvoidanceDelay.
+   */
   readonly lingerMs: number
   /** Connections at once. */
   readonly most: number
@@ -66,7 +73,10 @@ export class Connection {
     this.#all = all
   }
 
-  /** Notes who has been authenticated on it. False when that user has its share of all connections already; a user that is `isExempt` has no share. */
+  /**
+   * Notes who has been authenticated on it. False when that user has its share of all connections already; a user that
+   * is `isExempt` has no share.
+   */
   claim(owner: string, isExempt: boolean): boolean {
     return this.owner !== undefined || this.#all.own(this, owner, isExempt)
   }
@@ -107,7 +117,10 @@ export class Connections {
     this.#owned = new FairShare(limits.most)
   }
 
-  /** The connection of a socket, from its first byte on. Closes another one where there are too many, or this one where all others are in use. */
+  /**
+   * The connection of a socket, from its first byte on. Closes another one where there are too many, or this one where
+   * all others are in use.
+   */
   of(socket: TLSSocket): Connection {
     const known = bySocket.get(socket)
     if (known !== undefined) return known
@@ -147,7 +160,10 @@ export class Connections {
     connection.answers.set(answer, 0)
   }
 
-  /** The answer has been taken by the client, or given up. `isLate`: a large part of the request's body has not come yet. */
+  /**
+   * The answer has been taken by the client, or given up. `isLate`: a large part of the request's body has not come
+   * yet.
+   */
   ended(connection: Connection, answer: ServerAnswer, isLate: boolean): void {
     connection.answers.delete(answer)
     if (connection.inUse) return
@@ -179,7 +195,10 @@ export class Connections {
     this.#timer = undefined
   }
 
-  /** What the client still sends is not read: it could be any amount. It gets the time to read its answer, which a reset would take from it. */
+  /**
+   * What the client still sends is not read: it could be any amount. It gets the time to read its answer, which a reset
+   * would take from it.
+   */
   #closeSoon(connection: Connection): void {
     connection.socket.pause()
     connection.closeAt = connection.idleSince + this.#limits.lingerMs
@@ -199,7 +218,10 @@ export class Connections {
     return undefined
   }
 
-  /** A stranger goes before a connection of somebody known, of these the one that has been idle longest; `newest` where all others are in use. */
+  /**
+   * A stranger goes before a connection of somebody known, of these the one that has been idle longest; `newest` where
+   * all others are in use.
+   */
   #leastNeeded(newest: Connection): Connection {
     const stranger = this.#oldestStranger()
     if (stranger !== undefined && stranger !== newest) return stranger
@@ -241,7 +263,9 @@ export class Connections {
     if (next < Infinity) this.#lookAt(next)
   }
 
-  /** Ends a connection in order and, where that has not helped, at once. Gives the time at which to look at it again. */
+  /**
+   * Ends a connection in order and, where that has not helped, at once. Gives the time at which to look at it again.
+   */
   #close(connection: Connection, now: number): number {
     if (connection.inUse || connection.closeAt <= now) {
       this.#cut(connection)
@@ -255,7 +279,10 @@ export class Connections {
     return connection.closeAt < Infinity ? connection.closeAt : connection.idleSince + this.#patienceWith(connection)
   }
 
-  /** A client that does not read leaves its answers in our memory. Those that go on by design, as watches do, look after that themselves. */
+  /**
+   * A client that does not read leaves its answers in our memory. Those that go on by design, as watches do, look after
+   * that themselves.
+   */
   #unreadUntil(connection: Connection, now: number): number {
     const { answers, upgraded, socket } = connection
     let until = now + this.#limits.unreadMs
@@ -268,5 +295,8 @@ export class Connections {
   }
 }
 
-/** The connection that a socket or an HTTP/2 session belongs to. Undefined for one that no listener of ours has accepted. */
+/**
+ * The connection that a socket or an HTTP/2 session belongs to. Undefined for one that no listener of ours has
+ * accepted.
+ */
 export const connectionOf = (socket: object): Connection | undefined => bySocket.get(socket)

@@ -14,9 +14,10 @@ const ROUNDS = 3
 const GROWTH = 1.1
 
 /**
- * Gives memory back when there is little to do. The engine collects garbage when it needs room, and so keeps what a time of load has left for as long as nothing
- * new comes; the code it compiled under load stays, too. Both are let go here, once after each such time. It costs some tens of milliseconds then, and as much
- * again when the code is needed again. Returns what ends it.
+ * Gives memory back when there is little to do. The engine collects garbage when it needs room, and so keeps what a
+ * time of load has left for as long as nothing new comes; the code it compiled under load stays, too. Both are let go
+ * here, once after each such time. It costs some tens of milliseconds then, and as much again when the code is needed
+ * again. Returns what ends it.
  */
 export function giveMemoryBackWhenIdle(clock: Clock): () => void {
   if (engine === undefined) return () => {}

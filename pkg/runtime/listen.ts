@@ -1,9 +1,16 @@
-/** The TLS listener: HTTP/1.1 and HTTP/2 on one port, client certificates, upgrades, certificates exchanged while running, an orderly end.
+/**
+ * The TLS listener: HTTP/1.1 and HTTP/2 on one port, client certificates, upgrades, certificates exchanged while
+ * running, an orderly end.
  *
- *  Shape: one `tls.Server` that hands each connection, by what ALPN agreed on, to an HTTP/1.1 or an HTTP/2 server which never listen themselves.
- *  `http2.createSecureServer({ allowHTTP1: true })` would be shorter and is as fast (16 connections, 1 KB answers, load generator on the same two cores:
- *  57–61 k/s over HTTP/1.1 and 54–68 k/s over HTTP/2 either way), but Bun's has no `setSecureContext`, without which a renewed
- *  certificate would need a restart. Raw HTTP/2 streams in place of the request/response pair gave 80 k/s; not worth a second code path. */
+ *  Shape: one `tls.Server` that hands each connection, by what ALPN agreed on, to an HTTP/1.1 or an HTTP/2 server which
+ *  never listen themselves.
+ *  `http2.createSecureServer({ allowHTTP1: true })` would be shorter and is as fast (16 connections, 1 KB answers, load
+ *  generator on the same two cores:
+ *  57–61 k/s over HTTP/1.1 and 54–68 k/s over HTTP/2 either way), but Bun's has no `setSecureContext`, without which a
+ *  renewed
+ *  certificate would need a restart. Raw HTTP/2 streams in place of the request/response pair gave 80 k/s; not worth a
+ * second code path.
+ */
 import {
   createServer as createHttp1,
   type IncomingHttpHeaders,
@@ -52,7 +59,10 @@ export interface ListenOptions extends Certificates {
   /** 0 takes a free one: read it from `port` of the result. */
   readonly port: number
   readonly onRequest: (req: ServerRequest, res: ServerAnswer) => void
-  /** A request with `Connection: Upgrade`: HTTP/1.1 only. The socket is the callee's from here on. Without it such requests are answered 400. */
+  /**
+   * A request with `Connection: Upgrade`: HTTP/1.1 only. The socket is the callee's from here on. Without it such
+   * requests are answered 400.
+   */
   readonly onUpgrade?: (req: ServerRequest, socket: Duplex, head: Buffer) => void
   /** Upstream's times unless given, and as many connections as the limit of open files allows. */
   readonly limits?: Partial<ConnectionLimits>
@@ -62,11 +72,17 @@ export interface Listener {
   readonly port: number
   /** New connections get these; open ones go on with what they have. */
   setCertificates(certificates: Certificates): void
-  /** Takes no more connections, lets requests under way finish (GOAWAY, `Connection: close`) for `graceMs`, then cuts what is left. */
+  /**
+   * Takes no more connections, lets requests under way finish (GOAWAY, `Connection: close`) for `graceMs`, then cuts
+   * what is left.
+   */
   stop(options?: { graceMs?: number }): Promise<void>
 }
 
-/** How long a silent TCP connection may be before the other side is asked whether it is still there. Source: apiserver pkg/server/secure_serving.go. */
+/**
+ * How long a silent TCP connection may be before the other side is asked whether it is still there. Source: apiserver
+ * pkg/server/secure_serving.go.
+ */
 const PROBE_AFTER_MS = 180_000
 /** As Go's server: streams a client may have open at once. Watches are streams, and one client may hold many. */
 const MAX_STREAMS = 1000
@@ -182,14 +198,18 @@ export function answer(
   const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength
   if (res instanceof ServerResponse && isLate(res.req)) {
     res.shouldKeepAlive = false
-    // It would be closed at once, and the reset of what the client still sends would take the answer from it: `connections` gives it time to read.
+    // It would be closed at once, and the reset of what the client still sends would take the answer from it:
+    // `connections` gives it time to read.
     res.req.socket.destroySoon = () => undefined
   }
   res.writeHead(status, { ...headers, "content-length": String(length) })
   res.end(body)
 }
 
-/** A body of which more is still to come is read to its end and dropped, so that its connection can be used again; no more than this. Source: Go net/http maxPostHandlerReadBytes. */
+/**
+ * A body of which more is still to come is read to its end and dropped, so that its connection can be used again; no
+ * more than this. Source: Go net/http maxPostHandlerReadBytes.
+ */
 const MOST_DROPPED_BYTES = 256 * 1024
 
 /** Whether a large part of a request's body has not come, or may not have: its end is not waited for. */
@@ -201,8 +221,8 @@ function isLate({ complete, headers }: ServerRequest): boolean {
 }
 
 /**
- * Stops receiving a request that has been answered before its end. Over HTTP/2 its stream would else stay open for as long as the client likes; over HTTP/1.1
- * the listener sees to it. Source: RFC 9113, 8.1 (RST_STREAM with NO_ERROR).
+ * Stops receiving a request that has been answered before its end. Over HTTP/2 its stream would else stay open for as
+ * long as the client likes; over HTTP/1.1 the listener sees to it. Source: RFC 9113, 8.1 (RST_STREAM with NO_ERROR).
  */
 export function stopReceiving(req: ServerRequest, res: ServerAnswer): void {
   if (req instanceof Http2ServerRequest && !req.complete && res.writableEnded && !req.stream.endAfterHeaders)
@@ -216,7 +236,10 @@ const ofSession = (req: Http2ServerRequest): Connection | undefined =>
 const ofRequest = (req: ServerRequest): Connection | undefined =>
   req instanceof Http2ServerRequest ? ofSession(req) : connectionOf((req as unknown as { socket: TLSSocket }).socket)
 
-/** Who the client's certificate says it is, if it showed one that an authority of ours has signed and that was in its time then. Anything else is none. */
+/**
+ * Who the client's certificate says it is, if it showed one that an authority of ours has signed and that was in its
+ * time then. Anything else is none.
+ */
 export function peerCertificate(req: ServerRequest): PeerCertificate | undefined {
   const connection = ofRequest(req)
   if (connection === undefined) return undefined
@@ -225,8 +248,8 @@ export function peerCertificate(req: ServerRequest): PeerCertificate | undefined
 }
 
 /**
- * Notes who was authenticated by a request, for its connection: one of somebody known may be idle longer than a stranger's. False when that user has its share
- * of all connections already; a user that is `isExempt` has no share.
+ * Notes who was authenticated by a request, for its connection: one of somebody known may be idle longer than a
+ * stranger's. False when that user has its share of all connections already; a user that is `isExempt` has no share.
  */
 export const ownConnection = (req: ServerRequest, user: string, isExempt: boolean): boolean =>
   ofRequest(req)?.claim(user, isExempt) ?? true

@@ -7,8 +7,9 @@ const MSG_NOSIGNAL = 0x4000
 const MAX_PATH = 108
 
 /**
- * Sends one datagram to a unix socket, as service managers are told of a service's state (sd_notify(3)). Node has no unix datagrams, hence the call
- * of the C library. A path that starts with `@` is in the abstract namespace. @throws Error when it cannot be sent
+ * Sends one datagram to a unix socket, as service managers are told of a service's state (sd_notify(3)). Node has no
+ * unix datagrams, hence the call of the C library. A path that starts with `@` is in the abstract namespace. @throws
+ * Error when it cannot be sent
  */
 export function sendUnixDatagram(path: string, text: string): void {
   const libc = dlopen("libc.so.6", {

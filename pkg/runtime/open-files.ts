@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs"
 const USUAL = 256
 
 /**
- * How many files, sockets among them, this process may have open. Bun raises the soft limit to the hard one before any of our code runs, which needs no
- * rights; `test/attacks/connections.test.ts` holds it to that.
+ * How many files, sockets among them, this process may have open. Bun raises the soft limit to the hard one before any
+ * of our code runs, which needs no rights; `test/attacks/connections.test.ts` holds it to that.
  */
 export function openFilesLimit(): number {
   try {

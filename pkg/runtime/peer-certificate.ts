@@ -1,11 +1,16 @@
 import type { DetailedPeerCertificate, TLSSocket } from "node:tls"
 import { type Subject, subjectOf } from "../pki/subject.ts"
 
-/** A client's certificate. When the connection began, it was within its time and led to an authority of the listener. */
+/**
+ * A client's certificate. When the connection began, it was within its time and led to an authority of the listener.
+ */
 export interface PeerCertificate extends Subject {
   /** DER. */
   readonly raw: Buffer
-  /** DER of the further certificates that the client sent, in any order: authorities between its own and one that the server knows. */
+  /**
+   * DER of the further certificates that the client sent, in any order: authorities between its own and one that the
+   * server knows.
+   */
   readonly intermediates: readonly Buffer[]
 }
 

@@ -28,8 +28,9 @@ export class SqliteError extends Error {
 }
 
 /**
- * How a file is opened. write: it is made if it is absent. read: nothing in it is changed, but SQLite puts an index of the write-ahead log beside it.
- * frozen: nobody has it open and no write-ahead log is beside it, so nothing at all is written.
+ * How a file is opened. write: it is made if it is absent. read: nothing in it is changed, but SQLite puts an index of
+ * the write-ahead log beside it. frozen: nobody has it open and no write-ahead log is beside it, so nothing at all is
+ * written.
  */
 export type SqliteMode = "write" | "read" | "frozen"
 

@@ -1,6 +1,7 @@
 /**
- * Looks at everything in a store on disk, while no server has it open: a start looks at the live objects only. Nothing is changed.
- * Each problem is told once, by what was found and where; a store without one gives exactly what was written to it.
+ * Looks at everything in a store on disk, while no server has it open: a start looks at the live objects only. Nothing
+ * is changed. Each problem is told once, by what was found and where; a store without one gives exactly what was
+ * written to it.
  */
 import { existsSync, rmSync, statSync } from "node:fs"
 import { openSqlite, type SqliteDatabase } from "../runtime/sqlite.ts"
@@ -67,7 +68,10 @@ const structure = (db: SqliteDatabase): readonly string[] =>
     .rows()
     .flatMap(([line]) => (line === "ok" ? [] : [line]))
 
-/** Every row by itself, the rows as a chain, and the live objects as a start finds them beside those that the whole log gives. */
+/**
+ * Every row by itself, the rows as a chain, and the live objects as a start finds them beside those that the whole log
+ * gives.
+ */
 function contents(
   db: SqliteDatabase,
   file: string,

@@ -1,11 +1,13 @@
 /**
- * What every store shares: checking and numbering writes, group commit, the live view, the recent events, and telling subscribers.
- * A store on a medium adds `persist` and where older events are found.
+ * What every store shares: checking and numbering writes, group commit, the live view, the recent events, and telling
+ * subscribers. A store on a medium adds `persist` and where older events are found.
  *
  * Invariants
  *  1. `stage` has no await: check, numbering and joining the batch are one step, so no two writes interleave.
- *  2. Between `stage` and the commit a write is seen by later writes (in `#pending`) and by nobody else: readers and watchers see commits only.
- *  3. `#flush` has no await either. Subscribers hear of a commit before the promises of its writes resolve, so who awaits a write finds it in every cache.
+ *  2. Between `stage` and the commit a write is seen by later writes (in `#pending`) and by nobody else: readers and
+ *     watchers see commits only.
+ *  3. `#flush` has no await either. Subscribers hear of a commit before the promises of its writes resolve, so who
+ *     awaits a write finds it in every cache.
  *  4. After a failed commit `#pending` is empty and the numbering goes back to the last commit.
  */
 import type { KubeObject } from "../apimachinery/resource.ts"
@@ -44,8 +46,8 @@ export abstract class LogStorage implements Storage {
   /** The newest events, oldest first, without gaps up to `revision`. */
   protected recent: StorageEvent[] = []
   /**
-   * For how many turns of the event loop a commit may be put off while each of them brings another write: where a commit costs as much as many writes, they
-   * had better share it. A write that comes alone never waits.
+   * For how many turns of the event loop a commit may be put off while each of them brings another write: where a
+   * commit costs as much as many writes, they had better share it. A write that comes alone never waits.
    */
   protected readonly turnsToGather: number = 0
   #revision = 0
@@ -141,11 +143,17 @@ export abstract class LogStorage implements Storage {
   abstract history(key: string): readonly StorageEvent[]
   /** Makes the writes durable, all or none. Throws StorageError when it cannot. */
   protected abstract persist(writes: readonly StagedWrite[]): void
-  /** Writes something that changes nothing, to see whether a commit would succeed. Throws StorageError when it would not. */
+  /**
+   * Writes something that changes nothing, to see whether a commit would succeed. Throws StorageError when it would
+   * not.
+   */
   protected abstract tryMedium(): void
   /** Events after `revision` when `recent` no longer has them all. */
   protected abstract eventsAfter(revision: number, prefix: string): readonly StorageEvent[]
-  /** The newest of the revisions up to `upTo` that had been written by `time`, when `recent` does not tell; else `compactedRevision`. */
+  /**
+   * The newest of the revisions up to `upTo` that had been written by `time`, when `recent` does not tell; else
+   * `compactedRevision`.
+   */
   protected abstract loggedRevisionAt(time: number, upTo: number): number
   /** Drops events up to `revision` that are superseded. */
   protected abstract dropUpTo(revision: number): void
@@ -276,7 +284,10 @@ export abstract class LogStorage implements Storage {
   }
 }
 
-/** The last of `length` places for which `holds`, which holds for the first places and not for those after them; -1 when for none. */
+/**
+ * The last of `length` places for which `holds`, which holds for the first places and not for those after them; -1 when
+ * for none.
+ */
 export function lastIndex(length: number, holds: (i: number) => boolean): number {
   let [low, high] = [-1, length - 1]
   while (low < high) {

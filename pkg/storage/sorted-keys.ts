@@ -2,9 +2,9 @@
 const LEAF = 128
 
 /**
- * A map from key to value that also knows the order of its keys: looking up or replacing is a hash map's cost, inserting moves part of one leaf, and all
- * that starts with a prefix is one walk. Leaves are sorted arrays of keys, not of values, so that a search reads nothing but keys; no leaf is empty
- * unless the whole map is.
+ * A map from key to value that also knows the order of its keys: looking up or replacing is a hash map's cost,
+ * inserting moves part of one leaf, and all that starts with a prefix is one walk. Leaves are sorted arrays of keys,
+ * not of values, so that a search reads nothing but keys; no leaf is empty unless the whole map is.
  */
 export class SortedKeys<V extends { readonly key: string }> {
   readonly #byKey = new Map<string, V>()

@@ -1,4 +1,7 @@
-/** A disk that fails at any moment: nothing that was acknowledged is lost, nothing that was refused appears, and writing goes on when the disk does. */
+/**
+ * A disk that fails at any moment: nothing that was acknowledged is lost, nothing that was refused appears, and writing
+ * goes on when the disk does.
+ */
 import { afterAll, expect, test } from "bun:test"
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -13,7 +16,9 @@ import { StorageError } from "./storage.ts"
 const root = mkdtempSync(join(tmpdir(), "k3ts-faults-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-/** A database whose statements that write fail while `fault` says so, as SQLite reports a full disk or a failing one. */
+/**
+ * A database whose statements that write fail while `fault` says so, as SQLite reports a full disk or a failing one.
+ */
 function failing(path: string, fault: (sql: string) => string | undefined): SqliteDatabase {
   const db = openSqlite(path)
   const guard = <T>(sql: string, run: () => T): T => {
@@ -36,7 +41,8 @@ test.each(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IO
   async (code) => {
     const random = seededRandom(Number(process.env["K3TS_SEED"] ?? 1))
     for (let round = 0; round < 3; round++) {
-      // given a store with a small history, so that all kinds of its work come up, on a disk that fails now and then for a while
+      // given a store with a small history, so that all kinds of its work come up, on a disk that fails now and then
+      // for a while
       const file = join(root, `${code}-${round}.db`)
       const clock = new VirtualClock(0)
       clock.exact = true
@@ -48,7 +54,8 @@ test.each(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IO
         to = from + 1 + Math.floor(random.next() * 30)
       }
       const fault = (sql: string) => {
-        // What is rare among the statements fails as often as the rest, but not each time: the list of live rows, compaction, giving space back.
+        // What is rare among the statements fails as often as the rest, but not each time: the list of live rows,
+        // compaction, giving space back.
         if (sql.startsWith("BEGIN")) doomed = random.next() < 0.5
         if (++statements > to && doomed && /live|meta|vacuum/.test(sql)) {
           failSoon(100)

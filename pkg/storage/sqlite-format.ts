@@ -1,17 +1,21 @@
 /**
  * The tables of the store on disk, and what proves that they are whole.
  *
- * `log` has a row for each event; the newest row of a key is its state. A row names the row that it superseded (`prev`; 0: none), so compaction and history
- * follow revisions, the table's own order. There is no index by key: it would double what every write puts on the disk.
+ * `log` has a row for each event; the newest row of a key is its state. A row names the row that it superseded (`prev`;
+ * 0: none), so compaction and history follow revisions, the table's own order. There is no index by key: it would
+ * double what every write puts on the disk.
  *
- * `live` lists the rows that were the state of the cluster at revision `folded`. So a start reads these and the rows after `folded`, and no history. It is brought up
- * to date once in a few hundred writes, which costs next to nothing.
+ * `live` lists the rows that were the state of the cluster at revision `folded`. So a start reads these and the rows
+ * after `folded`, and no history. It is brought up to date once in a few hundred writes, which costs next to nothing.
  *
  * Three things in each row prove that nothing is missing and nothing has changed:
  *  - `sum`, a checksum of the whole row;
- *  - `before`, the revision of the row before it in the log. Where the rows that are read do not follow from each other, one is missing. Rows of objects that
- *    change all the time (Lease, Event) are dropped when they are superseded; so only their deletions are part of this chain;
- *  - `objects` and `revisions`, how many objects there were after the event, and the sum of their revisions. What a start finds must agree with the newest row.
+ *  - `before`, the revision of the row before it in the log. Where the rows that are read do not follow from each
+ *    other, one is missing. Rows of objects that
+ *    change all the time (Lease, Event) are dropped when they are superseded; so only their deletions are part of this
+ *    chain;
+ *  - `objects` and `revisions`, how many objects there were after the event, and the sum of their revisions. What a
+ *    start finds must agree with the newest row.
  */
 import { crc32 } from "node:zlib"
 import type { SqliteDatabase } from "../runtime/sqlite.ts"
@@ -75,7 +79,10 @@ export function checkRow(row: Row, file: string): Row {
 
 const metaSum = (name: string, value: number): number => crc32(`${name} ${value}`)
 
-/** folded: see above. compacted: what events up to there superseded is gone. floor: after a loss, revisions up to there are not given again. */
+/**
+ * folded: see above. compacted: what events up to there superseded is gone. floor: after a loss, revisions up to there
+ * are not given again.
+ */
 type MetaName = "folded" | "compacted" | "floor"
 
 /** Zero unless it has been set. @throws StorageError damaged */
@@ -93,7 +100,8 @@ export function writeMeta(db: SqliteDatabase, name: MetaName, value: number): vo
 
 /**
  * The format of a file; 0 for one that has no tables yet.
- * @throws StorageError damaged, for a file of another program, of a later format, or whose numbers contradict each other
+ * @throws StorageError damaged, for a file of another program, of a later format, or whose numbers contradict each
+ * other
  */
 export function formatOf(db: SqliteDatabase, file: string): number {
   const number = (pragma: string) => db.prepare<readonly [number]>(`PRAGMA ${pragma}`).rows()[0]![0]

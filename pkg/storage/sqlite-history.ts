@@ -1,6 +1,7 @@
 /**
- * Keeps the history on disk within its bounds and gives space back, in steps of a few milliseconds with the event loop in between: what superseded rows take is
- * dropped from the oldest on, then the pages that fell free at the end of the file are cut off.
+ * Keeps the history on disk within its bounds and gives space back, in steps of a few milliseconds with the event loop
+ * in between: what superseded rows take is dropped from the oldest on, then the pages that fell free at the end of the
+ * file are cut off.
  */
 import type { Clock, Timer } from "../clock/clock.ts"
 import type { SqliteDatabase } from "../runtime/sqlite.ts"
@@ -30,7 +31,10 @@ export interface HistoryOptions {
   readonly cleaned: number
   /** Bytes of the live rows. */
   readonly liveBytes: number
-  /** Brings the list of live rows up to date, so that what is dropped is not in it; gives the revision up to which it is. */
+  /**
+   * Brings the list of live rows up to date, so that what is dropped is not in it; gives the revision up to which it
+   * is.
+   */
   fold(): number
   /** Declares revisions up to this one as gone, which makes this object drop them. */
   compact(revision: number): void
@@ -60,7 +64,10 @@ export class SqliteHistory {
   #upTo: number
   /** Up to which revision the list of live rows is right. */
   #folded = 0
-  /** Of superseded rows and deletions. After a start it is what the file has beyond the live rows, half-filled pages included. */
+  /**
+   * Of superseded rows and deletions. After a start it is what the file has beyond the live rows, half-filled pages
+   * included.
+   */
   #bytes: number
   /** History has outgrown its bound, and has not been cut far enough yet. */
   #cutting = false

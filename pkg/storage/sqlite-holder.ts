@@ -1,4 +1,7 @@
-/** Which process has a database open. SQLite's own lock decides; the pid file beside the database only names the holder to people. */
+/**
+ * Which process has a database open. SQLite's own lock decides; the pid file beside the database only names the holder
+ * to people.
+ */
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import process from "node:process"
 import { StorageError } from "./storage.ts"

@@ -7,8 +7,9 @@ import type { StorageEvent } from "./storage.ts"
 const LONG = 512
 
 /**
- * The table `live`: which rows of the log are the state of the cluster. It is right as of revision `folded`; what changed since is gathered here, and the rows after
- * `folded` tell it again after a start. An object that changes all the time so costs one change of the list where it would cost hundreds.
+ * The table `live`: which rows of the log are the state of the cluster. It is right as of revision `folded`; what
+ * changed since is gathered here, and the rows after `folded` tell it again after a start. An object that changes all
+ * the time so costs one change of the list where it would cost hundreds.
  */
 export class LiveList {
   readonly #db: SqliteDatabase
@@ -48,7 +49,10 @@ export class LiveList {
     if (revision <= this.#folded) this.#unlist.run(revision)
   }
 
-  /** Brings the list up to date with the committed `revision`, within the open transaction. What it gives is to be called when that is committed. */
+  /**
+   * Brings the list up to date with the committed `revision`, within the open transaction. What it gives is to be
+   * called when that is committed.
+   */
   fold(revision: number): () => void {
     // At once, for rows that the same transaction drops; and should it fail, there is only more to look for.
     this.#folded = revision

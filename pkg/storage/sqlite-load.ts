@@ -1,4 +1,7 @@
-/** What a start reads of the store on disk: the live objects and how far the log is, with the proof that it is all of it. History is not read. */
+/**
+ * What a start reads of the store on disk: the live objects and how far the log is, with the proof that it is all of
+ * it. History is not read.
+ */
 import type { SqliteDatabase } from "../runtime/sqlite.ts"
 import { checkRow, COLUMNS, damaged, DELETE, isLinked, readMeta, type Row } from "./sqlite-format.ts"
 
@@ -70,8 +73,9 @@ export function newestRow(db: SqliteDatabase, file: string): Row | undefined {
 }
 
 /**
- * Rows that were read in order must be all that came after `revision`: the first says so by naming a row up to there as the one before it, and each later one by
- * naming the one that was read. Gives the revision of the last row that is part of the chain, or `revision`.
+ * Rows that were read in order must be all that came after `revision`: the first says so by naming a row up to there as
+ * the one before it, and each later one by naming the one that was read. Gives the revision of the last row that is
+ * part of the chain, or `revision`.
  * @throws StorageError damaged, when one is missing
  */
 export function checkChain(rows: Iterable<Pick<Row, 0 | 2 | 5>>, revision: number, file: string): number {

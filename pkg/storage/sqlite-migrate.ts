@@ -1,6 +1,6 @@
 /**
- * From format 1, in which there was no list of the live rows, so that a start read all history. The live objects are copied, with their revisions; the history is
- * not: clients that would go on with it list anew, as after a compaction.
+ * From format 1, in which there was no list of the live rows, so that a start read all history. The live objects are
+ * copied, with their revisions; the history is not: clients that would go on with it list anew, as after a compaction.
  */
 import { crc32 } from "node:zlib"
 import type { SqliteDatabase } from "../runtime/sqlite.ts"

@@ -1,11 +1,12 @@
 /**
  * Opens the store on disk, and refuses one that is damaged or not all there, before anything is written to it.
  *
- * The file is locked by SQLite itself (locking_mode=EXCLUSIVE) for as long as the process has it open, so a killed server leaves no lock behind. Exclusive
- * locking also spares the write-ahead log its shared memory.
+ * The file is locked by SQLite itself (locking_mode=EXCLUSIVE) for as long as the process has it open, so a killed
+ * server leaves no lock behind. Exclusive locking also spares the write-ahead log its shared memory.
  *
- * What a killed server left is looked at through a connection that cannot write: one that can would write the log into the file when it is closed, and the
- * process could not even end without closing it. So what is refused stays as it was found.
+ * What a killed server left is looked at through a connection that cannot write: one that can would write the log into
+ * the file when it is closed, and the process could not even end without closing it. So what is refused stays as it was
+ * found.
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
@@ -22,7 +23,10 @@ import { walDamage } from "./wal-damage.ts"
 export interface OpenOptions {
   /** Path of the database; its directory must exist. */
   readonly file: string
-  /** A file that only a cluster can have left: where there is one, a database that is missing is a loss and not a beginning. */
+  /**
+   * A file that only a cluster can have left: where there is one, a database that is missing is a loss and not a
+   * beginning.
+   */
   readonly evidence?: string | undefined
   /** Go on although acknowledged writes are not there. */
   readonly acceptLoss?: boolean | undefined
@@ -37,11 +41,14 @@ export interface OpenStore {
   readonly state: LoadedState
 }
 
-/** Up to this size, in bytes, the whole structure of the file is checked at each start; that takes 1 ms a megabyte. Of a larger one, that of the live objects. */
+/**
+ * Up to this size, in bytes, the whole structure of the file is checked at each start; that takes 1 ms a megabyte. Of a
+ * larger one, that of the live objects.
+ */
 const CHECKED_WHOLE = 32 * 2 ** 20
 /**
- * After a loss the next revision is that much later than the newest that is known to have been acknowledged: after a power cut later ones may have been, and
- * clients that have seen a revision must not be given another object under it.
+ * After a loss the next revision is that much later than the newest that is known to have been acknowledged: after a
+ * power cut later ones may have been, and clients that have seen a revision must not be given another object under it.
  */
 /** PRAGMA auto_vacuum: pages that fell free can be given back in steps. */
 const INCREMENTAL = 2
@@ -78,7 +85,10 @@ export function openStore(options: OpenOptions): OpenStore {
 
 const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0)
 
-/** The state that a killed server left, with its log of changes; undefined where it had not come to make its tables, or was of another version. */
+/**
+ * The state that a killed server left, with its log of changes; undefined where it had not come to make its tables, or
+ * was of another version.
+ */
 function inspect(options: OpenOptions): LoadedState | undefined {
   const { file } = options
   const damage = walDamage(`${file}-wal`)
@@ -106,7 +116,8 @@ function lock(file: string, openDatabase: OpenDatabase): SqliteDatabase {
     db.exec("PRAGMA locking_mode = EXCLUSIVE")
     db.exec("PRAGMA cell_size_check = ON")
     if (numberOf(db, "page_count") === 0) {
-      // A commit of several objects of a few KB fills such pages; with SQLite's 4 KiB each object would spill into pages of its own, at half the speed.
+      // A commit of several objects of a few KB fills such pages; with SQLite's 4 KiB each object would spill into
+      // pages of its own, at half the speed.
       db.exec("PRAGMA page_size = 16384")
       db.exec("PRAGMA auto_vacuum = INCREMENTAL")
     }
@@ -123,7 +134,8 @@ function lock(file: string, openDatabase: OpenDatabase): SqliteDatabase {
 }
 
 function create(db: SqliteDatabase): void {
-  // How space is given back is fixed with the first page, which a server of an earlier version may have written before it was killed.
+  // How space is given back is fixed with the first page, which a server of an earlier version may have written before
+  // it was killed.
   if (numberOf(db, "auto_vacuum") !== INCREMENTAL) db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
   db.exec(`BEGIN IMMEDIATE; ${SCHEMA} COMMIT`)
 }
@@ -170,7 +182,9 @@ function check(db: SqliteDatabase, file: string): LoadedState {
   return loadState(db, file)
 }
 
-/** @throws StorageError lost, where writes that were acknowledged are not there. `state` is undefined where nothing is. */
+/**
+ * @throws StorageError lost, where writes that were acknowledged are not there. `state` is undefined where nothing is.
+ */
 function refuseLoss({ file, evidence, acceptLoss = false }: OpenOptions, state: LoadedState | undefined): void {
   if (acceptLoss) return
   const promised = acknowledgedRevision(file) ?? 0

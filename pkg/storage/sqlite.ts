@@ -1,6 +1,7 @@
 /**
- * The store on disk. State is read once, at open (sqlite-load.ts); afterwards the file is written only, but for history older than what memory keeps.
- * What is in the file, and how damage shows, is said in sqlite-format.ts; how a loss of acknowledged writes shows, in acknowledged.ts.
+ * The store on disk. State is read once, at open (sqlite-load.ts); afterwards the file is written only, but for history
+ * older than what memory keeps. What is in the file, and how damage shows, is said in sqlite-format.ts; how a loss of
+ * acknowledged writes shows, in acknowledged.ts.
  */
 import type { Timer } from "../clock/clock.ts"
 import type { SqliteDatabase, SqliteStatement } from "../runtime/sqlite.ts"
@@ -30,7 +31,9 @@ import { type Elsewhere, type ParseObject, StoredObject } from "./stored-object.
 
 /** Events kept in memory, for watches that go on from a moment ago. Older ones are read from the file. */
 const RECENT = 2048
-/** And no more of them than have so much JSON: a large object that changes often must not fill the memory with its past. */
+/**
+ * And no more of them than have so much JSON: a large object that changes often must not fill the memory with its past.
+ */
 const RECENT_BYTES = 16 * 1024 * 1024
 /** And none for more than twice as long. */
 const RECENT_MS = 30_000
@@ -253,7 +256,10 @@ export class SqliteStorage extends LogStorage {
     this.#recentBytes = bytes
   }
 
-  /** Lets go of recent events that have become old, so that what was written under load does not stay in memory when that is over. */
+  /**
+   * Lets go of recent events that have become old, so that what was written under load does not stay in memory when
+   * that is over.
+   */
   #forgetLater(): void {
     const newest = this.revision
     this.#forgetting ??= this.clock.setTimeout(
@@ -275,7 +281,10 @@ export class SqliteStorage extends LogStorage {
     return this.revision
   }
 
-  /** Where the history of a key that is gone begins; 0: nowhere. It is looked for in all of the log, since nobody asks for it often. */
+  /**
+   * Where the history of a key that is gone begins; 0: nowhere. It is looked for in all of the log, since nobody asks
+   * for it often.
+   */
   #deletionOf(key: string): number {
     const sql = `SELECT max(rev) FROM log WHERE key = ? AND type = ${DELETE}`
     return this.#db.prepare<readonly [number | null]>(sql).rows(key)[0]?.[0] ?? 0

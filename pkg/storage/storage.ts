@@ -3,11 +3,13 @@ import type { KubeObject } from "../apimachinery/resource.ts"
 /**
  * The log of revisions under every object. One writer, one rising number (the resourceVersion), group commit:
  *  1. `write` checks and takes its revision at once, without an await; so no two writes interleave.
- *  2. Writes of one turn of the event loop, or of a few where each brings more, are committed together; the promise resolves after the commit: what is
+ *  2. Writes of one turn of the event loop, or of a few where each brings more, are committed together; the promise
+ *     resolves after the commit: what is
  *     acknowledged is durable.
  *  3. Events reach subscribers after their commit and in rising order.
- *  4. When a commit fails, none of its writes has happened; their promises reject and the next write sees the state before.
- * Everything live is held in memory too, so reads never touch the disk, except for what is seldom read. Stored objects are deeply frozen in tests and never changed.
+ *  4. When a commit fails, none of its writes has happened; their promises reject and the next write sees the state
+ *     before. Everything live is held in memory too, so reads never touch the disk, except for what is seldom read.
+ *     Stored objects are deeply frozen in tests and never changed.
  */
 export interface Storage {
   /** The newest committed revision. */
@@ -22,14 +24,18 @@ export interface Storage {
   writeAll(writes: readonly Write[]): Promise<readonly Stored[]>
   /** The log after `revision`, oldest first; throws StorageError "compacted" when part of it is gone. */
   since(revision: number, prefix?: string): readonly StorageEvent[]
-  /** The newest revision that had been written by `time`, in milliseconds since the epoch; `compactedRevision` where that is gone from the log. */
+  /**
+   * The newest revision that had been written by `time`, in milliseconds since the epoch; `compactedRevision` where
+   * that is gone from the log.
+   */
   revisionAt(time: number): number
   /** Every kept revision of the object that is there, or of the last one that was, oldest first. */
   history(key: string): readonly StorageEvent[]
   subscribe(listener: (events: readonly StorageEvent[]) => void): () => void
   /**
-   * Why the last commit failed; undefined since one has succeeded. While there is one, the store itself tries every few seconds whether it can write again,
-   * so that an idle server's health does not stay bad for want of a write. What is damaged stays so.
+   * Why the last commit failed; undefined since one has succeeded. While there is one, the store itself tries every few
+   * seconds whether it can write again, so that an idle server's health does not stay bad for want of a write. What is
+   * damaged stays so.
    */
   readonly problem: StorageError | undefined
   /** Drops what is older than `revision` and superseded. */
@@ -62,7 +68,10 @@ export interface Write {
   readonly author: string
   /** Only the newest revision is kept (Lease, Event). */
   readonly highChurn?: boolean
-  /** There may be many of them and hardly anybody asks (Event): a while after it was written, a store on disk keeps it there only. */
+  /**
+   * There may be many of them and hardly anybody asks (Event): a while after it was written, a store on disk keeps it
+   * there only.
+   */
   readonly seldomRead?: boolean
 }
 
@@ -78,9 +87,9 @@ export interface StorageEvent {
 }
 
 /**
- * exists: `expected` was 0 and the key is there. conflict: another revision is there. missing: a key to update or delete is not there.
- * compacted: history that was asked for is gone. full, readonly, damaged, locked: the disk or file; nothing was written. lost: what is there is whole, but
- * acknowledged writes are not in it.
+ * exists: `expected` was 0 and the key is there. conflict: another revision is there. missing: a key to update or
+ * delete is not there. compacted: history that was asked for is gone. full, readonly, damaged, locked: the disk or
+ * file; nothing was written. lost: what is there is whole, but acknowledged writes are not in it.
  */
 export type StorageErrorCode =
   | "exists"

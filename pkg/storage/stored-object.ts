@@ -6,7 +6,10 @@ import { StorageError, type Stored } from "./storage.ts"
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** Makes a value of an object's JSON, where that takes more than JSON.parse: a field may be kept as it was written. Throws when it is no JSON. */
+/**
+ * Makes a value of an object's JSON, where that takes more than JSON.parse: a field may be kept as it was written.
+ * Throws when it is no JSON.
+ */
 export type ParseObject = (key: string, json: string) => KubeObject
 const parsePlain: ParseObject = (_key, json) => JSON.parse(json) as KubeObject
 
@@ -28,7 +31,10 @@ export interface Identity {
 
 type Content = { readonly object: KubeObject } | { readonly json: Uint8Array; readonly parse?: ParseObject | undefined }
 
-/** An object as it was written. It has its value, its JSON, or both; the other is made when first asked for, and kept. What is kept elsewhere is read each time. */
+/**
+ * An object as it was written. It has its value, its JSON, or both; the other is made when first asked for, and kept.
+ * What is kept elsewhere is read each time.
+ */
 export class StoredObject implements Stored, Identity {
   readonly key: string
   readonly revision: number

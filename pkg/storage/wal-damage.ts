@@ -7,11 +7,12 @@ const MAGIC_LITTLE = 0x377f0682
 const MAGIC_BIG = 0x377f0683
 
 /**
- * What is wrong with the write-ahead log of a database that nobody has open, if anything: SQLite takes its first invalid frame for its end and
- * forgets, without a word, whatever was committed after it. After a crash of the machine an invalid end is as it should be, and holds nothing that was
- * acknowledged: since each commit is on the disk before the next begins, one transaction at most, whose last frame is its commit, can be torn.
- * So frames of this log after a commit that lies behind an invalid frame mean that what was on the disk has changed.
- * Source: sqlite.org/fileformat2.html, section 4.
+ * What is wrong with the write-ahead log of a database that nobody has open, if anything: SQLite takes its first
+ * invalid frame for its end and forgets, without a word, whatever was committed after it. After a crash of the machine
+ * an invalid end is as it should be, and holds nothing that was acknowledged: since each commit is on the disk before
+ * the next begins, one transaction at most, whose last frame is its commit, can be torn. So frames of this log after a
+ * commit that lies behind an invalid frame mean that what was on the disk has changed. Source:
+ * sqlite.org/fileformat2.html, section 4.
  */
 export function walDamage(path: string): string | undefined {
   const wal = readFileSync(path)

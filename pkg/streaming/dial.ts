@@ -1,4 +1,6 @@
-/** The client of an upgrade: dialling a container runtime's streaming server or another kubelet. SPDY only: all of them serve it, and its half closes carry the
+/**
+ * The client of an upgrade: dialling a container runtime's streaming server or another kubelet. SPDY only: all of them
+ * serve it, and its half closes carry the
  *  end of stdin, which WebSocket v4 cannot. Source: apimachinery/pkg/util/httpstream/spdy/roundtripper.go. */
 import { connect as connectTcp, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
@@ -35,7 +37,10 @@ export class UpgradeRefused extends Error {
 const MAX_HEAD = 64 * 1024
 const MAX_BODY = 64 * 1024
 
-/** Asks `url` to speak SPDY with one of `protocols`, best first. Rejects with UpgradeRefused, or with the socket's error. */
+/**
+ * Asks `url` to speak SPDY with one of `protocols`, best first. Rejects with UpgradeRefused, or with the socket's
+ * error.
+ */
 export async function dialSpdy(
   { url, socketPath, tls, headers = {}, signal }: DialOptions,
   protocols: readonly string[],

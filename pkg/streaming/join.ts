@@ -1,4 +1,6 @@
-/** Joining an accepted session with a dialled one, byte for byte: what the kubelet does between the API server's client and the container runtime.
+/**
+ * Joining an accepted session with a dialled one, byte for byte: what the kubelet does between the API server's client
+ * and the container runtime.
  *  Differs from upstream, which splices the two sockets: here each side may speak its own protocol and version. */
 import type { Duplex, Readable, Writable } from "node:stream"
 import type { PortForwardSession } from "./port-forward.ts"
@@ -42,7 +44,8 @@ export async function joinPortForward(session: PortForwardSession, target: PortF
     const { data, error } = target.open(connection.port)
     join(connection.data, data)
     void connection.gone.then(() => data.destroy())
-    // The data stream ends when both sides have said all, and takes the error stream with it: so the error must come first.
+    // The data stream ends when both sides have said all, and takes the error stream with it: so the error must come
+    // first.
     data.once(
       "end",
       () =>

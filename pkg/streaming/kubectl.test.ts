@@ -1,4 +1,6 @@
-/** Real kubectl binaries against a server that has one pod and no cluster behind it. All that are found are used: `kubectl` and `kubectl.1.NN` on the PATH,
+/**
+ * Real kubectl binaries against a server that has one pod and no cluster behind it. All that are found are used:
+ * `kubectl` and `kubectl.1.NN` on the PATH,
  *  and those named in K3TS_TEST_KUBECTLS (paths, separated by colons). */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawn, spawnSync } from "node:child_process"

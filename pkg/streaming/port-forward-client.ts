@@ -1,4 +1,7 @@
-/** Port forwarding as the client of a container runtime or a kubelet. Source: client-go tools/portforward/portforward.go. */
+/**
+ * Port forwarding as the client of a container runtime or a kubelet. Source: client-go
+ * tools/portforward/portforward.go.
+ */
 import type { Duplex } from "node:stream"
 import { type DialOptions, dialSpdy } from "./dial.ts"
 import { PORT_FORWARD_PROTOCOL } from "./port-forward.ts"

@@ -1,4 +1,6 @@
-/** Port forwarding as the server of a client. Sources: k8s.io/kubelet/pkg/cri/streaming/portforward (httpstream.go, websocket.go),
+/**
+ * Port forwarding as the server of a client. Sources: k8s.io/kubelet/pkg/cri/streaming/portforward (httpstream.go,
+ * websocket.go),
  *  apiserver/pkg/util/proxy/streamtunnel.go. */
 import { type Duplex, PassThrough, type Writable } from "node:stream"
 import { Queue } from "./queue.ts"
@@ -11,7 +13,9 @@ import { acceptWebSocket, WebSocketChannels, WebSocketTunnel } from "./websocket
 /** One connection that the client forwards. */
 export interface ForwardedConnection {
   readonly port: number
-  /** The bytes both ways, each side closed on its own. End it when the target has, destroy it when the target is lost. */
+  /**
+   * The bytes both ways, each side closed on its own. End it when the target has, destroy it when the target is lost.
+   */
   readonly data: Duplex
   /** Write here why the port could not be reached, if so. Clients then drop the whole session. Ends with `data`. */
   readonly error: Writable
@@ -19,7 +23,10 @@ export interface ForwardedConnection {
   readonly gone: Promise<void>
 }
 
-/** The connections of one client in the order they come; the iteration ends when no more can come, `closed` tells when the client has gone. One reader. */
+/**
+ * The connections of one client in the order they come; the iteration ends when no more can come, `closed` tells when
+ * the client has gone. One reader.
+ */
 export interface PortForwardSession extends AsyncIterable<ForwardedConnection> {
   readonly protocol: string
   readonly closed: Promise<void>
@@ -30,10 +37,16 @@ export interface PortForwardSession extends AsyncIterable<ForwardedConnection> {
 export const PORT_FORWARD_PROTOCOL = "portforward.k8s.io"
 const TUNNEL_PROTOCOL = `SPDY/3.1+${PORT_FORWARD_PROTOCOL}`
 const CHANNEL_PROTOCOLS = ["v4.channel.k8s.io", "v4.base64.channel.k8s.io"]
-/** A client is cut off after this long without a byte in either direction, as the kubelet's default streaming idle timeout. */
+/**
+ * A client is cut off after this long without a byte in either direction, as the kubelet's default streaming idle
+ * timeout.
+ */
 const IDLE_MS = 4 * 3600 * 1000
 
-/** Upgrades a request for port forwarding. Resolves to undefined when it was refused and answered. `parameter` names the ports where WebSocket channels carry them. */
+/**
+ * Upgrades a request for port forwarding. Resolves to undefined when it was refused and answered. `parameter` names the
+ * ports where WebSocket channels carry them.
+ */
 export async function acceptPortForward(
   req: UpgradeRequest,
   socket: Duplex,
@@ -146,7 +159,8 @@ export function refuseForwarded(
   uid: string,
   reason: string,
 ): void {
-  // What the client goes on sending is thrown away. Were it left unread, it would hold up the whole connection, and with it the client's word that it is done.
+  // What the client goes on sending is thrown away. Were it left unread, it would hold up the whole connection, and
+  // with it the client's word that it is done.
   data.resume()
   const message = new PassThrough()
   message.end(`error forwarding port ${port} to pod ${pod}, uid ${uid}: ${reason}`)

@@ -1,4 +1,7 @@
-/** exec and attach as the client of a container runtime or a kubelet. Source: client-go tools/remotecommand (v2.go, v3.go, v4.go). */
+/**
+ * exec and attach as the client of a container runtime or a kubelet. Source: client-go tools/remotecommand (v2.go,
+ * v3.go, v4.go).
+ */
 import type { Readable, Writable } from "node:stream"
 import { type DialOptions, dialSpdy } from "./dial.ts"
 import { type CommandStreams, protocolVersion } from "./remote-command.ts"
@@ -14,7 +17,9 @@ export interface RemoteCommandClient {
   readonly stdout: Readable | undefined
   readonly stderr: Readable | undefined
   resize(size: TerminalSize): void
-  /** How the command ended: a failure when the connection broke before it did. Read `stdout` and `stderr` meanwhile: they hold up what comes behind them.
+  /**
+   * How the command ended: a failure when the connection broke before it did. Read `stdout` and `stderr` meanwhile:
+   * they hold up what comes behind them.
    *  Never rejects. */
   readonly status: Promise<CommandStatus>
   readonly closed: Promise<void>

@@ -1,4 +1,6 @@
-/** exec and attach as the server of a client: one session whichever protocol the client speaks. Sources: k8s.io/kubelet/pkg/cri/streaming/remotecommand
+/**
+ * exec and attach as the server of a client: one session whichever protocol the client speaks. Sources:
+ * k8s.io/kubelet/pkg/cri/streaming/remotecommand
  *  (httpstream.go, websocket.go), apiserver/pkg/util/proxy/streamtranslator.go (v5). */
 import type { Duplex, Readable, Writable } from "node:stream"
 import { SpdyConnection } from "./spdy/connection.ts"
@@ -55,8 +57,11 @@ const LINGER_MS = 10_000
 /** The number in `v4.channel.k8s.io`; 1 without one. */
 export const protocolVersion = (protocol: string): number => Number(/^v(\d+)\./.exec(protocol)?.[1] ?? 1)
 
-/** Upgrades a request for exec or attach. Call it when the command is known to be startable: from here on errors can only go to the error channel.
- *  Resolves to undefined when the upgrade was refused (and answered) or the client left before its streams were there. */
+/**
+ * Upgrades a request for exec or attach. Call it when the command is known to be startable: from here on errors can
+ * only go to the error channel.
+ *  Resolves to undefined when the upgrade was refused (and answered) or the client left before its streams were there.
+ */
 export async function acceptRemoteCommand(
   req: UpgradeRequest,
   socket: Duplex,
@@ -173,7 +178,8 @@ function session({
   close,
 }: Parts): RemoteCommandSession {
   let exited: Promise<void> | undefined
-  // Nothing is read from these, but their ends must be seen. This side of stdin stays open: clients close theirs when it ends.
+  // Nothing is read from these, but their ends must be seen. This side of stdin stays open: clients close theirs when
+  // it ends.
   for (const output of [stdout, stderr, error]) output?.resume()
   return {
     protocol,
@@ -204,7 +210,10 @@ function flushed(stream: Writable | undefined): Promise<void> {
   })
 }
 
-/** Cuts the connection when nothing moves for `ms`; 0 takes the limit away. A timer of the socket's own: there are none in tests without sockets. */
+/**
+ * Cuts the connection when nothing moves for `ms`; 0 takes the limit away. A timer of the socket's own: there are none
+ * in tests without sockets.
+ */
 export function setIdleLimit(socket: Duplex, ms: number): void {
   if (!("setTimeout" in socket) || typeof socket.setTimeout !== "function") return
   const limited = socket as Duplex & { setTimeout(ms: number): void }

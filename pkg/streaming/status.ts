@@ -1,5 +1,8 @@
-/** How a remote command ended, as it stands on the error channel: a metav1.Status. Sources: k8s.io/apimachinery/pkg/util/remotecommand (NonZeroExitCode),
- *  k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go, client-go tools/remotecommand/v4.go (how clients read it). */
+/**
+ * How a remote command ended, as it stands on the error channel: a metav1.Status. Sources:
+ * k8s.io/apimachinery/pkg/util/remotecommand (NonZeroExitCode),
+ *  k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go, client-go tools/remotecommand/v4.go (how clients read it).
+ */
 
 export interface CommandStatus {
   readonly status: "Success" | "Failure"
@@ -52,7 +55,10 @@ export function encodeStatus(status: CommandStatus, version: number): string {
   return status.status === "Success" ? "" : (status.message ?? "command failed")
 }
 
-/** The inverse of `encodeStatus`. An empty channel is success before version 4; from 4 on it means that the other side was cut off. */
+/**
+ * The inverse of `encodeStatus`. An empty channel is success before version 4; from 4 on it means that the other side
+ * was cut off.
+ */
 export function decodeStatus(text: string, version: number): CommandStatus {
   if (version < 4) return text === "" ? SUCCESS : failureStatus(text)
   if (text === "") return failureStatus("the connection to the container was lost before the command ended")

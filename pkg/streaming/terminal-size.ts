@@ -7,7 +7,9 @@ export interface TerminalSize {
   readonly height: number
 }
 
-/** The sizes on a resize channel: JSON objects one after another, however the bytes are cut. One reader; it sees an end however the channel ends.
+/**
+ * The sizes on a resize channel: JSON objects one after another, however the bytes are cut. One reader; it sees an end
+ * however the channel ends.
  *  Source: client-go tools/remotecommand (TerminalSize). */
 export function readTerminalSizes(channel: Readable): AsyncIterable<TerminalSize> {
   const sizes = new Queue<TerminalSize>()

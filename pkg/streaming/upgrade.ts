@@ -1,4 +1,7 @@
-/** The HTTP/1.1 side of an upgrade: which protocol is agreed on, and saying no. Source: apimachinery/pkg/util/httpstream/httpstream.go (Handshake), spdy/upgrade.go. */
+/**
+ * The HTTP/1.1 side of an upgrade: which protocol is agreed on, and saying no. Source:
+ * apimachinery/pkg/util/httpstream/httpstream.go (Handshake), spdy/upgrade.go.
+ */
 import { STATUS_CODES, type IncomingHttpHeaders } from "node:http"
 import type { Duplex } from "node:stream"
 
@@ -45,7 +48,8 @@ export function refuseUpgrade(
 }
 
 /** Agrees to SPDY with the first of the client's stream protocols that is in `supported`, or refuses.
- *  Returns the protocol, `""` when the client named none (very old ones), undefined when it was refused and answered. */
+ *  Returns the protocol, `""` when the client named none (very old ones), undefined when it was refused and answered.
+ */
 export function agreeToSpdy(req: UpgradeRequest, socket: Duplex, supported: readonly string[]): string | undefined {
   if (!isSpdy(req)) {
     refuseUpgrade(

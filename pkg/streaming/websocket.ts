@@ -1,4 +1,6 @@
-/** Accepting WebSockets and carrying streams over them. Sources: apimachinery/pkg/util/httpstream/wsstream/conn.go (channels), client-go
+/**
+ * Accepting WebSockets and carrying streams over them. Sources: apimachinery/pkg/util/httpstream/wsstream/conn.go
+ * (channels), client-go
  *  tools/portforward/tunneling_connection.go (tunnel), KEP-4006 (v5's CLOSE signal). */
 import type { IncomingMessage } from "node:http"
 import { Duplex } from "node:stream"
@@ -10,14 +12,17 @@ const CLOSE_SIGNAL = 255
 
 const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: 32 * 1024 * 1024 })
 
-// The subprotocol is agreed on here and not by `ws`, which refuses `SPDY/3.1+portforward.k8s.io`: a name with a slash is no token (RFC 6455, 4.1).
+// The subprotocol is agreed on here and not by `ws`, which refuses `SPDY/3.1+portforward.k8s.io`: a name with a slash
+// is no token (RFC 6455, 4.1).
 const agreed = new WeakMap<object, string>()
 server.on("headers", (headers, request) => {
   const protocol = agreed.get(request)
   if (protocol !== undefined) headers.push(`Sec-WebSocket-Protocol: ${protocol}`)
 })
 
-/** Completes the handshake with the first of the client's subprotocols that is in `supported`; with none when it offers none.
+/**
+ * Completes the handshake with the first of the client's subprotocols that is in `supported`; with none when it offers
+ * none.
  *  Resolves to undefined when it was refused and answered. */
 export function acceptWebSocket(
   req: UpgradeRequest,
@@ -62,7 +67,9 @@ export class WebSocketChannels {
   private readonly channels = new Map<number, Channel>()
   private readonly full = new Set<Channel>()
 
-  /** `base64`: messages are text, the channel a digit and the rest base64. `closeSignal`: v5, where the client may end a channel. (A server never
+  /**
+   * `base64`: messages are text, the channel a digit and the rest base64. `closeSignal`: v5, where the client may end a
+   * channel. (A server never
    *  does: clients report the signal as an unknown channel.) */
   constructor(
     private readonly ws: WebSocket,
@@ -75,7 +82,9 @@ export class WebSocketChannels {
     ws.on("message", (data) => this.receive(bytesOf(data)))
   }
 
-  /** The stream of a channel. Channels not asked for are discarded. Writing after the connection has ended is dropped. */
+  /**
+   * The stream of a channel. Channels not asked for are discarded. Writing after the connection has ended is dropped.
+   */
   channel(number: number): Duplex {
     const channel = new Channel(this, number)
     this.channels.set(number, channel)
@@ -124,7 +133,8 @@ class Channel extends Duplex {
     private readonly socket: WebSocketChannels,
     private readonly number: number,
   ) {
-    // Not `autoDestroy`: with it `for await` over what is read would destroy the channel at its end, while this side still writes.
+    // Not `autoDestroy`: with it `for await` over what is read would destroy the channel at its end, while this side
+    // still writes.
     super({
       allowHalfOpen: true,
       autoDestroy: false,

@@ -11,7 +11,10 @@ export interface ApplyOptions {
 
 const FIELD_MANAGER = "k3ts-testing"
 
-/** Applies all objects of a source by server-side apply. Gives them in the source's order. @throws TestClusterError that names the object which was refused */
+/**
+ * Applies all objects of a source by server-side apply. Gives them in the source's order. @throws TestClusterError that
+ * names the object which was refused
+ */
 export async function applyAll(
   source: ManifestSource | readonly ManifestSource[],
   client: TestClient,

@@ -15,7 +15,9 @@ export interface BareNodeOptions {
 const HEARTBEAT_MS = 10_000
 const LEASE_SECONDS = 40
 
-/** A node without a kubelet: it is there, ready and heard of, and nothing happens to its pods but what a test writes. */
+/**
+ * A node without a kubelet: it is there, ready and heard of, and nothing happens to its pods but what a test writes.
+ */
 export class BareNode {
   readonly #options: BareNodeOptions
   #timer: Timer | undefined

@@ -6,7 +6,10 @@ const KEPT_REVISIONS = 2000
 /** Garbage is collected after so many: each leaves some 50 kB of it. */
 const COLLECTED_REVISIONS = 2000
 
-/** Keeps a very large cluster's memory near what its objects need. History is forgotten by its length: where time stands still, none of it grows old. */
+/**
+ * Keeps a very large cluster's memory near what its objects need. History is forgotten by its length: where time stands
+ * still, none of it grows old.
+ */
 export function boundMemory(storage: MemoryStorage): void {
   const collect = garbageCollector()
   let collected = storage.revision

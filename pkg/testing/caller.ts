@@ -5,12 +5,16 @@ import type { Reason } from "../apimachinery/errors.ts"
 /** Errors of test clusters show the line of the test that did it, not the depths where it was noticed. */
 
 /**
- * Why a call of a test cluster failed: it was used wrongly (`Invalid`), what was awaited did not come in time, an instant of virtual time did not end, the cluster had ended,
- * or its end found something wrong. Where the API server refused a manifest, its reason.
+ * Why a call of a test cluster failed: it was used wrongly (`Invalid`), what was awaited did not come in time, an
+ * instant of virtual time did not end, the cluster had ended, or its end found something wrong. Where the API server
+ * refused a manifest, its reason.
  */
 export type TestClusterReason = Reason | "Invalid" | "Timeout" | "EndlessInstant" | "Stopped" | "UncleanEnd"
 
-/** A test cluster was used wrongly, or did not do what was expected of it. The message says what and, where there is one, the mend. */
+/**
+ * A test cluster was used wrongly, or did not do what was expected of it. The message says what and, where there is
+ * one, the mend.
+ */
 export class TestClusterError extends Error {
   override readonly name = "TestClusterError"
   /** For tests to match. */
@@ -34,7 +38,10 @@ export type Caller = { readonly stack: string }
 const OURS = dirname(fileURLToPath(import.meta.url))
 const isOurs = (line: string): boolean => line.includes(OURS) && !line.includes(".test.ts")
 
-/** The stack without what this folder does. (The engine's way to leave out a function and all above it finds none where the function's last call was this one.) */
+/**
+ * The stack without what this folder does. (The engine's way to leave out a function and all above it finds none where
+ * the function's last call was this one.)
+ */
 export function callerOf(): Caller {
   const lines = (new Error().stack ?? "").split("\n").filter((line) => /^\s*at /.test(line))
   return { stack: lines.filter((line) => !isOurs(line)).join("\n") }

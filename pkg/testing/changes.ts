@@ -16,7 +16,10 @@ const NOISE: ReadonlySet<string> = new Set(["metadata.managedFields", "metadata.
 /** What tells items of a list apart, whatever their order. Source: the merge keys of the lists that have some. */
 const ITEM_KEYS = ["name", "type", "uid"] as const
 
-/** The fields that differ, deepest first named: in the order of the newer state, those that are gone at the end of their object. */
+/**
+ * The fields that differ, deepest first named: in the order of the newer state, those that are gone at the end of their
+ * object.
+ */
 export function changesBetween(before: unknown, after: unknown, path = ""): readonly FieldChange[] {
   if (Object.is(before, after) || NOISE.has(path)) return []
   const [old, now] = itemsOf(before, after)

@@ -53,8 +53,8 @@ const TURNS = 10_000
 const TURNS_OF_NODE = 20
 
 /**
- * Starts a whole cluster in this process: the API server, controllers and scheduler of `k3ts server` over a store in memory, and the real kubelet on each
- * simulated node. No sockets, no files. End it with `stop()` or `await using`.
+ * Starts a whole cluster in this process: the API server, controllers and scheduler of `k3ts server` over a store in
+ * memory, and the real kubelet on each simulated node. No sockets, no files. End it with `stop()` or `await using`.
  *
  *     await using cluster = await startCluster({ nodes: 3 })
  *     await cluster.apply("manifests/nightly.yaml")
@@ -229,8 +229,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
 
   /**
-   * Applies a path, YAML text or objects by server-side apply: Namespaces first, then CustomResourceDefinitions, then the rest in its order. Gives them in the order of
-   * the source. Objects without a namespace go to `default`.
+   * Applies a path, YAML text or objects by server-side apply: Namespaces first, then CustomResourceDefinitions, then
+   * the rest in its order. Gives them in the order of the source. Objects without a namespace go to `default`.
    */
   apply(
     source: ManifestSource | readonly ManifestSource[],
@@ -270,8 +270,10 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
 
   /**
-   * Waits until `check` gives true, or does not throw where it asserts, moving virtual time from one due timer to the next meanwhile.
-   * @throws TestClusterError after `within` (60s unless given) that says what was last seen; at once where a check gives something else
+   * Waits until `check` gives true, or does not throw where it asserts, moving virtual time from one due timer to the
+   * next meanwhile.
+   * @throws TestClusterError after `within` (60s unless given) that says what was last seen; at once where a check
+   * gives something else
    */
   eventually(check: Check, options?: EventuallyOptions): Promise<void>
   /** The same for a list of objects. Gives the list. */
@@ -337,7 +339,10 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     return found.runtime
   }
 
-  /** The way to what runs on a node that the API server takes: logs, exec, port forwarding, the kubelet's own paths. Undefined while no kubelet runs there. */
+  /**
+   * The way to what runs on a node that the API server takes: logs, exec, port forwarding, the kubelet's own paths.
+   * Undefined while no kubelet runs there.
+   */
   connector(node: string): NodeConnector | undefined {
     this.#alive()
     return this.#parts.connectors.get(node)
@@ -355,7 +360,10 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     })
   }
 
-  /** Sends a request as another pod would: to a pod's address, `http://10.42.0.3:8080/healthz`, or to a Service by its name or address, `http://web/`, `http://web.team.svc:8080/`. */
+  /**
+   * Sends a request as another pod would: to a pod's address, `http://10.42.0.3:8080/healthz`, or to a Service by its
+   * name or address, `http://web/`, `http://web.team.svc:8080/`.
+   */
   fetch(url: string | Request): Promise<Response> {
     return this.#from(() => {
       const request = typeof url === "string" ? new Request(url) : url
@@ -395,8 +403,9 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
 
   /**
-   * What a component of the test's own is made of, acting as `user`. Its informers end with the cluster; the component is the test's to stop.
-   * `fieldSelectors`, by kind, narrow what the informers follow, for a user who may not see all: the kubelet of a node.
+   * What a component of the test's own is made of, acting as `user`. Its informers end with the cluster; the component
+   * is the test's to stop. `fieldSelectors`, by kind, narrow what the informers follow, for a user who may not see all:
+   * the kubelet of a node.
    */
   contextFor(
     user: string = ADMIN.name,
@@ -441,7 +450,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /**
    * Ends the cluster and checks it.
-   * @throws TestClusterError when background work failed, a watch or timer was left, revisions did not rise, or an object outlived its owner
+   * @throws TestClusterError when background work failed, a watch or timer was left, revisions did not rise, or an
+   * object outlived its owner
    */
   stop(): Promise<void> {
     const caller = callerOf()

@@ -17,7 +17,10 @@ export interface DrainOptions {
   readonly force?: boolean
   /** Also pods with emptyDir volumes, whose data are lost. */
   readonly deleteEmptyDirData?: boolean
-  /** Pods of DaemonSets stay. False refuses to drain a node that has some, as kubectl does without `--ignore-daemonsets`. True unless given. */
+  /**
+   * Pods of DaemonSets stay. False refuses to drain a node that has some, as kubectl does without
+   * `--ignore-daemonsets`. True unless given.
+   */
   readonly ignoreDaemonSets?: boolean
   /** Instead of the pods' own. */
   readonly gracePeriodSeconds?: number
@@ -62,8 +65,10 @@ export const evictPod = (client: TestClient, pod: ObjectRef, gracePeriodSeconds?
   })
 
 /**
- * Cordons a node, evicts its pods and waits until they are gone. Gives them. Source: kubectl pkg/drain, whose flags `options` are.
- * @throws TestClusterError in kubectl's words for pods that `options` do not allow to evict, then none is evicted; or after `within`, with what holds pods up
+ * Cordons a node, evicts its pods and waits until they are gone. Gives them. Source: kubectl pkg/drain, whose flags
+ * `options` are.
+ * @throws TestClusterError in kubectl's words for pods that `options` do not allow to evict, then none is evicted; or
+ * after `within`, with what holds pods up
  */
 export async function drain(
   node: Reference,

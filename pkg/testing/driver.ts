@@ -34,8 +34,9 @@ interface Waiting {
 }
 
 /**
- * Moves virtual time for whoever waits. What a test awaits may itself wait for time: for a back-off, an image's sleep, a rule that delays. So time goes from one due timer
- * to the next while something is awaited and nobody moves time on purpose.
+ * Moves virtual time for whoever waits. What a test awaits may itself wait for time: for a back-off, an image's sleep,
+ * a rule that delays. So time goes from one due timer to the next while something is awaited and nobody moves time on
+ * purpose.
  */
 export class Driver {
   readonly #options: DriverOptions
@@ -56,7 +57,10 @@ export class Driver {
     return this.#options.virtual !== undefined
   }
 
-  /** Lets heartbeats and what watches for them run at their very instants, since something is wrong that they notice or mend. Returns what ends that. */
+  /**
+   * Lets heartbeats and what watches for them run at their very instants, since something is wrong that they notice or
+   * mend. Returns what ends that.
+   */
   beExact(): () => void {
     const { virtual } = this.#options
     if (virtual === undefined) return () => {}
@@ -73,7 +77,8 @@ export class Driver {
   /**
    * What `work` gives.
    * @param what says what is awaited: `apply waits for …`
-   * @throws TestClusterError when it has not ended within five minutes of virtual time, or nothing is due that could end it
+   * @throws TestClusterError when it has not ended within five minutes of virtual time, or nothing is due that could
+   * end it
    */
   async ended<T>(what: () => string, work: Promise<T>): Promise<T> {
     const { virtual, clock } = this.#options
@@ -104,7 +109,10 @@ export class Driver {
     }
   }
 
-  /** Moves time on purpose: while this runs nobody else does. @throws what `endless` says of an instant that does not end */
+  /**
+   * Moves time on purpose: while this runs nobody else does. @throws what `endless` says of an instant that does not
+   * end
+   */
   async move<T>(work: (clock: VirtualClock) => Promise<T>): Promise<T | undefined> {
     const { virtual, endless } = this.#options
     if (virtual === undefined) return undefined

@@ -30,7 +30,9 @@ export interface Waiting {
 /** With the real clock the check is repeated when something was written, and at least this often. */
 const LOOK_MS = 100
 
-/** Waits until `check` holds. @throws TestClusterError that says what was last seen; at once for a check that is none */
+/**
+ * Waits until `check` holds. @throws TestClusterError that says what was last seen; at once for a check that is none
+ */
 export async function eventually(
   check: Check,
   { clock, driver, storage, seed, seen: lastSeen, explain }: Waiting,

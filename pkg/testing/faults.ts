@@ -35,8 +35,9 @@ export const noSuchNode = (name: string, nodes: ReadonlyMap<string, SimulatedNod
   )
 
 /**
- * What can go wrong in a cluster. Each method returns what ends the fault. Faults may overlap, on one part too. While any is there, heartbeats and all that watches for
- * them run at their very instants (otherwise the clock skips over them where nothing else is due).
+ * What can go wrong in a cluster. Each method returns what ends the fault. Faults may overlap, on one part too. While
+ * any is there, heartbeats and all that watches for them run at their very instants (otherwise the clock skips over
+ * them where nothing else is due).
  */
 export class Faults {
   readonly #context: FaultsContext
@@ -136,13 +137,19 @@ export class Faults {
     )
   }
 
-  /** All history is forgotten, as by a compaction: whoever goes on with a watch or a list from before is told that it has expired, and must begin anew. */
+  /**
+   * All history is forgotten, as by a compaction: whoever goes on with a watch or a list from before is told that it
+   * has expired, and must begin anew.
+   */
   forgetHistory(): void {
     this.#context.alive()
     this.#context.forgetHistory()
   }
 
-  /** The wall clock of all machines is set forward or, with a negative number, back. Delays that have begun last as long as before. */
+  /**
+   * The wall clock of all machines is set forward or, with a negative number, back. Delays that have begun last as long
+   * as before.
+   */
   async clockJump(by: Duration): Promise<void> {
     this.#context.alive()
     const ms = typeof by === "number" ? Math.sign(by) * milliseconds(Math.abs(by)) : milliseconds(by)
@@ -152,7 +159,10 @@ export class Faults {
     })
   }
 
-  /** Requests that match are delayed or fail, from inside and outside alike. @throws TestClusterError for a verb, kind or reason that there is not */
+  /**
+   * Requests that match are delayed or fail, from inside and outside alike. @throws TestClusterError for a verb, kind
+   * or reason that there is not
+   */
   async requests(rule: RequestRule): Promise<Fault> {
     this.#context.alive()
     checkRule(rule, this.#context.kinds())
@@ -160,7 +170,10 @@ export class Faults {
     return this.#begin(`a rule holds: ${JSON.stringify(rule)}`, () => {}, remove)
   }
 
-  /** Ends the open watches that match, as a lost connection does. Returns how many there were. @throws TestClusterError for a verb or kind that there is not */
+  /**
+   * Ends the open watches that match, as a lost connection does. Returns how many there were. @throws TestClusterError
+   * for a verb or kind that there is not
+   */
   dropWatches(match: RequestMatch = {}): number {
     this.#context.alive()
     checkMatch(match, this.#context.kinds())

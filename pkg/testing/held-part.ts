@@ -4,7 +4,10 @@ export interface Restartable {
   start(): Promise<void>
 }
 
-/** A part that faults take away, of which several may be there at a time: it is gone from the beginning of the first to the end of the last. */
+/**
+ * A part that faults take away, of which several may be there at a time: it is gone from the beginning of the first to
+ * the end of the last.
+ */
 export class HeldPart {
   readonly #part: Restartable
   #holds = 0

@@ -16,9 +16,14 @@ export interface HistoryEntry {
   /** After the write; of a delete the last state. */
   readonly object: KubeObject
   readonly previous: KubeObject | undefined
-  /** The fields that this write changed, or that differ from an earlier entry of the object. All of them for a create; metadata.managedFields and resourceVersion are left out. */
+  /**
+   * The fields that this write changed, or that differ from an earlier entry of the object. All of them for a create;
+   * metadata.managedFields and resourceVersion are left out.
+   */
   diff(since?: Pick<HistoryEntry, "object">): readonly FieldChange[]
-  /** In one line: `12 2026-01-01T00:00:01.000000Z system:kube-scheduler update Pod default/web-0: Pending, on node-1`. */
+  /**
+   * In one line: `12 2026-01-01T00:00:01.000000Z system:kube-scheduler update Pod default/web-0: Pending, on node-1`.
+   */
   toString(): string
 }
 

@@ -6,7 +6,10 @@ import { nearest } from "./suggest.ts"
 
 const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"] as const
 
-/** Refuses what would match no request, since a test with a rule that never holds checks nothing. @throws TestClusterError with what was probably meant */
+/**
+ * Refuses what would match no request, since a test with a rule that never holds checks nothing. @throws
+ * TestClusterError with what was probably meant
+ */
 export function checkMatch({ verb, resource, subresource }: RequestMatch, kinds: readonly Resource[]): void {
   for (const one of listed(verb)) check("verb", one, VERBS)
   const plurals = new Set(kinds.map(({ plural }) => plural))

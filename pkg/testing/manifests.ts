@@ -26,7 +26,8 @@ type ResourceOf = (apiVersion: string, kind: string) => Resource | undefined
 
 /**
  * The objects of a source in their order.
- * @throws TestClusterError with file and line for what is no object of a kind that is served, or that a CustomResourceDefinition of the source declares
+ * @throws TestClusterError with file and line for what is no object of a kind that is served, or that a
+ * CustomResourceDefinition of the source declares
  */
 export function readManifests(source: ManifestSource, resourceOf: ResourceOf): readonly Manifest[] {
   const manifests = objectsOf(source)
@@ -46,7 +47,10 @@ export function resourceFor({ object: { apiVersion, kind }, where }: Manifest, r
   return resource
 }
 
-/** In which order objects are applied whatever their order in the source: what others need to be made at all comes first. */
+/**
+ * In which order objects are applied whatever their order in the source: what others need to be made at all comes
+ * first.
+ */
 const FIRST = ["Namespace", "CustomResourceDefinition"]
 
 /** The same manifests, namespaces first, then definitions of kinds, then the rest in its order. */

@@ -4,8 +4,8 @@ import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import type { Index, Informer, InformerHandlers, Informers, Key } from "../client/informer.ts"
 
 /**
- * The pods of each node, out of one informer for all nodes: with many nodes, one informer each would look at every event once for every node.
- * A kubelet on a machine of its own would select by `spec.nodeName`, and see the same.
+ * The pods of each node, out of one informer for all nodes: with many nodes, one informer each would look at every
+ * event once for every node. A kubelet on a machine of its own would select by `spec.nodeName`, and see the same.
  */
 export class PodsOfNodes {
   readonly #all: Informer<Pod>

@@ -20,7 +20,10 @@ export interface NodeOptions {
   }
   readonly labels?: Readonly<Record<string, string>>
   readonly taints?: readonly Taint[]
-  /** How long volumes of running pods may lag behind their ConfigMaps and Secrets, up to half as much more by chance; `1m` unless given, 0 for not at all. */
+  /**
+   * How long volumes of running pods may lag behind their ConfigMaps and Secrets, up to half as much more by chance;
+   * `1m` unless given, 0 for not at all.
+   */
   readonly syncFrequency?: Duration
 }
 
@@ -40,7 +43,10 @@ export interface ClusterOptions {
   /** Parts that are not to run. */
   readonly components?: {
     readonly scheduler?: boolean
-    /** False for nodes that are there and ready, but on which nothing happens: what becomes of pods is the test's to write. */
+    /**
+     * False for nodes that are there and ready, but on which nothing happens: what becomes of pods is the test's to
+     * write.
+     */
     readonly kubelet?: boolean
     /** False for none of the controllers, or which of them by name are not to run. */
     readonly controllers?: boolean | { readonly disabled: readonly string[] }
@@ -49,9 +55,15 @@ export interface ClusterOptions {
   readonly admission?: { readonly disabled?: readonly string[] }
   /** Feature gates by Kubernetes' names; each is on or off as in Kubernetes 1.36 unless given. */
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
-  /** How far back `history()` reaches: all of it unless given. Long runs with many objects want a limit, very large ones `none`. */
+  /**
+   * How far back `history()` reaches: all of it unless given. Long runs with many objects want a limit, very large ones
+   * `none`.
+   */
   readonly history?: "all" | "none" | Duration
-  /** What the test is given is frozen, since it is the store's own: changing it throws where it is done. True unless given. */
+  /**
+   * What the test is given is frozen, since it is the store's own: changing it throws where it is done. True unless
+   * given.
+   */
   readonly frozen?: boolean
   readonly log?: Logger
 }
@@ -86,7 +98,10 @@ export function nodeSpecs(nodes: ClusterOptions["nodes"] = 0): readonly NodeSpec
   return specs
 }
 
-/** One node with all that it needs, the `index`th of its cluster. @throws TestClusterError that names the option, its value and the mend */
+/**
+ * One node with all that it needs, the `index`th of its cluster. @throws TestClusterError that names the option, its
+ * value and the mend
+ */
 export function nodeSpec(
   { name, capacity = {}, labels = {}, taints = [], syncFrequency = SYNC_FREQUENCY_MS }: NodeOptions,
   index: number,

@@ -2,18 +2,25 @@ import { deepFreeze } from "../apimachinery/deep-freeze.ts"
 import type { ApiCall, Transport } from "../client/client.ts"
 
 /**
- * Which objects of a cluster are frozen: those that the test is given, which are the store's own, or all of them as soon as they are stored. The engine copies
- * frozen objects slowly, so that all of them cost a run some 20 % of its time.
+ * Which objects of a cluster are frozen: those that the test is given, which are the store's own, or all of them as
+ * soon as they are stored. The engine copies frozen objects slowly, so that all of them cost a run some 20 % of its
+ * time.
  */
 export type Frozen = "given" | "all" | "none"
 
-/** As the option says; without one all objects are frozen where `K3TS_FROZEN` is `all`: k3ts's own tests find so what changes a shared object in its components. */
+/**
+ * As the option says; without one all objects are frozen where `K3TS_FROZEN` is `all`: k3ts's own tests find so what
+ * changes a shared object in its components.
+ */
 export function frozenFrom(option: boolean | undefined): Frozen {
   if (option === undefined) return process.env["K3TS_FROZEN"] === "all" ? "all" : "given"
   return option ? "given" : "none"
 }
 
-/** The same transport for a test: what it gives is frozen if asked, and what it takes is copied, so that the test's own objects stay the test's to change. */
+/**
+ * The same transport for a test: what it gives is frozen if asked, and what it takes is copied, so that the test's own
+ * objects stay the test's to change.
+ */
 export function keepingApart(transport: Transport, { freeze }: { readonly freeze: boolean }): Transport {
   const given: <T>(value: T) => T = freeze ? deepFreeze : (value) => value
   return {

@@ -96,7 +96,10 @@ export class RequestRules {
     watch: (request, sink) => this.#watch(pipeline, request, sink),
   })
 
-  /** Resolves when the request has been held up so long, or `over` says that it is no more. @throws the reason of the request's own end */
+  /**
+   * Resolves when the request has been held up so long, or `over` says that it is no more. @throws the reason of the
+   * request's own end
+   */
   async #held(ms: number, { signal }: ApiRequest, over: AbortSignal): Promise<void> {
     const ends = signal === undefined ? over : AbortSignal.any([signal, over])
     try {

@@ -21,7 +21,10 @@ interface Rolling {
   }
 }
 
-/** Replaces all pods by new ones. Source: kubectl pkg/polymorphichelpers/objectrestarter.go, pkg/cmd/rollout/rollout_restart.go. */
+/**
+ * Replaces all pods by new ones. Source: kubectl pkg/polymorphichelpers/objectrestarter.go,
+ * pkg/cmd/rollout/rollout_restart.go.
+ */
 export async function restart<T extends KubeObject>(
   resource: Resource<T>,
   ref: Reference,

@@ -4,9 +4,10 @@ import { TestClusterError } from "./caller.ts"
 let ofProcess: number | undefined
 
 /**
- * The seed of clusters that are given none: `K3TS_SEED`, or one that this process draws once. What fails in a cluster (a wait, its end) names the seed, but most
- * tests fail by an assertion, of which a library learns nothing: Bun and Deno tell it to no hook, a cluster that is disposed cannot see why, `bun test` runs no
- * exit handlers, and Deno's see no exit code. So a drawn seed is told once, at the first cluster.
+ * The seed of clusters that are given none: `K3TS_SEED`, or one that this process draws once. What fails in a cluster
+ * (a wait, its end) names the seed, but most tests fail by an assertion, of which a library learns nothing: Bun and
+ * Deno tell it to no hook, a cluster that is disposed cannot see why, `bun test` runs no exit handlers, and Deno's see
+ * no exit code. So a drawn seed is told once, at the first cluster.
  */
 export function defaultSeed(): number {
   if (ofProcess === undefined) {

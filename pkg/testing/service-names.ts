@@ -8,7 +8,10 @@ import type { MemoryStorage } from "../storage/memory.ts"
 /** `web`, `web.team`, `web.team.svc`, `web.team.svc.cluster.local` */
 const NAME = /^([a-z][-a-z0-9]*)(?:\.([-a-z0-9]+)(?:\.svc(?:\.cluster\.local)?)?)?$/
 
-/** Where a request of a pod's ends: at one of the ready pods of a Service, named or by its address, and else at the address itself. @throws ApiError when the Service has no such port or no ready pod */
+/**
+ * Where a request of a pod's ends: at one of the ready pods of a Service, named or by its address, and else at the
+ * address itself. @throws ApiError when the Service has no such port or no ready pod
+ */
 export function addressOf(
   { hostname, port: given }: URL,
   storage: MemoryStorage,

@@ -11,8 +11,9 @@ const VALIDITY = { notBefore: new Date("1990-01-01T00:00:00Z"), notAfter: new Da
 let shared: { readonly authorities: ClusterPki["authorities"]; readonly signingKey: SigningKey } | undefined
 
 /**
- * What all test clusters of all processes share: it stands in the history of each, which must repeat to the byte, so it follows from a constant. Nothing outside
- * loopback may trust it. A cluster that listens therefore takes no client certificates but only its own token, which is truly random.
+ * What all test clusters of all processes share: it stands in the history of each, which must repeat to the byte, so it
+ * follows from a constant. Nothing outside loopback may trust it. A cluster that listens therefore takes no client
+ * certificates but only its own token, which is truly random.
  */
 function sharedKeys() {
   if (shared === undefined) {

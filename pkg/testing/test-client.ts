@@ -3,8 +3,8 @@ import type { Client, DeleteCallOptions, Patch, PatchOptions } from "../client/c
 import { refOf, type Reference } from "./selection.ts"
 
 /**
- * The typed client that tests use. Each method takes a name, a reference or an object where a `Client` takes a reference only, and fills in what a
- * manifest may leave out: the namespace `default`, apiVersion and kind.
+ * The typed client that tests use. Each method takes a name, a reference or an object where a `Client` takes a
+ * reference only, and fills in what a manifest may leave out: the namespace `default`, apiVersion and kind.
  */
 export interface TestClient extends Client {
   get<T extends KubeObject>(
@@ -23,7 +23,10 @@ export interface TestClient extends Client {
   updateSubresource<A = unknown>(resource: Resource, ref: Reference, subresource: string, object: object): Promise<A>
 }
 
-/** A test's client over `client`. It asks `alive` before each call, which throws what a client says that is used after the end of its cluster. */
+/**
+ * A test's client over `client`. It asks `alive` before each call, which throws what a client says that is used after
+ * the end of its cluster.
+ */
 export function testClient(client: Client, alive: () => void): TestClient {
   const running = (): Client => {
     alive()

@@ -9,8 +9,9 @@ interface Waiting {
 }
 
 /**
- * Who moves its time, of the clusters of one process: they share a thread. If all moved at once, each would end when the last does, after the time of all together. So one
- * has the turn, and passes it between two instants: to the oldest that waits, which is the one that has waited longest. After a second it lets another have a step.
+ * Who moves its time, of the clusters of one process: they share a thread. If all moved at once, each would end when
+ * the last does, after the time of all together. So one has the turn, and passes it between two instants: to the oldest
+ * that waits, which is the one that has waited longest. After a second it lets another have a step.
  */
 export class Turns {
   #ages = 0

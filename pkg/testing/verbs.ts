@@ -103,7 +103,8 @@ export abstract class KubectlVerbs {
   }
 
   /**
-   * Cordons a node, evicts its pods as budgets allow and waits until they are gone, as `kubectl drain`. Pods of DaemonSets stay. Gives the pods that went.
+   * Cordons a node, evicts its pods as budgets allow and waits until they are gone, as `kubectl drain`. Pods of
+   * DaemonSets stay. Gives the pods that went.
    * @throws TestClusterError where there are pods that only an option allows to evict, or after `within`
    */
   drain(node: Reference, options: DrainOptions = {}): Promise<readonly Pod[]> {
@@ -129,7 +130,8 @@ export abstract class KubectlVerbs {
 
   /**
    * Waits for a condition, or several one after another, as `kubectl wait`. Gives the object.
-   * @throws ApiError NotFound for an object that is not there when waiting begins, unless for `create` or `delete`; TestClusterError after `within` (30s unless given)
+   * @throws ApiError NotFound for an object that is not there when waiting begins, unless for `create` or `delete`;
+   * TestClusterError after `within` (30s unless given)
    */
   waitFor(resource: Resource, ref: Reference, condition: "delete", options?: EventuallyOptions): Promise<void>
   waitFor<T extends KubeObject>(

@@ -5,7 +5,10 @@ import { TestClusterError } from "./caller.ts"
 import { refOf, type Reference } from "./selection.ts"
 import type { TestClient } from "./test-client.ts"
 
-/** As `kubectl wait --for`: `condition=Ready`, `condition=Ready=False`, `jsonpath={.status.phase}=Running`, `jsonpath={.status.podIP}`, `create`, `delete`. */
+/**
+ * As `kubectl wait --for`: `condition=Ready`, `condition=Ready=False`, `jsonpath={.status.phase}=Running`,
+ * `jsonpath={.status.podIP}`, `create`, `delete`.
+ */
 export type WaitCondition = "create" | "delete" | `condition=${string}` | `jsonpath=${string}`
 
 /** Why an object does not meet a condition; undefined when it does. Of an object that is gone, nothing is given. */

@@ -1,6 +1,6 @@
 /**
- * What this program is, as `k3ts version` and the API server's /version tell it. `hack/build.sh` writes the constants below
- * into the executable; run from source they do not exist, hence `typeof`.
+ * What this program is, as `k3ts version` and the API server's /version tell it. `hack/build.sh` writes the constants
+ * below into the executable; run from source they do not exist, hence `typeof`.
  */
 
 declare const K3TS_VERSION: string

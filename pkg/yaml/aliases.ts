@@ -11,8 +11,9 @@ interface Anchored {
 const MOST_REPEATED_CHARACTERS = 3 * 1024 * 1024
 
 /**
- * What stands behind the anchors of a document, and how much aliases make of it: the value is shared, but who walks the document meets it each time.
- * Source of the limits: go.yaml.in/yaml/v2 decode.go allowedAliasRatio; it has none on characters.
+ * What stands behind the anchors of a document, and how much aliases make of it: the value is shared, but who walks the
+ * document meets it each time. Source of the limits: go.yaml.in/yaml/v2 decode.go allowedAliasRatio; it has none on
+ * characters.
  */
 export class Aliases {
   /** Undefined while what the anchor names is not complete. */
@@ -41,7 +42,10 @@ export class Aliases {
       this.#anchors.set(name, { value, nodes: this.#nodes - nodes, characters: this.#characters - characters })
   }
 
-  /** @throws YamlError for a name that is not there, that stands inside of what it names, or when aliases repeat too much */
+  /**
+   * @throws YamlError for a name that is not there, that stands inside of what it names, or when aliases repeat too
+   * much
+   */
   valueOf(name: string): unknown {
     const anchored = this.#anchors.get(name)
     if (anchored === undefined)

@@ -15,7 +15,10 @@ import {
   TAB,
 } from "./signs.ts"
 
-/** The text is no YAML, or one of the kind that may not be read. The message is what go-yaml says, which Kubernetes' clients know: `yaml: line 3: …`. */
+/**
+ * The text is no YAML, or one of the kind that may not be read. The message is what go-yaml says, which Kubernetes'
+ * clients know: `yaml: line 3: …`.
+ */
 export class YamlError extends Error {
   override readonly name = "YamlError"
 }
@@ -36,7 +39,9 @@ export class Cursor {
   line = 0
   /** How many `[` and `{` are open. */
   flow = 0
-  /** Whether a key without `?` may begin here: at the beginning of a line, after `- ` and `? `, but not after `key: `. */
+  /**
+   * Whether a key without `?` may begin here: at the beginning of a line, after `- ` and `? `, but not after `key: `.
+   */
   keyAllowed = true
   #lineStart = 0
 
@@ -74,7 +79,9 @@ export class Cursor {
     while (!isBreak(this.code()) && !isEnd(this.code())) this.at++
   }
 
-  /** Steps over space, comments and line breaks. Tabs count as space only where no key may begin: they may not indent. */
+  /**
+   * Steps over space, comments and line breaks. Tabs count as space only where no key may begin: they may not indent.
+   */
   skipToToken(): void {
     for (;;) {
       let code = this.code()
@@ -116,7 +123,10 @@ export class Cursor {
   }
 }
 
-/** Something is wrong with how the parts are put together: go-yaml counts lines from 0 here, and names the line of the whole where that of the part is the first. */
+/**
+ * Something is wrong with how the parts are put together: go-yaml counts lines from 0 here, and names the line of the
+ * whole where that of the part is the first.
+ */
 export function structureError(problem: string, line: number, whole = 0): YamlError {
   const shown = line === 0 ? whole : line
   return new YamlError(`yaml: ${shown === 0 ? "" : `line ${shown}: `}${problem}`)

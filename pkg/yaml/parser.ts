@@ -54,10 +54,11 @@ interface Properties {
 const NO_PROPERTIES: Properties = { anchor: undefined, tag: undefined }
 
 /**
- * Reads the first document of a text in one pass, without a tree in between: each function reads one construct and gives its value. A node that stands where a
- * key may is read first, and is a key when a `:` follows on its line.
+ * Reads the first document of a text in one pass, without a tree in between: each function reads one construct and
+ * gives its value. A node that stands where a key may is read first, and is a key when a `:` follows on its line.
  *
- * Invariant: a function begins at the first character of its construct and ends behind the last; `skipToToken` is called by who goes on.
+ * Invariant: a function begins at the first character of its construct and ends behind the last; `skipToToken` is
+ * called by who goes on.
  */
 export class Parser {
   readonly #cursor: Cursor
@@ -89,7 +90,10 @@ export class Parser {
     return value
   }
 
-  /** What follows the document is not read, but it must begin with something that can stand behind the root, which began on `line`. */
+  /**
+   * What follows the document is not read, but it must begin with something that can stand behind the root, which began
+   * on `line`.
+   */
   #checkNext(line: number): void {
     const cursor = this.#cursor
     cursor.skipToToken()
@@ -114,7 +118,10 @@ export class Parser {
 
   // Blocks
 
-  /** A node in a block whose column is `outer`; `besideKey` where it is the value of a key in that column, so that a list may begin in the same one. */
+  /**
+   * A node in a block whose column is `outer`; `besideKey` where it is the value of a key in that column, so that a
+   * list may begin in the same one.
+   */
   #blockNode(outer: number, besideKey: boolean): Node {
     const cursor = this.#cursor
     cursor.skipToToken()

@@ -53,7 +53,10 @@ const integerOf = (digits: string): bigint =>
 
 const NAMES: Readonly<Record<string, string>> = { boolean: "!!bool", number: "!!float", string: "!!str" }
 
-/** The value of a scalar with a tag, given in full (`tag:yaml.org,2002:int`). @throws YamlError when the text is not of that type */
+/**
+ * The value of a scalar with a tag, given in full (`tag:yaml.org,2002:int`). @throws YamlError when the text is not of
+ * that type
+ */
 export function taggedValue(tag: string, text: string): unknown {
   const type = tag.startsWith(TAG_PREFIX) ? tag.slice(TAG_PREFIX.length) : undefined
   switch (type) {

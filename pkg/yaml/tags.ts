@@ -70,7 +70,10 @@ const DEFAULT_HANDLES: readonly (readonly [string, string])[] = [
   ["!!", "tag:yaml.org,2002:"],
 ]
 
-/** The lines that begin with `%` before a document, and the handles of tags that they declare. The cursor then stands on `---`. */
+/**
+ * The lines that begin with `%` before a document, and the handles of tags that they declare. The cursor then stands on
+ * `---`.
+ */
 export function directives(cursor: Cursor): ReadonlyMap<string, string> {
   const handles = new Map<string, string>()
   let version = false

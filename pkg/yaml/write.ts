@@ -5,8 +5,9 @@ import { LineWriter } from "./line-writer.ts"
 import { isSimpleKey, writeScalar } from "./write-scalar.ts"
 
 /**
- * A JSON value as YAML, byte for byte as Kubernetes writes it: keys in order, lists not indented under their key, and in quotes what any reader of YAML 1.1
- * would take for something else than text (`yes`, `12:30`, `2020-01-01`). Source of the behaviour: sigs.k8s.io/yaml over go.yaml.in/yaml/v2 encode.go and emitterc.go.
+ * A JSON value as YAML, byte for byte as Kubernetes writes it: keys in order, lists not indented under their key, and
+ * in quotes what any reader of YAML 1.1 would take for something else than text (`yes`, `12:30`, `2020-01-01`). Source
+ * of the behaviour: sigs.k8s.io/yaml over go.yaml.in/yaml/v2 encode.go and emitterc.go.
  */
 export function writeYaml(value: unknown): string {
   const out = new LineWriter()

@@ -14,8 +14,9 @@ export interface ParsedYaml {
 const CONTROL = /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ud800-\udfff\ue000-\ufffd]/
 
 /**
- * The first document of a text as plain JSON, the way Kubernetes reads it: scalars of YAML 1.1 (`yes` is true), but neither its times nor its numbers of base 60;
- * keys become text. Source of the behaviour: sigs.k8s.io/yaml over go.yaml.in/yaml/v2. Takes time that grows with the length of the text, whatever is in it.
+ * The first document of a text as plain JSON, the way Kubernetes reads it: scalars of YAML 1.1 (`yes` is true), but
+ * neither its times nor its numbers of base 60; keys become text. Source of the behaviour: sigs.k8s.io/yaml over
+ * go.yaml.in/yaml/v2. Takes time that grows with the length of the text, whatever is in it.
  * @throws YamlError in go-yaml's words
  */
 export function parseYaml(text: string): ParsedYaml {

@@ -28,7 +28,10 @@ afterAll(async () => {
 const CONFIGMAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`
 const JSON_BODY = { "Content-Type": "application/json" }
 
-/** Every stage at which a client can stop. The server has to close the connection by itself, or answer and then close it. */
+/**
+ * Every stage at which a client can stop. The server has to close the connection by itself, or answer and then close
+ * it.
+ */
 const stages: Readonly<Record<string, () => Promise<SilentClient>>> = {
   "before TLS": () => tcpClient(server.port),
   "in the TLS hello": () => tcpClient(server.port, PART_OF_HELLO),

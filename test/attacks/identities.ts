@@ -1,6 +1,6 @@
 /**
- * Who attacks: real credentials for everybody that could try something on a running server, from somebody without any to the administrator.
- * `docs/security.md` uses the same names.
+ * Who attacks: real credentials for everybody that could try something on a running server, from somebody without any
+ * to the administrator. `docs/security.md` uses the same names.
  */
 import { Agent } from "node:https"
 import { join } from "node:path"
@@ -35,8 +35,8 @@ export const POD = "inside"
 export type Identities = Readonly<Record<IdentityName, Identity>> & Disposable
 
 /**
- * Makes the identities on a server that runs, and what they need there: the namespace, the admin's RoleBinding, the Node, and a pod with its ServiceAccount.
- * Disposing them closes their connections.
+ * Makes the identities on a server that runs, and what they need there: the namespace, the admin's RoleBinding, the
+ * Node, and a pod with its ServiceAccount. Disposing them closes their connections.
  * @throws Error when the server refuses one of those objects
  */
 export async function makeIdentities(server: TestServer): Promise<Identities> {

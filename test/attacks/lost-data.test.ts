@@ -60,7 +60,8 @@ test.each(LOSSES)(
       expect(refusal).toContain("--accept-data-loss")
       expect(existsSync(database) ? readFileSync(database) : undefined).toEqual(left)
 
-      // when the loss is accepted, then it starts, with newer revisions than any client has seen where it can know them, and needs no flag later
+      // when the loss is accepted, then it starts, with newer revisions than any client has seen where it can know
+      // them, and needs no flag later
       const accepted = await startServer({ dataDir, flags: ["--accept-data-loss"] })
       expect((await accepted.send("POST", CONFIG_MAPS, { metadata: { name: "new" } })).status).toBe(201)
       await accepted.kill("SIGTERM")

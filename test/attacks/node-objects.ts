@@ -27,8 +27,9 @@ const volume = (name: string, claim: string | undefined) => ({
 })
 
 /**
- * Makes, beside the node and the pod of the identities: a node `node-b` with a pod `there`, and on the own node a pod `here`, which uses an object of each kind in
- * one way or another, and a pod `liar`, which claims a volume that belongs to another claim. Gives the uid of `here`.
+ * Makes, beside the node and the pod of the identities: a node `node-b` with a pod `there`, and on the own node a pod
+ * `here`, which uses an object of each kind in one way or another, and a pod `liar`, which claims a volume that belongs
+ * to another claim. Gives the uid of `here`.
  */
 export async function makeNodeObjects({ administrator }: Identities): Promise<string> {
   const create = async (path: string, body: object) => {

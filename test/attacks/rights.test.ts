@@ -59,7 +59,10 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-/** Every verb on every resource and subresource that the server says it has, whether it says that it takes the verb or not. */
+/**
+ * Every verb on every resource and subresource that the server says it has, whether it says that it takes the verb or
+ * not.
+ */
 async function everyProbe(): Promise<readonly Probe[]> {
   const get = async <T>(path: string): Promise<T> => JSON.parse((await server.get(path)).body.toString()) as T
   const { groups } = await get<{ groups: { versions: { groupVersion: string }[] }[] }>("/apis")

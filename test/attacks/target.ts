@@ -13,7 +13,8 @@ export interface Seen {
 }
 
 /**
- * Something to proxy to, on an address of this machine: it stands for a pod, a service's endpoint and a port of a node. It keeps what it is asked, and answers
+ * Something to proxy to, on an address of this machine: it stands for a pod, a service's endpoint and a port of a node.
+ * It keeps what it is asked, and answers
  *   /refuse       to a wish to leave HTTP: 200 and a connection that stays open
  *   /deny         to the same: 418 with a body
  *   /html /plain  as many bytes as `?bytes=`

@@ -76,7 +76,10 @@ async function* creates(): AsyncIterable<Figure> {
   yield { name: "Pod create, 16 connections", unit: "/s", value: pods.perSecond, goal: 5000, better: "more", limit }
 }
 
-/** Each kind on a server of its own: the hundred thousand objects that one figure leaves behind are not the next one's load. */
+/**
+ * Each kind on a server of its own: the hundred thousand objects that one figure leaves behind are not the next one's
+ * load.
+ */
 async function creating(plural: string, body: unknown): Promise<Load> {
   await using server = await startServer()
   return await load({

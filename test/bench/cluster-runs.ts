@@ -1,6 +1,7 @@
 /**
- * What clusters in memory (`k3ts/testing`) cost to start, to keep and to run; each measured in a process of its own: `bun cluster-runs.ts NAME` prints the figures of
- * one as JSON. Time is the machine's, whatever the clusters' clocks say.
+ * What clusters in memory (`k3ts/testing`) cost to start, to keep and to run; each measured in a process of its own:
+ * `bun cluster-runs.ts NAME` prints the figures of one as JSON. Time is the machine's, whatever the clusters' clocks
+ * say.
  */
 import { CronJob, Deployment, Job, Namespace, Pod, startCluster, type Cluster } from "../../pkg/testing/testing.ts"
 import { median } from "./figure.ts"
@@ -90,7 +91,10 @@ async function hundredReplicas(): Promise<number> {
   return median(times)
 }
 
-/** In milliseconds. The first run is that of a test alone in its process; the others find the engine warm, as in a suite. */
+/**
+ * In milliseconds. The first run is that of a test alone in its process; the others find the engine warm, as in a
+ * suite.
+ */
 export interface MonthRuns {
   readonly first: number
   readonly median: number
@@ -153,7 +157,10 @@ async function large(): Promise<LargeRun> {
   return { seconds, scheduled: PODS / seconds, peak: (process.resourceUsage().maxRSS * 1024) / MB }
 }
 
-/** Pods that the scheduler places a second. As in the peer's benchmark there are nodes without kubelets, no controllers, and some pods before those that count. */
+/**
+ * Pods that the scheduler places a second. As in the peer's benchmark there are nodes without kubelets, no controllers,
+ * and some pods before those that count.
+ */
 async function scheduling(): Promise<number> {
   await using cluster = await startCluster({
     nodes: SCHEDULING_NODES,

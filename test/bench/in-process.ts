@@ -1,6 +1,7 @@
 /**
- * What the control plane does by itself, without TLS and HTTP: durable creates through pipeline, admission and registry beside raw SQLite in the same run,
- * reads, lists, fan-out to watchers, and memory. Run: `bun test/bench/in-process.ts`.
+ * What the control plane does by itself, without TLS and HTTP: durable creates through pipeline, admission and registry
+ * beside raw SQLite in the same run, reads, lists, fan-out to watchers, and memory. Run: `bun
+ * test/bench/in-process.ts`.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

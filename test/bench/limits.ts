@@ -8,7 +8,10 @@ import { freePort } from "../harness/server.ts"
 import { median } from "./figure.ts"
 import { load } from "./load.ts"
 
-/** Requests a second of a bare TLS server that answers each with the same bytes: what no API server on this runtime can beat. It runs in a process of its own, as the server does. */
+/**
+ * Requests a second of a bare TLS server that answers each with the same bytes: what no API server on this runtime can
+ * beat. It runs in a process of its own, as the server does.
+ */
 export async function bareTls(bytes: number, connections: number): Promise<number> {
   const port = await freePort()
   const child = Bun.spawn([process.execPath, import.meta.path, String(port), String(bytes)], {
@@ -25,7 +28,10 @@ export async function bareTls(bytes: number, connections: number): Promise<numbe
   }
 }
 
-/** Rows of `bytes` a second into SQLite with WAL and synchronous=FULL, `batch` rows a transaction, on the disk that the server uses. */
+/**
+ * Rows of `bytes` a second into SQLite with WAL and synchronous=FULL, `batch` rows a transaction, on the disk that the
+ * server uses.
+ */
 export function rawSqlite(bytes: number, batch: number): number {
   const dir = mkdtempSync(join(tmpdir(), "k3ts-sqlite-"))
   const db = new Database(join(dir, "raw.db"))
@@ -51,7 +57,10 @@ export function rawSqlite(bytes: number, batch: number): number {
   }
 }
 
-/** Milliseconds in which a bare TLS server in a process of its own writes the same bytes to so many connections, until all have them; the median of some rounds. */
+/**
+ * Milliseconds in which a bare TLS server in a process of its own writes the same bytes to so many connections, until
+ * all have them; the median of some rounds.
+ */
 export async function bareFanOut(bytes: number, connections: number): Promise<number> {
   const port = await freePort()
   const child = Bun.spawn([process.execPath, import.meta.path, String(port), String(bytes)], {
@@ -96,7 +105,10 @@ export async function bareFanOut(bytes: number, connections: number): Promise<nu
   return ms
 }
 
-/** The median of milliseconds that some rounds take, after some that nobody measures: at first a server runs its code slowly, and its compiler beside it. */
+/**
+ * The median of milliseconds that some rounds take, after some that nobody measures: at first a server runs its code
+ * slowly, and its compiler beside it.
+ */
 export async function rounds(run: (round: number) => Promise<void>): Promise<number> {
   const times: number[] = []
   for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) {

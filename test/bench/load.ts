@@ -19,7 +19,10 @@ export interface LoadOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A server runs its code slowly, and its compiler beside it, until it has seen some thousand requests: what is measured is how it goes on. */
+/**
+ * A server runs its code slowly, and its compiler beside it, until it has seen some thousand requests: what is measured
+ * is how it goes on.
+ */
 const WARM_UP_SECONDS = 4
 
 /** Runs wrk against a URL, a while unmeasured and then measured, and fails when any answer was none of 2xx. */

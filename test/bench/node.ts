@@ -19,7 +19,10 @@ const WEB = {
   },
 }
 
-/** A whole node: how soon it is there, how soon pods are, what it costs at rest. Beside it the same pods straight through the CRI. */
+/**
+ * A whole node: how soon it is there, how soon pods are, what it costs at rest. Beside it the same pods straight
+ * through the CRI.
+ */
 export const node: Benchmark = {
   name: "node",
   needs: () => (process.getuid?.() === 0 ? undefined : "needs root"),

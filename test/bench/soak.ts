@@ -12,7 +12,10 @@ const IDLE_MS = 180_000
 const DEPLOYMENTS_PATH = "/apis/apps/v1/namespaces/default/deployments"
 const PODS_PATH = "/api/v1/namespaces/default/pods"
 
-/** What a server's memory is before, during and after a time of churn, with a simulated node: `npm run bench -- soak 30`, in minutes of churn. */
+/**
+ * What a server's memory is before, during and after a time of churn, with a simulated node: `npm run bench -- soak
+ * 30`, in minutes of churn.
+ */
 export const soak = (minutes: number): Benchmark => ({
   name: "soak",
   async *run(): AsyncIterable<Figure> {

@@ -3,7 +3,10 @@ import { fileURLToPath } from "node:url"
 import { ALIVE, CRON_JOBS, IN_A_ROW, MONTHS, NODES, PODS, SCHEDULING_NODES, type RUNS } from "./cluster-runs.ts"
 import type { Benchmark, Figure } from "./figure.ts"
 
-/** Clusters in memory (`k3ts/testing`). Each figure comes from a process of its own, so that none pays for what another left behind. */
+/**
+ * Clusters in memory (`k3ts/testing`). Each figure comes from a process of its own, so that none pays for what another
+ * left behind.
+ */
 export const testing: Benchmark = {
   name: "testing",
   async *run(): AsyncIterable<Figure> {

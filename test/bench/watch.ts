@@ -10,7 +10,10 @@ const LINE_FEED = 10
 /** Watchers that tell of each event that reaches one of them. */
 type Open = (server: TestServer, arrived: (events: number) => void) => Promise<() => void>
 
-/** One change, seen by 2,000 watchers of its kind. The watchers are in this process, so what they cost is part of the figure. */
+/**
+ * One change, seen by 2,000 watchers of its kind. The watchers are in this process, so what they cost is part of the
+ * figure.
+ */
 export const watch: Benchmark = {
   name: "watch",
   async *run() {

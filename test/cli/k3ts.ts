@@ -44,7 +44,10 @@ export interface TestServer extends AsyncDisposable {
   /** Resolves when it has ended by itself or by a signal. */
   readonly ended: Promise<Ended>
   get(path: string, token?: string): Promise<{ readonly status: number; readonly body: string }>
-  /** Resolves when `wanted` holds for the answer at `path`; asks again at each change the log tells of, and at short intervals. */
+  /**
+   * Resolves when `wanted` holds for the answer at `path`; asks again at each change the log tells of, and at short
+   * intervals.
+   */
   eventually(path: string, wanted: (body: string, status: number) => boolean): Promise<string>
   signal(name: NodeJS.Signals): void
 }

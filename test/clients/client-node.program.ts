@@ -1,7 +1,8 @@
 /**
- * The official client library for JavaScript, as it is, in a process of its own: run as `bun client-node.program.ts <step>` with KUBECONFIG set. It ends with 0 if
- * the step went as it should. A process of its own, since Bun's fetch takes the certificate authority from NODE_EXTRA_CA_CERTS, which is read at the start,
- * and passes over the one that the library hands to undici.
+ * The official client library for JavaScript, as it is, in a process of its own: run as `bun client-node.program.ts
+ * <step>` with KUBECONFIG set. It ends with 0 if the step went as it should. A process of its own, since Bun's fetch
+ * takes the certificate authority from NODE_EXTRA_CA_CERTS, which is read at the start, and passes over the one that
+ * the library hands to undici.
  */
 import assert from "node:assert/strict"
 import {

@@ -1,4 +1,7 @@
-/** The README's walk-through on a real node, with the oldest and the newest kubectl there are: what they do most differently are the streams. */
+/**
+ * The README's walk-through on a real node, with the oldest and the newest kubectl there are: what they do most
+ * differently are the streams.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,7 @@
-/** One walk for every kind that is stored, over HTTP: what the conformance tests "should support … API operations" do, and the lifecycle tests. */
+/**
+ * One walk for every kind that is stored, over HTTP: what the conformance tests "should support … API operations" do,
+ * and the lifecycle tests.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { decodeObject } from "../../pkg/apimachinery/decode.ts"
 import { DeleteOptions } from "../../pkg/apimachinery/meta.ts"

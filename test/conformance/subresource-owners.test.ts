@@ -1,4 +1,7 @@
-/** Who owns what is written through a subresource: /scale, /status, /resize and others in managedFields and in conflicts. The facts are those of Kubernetes 1.36. */
+/**
+ * Who owns what is written through a subresource: /scale, /status, /resize and others in managedFields and in
+ * conflicts. The facts are those of Kubernetes 1.36.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster, type Loose } from "./cluster.ts"
 

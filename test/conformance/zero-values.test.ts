@@ -1,4 +1,6 @@
-/** What an object shows where nothing was sent: nulls, zeros, and who owns them. The facts are those of Kubernetes 1.36. */
+/**
+ * What an object shows where nothing was sent: nulls, zeros, and who owns them. The facts are those of Kubernetes 1.36.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster } from "./cluster.ts"
 

@@ -12,13 +12,19 @@ const KILLS = Number(process.env["K3TS_KILLS"] ?? 50)
 const WRITERS = 16
 const PATH = "/api/v1/namespaces/default/configmaps"
 
-/** What one writer knows of its object: the last number it wrote that was acknowledged, and the one that was on its way when the server died. */
+/**
+ * What one writer knows of its object: the last number it wrote that was acknowledged, and the one that was on its way
+ * when the server died.
+ */
 interface Known {
   acknowledged: number | "absent"
   sent: number | "absent"
 }
 
-/** One write. By fetch: Bun's node:https client lets the death of a server under load escape as an error that nobody can catch. */
+/**
+ * One write. By fetch: Bun's node:https client lets the death of a server under load escape as an error that nobody can
+ * catch.
+ */
 async function send(
   server: TestServer,
   method: "POST" | "PUT" | "DELETE",

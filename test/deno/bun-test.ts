@@ -7,7 +7,9 @@ import { describe as nodeDescribe, test as nodeTest } from "node:test"
 
 type Body = (...args: never[]) => unknown
 
-/** The title of one row of a table: `%s`, `%d`, `%p`, `%j` take the next value of the row, `$field` that field of it. */
+/**
+ * The title of one row of a table: `%s`, `%d`, `%p`, `%j` take the next value of the row, `$field` that field of it.
+ */
 function title(name: string, row: readonly unknown[]): string {
   let next = 0
   const fields = Object(row[0]) as Readonly<Record<string, unknown>>

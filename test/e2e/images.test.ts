@@ -166,7 +166,10 @@ function allowPlainHttp(dataDir: string, port: number): void {
   writeFileSync(join(folder, "hosts.toml"), `server = "http://127.0.0.1:${port}"\n`)
 }
 
-/** Uploads busybox by the registry's own protocol: the blobs of an OCI archive, then its manifest. Source: distribution-spec. */
+/**
+ * Uploads busybox by the registry's own protocol: the blobs of an OCI archive, then its manifest. Source:
+ * distribution-spec.
+ */
 async function push(registry: string, name: string, tag: string, login?: Login): Promise<void> {
   const files = untar(buildImageArchive(busyboxImage("x/y:1")))
   const headers = login === undefined ? {} : { authorization: `Basic ${btoa(`${login.user}:${login.password}`)}` }

@@ -25,7 +25,10 @@ describeOnNode("pods", () => {
     (
       await cluster.client.list(Event, { namespace: "default", fieldSelector: `involvedObject.name=${name}` })
     ).items.map(({ reason }) => reason)
-  /** Resolves when the pod has events of these reasons: they are written beside the status, so they may come a little later. */
+  /**
+   * Resolves when the pod has events of these reasons: they are written beside the status, so they may come a little
+   * later.
+   */
   const told = async (name: string, ...wanted: readonly string[]) => {
     const deadline = performance.now() + 10_000
     for (;;) {

@@ -166,7 +166,8 @@ describeOnNode("Services and DNS", () => {
     test("with session affinity gives a client the same pod each time", async () => {
       const { spec } = await service("sticky", { sessionAffinity: "ClientIP" })
       await rules("default/sticky -> ")
-      // given a client that is bound by its first request; of several first ones at once the kernel may send each elsewhere
+      // given a client that is bound by its first request; of several first ones at once the kernel may send each
+      // elsewhere
       const first = (await curl(spec.clusterIP!)).trim()
       expect(names as readonly string[]).toContain(first)
       expect(await whoAnswers(() => curl(spec.clusterIP!), 20)).toEqual(new Set([first]))

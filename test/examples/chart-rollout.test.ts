@@ -1,6 +1,7 @@
 /**
- * Testing a chart's rollout: does the new version replace the old one without a gap, and does a bad one stop where it does no harm? Render the chart (`helm template …`) and apply the
- * result; here it is test/examples/chart/web.yaml. The images are simulated: each version's start and health are said in the test.
+ * Testing a chart's rollout: does the new version replace the old one without a gap, and does a bad one stop where it
+ * does no harm? Render the chart (`helm template …`) and apply the result; here it is test/examples/chart/web.yaml. The
+ * images are simulated: each version's start and health are said in the test.
  */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"

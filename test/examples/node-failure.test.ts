@@ -1,4 +1,7 @@
-/** A drill: how long is a service short of pods when a node dies, and what does `tolerationSeconds` do to that? Ten minutes of outage take milliseconds. */
+/**
+ * A drill: how long is a service short of pods when a node dies, and what does `tolerationSeconds` do to that? Ten
+ * minutes of outage take milliseconds.
+ */
 import { expect, test } from "bun:test"
 import { Deployment, Node, Pod, startCluster, type Cluster } from "../../pkg/testing/testing.ts"
 

@@ -1,6 +1,7 @@
 /**
- * Testing an operator without a cluster: a control loop on ConfigMaps that copies every ConfigMap labelled `share=everywhere` into all namespaces, and
- * takes the copies away when the original goes. It runs against the real API under the real garbage collector and admission, in virtual time.
+ * Testing an operator without a cluster: a control loop on ConfigMaps that copies every ConfigMap labelled
+ * `share=everywhere` into all namespaces, and takes the copies away when the original goes. It runs against the real
+ * API under the real garbage collector and admission, in virtual time.
  */
 import { describe, expect, test } from "bun:test"
 import {

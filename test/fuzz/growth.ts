@@ -1,10 +1,16 @@
-/** How the time of something grows with the size of what it is given. Time is that of the processor, so that other load does not count. */
+/**
+ * How the time of something grows with the size of what it is given. Time is that of the processor, so that other load
+ * does not count.
+ */
 
 export interface Growth {
   /** Milliseconds for the smaller size and the larger one. */
   readonly small: number
   readonly large: number
-  /** How much more the larger size took, divided by how much larger it is: about 1 when the time grows with the size, about 4 or more when with its square. */
+  /**
+   * How much more the larger size took, divided by how much larger it is: about 1 when the time grows with the size,
+   * about 4 or more when with its square.
+   */
   readonly factor: number
 }
 

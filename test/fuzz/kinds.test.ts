@@ -49,7 +49,10 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   fieldsV1: [{}, { "f:metadata": {} }],
 }
 
-/** A value of a declared type; seldom of another. Well-typed ones reach what lies behind decoding: admission, defaults, rules, controllers. */
+/**
+ * A value of a declared type; seldom of another. Well-typed ones reach what lies behind decoding: admission, defaults,
+ * rules, controllers.
+ */
 function valueOf(type: Type, random: Random, depth: number, spec?: FieldSpec): unknown {
   if (chance(random, 0.01)) return pick<unknown>(random, [null, 0, "x", [], {}, [[]], true])
   if (type.kind === "message") return objectOf(type.message(), random, depth + 1)

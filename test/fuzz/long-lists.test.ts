@@ -1,4 +1,7 @@
-/** Every list and map that a declaration has is filled with many items, and goes the way of a write: none may take time that grows faster than its length. */
+/**
+ * Every list and map that a declaration has is filled with many items, and goes the way of a write: none may take time
+ * that grows faster than its length.
+ */
 import { expect, test } from "bun:test"
 import { RESOURCES, SUBRESOURCE_KINDS } from "../../pkg/api/resources.ts"
 import { decodeObject } from "../../pkg/apimachinery/decode.ts"

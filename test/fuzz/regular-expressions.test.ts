@@ -1,4 +1,7 @@
-/** Every regular expression of the program is tried with texts that make ones with room for doubt try over and over again. */
+/**
+ * Every regular expression of the program is tried with texts that make ones with room for doubt try over and over
+ * again.
+ */
 import { expect, test } from "bun:test"
 import { Glob } from "bun"
 import { readFileSync } from "node:fs"
@@ -33,7 +36,10 @@ function regularExpressions(): readonly Found[] {
   )
 }
 
-/** Pieces to repeat: the characters that stand in a pattern, one and two at a time, and some that classes like \d stand for. */
+/**
+ * Pieces to repeat: the characters that stand in a pattern, one and two at a time, and some that classes like \d stand
+ * for.
+ */
 function pieces({ source }: RegExp): readonly string[] {
   const literal = source.replaceAll(/\\[dwsSDWbBpP]|[\\^]/g, "")
   const single = new Set(`${literal}a0-. /`.split(""))

@@ -2,7 +2,10 @@ import { startServer, type Answer, type TestServer } from "../harness/server.ts"
 
 export interface FuzzTarget extends AsyncDisposable {
   readonly server: TestServer
-  /** Sends a request as administrator; a wrong answer is kept for `faults`. Undefined when the server's parser cut the connection, which is an answer too. */
+  /**
+   * Sends a request as administrator; a wrong answer is kept for `faults`. Undefined when the server's parser cut the
+   * connection, which is an answer too.
+   */
   send(
     what: string,
     method: string,

@@ -56,7 +56,10 @@ export interface Cluster extends AsyncDisposable {
     spec: Partial<PodSpec> & Pick<PodSpec, "containers">,
     metadata?: InputOfResource<typeof Pod>["metadata"],
   ): Promise<Pod>
-  /** Resolves with the first state of an object for which `wanted` holds; `undefined` is its absence. @throws Error with the last state seen */
+  /**
+   * Resolves with the first state of an object for which `wanted` holds; `undefined` is its absence. @throws Error with
+   * the last state seen
+   */
   until<T extends KubeObject, I extends KubeObjectInput>(
     resource: Resource<T, I>,
     name: string,
@@ -83,7 +86,8 @@ export interface Cluster extends AsyncDisposable {
 const LIMIT_MS = 30_000
 
 /**
- * Starts a cluster, with the images of the examples. Only one node can run on a machine, since its network and its runtime folder are the machine's.
+ * Starts a cluster, with the images of the examples. Only one node can run on a machine, since its network and its
+ * runtime folder are the machine's.
  * @throws Error when one runs already
  */
 export async function startCluster({

@@ -28,7 +28,10 @@ export async function run(
   return { code: code ?? 255, out, err }
 }
 
-/** The real kubectl, or one of them, with a cluster's kubeconfig and a home of its own: the user's caches and settings stay untouched. */
+/**
+ * The real kubectl, or one of them, with a cluster's kubeconfig and a home of its own: the user's caches and settings
+ * stay untouched.
+ */
 export class Kubectl {
   readonly path: string
   readonly env: Record<string, string | undefined>

@@ -6,7 +6,10 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** A running `dist/k3ts server`, and how to reach it. Disposing it stops it and, with an agent, all it left on the machine. */
+/**
+ * A running `dist/k3ts server`, and how to reach it. Disposing it stops it and, with an agent, all it left on the
+ * machine.
+ */
 export interface TestServer extends AsyncDisposable {
   readonly port: number
   readonly dataDir: string
@@ -58,7 +61,10 @@ export interface TestServerOptions {
 export const EXECUTABLE = process.env["K3TS_TEST_EXECUTABLE"] ?? join(import.meta.dirname, "../../dist/k3ts")
 const START_LIMIT_MS = 30_000
 
-/** What each server that has not been disposed leaves behind, and how to take it away. A test run that is cut off does so before it ends. */
+/**
+ * What each server that has not been disposed leaves behind, and how to take it away. A test run that is cut off does
+ * so before it ends.
+ */
 const abandoned = new Set<() => void>()
 for (const [signal, code] of [
   ["SIGTERM", 143],
@@ -176,7 +182,10 @@ export async function startServer({
   }
 }
 
-/** Arguments that end what runs on a data directory and remove that and the logs of its pods, with a configuration that may go: not the machine's. */
+/**
+ * Arguments that end what runs on a data directory and remove that and the logs of its pods, with a configuration that
+ * may go: not the machine's.
+ */
 export function uninstallArgs(dataDir: string): string[] {
   const config = join(dataDir, "config.yaml")
   mkdirSync(dataDir, { recursive: true })
@@ -203,7 +212,10 @@ const ended = (child: ChildProcess): Promise<number | null> =>
 /** Connections whose failures are listened to. */
 const heard = new WeakSet<object>()
 
-/** Sends one request to a server of this machine, whoever signed its certificate. The agent brings the client's certificate, if any. */
+/**
+ * Sends one request to a server of this machine, whoever signed its certificate. The agent brings the client's
+ * certificate, if any.
+ */
 export function send(
   agent: Agent,
   port: number,

@@ -20,7 +20,8 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
   "nothing that is deleted stays": (world) =>
     all(world)
       .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
-      // The last failed pod of an index is kept until its successor comes, for which a Job without parallelism has no place.
+      // The last failed pod of an index is kept until its successor comes, for which a Job without parallelism has no
+      // place.
       .filter((object) => !world.jobs.some((job) => job.spec.parallelism === 0 && ownedBy(job, object)))
       .map(
         (object) =>

@@ -1,6 +1,7 @@
 /**
- * `npm run hunt -- --seeds 1000`: random work with random faults, each seed in a cluster of its own, then quiet, then the invariants. What fails is shortened and
- * printed as a test. `--from 17` begins at another seed, `--jobs 2` says how many run at a time, `--limit 60` how many seconds a seed may take.
+ * `npm run hunt -- --seeds 1000`: random work with random faults, each seed in a cluster of its own, then quiet, then
+ * the invariants. What fails is shortened and printed as a test. `--from 17` begins at another seed, `--jobs 2` says
+ * how many run at a time, `--limit 60` how many seconds a seed may take.
  */
 import { spawn, type ChildProcess } from "node:child_process"
 import { createInterface } from "node:readline"

@@ -29,7 +29,10 @@ export interface NthPod {
   readonly nth: number
 }
 
-/** Something that the test does, or that goes wrong. Durations are milliseconds; a fault lasts so long, and others may begin meanwhile. */
+/**
+ * Something that the test does, or that goes wrong. Durations are milliseconds; a fault lasts so long, and others may
+ * begin meanwhile.
+ */
 export type Step =
   | { readonly do: "apply"; readonly object: Manifest }
   | ({ readonly do: "patch"; readonly body: object } & Named)

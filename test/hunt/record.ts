@@ -96,7 +96,10 @@ function jobProblems(job: Job, before: Job | undefined, when: string): readonly 
   ]
 }
 
-/** What is written though nothing happens: heartbeats, Events that end, and word of pods that still find no room or that a quota still refuses. */
+/**
+ * What is written though nothing happens: heartbeats, Events that end, and word of pods that still find no room or that
+ * a quota still refuses.
+ */
 function isUpkeep({ object, type, author }: HistoryEntry): boolean {
   if (object.kind === "Lease" || object.kind === "Node") return true
   if (object.kind !== "Event") return false

@@ -22,7 +22,10 @@ export function leftOn(node: Node, pods: readonly Pod[], resource: "cpu" | "memo
   return allocatable(node, resource) - used
 }
 
-/** Whether some node could take the pod, as far as resources go: the pods of the hunt ask for nothing else, but those of DaemonSets for one node. */
+/**
+ * Whether some node could take the pod, as far as resources go: the pods of the hunt ask for nothing else, but those of
+ * DaemonSets for one node.
+ */
 export function hasRoom(pod: Pod, nodes: readonly Node[], pods: readonly Pod[]): boolean {
   const only =
     pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms[0]

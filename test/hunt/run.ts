@@ -213,7 +213,8 @@ class Player {
 
   async #pod(nth: number, force = false): Promise<Pod | undefined> {
     const pods = (await this.#cluster.list(Pod))
-      // What is forgotten by force may run on for a while: with the pods of a StatefulSet that is what must not be done.
+      // What is forgotten by force may run on for a while: with the pods of a StatefulSet that is what must not be
+      // done.
       .filter(({ metadata }) => !force || !ORDINAL.test(metadata.name ?? ""))
       .sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1))
     return pods[nth % Math.max(1, pods.length)]

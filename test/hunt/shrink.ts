@@ -16,8 +16,8 @@ export interface Shrunk {
 }
 
 /**
- * Leaves out of a failing program what the failure does not need: steps, then nodes, then parts of steps. The shorter one fails in the same way.
- * Ends after `seconds` at the latest, with what it has by then.
+ * Leaves out of a failing program what the failure does not need: steps, then nodes, then parts of steps. The shorter
+ * one fails in the same way. Ends after `seconds` at the latest, with what it has by then.
  */
 export async function shrink(
   failing: Shrunk,

@@ -1,4 +1,7 @@
-/** Runs the seeds that come in, a line each, and answers with a line of JSON each. Ended from outside where a seed takes too long. */
+/**
+ * Runs the seeds that come in, a line each, and answers with a line of JSON each. Ended from outside where a seed takes
+ * too long.
+ */
 import { createInterface } from "node:readline"
 import { generate } from "./generate.ts"
 import { run } from "./run.ts"

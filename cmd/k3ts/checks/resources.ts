@@ -32,7 +32,10 @@ export function judgeMemory(meminfo: string): Finding {
     : found("memory", size(total))
 }
 
-/** A certificate made with a clock that is behind is not valid yet for others. `built`: the date of the program's last commit, which cannot lie ahead. */
+/**
+ * A certificate made with a clock that is behind is not valid yet for others. `built`: the date of the program's last
+ * commit, which cannot lie ahead.
+ */
 export const judgeClock = (now: number, built: number): Finding =>
   now < built
     ? missing(

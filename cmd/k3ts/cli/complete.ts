@@ -10,7 +10,9 @@ export interface Completion {
 
 const NOTHING: Completion = { words: [], files: false }
 
-/** @param words what follows `k3ts`, the last one being typed (it may be empty); @param load gives a command by its name */
+/**
+ * @param words what follows `k3ts`, the last one being typed (it may be empty); @param load gives a command by its name
+ */
 export async function complete(
   words: readonly string[],
   names: readonly string[],

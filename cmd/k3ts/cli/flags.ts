@@ -1,8 +1,9 @@
 /**
- * Flags are declared once, as zod schemas with a note on how they are written. The parser, the types, `--help`, the K3TS_* variables, the keys of
- * the config file and the shells' completion all come from that declaration.
+ * Flags are declared once, as zod schemas with a note on how they are written. The parser, the types, `--help`, the
+ * K3TS_* variables, the keys of the config file and the shells' completion all come from that declaration.
  *
- * What reaches a schema is always text (or a list of texts), wherever it comes from, so that a value means the same in each place.
+ * What reaches a schema is always text (or a list of texts), wherever it comes from, so that a value means the same in
+ * each place.
  */
 import { z } from "zod"
 

@@ -57,13 +57,18 @@ export function splitArguments(argv: readonly string[], shape: FlagShape): Writt
 export interface Sources {
   readonly written: Written
   readonly env: Readonly<Record<string, string | undefined>>
-  /** What the config file may hold: flags of all commands share it, so keys that are not of this one are passed over. */
+  /**
+   * What the config file may hold: flags of all commands share it, so keys that are not of this one are passed over.
+   */
   readonly configKeys: readonly string[]
 }
 
 const CONFIG_FLAG = "config"
 
-/** The value of each flag: the command line wins over K3TS_* variables, those over the config file, that over the default. @throws UsageError */
+/**
+ * The value of each flag: the command line wins over K3TS_* variables, those over the config file, that over the
+ * default. @throws UsageError
+ */
 export function resolveFlags<S extends FlagShape>(shape: S, { written, env, configKeys }: Sources): FlagsOf<S> {
   const resolved: Record<string, unknown> = {}
   const resolve = (name: string, file: ConfigEntries | undefined) => {

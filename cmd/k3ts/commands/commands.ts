@@ -1,6 +1,9 @@
 import type { Command, CommandGroup } from "../cli/command.ts"
 
-/** A command by its name. It is loaded only when it is called, so that `k3ts version` does not wait for a whole cluster's code. */
+/**
+ * A command by its name. It is loaded only when it is called, so that `k3ts version` does not wait for a whole
+ * cluster's code.
+ */
 export interface Entry {
   readonly name: string
   readonly summary: string

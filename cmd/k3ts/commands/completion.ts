@@ -1,7 +1,10 @@
 import { defineCommand } from "../cli/command.ts"
 import { UsageError } from "../cli/usage-error.ts"
 
-/** The hidden command that the scripts ask: `k3ts __complete WORD…` prints what may stand at the last word's place, and `:files` where file names may. */
+/**
+ * The hidden command that the scripts ask: `k3ts __complete WORD…` prints what may stand at the last word's place, and
+ * `:files` where file names may.
+ */
 export const COMPLETE = "__complete"
 
 const SCRIPTS: Readonly<Record<string, string>> = {

@@ -24,17 +24,23 @@ export interface AdmissionAttributes {
 }
 
 /**
- * A check of requests that are authorized. `admit` may give a changed copy of the object, `validate` only refuses; both refuse by throwing ApiError.
- * They answer at once where they can: a promise costs every request a turn.
+ * A check of requests that are authorized. `admit` may give a changed copy of the object, `validate` only refuses; both
+ * refuse by throwing ApiError. They answer at once where they can: a promise costs every request a turn.
  */
 export interface AdmissionPlugin {
   readonly name: string
   readonly operations: readonly Operation[]
-  /** The kinds it is for (`pods`, `leases.coordination.k8s.io`), with their subresources; it is asked about no other. All unless given. */
+  /**
+   * The kinds it is for (`pods`, `leases.coordination.k8s.io`), with their subresources; it is asked about no other.
+   * All unless given.
+   */
   readonly kinds?: readonly string[]
   admit?(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined>
   validate?(attributes: AdmissionAttributes): void | Promise<void>
-  /** The write that `validate` let through happened, or did not: for plugins that hold something in between, such as quota. */
+  /**
+   * The write that `validate` let through happened, or did not: for plugins that hold something in between, such as
+   * quota.
+   */
   settled?(attributes: AdmissionAttributes, written: boolean): void
 }
 

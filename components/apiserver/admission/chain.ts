@@ -30,7 +30,10 @@ export interface AdmissionContext {
   readonly authorizer: Authorizer
 }
 
-/** The plugins in their order. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins; webhooks and policies stand there before ResourceQuota, which is last. */
+/**
+ * The plugins in their order. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins; webhooks and policies
+ * stand there before ResourceQuota, which is last.
+ */
 export const defaultChain = (
   context: AdmissionContext,
   disabled: ReadonlySet<string> = new Set(),

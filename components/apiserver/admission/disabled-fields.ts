@@ -51,8 +51,8 @@ const OF_KINDS: Readonly<Partial<Record<FeatureName, Readonly<Record<string, rea
 }
 
 /**
- * Takes away what belongs to features that are off, as if the API had no such fields; what an object has already it keeps. Undefined where no feature is off.
- * Source: DropDisabledFields of upstream's strategies.
+ * Takes away what belongs to features that are off, as if the API had no such fields; what an object has already it
+ * keeps. Undefined where no feature is off. Source: DropDisabledFields of upstream's strategies.
  */
 export function disabledFields(features: Features): AdmissionPlugin | undefined {
   const off = (Object.keys(features) as FeatureName[]).filter((name) => !features[name])
@@ -87,7 +87,10 @@ function fieldsOf({ group, plural }: Resource, name: FeatureName): readonly Fiel
   ]
 }
 
-/** `value` without the field, or `value` itself where it has none; undefined where nothing of it is left. `depth` counts the steps of the path taken. */
+/**
+ * `value` without the field, or `value` itself where it has none; undefined where nothing of it is left. `depth` counts
+ * the steps of the path taken.
+ */
 function without(value: unknown, field: Field, depth = 0): unknown {
   const { path, keeps, takesHolder } = field
   const step = path[depth]!

@@ -44,8 +44,8 @@ function ensureFile(path: string): void {
 }
 
 /**
- * An audit log as `--audit-log-path` asks for: one JSON Event of audit.k8s.io/v1 a line, at the level Metadata, when the request has been answered.
- * Source: apiserver pkg/apis/audit/v1/types.go.
+ * An audit log as `--audit-log-path` asks for: one JSON Event of audit.k8s.io/v1 a line, at the level Metadata, when
+ * the request has been answered. Source: apiserver pkg/apis/audit/v1/types.go.
  * @throws Error when the file cannot be written
  */
 export function createAuditLog(
@@ -106,7 +106,10 @@ export function createAuditLog(
   }
 }
 
-/** What is asked for; what the path does not say, the object that was sent does. Source: apiserver pkg/audit/request.go LogRequestObject. */
+/**
+ * What is asked for; what the path does not say, the object that was sent does. Source: apiserver pkg/audit/request.go
+ * LogRequestObject.
+ */
 function objectRefOf({ group, version, resource, subresource, namespace, name }: RequestInfo, sent: unknown) {
   const metadata = (
     sent as
@@ -132,7 +135,10 @@ const bounded = (agent: string | undefined): string | undefined =>
     ? agent
     : `${agent.slice(0, LONGEST_USER_AGENT)}...TRUNCATED`
 
-/** Why a request was refused before anybody knew whose it is. Source: apiserver pkg/endpoints/filters/authn_audit.go, request_deadline.go. */
+/**
+ * Why a request was refused before anybody knew whose it is. Source: apiserver pkg/endpoints/filters/authn_audit.go,
+ * request_deadline.go.
+ */
 function refusedEarly(exchange: Exchange): string {
   const { failure } = exchange
   return failure === undefined || failure.code === 401

@@ -11,7 +11,10 @@ const certificate: PeerCertificate = {
   intermediates: [],
 }
 
-/** One connection's certificate, and who it makes the sender at a time; with the header that names another user for a front proxy. */
+/**
+ * One connection's certificate, and who it makes the sender at a time; with the header that names another user for a
+ * front proxy.
+ */
 function connection(meaning: CertificateMeaning | undefined) {
   let [time, asked] = [0, 0]
   const { authenticate } = createAuthenticator({

@@ -7,7 +7,10 @@ export const AUTHENTICATED = "system:authenticated"
 export const UNAUTHENTICATED = "system:unauthenticated"
 export const ANONYMOUS: UserInfo = { name: "system:anonymous", groups: [UNAUTHENTICATED] }
 
-/** Judges a bearer token: the user; undefined when it is not one of this authenticator's; an error when it is, and does not hold. */
+/**
+ * Judges a bearer token: the user; undefined when it is not one of this authenticator's; an error when it is, and does
+ * not hold.
+ */
 export interface TokenAuthenticator {
   /** `audiences`: for whom it has to be; the API server itself when left out. */
   authenticate(token: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined
@@ -55,9 +58,15 @@ export interface AuthenticatorOptions {
 }
 
 export interface CertificateMeaning {
-  /** `user`: its subject asks. `front-proxy`: its holder may say in X-Remote-* headers who does. Which of the two hangs on the authority that signed it. */
+  /**
+   * `user`: its subject asks. `front-proxy`: its holder may say in X-Remote-* headers who does. Which of the two hangs
+   * on the authority that signed it.
+   */
   readonly is: "user" | "front-proxy"
-  /** The time in which the certificate and those between it and the authority hold: ms since the epoch, both ends included. */
+  /**
+   * The time in which the certificate and those between it and the authority hold: ms since the epoch, both ends
+   * included.
+   */
   readonly from: number
   readonly until: number
 }
@@ -73,7 +82,10 @@ interface KnownCertificate extends CertificateMeaning {
   readonly user: UserInfo | "front-proxy"
 }
 
-/** Without credentials only these may be asked: what load balancers and probes need. Source: KEP-4633 (anonymous authentication by path). */
+/**
+ * Without credentials only these may be asked: what load balancers and probes need. Source: KEP-4633 (anonymous
+ * authentication by path).
+ */
 const ANONYMOUS_PATHS: readonly string[] = ["/healthz", "/livez", "/readyz", "/version"]
 const isAnonymousPath = (path: string): boolean =>
   ANONYMOUS_PATHS.some(
@@ -81,11 +93,12 @@ const isAnonymousPath = (path: string): boolean =>
   )
 
 /**
- * The authenticators in their order: front proxy, client certificate, bearer token, anonymous. The first that knows the sender decides.
- * Source: pkg/kubeapiserver/authenticator/config.go.
+ * The authenticators in their order: front proxy, client certificate, bearer token, anonymous. The first that knows the
+ * sender decides. Source: pkg/kubeapiserver/authenticator/config.go.
  */
 export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOptions): Authenticator {
-  // Connections live long: what their certificate says is worked out once. Whether it holds still is looked at with each request.
+  // Connections live long: what their certificate says is worked out once. Whether it holds still is looked at with
+  // each request.
   const byCertificate = new WeakMap<PeerCertificate, KnownCertificate | "nothing">()
 
   function ofCertificate(certificate: PeerCertificate): UserInfo | "front-proxy" | "nothing" {

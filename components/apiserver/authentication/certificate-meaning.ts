@@ -8,8 +8,9 @@ import type { CertificateMeaning } from "./authenticator.ts"
 const FRONT_PROXY = "system:auth-proxy"
 
 /**
- * Tells what a client certificate proves, or undefined when nothing. Those of the client authority are users; those of the request-header authority only
- * count for speaking on behalf of others. Source: apiserver pkg/authentication/request/x509/x509.go.
+ * Tells what a client certificate proves, or undefined when nothing. Those of the client authority are users; those of
+ * the request-header authority only count for speaking on behalf of others. Source: apiserver
+ * pkg/authentication/request/x509/x509.go.
  */
 export function certificateMeaning({ pki, clientCertificates = true }: ServingFiles, now: () => number) {
   return ({ raw, intermediates, commonName }: PeerCertificate): CertificateMeaning | undefined => {

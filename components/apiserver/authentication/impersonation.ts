@@ -13,8 +13,8 @@ interface Headers {
 }
 
 /**
- * The user that a request is made as: the sender, or whom its Impersonate-* headers name, if the sender may impersonate each part of that.
- * Throws BadRequest and Forbidden. Source: apiserver pkg/endpoints/filters/impersonation.go.
+ * The user that a request is made as: the sender, or whom its Impersonate-* headers name, if the sender may impersonate
+ * each part of that. Throws BadRequest and Forbidden. Source: apiserver pkg/endpoints/filters/impersonation.go.
  */
 export function impersonate(
   sender: UserInfo,

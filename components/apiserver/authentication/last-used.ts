@@ -5,7 +5,10 @@ import type { Client } from "../../../pkg/client/client.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 
-/** Writes into a Secret on which day its token was last used. Source: patchSecretWithLastUsedDate in pkg/serviceaccount/legacy.go. */
+/**
+ * Writes into a Secret on which day its token was last used. Source: patchSecretWithLastUsedDate in
+ * pkg/serviceaccount/legacy.go.
+ */
 export function keepLastUsed({
   client,
   clock,

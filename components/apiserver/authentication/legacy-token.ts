@@ -7,8 +7,8 @@ import type { TokenAuthenticator, TokenRefused } from "./authenticator.ts"
 import { serviceAccountGroups, type Lookup } from "./service-account.ts"
 
 /**
- * Tokens out of Secrets of type kubernetes.io/service-account-token. One counts while its Secret holds it and its account is there under the same uid.
- * Source: pkg/serviceaccount/legacy.go.
+ * Tokens out of Secrets of type kubernetes.io/service-account-token. One counts while its Secret holds it and its
+ * account is there under the same uid. Source: pkg/serviceaccount/legacy.go.
  */
 export function createLegacyTokens({
   verifier,

@@ -16,7 +16,9 @@ const REQUEST: TokenRequest = {
   expirationSeconds: 24 * 3600,
 }
 
-/** What a request with a token that was issued at NOW is taken for later, and what its audit event says of the token. */
+/**
+ * What a request with a token that was issued at NOW is taken for later, and what its audit event says of the token.
+ */
 function asked(
   request: Partial<TokenRequest>,
   { later = 0, objects = { "serviceaccounts/builder": { uid: "u1" } } as Readonly<Record<string, object>> } = {},

@@ -11,8 +11,8 @@ export type Lookup = (
 ) => KubeObject | undefined
 
 /**
- * Tokens of service accounts. One that verifies still only counts while its account, and the pod, secret or node it is bound to, are there under the same uid.
- * Source: pkg/serviceaccount/claims.go.
+ * Tokens of service accounts. One that verifies still only counts while its account, and the pod, secret or node it is
+ * bound to, are there under the same uid. Source: pkg/serviceaccount/claims.go.
  */
 export function createServiceAccountTokens({
   verifier,
@@ -37,7 +37,10 @@ export function createServiceAccountTokens({
   }
 }
 
-/** What the audit event tells of a token that its client should have changed for a newer one, or that is of the old kind without audiences. */
+/**
+ * What the audit event tells of a token that its client should have changed for a newer one, or that is of the old kind
+ * without audiences.
+ */
 function annotationsOf(
   { subject, audiences, warnAfter }: ServiceAccountClaims,
   now: number,
@@ -56,7 +59,9 @@ function annotationsOf(
   }
 }
 
-/** A deleted object is gone for tokens a while before it is gone for good. Source: claims.go, the leeway of 60 seconds. */
+/**
+ * A deleted object is gone for tokens a while before it is gone for good. Source: claims.go, the leeway of 60 seconds.
+ */
 const DELETION_LEEWAY_MS = 60_000
 
 function unbound(

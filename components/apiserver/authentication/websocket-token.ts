@@ -3,10 +3,11 @@ import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 const PREFIX = "base64url.bearer.authorization.k8s.io."
 
 /**
- * The bearer token in the subprotocols that a WebSocket request offers: browsers cannot set its Authorization header. `values` are those of its
- * Sec-WebSocket-Protocol headers. Nothing where none is offered.
- * Source: apiserver pkg/authentication/request/websocket/protocol.go.
- * @throws ApiError Unauthorized when there are several tokens, when one is wrongly encoded, or when nothing but a token is offered
+ * The bearer token in the subprotocols that a WebSocket request offers: browsers cannot set its Authorization header.
+ * `values` are those of its Sec-WebSocket-Protocol headers. Nothing where none is offered. Source: apiserver
+ * pkg/authentication/request/websocket/protocol.go.
+ * @throws ApiError Unauthorized when there are several tokens, when one is wrongly encoded, or when nothing but a token
+ * is offered
  */
 export function tokenOfProtocols(values: readonly string[]): string | undefined {
   const offered = protocolsOf(values)

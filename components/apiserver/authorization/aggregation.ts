@@ -8,7 +8,10 @@ import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { storageKey, storagePrefix } from "../cacher/view.ts"
 
-/** The rules of an aggregated role: those of every other role its selectors match, each once. Nothing when the role is not aggregated. */
+/**
+ * The rules of an aggregated role: those of every other role its selectors match, each once. Nothing when the role is
+ * not aggregated.
+ */
 export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]): readonly PolicyRule[] | undefined {
   const selectors = role.aggregationRule?.clusterRoleSelectors
   if (selectors === undefined) return undefined
@@ -23,8 +26,9 @@ export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]):
 }
 
 /**
- * Keeps aggregated cluster roles up to date whenever a cluster role changes; roles may aggregate aggregated ones, which settles after a few rounds.
- * Source: pkg/controller/clusterroleaggregation. Differs from upstream: done in the API server, so that it needs no right to escalate.
+ * Keeps aggregated cluster roles up to date whenever a cluster role changes; roles may aggregate aggregated ones, which
+ * settles after a few rounds. Source: pkg/controller/clusterroleaggregation. Differs from upstream: done in the API
+ * server, so that it needs no right to escalate.
  */
 export function keepAggregated({
   storage,

@@ -7,8 +7,9 @@ import type { Authorizer } from "./authorizer.ts"
 type Annotate = ((key: string, value: string) => void) | undefined
 
 /**
- * Lets a request go on, or throws Forbidden. Every request passes here once: those from outside in `server.ts`, before their body is read, those of
- * components of this process in `pipeline.ts`. The decision is noted in the audit event. Source: apiserver pkg/endpoints/filters/authorization.go.
+ * Lets a request go on, or throws Forbidden. Every request passes here once: those from outside in `server.ts`, before
+ * their body is read, those of components of this process in `pipeline.ts`. The decision is noted in the audit event.
+ * Source: apiserver pkg/endpoints/filters/authorization.go.
  */
 export function authorize(
   authorizer: Authorizer,
@@ -47,8 +48,8 @@ function resourceText({ group, resource, subresource, namespace }: ResourceAttri
 }
 
 /**
- * The name that a request is about: the one in its path, or the one that the field selector of a list or watch asks for. Kubelets watch single Secrets so.
- * Source: apiserver pkg/endpoints/request/requestinfo.go.
+ * The name that a request is about: the one in its path, or the one that the field selector of a list or watch asks
+ * for. Kubelets watch single Secrets so. Source: apiserver pkg/endpoints/request/requestinfo.go.
  */
 export function authorizedName(verb: string, name: string | undefined, fieldSelector = ""): string | undefined {
   if (name !== undefined && name !== "") return name
@@ -63,7 +64,10 @@ export function authorizedName(verb: string, name: string | undefined, fieldSele
   }
 }
 
-/** The field selector that a request honours, if any. Source: apiserver pkg/endpoints/request/requestinfo.go verbsWithSelectors. */
+/**
+ * The field selector that a request honours, if any. Source: apiserver pkg/endpoints/request/requestinfo.go
+ * verbsWithSelectors.
+ */
 export const authorizedSelector = (verb: string, fieldSelector: string | undefined): string | undefined =>
   verb === "list" || verb === "watch" || verb === "deletecollection" ? fieldSelector : undefined
 

@@ -1,6 +1,7 @@
 /**
- * The cluster roles that every cluster has, and who gets them. Facts from upstream's plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go.
- * admin, edit and view are made of all roles with a label, so that others can add to them.
+ * The cluster roles that every cluster has, and who gets them. Facts from upstream's
+ * plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go. admin, edit and view are made of all roles with a label,
+ * so that others can add to them.
  */
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { EVENTS, on, READ, urls, WRITE } from "./bootstrap-rules.ts"
@@ -267,7 +268,8 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   { role: "system:kube-scheduler", users: ["system:kube-scheduler"] },
   { role: "system:volume-scheduler", users: ["system:kube-scheduler"] },
   { role: "system:service-account-issuer-discovery", groups: ["system:serviceaccounts"] },
-  // Rights of nodes come from the node authorizer, which knows which node asks: upstream's binding has no subjects either.
+  // Rights of nodes come from the node authorizer, which knows which node asks: upstream's binding has no subjects
+  // either.
   { role: "system:node" },
 ]
 

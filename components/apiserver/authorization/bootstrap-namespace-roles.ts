@@ -1,4 +1,7 @@
-/** Roles within kube-system and kube-public. Facts from upstream's plugin/pkg/auth/authorizer/rbac/bootstrappolicy/namespace_policy.go. */
+/**
+ * Roles within kube-system and kube-public. Facts from upstream's
+ * plugin/pkg/auth/authorizer/rbac/bootstrappolicy/namespace_policy.go.
+ */
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { EVENTS, on, READ } from "./bootstrap-rules.ts"
 import type { BootstrapBinding } from "./bootstrap-cluster-roles.ts"

@@ -1,4 +1,7 @@
-/** Nobody may hand out more than he has: checks on writes of roles and bindings. Source: pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased. */
+/**
+ * Nobody may hand out more than he has: checks on writes of roles and bindings. Source:
+ * pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased.
+ */
 import type { PolicyRule, RoleRef } from "../../../pkg/api/rbac/v1/rules.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import { forbidden } from "../../../pkg/apimachinery/errors.ts"

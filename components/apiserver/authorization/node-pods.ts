@@ -22,8 +22,8 @@ export class NodePods {
   }
 
   /**
-   * Whether something is used by a pod of a namespace on a node. Pods that a kubelet made to show its static ones do not count: it could make
-   * one that names any Secret.
+   * Whether something is used by a pod of a namespace on a node. Pods that a kubelet made to show its static ones do
+   * not count: it could make one that names any Secret.
    */
   someUses(node: string, namespace: string | undefined, uses: (pod: Pod) => boolean): boolean {
     for (const pod of this.#pods.get(node)?.values() ?? []) {

@@ -1,8 +1,9 @@
 /**
- * What a kubelet may do: of pods those on its node, of nodes, leases, CSINodes and VolumeAttachments its own, of Secrets, ConfigMaps, volumes and tokens those
- * that pods on it use, and of everything else what every node may.
- * Source: plugin/pkg/auth/authorizer/node/node_authorizer.go, with AuthorizeNodeWithSelectors. Differs from upstream: no graph is kept but which pods are on which
- * node; what they use is looked up in the pods themselves when a node asks.
+ * What a kubelet may do: of pods those on its node, of nodes, leases, CSINodes and VolumeAttachments its own, of
+ * Secrets, ConfigMaps, volumes and tokens those that pods on it use, and of everything else what every node may.
+ * Source: plugin/pkg/auth/authorizer/node/node_authorizer.go, with AuthorizeNodeWithSelectors. Differs from upstream:
+ * no graph is kept but which pods are on which node; what they use is looked up in the pods themselves when a node
+ * asks.
  */
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod.ts"
@@ -30,7 +31,10 @@ const ALLOWED: AuthorizationDecision = { allowed: true, reason: "" }
 const refused = (reason: string): AuthorizationDecision => ({ allowed: false, reason })
 const NO_OPINION = refused("")
 
-/** The node a user is the kubelet of, or nothing. It is empty for a user who is a node, but does not say which. Source: pkg/auth/nodeidentifier. */
+/**
+ * The node a user is the kubelet of, or nothing. It is empty for a user who is a node, but does not say which. Source:
+ * pkg/auth/nodeidentifier.
+ */
 export const nodeOf = ({ name, groups }: UserInfo): string | undefined =>
   name.startsWith(USER_PREFIX) && groups.includes("system:nodes") ? name.slice(USER_PREFIX.length) : undefined
 
@@ -140,7 +144,10 @@ export class NodeAuthorizer implements Authorizer {
     return this.#pods.someUses(node, namespace, uses)
   }
 
-  /** It is the volume that says to which claim it belongs: anybody could write a claim that names somebody else's volume. */
+  /**
+   * It is the volume that says to which claim it belongs: anybody could write a claim that names somebody else's
+   * volume.
+   */
   #usesVolume(node: string, volume: PersistentVolume | undefined): boolean {
     const { name = "", namespace } = volume?.spec.claimRef ?? {}
     return name !== "" && this.#some(node, namespace, (pod) => usesClaim(pod, name))
@@ -190,7 +197,10 @@ function resourceSlice(request: ResourceAttributes, node: string): Authorization
     : refused("can only list/watch/deletecollection resourceslices with nodeName field selector")
 }
 
-/** A kubelet asks for its Node before there is one, so the name alone decides. What is written is checked by NodeRestriction. */
+/**
+ * A kubelet asks for its Node before there is one, so the name alone decides. What is written is checked by
+ * NodeRestriction.
+ */
 function ofNode({ verb, subresource = "", name = "" }: ResourceAttributes, node: string): AuthorizationDecision {
   const isUpdate = verb === "update" || verb === "patch"
   if (subresource === "status") return isUpdate ? ALLOWED : NO_OPINION
@@ -205,7 +215,10 @@ function ofNode({ verb, subresource = "", name = "" }: ResourceAttributes, node:
   )
 }
 
-/** Whether a request is only about objects whose field has a value. Its selector is read for nodes alone, so that others' requests do not pay for it. */
+/**
+ * Whether a request is only about objects whose field has a value. Its selector is read for nodes alone, so that
+ * others' requests do not pay for it.
+ */
 function selects({ fieldSelector = "" }: ResourceAttributes, path: string, value: string): boolean {
   if (!fieldSelector.includes(path)) return false
   try {

@@ -1,7 +1,8 @@
 /**
- * Role based access control. Bindings are indexed by subject and followed by the store's events, so a request looks only at what is bound to its own user
- * and groups; the rules that come out of that are kept per user and namespace until any role or binding changes.
- * Source: plugin/pkg/auth/authorizer/rbac/rbac.go, pkg/registry/rbac/validation/rule.go.
+ * Role based access control. Bindings are indexed by subject and followed by the store's events, so a request looks
+ * only at what is bound to its own user and groups; the rules that come out of that are kept per user and namespace
+ * until any role or binding changes. Source: plugin/pkg/auth/authorizer/rbac/rbac.go,
+ * pkg/registry/rbac/validation/rule.go.
  */
 import { ClusterRole } from "../../../pkg/api/rbac/v1/clusterrole.ts"
 import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.ts"
@@ -50,7 +51,10 @@ const MOST_KEPT = 10_000
 
 export class RbacAuthorizer implements Authorizer {
   readonly #objects: Objects
-  /** Grants by subject: those of cluster role bindings under `subject`, those of role bindings under `namespace subject`. Made anew after a change. */
+  /**
+   * Grants by subject: those of cluster role bindings under `subject`, those of role bindings under `namespace
+   * subject`. Made anew after a change.
+   */
   #grants: Grants | undefined
   readonly #held = new Map<string, Held>()
   /** The same by the user's value and the namespace: components are one value for as long as they run. */
@@ -101,7 +105,8 @@ export class RbacAuthorizer implements Authorizer {
 
   #heldBy(user: UserInfo, asked = ""): Held {
     const { namespaces } = (this.#grants ??= this.#index())
-    // Where nothing is bound, a user has what it has everywhere. Anybody can ask about namespaces that do not exist, so nothing is kept for these.
+    // Where nothing is bound, a user has what it has everywhere. Anybody can ask about namespaces that do not exist, so
+    // nothing is kept for these.
     const namespace = namespaces.has(asked) ? asked : ""
     let known = this.#heldBySame.get(user)
     if (known === undefined) this.#heldBySame.set(user, (known = new Map<string, Held>()))

@@ -15,7 +15,10 @@ const has = (list: readonly string[] | undefined, value: string): boolean =>
 export const allowsName = ({ resourceNames }: PolicyRule, name = ""): boolean =>
   resourceNames === undefined || resourceNames.length === 0 || resourceNames.includes(name)
 
-/** Whether the rule gives the verb on the kind, whatever the object's name. Source: pkg/apis/rbac/v1/evaluation_helpers.go. */
+/**
+ * Whether the rule gives the verb on the kind, whatever the object's name. Source:
+ * pkg/apis/rbac/v1/evaluation_helpers.go.
+ */
 export function ruleAllowsKind(
   { verbs, apiGroups, resources }: PolicyRule,
   { verb, group, resource, subresource }: Asked,
@@ -36,8 +39,8 @@ export const ruleAllowsPath = ({ verbs, nonResourceURLs }: PolicyRule, verb: str
   nonResourceURLs.some((url) => url === "*" || url === path || (url.endsWith("*") && path.startsWith(url.slice(0, -1))))
 
 /**
- * The parts of `wanted` that `held` does not give. A rule is taken apart into single verb, group, resource and name, each of which has to be held.
- * Source: component-helpers auth/rbac/validation Covers.
+ * The parts of `wanted` that `held` does not give. A rule is taken apart into single verb, group, resource and name,
+ * each of which has to be held. Source: component-helpers auth/rbac/validation Covers.
  */
 export function notCovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly PolicyRule[] {
   return wanted.flatMap(broken).filter((part) => !held.some((rule) => covers(rule, part)))

@@ -5,7 +5,10 @@ interface Round<W> {
   timer: Timer
 }
 
-/** When watchers are told how far the log is. One timer serves all that want it equally often, and none runs where there are none. */
+/**
+ * When watchers are told how far the log is. One timer serves all that want it equally often, and none runs where there
+ * are none.
+ */
 export class BookmarkRounds<W> {
   readonly #clock: Clock
   readonly #tell: (watchers: Iterable<W>) => void

@@ -1,12 +1,16 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 
-/** How often upstream lets etcd forget all that is older than the time before. Source: apiserver pkg/storage/storagebackend DefaultCompactInterval. */
+/**
+ * How often upstream lets etcd forget all that is older than the time before. Source: apiserver
+ * pkg/storage/storagebackend DefaultCompactInterval.
+ */
 const INTERVAL_MS = 5 * 60_000
 
 /**
- * How far back clients may go, whatever is kept behind it: lists that are continued and watches that are resumed from before are told to begin anew within ten
- * minutes, as upstream. So clients that forget to handle this learn it here, and not first elsewhere.
+ * How far back clients may go, whatever is kept behind it: lists that are continued and watches that are resumed from
+ * before are told to begin anew within ten minutes, as upstream. So clients that forget to handle this learn it here,
+ * and not first elsewhere.
  */
 export class ClientHistory {
   readonly #storage: Storage
@@ -20,7 +24,10 @@ export class ClientHistory {
     this.#clock = clock
   }
 
-  /** What was before this revision has expired. No timer is needed: it is worked out when somebody asks, once in an interval. */
+  /**
+   * What was before this revision has expired. No timer is needed: it is worked out when somebody asks, once in an
+   * interval.
+   */
   get expired(): number {
     const interval = Math.floor(this.#clock.now() / INTERVAL_MS)
     if (interval !== this.#interval) {

@@ -39,7 +39,10 @@ export class WatchFrame {
   }
 }
 
-/** What one commit is to watchers that see the same part of it. They share it, so its bytes are put together once for each way to write them. */
+/**
+ * What one commit is to watchers that see the same part of it. They share it, so its bytes are put together once for
+ * each way to write them.
+ */
 export class WatchBatch {
   readonly frames: readonly WatchFrame[]
   #encodings: Map<string, Uint8Array> | undefined

@@ -2,7 +2,10 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import { storageKey, storagePrefix, viewOf } from "./view.ts"
 
-/** Typed reads of what is stored: for admission, authorization and the registry, which are close enough to need no client. */
+/**
+ * Typed reads of what is stored: for admission, authorization and the registry, which are close enough to need no
+ * client.
+ */
 export class Objects {
   readonly #storage: Storage
   constructor(storage: Storage) {

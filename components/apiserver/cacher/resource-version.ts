@@ -2,7 +2,10 @@ import { ApiError, invalid, type Cause } from "../../../pkg/apimachinery/errors.
 import { forbiddenField, invalidValue, notSupported } from "../../../pkg/apimachinery/field-errors.ts"
 import type { RequestOptions } from "../request.ts"
 
-/** What is wrong with the options of a list or watch as a whole. Source: apimachinery pkg/apis/meta/internalversion/validation. */
+/**
+ * What is wrong with the options of a list or watch as a whole. Source: apimachinery
+ * pkg/apis/meta/internalversion/validation.
+ */
 export function checkListOptions(options: RequestOptions, verb: "list" | "watch", watchList = true): void {
   const causes = verb === "watch" ? watchFaults(options, watchList) : listFaults(options)
   if (causes.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", causes)
@@ -53,7 +56,9 @@ function watchFaults(
   return causes
 }
 
-/** A resourceVersion as a number; undefined when it was not given. @throws ApiError Invalid for text that is no number. */
+/**
+ * A resourceVersion as a number; undefined when it was not given. @throws ApiError Invalid for text that is no number.
+ */
 export function parseResourceVersion(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined
   if (!/^\d{1,16}$/.test(text))
@@ -63,7 +68,10 @@ export function parseResourceVersion(text: string | undefined): number | undefin
   return Number(text)
 }
 
-/** A version that this server has not reached: the client has seen another one's, or a store that was set back. Source: apiserver pkg/storage/errors.go. */
+/**
+ * A version that this server has not reached: the client has seen another one's, or a store that was set back. Source:
+ * apiserver pkg/storage/errors.go.
+ */
 export function checkNotFuture(wanted: number, current: number): void {
   if (wanted <= current) return
   throw new ApiError("Timeout", `Too large resource version: ${wanted}, current: ${current}`, {

@@ -14,7 +14,10 @@ export interface Selection {
 
 const EVERYTHING: Selection = { everything: true, name: undefined, matches: () => true }
 
-/** Reads the selectors of a request. @throws ApiError BadRequest for text that is no selector or a field that is not indexed. */
+/**
+ * Reads the selectors of a request. @throws ApiError BadRequest for text that is no selector or a field that is not
+ * indexed.
+ */
 export function selectionOf(
   resource: Resource,
   { labelSelector = "", fieldSelector = "" }: { readonly labelSelector?: string; readonly fieldSelector?: string },

@@ -1,4 +1,7 @@
-/** What keeps the store from growing for ever: compaction of old history, and the end of objects that live for a time only (Events). */
+/**
+ * What keeps the store from growing for ever: compaction of old history, and the end of objects that live for a time
+ * only (Events).
+ */
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"

@@ -1,7 +1,10 @@
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Stored, Write } from "../../../pkg/storage/storage.ts"
 
-/** Where the objects of a resource are stored, and how they look through it: as they are, or (storedAs) turned into another group and version. */
+/**
+ * Where the objects of a resource are stored, and how they look through it: as they are, or (storedAs) turned into
+ * another group and version.
+ */
 export interface View {
   /** Ends in `/`. */
   readonly prefix: string
@@ -33,7 +36,10 @@ export function storageKey(
 export const storagePrefix = (resource: Resource, namespace: string | undefined): string =>
   namespace ? `${viewOf(resource).prefix}${namespace}/` : viewOf(resource).prefix
 
-/** How the store keeps objects of a resource: those with a time to live come in great numbers, and hardly anybody reads them. */
+/**
+ * How the store keeps objects of a resource: those with a time to live come in great numbers, and hardly anybody reads
+ * them.
+ */
 export const keepingOf = ({ highChurn = false, ttlSeconds }: Resource): Pick<Write, "highChurn" | "seldomRead"> => ({
   highChurn,
   seldomRead: ttlSeconds !== undefined,

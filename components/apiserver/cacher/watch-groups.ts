@@ -1,6 +1,9 @@
 import type { View } from "./view.ts"
 
-/** Watchers that see the same part of a resource: what an event is to them is worked out once, and none is looked at for an event elsewhere. */
+/**
+ * Watchers that see the same part of a resource: what an event is to them is worked out once, and none is looked at for
+ * an event elsewhere.
+ */
 export interface WatchGroup<W> {
   readonly view: View
   /** What the keys of the objects they see start with. */

@@ -1,10 +1,12 @@
 /**
- * Carries the store's events to watchers. Nothing here awaits: a commit's events reach every watcher in the turn of the commit, and a watch begins, with
- * what it missed or with the present objects, in one step, so no event falls between the two.
+ * Carries the store's events to watchers. Nothing here awaits: a commit's events reach every watcher in the turn of the
+ * commit, and a watch begins, with what it missed or with the present objects, in one step, so no event falls between
+ * the two.
  *
- * Cost: an event is looked at once for each group of watchers that see the same part of its resource, and once for each watcher with a selector in those that
- * see it; watchers without selectors share one batch of frames, and all share the encodings.
- * A watcher that cannot keep up is closed, never waited for: it lists or resumes again. Source of the rules: apiserver pkg/storage/cacher.
+ * Cost: an event is looked at once for each group of watchers that see the same part of its resource, and once for each
+ * watcher with a selector in those that see it; watchers without selectors share one batch of frames, and all share the
+ * encodings. A watcher that cannot keep up is closed, never waited for: it lists or resumes again. Source of the rules:
+ * apiserver pkg/storage/cacher.
  */
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
@@ -237,7 +239,10 @@ function frameFor(event: StorageEvent, view: View, selection: Selection): WatchF
 const FRAME_TYPES = { create: "ADDED", update: "MODIFIED", delete: "DELETED" } as const
 const frameTypeOf = (event: StorageEvent): FrameType => FRAME_TYPES[event.type]
 
-/** What an event is to a watcher with selectors: an object that begins to match is ADDED to its view, one that ceases to is DELETED. */
+/**
+ * What an event is to a watcher with selectors: an object that begins to match is ADDED to its view, one that ceases to
+ * is DELETED.
+ */
 function transition(event: StorageEvent, view: View, selection: Selection): FrameType | undefined {
   if (selection.everything) return frameTypeOf(event)
   const before = event.previous !== undefined && selection.matches(view.shown(event.previous).object)

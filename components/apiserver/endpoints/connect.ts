@@ -17,7 +17,10 @@ export type Live = (
 export interface Connections {
   /** The connection that a request is for; undefined when it is an ordinary request. */
   find(info: RequestInfo): Connection | undefined
-  /** Whether a request starts something, though its method only reads: browsers open WebSockets by GET. It then needs the right to create as well. */
+  /**
+   * Whether a request starts something, though its method only reads: browsers open WebSockets by GET. It then needs
+   * the right to create as well.
+   */
   needsCreate(info: RequestInfo): boolean
 }
 

@@ -2,7 +2,10 @@ import { createHash } from "node:crypto"
 import { storageVersionHash, type Scheme } from "../../../pkg/api/scheme.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 
-/** What discovery documents say, worked out from the scheme. Sources: apimachinery pkg/apis/meta/v1/types.go, api/apidiscovery/v2/types.go. */
+/**
+ * What discovery documents say, worked out from the scheme. Sources: apimachinery pkg/apis/meta/v1/types.go,
+ * api/apidiscovery/v2/types.go.
+ */
 
 interface SubresourceEntry {
   readonly name: string

@@ -3,7 +3,10 @@ import type { Exchange } from "../http/exchange.ts"
 import type { Query } from "../http/query.ts"
 import type { HealthSlis } from "./health-slis.ts"
 
-/** What is asked of the server's state: /livez whether it should be started again, /readyz whether to send it requests, /healthz (of old) both. */
+/**
+ * What is asked of the server's state: /livez whether it should be started again, /readyz whether to send it requests,
+ * /healthz (of old) both.
+ */
 export type HealthEndpoint = "healthz" | "livez" | "readyz"
 const ENDPOINTS: readonly HealthEndpoint[] = ["healthz", "livez", "readyz"]
 
@@ -15,7 +18,8 @@ const WELL = () => undefined
 
 /**
  * The named checks behind the health endpoints.
- * Differs from upstream: whoever may ask for a check by itself also finds its reason among all of them. Others find it withheld, as there.
+ * Differs from upstream: whoever may ask for a check by itself also finds its reason among all of them. Others find it
+ * withheld, as there.
  */
 export class Health {
   // Log lines are written before the next request is read, so a server that answers has none in its way.
@@ -37,7 +41,10 @@ export class Health {
   /** Set when the program begins to end: from then on no further requests are to be sent to it. */
   shuttingDown = false
 
-  /** `problem` gives why something is not well, or nothing; it is asked at every request and must answer at once. Returns what takes the check away. */
+  /**
+   * `problem` gives why something is not well, or nothing; it is asked at every request and must answer at once.
+   * Returns what takes the check away.
+   */
   add(name: string, problem: () => string | undefined, endpoints: readonly HealthEndpoint[] = ENDPOINTS): () => void {
     const check: Check = { name, problem, endpoints }
     this.checks = [...this.checks, check]
@@ -52,7 +59,10 @@ export class Health {
     return check === undefined ? undefined : { problem: check.problem() }
   }
 
-  /** Answers `/livez`, `/livez/ping` and their like; false when the path is none of them. `mayAsk` tells whether the sender may read a path. */
+  /**
+   * Answers `/livez`, `/livez/ping` and their like; false when the path is none of them. `mayAsk` tells whether the
+   * sender may read a path.
+   */
   serve(exchange: Exchange, path: string, query: Query, mayAsk: (path: string) => boolean): boolean {
     const endpoint = ENDPOINTS.find((one) => path === `/${one}` || path.startsWith(`/${one}/`))
     if (endpoint === undefined) return false

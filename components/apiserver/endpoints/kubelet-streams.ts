@@ -27,8 +27,9 @@ export function streamTargetOf({ rest }: RequestInfo): Target | undefined {
 }
 
 /**
- * exec, attach and port forwarding as a kubelet serves them on its own paths, to whom the API server lets use nodes/proxy. The parameters have other names than
- * those of the pods' subresources, and what is refused is told in plain text. Source: pkg/kubelet/server/server.go getExec, getAttach, getPortForward.
+ * exec, attach and port forwarding as a kubelet serves them on its own paths, to whom the API server lets use
+ * nodes/proxy. The parameters have other names than those of the pods' subresources, and what is refused is told in
+ * plain text. Source: pkg/kubelet/server/server.go getExec, getAttach, getPortForward.
  */
 export async function serveKubeletStream(
   exchange: Exchange,

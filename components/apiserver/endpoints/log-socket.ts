@@ -7,8 +7,9 @@ const BASE64 = "base64.binary.k8s.io"
 const PROTOCOLS = ["binary.k8s.io", BASE64]
 
 /**
- * Sends a log as the messages of a WebSocket: an empty one at once, which tells that it is open, then the bytes as they come, in base64 where the client asked
- * for that. Closes it after the last one. What the client sends is ignored. Source: k8s.io/streaming pkg/httpstream/wsstream/stream.go.
+ * Sends a log as the messages of a WebSocket: an empty one at once, which tells that it is open, then the bytes as they
+ * come, in base64 where the client asked for that. Closes it after the last one. What the client sends is ignored.
+ * Source: k8s.io/streaming pkg/httpstream/wsstream/stream.go.
  */
 export async function sendLogOverWebSocket(
   exchange: Exchange,

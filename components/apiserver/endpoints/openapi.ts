@@ -14,8 +14,9 @@ export interface OpenApiDocuments {
 }
 
 /**
- * Documents are made when first asked for and forgotten when kinds come or go. Of the v3 ones only the hashes are kept: clients hold the documents
- * themselves, under addresses that carry the hash. Source: kube-openapi pkg/handler and pkg/handler3.
+ * Documents are made when first asked for and forgotten when kinds come or go. Of the v3 ones only the hashes are kept:
+ * clients hold the documents themselves, under addresses that carry the hash. Source: kube-openapi pkg/handler and
+ * pkg/handler3.
  */
 export function createOpenApi(scheme: Scheme): () => Promise<OpenApiDocuments> {
   let made: { readonly generation: number; readonly documents: OpenApiDocuments } | undefined

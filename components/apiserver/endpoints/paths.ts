@@ -29,8 +29,8 @@ export interface PathsOptions {
 type Env = { Bindings: { readonly exchange: Exchange } }
 
 /**
- * Everything that is no resource: health, version, metrics, discovery, OpenAPI, the keys of service account tokens, and an index of it all at `/`.
- * Routes are by URL shape and the scheme is asked at each request, since kinds come and go.
+ * Everything that is no resource: health, version, metrics, discovery, OpenAPI, the keys of service account tokens, and
+ * an index of it all at `/`. Routes are by URL shape and the scheme is asked at each request, since kinds come and go.
  */
 export function createPaths(
   options: PathsOptions,
@@ -53,7 +53,10 @@ export function createPaths(
   }
 }
 
-/** A URL drops `.` and `..` from its path, so that what is served would be another path than the one that was authorized: nothing is served at such. */
+/**
+ * A URL drops `.` and `..` from its path, so that what is served would be another path than the one that was
+ * authorized: nothing is served at such.
+ */
 const DOTS = /\/(\.|%2e){1,2}(\/|$)/i
 
 function urlOf(target: string): string {
@@ -185,7 +188,10 @@ function aggregatedVersion(accept: string | undefined): "v2" | "v2beta1" | undef
   return undefined
 }
 
-/** Source: apimachinery pkg/version/types.go. Clients read the Go fields too; what has no meaning here says what it runs on instead. */
+/**
+ * Source: apimachinery pkg/version/types.go. Clients read the Go fields too; what has no meaning here says what it runs
+ * on instead.
+ */
 const versionInfo = () => ({
   ...KUBERNETES_MINOR,
   gitVersion: GIT_VERSION,

@@ -17,8 +17,9 @@ import type { ConnectionEntry, Live } from "./connect.ts"
 import { sendLogOverWebSocket } from "./log-socket.ts"
 
 /**
- * `pods/log`, `exec`, `attach` and `portforward`: what a client asks is checked here, then handed to the node that runs the pod.
- * Source: pkg/registry/core/pod/strategy.go (LogLocation, ExecLocation …) and pkg/registry/core/pod/rest (also AuthorizePodWebsocketUpgradeCreatePermission).
+ * `pods/log`, `exec`, `attach` and `portforward`: what a client asks is checked here, then handed to the node that runs
+ * the pod. Source: pkg/registry/core/pod/strategy.go (LogLocation, ExecLocation …) and pkg/registry/core/pod/rest (also
+ * AuthorizePodWebsocketUpgradeCreatePermission).
  */
 export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<string, ConnectionEntry>> {
   const podOf = ({ namespace, name }: RequestInfo): PodKind => {
@@ -110,7 +111,10 @@ const targetOf = ({ metadata: { namespace = "", name = "", uid = "" } }: PodKind
   uid,
 })
 
-/** The container that is meant: the one named, the one annotated as default, the only one. Source: pkg/registry/core/pod/strategy.go. */
+/**
+ * The container that is meant: the one named, the one annotated as default, the only one. Source:
+ * pkg/registry/core/pod/strategy.go.
+ */
 function containerOf({ metadata, spec }: PodKind, asked: string | undefined, { attach }: { attach: boolean }): string {
   const containers = spec.containers.map(({ name }) => name)
   const inits = (spec.initContainers ?? []).map(({ name }) => name)

@@ -20,15 +20,18 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 const isCredential = (name: string): boolean =>
   name === "authorization" || name.startsWith("impersonate-") || /^x-remote-(user|uid|group|extra-.*)$/.test(name)
 
-/** What a target may not say for this server: which other sites may read its answers, and how its answers are found in the audit log. */
+/**
+ * What a target may not say for this server: which other sites may read its answers, and how its answers are found in
+ * the audit log.
+ */
 const isOurs = (name: string): boolean =>
   name === "audit-id" || /^access-control-allow-(credentials|headers|methods|origin)$/.test(name)
 
 /**
- * The client's headers as a proxy sends them to its target, which is asked for `uri` of this server: without those about the client's connection, and without
- * anything that proves who the client is. Cookies stay: they are between the client and the target.
- * Source: apimachinery pkg/util/proxy/transport.go and upgradeaware.go. Differs from upstream: no bearer token stays among the subprotocols of a WebSocket, also
- * where the client proved itself in another way.
+ * The client's headers as a proxy sends them to its target, which is asked for `uri` of this server: without those
+ * about the client's connection, and without anything that proves who the client is. Cookies stay: they are between the
+ * client and the target. Source: apimachinery pkg/util/proxy/transport.go and upgradeaware.go. Differs from upstream:
+ * no bearer token stays among the subprotocols of a WebSocket, also where the client proved itself in another way.
  */
 export function headersToTarget({ req, res }: Exchange, uri: string): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
@@ -51,7 +54,8 @@ export function headersToTarget({ req, res }: Exchange, uri: string): OutgoingHt
   const from = remoteAddress(req)
   const before = req.headers["x-forwarded-for"]
   if (from !== undefined) headers["x-forwarded-for"] = before === undefined ? from : `${String(before)}, ${from}`
-  // Without it the HTTP client would send the body of a DELETE with nothing that tells where it ends. Over HTTP/2 a body may come without a word.
+  // Without it the HTTP client would send the body of a DELETE with nothing that tells where it ends. Over HTTP/2 a
+  // body may come without a word.
   const hasBody =
     req.headers["transfer-encoding"] !== undefined || (isHttp2(res) && !["GET", "HEAD"].includes(req.method ?? ""))
   if (hasBody && headers["content-length"] === undefined) headers["transfer-encoding"] = "chunked"

@@ -19,8 +19,8 @@ import { hostPort, unreachable, type ProxyTarget } from "./proxy-target.ts"
 import { HtmlLinks } from "./rewrite-html.ts"
 
 /**
- * Passes a request on to a target and its answer back, each as it comes: neither is ever held whole, and a side that does not read stops the other one.
- * Source: apimachinery pkg/util/proxy/transport.go.
+ * Passes a request on to a target and its answer back, each as it comes: neither is ever held whole, and a side that
+ * does not read stops the other one. Source: apimachinery pkg/util/proxy/transport.go.
  */
 export function passRequest(exchange: Exchange, info: RequestInfo, target: ProxyTarget): Promise<void> {
   const { req, res } = exchange
@@ -58,7 +58,10 @@ export function passRequest(exchange: Exchange, info: RequestInfo, target: Proxy
   })
 }
 
-/** Opens a request on a connection of its own. Certificates inside the cluster are nobody's to verify here, as upstream has it. */
+/**
+ * Opens a request on a connection of its own. Certificates inside the cluster are nobody's to verify here, as upstream
+ * has it.
+ */
 export function requestTo(target: ProxyTarget, options: RequestOptions): ClientRequest {
   const all = { host: target.host, port: target.port, agent: false, ...options }
   return target.scheme === "https" ? httpsRequest({ ...all, rejectUnauthorized: false }) : httpRequest(all)
@@ -80,7 +83,10 @@ const DIAL_ERRORS: Readonly<Record<string, string>> = {
 export const forwardedUri = (exchange: Exchange, info: RequestInfo): string =>
   `${prefixOf(exchange, info)}${info.rest || "/"}`
 
-/** To a pod that no connection leads to. It knows requests and answers only, so a wish to leave HTTP is answered as any other request. */
+/**
+ * To a pod that no connection leads to. It knows requests and answers only, so a wish to leave HTTP is answered as any
+ * other request.
+ */
 export async function passToSimulated(
   exchange: Exchange,
   info: RequestInfo,
@@ -155,7 +161,10 @@ function passAnswer(exchange: Exchange, info: RequestInfo, target: ProxyTarget, 
   })
 }
 
-/** Begins an answer with what a target has said, which can be what HTTP has no place for. @throws ApiError ServiceUnavailable */
+/**
+ * Begins an answer with what a target has said, which can be what HTTP has no place for. @throws ApiError
+ * ServiceUnavailable
+ */
 export function writeHead(res: ServerAnswer, status: number | undefined, headers: OutgoingHttpHeaders): void {
   try {
     // HTTP/2 knows no other codes, and an answer to a request that is over is none of those below 200.
@@ -166,7 +175,9 @@ export function writeHead(res: ServerAnswer, status: number | undefined, headers
   }
 }
 
-/** What an answer that is a page goes through. One in an encoding other than gzip, or a part of one, goes on as it is. */
+/**
+ * What an answer that is a page goes through. One in an encoding other than gzip, or a part of one, goes on as it is.
+ */
 function pageStages(
   { headers, statusCode }: Pick<Incoming, "headers" | "statusCode">,
   rewrite: (address: string) => string,

@@ -12,9 +12,9 @@ export function prefixOf({ req }: Exchange, { rest }: RequestInfo): string {
 }
 
 /**
- * Where a link or redirect of a target leads for clients, who have to come back through the proxy under `prefix`. Links to other sites and relative ones stay.
- * `hosts` are the names under which the target's own host may appear.
- * Source: apimachinery pkg/util/proxy/transport.go rewriteURL.
+ * Where a link or redirect of a target leads for clients, who have to come back through the proxy under `prefix`. Links
+ * to other sites and relative ones stay. `hosts` are the names under which the target's own host may appear. Source:
+ * apimachinery pkg/util/proxy/transport.go rewriteURL.
  */
 export function throughProxy(link: string, prefix: string, hosts: readonly string[]): string {
   if (link.startsWith("/") && !link.startsWith("//")) return isUnder(link, prefix) ? link : prefix + link

@@ -35,8 +35,8 @@ export function splitProxyName(
 }
 
 /**
- * The pod's address, and the port given or its first one. Source: pkg/registry/core/pod/strategy.go ResourceLocation. Differs from upstream: a port may be given
- * by its name.
+ * The pod's address, and the port given or its first one. Source: pkg/registry/core/pod/strategy.go ResourceLocation.
+ * Differs from upstream: a port may be given by its name.
  */
 export function podTarget({ namespace, name: text }: RequestInfo, live: Live): ProxyTarget {
   const { scheme, name, port } = splitProxyName(text, "pod")
@@ -55,7 +55,10 @@ export function podTarget({ namespace, name: text }: RequestInfo, live: Live): P
 
 const KUBELET_PORT = 10250
 
-/** The kubelet of a node, by the node's name, or another port of the machine. Source: pkg/registry/core/node/strategy.go ResourceLocation. */
+/**
+ * The kubelet of a node, by the node's name, or another port of the machine. Source: pkg/registry/core/node/strategy.go
+ * ResourceLocation.
+ */
 export async function nodeTarget(
   { name: text }: RequestInfo,
   live: Live,
@@ -82,7 +85,10 @@ function addressOf({ metadata, status: { addresses = [] } }: Node): string {
   throw badRequest(`node ${JSON.stringify(metadata.name)} has no address`)
 }
 
-/** An address that a proxy may go to: the one given, or one that the name given stands for. A kubelet writes its addresses itself, so they can say anything. */
+/**
+ * An address that a proxy may go to: the one given, or one that the name given stands for. A kubelet writes its
+ * addresses itself, so they can say anything.
+ */
 async function proxyableAddress(host: string): Promise<string> {
   const addresses =
     parseAddress(host) === undefined
@@ -98,7 +104,10 @@ async function proxyableAddress(host: string): Promise<string> {
   return addresses[0]!
 }
 
-/** One of the service's ready endpoints that is a pod. Source: pkg/registry/core/service/storage/storage.go ResourceLocation. */
+/**
+ * One of the service's ready endpoints that is a pod. Source: pkg/registry/core/service/storage/storage.go
+ * ResourceLocation.
+ */
 export function serviceTarget({ namespace, name: text }: RequestInfo, live: Live, random: Random): ProxyTarget {
   const { scheme, name, port } = splitProxyName(text, "service")
   const service = live("services", { namespace, name }) as Service | undefined
@@ -111,7 +120,10 @@ export function serviceTarget({ namespace, name: text }: RequestInfo, live: Live
   return targets[Math.floor(random.next() * targets.length)]!
 }
 
-/** The addresses behind a port of a service, which is given by its number or name. @throws ApiError ServiceUnavailable when the service has no such port */
+/**
+ * The addresses behind a port of a service, which is given by its number or name. @throws ApiError ServiceUnavailable
+ * when the service has no such port
+ */
 export function readyAddresses(
   service: Service,
   endpoints: Endpoints | undefined,
@@ -124,7 +136,9 @@ export function readyAddresses(
   })
 }
 
-/** A number is one of the service's ports; the endpoints know it by its name only. No port is the one without a name. */
+/**
+ * A number is one of the service's ports; the endpoints know it by its name only. No port is the one without a name.
+ */
 function portNameOf({ metadata, spec }: Service, port: string): string {
   if (!/^\d+$/.test(port)) return port
   const found = (spec.ports ?? []).find((one) => one.port === Number(port))
@@ -145,7 +159,10 @@ function isPodAddress({ ip, targetRef }: EndpointAddress, namespace: string, liv
 
 const notAllowed = (): ApiError => badRequest("address not allowed")
 
-/** A port in digits as a number; nothing for a name. @throws ApiError ServiceUnavailable, in the words of a dialer, when no connection can go to the number */
+/**
+ * A port in digits as a number; nothing for a name. @throws ApiError ServiceUnavailable, in the words of a dialer, when
+ * no connection can go to the number
+ */
 function numberOf(port: string, host: string): number | undefined {
   if (!/^\d+$/.test(port)) return undefined
   const number = Number(port)

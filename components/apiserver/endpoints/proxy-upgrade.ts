@@ -9,9 +9,9 @@ import { pathToTarget } from "./proxy-path.ts"
 import type { ProxyTarget } from "./proxy-target.ts"
 
 /**
- * Passes a wish to leave HTTP on to a target and joins the two connections once the target has agreed, and not before: as long as they speak HTTP, what the client
- * sends is a request that has to be authorized. A refusal is passed back as the answer, and then the connection is closed.
- * Source: apimachinery pkg/util/proxy/upgradeaware.go tryUpgrade.
+ * Passes a wish to leave HTTP on to a target and joins the two connections once the target has agreed, and not before:
+ * as long as they speak HTTP, what the client sends is a request that has to be authorized. A refusal is passed back as
+ * the answer, and then the connection is closed. Source: apimachinery pkg/util/proxy/upgradeaware.go tryUpgrade.
  */
 export function passUpgrade(
   exchange: Exchange,

@@ -15,8 +15,9 @@ import { passUpgrade } from "./proxy-upgrade.ts"
 const VERBS = ["get", "create", "update", "patch", "delete", ""]
 
 /**
- * `pods/proxy`, `services/proxy` and `nodes/proxy`: requests passed on as they are to what runs in the cluster, upgrades included.
- * Source: pkg/registry/core/pod/rest/subresources.go ProxyREST, pkg/registry/core/node/rest/proxy.go.
+ * `pods/proxy`, `services/proxy` and `nodes/proxy`: requests passed on as they are to what runs in the cluster,
+ * upgrades included. Source: pkg/registry/core/pod/rest/subresources.go ProxyREST,
+ * pkg/registry/core/node/rest/proxy.go.
  */
 export function proxies({
   live,

@@ -49,8 +49,8 @@ const LONGEST_TAG = 16 * 1024
 const ATTRIBUTE = /([\s/])([a-z-]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)/gi
 
 /**
- * Changes the addresses in the tags of a page while it streams through. Holds back a tag whose end has not come yet, and nothing else.
- * Works on bytes: all that it looks for is ASCII, and everything else goes through as it came.
+ * Changes the addresses in the tags of a page while it streams through. Holds back a tag whose end has not come yet,
+ * and nothing else. Works on bytes: all that it looks for is ASCII, and everything else goes through as it came.
  */
 export class HtmlLinks extends Transform {
   /** What has come and cannot be judged yet. */

@@ -28,9 +28,10 @@ export interface Slot {
 const READS: readonly string[] = ["get", "list", "watch", "head", "options"]
 
 /**
- * Turns requests away when too many are under way, rather than have all of them wait, and sees to it that no user has all the places. What runs long by
- * design (watches, exec, logs …) is not counted: the caller asks only for the others. Source: apiserver pkg/server/filters/maxinflight.go.
- * Differs from upstream: a user gets a share, and not whatever is left.
+ * Turns requests away when too many are under way, rather than have all of them wait, and sees to it that no user has
+ * all the places. What runs long by design (watches, exec, logs …) is not counted: the caller asks only for the others.
+ * Source: apiserver pkg/server/filters/maxinflight.go. Differs from upstream: a user gets a share, and not whatever is
+ * left.
  */
 export class MaxInFlight {
   readonly #reads: Slot
@@ -40,7 +41,9 @@ export class MaxInFlight {
     this.#writes = { gauge: gauges.writes, share: new FairShare(limits.writes) }
   }
 
-  /** Lets a request in; its end is to be told with `leave`. Undefined when there are too many, in all or of this user. */
+  /**
+   * Lets a request in; its end is to be told with `leave`. Undefined when there are too many, in all or of this user.
+   */
   enter(user: UserInfo, verb: string): Slot | undefined {
     const slot = READS.includes(verb) ? this.#reads : this.#writes
     if (!isExempt(user) && !slot.share.take(user.name)) return undefined

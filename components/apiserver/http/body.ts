@@ -5,14 +5,18 @@ import { shareUsedUp } from "../flowcontrol/too-many-requests.ts"
 
 /** No body may be larger. Source: apiserver pkg/server/config.go MaxRequestBodyBytes. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024
-/** How many bytes may be held of bodies whose end has not come, of all requests together: a hundred of the largest bodies. */
+/**
+ * How many bytes may be held of bodies whose end has not come, of all requests together: a hundred of the largest
+ * bodies.
+ */
 export const UNFINISHED_BODY_BYTES = 100 * MAX_BODY_BYTES
 
 const EMPTY = Buffer.alloc(0)
 
 /**
- * Reads the whole body. `unfinished` are the bytes that may wait for the rest of their bodies, of which each user has a share. Rejects with RequestEntityTooLarge
- * as soon as it is known to be, with TooManyRequests when the share is used up, with BadRequest when the client goes away before its end.
+ * Reads the whole body. `unfinished` are the bytes that may wait for the rest of their bodies, of which each user has a
+ * share. Rejects with RequestEntityTooLarge as soon as it is known to be, with TooManyRequests when the share is used
+ * up, with BadRequest when the client goes away before its end.
  */
 export function readBody(req: ServerRequest, user: string, unfinished: FairShare): Promise<Buffer> {
   const declared = req.headers["content-length"]
@@ -35,7 +39,8 @@ export function readBody(req: ServerRequest, user: string, unfinished: FairShare
       reject(error)
     }
     req.on("data", (chunk: Buffer) => {
-      // What is still to come of a body that was refused is read and dropped, so that the client gets to see the answer.
+      // What is still to come of a body that was refused is read and dropped, so that the client gets to see the
+      // answer.
       if (settled) return
       length += chunk.length
       chunks.push(chunk)

@@ -28,7 +28,10 @@ export interface BodyOptions {
   readonly rawFields?: readonly string[]
 }
 
-/** The object in a body, as plain JSON. @throws ApiError BadRequest when the bytes are not of the encoding they claim, or no object */
+/**
+ * The object in a body, as plain JSON. @throws ApiError BadRequest when the bytes are not of the encoding they claim,
+ * or no object
+ */
 export async function decodeBody(bytes: Uint8Array, options: BodyOptions): Promise<Parsed> {
   const { kind } = options
   try {
@@ -169,7 +172,10 @@ function patchObject(value: unknown, prefix: string): object {
 const wrongPatch = (prefix: string, value: unknown, goType: string): ApiError =>
   badRequest(`${prefix}${noTypeMeta(value, goType)}`)
 
-/** Checks that a JSON patch is a list of operations, and lists the fields that operations do not have. Source: endpoints/handlers/patch.go jsonPatchOp. */
+/**
+ * Checks that a JSON patch is a list of operations, and lists the fields that operations do not have. Source:
+ * endpoints/handlers/patch.go jsonPatchOp.
+ */
 function operationFaults(value: unknown): readonly string[] {
   if (value === null) return []
   if (!Array.isArray(value)) throw wrongPatch("error decoding patch: ", value, "[]handlers.jsonPatchOp")

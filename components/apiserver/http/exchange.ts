@@ -16,7 +16,9 @@ export interface Upgrade {
   readonly answer: UpgradeAnswer
 }
 
-/** Answers smaller than this are not worth compressing. Source: responsewriters/writers.go defaultGzipThresholdBytes. */
+/**
+ * Answers smaller than this are not worth compressing. Source: responsewriters/writers.go defaultGzipThresholdBytes.
+ */
 const GZIP_FROM_BYTES = 128 * 1024
 
 const NO_BODY = new Uint8Array()
@@ -89,7 +91,9 @@ export class Exchange {
     return headers
   }
 
-  /** Answers with `body`, compressed when it is big and the client reads that. A HEAD request gets the headers alone. */
+  /**
+   * Answers with `body`, compressed when it is big and the client reads that. A HEAD request gets the headers alone.
+   */
   send(code: number, contentType: string, body: Uint8Array | string, more?: OutgoingHttpHeaders): void {
     const { req, res } = this
     if (res.headersSent || res.destroyed) return
@@ -139,7 +143,10 @@ export class Exchange {
     else this.send(status.code ?? 500, encoded.contentType, encoded.bytes)
   }
 
-  /** Whether a person reads the answer: asked for, or a client that people use by hand. Source: negotiate.go isPrettyPrint. */
+  /**
+   * Whether a person reads the answer: asked for, or a client that people use by hand. Source: negotiate.go
+   * isPrettyPrint.
+   */
   pretty(): boolean {
     const asked = this.info?.query.get("pretty")
     if (asked !== undefined && asked !== "") return asked === "true" || asked === "1"

@@ -5,7 +5,10 @@ import { BodyError } from "./body-error.ts"
 
 declare global {
   interface JSON {
-    /** `source` is the text of a number, a string, true, false or null. Source: ECMAScript proposal-json-parse-with-source. */
+    /**
+     * `source` is the text of a number, a string, true, false or null. Source: ECMAScript
+     * proposal-json-parse-with-source.
+     */
     parse(
       text: string,
       reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
@@ -30,8 +33,8 @@ const MOST_FAULTS = 100
 const MAX_DEPTH = 10_000
 
 /**
- * Parses JSON text, remembering fields that stand twice, which JSON.parse silently merges. Numbers that JavaScript would change are kept as they were written
- * (ExactNumber), and halves of surrogate pairs become U+FFFD, as Go has it.
+ * Parses JSON text, remembering fields that stand twice, which JSON.parse silently merges. Numbers that JavaScript
+ * would change are kept as they were written (ExactNumber), and halves of surrogate pairs become U+FFFD, as Go has it.
  * @throws BodyError when it is no JSON
  */
 export function parseJson(text: string): Parsed {
@@ -44,7 +47,8 @@ export function parseJson(text: string): Parsed {
   const { colons, unusualNumbers } = survey(text)
   const isUnusual = unusualNumbers || LONG_NUMBER.test(text) || ESCAPED_SURROGATE.test(text)
   if (isUnusual) value = JSON.parse(text, exactly)
-  // A field written twice leaves fewer keys in the value than there are colons in the text: cheap to see, and seldom true.
+  // A field written twice leaves fewer keys in the value than there are colons in the text: cheap to see, and seldom
+  // true.
   return { value, faults: colons === countKeys(value) ? NO_FAULTS : duplicateFields(text), isUnusual }
 }
 
@@ -125,7 +129,10 @@ function countKeys(value: unknown): number {
   return count
 }
 
-/** Names the fields that stand twice, with their paths: `duplicate field "spec.containers[0].name"`. `text` is valid JSON. */
+/**
+ * Names the fields that stand twice, with their paths: `duplicate field "spec.containers[0].name"`. `text` is valid
+ * JSON.
+ */
 function duplicateFields(text: string): readonly string[] {
   interface Level {
     readonly path: string

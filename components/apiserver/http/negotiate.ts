@@ -27,7 +27,10 @@ export interface Offer {
 }
 
 export const OBJECTS: Offer = { encodings: ["json", "yaml", "protobuf"] }
-/** Reviews, bindings and failures are answers of their own: nothing is there to be tabulated. Source: upstream's REST storages without a TableConvertor. */
+/**
+ * Reviews, bindings and failures are answers of their own: nothing is there to be tabulated. Source: upstream's REST
+ * storages without a TableConvertor.
+ */
 export const PLAIN: Offer = { encodings: ["json", "yaml", "protobuf"], transforms: false }
 /** Watches are streams, and YAML has no framing. */
 export const STREAMS: Offer = { encodings: ["json", "protobuf"] }
@@ -40,8 +43,9 @@ const LONGEST_REMEMBERED = 1024
 const remembered = new WeakMap<Offer, Map<string, Accepted>>()
 
 /**
- * Chooses the form of the answer from an Accept header (RFC 9110, 12.5.1): the client's most preferred clause of which every parameter is understood.
- * Throws NotAcceptable when there is none. Source: apiserver pkg/endpoints/handlers/negotiation.
+ * Chooses the form of the answer from an Accept header (RFC 9110, 12.5.1): the client's most preferred clause of which
+ * every parameter is understood. Throws NotAcceptable when there is none. Source: apiserver
+ * pkg/endpoints/handlers/negotiation.
  */
 export function negotiate(accept: string | undefined, offer: Offer): Accepted {
   if (accept === undefined || accept === "") return DEFAULT

@@ -78,8 +78,9 @@ export function optionsOf(query: Query, verb: string): RequestOptions {
 const OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 /**
- * The options of a deletion that has a body: of those the query gives only what chooses the objects of a collection counts.
- * Throws BadRequest when it holds no DeleteOptions and Invalid where they are not allowed. Source: apiserver pkg/endpoints/handlers/delete.go.
+ * The options of a deletion that has a body: of those the query gives only what chooses the objects of a collection
+ * counts. Throws BadRequest when it holds no DeleteOptions and Invalid where they are not allowed. Source: apiserver
+ * pkg/endpoints/handlers/delete.go.
  */
 export function deleteOptionsOf(fromQuery: RequestOptions, body: unknown): RequestOptions {
   const { dryRun: _dry, gracePeriodSeconds: _grace, propagationPolicy: _policy, ...others } = fromQuery

@@ -2,14 +2,18 @@ import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import { Query } from "./query.ts"
 
 /**
- * What a request line asks for. Kubernetes' paths are so regular that verb, resource and name can be read off before anything is looked up, which
- * is what authorization works with. Source: apiserver pkg/endpoints/request/requestinfo.go.
+ * What a request line asks for. Kubernetes' paths are so regular that verb, resource and name can be read off before
+ * anything is looked up, which is what authorization works with. Source: apiserver
+ * pkg/endpoints/request/requestinfo.go.
  */
 export interface RequestInfo {
   /** Decoded, without the query. */
   readonly path: string
   readonly query: Query
-  /** For resources get, list, watch, create, update, patch, delete, deletecollection; otherwise the method in lower case. */
+  /**
+   * For resources get, list, watch, create, update, patch, delete, deletecollection; otherwise the method in lower
+   * case.
+   */
   readonly verb: string
   readonly isResource: boolean
   readonly group: string
@@ -21,7 +25,10 @@ export interface RequestInfo {
   readonly name: string
   /** Whether the path begins with the watch prefix of Kubernetes 1.0. */
   readonly legacyWatch: boolean
-  /** What follows the subresource, beginning with its slash: the path that a proxy passes on, still percent-encoded. Else empty. */
+  /**
+   * What follows the subresource, beginning with its slash: the path that a proxy passes on, still percent-encoded.
+   * Else empty.
+   */
   readonly rest: string
 }
 
@@ -105,7 +112,10 @@ const nonResource = (method: string, rawPath: string, query: Query): RequestInfo
   rest: "",
 })
 
-/** A boolean parameter is true unless it says otherwise: `?watch` and `?watch=1` are. Source: apimachinery pkg/runtime/conversion.go. */
+/**
+ * A boolean parameter is true unless it says otherwise: `?watch` and `?watch=1` are. Source: apimachinery
+ * pkg/runtime/conversion.go.
+ */
 export const isTrue = (value: string | undefined): boolean =>
   value !== undefined && value !== "0" && value.toLowerCase() !== "false"
 

@@ -28,7 +28,10 @@ export interface ResourceRequestOptions {
   readonly watchEvents: (resource: Resource) => Value
 }
 
-/** The resource that a path is about, if it takes this verb. Throws NotFound and MethodNotAllowed: told only to who is authorized. */
+/**
+ * The resource that a path is about, if it takes this verb. Throws NotFound and MethodNotAllowed: told only to who is
+ * authorized.
+ */
 export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
   const resource = scheme.resource(info.group, info.version, info.resource)
   if (resource === undefined) throw noSuchResource()
@@ -48,7 +51,10 @@ export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
   return resource
 }
 
-/** Makes a value of a request for a resource, has the pipeline answer it, and sends the answer. Reads are answered in the same turn. */
+/**
+ * Makes a value of a request for a resource, has the pipeline answer it, and sends the answer. Reads are answered in
+ * the same turn.
+ */
 export function serveResource(
   exchange: Exchange,
   info: RequestInfo,
@@ -58,7 +64,8 @@ export function serveResource(
 ): void | Promise<void> {
   const { verb } = info
   if (verb === "watch") return serveWatch(exchange, request(exchange, info, user, resource), options)
-  negotiate(exchange.header("accept"), offerOf(resource)) // a form that cannot be had is refused before anything is changed
+  // a form that cannot be had is refused before anything is changed
+  negotiate(exchange.header("accept"), offerOf(resource))
   switch (verb) {
     case "create":
     case "update":
@@ -195,10 +202,15 @@ function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRe
   return new Promise((done) => tie(watch, exchange.res, done))
 }
 
-/** A watch that names no time ends after 30 to 60 minutes, so that those which began together do not end together. Source: endpoints/handlers/get.go. */
+/**
+ * A watch that names no time ends after 30 to 60 minutes, so that those which began together do not end together.
+ * Source: endpoints/handlers/get.go.
+ */
 export const usualWatchSeconds = (random: Random): number => 1800 * (1 + random.next())
 
-/** Gives a watch its time, and makes one under the path of an object, as clients of old ask for it, one with a selector. */
+/**
+ * Gives a watch its time, and makes one under the path of an object, as clients of old ask for it, one with a selector.
+ */
 export function watched(request: ApiRequest, watchSeconds: ResourceRequestOptions["watchSeconds"]): ApiRequest {
   const { name, options } = request
   const { timeoutSeconds: asked, ...others } = options

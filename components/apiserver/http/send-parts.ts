@@ -16,8 +16,9 @@ export const drained = (stream: Writable): Promise<void> =>
   })
 
 /**
- * Answers with a large body piece by piece, each made when the client has taken the one before: a list of a hundred megabytes costs the memory of a piece,
- * and other requests are answered in between. Lists are of immutable objects, so it is the same list to its end.
+ * Answers with a large body piece by piece, each made when the client has taken the one before: a list of a hundred
+ * megabytes costs the memory of a piece, and other requests are answered in between. Lists are of immutable objects, so
+ * it is the same list to its end.
  */
 export async function sendParts(
   exchange: Exchange,

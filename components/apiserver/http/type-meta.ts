@@ -1,6 +1,9 @@
 import { ExactNumber } from "../../../pkg/apimachinery/exact-number.ts"
 
-/** What Go's decoder says of JSON that can have no apiVersion and kind. Source: apimachinery pkg/runtime/serializer/json/meta.go. */
+/**
+ * What Go's decoder says of JSON that can have no apiVersion and kind. Source: apimachinery
+ * pkg/runtime/serializer/json/meta.go.
+ */
 export const noTypeMeta = (value: unknown, goType = TYPE_META): string =>
   `json: cannot unmarshal ${jsonType(value)} into Go value of type ${goType}`
 

@@ -3,8 +3,9 @@ import { Writable, type Duplex } from "node:stream"
 import type { ServerAnswer } from "../../../pkg/runtime/listen.ts"
 
 /**
- * The answer to a request that asked to leave HTTP and does not get to: plain HTTP/1.1 on the raw socket, ended by closing the connection.
- * Where the upgrade goes through, whoever carries it out has the socket and this is never written to.
+ * The answer to a request that asked to leave HTTP and does not get to: plain HTTP/1.1 on the raw socket, ended by
+ * closing the connection. Where the upgrade goes through, whoever carries it out has the socket and this is never
+ * written to.
  */
 export class UpgradeAnswer extends Writable implements ServerAnswer {
   statusCode = 200

@@ -1,9 +1,13 @@
-/** Characters of all warnings of an answer, and of each once they do not all fit. Source: apiserver pkg/endpoints/filters/warning.go. */
+/**
+ * Characters of all warnings of an answer, and of each once they do not all fit. Source: apiserver
+ * pkg/endpoints/filters/warning.go.
+ */
 const MOST_CHARACTERS = 4096
 const MOST_OF_EACH = 256
 
 /**
- * The Warning headers (RFC 7234, 5.5) of an answer, each text once. Clients give up on answers with too large a head, so there are no more than fit into
+ * The Warning headers (RFC 7234, 5.5) of an answer, each text once. Clients give up on answers with too large a head,
+ * so there are no more than fit into
  * 4,096 characters; where they do not fit each is cut to 256, and what comes after is left out.
  */
 export class Warnings {

@@ -14,12 +14,18 @@ import type { FrameEncoder } from "./watch.ts"
  */
 const MAX_BEHIND_BYTES = 16 * 1024 * 1024
 
-/** Writes a watch's frames into the body of an answer: HTTP/1.1 chunks or HTTP/2 data, one write for all the frames of a commit. */
+/**
+ * Writes a watch's frames into the body of an answer: HTTP/1.1 chunks or HTTP/2 data, one write for all the frames of a
+ * commit.
+ */
 export class WatchStream implements WatchSink {
   private readonly exchange: Exchange
   private readonly encoder: FrameEncoder
   private readonly events: Value
-  /** Where there is one. An event to thousands touches little more than this of each: what each has in memory of its own is what the event costs. */
+  /**
+   * Where there is one. An event to thousands touches little more than this of each: what each has in memory of its own
+   * is what the event costs.
+   */
   private chunks: ChunkedBody | undefined
   private allowed: number | undefined
   private behind = false

@@ -9,7 +9,10 @@ import type { WatchBatch, WatchFrame } from "../cacher/frame.ts"
 import { PartialObjectMetadata, partial } from "./encode.ts"
 import { MEDIA_TYPE, type Accepted } from "./negotiate.ts"
 
-/** How the frames of watches are written. Where they are the same for every watcher so is the encoder, and what it makes of a frame or batch is made once. */
+/**
+ * How the frames of watches are written. Where they are the same for every watcher so is the encoder, and what it makes
+ * of a frame or batch is made once.
+ */
 export interface FrameEncoder {
   readonly contentType: string
   /** Whether frames are text, for WebSocket messages. */

@@ -28,7 +28,10 @@ export const admissionAttributes = (
 export const aboutWhole = (request: ApiRequest): ApiRequest =>
   request.subresource === undefined ? request : { ...request, subresource: undefined }
 
-/** Admission of a POST to a subresource, whose body is an object of a kind of its own: a binding, an eviction. Gives the body as admission leaves it. */
+/**
+ * Admission of a POST to a subresource, whose body is an object of a kind of its own: a binding, an eviction. Gives the
+ * body as admission leaves it.
+ */
 export async function admitBody<T extends KubeObject>(
   { admission }: RegistryContext,
   request: ApiRequest,

@@ -25,7 +25,10 @@ import { storable } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
 import { writeAlong } from "./write-along.ts"
 
-/** Tries with a new random name when a generated one is taken. Source: registry/generic/registry/store.go maxNameGenerationCreateAttempts. */
+/**
+ * Tries with a new random name when a generated one is taken. Source: registry/generic/registry/store.go
+ * maxNameGenerationCreateAttempts.
+ */
 const NAME_ATTEMPTS = 8
 
 /** POST of an object. Order of the steps: endpoints/handlers/create.go, registry/rest/create.go upstream. */
@@ -76,7 +79,8 @@ async function createOnce(
   const admitted = admission.admit(attributes)
   object = (admitted instanceof Promise ? await admitted : admitted) ?? object
   object = prepare(context, resource, object)
-  const reservation = hooks?.allocateForCreate?.(object, options.dryRun === true) // for a dry run too: it shows what would be given, or why not
+  // for a dry run too: it shows what would be given, or why not
+  const reservation = hooks?.allocateForCreate?.(object, options.dryRun === true)
   let settledAttributes: AdmissionAttributes | undefined
   let written = false
   try {
@@ -122,14 +126,19 @@ async function createOnce(
   }
 }
 
-/** Adds uid and creationTimestamp, which only the server gives. Source: registry/rest/meta.go FillObjectMetaSystemFields, create.go BeforeCreate. */
+/**
+ * Adds uid and creationTimestamp, which only the server gives. Source: registry/rest/meta.go
+ * FillObjectMetaSystemFields, create.go BeforeCreate.
+ */
 function withSystemFields({ clock, random }: RegistryContext, object: KubeObject, generated: boolean): KubeObject {
   const metadata = withoutServerFields(object.metadata)
   const name = generated ? generatedName(metadata.generateName!, nameSuffix(random)) : metadata.name
   return { ...object, metadata: { ...metadata, name, uid: uuid(random), creationTimestamp: timestamp(clock) } }
 }
 
-/** Metadata without what a client may send but not decide. Nearly always nothing of it was sent, and nothing is copied. */
+/**
+ * Metadata without what a client may send but not decide. Nearly always nothing of it was sent, and nothing is copied.
+ */
 function withoutServerFields(metadata: ObjectMeta): ObjectMeta {
   if (
     metadata.selfLink === undefined &&

@@ -4,8 +4,9 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import type { ApiRequest } from "../request.ts"
 
 /**
- * The body of a create or update as an object: typed, defaulted, in the namespace of the request. Unknown fields are refused, warned of or dropped as asked.
- * What it shares with `known`, an object of the store, is taken as it is: components change what they were given and send it back.
+ * The body of a create or update as an object: typed, defaulted, in the namespace of the request. Unknown fields are
+ * refused, warned of or dropped as asked. What it shares with `known`, an object of the store, is taken as it is:
+ * components change what they were given and send it back.
  */
 export function decodeBody(request: ApiRequest, resource: Resource = request.resource, known?: KubeObject): KubeObject {
   const { fieldValidation } = request.options
@@ -18,7 +19,10 @@ export function decodeBody(request: ApiRequest, resource: Resource = request.res
   return inNamespace(object, request)
 }
 
-/** Tells a client of what Strict would refuse, unless it asked not to be told. Those of a YAML parser come in one, a line each. */
+/**
+ * Tells a client of what Strict would refuse, unless it asked not to be told. Those of a YAML parser come in one, a
+ * line each.
+ */
 export function warnOf(faults: readonly string[], { options, warn }: ApiRequest): void {
   if (options.fieldValidation === "Ignore") return
   for (const fault of faults)
@@ -41,7 +45,10 @@ export function inNamespace(
   throw badRequest(`the namespace of the provided object does not match the namespace sent on the request`)
 }
 
-/** The name in an object that is to be at the request's path. @throws ApiError BadRequest where it is another, or none. Source: endpoints/handlers/rest.go checkName. */
+/**
+ * The name in an object that is to be at the request's path. @throws ApiError BadRequest where it is another, or none.
+ * Source: endpoints/handlers/rest.go checkName.
+ */
 export function checkName({ metadata }: KubeObject, { name = "" }: Pick<ApiRequest, "name">): void {
   if ((metadata.name ?? "") === "")
     throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`)

@@ -11,7 +11,10 @@ import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
 const ORPHAN = "orphan"
 const FOREGROUND = "foregroundDeletion"
 
-/** DELETE of an object. It goes at once, or is marked and goes later: when its grace period is over, when its last finalizer is taken away. */
+/**
+ * DELETE of an object. It goes at once, or is marked and goes later: when its grace period is over, when its last
+ * finalizer is taken away.
+ */
 export async function deleteOne(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource, name = "", options } = request
   checkOptions(request)
@@ -99,7 +102,10 @@ function afterDeletion(
   return { object: hooks?.markDeleting?.(marked) ?? marked, goes: seconds === 0 && !held }
 }
 
-/** The end of a graceful deletion. "none": the kind has no grace, or it is over. "pending": one is under way and this deletion does not shorten it. */
+/**
+ * The end of a graceful deletion. "none": the kind has no grace, or it is over. "pending": one is under way and this
+ * deletion does not shorten it.
+ */
 function graceOf(
   context: RegistryContext,
   resource: Resource,
@@ -126,7 +132,10 @@ function graceOf(
 
 const instant = (ms: number): string => new Date(ms).toISOString().slice(0, 19) + "Z"
 
-/** Finalizers that have the garbage collector deal with dependents first. Source: store.go deletionFinalizersForGarbageCollection. */
+/**
+ * Finalizers that have the garbage collector deal with dependents first. Source: store.go
+ * deletionFinalizersForGarbageCollection.
+ */
 function finalizersFor(
   { defaultGarbageCollectionPolicy }: Resource,
   finalizers: readonly string[],
@@ -151,7 +160,10 @@ const POLICY_OF: Readonly<Record<string, RequestOptions["propagationPolicy"]>> =
 const policyOf = ({ propagationPolicy, orphanDependents }: RequestOptions): RequestOptions["propagationPolicy"] =>
   orphanDependents === undefined ? propagationPolicy : orphanDependents ? "Orphan" : "Background"
 
-/** Refuses options that contradict each other, and warns of a default that may surprise. Source: apimachinery pkg/apis/meta/v1/validation ValidateDeleteOptions. */
+/**
+ * Refuses options that contradict each other, and warns of a default that may surprise. Source: apimachinery
+ * pkg/apis/meta/v1/validation ValidateDeleteOptions.
+ */
 export function checkOptions({ resource, options, warn }: ApiRequest): void {
   const { group, defaultPolicyWarning } = resource
   const { propagationPolicy, orphanDependents } = options
@@ -172,7 +184,10 @@ export function checkOptions({ resource, options, warn }: ApiRequest): void {
     ])
 }
 
-/** @throws ApiError Conflict, which names the kind where others name the resource, when the object is another than the request is for */
+/**
+ * @throws ApiError Conflict, which names the kind where others name the resource, when the object is another than the
+ * request is for
+ */
 export function checkPreconditions(
   { group, kind: plural }: Resource,
   name: string,

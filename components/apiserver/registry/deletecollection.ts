@@ -5,7 +5,10 @@ import type { RegistryContext } from "./context.ts"
 import { checkOptions, deleteObject } from "./delete.ts"
 import { list } from "./list.ts"
 
-/** DELETE of a collection: all that the selectors match, each as a DELETE of its own would. Answers with the list of them. */
+/**
+ * DELETE of a collection: all that the selectors match, each as a DELETE of its own would. Answers with the list of
+ * them.
+ */
 export async function deleteCollection(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   checkOptions(request)
   const found = list(context, { ...request, verb: "list" })

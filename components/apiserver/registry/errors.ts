@@ -2,7 +2,10 @@ import { alreadyExists, ApiError, conflict, MODIFIED, notFound } from "../../../
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { StorageError } from "../../../pkg/storage/storage.ts"
 
-/** A failure of the store as clients are told of it. The one place where the two meet. Source: apiserver pkg/storage/errors/storage.go. */
+/**
+ * A failure of the store as clients are told of it. The one place where the two meet. Source: apiserver
+ * pkg/storage/errors/storage.go.
+ */
 export function apiErrorFrom(err: unknown, resource: Resource, name: string): ApiError {
   if (!(err instanceof StorageError)) return ApiError.from(err)
   switch (err.code) {

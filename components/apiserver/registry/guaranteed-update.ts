@@ -22,7 +22,9 @@ interface Removal {
   readonly remove: true
   /** The state in which watchers see it before it goes. */
   readonly marked?: KubeObject
-  /** What the answer shows instead of the last state: an update that lets the object go answers with the updated object. */
+  /**
+   * What the answer shows instead of the last state: an update that lets the object go answers with the updated object.
+   */
   readonly shown?: KubeObject
   settle?(written: boolean): void
 }
@@ -37,9 +39,10 @@ export interface Outcome {
 const ATTEMPTS = 100
 
 /**
- * Reads an object, lets `attempt` say what is to become of it, and writes that if nothing has changed in between; else all over again with what is there
- * now. `attempt` may await (admission does), which is when things change. Whoever has lost once waits in line with the others that have, so that a crowd of
- * writers on one object costs each of them two attempts and not one for every other. Source: apiserver pkg/storage GuaranteedUpdate.
+ * Reads an object, lets `attempt` say what is to become of it, and writes that if nothing has changed in between; else
+ * all over again with what is there now. `attempt` may await (admission does), which is when things change. Whoever has
+ * lost once waits in line with the others that have, so that a crowd of writers on one object costs each of them two
+ * attempts and not one for every other. Source: apiserver pkg/storage GuaranteedUpdate.
  */
 export async function guaranteedUpdate(
   context: RegistryContext,

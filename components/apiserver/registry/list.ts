@@ -9,7 +9,10 @@ import { ShownObject, storageKey, storagePrefix, viewOf } from "../cacher/view.t
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 
-/** GET of a collection: all of it, or a part and a token for the rest. All parts show the collection as it was when the first was asked for. */
+/**
+ * GET of a collection: all of it, or a part and a token for the rest. All parts show the collection as it was when the
+ * first was asked for.
+ */
 export function list(context: RegistryContext, request: ApiRequest): ApiResult {
   const { resource, namespace, options } = request
   if (!resource.verbs.includes("list")) throw methodNotSupported(resource, "list")

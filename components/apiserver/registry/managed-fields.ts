@@ -9,8 +9,8 @@ import type { RegistryContext } from "./context.ts"
 import { inNamespace, warnOf } from "./decode.ts"
 
 /**
- * Notes in metadata.managedFields what a create (`old` undefined) or an update changes. Done before admission, so what admission adds belongs to nobody.
- * An apply has noted it already.
+ * Notes in metadata.managedFields what a create (`old` undefined) or an update changes. Done before admission, so what
+ * admission adds belongs to nobody. An apply has noted it already.
  */
 export function recordUpdate(
   { clock }: RegistryContext,
@@ -27,7 +27,10 @@ export function recordUpdate(
   })
 }
 
-/** Server-side apply of `body` on what is stored; `old` undefined makes a new object. @throws ApiError Conflict, BadRequest */
+/**
+ * Server-side apply of `body` on what is stored; `old` undefined makes a new object. @throws ApiError Conflict,
+ * BadRequest
+ */
 export function applyFields(
   { clock }: RegistryContext,
   request: ApiRequest,

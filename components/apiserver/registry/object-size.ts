@@ -6,8 +6,8 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 const MOST_BYTES = 1.5 * 1024 * 1024
 
 /**
- * The object as it may be stored: itself, or without its managedFields where only those make it too large, as upstream has it in
- * endpoints/handlers/{create,update,patch}.go.
+ * The object as it may be stored: itself, or without its managedFields where only those make it too large, as upstream
+ * has it in endpoints/handlers/{create,update,patch}.go.
  * @throws ApiError 500 in etcd's words when it is larger than etcd would take
  */
 export function storable<T extends KubeObject>(resource: Resource, object: T): T {
@@ -21,7 +21,10 @@ export function storable<T extends KubeObject>(resource: Resource, object: T): T
 const isTooLarge = ({ schema }: Resource, object: KubeObject): boolean =>
   roomBeside(object, MOST_BYTES) < 0 && encodeRaw(schema, object).length > MOST_BYTES
 
-/** What is left of `room` bytes beside the protobuf form of a value, which takes at most what is counted here. Negative, and not counted to its end, where that is too large. */
+/**
+ * What is left of `room` bytes beside the protobuf form of a value, which takes at most what is counted here. Negative,
+ * and not counted to its end, where that is too large.
+ */
 function roomBeside(value: unknown, room: number): number {
   let left = room - MOST_BYTES_AROUND
   if (typeof value === "string") return left - value.length * MOST_BYTES_A_CHARACTER

@@ -7,7 +7,10 @@ import { applyFields, recordUpdate } from "./managed-fields.ts"
 import { patched, type PlainPatch } from "./patched.ts"
 import { changeObject } from "./update.ts"
 
-/** PATCH of an object or its status: the patched object then goes the way of a PUT. Only an apply may create. Source: endpoints/handlers/patch.go. */
+/**
+ * PATCH of an object or its status: the patched object then goes the way of a PUT. Only an apply may create. Source:
+ * endpoints/handlers/patch.go.
+ */
 export async function patch(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { patch, subresource } = request
   if (patch === undefined) throw badRequest("a patch needs a body")

@@ -12,8 +12,10 @@ import { warnOf } from "./decode.ts"
 export type PlainPatch = Patch & { readonly type: "json" | "merge" | "strategic" }
 
 /**
- * An object as a patch makes it: what came out is checked as a body would be, and what is wrong with it is told as a fault of the patch.
- * @throws ApiError Invalid when the result is no such object. Source: endpoints/handlers/patch.go applyPatchToCurrentObject.
+ * An object as a patch makes it: what came out is checked as a body would be, and what is wrong with it is told as a
+ * fault of the patch.
+ * @throws ApiError Invalid when the result is no such object. Source: endpoints/handlers/patch.go
+ * applyPatchToCurrentObject.
  */
 export function patched<T extends KubeObject>(
   request: ApiRequest,

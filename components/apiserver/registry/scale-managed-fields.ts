@@ -10,12 +10,15 @@ import {
 import { entriesFrom, entryOf, sorted, withSet, type Entry } from "../../../pkg/apimachinery/patch/apply/managers.ts"
 
 /**
- * Who owns the number of replicas, told of a workload and of its Scale. A write through /scale changes the owners in the Scale, and these are then carried over to the
- * workload. Source: apimachinery pkg/util/managedfields/scalehandler.go.
+ * Who owns the number of replicas, told of a workload and of its Scale. A write through /scale changes the owners in
+ * the Scale, and these are then carried over to the workload. Source: apimachinery
+ * pkg/util/managedfields/scalehandler.go.
  */
 const IN_SCALE: FieldSet = { "f:spec": { "f:replicas": LEAF } }
 
-/** The entries of a workload that own its replicas, as those of its Scale. `steps` lead to the replicas in the workload. */
+/**
+ * The entries of a workload that own its replicas, as those of its Scale. `steps` lead to the replicas in the workload.
+ */
 export function entriesOfScale(
   managedFields: readonly ManagedFieldsEntry[] | undefined,
   steps: readonly string[],
@@ -29,8 +32,9 @@ export function entriesOfScale(
 }
 
 /**
- * The entries of a workload after a write to its Scale, whose entries are `scale` now. Who lost the replicas there loses them here; who came to own them
- * through the Scale gets an entry of its own, which has no time, as upstream's have none.
+ * The entries of a workload after a write to its Scale, whose entries are `scale` now. Who lost the replicas there
+ * loses them here; who came to own them through the Scale gets an entry of its own, which has no time, as upstream's
+ * have none.
  */
 export function entriesOfWorkload(
   managedFields: readonly ManagedFieldsEntry[] | undefined,

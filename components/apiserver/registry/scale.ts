@@ -14,8 +14,9 @@ import { entriesOfScale, entriesOfWorkload } from "./scale-managed-fields.ts"
 import { changeObject } from "./update.ts"
 
 /**
- * The size of a workload, by paths that its kind declares. A write changes a Scale made of the workload, owners of its fields included; then the workload is
- * changed accordingly, as by an update of it. Source: pkg/registry/apps/deployment/storage ScaleREST.
+ * The size of a workload, by paths that its kind declares. A write changes a Scale made of the workload, owners of its
+ * fields included; then the workload is changed accordingly, as by an update of it. Source:
+ * pkg/registry/apps/deployment/storage ScaleREST.
  */
 export async function scale(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource, verb } = request
@@ -50,7 +51,9 @@ function scaled(context: RegistryContext, request: ApiRequest, old: KubeObject):
   return withEntries({ ...object, metadata: { ...object.metadata, resourceVersion } }, entries)
 }
 
-/** The Scale as the request makes it from the present one, with the fields of who wrote. `request` is about the Scale. */
+/**
+ * The Scale as the request makes it from the present one, with the fields of who wrote. `request` is about the Scale.
+ */
 function wantedScale(context: RegistryContext, request: ApiRequest, before: Scale): Scale {
   const { patch, body, options, bodyFaults } = request
   if (patch?.type === "apply") return applyFields(context, request, patch.body, before) as Scale

@@ -4,9 +4,9 @@ import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 const MOST_GROUPS = 2000
 
 /**
- * Gives one value for all equal ones. Objects made from one template are the same in most of their parts, and immutable,
- * so thousands of pods can share one field set and one set of labels. A value is compared only with the last one of its
- * group: the objects that are likely to be the same.
+ * Gives one value for all equal ones. Objects made from one template are the same in most of their parts, and
+ * immutable, so thousands of pods can share one field set and one set of labels. A value is compared only with the last
+ * one of its group: the objects that are likely to be the same.
  */
 export class SharedValues<T extends object> {
   readonly #lastOf = new Map<string, T>()

@@ -15,7 +15,10 @@ export interface SubresourceChange {
   removes?(object: KubeObject): boolean
 }
 
-/** Changes the object that a request to one of its subresources is about, again from the start when somebody else was faster. */
+/**
+ * Changes the object that a request to one of its subresources is about, again from the start when somebody else was
+ * faster.
+ */
 export function updateBySubresource(
   context: RegistryContext,
   request: ApiRequest,

@@ -12,7 +12,10 @@ export class TemplateSharing {
   readonly #labels = new SharedValues<Readonly<Record<string, string>>>()
   readonly #owners = new SharedValues<OwnerReference>()
 
-  /** The object, or a copy of it that holds the shared parts. Objects with one owner are taken for those of one template. */
+  /**
+   * The object, or a copy of it that holds the shared parts. Objects with one owner are taken for those of one
+   * template.
+   */
   shared(resource: Resource, object: KubeObject): KubeObject {
     const { labels, ownerReferences, managedFields } = object.metadata
     if (managedFields === undefined) return object

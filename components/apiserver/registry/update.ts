@@ -16,7 +16,10 @@ import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
 import { recordUpdate } from "./managed-fields.ts"
 import { unstored } from "./unstored.ts"
 
-/** PUT of an object or its status. Order of the steps: registry/generic/registry/store.go Update, registry/rest/update.go upstream. */
+/**
+ * PUT of an object or its status. Order of the steps: registry/generic/registry/store.go Update,
+ * registry/rest/update.go upstream.
+ */
 export async function update(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource } = request
   const stored = context.storage.get(storageKey(resource, request))
@@ -31,8 +34,9 @@ export async function update(context: RegistryContext, request: ApiRequest): Pro
 }
 
 /**
- * The way of every change of an object, PUT and PATCH alike: `change` gives the new object from what is stored now. It is called again when somebody else
- * was faster. A change that names no resourceVersion goes over whatever is there, where the kind allows it.
+ * The way of every change of an object, PUT and PATCH alike: `change` gives the new object from what is stored now. It
+ * is called again when somebody else was faster. A change that names no resourceVersion goes over whatever is there,
+ * where the kind allows it.
  */
 export async function changeObject(
   context: RegistryContext,
@@ -64,7 +68,10 @@ export async function changeObject(
   return { kind: "object", code: created === undefined ? 200 : 201, object: stored.object, stored }
 }
 
-/** Who makes an object by an update or an apply needs leave to create it as well. Source: endpoints/handlers/update.go withAuthorization. */
+/**
+ * Who makes an object by an update or an apply needs leave to create it as well. Source: endpoints/handlers/update.go
+ * withAuthorization.
+ */
 const createAttributes = ({
   user,
   resource: { group, version, plural },
@@ -193,7 +200,10 @@ const SYSTEM_FIELDS = [
   "deletionGracePeriodSeconds",
 ] as const
 
-/** An object whose deletion waits for finalizers alone goes with the last of them. Source: store.go ShouldDeleteDuringUpdate. */
+/**
+ * An object whose deletion waits for finalizers alone goes with the last of them. Source: store.go
+ * ShouldDeleteDuringUpdate.
+ */
 const isGoneWith = (
   context: RegistryContext,
   resource: Resource,

@@ -7,12 +7,15 @@ import type { RegistryContext } from "./context.ts"
 
 /** How often watches hear how far the log is. Source: cacher.go defaultBookmarkFrequency. */
 const BOOKMARKS_MS = 60_000
-/** No connection of theirs breaks. Should such a watch be ended all the same, its last bookmark is well within the history that is kept. */
+/**
+ * No connection of theirs breaks. Should such a watch be ended all the same, its last bookmark is well within the
+ * history that is kept.
+ */
 const IN_PROCESS_BOOKMARKS_MS = 15 * 60_000
 
 /**
- * Follows a collection, or one object of it. Without a resourceVersion, or from "0", it begins with what there is; from another one with what came after.
- * Source: apiserver pkg/storage/cacher, KEP-3157 (sendInitialEvents).
+ * Follows a collection, or one object of it. Without a resourceVersion, or from "0", it begins with what there is; from
+ * another one with what came after. Source: apiserver pkg/storage/cacher, KEP-3157 (sendInitialEvents).
  */
 export function watch({ storage, hub, features }: RegistryContext, request: ApiRequest, sink: WatchSink): Watch {
   const { resource, namespace, name, options } = request

@@ -49,8 +49,9 @@ function isSameToCronJob(job: Job, old: Job): boolean {
 }
 
 /**
- * Starts Jobs at given times. Between two of them it sleeps on one timer of the clock. Source: pkg/controller/cronjob/cronjob_controllerv2.go.
- * Differs from upstream: timers are exact, so none of its 100 ms are added to them; without a zone schedules are read in UTC.
+ * Starts Jobs at given times. Between two of them it sleeps on one timer of the clock. Source:
+ * pkg/controller/cronjob/cronjob_controllerv2.go. Differs from upstream: timers are exact, so none of its 100 ms are
+ * added to them; without a zone schedules are read in UTC.
  */
 export function cronJobController(): Controller<CronJob> {
   const known = new Map<Key, Known>()
@@ -221,7 +222,10 @@ async function startDue(
   }
 }
 
-/** The Job for one time, whose name follows from the time, so that it is never made twice. Undefined where a stranger has taken the name. */
+/**
+ * The Job for one time, whose name follows from the time, so that it is never made twice. Undefined where a stranger
+ * has taken the name.
+ */
 async function createJob(
   cron: CronJob,
   name: string,

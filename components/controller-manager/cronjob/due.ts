@@ -20,9 +20,9 @@ export interface Due {
 const MANY = 100
 
 /**
- * What is due of a CronJob. Times before `floor` are no concern: those of an older schedule. Where several have been missed only the newest
- * counts. Source: mostRecentScheduleTime in pkg/controller/cronjob/utils.go.
- * Differs from upstream: `@every` keeps its beat from the last run whatever startingDeadlineSeconds says.
+ * What is due of a CronJob. Times before `floor` are no concern: those of an older schedule. Where several have been
+ * missed only the newest counts. Source: mostRecentScheduleTime in pkg/controller/cronjob/utils.go. Differs from
+ * upstream: `@every` keeps its beat from the last run whatever startingDeadlineSeconds says.
  */
 export function dueOf({ metadata, spec, status }: CronJob, { schedule, zone }: Timetable, now: number, floor = 0): Due {
   const { startingDeadlineSeconds } = spec
@@ -44,7 +44,10 @@ export function dueOf({ metadata, spec, status }: CronJob, { schedule, zone }: T
   return { at, tooManyMissed: missed > MANY, next: after(at) }
 }
 
-/** Of each schedule the run that was worked out last: between two runs a CronJob is looked at several times. Schedules are values. */
+/**
+ * Of each schedule the run that was worked out last: between two runs a CronJob is looked at several times. Schedules
+ * are values.
+ */
 const worked = new WeakMap<CronSchedule, { readonly zone: string; readonly after: number; readonly run: number }>()
 
 function runAfter(schedule: CronSchedule, zone: string, time: number): number | undefined {
@@ -56,7 +59,10 @@ function runAfter(schedule: CronSchedule, zone: string, time: number): number | 
   return run
 }
 
-/** The last time up to `now`. Looks near the end first, and further back each time nothing is found there, for intervals need not be equal. */
+/**
+ * The last time up to `now`. Looks near the end first, and further back each time nothing is found there, for intervals
+ * need not be equal.
+ */
 function newestUpTo(now: number, first: number, interval: number, after: (time: number) => number | undefined): number {
   for (let back = interval; ; back *= 2) {
     const from = Math.max(first, now - back)

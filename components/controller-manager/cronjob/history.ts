@@ -12,7 +12,10 @@ export function endOf({ status }: Job): "Complete" | "Failed" | undefined {
   return undefined
 }
 
-/** Deletes the oldest ended Jobs beyond the history limits. Source: cleanupFinishedJobs in pkg/controller/cronjob/cronjob_controllerv2.go. */
+/**
+ * Deletes the oldest ended Jobs beyond the history limits. Source: cleanupFinishedJobs in
+ * pkg/controller/cronjob/cronjob_controllerv2.go.
+ */
 export async function trimHistory(cron: CronJob, jobs: readonly Job[], context: CronJobContext): Promise<void> {
   const limits = [
     ["Complete", cron.spec.successfulJobsHistoryLimit],

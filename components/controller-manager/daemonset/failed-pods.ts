@@ -5,8 +5,9 @@ const FIRST_MS = 1000
 const LONGEST_MS = 900_000
 
 /**
- * Slows down the replacing of failed pods, since a kubelet that rejects one will reject the next: 1 s, doubling, at most 15 minutes; starts over
- * when twice the longest delay has passed. Source: failedPodsBackoff in pkg/controller/daemon, client-go util/flowcontrol Backoff.
+ * Slows down the replacing of failed pods, since a kubelet that rejects one will reject the next: 1 s, doubling, at
+ * most 15 minutes; starts over when twice the longest delay has passed. Source: failedPodsBackoff in
+ * pkg/controller/daemon, client-go util/flowcontrol Backoff.
  */
 export class FailedPodBackoff {
   private readonly entries = new Map<string, { readonly delay: number; readonly since: number }>()

@@ -30,7 +30,10 @@ export const byAge = (a: Pod, b: Pod): number => {
   return key(a) < key(b) ? -1 : 1
 }
 
-/** One pod on each node that is to have one, and none elsewhere. Source: manage and podsShouldBeOnNode in pkg/controller/daemon/daemon_controller.go. */
+/**
+ * One pod on each node that is to have one, and none elsewhere. Source: manage and podsShouldBeOnNode in
+ * pkg/controller/daemon/daemon_controller.go.
+ */
 export function planPods(
   { set, hash, nodes, podsOn }: Daemons,
   failed: FailedPodBackoff,
@@ -60,7 +63,8 @@ export function planPods(
       }
       if (!surges(set)) remove.push(...running.toSorted(byAge).slice(1))
       else if (running.length === 0 && run) {
-        // Differs from upstream: beside one that has failed and waits to be replaced, none is made, which would fail as well, again and again.
+        // Differs from upstream: beside one that has failed and waits to be replaced, none is made, which would fail as
+        // well, again and again.
         if (!held) create.push(name)
       } else remove.push(...surplus(set, running.toSorted(byAge), hash, context.clock.now()))
     }

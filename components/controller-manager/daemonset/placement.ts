@@ -10,7 +10,9 @@ import { TEMPLATE_GENERATION_LABEL, templateGeneration } from "../../../pkg/api/
 
 /** Where a DaemonSet's pods go. Source: NodeShouldRunDaemonPod in pkg/controller/daemon, pkg/controller/daemon/util. */
 
-/** A daemon stays with its node in bad times: whatever is wrong with the node, it may be the one to tell or to mend it. */
+/**
+ * A daemon stays with its node in bad times: whatever is wrong with the node, it may be the one to tell or to mend it.
+ */
 const tolerationsOf = ({ template }: DaemonSet["spec"]): readonly Toleration[] => {
   const bearing = (key: string, effect: "NoSchedule" | "NoExecute"): Toleration => ({ key, operator: "Exists", effect })
   const added = [

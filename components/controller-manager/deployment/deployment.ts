@@ -23,7 +23,10 @@ import {
   type DeploymentStatus,
 } from "./status.ts"
 
-/** Rolls pods from one template to the next through ReplicaSets. Source: pkg/controller/deployment/deployment_controller.go. */
+/**
+ * Rolls pods from one template to the next through ReplicaSets. Source:
+ * pkg/controller/deployment/deployment_controller.go.
+ */
 export const deploymentController = defineController<Deployment>({
   name: "deployment-controller",
   reconciles: Deployment,
@@ -133,7 +136,10 @@ async function makeRoom(deployment: Deployment, sets: ReplicaSets, context: Reco
   return sets.old.some((rs) => isActive(rs) || pods.controlledBy(rs).some((pod) => !isPodTerminal(pod)))
 }
 
-/** Writes the status with the state of the rollout. A ReplicaSet that was just made or found shows as a reason of its own. */
+/**
+ * Writes the status with the state of the rollout. A ReplicaSet that was just made or found shows as a reason of its
+ * own.
+ */
 function progress(
   deployment: Deployment,
   sets: ReplicaSets,
@@ -186,7 +192,8 @@ async function writeStatus(
     return undefined
   }
   const left = deadlineLeft(deployment, status, clock)
-  // A second later than due, so that whole-second timestamps cannot make it a moment too early. Source: requeueStuckDeployment.
+  // A second later than due, so that whole-second timestamps cannot make it a moment too early. Source:
+  // requeueStuckDeployment.
   return left === undefined || left === 0 ? undefined : { requeueAfter: left + 1000 }
 }
 

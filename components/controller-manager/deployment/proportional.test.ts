@@ -29,7 +29,8 @@ const setOf = (name: string, replicas: number, max: number): ReplicaSet =>
     spec: { replicas, selector: { matchLabels: { a: "b" } }, template },
   }).object as ReplicaSet
 
-// Each row: what the Deployment now wants (and its surge), the active sets with what it allowed before, and their sizes afterwards.
+// Each row: what the Deployment now wants (and its surge), the active sets with what it allowed before, and their sizes
+// afterwards.
 test.each([
   ["grows each by its part", 10, 0, 5, [3, 2], [6, 4]],
   ["shrinks each by its part", 5, 0, 10, [6, 4], [3, 2]],

@@ -20,8 +20,9 @@ export const wasScaled = (deployment: Deployment, sets: ReplicaSets): boolean =>
     .some((rs) => desiredNoted(rs) !== undefined && desiredNoted(rs) !== deployment.spec.replicas)
 
 /**
- * Brings the ReplicaSets to a changed number of replicas: the only active one gets all; in the middle of a rollout each gets its share, so
- * that a bad new version does not take over by scaling. Source: pkg/controller/deployment/sync.go scale.
+ * Brings the ReplicaSets to a changed number of replicas: the only active one gets all; in the middle of a rollout each
+ * gets its share, so that a bad new version does not take over by scaling. Source: pkg/controller/deployment/sync.go
+ * scale.
  */
 export async function scaleProportionally(
   deployment: Deployment,
@@ -48,7 +49,10 @@ const isSaturated = (deployment: Deployment, rs: ReplicaSet): boolean =>
   rs.spec.replicas === deployment.spec.replicas &&
   rs.status.availableReplicas === deployment.spec.replicas
 
-/** The new size of each active set; rounding leftovers go to the largest (the newest of equals when growing, the oldest when shrinking). */
+/**
+ * The new size of each active set; rounding leftovers go to the largest (the newest of equals when growing, the oldest
+ * when shrinking).
+ */
 export function shares(deployment: Deployment, active: readonly ReplicaSet[]): ReadonlyMap<ReplicaSet, number> {
   const allowed = deployment.spec.replicas > 0 ? deployment.spec.replicas + bounds(deployment).maxSurge : 0
   const toAdd = allowed - specReplicas(active)

@@ -42,7 +42,10 @@ export const revisionOf = ({ metadata }: ReplicaSet): bigint => asRevision(metad
 /** Revisions are 64-bit numbers, and clients may begin far up. */
 const asRevision = (text = ""): bigint => (/^\d{1,19}$/.test(text) ? BigInt(text) : 0n)
 
-/** How many pods may be there beyond the wanted ones during a rolling update, and how many may be missing; never both zero. */
+/**
+ * How many pods may be there beyond the wanted ones during a rolling update, and how many may be missing; never both
+ * zero.
+ */
 export function bounds(deployment: Deployment): { readonly maxSurge: number; readonly maxUnavailable: number } {
   const { strategy, replicas } = deployment.spec
   if (strategy.type !== "RollingUpdate") return { maxSurge: 0, maxUnavailable: 0 }
@@ -64,8 +67,9 @@ export const byCreation = (a: ReplicaSet, b: ReplicaSet): number => {
 }
 
 /**
- * Gives the Deployment's present ReplicaSet the next revision and the annotations of the Deployment; makes it when it is missing and `create` is set.
- * Also notes the revision on the Deployment. Gives the Deployment and sets as they are now.
+ * Gives the Deployment's present ReplicaSet the next revision and the annotations of the Deployment; makes it when it
+ * is missing and `create` is set. Also notes the revision on the Deployment. Gives the Deployment and sets as they are
+ * now.
  */
 export async function syncRevision(
   deployment: Deployment,
@@ -180,7 +184,10 @@ export function newReplicas(deployment: Deployment, sets: ReplicaSets): number {
   return room <= 0 ? present : present + Math.min(room, wanted - present)
 }
 
-/** Sets the replicas of a ReplicaSet, and notes what the Deployment wanted at that time, on which proportional scaling relies. */
+/**
+ * Sets the replicas of a ReplicaSet, and notes what the Deployment wanted at that time, on which proportional scaling
+ * relies.
+ */
 export async function scaleReplicaSet(
   deployment: Deployment,
   rs: ReplicaSet,

@@ -13,8 +13,8 @@ import {
 } from "./replicasets.ts"
 
 /**
- * One step of a rolling update: first up, then down, each within maxSurge and maxUnavailable. Gives whether anything was scaled.
- * Source: pkg/controller/deployment/rolling.go.
+ * One step of a rolling update: first up, then down, each within maxSurge and maxUnavailable. Gives whether anything
+ * was scaled. Source: pkg/controller/deployment/rolling.go.
  */
 export async function rollingStep(
   deployment: Deployment,
@@ -46,7 +46,8 @@ async function shrinkOld(deployment: Deployment, sets: ReplicaSets, context: Rec
   const minAvailable = deployment.spec.replicas - bounds(deployment).maxUnavailable
   const currentUnavailable =
     sets.current === undefined ? 0 : sets.current.spec.replicas - (sets.current.status.availableReplicas ?? 0)
-  // Pods that can go without ever falling below minAvailable, counting on none of the new ones that are not available yet.
+  // Pods that can go without ever falling below minAvailable, counting on none of the new ones that are not available
+  // yet.
   const room = specReplicas(all(sets)) - minAvailable - currentUnavailable
   if (room <= 0) return false
 

@@ -134,7 +134,10 @@ export function deadlineLeft(deployment: Deployment, status: DeploymentStatus, c
   return Math.max(0, due - clock.now())
 }
 
-/** Progressing turns Unknown when a Deployment is paused or resumed, so that paused time does not count. Undefined: nothing to change. */
+/**
+ * Progressing turns Unknown when a Deployment is paused or resumed, so that paused time does not count. Undefined:
+ * nothing to change.
+ */
 export function pausedCondition(deployment: Deployment, clock: Clock): readonly DeploymentCondition[] | undefined {
   const progressing = find(deployment.status, "Progressing")
   if (!hasDeadline(deployment) || progressing?.reason === "ProgressDeadlineExceeded") return undefined
@@ -163,7 +166,10 @@ type NewCondition = Pick<DeploymentCondition, "type" | "status" | "reason" | "me
   readonly lastTransitionTime?: string | null | undefined
 }
 
-/** Sets a condition; one with the same status and reason stays as it is, and one with the same status keeps its transition time. */
+/**
+ * Sets a condition; one with the same status and reason stays as it is, and one with the same status keeps its
+ * transition time.
+ */
 export function withCondition(
   conditions: readonly DeploymentCondition[],
   next: NewCondition,

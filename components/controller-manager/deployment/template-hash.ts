@@ -6,7 +6,8 @@ const SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
 /**
  * The value of the pod-template-hash label: FNV-1a over the template and, after a collision, how many there were.
- * Differs from upstream: it hashes a dump of Go structs, which no other program can repeat; names only have to be stable here.
+ * Differs from upstream: it hashes a dump of Go structs, which no other program can repeat; names only have to be
+ * stable here.
  */
 export function templateHash(template: PodTemplateSpec, collisionCount: number | undefined): string {
   let hash = OFFSET
@@ -15,7 +16,10 @@ export function templateHash(template: PodTemplateSpec, collisionCount: number |
   return safeText(hash)
 }
 
-/** The hash in the name of a StatefulSet's revision: FNV-1 over its data and the number of collisions. Source: pkg/controller/history HashControllerRevision. */
+/**
+ * The hash in the name of a StatefulSet's revision: FNV-1 over its data and the number of collisions. Source:
+ * pkg/controller/history HashControllerRevision.
+ */
 export function revisionHash(data: RawJson, collisionCount: number): string {
   let hash = OFFSET
   for (const byte of Buffer.from(data.text + String(collisionCount))) hash = (Math.imul(hash, PRIME) ^ byte) >>> 0

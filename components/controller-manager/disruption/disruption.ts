@@ -22,7 +22,10 @@ const SCALED = [ReplicaSet, Deployment, ReplicationController, StatefulSet].map(
   keys: () => [],
 }))
 
-/** Says in each PodDisruptionBudget's status how many of its pods may be evicted now. Source: pkg/controller/disruption/disruption.go. */
+/**
+ * Says in each PodDisruptionBudget's status how many of its pods may be evicted now. Source:
+ * pkg/controller/disruption/disruption.go.
+ */
 export const disruptionController = defineController<PodDisruptionBudget>({
   name: "disruption-controller",
   reconciles: PodDisruptionBudget,

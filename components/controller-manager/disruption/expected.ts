@@ -18,7 +18,10 @@ export interface Expectation {
   readonly unmanaged: boolean
 }
 
-/** What a budget demands of its pods. Percentages and maxUnavailable are of what the pods' owners want. Source: getExpectedPodCount. */
+/**
+ * What a budget demands of its pods. Percentages and maxUnavailable are of what the pods' owners want. Source:
+ * getExpectedPodCount.
+ */
 export function expectationOf(
   { spec: { minAvailable, maxUnavailable } }: PodDisruptionBudget,
   pods: readonly Pod[],

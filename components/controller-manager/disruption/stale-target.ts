@@ -7,7 +7,10 @@ import { defineController } from "../../../pkg/controller/controller.ts"
 /** Source: stalePodDisruptionTimeout. */
 const STALE_AFTER_MS = 120_000
 
-/** Takes back that a pod is about to be disrupted when nothing has come of it. Source: syncStalePodDisruption in pkg/controller/disruption. */
+/**
+ * Takes back that a pod is about to be disrupted when nothing has come of it. Source: syncStalePodDisruption in
+ * pkg/controller/disruption.
+ */
 export const staleDisruptionTargets = defineController<Pod>({
   name: "disruption-controller",
   reconciles: Pod,

@@ -2,7 +2,10 @@ import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import { isPodReady, isPodTerminal } from "../../../pkg/api/core/v1/pod-state.ts"
 import type { Service, ServicePort } from "../../../pkg/api/core/v1/service.ts"
 
-/** What both the endpoints and the endpointslice controller ask of pods and Services. Source: k8s.io/endpointslice/util/controller_utils.go. */
+/**
+ * What both the endpoints and the endpointslice controller ask of pods and Services. Source:
+ * k8s.io/endpointslice/util/controller_utils.go.
+ */
 
 export interface ResolvedPort {
   readonly name: string

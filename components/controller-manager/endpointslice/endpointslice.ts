@@ -27,7 +27,10 @@ const ZONE = "topology.kubernetes.io/zone"
 /** Source: --max-endpoints-per-slice. */
 const MAX_ENDPOINTS = 100
 
-/** Keeps the EndpointSlices of each Service with a selector. Source: pkg/controller/endpointslice, k8s.io/endpointslice/reconciler.go. */
+/**
+ * Keeps the EndpointSlices of each Service with a selector. Source: pkg/controller/endpointslice,
+ * k8s.io/endpointslice/reconciler.go.
+ */
 export const endpointSliceController = defineController<Service>({
   name: "endpointslice-controller",
   reconciles: Service,

@@ -20,8 +20,8 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 const MOST_PER_SUBSET = 1000
 
 /**
- * Copies Endpoints that users keep by hand, for Services without a selector, into EndpointSlices, which is all that proxies and DNS read.
- * Source: pkg/controller/endpointslicemirroring/endpointslicemirroring_controller.go.
+ * Copies Endpoints that users keep by hand, for Services without a selector, into EndpointSlices, which is all that
+ * proxies and DNS read. Source: pkg/controller/endpointslicemirroring/endpointslicemirroring_controller.go.
  */
 export const endpointSliceMirroringController = defineController<Endpoints>({
   name: "endpointslice-mirroring-controller",

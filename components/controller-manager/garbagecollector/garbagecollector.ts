@@ -116,7 +116,8 @@ export async function startGarbageCollector(
       throw new Error(
         `Cannot tell whether owner ${owner.kind} ${owner.apiVersion} "${owner.name}" exists: no such kind is served`,
       )
-    if (resource.scope === "Namespaced" && node.namespace === undefined) return undefined // a cluster-wide object cannot have a namespaced owner
+    // a cluster-wide object cannot have a namespaced owner
+    if (resource.scope === "Namespaced" && node.namespace === undefined) return undefined
     try {
       const live = await client.get(resource, {
         name: owner.name,

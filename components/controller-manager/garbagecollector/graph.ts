@@ -2,7 +2,10 @@ import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import type { OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 
-/** One object as the garbage collector sees it. Replaced as a whole when the object changes. There is one of each object in the cluster, so it holds nothing of its own. */
+/**
+ * One object as the garbage collector sees it. Replaced as a whole when the object changes. There is one of each object
+ * in the cluster, so it holds nothing of its own.
+ */
 export interface Node {
   readonly uid: string
   readonly resource: Resource
@@ -34,10 +37,9 @@ export const orphansDependents = (node: Node): boolean => node.deleting && node.
 const NONE: readonly never[] = []
 
 /**
- * Who owns whom. Invariant: `dependents.get(uid)` holds exactly the nodes whose owners name `uid`, whether or not that owner is known, and is there only
- * while there are any.
- * Source: pkg/controller/garbagecollector/graph_builder.go. Differs from upstream: no "virtual" nodes stand in for unknown owners; the index by
- * owner UID needs none.
+ * Who owns whom. Invariant: `dependents.get(uid)` holds exactly the nodes whose owners name `uid`, whether or not that
+ * owner is known, and is there only while there are any. Source: pkg/controller/garbagecollector/graph_builder.go.
+ * Differs from upstream: no "virtual" nodes stand in for unknown owners; the index by owner UID needs none.
  */
 export class Graph {
   private readonly nodes = new Map<string, Node>()

@@ -25,9 +25,10 @@ export interface Accounting {
 }
 
 /**
- * Counts ended pods, each exactly once whatever fails in between. First their UIDs are written to the status, with the interim condition; then
- * their finalizers go; then the counters rise and the UIDs go, and if that was all, the Job is Complete or Failed.
- * Calls `noted` when the first step is done. Source: trackJobStatusAndRemoveFinalizers in pkg/controller/job/job_controller.go.
+ * Counts ended pods, each exactly once whatever fails in between. First their UIDs are written to the status, with the
+ * interim condition; then their finalizers go; then the counters rise and the UIDs go, and if that was all, the Job is
+ * Complete or Failed. Calls `noted` when the first step is done. Source: trackJobStatusAndRemoveFinalizers in
+ * pkg/controller/job/job_controller.go.
  */
 export async function account(
   { job, status, seen, verdict }: Accounting,
@@ -78,7 +79,9 @@ export async function account(
   context.events.event(stored, "Normal", "Completed", "Job completed")
 }
 
-/** Takes the finalizers off, and the UIDs of pods that have lost theirs out of `waiting`. Gives what went wrong first. */
+/**
+ * Takes the finalizers off, and the UIDs of pods that have lost theirs out of `waiting`. Gives what went wrong first.
+ */
 async function letGo(pods: readonly Pod[], waiting: Set<string>, context: ReconcileContext): Promise<unknown> {
   const results = await Promise.allSettled(pods.map((pod) => untrack(pod, context)))
   for (const [i, pod] of pods.entries()) if (results[i]!.status === "fulfilled") waiting.delete(uidOf(pod))
@@ -168,7 +171,10 @@ function select(job: Job, status: JobStatus, seen: Survey, verdict: Verdict | un
   }
 }
 
-/** May the finalizer go? Not from what still runs, nor from a failed pod whose successor is to take over its count of failures. */
+/**
+ * May the finalizer go? Not from what still runs, nor from a failed pod whose successor is to take over its count of
+ * failures.
+ */
 function mayGo(job: Job, pod: Pod, seen: Survey, verdict: Verdict | undefined): boolean {
   if (job.metadata.deletionTimestamp !== undefined || verdict !== undefined || isSucceeded(pod)) return true
   if (!isFailed(pod, job)) return false

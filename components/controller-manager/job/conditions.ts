@@ -18,7 +18,9 @@ export const conditionOf = ({ status }: Job, type: ConditionType): JobCondition 
 export const holds = (job: Job, type: ConditionType): boolean => conditionOf(job, type)?.status === "True"
 export const isFinished = (job: Job): boolean => holds(job, "Complete") || holds(job, "Failed")
 
-/** The list with the statement in it; the list itself when it says so already, or when what never was is said to be not. */
+/**
+ * The list with the statement in it; the list itself when it says so already, or when what never was is said to be not.
+ */
 export function withCondition(
   conditions: readonly JobCondition[],
   statement: Statement,

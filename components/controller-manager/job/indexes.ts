@@ -1,6 +1,6 @@
 /**
- * Sets of completion indexes as intervals, and as the text in which a Job's status and success policy write them: `1,3-5,7`.
- * Source of the format: pkg/controller/job/indexed_job_utils.go.
+ * Sets of completion indexes as intervals, and as the text in which a Job's status and success policy write them:
+ * `1,3-5,7`. Source of the format: pkg/controller/job/indexed_job_utils.go.
  */
 export interface Interval {
   readonly first: number

@@ -4,7 +4,10 @@ import type { Job } from "../../../pkg/api/batch/v1/job.ts"
 import type { Index } from "../../../pkg/client/informer.ts"
 import { controllerOf } from "../../../pkg/controller/owned.ts"
 
-/** What the Job controller reads off a pod. Source: pkg/controller/job/{job_controller,indexed_job_utils,backoff_utils}.go. */
+/**
+ * What the Job controller reads off a pod. Source:
+ * pkg/controller/job/{job_controller,indexed_job_utils,backoff_utils}.go.
+ */
 
 /** Holds a pod back until its end has been counted. */
 export const TRACKING = "batch.kubernetes.io/job-tracking"
@@ -14,7 +17,10 @@ export const INDEX_IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-fai
 
 export const isTracked = (pod: Pod): boolean => pod.metadata.finalizers?.includes(TRACKING) === true
 
-/** Pods that are held back, under the key of the Job that their controller reference names; `<namespace>/` for those without. */
+/**
+ * Pods that are held back, under the key of the Job that their controller reference names; `<namespace>/` for those
+ * without.
+ */
 export const tracked: Index<Pod> = {
   name: "job-tracked",
   of(pod) {
@@ -66,7 +72,10 @@ export const indexFailures = (pod: Pod): number => countIn(pod, INDEX_FAILURES)
 /** The same of failures that the failure policy ignores. */
 export const indexIgnoredFailures = (pod: Pod): number => countIn(pod, INDEX_IGNORED_FAILURES)
 
-/** When the pod ended, in milliseconds: by its containers, its Ready condition, its deletion, or for want of all these its creation. */
+/**
+ * When the pod ended, in milliseconds: by its containers, its Ready condition, its deletion, or for want of all these
+ * its creation.
+ */
 export function finishedAt(pod: Pod): number {
   const { containerStatuses = [], initContainerStatuses = [], conditions = [] } = pod.status
   const sidecars = new Set(

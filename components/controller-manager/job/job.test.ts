@@ -20,7 +20,10 @@ const job = (spec: object, pod: object = {}) => ({
 /** A node with room for many pods, which do as `work` says; without it they run until they are stopped. */
 const start = (work: ImageBehaviour = {}) =>
   startCluster({ nodes: [{ capacity: { pods: 2000, cpu: 1000, memory: "1000Gi" } }], images: { work } })
-/** Each pod as `endingOf` says: how long it runs and its exit code (0 unless given). One without runs until it is stopped. */
+/**
+ * Each pod as `endingOf` says: how long it runs and its exit code (0 unless given). One without runs until it is
+ * stopped.
+ */
 const ending = (
   endingOf: (container: ContainerHandle) => readonly [runsMs: number, exitCode?: number] | undefined,
 ): ImageBehaviour => ({

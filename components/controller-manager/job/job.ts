@@ -36,7 +36,10 @@ const adopters = (pod: KubeObject, { informers }: Pick<ReconcileContext, "inform
 
 const owners = owned(Pod, Job, adopters)
 
-/** Events on pods concern their Job, or those that might adopt them; pods that are held back for nobody have a key of their own. */
+/**
+ * Events on pods concern their Job, or those that might adopt them; pods that are held back for nobody have a key of
+ * their own.
+ */
 const jobPods: Watched = {
   resource: Pod,
   keys(pod, context, old, deleted) {
@@ -55,8 +58,8 @@ const isStillPending = (pod: Pod, old: Pod): boolean =>
 
 /**
  * Runs the pods of Jobs to their end and counts them. Source: pkg/controller/job/job_controller.go.
- * Differs from upstream: no expectations, for the loop holds a key back until the informers show what the last run wrote; and pods whose Job is
- * gone are set free under the Job's key instead of in a queue of their own.
+ * Differs from upstream: no expectations, for the loop holds a key back until the informers show what the last run
+ * wrote; and pods whose Job is gone are set free under the Job's key instead of in a queue of their own.
  */
 export function jobController(): Controller<Job> {
   const backoffs = new Map<Key, Backoff>()

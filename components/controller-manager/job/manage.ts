@@ -39,7 +39,10 @@ export interface Managed {
   readonly retryIn?: number
 }
 
-/** Brings the number of running pods to what the Job wants now. Source: manageJob in pkg/controller/job/job_controller.go. */
+/**
+ * Brings the number of running pods to what the Job wants now. Source: manageJob in
+ * pkg/controller/job/job_controller.go.
+ */
 export async function managePods(
   job: Job,
   seen: Survey,
@@ -65,8 +68,8 @@ export async function managePods(
 }
 
 /**
- * Deletes pods of the Job. Those that are not wanted for now lose their finalizer first (`uncounted`), so that they do not count as failures;
- * those of a Job that ends keep it until they are counted.
+ * Deletes pods of the Job. Those that are not wanted for now lose their finalizer first (`uncounted`), so that they do
+ * not count as failures; those of a Job that ends keep it until they are counted.
  */
 export async function remove(
   job: Job,
@@ -99,7 +102,8 @@ export async function untrack(pod: Pod, { client }: Pick<ReconcileContext, "clie
       body: { metadata: { uid: pod.metadata.uid, "$deleteFromPrimitiveList/finalizers": [TRACKING] } },
     })
   } catch (err) {
-    if (!isNotFound(err) && !isReason(err, "Conflict", "Invalid")) throw err // those two: another pod of that name by now
+    // those two: another pod of that name by now
+    if (!isNotFound(err) && !isReason(err, "Conflict", "Invalid")) throw err
   }
 }
 
@@ -170,7 +174,9 @@ function trackedTemplate({ spec: { template } }: Job): PodTemplateSpec {
   }
 }
 
-/** The template for one index: the pod learns it from an annotation, a label, its host name and an environment variable. */
+/**
+ * The template for one index: the pod learns it from an annotation, a label, its host name and an environment variable.
+ */
 function indexedTemplate(job: Job, { metadata, spec }: PodTemplateSpec, index: number, seen: Survey): PodTemplateSpec {
   const counts = limitsPerIndex(job) ? failureCounts(job, seen.awaiting.get(index)) : {}
   return {

@@ -34,8 +34,8 @@ function givesUp(job: Job, pod: Pod): boolean {
 }
 
 /**
- * The last failed pod of each index that will be tried again. It keeps its finalizer until its successor is there, for the successor takes over
- * the count of failures from its annotations: that is the only place where the count is kept.
+ * The last failed pod of each index that will be tried again. It keeps its finalizer until its successor is there, for
+ * the successor takes over the count of failures from its annotations: that is the only place where the count is kept.
  */
 export function awaitingSuccessor(
   job: Job,

@@ -1,7 +1,10 @@
 import type { SuccessPolicy } from "../../../pkg/api/batch/v1/jobspec.ts"
 import { countOf, overlap, parseIndexes, type Indexes } from "./indexes.ts"
 
-/** Says which rule is met by the indexes that succeeded; undefined if none is. Source: pkg/controller/job/success_policy.go. */
+/**
+ * Says which rule is met by the indexes that succeeded; undefined if none is. Source:
+ * pkg/controller/job/success_policy.go.
+ */
 export function metSuccessRule(
   policy: SuccessPolicy | undefined,
   completions: number,

@@ -8,8 +8,9 @@ import { metSuccessRule } from "./success-policy.ts"
 import type { Survey } from "./survey.ts"
 
 /**
- * How the Job will end, and why. It is written first as an interim condition, FailureTarget or SuccessCriteriaMet; Failed or Complete follows
- * when all pods have ended and are counted. Source: syncJob in pkg/controller/job/job_controller.go.
+ * How the Job will end, and why. It is written first as an interim condition, FailureTarget or SuccessCriteriaMet;
+ * Failed or Complete follows when all pods have ended and are counted. Source: syncJob in
+ * pkg/controller/job/job_controller.go.
  */
 export interface Verdict extends Statement {
   readonly type: "FailureTarget" | "SuccessCriteriaMet"

@@ -17,13 +17,15 @@ const LEASE_NAMESPACE = "kube-node-lease"
 const REPORTED = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]
 
 /**
- * Notices nodes that fall silent, says so in their conditions and those of their pods, and puts on the taints that follow from conditions.
- * Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go.
- * Differs from upstream: it looks when a heartbeat comes and when the grace period of the last one ends, instead of every five seconds; evictions
+ * Notices nodes that fall silent, says so in their conditions and those of their pods, and puts on the taints that
+ * follow from conditions. Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go. Differs from upstream: it
+ * looks when a heartbeat comes and when the grace period of the last one ends, instead of every five seconds; evictions
  * are not slowed down by zone (one VM is one zone).
  */
 export const nodeLifecycleController = (): Controller<Node> => {
-  /** Before this nobody listened: a heartbeat that is old at the start of the controller says nothing about the node. */
+  /**
+   * Before this nobody listened: a heartbeat that is old at the start of the controller says nothing about the node.
+   */
   let listeningSince = 0
   return defineController<Node>({
     name: "node-lifecycle-controller",

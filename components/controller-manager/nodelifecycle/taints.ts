@@ -23,8 +23,9 @@ const BY_CONDITION: readonly [type: string, status: string, key: string, effects
 ]
 
 /**
- * The taints a node should have by its conditions and spec.unschedulable; undefined when it has just those. A taint that stays keeps
- * its time, from which tolerationSeconds count. Source: nodeConditionToTaintKeyStatusMap, doNoScheduleTaintingPass, processTaintBaseEviction.
+ * The taints a node should have by its conditions and spec.unschedulable; undefined when it has just those. A taint
+ * that stays keeps its time, from which tolerationSeconds count. Source: nodeConditionToTaintKeyStatusMap,
+ * doNoScheduleTaintingPass, processTaintBaseEviction.
  */
 export function wantedTaints(node: Node, now: string): readonly Taint[] | undefined {
   const present = node.spec.taints ?? []

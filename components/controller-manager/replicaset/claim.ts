@@ -15,8 +15,8 @@ export interface Claim<T extends KubeObject> {
 }
 
 /**
- * The objects that belong to `owner`: those it controls and whose labels match. Matching orphans are adopted, controlled ones that match no more
- * are released. Source: pkg/controller/controller_ref_manager.go.
+ * The objects that belong to `owner`: those it controls and whose labels match. Matching orphans are adopted,
+ * controlled ones that match no more are released. Source: pkg/controller/controller_ref_manager.go.
  */
 export async function claim<T extends KubeObject>(
   { owner, ownerResource, resource, matches, candidates, finalizer }: Claim<T>,

@@ -7,7 +7,10 @@ import { controllerRef } from "../../../pkg/controller/owned.ts"
 
 type PodContext = Pick<ReconcileContext, "client" | "events">
 
-/** Creates a pod from a template, owned by `owner`, and tells about it in events. Source: pkg/controller/controller_utils.go RealPodControl. */
+/**
+ * Creates a pod from a template, owned by `owner`, and tells about it in events. Source:
+ * pkg/controller/controller_utils.go RealPodControl.
+ */
 export async function createPod(
   owner: KubeObject,
   template: PodTemplateSpec,
@@ -64,9 +67,9 @@ const uidOf = (pod: Pod): { readonly uid?: string } => (pod.metadata.uid === und
 const generateNameFor = (owner: KubeObject): string => `${owner.metadata.name}-`
 
 /**
- * Runs `task` `count` times, 1 at first, then 2, 4 … at once, and stops at the first batch with a failure: a quota that refuses one pod
- * should not be asked a thousand times. Gives how many succeeded and the first failure; that nothing can be made because the namespace is going is none.
- * Source: controller_utils / slowStartBatch.
+ * Runs `task` `count` times, 1 at first, then 2, 4 … at once, and stops at the first batch with a failure: a quota that
+ * refuses one pod should not be asked a thousand times. Gives how many succeeded and the first failure; that nothing
+ * can be made because the namespace is going is none. Source: controller_utils / slowStartBatch.
  */
 export async function slowStart(
   count: number,

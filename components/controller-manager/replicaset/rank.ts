@@ -5,8 +5,9 @@ const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, 
 const COST = "controller.kubernetes.io/pod-deletion-cost"
 
 /**
- * Sorts pods so that those least worth keeping come first; scaling down takes from the front. `siblingsOn` says how many pods of the same
- * owner run on the pod's node; `heedCost` that the annotation of their cost counts. Source: pkg/controller/controller_utils.go ActivePodsWithRanks.
+ * Sorts pods so that those least worth keeping come first; scaling down takes from the front. `siblingsOn` says how
+ * many pods of the same owner run on the pod's node; `heedCost` that the annotation of their cost counts. Source:
+ * pkg/controller/controller_utils.go ActivePodsWithRanks.
  */
 export function leastWorthKeepingFirst(
   pods: readonly Pod[],
@@ -23,7 +24,8 @@ export function leastWorthKeepingFirst(
       isPodReady(pod) ? 1 : 0,
       heedCost ? Number(pod.metadata.annotations?.[COST] ?? 0) || 0 : 0,
       -siblingsOn(pod.spec.nodeName ?? ""), // doubled up on a node
-      isPodReady(pod) ? ageBucket(podCondition(pod, "Ready")?.lastTransitionTime ?? undefined, now) : 0, // the longer ready, the more it is worth
+      // the longer ready, the more it is worth
+      isPodReady(pod) ? ageBucket(podCondition(pod, "Ready")?.lastTransitionTime ?? undefined, now) : 0,
       -restarts(pod),
       ageBucket(pod.metadata.creationTimestamp, now),
     ],
@@ -40,6 +42,9 @@ export function leastWorthKeepingFirst(
 const restarts = (pod: Pod): number =>
   Math.max(0, ...(pod.status.containerStatuses ?? []).map(({ restartCount }) => restartCount))
 
-/** Ages on a logarithmic scale, so that pods of about the same age are told apart by chance and not by milliseconds (KEP-2185). */
+/**
+ * Ages on a logarithmic scale, so that pods of about the same age are told apart by chance and not by milliseconds
+ * (KEP-2185).
+ */
 const ageBucket = (time: string | undefined, now: number): number =>
   time === undefined ? 0 : Math.floor(Math.log2(Math.max(1, (now - Date.parse(time)) * 1e6)))

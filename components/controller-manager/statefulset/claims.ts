@@ -63,8 +63,8 @@ export const hasStaleClaim = (set: StatefulSet, ordinal: number, context: Reconc
   )
 
 /**
- * Sets who takes the claims of a pod along by persistentVolumeClaimRetentionPolicy: the set, when claims go with it; the pod, when it is one
- * that goes because the set is scaled down. A claim that somebody else controls is left alone.
+ * Sets who takes the claims of a pod along by persistentVolumeClaimRetentionPolicy: the set, when claims go with it;
+ * the pod, when it is one that goes because the set is scaled down. A claim that somebody else controls is left alone.
  */
 export async function setClaimOwners(
   set: StatefulSet,

@@ -24,8 +24,9 @@ const REVISIONS: RevisionKind<StatefulSet> = {
 }
 
 /**
- * Keeps pods that each have a lasting name and volumes of their own. Source: pkg/controller/statefulset/stateful_set{,_control}.go.
- * Differs from upstream: the status says what was seen at the start of a round; what the round did shows in the next, which it sets off.
+ * Keeps pods that each have a lasting name and volumes of their own. Source:
+ * pkg/controller/statefulset/stateful_set{,_control}.go. Differs from upstream: the status says what was seen at the
+ * start of a round; what the round did shows in the next, which it sets off.
  */
 export function statefulSetController(): Controller<StatefulSet> {
   let pace: CreationPace | undefined

@@ -53,7 +53,10 @@ export async function takeSteps(round: Round, pace: CreationPace, context: Recon
   if (set.spec.updateStrategy.type !== "OnDelete") await replaceOld(round, context)
 }
 
-/** A step says whether the next may follow. In order the first that says no ends the round; in parallel only an error does. */
+/**
+ * A step says whether the next may follow. In order the first that says no ends the round; in parallel only an error
+ * does.
+ */
 async function each(steps: readonly (() => Promise<boolean>)[], parallel: boolean): Promise<boolean> {
   if (parallel) {
     const failed = (await Promise.allSettled(steps.map((step) => step()))).find(
@@ -106,7 +109,9 @@ async function keepReplica(
   return true
 }
 
-/** Deletes a pod beyond the wanted number; in order only when all before it are well, or it is the first that is not. */
+/**
+ * Deletes a pod beyond the wanted number; in order only when all before it are well, or it is the first that is not.
+ */
 async function condemn({ set, replicas, condemned }: Round, pod: Pod, context: ReconcileContext): Promise<boolean> {
   const parallel = set.spec.podManagementPolicy === "Parallel"
   if (pod.metadata.deletionTimestamp !== undefined) return parallel
@@ -123,7 +128,10 @@ async function condemn({ set, replicas, condemned }: Round, pod: Pod, context: R
   return false
 }
 
-/** Deletes pods of an old version from the highest ordinal down to the partition, so that no more than maxUnavailable are missing. */
+/**
+ * Deletes pods of an old version from the highest ordinal down to the partition, so that no more than maxUnavailable
+ * are missing.
+ */
 async function replaceOld({ set, replicas, update }: Round, context: ReconcileContext): Promise<void> {
   const { partition = 0, maxUnavailable } = set.spec.updateStrategy.rollingUpdate ?? {}
   const now = context.clock.now()

@@ -32,8 +32,9 @@ export interface AdmitRequest {
 }
 
 /**
- * The kubelet's own look at a pod that was bound to its node: whoever bound it may have been mistaken. The first objection counts; the order is upstream's.
- * Source: the list of admit handlers in pkg/kubelet/kubelet.go NewMainKubelet; pkg/kubelet/eviction Admit, pkg/kubelet/sysctl, pkg/kubelet/lifecycle.
+ * The kubelet's own look at a pod that was bound to its node: whoever bound it may have been mistaken. The first
+ * objection counts; the order is upstream's. Source: the list of admit handlers in pkg/kubelet/kubelet.go
+ * NewMainKubelet; pkg/kubelet/eviction Admit, pkg/kubelet/sysctl, pkg/kubelet/lifecycle.
  */
 export async function admit(request: AdmitRequest): Promise<Rejection | undefined> {
   const { pod, hasAppArmor } = request
@@ -50,7 +51,10 @@ function forbiddenSysctl(pod: Pod): Rejection | undefined {
 
 const MEMORY_PRESSURE = { key: TAINT.memoryPressure, effect: "NoSchedule" } as const
 
-/** A node that is short of something takes only what it cannot do without; short of memory alone, also pods that have said how much they need, or that tolerate it. */
+/**
+ * A node that is short of something takes only what it cannot do without; short of memory alone, also pods that have
+ * said how much they need, or that tolerate it.
+ */
 function underPressure({ pod, pressure }: AdmitRequest): Rejection | undefined {
   const conditions = [
     ...(pressure.memory ? ["MemoryPressure"] : []),
@@ -98,7 +102,10 @@ async function unfit(request: AdmitRequest): Promise<Rejection | undefined> {
   return isCritical(pod) ? madeRoom(request, failed) : rejectionOf(failed[0]!)
 }
 
-/** For a pod that the node cannot do without, others go when room is all that it lacks. Source: pkg/kubelet/preemption/preemption.go HandleAdmissionFailure. */
+/**
+ * For a pod that the node cannot do without, others go when room is all that it lacks. Source:
+ * pkg/kubelet/preemption/preemption.go HandleAdmissionFailure.
+ */
 async function madeRoom(request: AdmitRequest, failed: readonly Failure[]): Promise<Rejection | undefined> {
   const { pod } = request
   const other = failed.find((failure) => !isShortage(failure))

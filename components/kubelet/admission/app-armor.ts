@@ -4,7 +4,10 @@ import { containersOf } from "../containers.ts"
 /** How manifests said it before there was a field; static pods still may. */
 const ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 
-/** Why the profiles that the pod asks for cannot be enforced here, or nothing. Source: pkg/security/apparmor/validate.go. */
+/**
+ * Why the profiles that the pod asks for cannot be enforced here, or nothing. Source:
+ * pkg/security/apparmor/validate.go.
+ */
 export function appArmorProblem(pod: Pod, hasAppArmor: boolean): string | undefined {
   const containers = containersOf(pod)
   const profiles = [pod.spec.securityContext, ...containers.map(({ container }) => container.securityContext)].flatMap(

@@ -25,8 +25,9 @@ const PREEMPTED: Verdict = {
 }
 
 /**
- * Takes pods one after the other, in the order in which they ask: each is held against all that were taken before it. Of two that exclude each other
- * exactly one runs, also where a look takes time because the API is asked or other pods have to end first.
+ * Takes pods one after the other, in the order in which they ask: each is held against all that were taken before it.
+ * Of two that exclude each other exactly one runs, also where a look takes time because the API is asked or other pods
+ * have to end first.
  */
 export class AdmissionGate {
   readonly #parts: GateParts
@@ -38,7 +39,8 @@ export class AdmissionGate {
 
   /**
    * Why the node does not take the pod, or nothing. `taken` is called at the instant at which it is taken.
-   * @throws whatever reason `signal` has when it aborted before the pod's turn: for a pod that is gone nobody makes room
+   * @throws whatever reason `signal` has when it aborted before the pod's turn: for a pod that is gone nobody makes
+   * room
    */
   admit(pod: Pod, taken: () => void, signal: AbortSignal): Promise<Rejection | undefined> {
     const admitted = this.#last.then(async () => {

@@ -16,8 +16,9 @@ export type Failure = FailedPredicate | Shortage
 export const isShortage = (failure: Failure): failure is Shortage => "resource" in failure
 
 /**
- * The scheduler's rules that a kubelet holds a pod to once more, all that fail, in upstream's order: whoever bound the pod may not have known them, or
- * known less. Source: AdmissionCheck in pkg/scheduler/eventhandlers.go, generalFilter in pkg/kubelet/lifecycle/predicate.go.
+ * The scheduler's rules that a kubelet holds a pod to once more, all that fail, in upstream's order: whoever bound the
+ * pod may not have known them, or known less. Source: AdmissionCheck in pkg/scheduler/eventhandlers.go, generalFilter
+ * in pkg/kubelet/lifecycle/predicate.go.
  */
 export function failures(pod: Pod, others: readonly Pod[], node: Node): readonly Failure[] {
   const failed: Failure[] = [...shortages(pod, others, node)]
@@ -32,7 +33,8 @@ export function failures(pod: Pod, others: readonly Pod[], node: Node): readonly
     "node(s) didn't match the requested node name",
   )
   rule("NodePorts", hasFreePorts(pod, others), "node(s) didn't have free ports for the requested pod ports")
-  // What the node must have at any rate comes as a static pod. Of taints only those count that would drive the pod away at once.
+  // What the node must have at any rate comes as a static pod. Of taints only those count that would drive the pod away
+  // at once.
   if (!isStaticPod(pod))
     rule(
       "TaintToleration",

@@ -7,8 +7,9 @@ import type { Shortage } from "./resource-fit.ts"
 export type Missing = ReadonlyMap<string, number>
 
 /**
- * The pods that have to go so that a critical pod has the room it lacks: as few as may be, those of a lower class of service rather than those of a higher
- * one. When not even all of them would do, what would still be missing. Source: pkg/kubelet/preemption/preemption.go getPodsToPreempt.
+ * The pods that have to go so that a critical pod has the room it lacks: as few as may be, those of a lower class of
+ * service rather than those of a higher one. When not even all of them would do, what would still be missing. Source:
+ * pkg/kubelet/preemption/preemption.go getPodsToPreempt.
  */
 export function podsToPreempt(
   critical: Pod,
@@ -36,7 +37,10 @@ function mayPreempt(pod: Pod, other: Pod): boolean {
   return own !== undefined && theirs !== undefined && own > theirs
 }
 
-/** The pods, one after the other, each of which frees most of what is still missing; of two that free the same, the one that asks for less. */
+/**
+ * The pods, one after the other, each of which frees most of what is still missing; of two that free the same, the one
+ * that asks for less.
+ */
 function fewest(pods: readonly Pod[], missing: Missing): readonly Pod[] {
   const left = new Set(pods)
   const chosen: Pod[] = []

@@ -12,9 +12,10 @@ export interface Shortage {
 }
 
 /**
- * What the node has too little of to take the pod beside the others, `pods` first. An extended resource that the node does not tell of is none of the
- * node's: something else in the cluster gives it. Source: pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest, and
- * removeMissingExtendedResources in pkg/kubelet/lifecycle/predicate.go.
+ * What the node has too little of to take the pod beside the others, `pods` first. An extended resource that the node
+ * does not tell of is none of the node's: something else in the cluster gives it. Source:
+ * pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest, and removeMissingExtendedResources in
+ * pkg/kubelet/lifecycle/predicate.go.
  */
 export function shortages(pod: Pod, others: readonly Pod[], { status }: Node): readonly Shortage[] {
   const wanted = requestsOf(pod).exact

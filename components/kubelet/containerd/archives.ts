@@ -16,8 +16,8 @@ export interface ArchivesParts {
 }
 
 /**
- * Imports the archives that users have laid down, one after the other, while the node starts: unpacking takes seconds, and only pods with these images have to wait.
- * An archive that is in the store already, as it is now, is passed over.
+ * Imports the archives that users have laid down, one after the other, while the node starts: unpacking takes seconds,
+ * and only pods with these images have to wait. An archive that is in the store already, as it is now, is passed over.
  */
 export class Archives {
   readonly #parts: ArchivesParts
@@ -29,7 +29,10 @@ export class Archives {
     this.#parts = parts
   }
 
-  /** Begins at once, or when an earlier run has ended. Never throws: a bad archive is told in the log, and must not keep the node down. */
+  /**
+   * Begins at once, or when an earlier run has ended. Never throws: a bad archive is told in the log, and must not keep
+   * the node down.
+   */
   start(signal: AbortSignal): void {
     this.#arrival ??= Promise.withResolvers()
     this.#runs = this.#runs.then(() => this.#run(signal))
@@ -87,7 +90,10 @@ export class Archives {
   }
 }
 
-/** Resolves when the CRI shows the images. It follows containerd's events, and would try to pull a pause image it has not heard of yet. */
+/**
+ * Resolves when the CRI shows the images. It follows containerd's events, and would try to pull a pause image it has
+ * not heard of yet.
+ */
 export async function shown(
   images: ImageService,
   clock: Clock,

@@ -17,8 +17,8 @@ export const CONFIG_NAME = "10-k3ts.conflist"
  * The pod network: one bridge on the node, an address from the node's range for each pod, host ports.
  * `cniVersion` 1.0.0 is what the plugins 1.0 and libcni in containerd 1.6 began with.
  *
- * The bridge does not masquerade, though it could: it would add rules for each pod, a good part of the time a pod takes to start. One rule
- * for all pods does the same, see egress.ts.
+ * The bridge does not masquerade, though it could: it would add rules for each pod, a good part of the time a pod takes
+ * to start. One rule for all pods does the same, see egress.ts.
  */
 export function cniConfig({ podCidr, mtu, bridge = "cni0" }: PodNetwork, addresses: string): string {
   const config = {

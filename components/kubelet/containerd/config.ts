@@ -10,7 +10,10 @@ export interface ConfigOptions {
   readonly cgroupDriver: CgroupDriver
 }
 
-/** The limit of a line in a container's log; longer ones are written in parts. containerd's default, said because the log reader relies on it. */
+/**
+ * The limit of a line in a container's log; longer ones are written in parts. containerd's default, said because the
+ * log reader relies on it.
+ */
 const MAX_LOG_LINE = 16_384
 
 /**
@@ -24,7 +27,8 @@ export function containerdConfig({ paths, host, pauseImage, cgroupDriver }: Conf
     max_container_log_line_size: MAX_LOG_LINE,
     // Else they lie in /var/run/netns, among those of others, and could not be told apart at a clean-up.
     netns_mounts_under_state_dir: true,
-    // Containers are in a network namespace of their own, so ports under 1024 and ping need no privilege. containerd 2's default.
+    // Containers are in a network namespace of their own, so ports under 1024 and ping need no privilege. containerd
+    // 2's default.
     enable_unprivileged_ports: true,
     enable_unprivileged_icmp: true,
   }

@@ -1,6 +1,6 @@
 /**
- * On the real containerd: root, containerd, runc, CNI plugins and busybox-static are needed. Each run has folders, a bridge and a range of its own,
- * so that several may run beside each other and beside a k3ts.
+ * On the real containerd: root, containerd, runc, CNI plugins and busybox-static are needed. Each run has folders, a
+ * bridge and a range of its own, so that several may run beside each other and beside a k3ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"

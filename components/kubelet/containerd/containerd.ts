@@ -19,7 +19,10 @@ export interface ContainerdOptions {
   readonly log: Logger
   /** Default: our own, which needs no registry. */
   readonly pauseImage?: string
-  /** Default: systemd where it governs cgroups v2, else cgroupfs. The kubelet's cgroup parents must be named accordingly. */
+  /**
+   * Default: systemd where it governs cgroups v2, else cgroupfs. The kubelet's cgroup parents must be named
+   * accordingly.
+   */
   readonly cgroupDriver?: CgroupDriver
 }
 
@@ -35,11 +38,11 @@ const START_TIMEOUT_MS = 30_000
 /**
  * A containerd of our own: written its configuration, started, and started again when it dies.
  *
- * Containers do not depend on it: each hangs on a shim of its own, which outlives the daemon. So `stop` ends the daemon alone, and after a
- * restart of k3ts the next daemon finds them again.
+ * Containers do not depend on it: each hangs on a shim of its own, which outlives the daemon. So `stop` ends the daemon
+ * alone, and after a restart of k3ts the next daemon finds them again.
  *
- * `#process` is the daemon that runs or is being started; it is undefined between an end and the next start. `#stopping` aborts
- * every wait of this class, and once it has aborted nothing is started any more until `start`.
+ * `#process` is the daemon that runs or is being started; it is undefined between an end and the next start.
+ * `#stopping` aborts every wait of this class, and once it has aborted nothing is started any more until `start`.
  */
 export class Containerd implements Component {
   readonly name = "containerd"
@@ -89,12 +92,17 @@ export class Containerd implements Component {
     return this.#state === "ready" ? undefined : (this.#problem ?? `containerd is ${this.#state}`)
   }
 
-  /** While archives that users have laid down are being imported: resolves when there may be more images than now. Else undefined. */
+  /**
+   * While archives that users have laid down are being imported: resolves when there may be more images than now. Else
+   * undefined.
+   */
   moreImages(): Promise<void> | undefined {
     return this.#archives.more()
   }
 
-  /** Resolves when containerd serves the CRI and the pause image is in. @throws Error with the daemon's own complaint */
+  /**
+   * Resolves when containerd serves the CRI and the pause image is in. @throws Error with the daemon's own complaint
+   */
   async start(signal: AbortSignal): Promise<void> {
     if (this.#state !== "stopped") throw new Error(`Cannot start containerd: it is ${this.#state}`)
     this.#stopping = new AbortController()
@@ -158,7 +166,10 @@ export class Containerd implements Component {
     })
   }
 
-  /** Resolves when the CRI answers. The socket is tried at short intervals: it takes a containerd 10 ms to 200 ms, and nothing tells of it. */
+  /**
+   * Resolves when the CRI answers. The socket is tried at short intervals: it takes a containerd 10 ms to 200 ms, and
+   * nothing tells of it.
+   */
   async #serves(process: ContainerdProcess, signal: AbortSignal): Promise<void> {
     const deadline = this.#clock.monotonic() + START_TIMEOUT_MS
     for (;;) {

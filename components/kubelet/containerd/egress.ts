@@ -6,9 +6,9 @@ const NAT_CHAIN = "K3TS-EGRESS"
 const FILTER_CHAIN = "K3TS-FORWARD"
 
 /**
- * Lets pods out: forwarding is on and allowed for their range, and what leaves the cluster has the node's address, since nobody outside knows
- * the way to a pod. Packets between pods keep their source, as Kubernetes promises. May be called again.
- * Flannel does the same for k3s (pkg/trafficmngr/iptables there).
+ * Lets pods out: forwarding is on and allowed for their range, and what leaves the cluster has the node's address,
+ * since nobody outside knows the way to a pod. Packets between pods keep their source, as Kubernetes promises. May be
+ * called again. Flannel does the same for k3s (pkg/trafficmngr/iptables there).
  */
 export async function allowPodEgress(clusterCidr: string): Promise<void> {
   writeFileSync("/proc/sys/net/ipv4/ip_forward", "1")

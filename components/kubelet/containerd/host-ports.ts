@@ -1,9 +1,9 @@
 import { run } from "./run.ts"
 
 /**
- * Removes what the CNI plugin portmap left for the given sandboxes: for each a chain `CNI-DN-…` in table nat, and a jump to it from
- * CNI-HOSTPORT-DNAT whose comment names network and sandbox. Where it was the last to use them, its shared chains go too.
- * Source: containernetworking/plugins plugins/meta/portmap/portmap_iptables.go.
+ * Removes what the CNI plugin portmap left for the given sandboxes: for each a chain `CNI-DN-…` in table nat, and a
+ * jump to it from CNI-HOSTPORT-DNAT whose comment names network and sandbox. Where it was the last to use them, its
+ * shared chains go too. Source: containernetworking/plugins plugins/meta/portmap/portmap_iptables.go.
  */
 export async function removeHostPorts(sandboxIds: ReadonlySet<string>): Promise<void> {
   for (const family of ["iptables", "ip6tables"]) {

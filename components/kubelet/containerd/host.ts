@@ -60,7 +60,10 @@ async function containerdVersion(): Promise<string> {
   return parseVersion(output)
 }
 
-/** `containerd github.com/containerd/containerd v1.7.2 0cae528…` → `1.7.2`. The second word has `/v2` at its end from 2.0 on. */
+/**
+ * `containerd github.com/containerd/containerd v1.7.2 0cae528…` → `1.7.2`. The second word has `/v2` at its end from
+ * 2.0 on.
+ */
 export function parseVersion(output: string): string {
   const version = /^containerd \S+ v?(\d+\.\d+\S*)/.exec(output)?.[1]
   if (version === undefined)
@@ -91,7 +94,10 @@ export function detectCgroupDriver(): CgroupDriver {
   return existsSync("/run/systemd/system") && existsSync("/sys/fs/cgroup/cgroup.controllers") ? "systemd" : "cgroupfs"
 }
 
-/** Tries a mount, as containerd does: overlayfs may be absent, or refuse the file system it lies on (another overlayfs, some network ones). */
+/**
+ * Tries a mount, as containerd does: overlayfs may be absent, or refuse the file system it lies on (another overlayfs,
+ * some network ones).
+ */
 async function overlayWorks(root: string): Promise<boolean> {
   const folder = join(root, `overlay-check-${process.pid}`)
   const [lower1, lower2, merged] = ["lower1", "lower2", "merged"].map((name) => join(folder, name)) as [

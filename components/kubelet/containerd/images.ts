@@ -11,8 +11,9 @@ import { run, type RunOptions } from "./run.ts"
 const ARCHIVE = /\.(tar|tar\.gz|tgz|tar\.zst)$/
 
 /**
- * Imports archives (OCI layout or `docker save`; plain, gzip or zstd), each a path or the bytes, into the containerd of `paths`, which must run. Resolves with the
- * names of their images when they are unpacked. The CRI may show them a few milliseconds later: it follows containerd's events.
+ * Imports archives (OCI layout or `docker save`; plain, gzip or zstd), each a path or the bytes, into the containerd of
+ * `paths`, which must run. Resolves with the names of their images when they are unpacked. The CRI may show them a few
+ * milliseconds later: it follows containerd's events.
  * @throws Error that names the archive's fault in containerd's words
  */
 export async function importImages(
@@ -57,7 +58,10 @@ export const archivesToImport = (paths: ContainerdPaths): string[] =>
 const ctr = ({ socket }: ContainerdPaths, args: readonly string[], options: RunOptions = {}) =>
   run("ctr", ["--address", socket, "--namespace", CRI_NAMESPACE, ...args], options)
 
-/** The archive as a stream of tar, decompressed if its first bytes say so: ctr does not. The bytes are judged, not the name. */
+/**
+ * The archive as a stream of tar, decompressed if its first bytes say so: ctr does not. The bytes are judged, not the
+ * name.
+ */
 async function openArchive(archive: string | Uint8Array): Promise<Readable> {
   const head = typeof archive === "string" ? await firstBytes(archive, 4) : archive.subarray(0, 4)
   const raw = typeof archive === "string" ? createReadStream(archive) : Readable.from([archive])

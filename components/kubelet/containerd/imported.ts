@@ -9,8 +9,8 @@ interface Entry {
 }
 
 /**
- * Which archives are in the store already, so that a restart does not unpack gigabytes again. Kept beside the store: who removes that removes the notes too.
- * An archive counts as the same while its size and its time of change are.
+ * Which archives are in the store already, so that a restart does not unpack gigabytes again. Kept beside the store:
+ * who removes that removes the notes too. An archive counts as the same while its size and its time of change are.
  */
 export class Imported {
   readonly #file: string

@@ -11,8 +11,8 @@ const MODULES: readonly (readonly [name: string, there: string])[] = [
 ]
 
 /**
- * What pods need of the kernel: packets between pods of one bridge pass iptables, else the answer of a Service's pod on the same node would not be
- * translated back.
+ * What pods need of the kernel: packets between pods of one bridge pass iptables, else the answer of a Service's pod on
+ * the same node would not be translated back.
  */
 export async function prepareKernel(log: Logger): Promise<void> {
   const lacking = MODULES.filter(([, there]) => !existsSync(there)).map(([name]) => name)

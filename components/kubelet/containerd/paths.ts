@@ -3,7 +3,10 @@ import { join } from "node:path"
 /** Where everything of our containerd lies. Nothing of it is shared with a containerd of the host. */
 export interface ContainerdPaths {
   readonly config: string
-  /** A folder per registry with its hosts.toml (mirrors, plain HTTP, certificates). Users write there. Source: containerd docs/hosts.md. */
+  /**
+   * A folder per registry with its hosts.toml (mirrors, plain HTTP, certificates). Users write there. Source:
+   * containerd docs/hosts.md.
+   */
   readonly registries: string
   readonly cniConfig: string
   /** Images and snapshots: survives a reboot. */
@@ -14,7 +17,10 @@ export interface ContainerdPaths {
   /** Running containers: gone after a reboot, as they are. */
   readonly state: string
   readonly socket: string
-  /** The pod addresses that are taken. In the run folder, so that none outlives the pods of a host that was switched off. */
+  /**
+   * The pod addresses that are taken. In the run folder, so that none outlives the pods of a host that was switched
+   * off.
+   */
   readonly cniAddresses: string
 }
 

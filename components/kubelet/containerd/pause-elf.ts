@@ -1,11 +1,13 @@
 /**
- * The program that holds a pod's namespaces, as the machine code it is: nothing has to be compiled, downloaded or found on the host.
+ * The program that holds a pod's namespaces, as the machine code it is: nothing has to be compiled, downloaded or found
+ * on the host.
  *
- * It ignores SIGCHLD, so that the kernel itself reaps what becomes its child when a pod shares its process namespace; ends with 0
- * on SIGTERM and SIGINT, which as process 1 it would not even notice without a handler; and sleeps. Same behaviour as upstream's
- * build/pause/linux/pause.c, which reaps in a handler.
+ * It ignores SIGCHLD, so that the kernel itself reaps what becomes its child when a pod shares its process namespace;
+ * ends with 0 on SIGTERM and SIGINT, which as process 1 it would not even notice without a handler; and sleeps. Same
+ * behaviour as upstream's build/pause/linux/pause.c, which reaps in a handler.
  *
- * Formats: System V ABI, ELF-64; Linux' struct sigaction of the kernel (handler, flags, restorer, mask: 8 bytes each on both machines).
+ * Formats: System V ABI, ELF-64; Linux' struct sigaction of the kernel (handler, flags, restorer, mask: 8 bytes each on
+ * both machines).
  */
 
 export type PauseArchitecture = "amd64" | "arm64"

@@ -43,8 +43,9 @@ export function createPodNetwork(
 }
 
 /**
- * A configuration before the cluster has said what this node's range is, so that containerd finds a network when it starts and the first pod does not wait
- * for one. `firstRange` is what the only node of a new cluster gets; where another is given, it is written before a pod can be bound here.
+ * A configuration before the cluster has said what this node's range is, so that containerd finds a network when it
+ * starts and the first pod does not wait for one. `firstRange` is what the only node of a new cluster gets; where
+ * another is given, it is written before a pod can be bound here.
  */
 export function presumeNetwork(paths: ContainerdPaths, firstRange: string): void {
   if (!existsSync(join(paths.cniConfig, CONFIG_NAME))) writeCniConfig(paths, { podCidr: firstRange, mtu: uplinkMtu() })

@@ -15,7 +15,10 @@ export interface ContainerdProcess {
   stop(clock: Clock): Promise<void>
 }
 
-/** containerd ends in well under a second; what takes longer hangs. Within the five seconds in which k3ts itself should end. */
+/**
+ * containerd ends in well under a second; what takes longer hangs. Within the five seconds in which k3ts itself should
+ * end.
+ */
 const STOP_TIMEOUT_MS = 3000
 const MAX_LOG_BYTES = 10 * 1024 * 1024
 
@@ -50,8 +53,9 @@ export function launchContainerd(paths: ContainerdPaths): ContainerdProcess {
 }
 
 /**
- * Ends a daemon that an earlier k3ts started with this configuration and left behind when it was killed. It is not taken over: its settings may
- * be old, and a process that is not our child tells nobody when it ends. Its containers do not notice.
+ * Ends a daemon that an earlier k3ts started with this configuration and left behind when it was killed. It is not
+ * taken over: its settings may be old, and a process that is not our child tells nobody when it ends. Its containers do
+ * not notice.
  */
 export async function endOrphan(paths: ContainerdPaths, clock: Clock): Promise<number | undefined> {
   const pid = findDaemon(paths.config)
@@ -104,8 +108,8 @@ function rotatedLogSize(path: string): number {
 }
 
 /**
- * The line in which a daemon names its fault: the last that is plain text (`containerd: …`) or fatal, else the first plugin that did not load
- * though it should, since those that build on it fail after it.
+ * The line in which a daemon names its fault: the last that is plain text (`containerd: …`) or fatal, else the first
+ * plugin that did not load though it should, since those that build on it fail after it.
  */
 function complaintIn(path: string, from: number): string | undefined {
   let text: string

@@ -16,9 +16,10 @@ export interface TearDownOptions {
 }
 
 /**
- * Ends every container of this containerd and takes away what it made on the host: processes, mounts, network namespaces, interfaces, host ports,
- * addresses. Images stay. Nothing of another containerd is touched: all is found by our own paths and sandbox ids. For `k3ts killall`, when k3ts
- * does not run. The cgroups of pods belong to the kubelet, which made their parents.
+ * Ends every container of this containerd and takes away what it made on the host: processes, mounts, network
+ * namespaces, interfaces, host ports, addresses. Images stay. Nothing of another containerd is touched: all is found by
+ * our own paths and sandbox ids. For `k3ts killall`, when k3ts does not run. The cgroups of pods belong to the kubelet,
+ * which made their parents.
  */
 export async function tearDown(
   paths: ContainerdPaths,
@@ -57,8 +58,8 @@ async function endContainers(paths: ContainerdPaths, clock: Clock): Promise<void
       const parent = parents.get(pid)
       return parent !== undefined && (shims.has(parent) || below(parent))
     }
-    // Containers before their shims: once orphaned they could not be told from strangers. The end of a container's first process
-    // ends all of its processes, also one that was born after the listing.
+    // Containers before their shims: once orphaned they could not be told from strangers. The end of a container's
+    // first process ends all of its processes, also one that was born after the listing.
     for (const pid of [...pids.filter(below), ...shims]) {
       try {
         process.kill(Number(pid), "SIGKILL")
@@ -104,7 +105,10 @@ export async function unmountBelow(folders: readonly string[]): Promise<void> {
     await run("umount", ["-l", mount])
 }
 
-/** The mount points below the folders, in the order in which they come off: the newest stands last in mountinfo and may lie on an older one. */
+/**
+ * The mount points below the folders, in the order in which they come off: the newest stands last in mountinfo and may
+ * lie on an older one.
+ */
 export const mountsBelow = (mountinfo: string, folders: readonly string[]): string[] =>
   mountinfo
     .split("\n")

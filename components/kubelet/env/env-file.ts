@@ -1,10 +1,12 @@
 import type { OpenFile } from "../runtime/runtime.ts"
 
 /**
- * The value of a key in a file of `KEY='value'` lines that a container has written. The value stands in single quotes, literally, and may go over several
- * lines; blank lines and what follows a `#` are left out. A blank after `=` makes the value empty. Source: pkg/kubelet/util/env ParseEnv, KEP-3721.
+ * The value of a key in a file of `KEY='value'` lines that a container has written. The value stands in single quotes,
+ * literally, and may go over several lines; blank lines and what follows a `#` are left out. A blank after `=` makes
+ * the value empty. Source: pkg/kubelet/util/env ParseEnv, KEP-3721.
  *
- * The file is read in pieces up to the key. Upstream bounds a line; a value and a file have bounds here too, since whoever wrote it need not mean well.
+ * The file is read in pieces up to the key. Upstream bounds a line; a value and a file have bounds here too, since
+ * whoever wrote it need not mean well.
  */
 
 /** Source: bufio.MaxScanTokenSize. */
@@ -16,7 +18,10 @@ const MAX_FILE_BYTES = 1024 * 1024
 const PIECE_BYTES = 64 * 1024
 const NEWLINE = 10
 
-/** @returns "" for a key that is not there or has no value @throws Error for a file that is not of this form, up to the key, or is too long */
+/**
+ * @returns "" for a key that is not there or has no value @throws Error for a file that is not of this form, up to the
+ * key, or is too long
+ */
 export async function valueInEnvFile(file: Pick<OpenFile, "read">, key: string): Promise<string> {
   const parser = new EnvFileParser(key)
   for await (const line of linesOf(file)) {

@@ -90,7 +90,10 @@ export function createEnvironment(context: KubeletContext): Environment {
 
 type Values = Readonly<Record<string, string>>
 
-/** Where the values of one container come from. Each object is read once, so that all variables show the same state of it. */
+/**
+ * Where the values of one container come from. Each object is read once, so that all variables show the same state of
+ * it.
+ */
 class Sources {
   readonly #context: KubeletContext
   readonly #request: EnvironmentRequest

@@ -1,6 +1,6 @@
 /**
- * Replaces `$(NAME)` by what `valueOf` gives. What it does not know stays as it is written; `$$` is one `$`, so that `$$(NAME)` is never replaced.
- * Source: third_party/forked/golang/expansion.
+ * Replaces `$(NAME)` by what `valueOf` gives. What it does not know stays as it is written; `$$` is one `$`, so that
+ * `$$(NAME)` is never replaced. Source: third_party/forked/golang/expansion.
  */
 export function expand(text: string, valueOf: (name: string) => string | undefined): string {
   // Behind the last `)` nothing is closed: it is looked for once.

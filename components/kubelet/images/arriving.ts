@@ -2,7 +2,10 @@ import type { Image } from "../../../pkg/cri/image.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
 import { unlessAborted } from "../unless-aborted.ts"
 
-/** The image, also if it is only about to come without a pull: then when it is there. Undefined when it has to be pulled. */
+/**
+ * The image, also if it is only about to come without a pull: then when it is there. Undefined when it has to be
+ * pulled.
+ */
 export async function presentImage(
   { images, moreImages }: Pick<ContainerRuntime, "images" | "moreImages">,
   name: string,

@@ -10,7 +10,10 @@ interface DockerAuth {
   readonly registrytoken?: string
 }
 
-/** Credentials of pull secrets that fit an image, best first: the longest match of registry and path. Source: pkg/credentialprovider/keyring.go. */
+/**
+ * Credentials of pull secrets that fit an image, best first: the longest match of registry and path. Source:
+ * pkg/credentialprovider/keyring.go.
+ */
 export function credentialsFor(image: ImageName, secrets: readonly Secret[]): readonly AuthConfig[] {
   const found = secrets.flatMap((secret) =>
     Object.entries(authsOf(secret)).flatMap(([key, auth]) =>
@@ -20,7 +23,9 @@ export function credentialsFor(image: ImageName, secrets: readonly Secret[]): re
   return found.sort((a, b) => b.key.length - a.key.length).map(({ auth }) => auth)
 }
 
-/** The entries of a `.dockerconfigjson` or the older `.dockercfg`; none for a secret that is neither or cannot be read. */
+/**
+ * The entries of a `.dockerconfigjson` or the older `.dockercfg`; none for a secret that is neither or cannot be read.
+ */
 function authsOf(secret: Secret): Readonly<Record<string, DockerAuth>> {
   const text = (key: string) => Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8")
   try {
@@ -33,7 +38,10 @@ function authsOf(secret: Secret): Readonly<Record<string, DockerAuth>> {
   return {}
 }
 
-/** `https://index.docker.io/v1/`, `registry.example.com`, `*.example.com:5000/team`: host by labels with `*`, path by prefix. */
+/**
+ * `https://index.docker.io/v1/`, `registry.example.com`, `*.example.com:5000/team`: host by labels with `*`, path by
+ * prefix.
+ */
 function matches(key: string, { registry, repository }: ImageName): boolean {
   const plain = withoutSlashes(key.replace(/^https?:\/\//, "").replace(/\/(v1|v2)\/?$/, ""))
   const slash = plain.indexOf("/")
@@ -54,7 +62,10 @@ function withoutSlashes(text: string): string {
   return text.slice(0, end)
 }
 
-/** Whether `*` in the pattern can be filled so that it is the text. Each part between stars is looked for once: whoever wrote the pattern cannot make it costly. */
+/**
+ * Whether `*` in the pattern can be filled so that it is the text. Each part between stars is looked for once: whoever
+ * wrote the pattern cannot make it costly.
+ */
 function matchesGlob(pattern: string, text: string): boolean {
   const [first = "", ...parts] = pattern.split("*")
   const last = parts.pop()

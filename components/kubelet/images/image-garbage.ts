@@ -2,12 +2,18 @@ import type { Image } from "../../../pkg/cri/image.ts"
 import type { KubeletContext } from "../context.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
 
-/** How much may still be free once images have been removed, beyond what makes the pressure: so that it does not come back at once. */
+/**
+ * How much may still be free once images have been removed, beyond what makes the pressure: so that it does not come
+ * back at once.
+ */
 const MARGIN = 0.05
 /** An image is left alone so long after it came: somebody may be about to use it. Source: imageMinimumGCAge. */
 const MIN_AGE_MS = 120_000
 
-/** The images to remove, the longest unused first, until `bytes` are free. Pure. Source: pkg/kubelet/images/image_gc_manager.go freeSpace. */
+/**
+ * The images to remove, the longest unused first, until `bytes` are free. Pure. Source:
+ * pkg/kubelet/images/image_gc_manager.go freeSpace.
+ */
 export function imagesToRemove(
   images: readonly Image[],
   bytes: number,
@@ -32,7 +38,10 @@ export function imagesToRemove(
   return chosen
 }
 
-/** Removes images that nothing uses when the disk is short. `used`: ids and names of the images of all containers. Returns how many bytes that should have freed. */
+/**
+ * Removes images that nothing uses when the disk is short. `used`: ids and names of the images of all containers.
+ * Returns how many bytes that should have freed.
+ */
 export async function removeUnusedImages(
   { runtime, clock, log }: KubeletContext,
   space: FilesystemSpace,

@@ -1,4 +1,7 @@
-/** A line of a container's log as runtimes write it: `2026-11-20T10:00:00.123456789Z stdout F text`. Source: cri-client pkg/logs/logs.go. */
+/**
+ * A line of a container's log as runtimes write it: `2026-11-20T10:00:00.123456789Z stdout F text`. Source: cri-client
+ * pkg/logs/logs.go.
+ */
 export interface LogLine {
   /** RFC 3339 with nanoseconds. */
   readonly time: string

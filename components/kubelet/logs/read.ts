@@ -20,12 +20,15 @@ export interface LogReadRequest {
   readonly signal: AbortSignal
 }
 
-/** A followed log is looked at this often without being woken: notices of the kernel's have been seen to get lost on their way. Source: cri-client logForceCheckPeriod. */
+/**
+ * A followed log is looked at this often without being woken: notices of the kernel's have been seen to get lost on
+ * their way. Source: cri-client logForceCheckPeriod.
+ */
 const LOOK_ANYWAY_MS = 1000
 
 /**
- * A container's log as users see it, from the file the runtime writes; with `follow`, further parts as they are written, also after the file was
- * rotated. Source: cri-client pkg/logs/logs.go.
+ * A container's log as users see it, from the file the runtime writes; with `follow`, further parts as they are
+ * written, also after the file was rotated. Source: cri-client pkg/logs/logs.go.
  */
 export async function* readLog({
   files,
@@ -148,7 +151,10 @@ function printer(
   }
 }
 
-/** In UTC with nine digits of fraction, so that texts compare as times do. Runtimes write nanoseconds, without zeros at the end, in the zone of the host. */
+/**
+ * In UTC with nine digits of fraction, so that texts compare as times do. Runtimes write nanoseconds, without zeros at
+ * the end, in the zone of the host.
+ */
 function comparableTime(text: string): string {
   const [, fraction = ""] = /\.(\d+)/.exec(text) ?? []
   const ms = Date.parse(text)

@@ -18,8 +18,8 @@ interface Watched {
 }
 
 /**
- * Keeps logs of running containers from growing without end. Differs from upstream, which looks at every log each 10 s: a log that has not grown is looked at
- * half as often each time. Source: pkg/kubelet/logs/container_log_manager.go.
+ * Keeps logs of running containers from growing without end. Differs from upstream, which looks at every log each 10 s:
+ * a log that has not grown is looked at half as often each time. Source: pkg/kubelet/logs/container_log_manager.go.
  */
 export class LogRotation {
   readonly #context: KubeletContext

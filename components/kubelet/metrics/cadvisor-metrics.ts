@@ -36,7 +36,10 @@ export interface CadvisorOptions {
   readonly folderOf: (cgroup: readonly string[]) => string
 }
 
-/** /metrics/cadvisor: the figures that dashboards are made of, under the names and labels that cAdvisor gives them. Source: google/cadvisor metrics/prometheus.go. */
+/**
+ * /metrics/cadvisor: the figures that dashboards are made of, under the names and labels that cAdvisor gives them.
+ * Source: google/cadvisor metrics/prometheus.go.
+ */
 export function cadvisorMetrics({ sample, disks, machine, folderOf }: CadvisorOptions): readonly MetricFamily[] {
   const { at } = sample
   const root: Thing = {

@@ -18,14 +18,20 @@ export interface KubeletMetricsOptions {
   readonly shared?: Registry | undefined
 }
 
-/** Seconds from the moment the kubelet hears of a pod until it runs. Source: pkg/kubelet/metrics podStartupDurationBuckets. */
+/**
+ * Seconds from the moment the kubelet hears of a pod until it runs. Source: pkg/kubelet/metrics
+ * podStartupDurationBuckets.
+ */
 const POD_START_BUCKETS = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
 ]
 /** Source: prometheus client_golang DefBuckets. */
 const PROBE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** What the kubelet tells of itself, by upstream's names. Source: pkg/kubelet/metrics/metrics.go, pkg/kubelet/prober/prober_manager.go. */
+/**
+ * What the kubelet tells of itself, by upstream's names. Source: pkg/kubelet/metrics/metrics.go,
+ * pkg/kubelet/prober/prober_manager.go.
+ */
 export class KubeletMetrics {
   /** Of /metrics and /metrics/probes. */
   readonly kubelet = new Registry()

@@ -1,7 +1,10 @@
 import type { MetricFamily, Series } from "../../../pkg/metrics/exposition.ts"
 import type { ContainerStats, PodStats, Summary } from "../stats/summary-types.ts"
 
-/** /metrics/resource: what metrics-server asks for. `at`: when the summary was measured. Source: pkg/kubelet/metrics/collectors/resource_metrics.go. */
+/**
+ * /metrics/resource: what metrics-server asks for. `at`: when the summary was measured. Source:
+ * pkg/kubelet/metrics/collectors/resource_metrics.go.
+ */
 export function resourceMetrics({ node, pods }: Summary, at: number): readonly MetricFamily[] {
   const measured = (value: number | undefined, labels: Series["labels"] = {}): readonly Series[] =>
     value === undefined ? [] : [{ labels, value, at }]

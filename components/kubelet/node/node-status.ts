@@ -22,7 +22,10 @@ export const EMPTY_INFO: NodeStatus["nodeInfo"] = {
   architecture: "",
 }
 
-/** What the kubelet reports of its node now. `before` is what the API has: resources and times of others in it are kept. Source: pkg/kubelet/nodestatus/setters.go. */
+/**
+ * What the kubelet reports of its node now. `before` is what the API has: resources and times of others in it are kept.
+ * Source: pkg/kubelet/nodestatus/setters.go.
+ */
 export async function readNodeStatus(
   context: KubeletContext,
   before: NodeStatus,

@@ -11,14 +11,21 @@ import { measurePressure, NO_PRESSURE, type Pressure } from "./pressure.ts"
 
 /** Unchanged, the status is written this often; changed, at once. Source: nodeStatusReportFrequency. */
 export const REPORT_MS = 300_000
-/** How often the kubelet looks at memory, disk, processes and the runtime of its own accord. Source: pkg/kubelet/eviction monitoring interval, 10 s there. */
+/**
+ * How often the kubelet looks at memory, disk, processes and the runtime of its own accord. Source:
+ * pkg/kubelet/eviction monitoring interval, 10 s there.
+ */
 export const MEASURE_MS = 10_000
-/** First and longest wait before the node is registered again. Source: pkg/kubelet/kubelet_node_status.go registerWithAPIServer. */
+/**
+ * First and longest wait before the node is registered again. Source: pkg/kubelet/kubelet_node_status.go
+ * registerWithAPIServer.
+ */
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 7000
 
 /**
- * The Node object of this machine: made when it is missing, its status kept true. Source: pkg/kubelet/kubelet_node_status.go.
+ * The Node object of this machine: made when it is missing, its status kept true. Source:
+ * pkg/kubelet/kubelet_node_status.go.
  */
 export class NodeReporter {
   readonly #context: KubeletContext
@@ -56,7 +63,10 @@ export class NodeReporter {
       : own
   }
 
-  /** The node that pods are held against: as the API has it, or as it is going to be registered. Source: pkg/kubelet/kubelet_getters.go getNodeAnyWay. */
+  /**
+   * The node that pods are held against: as the API has it, or as it is going to be registered. Source:
+   * pkg/kubelet/kubelet_getters.go getNodeAnyWay.
+   */
   get nodeAnyWay(): Node | undefined {
     return this.node ?? this.#initial
   }
@@ -129,7 +139,10 @@ export class NodeReporter {
     this.#working = false
   }
 
-  /** Events name the node by its name, since its uid is not known when it starts. `kubectl describe node` looks for that. */
+  /**
+   * Events name the node by its name, since its uid is not known when it starts. `kubectl describe node` looks for
+   * that.
+   */
   get #about(): Node {
     const { nodeName } = this.#context.config
     return {
@@ -241,7 +254,8 @@ export class NodeReporter {
         const changed = !deepEqual(pressure, this.#pressure) || answers !== this.#answered
         this.#answered = answers
         this.#pressure = pressure
-        // Somebody else may have written what the status is made of, or over it. Source: syncNodeStatus, every 10 s there too.
+        // Somebody else may have written what the status is made of, or over it. Source: syncNodeStatus, every 10 s
+        // there too.
         if (changed || this.node !== this.#node) this.wake()
         if (pressure.memory || pressure.disk || pressure.pid) this.#onPressure(pressure)
       } catch (err) {

@@ -1,6 +1,9 @@
 import type { ContainerRuntime, FilesystemSpace } from "../runtime/runtime.ts"
 
-/** Below these the node is under pressure. Source: pkg/kubelet/apis/config/v1beta1/defaults_linux.go for memory; k3s's values for disks, which suit small machines. */
+/**
+ * Below these the node is under pressure. Source: pkg/kubelet/apis/config/v1beta1/defaults_linux.go for memory; k3s's
+ * values for disks, which suit small machines.
+ */
 export const THRESHOLDS = {
   memoryBytes: 100 * 1024 * 1024,
   diskFraction: 0.05,

@@ -1,6 +1,7 @@
 /**
- * ConfigMaps and Secrets that pods of this node use, each followed by a list and a watch of its own while at least one pod uses it: a kubelet may see
- * only what its pods refer to. An object that says it is immutable is followed no longer. Source: pkg/kubelet/util/manager/watch_based_manager.go.
+ * ConfigMaps and Secrets that pods of this node use, each followed by a list and a watch of its own while at least one
+ * pod uses it: a kubelet may see only what its pods refer to. An object that says it is immutable is followed no
+ * longer. Source: pkg/kubelet/util/manager/watch_based_manager.go.
  */
 import { ApiError, isReason } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
@@ -42,7 +43,10 @@ export class WatchedObjects {
     return this.#followed.size
   }
 
-  /** `changed` is called whenever the object has come, changed or gone, not for how it is found first. It must not block. */
+  /**
+   * `changed` is called whenever the object has come, changed or gone, not for how it is found first. It must not
+   * block.
+   */
   use<T extends KubeObject>(
     resource: Resource<T>,
     namespace: string,

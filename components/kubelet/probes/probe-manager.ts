@@ -11,7 +11,10 @@ interface Probed {
   failed: FailedProbe | undefined
 }
 
-/** The probes of all running containers, by the id of the run: a container that is started again is probed anew. Source: pkg/kubelet/prober/prober_manager.go. */
+/**
+ * The probes of all running containers, by the id of the run: a container that is started again is probed anew. Source:
+ * pkg/kubelet/prober/prober_manager.go.
+ */
 export class ProbeManager implements ProbeResults {
   readonly #context: KubeletContext
   readonly #onChange: (podUid: string) => void
@@ -23,7 +26,10 @@ export class ProbeManager implements ProbeResults {
     this.#onChange = onChange
   }
 
-  /** Starts probes of containers that have begun to run, and ends those of containers that have ended. Most pods have none. */
+  /**
+   * Starts probes of containers that have begun to run, and ends those of containers that have ended. Most pods have
+   * none.
+   */
   sync(pod: Pod, runtime: RuntimePod): void {
     if (this.#stopped || !hasProbes(pod)) return
     const uid = runtime.identity.uid

@@ -27,9 +27,9 @@ const FIRST_LOOK_MS = 50
 /**
  * Checks one running container again and again. Source: pkg/kubelet/prober/worker.go.
  *
- * Differs from upstream: until a startup or readiness probe has succeeded for the first time, there are looks between its checks, at growing
- * distances. They count for success only: no failure, no event. So a container that is ready 100 ms after its start is found ready
- * then and not a whole period later.
+ * Differs from upstream: until a startup or readiness probe has succeeded for the first time, there are looks between
+ * its checks, at growing distances. They count for success only: no failure, no event. So a container that is ready 100
+ * ms after its start is found ready then and not a whole period later.
  */
 export class ProbeWorker {
   readonly #context: KubeletContext

@@ -21,7 +21,9 @@ export interface CheckRequest {
   readonly signal: AbortSignal
 }
 
-/** Makes one check. Never throws: what cannot be checked has failed. Source: pkg/kubelet/prober/prober.go, pkg/probe/*. */
+/**
+ * Makes one check. Never throws: what cannot be checked has failed. Source: pkg/kubelet/prober/prober.go, pkg/probe/*.
+ */
 export async function check(context: KubeletContext, request: CheckRequest): Promise<Check> {
   try {
     return await tryCheck(context, request)

@@ -9,13 +9,17 @@ import type { UsageMeter } from "./usage.ts"
 import type { VolumeFiles } from "../volumes/volume-files.ts"
 
 /**
- * The machine as the kubelet sees it: containers and images in the shape of the CRI, and beside them what the CRI has no call for.
- * `cri/` is the real one: containerd behind gRPC, files, cgroups and sockets of the host. A simulated one keeps all of it in memory.
+ * The machine as the kubelet sees it: containers and images in the shape of the CRI, and beside them what the CRI has
+ * no call for. `cri/` is the real one: containerd behind gRPC, files, cgroups and sockets of the host. A simulated one
+ * keeps all of it in memory.
  */
 export interface ContainerRuntime {
   readonly containers: RuntimeService
   readonly images: ImageService
-  /** While images are on their way into the store without a pull: resolves when there may be more than now. Else undefined. */
+  /**
+   * While images are on their way into the store without a pull: resolves when there may be more than now. Else
+   * undefined.
+   */
   readonly moreImages?: () => Promise<void> | undefined
   readonly files: PodFiles
   readonly volumes: VolumeFiles
@@ -26,9 +30,15 @@ export interface ContainerRuntime {
   readonly streams: RuntimeStreams
 }
 
-/** Reaches what the runtime's exec, attach and portForward gave a URL for. All reject with an Error when it cannot be reached. */
+/**
+ * Reaches what the runtime's exec, attach and portForward gave a URL for. All reject with an Error when it cannot be
+ * reached.
+ */
 export interface RuntimeStreams {
-  /** Whether the output that somebody attached to ends with their input, unless the container's own input is then closed. */
+  /**
+   * Whether the output that somebody attached to ends with their input, unless the container's own input is then
+   * closed.
+   */
   readonly inputEndsOutput: boolean
   remoteCommand(url: string, streams: CommandStreams): Promise<RemoteCommandClient>
   portForward(url: string): Promise<PortForwardClient>
@@ -38,7 +48,10 @@ export interface RuntimeStreams {
 export interface PodFiles {
   makeFolder(path: string, mode?: number): Promise<void>
   write(path: string, text: string, mode?: number): Promise<void>
-  /** The text, or at most the last `tailBytes` of it; undefined when there is no such file, or something else in its place. */
+  /**
+   * The text, or at most the last `tailBytes` of it; undefined when there is no such file, or something else in its
+   * place.
+   */
   read(path: string, tailBytes?: number): Promise<string | undefined>
   /** Names in a folder; none when it does not exist. */
   list(path: string): Promise<readonly string[]>
@@ -52,7 +65,10 @@ export interface PodFiles {
   open(path: string): Promise<OpenFile | undefined>
   /** Calls `changed` when the file, or what has its name, may have changed. Returns what ends that. */
   watch(path: string, changed: () => void): () => void
-  /** Calls `changed` when something in the folder changed; absent where nobody but the kubelet writes. Returns what ends that. */
+  /**
+   * Calls `changed` when something in the folder changed; absent where nobody but the kubelet writes. Returns what ends
+   * that.
+   */
   watchFolder?(path: string, changed: () => void): () => void
   /** Files and folders with all that is in them; what is not there is no error. */
   remove(path: string): Promise<void>
@@ -70,7 +86,9 @@ export interface OpenFile {
 
 /** cgroups above the containers': kubepods, kubepods/burstable, kubepods/pod<uid> … */
 export interface PodCgroups {
-  /** Makes the cgroup and its parents, or changes its limits. `path` is in parts: ["kubepods", "burstable", "pod<uid>"]. */
+  /**
+   * Makes the cgroup and its parents, or changes its limits. `path` is in parts: ["kubepods", "burstable", "pod<uid>"].
+   */
   ensure(path: readonly string[], resources: LinuxContainerResources): Promise<void>
   /** Removes it and what is below. What is not there is no error. */
   remove(path: readonly string[]): Promise<void>
@@ -90,7 +108,10 @@ export interface HttpProbeRequest {
   readonly timeoutMs: number
 }
 
-/** Connections from the node to its pods: what probes and hooks need. All reject with an Error whose message users may see. */
+/**
+ * Connections from the node to its pods: what probes and hooks need. All reject with an Error whose message users may
+ * see.
+ */
 export interface PodNetwork {
   /** One request, redirects followed on the same host, certificates not checked. At most 10 KiB of the body. */
   httpGet(

@@ -1,6 +1,6 @@
 /**
- * What the kernel counts for cgroups and for the machine: what the CRI tells only in part, and containerd 1.6 not at all for pods.
- * Anything absent is not counted here.
+ * What the kernel counts for cgroups and for the machine: what the CRI tells only in part, and containerd 1.6 not at
+ * all for pods. Anything absent is not counted here.
  */
 export interface UsageMeter {
   machine(): Promise<MachineUsage>

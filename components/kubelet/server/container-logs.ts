@@ -1,7 +1,10 @@
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import type { LogOptions, NodeConnector } from "../../../pkg/component/node-connector.ts"
 
-/** Answers /containerLogs/NAMESPACE/POD/CONTAINER with what `kubectl logs` shows. `signal` aborts when the asker is gone. @throws ApiError */
+/**
+ * Answers /containerLogs/NAMESPACE/POD/CONTAINER with what `kubectl logs` shows. `signal` aborts when the asker is
+ * gone. @throws ApiError
+ */
 export async function containerLogs(
   logs: NodeConnector["logs"],
   { pathname, searchParams }: URL,

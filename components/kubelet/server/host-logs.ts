@@ -5,7 +5,10 @@ import type { OpenFile, PodFiles } from "../runtime/runtime.ts"
 /** Bytes that are read at a time. */
 const PART = 64 * 1024
 
-/** Answers /logs/… with the files in the folder where pods' logs are (/var/log): a list of links for a folder. @throws ApiError */
+/**
+ * Answers /logs/… with the files in the folder where pods' logs are (/var/log): a list of links for a folder. @throws
+ * ApiError
+ */
 export async function hostLogs(files: PodFiles, podLogs: string, { pathname }: URL): Promise<Response> {
   // A URL has no `..` left that would lead out of the folder, but for what was escaped.
   const parts = pathname

@@ -25,7 +25,10 @@ export interface RunningPod {
 
 const list = <T>(items: readonly T[]): PodList<T> => ({ kind: "PodList", apiVersion: "v1", metadata: {}, items })
 
-/** The pods that are to run here, those from files among them, in the state that the kubelet sees: the API may be behind. */
+/**
+ * The pods that are to run here, those from files among them, in the state that the kubelet sees: the API may be
+ * behind.
+ */
 export const knownPods = (workers: PodWorkers, status: StatusManager): PodList<Omit<Pod, "kind" | "apiVersion">> =>
   list(
     workers.pods().map(({ kind: _, apiVersion: __, ...pod }) => ({

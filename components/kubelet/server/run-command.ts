@@ -2,8 +2,8 @@ import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { StatsParts } from "../stats/sample.ts"
 
 /**
- * Answers `/run/NAMESPACE/POD[/UID]/CONTAINER?cmd=…`: runs a command, whose words are parted by spaces, to its end, and gives what it printed.
- * Source: pkg/kubelet/server/server.go getRun, RunInContainer in pkg/kubelet/kubelet_pods.go.
+ * Answers `/run/NAMESPACE/POD[/UID]/CONTAINER?cmd=…`: runs a command, whose words are parted by spaces, to its end, and
+ * gives what it printed. Source: pkg/kubelet/server/server.go getRun, RunInContainer in pkg/kubelet/kubelet_pods.go.
  */
 export async function runCommand(
   { context: { runtime }, cache, workers }: StatsParts,

@@ -10,8 +10,8 @@ const SHORTEST_MS = 1000
 const WINDOW_MS = 10_000
 
 /**
- * How many billionths of a core something uses, over the time since somebody last asked: nobody looks at cgroups in between. At the first asking it is
- * the mean since the beginning.
+ * How many billionths of a core something uses, over the time since somebody last asked: nobody looks at cgroups in
+ * between. At the first asking it is the mean since the beginning.
  */
 export class CpuRates {
   #points = new Map<string, Point & { rate: number | undefined }>()

@@ -1,6 +1,6 @@
 /**
- * What /stats/summary answers, in the names that metrics servers read. Times are RFC 3339; what was not measured is left out.
- * Source: k8s.io/kubelet pkg/apis/stats/v1alpha1/types.go.
+ * What /stats/summary answers, in the names that metrics servers read. Times are RFC 3339; what was not measured is
+ * left out. Source: k8s.io/kubelet pkg/apis/stats/v1alpha1/types.go.
  */
 
 export interface Summary {

@@ -32,7 +32,10 @@ export interface SummaryOptions {
   readonly rate: CpuRateAsking
 }
 
-/** What the node and its pods use, as metrics servers want it. Source: pkg/kubelet/server/stats/summary.go, pkg/kubelet/stats/cri_stats_provider.go. */
+/**
+ * What the node and its pods use, as metrics servers want it. Source: pkg/kubelet/server/stats/summary.go,
+ * pkg/kubelet/stats/cri_stats_provider.go.
+ */
 export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: SummaryOptions): Summary {
   const { at, machine, pods } = sample
   const time = formatTime(at)
@@ -90,7 +93,9 @@ export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: Summary
 const writableBytes = (containers: readonly ContainerSample[]): number =>
   containers.reduce((sum, { writableLayer }) => sum + (writableLayer?.usedBytes?.value ?? 0), 0)
 
-/** Whether a volume takes of the node's own disk, and goes with the pod. What comes from the API is kept in memory here. */
+/**
+ * Whether a volume takes of the node's own disk, and goes with the pod. What comes from the API is kept in memory here.
+ */
 const isOnDisk = ({ emptyDir, gitRepo }: Volume): boolean =>
   (emptyDir !== undefined && emptyDir.medium !== "Memory") || gitRepo !== undefined
 

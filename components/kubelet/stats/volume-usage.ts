@@ -19,14 +19,21 @@ interface Measurement {
   readonly inodesUsed: number
 }
 
-/** How long a measurement is told again: counting the files of a large volume takes its time. Source: --volume-stats-agg-period. */
+/**
+ * How long a measurement is told again: counting the files of a large volume takes its time. Source:
+ * --volume-stats-agg-period.
+ */
 const FRESH_MS = 60_000
-/** Who asks is not kept waiting for longer; the answer then lacks the volume, until it has been measured: a server of files may not answer. */
+/**
+ * Who asks is not kept waiting for longer; the answer then lacks the volume, until it has been measured: a server of
+ * files may not answer.
+ */
 const PATIENCE_MS = 1000
 
 /**
- * Measures volumes when somebody asks, and not before. What is not a pod's own (paths of the node, images) is not measured, as upstream has it.
- * Source: pkg/kubelet/server/stats/volume_stat_calculator.go, pkg/volume/metrics_du.go and metrics_statfs.go.
+ * Measures volumes when somebody asks, and not before. What is not a pod's own (paths of the node, images) is not
+ * measured, as upstream has it. Source: pkg/kubelet/server/stats/volume_stat_calculator.go, pkg/volume/metrics_du.go
+ * and metrics_statfs.go.
  */
 export class VolumeUsages {
   readonly #context: KubeletContext

@@ -185,7 +185,10 @@ function computeState(run: RuntimeContainer): ContainerState {
   }
 }
 
-/** Exit codes above 128 tell of the signal that ended the process; upstream leaves `signal` to runtimes, which never say it. */
+/**
+ * Exit codes above 128 tell of the signal that ended the process; upstream leaves `signal` to runtimes, which never say
+ * it.
+ */
 export function terminated(run: RuntimeContainer): ContainerStateTerminated {
   const reason = run.reason !== "" ? run.reason : run.exitCode === 0 ? "Completed" : "Error"
   return {

@@ -11,10 +11,11 @@ const UNKNOWN_END: ContainerStateTerminated = {
 }
 
 /**
- * The statuses of init containers and containers of a pod that has ended for good, where each one that should have run has an end: a container that never
- * started counts as failed, or whoever reads exit codes (a Job's podFailurePolicy) would wait for it for ever. Containers stay as they are while the pod
- * was still being initialized; of init containers those stay that had not had their turn. `before` is what was last reported.
- * Source: pkg/kubelet/status/status_manager.go TerminatePod.
+ * The statuses of init containers and containers of a pod that has ended for good, where each one that should have run
+ * has an end: a container that never started counts as failed, or whoever reads exit codes (a Job's podFailurePolicy)
+ * would wait for it for ever. Containers stay as they are while the pod was still being initialized; of init containers
+ * those stay that had not had their turn. `before` is what was last reported. Source:
+ * pkg/kubelet/status/status_manager.go TerminatePod.
  */
 export function withEnds(
   pod: Pod,

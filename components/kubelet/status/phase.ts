@@ -8,8 +8,9 @@ import { statusOf } from "./container-status.ts"
 export type Phase = "Pending" | "Running" | "Succeeded" | "Failed"
 
 /**
- * Where the pod is in its life, by the statuses of its containers. `terminal`: nothing of it is started any more, whatever the restart policy says.
- * Source: pkg/kubelet/kubelet_pods.go getPhase, pkg/kubelet/status/status_manager.go TerminatePod.
+ * Where the pod is in its life, by the statuses of its containers. `terminal`: nothing of it is started any more,
+ * whatever the restart policy says. Source: pkg/kubelet/kubelet_pods.go getPhase, pkg/kubelet/status/status_manager.go
+ * TerminatePod.
  */
 export function phaseOf(
   pod: Pod,

@@ -10,7 +10,10 @@ import { containerStatus, statusOf, type StartFailure } from "./container-status
 import { withEnds } from "./never-ran.ts"
 import { phaseOf, type Phase } from "./phase.ts"
 
-/** All terminated messages of a pod together have this many bytes. Source: kubecontainer.MaxPodTerminationMessageLogLength. */
+/**
+ * All terminated messages of a pod together have this many bytes. Source:
+ * kubecontainer.MaxPodTerminationMessageLogLength.
+ */
 const MAX_MESSAGES_BYTES = 12_288
 
 export interface PodStatusRequest {
@@ -42,7 +45,10 @@ export interface Verdict {
   readonly condition?: Pick<PodCondition, "type" | "status" | "reason" | "message">
 }
 
-/** The status of the pod as it is to be reported. Pure. Source: pkg/kubelet/kubelet_pods.go generateAPIPodStatus, pkg/kubelet/status/status_manager.go. */
+/**
+ * The status of the pod as it is to be reported. Pure. Source: pkg/kubelet/kubelet_pods.go generateAPIPodStatus,
+ * pkg/kubelet/status/status_manager.go.
+ */
 export function podStatus(request: PodStatusRequest): PodStatus {
   const { pod, before, runtime, verdict, nodeIps, now, terminal } = request
   if (verdict?.isRejection === true) return rejected(pod, before, verdict, now)

@@ -25,10 +25,10 @@ const FIRST_RETRY_MS = 1000
 const LAST_RETRY_MS = 10_000
 
 /**
- * Reports the status of pods: one write at a time for a pod, always of the newest status, and only what differs from what the API has. A status that is
- * superseded in the turn in which it was set is never written: a container that starts at once goes from nothing to running. A write that fails, for
- * whatever reason, is tried again until it succeeds or the pod is gone.
- * Source: pkg/kubelet/status/status_manager.go.
+ * Reports the status of pods: one write at a time for a pod, always of the newest status, and only what differs from
+ * what the API has. A status that is superseded in the turn in which it was set is never written: a container that
+ * starts at once goes from nothing to running. A write that fails, for whatever reason, is tried again until it
+ * succeeds or the pod is gone. Source: pkg/kubelet/status/status_manager.go.
  */
 export class StatusManager {
   readonly #context: KubeletContext
@@ -72,8 +72,8 @@ export class StatusManager {
   }
 
   /**
-   * The informer has a newer pod. What somebody else wrote over our status is put right, but a pod that somebody else has ended stays so.
-   * Source: generateAPIPodStatus, "API phase was terminal".
+   * The informer has a newer pod. What somebody else wrote over our status is put right, but a pod that somebody else
+   * has ended stays so. Source: generateAPIPodStatus, "API phase was terminal".
    * @returns whether somebody else has ended it
    */
   observe(pod: Pod): boolean {
@@ -158,7 +158,8 @@ export class StatusManager {
         const left = statusPatch(answer.status, entry.wanted)
         // Of two equal ones the API's is kept, which others hold too.
         if (left === undefined) entry.wanted = answer.status
-        // The server may always make something else of a status. Then it is written again only when it, or the pod, has changed.
+        // The server may always make something else of a status. Then it is written again only when it, or the pod, has
+        // changed.
         else if (!deepEqual(body, left)) continue
         entry.tried = { wanted: entry.wanted, known: answer }
         return
@@ -189,7 +190,10 @@ export class StatusManager {
     })
   }
 
-  /** Takes the newest pod that the informer has for the next try. False when it has none: then there is nothing to write to. */
+  /**
+   * Takes the newest pod that the informer has for the next try. False when it has none: then there is nothing to write
+   * to.
+   */
   #refresh(uid: string, entry: Entry): boolean {
     const found = this.#context.informers.of(Pod).get(keyFrom(entry.known.metadata))
     if (found === undefined || (found.metadata.uid !== uid && !shows(found, uid))) return false

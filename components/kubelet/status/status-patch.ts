@@ -2,7 +2,10 @@ import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import type { PodCondition, PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
 import { OWN_CONDITIONS } from "./conditions.ts"
 
-/** What a strategic merge patch has to say to turn one status into the other, or nothing. Conditions of others are left alone. */
+/**
+ * What a strategic merge patch has to say to turn one status into the other, or nothing. Conditions of others are left
+ * alone.
+ */
 export function statusPatch(from: PodStatus, to: PodStatus): Record<string, unknown> | undefined {
   if (from === to) return undefined
   const patch: Record<string, unknown> = {}

@@ -8,17 +8,22 @@ const QUIET_MS = 500
 
 export interface AttachedOptions {
   readonly clock: Clock
-  /** The runtime lets go of the output, too, when the input ends: true of containerd unless it then closes the container's own. */
+  /**
+   * The runtime lets go of the output, too, when the input ends: true of containerd unless it then closes the
+   * container's own.
+   */
   readonly inputEndsOutput: boolean
   /** Whether what the container printed was over before anybody listened. Asked when nothing of it came. */
   missed(): Promise<boolean>
 }
 
 /**
- * A container's streams, as a client wants them that gives its input and goes: `echo question | kubectl debug -i …`. Two things are put right.
+ * A container's streams, as a client wants them that gives its input and goes: `echo question | kubectl debug -i …`.
+ * Two things are put right.
  *
- * containerd ends the output with the input, so that the answer to the last line would be lost: the end of the input is held back until the answer has been
- * given. And a container may have ended before it was attached to. Then the client is told that attaching failed: kubectl shows the log instead.
+ * containerd ends the output with the input, so that the answer to the last line would be lost: the end of the input is
+ * held back until the answer has been given. And a container may have ended before it was attached to. Then the client
+ * is told that attaching failed: kubectl shows the log instead.
  */
 export function attached(
   command: RemoteCommandClient,

@@ -27,7 +27,10 @@ export interface ConnectorParts {
   problem(): string | undefined
 }
 
-/** Logs, exec, attach and port forwarding of the pods of this node, and the kubelet's own paths. Source: pkg/kubelet/server/server.go, pkg/kubelet/kubelet_pods.go. */
+/**
+ * Logs, exec, attach and port forwarding of the pods of this node, and the kubelet's own paths. Source:
+ * pkg/kubelet/server/server.go, pkg/kubelet/kubelet_pods.go.
+ */
 export function nodeConnector({ context, cache, workers, status, volumes, problem }: ConnectorParts): NodeConnector {
   const { runtime, clock } = context
 
@@ -170,7 +173,10 @@ async function orApiError<T>(call: Promise<T>): Promise<T> {
   }
 }
 
-/** The run whose log is meant. Source: pkg/kubelet/kubelet_pods.go validateContainerLogStatus. @throws ApiError BadRequest */
+/**
+ * The run whose log is meant. Source: pkg/kubelet/kubelet_pods.go validateContainerLogStatus. @throws ApiError
+ * BadRequest
+ */
 function runForLogs(
   pod: Pod,
   { container, previous }: Pick<LogOptions, "container" | "previous">,

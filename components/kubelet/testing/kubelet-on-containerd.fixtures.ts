@@ -142,7 +142,8 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       await cluster.stop()
       await containerd.stop()
       containerd.cri.close()
-      // Pods that are still being ended go with their runtime: to end one through it as well would be to take its network down twice at once.
+      // Pods that are still being ended go with their runtime: to end one through it as well would be to take its
+      // network down twice at once.
       await tearDown(paths, realClock, { bridge, egress: false })
       const cgroups = hostCgroups("cgroupfs")
       for (const uid of readdirSync(join(root, "pods"))) await removePodCgroups({ cgroups }, uid)

@@ -1,4 +1,7 @@
-/** Volumes behind a claim that is bound: kinds that the node reaches without a driver. Source: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go. */
+/**
+ * Volumes behind a claim that is bound: kinds that the node reaches without a driver. Source:
+ * pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go.
+ */
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolumeclaim.ts"
 import type { MountedVolume } from "../volumes.ts"

@@ -1,4 +1,7 @@
-/** Volumes whose files come from the API: what they are to hold. Source: pkg/volume/{configmap,secret,downwardapi,projected}. */
+/**
+ * Volumes whose files come from the API: what they are to hold. Source:
+ * pkg/volume/{configmap,secret,downwardapi,projected}.
+ */
 import { Buffer } from "node:buffer"
 import type { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"

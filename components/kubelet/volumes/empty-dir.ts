@@ -6,7 +6,10 @@ import { ownershipFor } from "./ownership.ts"
 import { volumeFolder } from "./volume-paths.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
-/** A folder that starts empty: on the node's disk, or with medium Memory on a tmpfs of its own. Source: pkg/volume/emptydir. */
+/**
+ * A folder that starts empty: on the node's disk, or with medium Memory on a tmpfs of its own. Source:
+ * pkg/volume/emptydir.
+ */
 export const mountEmptyDir: VolumeMounter<EmptyDirVolumeSource> = async ({
   context: { config, runtime },
   pod,
@@ -25,7 +28,10 @@ export const mountEmptyDir: VolumeMounter<EmptyDirVolumeSource> = async ({
   return { name: volume.name, hostPath, readOnly: false, selinuxRelabel: true, measured: "files" }
 }
 
-/** The least of what the node has, what the pod may use, and what the volume asks for. Source: pkg/volume/emptydir/empty_dir.go calculateEmptyDirMemorySize. */
+/**
+ * The least of what the node has, what the pod may use, and what the volume asks for. Source:
+ * pkg/volume/emptydir/empty_dir.go calculateEmptyDirMemorySize.
+ */
 export function memoryBytes(pod: Pod, sizeLimit: string | undefined, nodeBytes: number): number {
   const { memoryLimit } = podSums(pod)
   const wanted = sizeLimit === undefined ? 0 : unitsOf(sizeLimit)

@@ -8,7 +8,9 @@ import { mountHostPath } from "./host-path.ts"
 import { mountImage } from "./image.ts"
 import { mountNfs } from "./nfs.ts"
 
-/** Makes a volume whose contents are not the API's, or finds it made. @throws Error whose message says why it cannot be */
+/**
+ * Makes a volume whose contents are not the API's, or finds it made. @throws Error whose message says why it cannot be
+ */
 export async function mountVolume(context: KubeletContext, pod: Pod, volume: Volume): Promise<MountedVolume> {
   const setup = { context, pod, volume }
   const { emptyDir, hostPath, nfs, persistentVolumeClaim, ephemeral, image } = volume

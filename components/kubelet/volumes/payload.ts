@@ -16,7 +16,10 @@ export type Payload = ReadonlyMap<string, PayloadFile>
 const LONGEST_NAME = 255
 const LONGEST_PATH = 4096
 
-/** The payload with clean paths. Source: pkg/volume/util/atomic_writer.go validatePayload. @throws Error for a path that leaves the volume or is kept for the writer */
+/**
+ * The payload with clean paths. Source: pkg/volume/util/atomic_writer.go validatePayload. @throws Error for a path that
+ * leaves the volume or is kept for the writer
+ */
 export const cleanPayload = (payload: Payload): Payload =>
   new Map([...payload].map(([path, file]) => [cleanPath(path), file]))
 
@@ -44,7 +47,10 @@ export interface KeyFiles {
   readonly missing: (key: string) => string
 }
 
-/** Keys of an object as files. Source: MakePayload in pkg/volume/configmap and pkg/volume/secret. @throws Error for a missing key that is not optional */
+/**
+ * Keys of an object as files. Source: MakePayload in pkg/volume/configmap and pkg/volume/secret. @throws Error for a
+ * missing key that is not optional
+ */
 export function keyFiles({ data, items, defaultMode, optional, missing }: KeyFiles): Payload {
   if (items === undefined || items.length === 0)
     return new Map([...data].map(([key, content]) => [key, { data: content, mode: defaultMode }]))

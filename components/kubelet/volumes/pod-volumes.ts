@@ -26,8 +26,8 @@ export interface PodVolumesParts {
 
 /**
  * The volumes of one pod, from its first mount on.
- * Invariants: what the pod refers to is followed from the first mount to `stop`, so that no change between a failed mount and the next is missed;
- * files of one volume are written by one call at a time.
+ * Invariants: what the pod refers to is followed from the first mount to `stop`, so that no change between a failed
+ * mount and the next is missed; files of one volume are written by one call at a time.
  */
 export class PodVolumes {
   readonly #parts: PodVolumesParts
@@ -42,7 +42,10 @@ export class PodVolumes {
   #syncedAt: number
   /** Until the next look, while something waits for it. */
   #nextSync: Timer | undefined
-  /** A mount has been tried: from then on changes are written, also to volumes that could not be mounted; their pod may be running since before a restart. */
+  /**
+   * A mount has been tried: from then on changes are written, also to volumes that could not be mounted; their pod may
+   * be running since before a restart.
+   */
   #tried = false
   #writing: Promise<unknown> = Promise.resolve()
   /** The part of it that touches files; what comes before may wait for an API server that does not answer. */
@@ -98,7 +101,10 @@ export class PodVolumes {
     else this.#mounted[index] = mounted
   }
 
-  /** Makes what is not there yet, and brings contents up to date that follow the pod itself. @throws VolumeError for the first volume that cannot be mounted */
+  /**
+   * Makes what is not there yet, and brings contents up to date that follow the pod itself. @throws VolumeError for the
+   * first volume that cannot be mounted
+   */
   async mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes> {
     this.podChanged(pod)
     const missing = (pod.spec.volumes ?? []).filter(({ name }) => !this.#isMounted(name))
@@ -151,8 +157,9 @@ export class PodVolumes {
   }
 
   /**
-   * Of a running pod, volumes follow their objects when the kubelet next looks at the pod, which it does every so often and whenever something else happens to
-   * it. The looks themselves are not made: one is, when something waits for it. Source: pkg/kubelet/pod_workers.go completeWork, resyncInterval with jitter.
+   * Of a running pod, volumes follow their objects when the kubelet next looks at the pod, which it does every so often
+   * and whenever something else happens to it. The looks themselves are not made: one is, when something waits for it.
+   * Source: pkg/kubelet/pod_workers.go completeWork, resyncInterval with jitter.
    */
   #scheduleAtSync(): void {
     const {
@@ -231,7 +238,10 @@ export class PodVolumes {
     return this.#uses.find((use) => use.key === key)?.object.read()
   }
 
-  /** Brings the files of a volume up to date. Waits for its turn: two writers of one folder would clear each other's work away. */
+  /**
+   * Brings the files of a volume up to date. Waits for its turn: two writers of one folder would clear each other's
+   * work away.
+   */
   #write(volume: Volume): Promise<MountedVolume> {
     const written = this.#writing.then(() => this.#writeNow(volume))
     this.#writing = written.catch(() => undefined)

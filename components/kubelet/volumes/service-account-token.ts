@@ -1,4 +1,7 @@
-/** Tokens of pods' service accounts, each made for one pod and ending with it, renewed in time. Source: pkg/kubelet/token/token_manager.go. */
+/**
+ * Tokens of pods' service accounts, each made for one pod and ending with it, renewed in time. Source:
+ * pkg/kubelet/token/token_manager.go.
+ */
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { TokenRequest } from "../../../pkg/api/authentication/v1/tokenrequest.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
@@ -31,7 +34,10 @@ interface Asked {
   answer: Promise<Cached> | undefined
 }
 
-/** A token is renewed when a fifth of its life is left, and after a day in any case; a few seconds earlier or later, so that not all come at once. */
+/**
+ * A token is renewed when a fifth of its life is left, and after a day in any case; a few seconds earlier or later, so
+ * that not all come at once.
+ */
 const LIFE_USED = 0.8
 const LONGEST_USE_MS = 24 * 3600 * 1000
 const JITTER_MS = 10_000

@@ -26,7 +26,10 @@ export interface SubPathRequest {
   readonly volume: string
   /** Relative; has no `..`. */
   readonly subPath: string
-  /** Where the host may show it, so that nobody can exchange it under the container: a path of this container's mount alone. */
+  /**
+   * Where the host may show it, so that nobody can exchange it under the container: a path of this container's mount
+   * alone.
+   */
   readonly target: string
 }
 
@@ -43,16 +46,26 @@ export interface NfsRequest {
   readonly options: readonly string[]
 }
 
-/** What volumes need of the machine: folders, mounts and owners. Paths are absolute. All reject with an Error whose message users may see. */
+/**
+ * What volumes need of the machine: folders, mounts and owners. Paths are absolute. All reject with an Error whose
+ * message users may see.
+ */
 export interface VolumeFiles {
-  /** The folder below `root` whose contents never reach the disk: for secrets, tokens and what else comes from the API. Made once, and found again after a restart. */
+  /**
+   * The folder below `root` whose contents never reach the disk: for secrets, tokens and what else comes from the API.
+   * Made once, and found again after a restart.
+   */
   memoryFolder(root: string): Promise<string>
   /**
-   * Brings the folder to hold just these files, all of them changed in one instant for who looks through `..data`. Does nothing when they are there.
+   * Brings the folder to hold just these files, all of them changed in one instant for who looks through `..data`. Does
+   * nothing when they are there.
    * @returns whether anything changed
    */
   writePayload(request: PayloadRequest): Promise<boolean>
-  /** An empty folder that everybody may write; what is in one that exists stays. With `memoryBytes` it is kept in memory, up to that size. */
+  /**
+   * An empty folder that everybody may write; what is in one that exists stays. With `memoryBytes` it is kept in
+   * memory, up to that size.
+   */
   makeEmptyDir(
     folder: string,
     options: { readonly memoryBytes?: number | undefined; readonly ownership?: Ownership | undefined },
@@ -62,14 +75,26 @@ export interface VolumeFiles {
   /** Checks, or makes, what a hostPath must be. */
   checkHostPath(path: string, type: NonNullable<HostPathVolumeSource["type"]>): Promise<void>
   mountNfs(request: NfsRequest): Promise<void>
-  /** A path of the host that shows what `subPath` is now, made as a folder if it is not there. @throws Error when it leads out of the volume */
+  /**
+   * A path of the host that shows what `subPath` is now, made as a folder if it is not there. @throws Error when it
+   * leads out of the volume
+   */
   bindSubPath(request: SubPathRequest): Promise<string>
-  /** Opens a file of a volume that a pod may have written, of any size; undefined when there is none. @throws Error for what is no file, or leads out of the volume */
+  /**
+   * Opens a file of a volume that a pod may have written, of any size; undefined when there is none. @throws Error for
+   * what is no file, or leads out of the volume
+   */
   openInside(volume: string, path: string): Promise<OpenFile | undefined>
-  /** What a folder takes of the disk with all that is in it, but for what is mounted there; undefined when there is none. */
+  /**
+   * What a folder takes of the disk with all that is in it, but for what is mounted there; undefined when there is
+   * none.
+   */
   usage(folder: string): Promise<FolderUsage | undefined>
   /** Names in a folder; none when it does not exist. */
   list(folder: string): Promise<readonly string[]>
-  /** Unmounts all that lies below the folders and removes them. What is not there is no error; nothing that is mounted is ever looked into. */
+  /**
+   * Unmounts all that lies below the folders and removes them. What is not there is no error; nothing that is mounted
+   * is ever looked into.
+   */
   discard(folders: readonly string[]): Promise<void>
 }

@@ -105,7 +105,10 @@ describe("the volumes of pods", () => {
     )
   const read = (mounted: MountedVolumes, volume: string, path: string) =>
     readFile(join(mounted.get(volume)!.hostPath, path), "utf8")
-  /** Lets all that follows from a change happen; files are written by threads, so a few turns more than the clock knows of. */
+  /**
+   * Lets all that follows from a change happen; files are written by threads, so a few turns more than the clock knows
+   * of.
+   */
   const until = async (condition: () => Promise<boolean>) => {
     while (!(await condition())) await cluster.settle()
   }

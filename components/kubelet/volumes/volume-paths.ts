@@ -3,7 +3,10 @@ import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import type { KubeletConfig } from "../context.ts"
 import { podFolder } from "../pod-paths.ts"
 
-/** Where a volume of the pod lies on the disk; programs outside know these names. Source: pkg/kubelet/kubelet_getters.go getPodVolumeDir. */
+/**
+ * Where a volume of the pod lies on the disk; programs outside know these names. Source: pkg/kubelet/kubelet_getters.go
+ * getPodVolumeDir.
+ */
 export const volumeFolder = (config: KubeletConfig, pod: Pod, kind: string, name: string): string =>
   join(volumesFolder(config, pod.metadata.uid!), `kubernetes.io~${kind}`, name)
 export const volumesFolder = (config: KubeletConfig, podUid: string): string =>

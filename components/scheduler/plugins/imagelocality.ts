@@ -2,13 +2,15 @@ import { MAX_SCORE, SKIP, SUCCESS, type Plugin } from "../framework.ts"
 
 const NAME = "ImageLocality"
 const MB = 1024 * 1024
-/** Source: plugins/imagelocality: below the first nothing is gained, above the second (for each container) nothing more. */
+/**
+ * Source: plugins/imagelocality: below the first nothing is gained, above the second (for each container) nothing more.
+ */
 const MIN_BYTES = 23 * MB
 const MAX_BYTES = 1000 * MB
 
 /**
- * Rather where the images are already; an image that few nodes have counts less, so that pods do not crowd there. `imageNodes` tells how
- * many nodes have an image. Source: plugins/imagelocality.
+ * Rather where the images are already; an image that few nodes have counts less, so that pods do not crowd there.
+ * `imageNodes` tells how many nodes have an image. Source: plugins/imagelocality.
  */
 export const imageLocality = (imageNodes: ReadonlyMap<string, number>): Plugin => ({
   name: NAME,

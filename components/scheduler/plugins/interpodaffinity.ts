@@ -19,14 +19,20 @@ const HARD_WEIGHT = 1
 interface State {
   readonly near: readonly PodTerm[]
   readonly away: readonly PodTerm[]
-  /** Places of pods that match every `near` term, of pods that match an `away` term, and of pods that want to be away from this one. */
+  /**
+   * Places of pods that match every `near` term, of pods that match an `away` term, and of pods that want to be away
+   * from this one.
+   */
   readonly nearPlaces: TopologyCounts
   readonly awayPlaces: TopologyCounts
   readonly refusedPlaces: TopologyCounts
   readonly matchesItself: boolean
 }
 
-/** Pods go near those they must be near, and never where one of two does not want the other. Source: plugins/interpodaffinity. */
+/**
+ * Pods go near those they must be near, and never where one of two does not want the other. Source:
+ * plugins/interpodaffinity.
+ */
 export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
   name: NAME,
   eventsToRegister: [
@@ -73,7 +79,8 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
     const { near, away, nearPlaces, awayPlaces, refusedPlaces, matchesItself } = state.get(NAME) as State
     const labels = node.metadata.labels ?? {}
     const isNear = near.every(({ topologyKey }) => nearPlaces.get(topologyKey, labels[topologyKey]) > 0)
-    // The first of a group that wants to be together may go anywhere that has the labels: there is nobody yet to be near to.
+    // The first of a group that wants to be together may go anywhere that has the labels: there is nobody yet to be
+    // near to.
     const isFirst =
       nearPlaces.empty && matchesItself && near.every(({ topologyKey }) => labels[topologyKey] !== undefined)
     if (!isNear && !isFirst) return unresolvable("node(s) didn't match pod affinity rules")

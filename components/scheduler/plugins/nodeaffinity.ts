@@ -3,7 +3,10 @@ import { isEmptyTerm, matchesTerm, requiredTerms, runsOn } from "../../../pkg/ap
 import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 
-/** A pod goes to nodes that its nodeSelector and node affinity ask for. Source: plugins/nodeaffinity, component-helpers nodeaffinity. */
+/**
+ * A pod goes to nodes that its nodeSelector and node affinity ask for. Source: plugins/nodeaffinity, component-helpers
+ * nodeaffinity.
+ */
 export const nodeAffinity: Plugin = {
   name: "NodeAffinity",
   eventsToRegister: ["Node/Add", "Node/UpdateLabel", "Pod/Update"],

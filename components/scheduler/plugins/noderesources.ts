@@ -11,7 +11,10 @@ const signature = ({ spec }: Pod): unknown => [
   spec.overhead,
 ]
 
-/** A pod goes only where its requests fit, and rather where more stays free. Source: plugins/noderesources/fit.go, least_allocated.go. */
+/**
+ * A pod goes only where its requests fit, and rather where more stays free. Source: plugins/noderesources/fit.go,
+ * least_allocated.go.
+ */
 export const nodeResourcesFit: Plugin = {
   name: "NodeResourcesFit",
   eventsToRegister: ["Node/Add", "Node/UpdateAllocatable", "AssignedPod/Delete", "AssignedPod/ScaleDown", "Pod/Update"],

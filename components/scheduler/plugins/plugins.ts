@@ -12,7 +12,10 @@ import { schedulingGates } from "./schedulinggates.ts"
 import { taintToleration } from "./tainttoleration.ts"
 import { volumeBinding, type VolumeObjects } from "./volumebinding.ts"
 
-/** Every plugin, in the order in which filters run, with the weight of its score. Source: apis/config/v1/default_plugins.go. */
+/**
+ * Every plugin, in the order in which filters run, with the weight of its score. Source:
+ * apis/config/v1/default_plugins.go.
+ */
 export const defaultPlugins = (
   imageNodes: ReadonlyMap<string, number>,
   namespaceLabels: NamespaceLabels,

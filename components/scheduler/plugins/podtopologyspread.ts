@@ -101,7 +101,10 @@ const spreadOf = ({ topologyKey, maxSkew, places }: Counted): Spread => ({
   tolerance: maxSkew - 1,
 })
 
-/** Counts pods of the same namespace that the constraint selects, on nodes that the pod could use and that have all the topology labels. */
+/**
+ * Counts pods of the same namespace that the constraint selects, on nodes that the pod could use and that have all the
+ * topology labels.
+ */
 function count(
   pod: Pod,
   constraint: TopologySpreadConstraint,

@@ -4,7 +4,10 @@ import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framewo
 
 const isSoft = ({ effect }: Taint): boolean => effect === "PreferNoSchedule"
 
-/** A pod goes only where it tolerates the taints, and rather where fewer soft ones bite. Source: plugins/tainttoleration. */
+/**
+ * A pod goes only where it tolerates the taints, and rather where fewer soft ones bite. Source:
+ * plugins/tainttoleration.
+ */
 export const taintToleration: Plugin = {
   name: "TaintToleration",
   eventsToRegister: ["Node/Add", "Node/UpdateTaint", "Pod/Update"],
@@ -13,7 +16,8 @@ export const taintToleration: Plugin = {
     const taint = untolerated(node.spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"])
     return taint === undefined
       ? SUCCESS
-      : unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`) // evicting pods would not help
+      : // evicting pods would not help
+        unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`)
   },
   // Without any soft taint all nodes are alike.
   preScore: (_state, _pod, nodes) =>

@@ -24,8 +24,9 @@ interface Volumes {
 const NAME = "VolumeBinding"
 
 /**
- * A pod waits until its claims are bound, and then goes where its volumes can be reached. Source: plugins/volumebinding.
- * Differs from upstream: claims of classes that wait for the first consumer are not bound by the scheduler; such a pod waits for who binds them.
+ * A pod waits until its claims are bound, and then goes where its volumes can be reached. Source:
+ * plugins/volumebinding. Differs from upstream: claims of classes that wait for the first consumer are not bound by the
+ * scheduler; such a pod waits for who binds them.
  */
 export const volumeBinding = (objects: VolumeObjects): Plugin => ({
   name: NAME,

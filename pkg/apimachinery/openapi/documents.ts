@@ -54,7 +54,9 @@ export function openApiV2({ resources, find, version }: Served): Schema {
   }
 }
 
-/** The documents of `/openapi/v3` by their path below it: `api/v1`, `apis/apps/v1`. Each is made when it is asked for. */
+/**
+ * The documents of `/openapi/v3` by their path below it: `api/v1`, `apis/apps/v1`. Each is made when it is asked for.
+ */
 export function openApiV3({ resources, find, version }: Served): ReadonlyMap<string, () => Schema> {
   const groups = Map.groupBy(resources, (resource) => rootOf(resource).slice(1))
   return new Map(

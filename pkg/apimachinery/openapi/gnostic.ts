@@ -6,7 +6,10 @@ import type { Schema } from "./schema.ts"
  * An OpenAPI v2 document in gnostic's protobuf form, which kubectl up to 1.27 asks for. Only what our documents
  * hold is in the tables. Source of the numbers: google/gnostic-models openapiv2/OpenAPIv2.proto.
  */
-/** Clients ask for it with `@` in place of the last dot but one, which Go's parser of media types no longer takes in an answer. Source: kube-openapi pkg/handler. */
+/**
+ * Clients ask for it with `@` in place of the last dot but one, which Go's parser of media types no longer takes in an
+ * answer. Source: kube-openapi pkg/handler.
+ */
 export const GNOSTIC_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 const g = (name: string): string => `io.gnostic.openapi.v2.${name}`

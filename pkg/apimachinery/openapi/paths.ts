@@ -2,8 +2,9 @@ import type { KubeObject, Resource, Verb } from "../resource.ts"
 import type { GroupVersionKind } from "./schema.ts"
 
 /**
- * The paths of a kind and what can be done there, the same for OpenAPI v2 and v3. kubectl looks here for the parameters that a server knows
- * (`dryRun`, `fieldValidation`) and for the kind behind a path. Source: apiserver pkg/endpoints/installer.go.
+ * The paths of a kind and what can be done there, the same for OpenAPI v2 and v3. kubectl looks here for the parameters
+ * that a server knows (`dryRun`, `fieldValidation`) and for the kind behind a path. Source: apiserver
+ * pkg/endpoints/installer.go.
  */
 export interface Path {
   readonly path: string

@@ -2,8 +2,9 @@ import { f, message, type FieldSpec, type Message, type Type } from "../fields.t
 import { ListMeta } from "../meta.ts"
 
 /**
- * JSON schemas of messages, as OpenAPI v2 and v3 have them. One `Definitions` is filled for one document: naming a message puts it, and all it
- * refers to, among the definitions. Source of the extensions: kube-openapi pkg/generators, apimachinery's struct tags.
+ * JSON schemas of messages, as OpenAPI v2 and v3 have them. One `Definitions` is filled for one document: naming a
+ * message puts it, and all it refers to, among the definitions. Source of the extensions: kube-openapi pkg/generators,
+ * apimachinery's struct tags.
  */
 export type Schema = Readonly<Record<string, unknown>>
 

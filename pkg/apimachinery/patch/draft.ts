@@ -1,8 +1,9 @@
 import { isJsonObject } from "../json-value.ts"
 
 /**
- * An immutable JSON document while a patch changes it. A list or an object is copied when it is first changed, and changed in place from then on, so that
- * thousands of operations on a large document cost one copy of it. What no operation touches is shared with the original.
+ * An immutable JSON document while a patch changes it. A list or an object is copied when it is first changed, and
+ * changed in place from then on, so that thousands of operations on a large document cost one copy of it. What no
+ * operation touches is shared with the original.
  */
 export class Draft {
   #root: unknown

@@ -9,12 +9,15 @@ import { Draft, indexOf, setKey } from "./draft.ts"
  * endpoints/handlers/patch.go jsonPatcher, and the words of evanphx/json-patch.
  */
 const MOST_OPERATIONS = 10_000
-/** All that `copy` operations copy may be as large as a request. Source: apiserver pkg/server/config.go JSONPatchMaxCopyBytes. */
+/**
+ * All that `copy` operations copy may be as large as a request. Source: apiserver pkg/server/config.go
+ * JSONPatchMaxCopyBytes.
+ */
 const MOST_COPIED_BYTES = 3 * 1024 * 1024
 
 /**
- * @throws ApiError BadRequest when the patch itself is malformed, RequestEntityTooLarge when it has over 10,000 operations or makes the server do too much,
- * Invalid (422) when it does not fit the document or a `test` fails.
+ * @throws ApiError BadRequest when the patch itself is malformed, RequestEntityTooLarge when it has over 10,000
+ * operations or makes the server do too much, Invalid (422) when it does not fit the document or a `test` fails.
  */
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch))
@@ -42,8 +45,8 @@ function operationOf(operation: unknown): Operation {
 }
 
 /**
- * A key that an object lacks counts as one with null: it can be replaced, copied and tested. Paths begin with a slash, or with a word that is passed over.
- * Source of both: evanphx/json-patch.
+ * A key that an object lacks counts as one with null: it can be replaced, copied and tested. Paths begin with a slash,
+ * or with a word that is passed over. Source of both: evanphx/json-patch.
  */
 function applyOperation(draft: Draft, operation: Operation, copied: { bytes: number }): void {
   const { op, value = null } = operation

@@ -2,8 +2,8 @@ import { badRequest } from "../errors.ts"
 import { isJsonObject as isObject } from "../json-value.ts"
 
 /**
- * JSON Merge Patch (RFC 7386) on immutable values: null deletes, objects merge, all else replaces. Parts the patch does not touch are shared with
- * the result; a patch that changes nothing gives the very document back.
+ * JSON Merge Patch (RFC 7386) on immutable values: null deletes, objects merge, all else replaces. Parts the patch does
+ * not touch are shared with the result; a patch that changes nothing gives the very document back.
  * @throws ApiError BadRequest when the patch is no object.
  */
 export function applyMergePatch(document: object, patch: unknown): object {

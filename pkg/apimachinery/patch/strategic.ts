@@ -4,9 +4,10 @@ import type { FieldSpec, Message, Type } from "../fields.ts"
 import { isJsonObject as isObject } from "../json-value.ts"
 
 /**
- * Strategic merge patch on immutable values: lists of objects merge by the key that the field declares, and directives (`$patch`, `$retainKeys`,
- * `$setElementOrder/<field>`, `$deleteFromPrimitiveList/<field>`) say what plain merging cannot. What the patch does not touch is shared with the result.
- * Source: apimachinery pkg/util/strategicpatch/patch.go.
+ * Strategic merge patch on immutable values: lists of objects merge by the key that the field declares, and directives
+ * (`$patch`, `$retainKeys`, `$setElementOrder/<field>`, `$deleteFromPrimitiveList/<field>`) say what plain merging
+ * cannot. What the patch does not touch is shared with the result. Source: apimachinery
+ * pkg/util/strategicpatch/patch.go.
  * @throws ApiError BadRequest when the patch is malformed.
  */
 export function applyStrategicMergePatch(schema: Message, document: object, patch: unknown): object {
@@ -25,7 +26,9 @@ const badRetainKeys = () => badRequest("invalid patch format of retainKeys")
 const badPrimitiveList = () => badRequest("invalid patch format of primitive list")
 const badElementOrder = () => badRequest("invalid patch format of setElementOrder list")
 
-/** Where nothing comes out differently the original is given back, so that a patch without effect makes no new object. */
+/**
+ * Where nothing comes out differently the original is given back, so that a patch without effect makes no new object.
+ */
 function mergeMap(original: Values, patch: Values, schema: Message | undefined): Values {
   const directive = patch[PATCH]
   if (directive !== undefined) {
@@ -89,7 +92,10 @@ class Changing {
   set(key: string, value: unknown): void {
     if (!deepEqual(value, this.get(key))) this.setPart(key, value)
   }
-  /** The same for a value that is known to be the one that was there where nothing in it has changed: it is not walked again. */
+  /**
+   * The same for a value that is known to be the one that was there where nothing in it has changed: it is not walked
+   * again.
+   */
   setPart(key: string, value: unknown): void {
     if (value === this.get(key)) return
     this.#copy ??= { ...this.#original }
@@ -215,7 +221,8 @@ function mergeList(
   for (const item of added) {
     const name = identity(item, keyOf(item, key))
     const i = places.get(name) ?? -1
-    // Differs from upstream: an item that is new loses its directives and nulls too, which there only happens by way of $setElementOrder.
+    // Differs from upstream: an item that is new loses its directives and nulls too, which there only happens by way of
+    // $setElementOrder.
     if (i === -1) places.set(name, merged.push(withoutDirectives(item)) - 1)
     else merged[i] = mergeMap(merged[i] as Values, item, schema)
     inPlace &&= i > last
@@ -232,7 +239,10 @@ function keyOf(item: Values, key: string): string {
   return key
 }
 
-/** What an item is known by among others: the value of its merge key, or itself where there is none. Two items are the same when these are. */
+/**
+ * What an item is known by among others: the value of its merge key, or itself where there is none. Two items are the
+ * same when these are.
+ */
 function identity(item: unknown, key: string | undefined): unknown {
   const value = key === undefined ? item : isObject(item) ? item[key] : NOBODY
   return key !== undefined && typeof value === "object" ? `\u0000${JSON.stringify(value)}` : value
@@ -288,7 +298,10 @@ function arranged(
 const sameItem = (a: unknown, b: unknown, key: string | undefined): boolean =>
   identity(a, key) !== NOBODY && identity(a, key) === identity(b, key)
 
-/** What a patch adds where nothing was: without directives and without nulls; undefined when it is nothing but a directive. */
+/**
+ * What a patch adds where nothing was: without directives and without nulls; undefined when it is nothing but a
+ * directive.
+ */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined)
   if (!isObject(value)) return value

@@ -4,8 +4,9 @@ import { Field, type FieldSpec, type Message, type Type } from "../fields.ts"
 import { nested, SCALAR_CODECS, type ScalarCodec } from "./values.ts"
 
 /**
- * The protobuf form of a message, derived from the numbers of its fields. Decoding gives plain JSON, as a client would have sent it: defaults and
- * checks come after, in `decodeObject`, for every wire format alike. Each message is compiled once, when first met.
+ * The protobuf form of a message, derived from the numbers of its fields. Decoding gives plain JSON, as a client would
+ * have sent it: defaults and checks come after, in `decodeObject`, for every wire format alike. Each message is
+ * compiled once, when first met.
  */
 export interface MessageCodec {
   write(writer: Writer, value: object): void
@@ -70,7 +71,10 @@ function compile(message: Message): MessageCodec {
   }
 }
 
-/** Fields of a struct that Go embeds: on the wire they are a message in field `number`, in JSON they stand among the others. */
+/**
+ * Fields of a struct that Go embeds: on the wire they are a message in field `number`, in JSON they stand among the
+ * others.
+ */
 function embeddedFields(message: Message, number: number): FieldCodec {
   const inner = compile({
     ...message,
@@ -188,7 +192,8 @@ function elementOf(type: Type): ScalarCodec {
         (reader) => inner().read(reader),
       )
     }
-    // A list inside a list or map is a message of its own with the items in field 1 (rbac and authentication ExtraValue).
+    // A list inside a list or map is a message of its own with the items in field 1 (rbac and authentication
+    // ExtraValue).
     case "list": {
       const items = listField("items", 1, elementOf(type.of))
       return nested(

@@ -6,8 +6,9 @@ import { ListMeta } from "../meta.ts"
 import { codecOf } from "./codec.ts"
 
 /**
- * `application/vnd.kubernetes.protobuf`: four magic bytes, then a runtime.Unknown that names version and kind and holds the message's bytes.
- * Source: apimachinery pkg/runtime/serializer/protobuf/protobuf.go and pkg/runtime/generated.proto.
+ * `application/vnd.kubernetes.protobuf`: four magic bytes, then a runtime.Unknown that names version and kind and holds
+ * the message's bytes. Source: apimachinery pkg/runtime/serializer/protobuf/protobuf.go and
+ * pkg/runtime/generated.proto.
  */
 const MAGIC = Uint8Array.of(0x6b, 0x38, 0x73, 0x00)
 
@@ -47,7 +48,10 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
   return { apiVersion, kind, raw, contentType }
 }
 
-/** The bytes of a message's value as plain JSON, without `apiVersion` and `kind`. @throws ProtobufError, SyntaxError for bad JSON in a raw extension. */
+/**
+ * The bytes of a message's value as plain JSON, without `apiVersion` and `kind`. @throws ProtobufError, SyntaxError for
+ * bad JSON in a raw extension.
+ */
 export const decodeProtobuf = (message: Message, raw: Uint8Array): Record<string, unknown> =>
   codecOf(message).read(new Reader(raw))
 

@@ -7,8 +7,9 @@ import { RawJson } from "../raw-json.ts"
 import { formatDuration, parseDuration } from "../time.ts"
 
 /**
- * How one scalar of a declaration goes over the wire. Those that are structs in Go (times, quantities, IntOrString, raw JSON) are nested messages.
- * Source: the generated.proto files of apimachinery, and the hand-written marshallers beside them (time_proto.go, micro_time_proto.go).
+ * How one scalar of a declaration goes over the wire. Those that are structs in Go (times, quantities, IntOrString, raw
+ * JSON) are nested messages. Source: the generated.proto files of apimachinery, and the hand-written marshallers beside
+ * them (time_proto.go, micro_time_proto.go).
  */
 export interface ScalarCodec {
   readonly wire: (typeof WIRE)[keyof typeof WIRE]

@@ -1,10 +1,14 @@
-/** A SPDY/3.1 connection over any duplex byte stream, either side of it. Sources: spdy-protocol-draft3-1; moby/spdystream (connection.go, stream.go), which
+/**
+ * A SPDY/3.1 connection over any duplex byte stream, either side of it. Sources: spdy-protocol-draft3-1;
+ * moby/spdystream (connection.go, stream.go), which
  *  is what every Kubernetes client and container runtime speaks with.
  *
  *  What the peers really do, and so does this:
- *  - Flow control windows are neither kept nor announced: spdystream ignores WINDOW_UPDATE, and who waited for one would wait for ever. Back-pressure is TCP's:
+ *  - Flow control windows are neither kept nor announced: spdystream ignores WINDOW_UPDATE, and who waited for one
+ *    would wait for ever. Back-pressure is TCP's:
  *    when a stream's reader is slow, the whole connection is read no further.
- *  - spdystream drops data that arrives before the SYN_REPLY. So streams opened here hold their data until the reply is there.
+ *  - spdystream drops data that arrives before the SYN_REPLY. So streams opened here hold their data until the reply is
+ *    there.
  *  - The end of the connection ends the streams like a half close does; what had arrived is still read. */
 import type { Duplex } from "node:stream"
 import { type Frame, FrameReader, FrameWriter, RST } from "./frames.ts"
@@ -98,7 +102,10 @@ export class SpdyConnection {
     this.socket.destroy()
   }
 
-  /** Bytes of one stream. `done` is called when the socket takes more, or at once when the connection is over: there is nobody to tell. */
+  /**
+   * Bytes of one stream. `done` is called when the socket takes more, or at once when the connection is over: there is
+   * nobody to tell.
+   */
   sendData(streamId: number, data: Buffer, fin: boolean, done: () => void): void {
     if (this.ended) return done()
     let room = true

@@ -1,4 +1,7 @@
-/** The preset dictionary of SPDY/3 header blocks (spdy-protocol-draft3-1, 2.6.10.1): some words with their lengths before them, then plain text. */
+/**
+ * The preset dictionary of SPDY/3 header blocks (spdy-protocol-draft3-1, 2.6.10.1): some words with their lengths
+ * before them, then plain text.
+ */
 const WORDS =
   "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow authorization cache-control connection " +
   "content-base content-encoding content-language content-length content-location content-md5 content-range content-type date etag expect expires from host " +

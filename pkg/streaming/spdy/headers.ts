@@ -2,10 +2,15 @@
 import { HEADER_DICTIONARY_ID } from "./dictionary.ts"
 import { HeaderInflater, InflateError } from "./inflate.ts"
 
-/** Header names are in lower case, as SPDY demands; several values of one name stand behind one another, separated by NUL. */
+/**
+ * Header names are in lower case, as SPDY demands; several values of one name stand behind one another, separated by
+ * NUL.
+ */
 export type SpdyHeaders = Readonly<Record<string, string>>
 
-/** Turns headers into blocks of one zlib stream. The blocks are stored, not compressed: legal for every decoder, and there is nothing to gain on the few
+/**
+ * Turns headers into blocks of one zlib stream. The blocks are stored, not compressed: legal for every decoder, and
+ * there is nothing to gain on the few
  *  short headers of a stream. So there is no state but that the stream has begun. */
 export class HeaderWriter {
   private started = false

@@ -1,7 +1,10 @@
-/** A decompressor for the header blocks of one direction of a SPDY connection: one zlib stream with the preset dictionary, cut by sync flushes
+/**
+ * A decompressor for the header blocks of one direction of a SPDY connection: one zlib stream with the preset
+ * dictionary, cut by sync flushes
  *  into one piece a frame (RFC 1950, 1951).
  *
- *  Why not `node:zlib`: its synchronous functions forget the window between calls and its streams answer in a later turn of the event loop, by when the
+ *  Why not `node:zlib`: its synchronous functions forget the window between calls and its streams answer in a later
+ *  turn of the event loop, by when the
  *  frames behind the block have arrived. Header blocks are some hundred bytes, so plain code is fast enough. */
 import { HEADER_DICTIONARY, HEADER_DICTIONARY_ID } from "./dictionary.ts"
 
@@ -17,7 +20,10 @@ export class HeaderInflater {
   private window: Buffer = Buffer.alloc(0)
   private started = false
 
-  /** The text of the next block. `input` is the whole compressed part of one frame. Throws InflateError; the connection is lost then. */
+  /**
+   * The text of the next block. `input` is the whole compressed part of one frame. Throws InflateError; the connection
+   * is lost then.
+   */
   next(input: Buffer): Buffer {
     const bits = new BitReader(input)
     if (!this.started) this.readZlibHeader(bits)

@@ -3,12 +3,18 @@ import type { SpdyConnection } from "./connection.ts"
 import { RST } from "./frames.ts"
 import type { SpdyHeaders } from "./headers.ts"
 
-/** One stream of a SPDY connection. `end()` closes this side only; reading ends when the peer closes its own. `destroy()` resets.
+/**
+ * One stream of a SPDY connection. `end()` closes this side only; reading ends when the peer closes its own.
+ * `destroy()` resets.
  *
- *  It emits no errors: a reset by the peer and the end of the connection are ends of reading, and what is written afterwards is dropped. A sender that must know
+ *  It emits no errors: a reset by the peer and the end of the connection are ends of reading, and what is written
+ *  afterwards is dropped. A sender that must know
  *  asks the connection's `closed`, or `gone`. */
 export class SpdyStream extends Duplex {
-  /** Resolves when nobody will read what is written any more: the peer has reset the stream or the connection is over. Not on a mere half close. */
+  /**
+   * Resolves when nobody will read what is written any more: the peer has reset the stream or the connection is over.
+   * Not on a mere half close.
+   */
   readonly gone: Promise<void>
   private resolveGone!: () => void
   private lost = false
@@ -22,7 +28,8 @@ export class SpdyStream extends Duplex {
     readonly headers: SpdyHeaders,
   ) {
     // A reader may fall this far behind before it holds up the connection's other streams.
-    // Not `autoDestroy`: with it `for await` over what is read would reset the stream at its end, while this side still writes.
+    // Not `autoDestroy`: with it `for await` over what is read would reset the stream at its end, while this side still
+    // writes.
     super({
       allowHalfOpen: true,
       autoDestroy: false,
@@ -58,7 +65,10 @@ export class SpdyStream extends Duplex {
     this.connection.forget(this)
   }
 
-  /** Tells the peer that nothing more is read or written. Unlike with `destroy`, a reader of this side sees an ordinary end. */
+  /**
+   * Tells the peer that nothing more is read or written. Unlike with `destroy`, a reader of this side sees an ordinary
+   * end.
+   */
   cancel(): void {
     if (!this.lost && !(this.remoteEnded && this.writableFinished)) this.connection.sendReset(this.id, RST.cancel)
     this.remoteReset()

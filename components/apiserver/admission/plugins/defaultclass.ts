@@ -15,7 +15,10 @@ const STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 const marked = <T extends KubeObject>(classes: readonly T[], annotation: string): readonly T[] =>
   classes.filter(({ metadata }) => metadata.annotations?.[annotation] === "true")
 
-/** A claim that names no class gets the default one; of several the newest. Source: plugin/pkg/admission/storage/storageclass/setdefault. */
+/**
+ * A claim that names no class gets the default one; of several the newest. Source:
+ * plugin/pkg/admission/storage/storageclass/setdefault.
+ */
 export const defaultStorageClass = ({ objects }: AdmissionContext): AdmissionPlugin => ({
   name: "DefaultStorageClass",
   operations: ["CREATE"],
@@ -35,7 +38,10 @@ export const defaultStorageClass = ({ objects }: AdmissionContext): AdmissionPlu
   },
 })
 
-/** The same for an Ingress; here several defaults of one controller are no fault, of several they are. Source: plugin/pkg/admission/network/defaultingressclass. */
+/**
+ * The same for an Ingress; here several defaults of one controller are no fault, of several they are. Source:
+ * plugin/pkg/admission/network/defaultingressclass.
+ */
 export const defaultIngressClass = ({ objects }: AdmissionContext): AdmissionPlugin => ({
   name: "DefaultIngressClass",
   operations: ["CREATE"],

@@ -5,7 +5,10 @@ import { podOf } from "./pods.ts"
 
 const SECONDS = 300
 
-/** Pods stay for five minutes on a node that has failed, unless they say otherwise; a change that takes the tolerations away gets them again. Source: plugin/pkg/admission/defaulttolerationseconds. */
+/**
+ * Pods stay for five minutes on a node that has failed, unless they say otherwise; a change that takes the tolerations
+ * away gets them again. Source: plugin/pkg/admission/defaulttolerationseconds.
+ */
 export const defaultTolerationSeconds: AdmissionPlugin = {
   name: "DefaultTolerationSeconds",
   operations: ["CREATE", "UPDATE"],

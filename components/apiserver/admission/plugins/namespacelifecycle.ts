@@ -7,8 +7,9 @@ import type { AdmissionContext } from "../chain.ts"
 const IMMORTAL: readonly string[] = ["default", "kube-system", "kube-public"]
 
 /**
- * Nothing is created in a namespace that is absent or going away. Source: apiserver pkg/admission/plugin/namespace/lifecycle.
- * Differs from upstream: that asks an informer and works round its lag. Our store is near, so it is asked.
+ * Nothing is created in a namespace that is absent or going away. Source: apiserver
+ * pkg/admission/plugin/namespace/lifecycle. Differs from upstream: that asks an informer and works round its lag. Our
+ * store is near, so it is asked.
  */
 export const namespaceLifecycle = ({ objects }: AdmissionContext): AdmissionPlugin => ({
   name: "NamespaceLifecycle",

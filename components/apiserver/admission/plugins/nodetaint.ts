@@ -2,7 +2,10 @@ import type { Node } from "../../../../pkg/api/core/v1/node.ts"
 import { TAINT } from "../../../../pkg/api/core/v1/taints.ts"
 import type { AdmissionPlugin } from "../admission.ts"
 
-/** A new node takes no pods until the node lifecycle controller has seen it ready. Source: plugin/pkg/admission/nodetaint. */
+/**
+ * A new node takes no pods until the node lifecycle controller has seen it ready. Source:
+ * plugin/pkg/admission/nodetaint.
+ */
 export const taintNodesByCondition: AdmissionPlugin = {
   name: "TaintNodesByCondition",
   operations: ["CREATE"],

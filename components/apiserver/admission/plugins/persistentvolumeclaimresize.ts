@@ -5,7 +5,10 @@ import { compareQuantities, quantity } from "../../../../pkg/apimachinery/quanti
 import type { AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../chain.ts"
 
-/** A claim grows only while it is bound, and where its class allows it. Source: plugin/pkg/admission/storage/persistentvolume/resize. */
+/**
+ * A claim grows only while it is bound, and where its class allows it. Source:
+ * plugin/pkg/admission/storage/persistentvolume/resize.
+ */
 export const persistentVolumeClaimResize = ({ objects }: AdmissionContext): AdmissionPlugin => ({
   name: "PersistentVolumeClaimResize",
   operations: ["UPDATE"],

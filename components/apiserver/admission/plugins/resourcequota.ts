@@ -1,7 +1,8 @@
 /**
- * What a namespace may hold and ask for at most. Source: apiserver pkg/admission/plugin/resourcequota, pkg/quota/v1/evaluator/core.
- * Differs from upstream: usage is counted from the objects that are there and those on their way into the store, instead of being kept in the quota's status by
- * a controller; so it cannot lag, and deleted objects count no more at once.
+ * What a namespace may hold and ask for at most. Source: apiserver pkg/admission/plugin/resourcequota,
+ * pkg/quota/v1/evaluator/core. Differs from upstream: usage is counted from the objects that are there and those on
+ * their way into the store, instead of being kept in the quota's status by a controller; so it cannot lag, and deleted
+ * objects count no more at once.
  */
 import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
 import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota.ts"

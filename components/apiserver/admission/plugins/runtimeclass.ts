@@ -6,7 +6,10 @@ import type { AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../chain.ts"
 import { podOf } from "./pods.ts"
 
-/** A pod of a runtime class costs what the class costs and goes where the class runs. Source: plugin/pkg/admission/runtimeclass. */
+/**
+ * A pod of a runtime class costs what the class costs and goes where the class runs. Source:
+ * plugin/pkg/admission/runtimeclass.
+ */
 export const runtimeClass = ({ objects }: AdmissionContext): AdmissionPlugin => ({
   name: "RuntimeClass",
   operations: ["CREATE"],

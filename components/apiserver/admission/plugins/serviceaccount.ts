@@ -8,14 +8,23 @@ import type { AdmissionContext } from "../chain.ts"
 import { isMirror, podOf } from "./pods.ts"
 
 const DEFAULT_NAME = "default"
-/** How long a pod waits for the default account of a namespace that has just been made. Source: admission.go getServiceAccount. */
+/**
+ * How long a pod waits for the default account of a namespace that has just been made. Source: admission.go
+ * getServiceAccount.
+ */
 const WAIT_MS = 1000
 export const TOKEN_MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
-/** Seven seconds over the hour mark tokens that were asked for here. Source: pkg/serviceaccount WarnOnlyBoundTokenExpirationPeriod. */
+/**
+ * Seven seconds over the hour mark tokens that were asked for here. Source: pkg/serviceaccount
+ * WarnOnlyBoundTokenExpirationPeriod.
+ */
 const TOKEN_SECONDS = 3607
 const FILE_MODE = 0o644
 
-/** Every pod runs as some service account, with a token of it mounted unless pod or account say no. Source: plugin/pkg/admission/serviceaccount. */
+/**
+ * Every pod runs as some service account, with a token of it mounted unless pod or account say no. Source:
+ * plugin/pkg/admission/serviceaccount.
+ */
 export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
   const find = (namespace: string, name: string) => context.objects.get(ServiceAccount, { namespace, name })
   return {
@@ -84,7 +93,9 @@ const TOKEN_SOURCES = {
   ],
 } as const
 
-/** One projected volume with token, authorities and namespace, mounted where no container has something else already. */
+/**
+ * One projected volume with token, authorities and namespace, mounted where no container has something else already.
+ */
 function withToken(pod: Pod, newVolumeName: () => string): Pod["spec"] {
   const { spec } = pod
   const { containers = [], initContainers } = spec as Partial<Pod["spec"]>

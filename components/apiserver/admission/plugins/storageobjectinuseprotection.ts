@@ -8,7 +8,10 @@ const FINALIZERS: Readonly<Record<string, string>> = {
   "volumeattributesclasses.storage.k8s.io": "kubernetes.io/vac-protection",
 }
 
-/** What volumes are made of is protected from the moment it is there; controllers take the finalizers away. Source: plugin/pkg/admission/storage/storageobjectinuseprotection. */
+/**
+ * What volumes are made of is protected from the moment it is there; controllers take the finalizers away. Source:
+ * plugin/pkg/admission/storage/storageobjectinuseprotection.
+ */
 export const storageObjectInUseProtection: AdmissionPlugin = {
   name: "StorageObjectInUseProtection",
   operations: ["CREATE"],

@@ -7,8 +7,8 @@ import type { PodCgroups } from "../runtime.ts"
 
 const ROOT = "/sys/fs/cgroup"
 /**
- * v1 hierarchies in which pods get cgroups; those that a host lacks are passed over. Beside them a host may have a v2 one without controllers, in which runc makes
- * every container a cgroup too: `unified`.
+ * v1 hierarchies in which pods get cgroups; those that a host lacks are passed over. Beside them a host may have a v2
+ * one without controllers, in which runc makes every container a cgroup too: `unified`.
  */
 const V1_CONTROLLERS = [
   "cpu,cpuacct",
@@ -32,7 +32,10 @@ const V2_CONTROLLERS = ["cpu", "cpuset", "memory", "pids", "io", "hugetlb"]
 export const weightOf = (shares: number): number =>
   Math.floor(1 + ((Math.min(Math.max(shares, 2), 262_144) - 2) * 9999) / 262_142)
 
-/** `["kubepods", "burstable", "podab-c"]` as systemd names it: each slice names its parents. `-` divides the levels, so it is written `_` inside. */
+/**
+ * `["kubepods", "burstable", "podab-c"]` as systemd names it: each slice names its parents. `-` divides the levels, so
+ * it is written `_` inside.
+ */
 export const sliceName = (path: readonly string[]): string =>
   `${path.map((part) => part.replaceAll("-", "_")).join("-")}.slice`
 
@@ -128,7 +131,9 @@ async function inheritCpuset(folder: string): Promise<void> {
   }
 }
 
-/** A limit that this kernel or container cannot set is no reason not to run the pod: the containers' own limits hold. */
+/**
+ * A limit that this kernel or container cannot set is no reason not to run the pod: the containers' own limits hold.
+ */
 async function put(file: string, value: number | string): Promise<void> {
   try {
     await writeFile(file, String(value))

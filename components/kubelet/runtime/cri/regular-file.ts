@@ -6,8 +6,9 @@ import { unlessMissing } from "./volumes/missing.ts"
 export const O_PATH = 0o10000000
 
 /**
- * Opens a file for reading; undefined when there is none, or something else. A container may have put anything in the place of a file: a named pipe, on
- * which the opening thread would wait for ever, or a device of the host. So what is there is looked at first, and what was looked at is what is opened.
+ * Opens a file for reading; undefined when there is none, or something else. A container may have put anything in the
+ * place of a file: a named pipe, on which the opening thread would wait for ever, or a device of the host. So what is
+ * there is looked at first, and what was looked at is what is opened.
  */
 export async function openRegular(path: string): Promise<FileHandle | undefined> {
   const place = await unlessMissing(open(path, O_PATH))

@@ -1,4 +1,7 @@
-/** How a simulated image behaves. Times are milliseconds of the cluster's clock; whatever is left out is as in `images.ts`'s defaults. */
+/**
+ * How a simulated image behaves. Times are milliseconds of the cluster's clock; whatever is left out is as in
+ * `images.ts`'s defaults.
+ */
 export interface ImageBehaviour {
   /** How long a pull takes; 0 unless given. */
   readonly pullMs?: number
@@ -33,9 +36,15 @@ export interface ImageBehaviour {
     service: string,
     container: ContainerHandle,
   ) => "UNKNOWN" | "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN"
-  /** Answers `kubectl exec`, exec probes and hooks. A number is an exit code, a text is stdout. The words of a small shell unless given. */
+  /**
+   * Answers `kubectl exec`, exec probes and hooks. A number is an exit code, a text is stdout. The words of a small
+   * shell unless given.
+   */
   readonly exec?: (command: readonly string[], container: ContainerHandle) => ExecAnswer | Promise<ExecAnswer>
-  /** The program itself, instead of `runsMs`: its result is the exit code. `container.stopping` aborts with the stop signal. */
+  /**
+   * The program itself, instead of `runsMs`: its result is the exit code. `container.stopping` aborts with the stop
+   * signal.
+   */
   readonly run?: (container: ContainerHandle) => Promise<number | void>
 }
 

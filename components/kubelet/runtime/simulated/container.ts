@@ -29,7 +29,10 @@ const STOPPED = new Error("the container is being stopped")
 const KILLED = 137
 const TERMINATED = 143
 
-/** One run of a container: a small state machine, created → running → exited, moved by its behaviour, its timers and the kubelet. */
+/**
+ * One run of a container: a small state machine, created → running → exited, moved by its behaviour, its timers and the
+ * kubelet.
+ */
 export class SimulatedContainer implements ContainerHandle {
   readonly id: string
   readonly sandboxId: string
@@ -248,7 +251,10 @@ export class SimulatedContainer implements ContainerHandle {
     }
   }
 
-  /** What the container runs when its image has no program of its own: a command the small shell knows, or nothing that ends. */
+  /**
+   * What the container runs when its image has no program of its own: a command the small shell knows, or nothing that
+   * ends.
+   */
   #program(): ((container: ContainerHandle) => Promise<number | void>) | undefined {
     const words = [...this.command, ...this.args]
     const commands = words.length === 0 ? undefined : understood(words)

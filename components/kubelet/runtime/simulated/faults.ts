@@ -31,7 +31,10 @@ export class NodeFaults {
     if (this.off) this.#power = new AbortController()
   }
 
-  /** Resolves after the time that the runtime takes for something of `ms` milliseconds; `signal` ends it before. @throws CriError when the node is off by then */
+  /**
+   * Resolves after the time that the runtime takes for something of `ms` milliseconds; `signal` ends it before. @throws
+   * CriError when the node is off by then
+   */
   async take(ms: number, { clock, method, signal }: Work): Promise<void> {
     const power = this.#power.signal
     const taken = ms * this.slowness + (this.slowness - 1)
@@ -44,7 +47,10 @@ export class NodeFaults {
     if (power.aborted) throw new CriError("Unavailable", method, "the node is off")
   }
 
-  /** Everything the runtime does takes this many times as long, and what takes no time takes so many milliseconds less one. Of several causes the worst counts. */
+  /**
+   * Everything the runtime does takes this many times as long, and what takes no time takes so many milliseconds less
+   * one. Of several causes the worst counts.
+   */
   get slowness(): number {
     return Math.max(1, ...this.#slowness)
   }

@@ -20,7 +20,10 @@ export interface SimulatedRuntimeOptions extends SimulatedMachineOptions {
   readonly behaviours: ImageBehaviours
   /** Shared by all nodes of a cluster. */
   readonly network: SimulatedNetwork
-  /** The range of the node's pods, `10.42.0.0/24`. It may become known only once the node is registered: then it is asked for at the first pod. */
+  /**
+   * The range of the node's pods, `10.42.0.0/24`. It may become known only once the node is registered: then it is
+   * asked for at the first pod.
+   */
   readonly podCidr: () => string
 }
 

@@ -1,7 +1,10 @@
 import type { Usage, UsageMeter } from "../usage.ts"
 import type { SimulatedContainers } from "./containers.ts"
 
-/** Memory is what the behaviours of images say; nothing that is simulated takes time on a processor. `startedAt`: of the machine. */
+/**
+ * Memory is what the behaviours of images say; nothing that is simulated takes time on a processor. `startedAt`: of the
+ * machine.
+ */
 export function simulatedUsage(containers: SimulatedContainers, startedAt: number): UsageMeter {
   return {
     machine: async () => ({

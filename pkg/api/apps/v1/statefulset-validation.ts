@@ -23,7 +23,9 @@ import { RollingUpdateStatefulSetStrategy, StatefulSetUpdateStrategy } from "./s
 
 const MANAGEMENT = ["OrderedReady", "Parallel"]
 
-/** A template that was faulty before may stay so: it is not what is changed. Nor are names and claims, which cannot be. */
+/**
+ * A template that was faulty before may stay so: it is not what is changed. Nor are names and claims, which cannot be.
+ */
 export function validateStatefulSetSpec(spec: StatefulSetSpec, old?: StatefulSetSpec): readonly Cause[] {
   const { selector, template, podManagementPolicy, volumeClaimTemplates = [], serviceName = "" } = spec
   const causes: Cause[] = []

@@ -1,9 +1,14 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { invalidValue } from "../../../apimachinery/field-errors.ts"
 
-/** What the statuses of workloads may say. Source: ValidateDeploymentStatus and its like in pkg/apis/apps/validation. */
+/**
+ * What the statuses of workloads may say. Source: ValidateDeploymentStatus and its like in pkg/apis/apps/validation.
+ */
 
-/** Of its pods, no more are ready, available and so on than there are. `ready` is how upstream names the ready ones in its message. */
+/**
+ * Of its pods, no more are ready, available and so on than there are. `ready` is how upstream names the ready ones in
+ * its message.
+ */
 export function replicaFaults<
   S extends {
     readonly replicas?: number | undefined

@@ -3,8 +3,9 @@ import { DecodeError } from "../../../apimachinery/decoder.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 
 /**
- * How often a DaemonSet's template has changed. It was a field once, and lives on as an annotation that only the server counts.
- * Source: Convert_v1_DaemonSet_To_apps_DaemonSet in pkg/apis/apps/v1/conversion.go, pkg/registry/apps/daemonset/strategy.go.
+ * How often a DaemonSet's template has changed. It was a field once, and lives on as an annotation that only the server
+ * counts. Source: Convert_v1_DaemonSet_To_apps_DaemonSet in pkg/apis/apps/v1/conversion.go,
+ * pkg/registry/apps/daemonset/strategy.go.
  */
 const ANNOTATION = "deprecated.daemonset.template.generation"
 

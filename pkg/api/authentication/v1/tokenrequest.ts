@@ -2,7 +2,10 @@ import { invalidValue } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
-/** Source: k8s.io/api authentication/v1/types.go, pkg/apis/authentication/v1/defaults.go, pkg/apis/authentication/validation. */
+/**
+ * Source: k8s.io/api authentication/v1/types.go, pkg/apis/authentication/v1/defaults.go,
+ * pkg/apis/authentication/validation.
+ */
 
 const HOUR = 3600
 /** A token lives 10 minutes at least. */

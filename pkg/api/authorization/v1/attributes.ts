@@ -4,7 +4,9 @@ import { formatFieldSelector } from "../../../apimachinery/fieldselector.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { LabelSelectorRequirement } from "../../../apimachinery/meta.ts"
 
-/** What an access review asks about. Source: k8s.io/api authorization/v1/types.go, pkg/apis/authorization/validation. */
+/**
+ * What an access review asks about. Source: k8s.io/api authorization/v1/types.go, pkg/apis/authorization/validation.
+ */
 
 export const FieldSelectorRequirement = message(
   "io.k8s.apimachinery.pkg.apis.meta.v1.FieldSelectorRequirement",
@@ -121,7 +123,10 @@ export function metadataFaults(metadata: object, detail = "must be empty"): read
   return given.length === 0 ? [] : [invalidValue("metadata", Object.fromEntries(given), detail)]
 }
 
-/** The field selector that a question is about, as a request would have it. Conditions that no field selector can hold make the question a wider one. */
+/**
+ * The field selector that a question is about, as a request would have it. Conditions that no field selector can hold
+ * make the question a wider one.
+ */
 export function fieldSelectorOf(selector: FieldSelectorAttributes | undefined): string | undefined {
   if (selector === undefined) return undefined
   const { rawSelector = "", requirements = [] } = selector

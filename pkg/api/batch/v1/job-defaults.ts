@@ -8,7 +8,10 @@ interface JobView {
 const NO_LIMIT = 2 ** 31 - 1
 const UID_LABEL = "batch.kubernetes.io/controller-uid"
 
-/** Defaults of jobs alone, which the templates of cron jobs do not get. Source: SetDefaults_Job in pkg/apis/batch/v1/defaults.go. */
+/**
+ * Defaults of jobs alone, which the templates of cron jobs do not get. Source: SetDefaults_Job in
+ * pkg/apis/batch/v1/defaults.go.
+ */
 export function jobDefaults<J extends JobView>(job: J): J {
   const { metadata, spec } = job
   const labels = spec.template?.metadata.labels
@@ -41,8 +44,9 @@ export function jobDefaults<J extends JobView>(job: J): J {
 }
 
 /**
- * Labels that tie pods to their job, and the selector made of them, unless the user manages the selector. The labels without a prefix are
- * older, and tools still look for them. Source: generateSelector in pkg/registry/batch/job/strategy.go.
+ * Labels that tie pods to their job, and the selector made of them, unless the user manages the selector. The labels
+ * without a prefix are older, and tools still look for them. Source: generateSelector in
+ * pkg/registry/batch/job/strategy.go.
  */
 export function withGeneratedSelector<J extends JobView>(job: J): J {
   const { metadata, spec } = job

@@ -1,4 +1,7 @@
-/** Lists of indexes such as `1,3-5`, and what is wrong with them in words. Source: validateIndexesFormat in pkg/apis/batch/validation/validation.go. */
+/**
+ * Lists of indexes such as `1,3-5`, and what is wrong with them in words. Source: validateIndexesFormat in
+ * pkg/apis/batch/validation/validation.go.
+ */
 
 type Interval = readonly [first: number, last: number]
 
@@ -37,7 +40,10 @@ const readable = (text: string, completions: number): readonly Interval[] =>
     return typeof interval === "string" ? [] : [interval]
   })
 
-/** That an index stands in two texts; parts that cannot be read are passed over. Source: validateFailedIndexesNotOverlapCompleted. */
+/**
+ * That an index stands in two texts; parts that cannot be read are passed over. Source:
+ * validateFailedIndexesNotOverlapCompleted.
+ */
 export function overlapOfIndexes(completed: string, failed: string, completions: number): string | undefined {
   const [left, right] = [readable(completed, completions), readable(failed, completions)]
   let [i, j] = [0, 0]

@@ -14,7 +14,10 @@ import { isQualifiedName } from "../../../apimachinery/names.ts"
 import { countIndexes } from "./job-indexes.ts"
 import type { JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule } from "./jobspec.ts"
 
-/** Rules of when a job fails or succeeds early. Source: validatePodFailurePolicy and validateSuccessPolicy in pkg/apis/batch/validation/validation.go. */
+/**
+ * Rules of when a job fails or succeeds early. Source: validatePodFailurePolicy and validateSuccessPolicy in
+ * pkg/apis/batch/validation/validation.go.
+ */
 
 const MOST_FAILURE_RULES = 20
 const MOST_EXIT_CODES = 255

@@ -27,8 +27,9 @@ const stateOf = ({ conditions = [] }: JobStatus) => {
 }
 
 /**
- * What is wrong with the status of a job, whoever wrote it. Most rules look only at what has changed, so that a job with a faulty status can still be
- * written. Source: ValidateJobUpdateStatus in pkg/apis/batch/validation/validation.go, getStatusValidationOptions in pkg/registry/batch/job/strategy.go.
+ * What is wrong with the status of a job, whoever wrote it. Most rules look only at what has changed, so that a job
+ * with a faulty status can still be written. Source: ValidateJobUpdateStatus in
+ * pkg/apis/batch/validation/validation.go, getStatusValidationOptions in pkg/registry/batch/job/strategy.go.
  */
 export function jobStatusFaults(job: JobView, old: JobView): readonly Cause[] {
   const { spec, status } = job

@@ -9,7 +9,9 @@ import { validateFailurePolicy, validateSuccessPolicy } from "./job-policy-valid
 import { SuccessPolicy, type JobSpec } from "./jobspec.ts"
 import { goForm } from "../../../apimachinery/go-form.ts"
 
-/** Rules of jobs. Source: ValidateJob in pkg/apis/batch/validation/validation.go and pkg/registry/batch/job/strategy.go. */
+/**
+ * Rules of jobs. Source: ValidateJob in pkg/apis/batch/validation/validation.go and pkg/registry/batch/job/strategy.go.
+ */
 interface JobView {
   readonly metadata: ObjectMeta
   readonly spec: JobSpec
@@ -49,8 +51,8 @@ function validateIndexedName({ metadata: { name = "" }, spec }: JobView): readon
 const PREFIXED = "batch.kubernetes.io/"
 
 /**
- * Unless its user sees to the selector, a job's pods carry its name and uid, and nothing but these selects them. Jobs that were made before the labels had
- * a prefix do without these. Source: validateGeneratedSelector.
+ * Unless its user sees to the selector, a job's pods carry its name and uid, and nothing but these selects them. Jobs
+ * that were made before the labels had a prefix do without these. Source: validateGeneratedSelector.
  */
 function validateGeneratedSelector(
   { metadata: { name = "", uid = "" }, spec: { selector, template, manualSelector } }: JobView,

@@ -18,7 +18,9 @@ import { partFaults } from "../../../apimachinery/validate.ts"
 import { ACCESS_MODES } from "./accessmodes.ts"
 import { PersistentVolumeClaimSpec, type PersistentVolumeClaimTemplate } from "./volumeclaim.ts"
 
-/** Rules of what a claim asks for. Source: ValidatePersistentVolumeClaimSpec in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of what a claim asks for. Source: ValidatePersistentVolumeClaimSpec in pkg/apis/core/validation/validation.go.
+ */
 
 /** A spec, wherever it stands: what its declarations say is looked at too. `old` is the spec that is replaced. */
 export const claimSpecFaults = (spec: PersistentVolumeClaimSpec, old?: PersistentVolumeClaimSpec): readonly Cause[] =>

@@ -1,6 +1,7 @@
 /**
- * Defaults that depend on other fields of a container or pod spec. Each gives back the very value when it has nothing to add.
- * Source: pkg/apis/core/v1/defaults.go. The parameters are as loose as they are because decoding calls these before anything is validated.
+ * Defaults that depend on other fields of a container or pod spec. Each gives back the very value when it has nothing
+ * to add. Source: pkg/apis/core/v1/defaults.go. The parameters are as loose as they are because decoding calls these
+ * before anything is validated.
  */
 
 /** The tag of an image, `latest` when it names neither tag nor digest, and undefined when it is pinned by digest. */
@@ -40,7 +41,10 @@ interface Account {
   readonly serviceAccountName?: string | undefined
   readonly serviceAccount?: string | undefined
 }
-/** The old name of serviceAccountName follows the new one; the new one follows only when it is empty. Source: pkg/apis/core/v1/conversion.go. */
+/**
+ * The old name of serviceAccountName follows the new one; the new one follows only when it is empty. Source:
+ * pkg/apis/core/v1/conversion.go.
+ */
 export function podSpecDefaults<S extends Account>(spec: S): S {
   const { serviceAccountName = "", serviceAccount = "" } = spec
   if (serviceAccountName === serviceAccount) return spec

@@ -2,7 +2,10 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, duplicate, invalidValue, notSupported, required, tooMany } from "../../../apimachinery/field-errors.ts"
 import type { Container, EphemeralContainer } from "./container.ts"
 
-/** Rules of when a container is started again. Source: validateContainerRestartPolicy and validateResizePolicy in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of when a container is started again. Source: validateContainerRestartPolicy and validateResizePolicy in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 const MOST_RULES = 20
 const MOST_EXIT_CODES = 255
@@ -33,7 +36,9 @@ export function restartFaults({ restartPolicy, restartPolicyRules: rules = [] }:
 const RESOURCES = ["cpu", "memory"]
 const POLICIES = ["NotRequired", "RestartContainer"]
 
-/** What a change of resources means for a running container. Upstream names the list and not the item in most of these. */
+/**
+ * What a change of resources means for a running container. Upstream names the list and not the item in most of these.
+ */
 export function resizePolicyFaults(
   { resizePolicy }: Container | EphemeralContainer,
   podRestartPolicy: string,

@@ -22,7 +22,10 @@ import { validateSecurityContext } from "./securitycontext-validation.ts"
 import type { Volume } from "./volume.ts"
 import { validateDevices, validateMounts } from "./volumemount-validation.ts"
 
-/** Rules of containers, init containers and ephemeral containers. Source: validateContainers and its neighbours in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of containers, init containers and ephemeral containers. Source: validateContainers and its neighbours in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 interface Surroundings {
   readonly spec: PodSpec

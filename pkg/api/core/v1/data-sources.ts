@@ -1,8 +1,9 @@
 import type { TypedLocalObjectReference, TypedObjectReference } from "./reference.ts"
 
 /**
- * What a claim is filled from stands in two fields: the older takes only claims and snapshots of the same namespace. Source: KEP 1495,
- * EnforceDataSourceBackwardsCompatibility and NormalizeDataSources in pkg/api/persistentvolumeclaim/util.go.
+ * What a claim is filled from stands in two fields: the older takes only claims and snapshots of the same namespace.
+ * Source: KEP 1495, EnforceDataSourceBackwardsCompatibility and NormalizeDataSources in
+ * pkg/api/persistentvolumeclaim/util.go.
  */
 interface Sources {
   readonly dataSource?: TypedLocalObjectReference | undefined
@@ -10,8 +11,9 @@ interface Sources {
 }
 
 /**
- * The spec of a new claim, or of one that replaces `old`, with both fields saying the same. What the older field cannot mean is dropped, as is a source in
- * another namespace, which needs a feature that is off (CrossNamespaceVolumeDataSource).
+ * The spec of a new claim, or of one that replaces `old`, with both fields saying the same. What the older field cannot
+ * mean is dropped, as is a source in another namespace, which needs a feature that is off
+ * (CrossNamespaceVolumeDataSource).
  */
 export function withDataSources<S extends Sources>(spec: S, old?: Sources): S {
   const isElsewhere = (spec.dataSourceRef?.namespace ?? "") !== "" && old?.dataSourceRef === undefined

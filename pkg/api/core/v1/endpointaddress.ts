@@ -3,7 +3,9 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import { invalidValue, NO_CAUSES } from "../../../apimachinery/field-errors.ts"
 import { withoutLeadingZeros } from "../../../apimachinery/names.ts"
 
-/** Addresses that can be nobody's endpoint. Source: ValidateEndpointIP (non-special IPs) in pkg/apis/core/validation. */
+/**
+ * Addresses that can be nobody's endpoint. Source: ValidateEndpointIP (non-special IPs) in pkg/apis/core/validation.
+ */
 const SPECIAL: readonly { readonly ranges: readonly [string, number, "ipv4" | "ipv6"][]; readonly why: string }[] = [
   {
     ranges: [
@@ -40,7 +42,10 @@ const LISTS = SPECIAL.map(({ ranges, why }) => {
   return { list, why }
 })
 
-/** Why a text is no address that an endpoint can have, or an external one. What cannot be read as one, but for zeros before a number, is reported as such. */
+/**
+ * Why a text is no address that an endpoint can have, or an external one. What cannot be read as one, but for zeros
+ * before a number, is reported as such.
+ */
 export function endpointAddressFaults(text: string, path: string): readonly Cause[] {
   const ip = withoutLeadingZeros(text)
   const family = isIPv4(ip) ? "ipv4" : isIPv6(ip) && !ip.includes("%") ? "ipv6" : undefined

@@ -14,7 +14,10 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 import { endpointAddressFaults } from "./endpointaddress.ts"
 import { ObjectReference } from "./reference.ts"
 
-/** Source: k8s.io/api core/v1/types.go, pkg/registry/core/endpoint/strategy.go, ValidateEndpoints in pkg/apis/core/validation. */
+/**
+ * Source: k8s.io/api core/v1/types.go, pkg/registry/core/endpoint/strategy.go, ValidateEndpoints in
+ * pkg/apis/core/validation.
+ */
 
 export const EndpointAddress = message(
   "core.v1.EndpointAddress",

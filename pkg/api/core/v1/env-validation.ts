@@ -20,7 +20,9 @@ import type {
 } from "./env.ts"
 import { checked, withoutBacksteps } from "./path-validation.ts"
 
-/** Rules of environment variables. Source: ValidateEnv and ValidateEnvFrom in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of environment variables. Source: ValidateEnv and ValidateEnvFrom in pkg/apis/core/validation/validation.go.
+ */
 
 const ENV_FIELDS = [
   "metadata.name",

@@ -26,8 +26,9 @@ interface EventLike {
 }
 
 /**
- * Rules of an event in either of its forms. Its namespace must be that of what it is about, or `default` for cluster-wide objects; events with an eventTime
- * are of the newer form and stricter. `reporter` is what the form calls the controller. Source: legacyValidateEvent in pkg/apis/core/validation/events.go.
+ * Rules of an event in either of its forms. Its namespace must be that of what it is about, or `default` for
+ * cluster-wide objects; events with an eventTime are of the newer form and stricter. `reporter` is what the form calls
+ * the controller. Source: legacyValidateEvent in pkg/apis/core/validation/events.go.
  */
 export function eventFaults(event: EventLike, reporter = "reportingComponent"): readonly Cause[] {
   const { namespace = "" } = event.metadata
@@ -103,7 +104,10 @@ const FIXED = [
   "reportingInstance",
 ] as const
 
-/** What `events.k8s.io/v1` asks of changes: nothing but the series and the metadata changes. Source: ValidateEventUpdate. */
+/**
+ * What `events.k8s.io/v1` asks of changes: nothing but the series and the metadata changes. Source:
+ * ValidateEventUpdate.
+ */
 export function eventChangeFaults(event: EventLike, old: EventLike): readonly Cause[] {
   return [
     ...(deepEqual(event.series, old.series) ? [] : seriesFaults(event)),

@@ -14,6 +14,9 @@ export const hostPortsOf = (pod: Pod): readonly HostPort[] =>
     .filter(({ hostPort }) => hostPort !== undefined && hostPort > 0)
     .map(({ hostIP, protocol, hostPort }) => ({ ip: hostIP || "0.0.0.0", protocol, port: hostPort! }))
 
-/** Whether two pods cannot have these ports on one node. The wildcard address clashes with every address. Source: kube-scheduler framework/types.go HostPortInfo. */
+/**
+ * Whether two pods cannot have these ports on one node. The wildcard address clashes with every address. Source:
+ * kube-scheduler framework/types.go HostPortInfo.
+ */
 export const portsClash = (a: HostPort, b: HostPort): boolean =>
   a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || a.ip === "0.0.0.0" || b.ip === "0.0.0.0")

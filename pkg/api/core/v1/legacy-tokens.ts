@@ -1,4 +1,7 @@
-/** Labels and objects by which unused tokens of service accounts are found. Sources: pkg/serviceaccount/legacy.go, pkg/controlplane/controller/legacytokentracking. */
+/**
+ * Labels and objects by which unused tokens of service accounts are found. Sources: pkg/serviceaccount/legacy.go,
+ * pkg/controlplane/controller/legacytokentracking.
+ */
 import type { Clock } from "../../../clock/clock.ts"
 
 export const SERVICE_ACCOUNT_TOKEN = "kubernetes.io/service-account-token"

@@ -5,7 +5,10 @@ import { at, invalidValue, invalidValues } from "../../../apimachinery/field-err
 import { isDNS1123Label, isQualifiedName } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
-/** Source: k8s.io/api core/v1/types.go, pkg/registry/core/namespace/strategy.go, ValidateNamespace in pkg/apis/core/validation. */
+/**
+ * Source: k8s.io/api core/v1/types.go, pkg/registry/core/namespace/strategy.go, ValidateNamespace in
+ * pkg/apis/core/validation.
+ */
 
 /** The finalizer of the namespace controller; the only one in spec.finalizers that is not somebody's own. */
 export const FINALIZER_KUBERNETES = "kubernetes"

@@ -1,4 +1,7 @@
-/** Labels of Kubernetes' own domains that kubelets give themselves. Source: k8s.io/kubelet/pkg/apis/well_known_labels.go. */
+/**
+ * Labels of Kubernetes' own domains that kubelets give themselves. Source:
+ * k8s.io/kubelet/pkg/apis/well_known_labels.go.
+ */
 const OWN_LABELS = new Set([
   "kubernetes.io/hostname",
   "kubernetes.io/os",
@@ -14,8 +17,9 @@ const OWN_LABELS = new Set([
 ])
 
 /**
- * Whether a node may give itself a label. Those under node-restriction.kubernetes.io, and what is not known of Kubernetes' own domains, are an administrator's word
- * about the node: by such labels pods that need trust are sent to nodes. Source: plugin/pkg/admission/noderestriction getForbiddenLabels.
+ * Whether a node may give itself a label. Those under node-restriction.kubernetes.io, and what is not known of
+ * Kubernetes' own domains, are an administrator's word about the node: by such labels pods that need trust are sent to
+ * nodes. Source: plugin/pkg/admission/noderestriction getForbiddenLabels.
  */
 export function isOfKubelet(key: string): boolean {
   const domain = key.includes("/") ? key.slice(0, key.indexOf("/")) : ""

@@ -7,7 +7,10 @@ import type { PodSpec } from "./podspec.ts"
 export const requiredTerms = (spec: PodSpec): readonly NodeSelectorTerm[] | undefined =>
   spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
 
-/** Do the node's labels and name meet nodeSelector and required node affinity? Source: component-helpers scheduling/corev1/nodeaffinity. */
+/**
+ * Do the node's labels and name meet nodeSelector and required node affinity? Source: component-helpers
+ * scheduling/corev1/nodeaffinity.
+ */
 export function runsOn(spec: PodSpec, node: Node): boolean {
   const labels = node.metadata.labels ?? {}
   if (!Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value)) return false

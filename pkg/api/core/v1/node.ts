@@ -5,7 +5,9 @@ import { nodeChangeFaults, nodeFaults } from "./node-validation.ts"
 import { NodeSpec } from "./nodespec.ts"
 import { NodeStatus } from "./nodestatus.ts"
 
-/** Source: k8s.io/api core/v1/types.go, pkg/registry/core/node/strategy.go, ValidateNode in pkg/apis/core/validation. */
+/**
+ * Source: k8s.io/api core/v1/types.go, pkg/registry/core/node/strategy.go, ValidateNode in pkg/apis/core/validation.
+ */
 
 const ROLE_PREFIX = "node-role.kubernetes.io/"
 

@@ -29,7 +29,10 @@ import {
 import { validateNodeSelector } from "./scheduling-validation.ts"
 import { isTooLongForISCSI, sharedSourceFaults, TOO_LONG_FOR_ISCSI, validateISCSI } from "./volume-cloud-validation.ts"
 
-/** Rules of volumes of the cluster. Source: ValidatePersistentVolumeSpec, ValidatePersistentVolumeUpdate in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of volumes of the cluster. Source: ValidatePersistentVolumeSpec, ValidatePersistentVolumeUpdate in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 /** The spec of the PersistentVolume of that name. What the declarations say is looked at too. */
 export const volumeSpecFaults = (spec: PersistentVolumeSpec, name: string): readonly Cause[] =>
@@ -60,7 +63,10 @@ function clusterVolumeFaults(spec: PersistentVolumeSpec, name: string): readonly
 const POLICIES: readonly string[] = ["Delete", "Recycle", "Retain"]
 const MODES: readonly string[] = ["Block", "Filesystem"]
 
-/** The spec of a volume that stands in a pod and is shown to the driver: of CSI, and with nothing that only volumes of the cluster have. */
+/**
+ * The spec of a volume that stands in a pod and is shown to the driver: of CSI, and with nothing that only volumes of
+ * the cluster have.
+ */
 export const inlineVolumeSpecFaults = (spec: PersistentVolumeSpec): readonly Cause[] =>
   partFaults(PersistentVolumeSpec, spec, inlineVolumeFaults)
 

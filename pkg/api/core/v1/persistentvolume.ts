@@ -6,7 +6,10 @@ import { accessModesText } from "./accessmodes.ts"
 import { volumeChangeFaults, volumeSpecFaults } from "./persistentvolume-validation.ts"
 import { PersistentVolumeSpec } from "./persistentvolumespec.ts"
 
-/** Source: k8s.io/api core/v1/types.go, SetDefaults_PersistentVolume, pkg/registry/core/persistentvolume/strategy.go, ValidatePersistentVolume in pkg/apis/core/validation. */
+/**
+ * Source: k8s.io/api core/v1/types.go, SetDefaults_PersistentVolume, pkg/registry/core/persistentvolume/strategy.go,
+ * ValidatePersistentVolume in pkg/apis/core/validation.
+ */
 
 export const PersistentVolumeStatus = message(
   "core.v1.PersistentVolumeStatus",

@@ -15,7 +15,10 @@ import { compareQuantities, quantity } from "../../../apimachinery/quantity.ts"
 import { isNativeResource } from "./resource-names.ts"
 import type { PersistentVolumeClaimSpec, PersistentVolumeClaimStatus } from "./volumeclaim.ts"
 
-/** Rules of how a claim may change. Source: ValidatePersistentVolumeClaimUpdate, ValidatePersistentVolumeClaimStatusUpdate in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of how a claim may change. Source: ValidatePersistentVolumeClaimUpdate,
+ * ValidatePersistentVolumeClaimStatusUpdate in pkg/apis/core/validation/validation.go.
+ */
 interface Claim {
   readonly metadata: ObjectMeta
   readonly spec: PersistentVolumeClaimSpec
@@ -26,8 +29,8 @@ interface Claim {
 const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 /**
- * Once made, a claim's spec stands: only its size may grow while bound, and shrink again as long as the volume has not grown, its class of attributes may change,
- * and an empty class or volume be filled in.
+ * Once made, a claim's spec stands: only its size may grow while bound, and shrink again as long as the volume has not
+ * grown, its class of attributes may change, and an empty class or volume be filled in.
  */
 export function claimChangeFaults(claim: Claim, old: Claim): readonly Cause[] {
   const { spec, status } = claim

@@ -8,7 +8,10 @@ import { claimSpecFaults } from "./claimspec-validation.ts"
 import { claimChangeFaults, claimStatusFaults } from "./persistentvolumeclaim-validation.ts"
 import { PersistentVolumeClaimSpec, PersistentVolumeClaimStatus } from "./volumeclaim.ts"
 
-/** Source: k8s.io/api core/v1/types.go, pkg/registry/core/persistentvolumeclaim/strategy.go, ValidatePersistentVolumeClaim in pkg/apis/core/validation. */
+/**
+ * Source: k8s.io/api core/v1/types.go, pkg/registry/core/persistentvolumeclaim/strategy.go,
+ * ValidatePersistentVolumeClaim in pkg/apis/core/validation.
+ */
 
 const fields = {
   spec: f.message(2, PersistentVolumeClaimSpec, "What is asked of a volume.").always().ownRule(),

@@ -1,7 +1,10 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { ObjectReference, SecretReference } from "./reference.ts"
 
-/** Sources that differ between a PersistentVolume and a pod: their Secrets may be in any namespace. Source: k8s.io/api core/v1/types.go. */
+/**
+ * Sources that differ between a PersistentVolume and a pod: their Secrets may be in any namespace. Source: k8s.io/api
+ * core/v1/types.go.
+ */
 
 export const LocalVolumeSource = message("core.v1.LocalVolumeSource", "A disk or a folder of one node.", {
   path: f.string(1, "Path on the node.").required(),

@@ -27,7 +27,10 @@ import {
 } from "./volume-cloud.ts"
 import { HostPathVolumeSource, NFSVolumeSource } from "./volume.ts"
 
-/** Source: k8s.io/api core/v1/types.go. Its defaults are those of a PersistentVolume, and not of a volume that stands in a VolumeAttachment. */
+/**
+ * Source: k8s.io/api core/v1/types.go. Its defaults are those of a PersistentVolume, and not of a volume that stands in
+ * a VolumeAttachment.
+ */
 
 export const VolumeNodeAffinity = message("core.v1.VolumeNodeAffinity", "From which nodes a volume can be reached.", {
   required: f.message(1, NodeSelector, "Terms of which a node must match one."),

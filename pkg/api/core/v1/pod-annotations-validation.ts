@@ -12,7 +12,10 @@ const COST = /^(0|-\d+|[1-9]\d*)$/
 
 type Annotations = Readonly<Record<string, string>>
 
-/** Rules of a pod's annotations that mean something. Source: ValidatePodSpecificAnnotationUpdates in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of a pod's annotations that mean something. Source: ValidatePodSpecificAnnotationUpdates in
+ * pkg/apis/core/validation/validation.go.
+ */
 export function validatePodAnnotations({ metadata: { annotations }, spec }: PodView, old?: PodView): readonly Cause[] {
   const before = old?.metadata.annotations
   if (annotations === undefined && before === undefined) return NO_CAUSES

@@ -3,8 +3,9 @@ import { completedPodResources } from "./pod-resources.ts"
 import type { PodSpec } from "./podspec.ts"
 
 /**
- * Defaults of pods alone, which templates do not get: requests follow limits, host ports follow container ports on the host network,
- * service links are on, what is asked for the pod as a whole is completed. Gives back the very spec when nothing is to be added. Source: SetDefaults_Pod in pkg/apis/core/v1/defaults.go.
+ * Defaults of pods alone, which templates do not get: requests follow limits, host ports follow container ports on the
+ * host network, service links are on, what is asked for the pod as a whole is completed. Gives back the very spec when
+ * nothing is to be added. Source: SetDefaults_Pod in pkg/apis/core/v1/defaults.go.
  */
 export function defaultPodSpec(spec: PodSpec): PodSpec {
   const adjust = (container: Container) => hostPorts(requestsFromLimits(container), spec.hostNetwork === true)

@@ -12,7 +12,10 @@ export interface Amounts {
 
 export const noAmounts = (): Amounts => ({ cpu: 0, memory: 0, ephemeral: 0, scalar: new Map() })
 
-/** What a pod needs. `scored` counts containers without requests as if they asked for a little, so that scores spread them too. */
+/**
+ * What a pod needs. `scored` counts containers without requests as if they asked for a little, so that scores spread
+ * them too.
+ */
 export interface PodRequests {
   readonly exact: Amounts
   readonly scored: { readonly cpu: number; readonly memory: number }
@@ -36,8 +39,9 @@ export function requestsOf(pod: Pod): PodRequests {
 }
 
 /**
- * Containers and sidecars run together and add up; each other init container runs alone beside the sidecars started before it, so the largest counts.
- * Pod-level requests, where given, replace the sum. Source: component-helpers resource/helpers.go PodRequests.
+ * Containers and sidecars run together and add up; each other init container runs alone beside the sidecars started
+ * before it, so the largest counts. Pod-level requests, where given, replace the sum. Source: component-helpers
+ * resource/helpers.go PodRequests.
  */
 function compute(spec: Pod["spec"]): PodRequests {
   const total = (fill: boolean): Amounts => {

@@ -8,7 +8,10 @@ import { qosClassOf } from "./pod-qos.ts"
 import type { PodView } from "./pod-validation.ts"
 import type { PodSpec } from "./podspec.ts"
 
-/** Writes to `resize`. Source: dropNonResizeUpdates in pkg/registry/core/pod/strategy.go, ValidatePodResize in pkg/apis/core/validation/validation.go. */
+/**
+ * Writes to `resize`. Source: dropNonResizeUpdates in pkg/registry/core/pod/strategy.go, ValidatePodResize in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 type Amounts = Readonly<Record<string, string>> | undefined
 type Resources = { readonly requests?: Amounts; readonly limits?: Amounts }
@@ -16,7 +19,10 @@ const LISTS = ["containers", "initContainers"] as const
 /** The path of the whole object, as upstream writes it. */
 const WHOLE = "[]"
 
-/** Of what was sent only resources and resize policies count, unless the containers are others: that is for the rules to refuse. */
+/**
+ * Of what was sent only resources and resize policies count, unless the containers are others: that is for the rules to
+ * refuse.
+ */
 export function prepareResize<P extends PodView>(pod: P, old: P): P {
   const { resourceVersion, managedFields } = pod.metadata
   const metadata = { ...old.metadata, resourceVersion, managedFields }

@@ -13,8 +13,9 @@ export const isOfPods = (name: string): boolean => name === "cpu" || name === "m
 const isHugePages = (name: string): boolean => name.startsWith("hugepages-")
 
 /**
- * What the containers of a pod ask for at most at one time: containers and sidecars add up; each other init container runs beside the sidecars that were started
- * before it. Source: component-helpers/resource/helpers.go AggregateContainerRequests, AggregateContainerLimits.
+ * What the containers of a pod ask for at most at one time: containers and sidecars add up; each other init container
+ * runs beside the sidecars that were started before it. Source: component-helpers/resource/helpers.go
+ * AggregateContainerRequests, AggregateContainerLimits.
  */
 export function together(
   { containers, initContainers = [] }: PodSpec,
@@ -33,9 +34,9 @@ const NOTHING = quantity("0")
 const larger = (a: Quantity, b: Quantity): Quantity => (compareQuantities(a, b) < 0 ? b : a)
 
 /**
- * What is asked for a pod as a whole, completed by what its containers ask for: limits of huge pages; and where there are limits, requests, which without any
- * container that asks are the limits. Gives back the very value when nothing is to be added. Source: defaultHugePagePodLimits and defaultPodRequests in
- * pkg/apis/core/v1/defaults.go, KEP-2837.
+ * What is asked for a pod as a whole, completed by what its containers ask for: limits of huge pages; and where there
+ * are limits, requests, which without any container that asks are the limits. Gives back the very value when nothing is
+ * to be added. Source: defaultHugePagePodLimits and defaultPodRequests in pkg/apis/core/v1/defaults.go, KEP-2837.
  */
 export function completedPodResources(spec: PodSpec): PodSpec["resources"] {
   const { resources } = spec

@@ -13,7 +13,10 @@ interface PodView {
   readonly status: PodStatus
 }
 
-/** A new pod is pending, has its class of service (or the one that was sent along), and says so when it is held back by gates. */
+/**
+ * A new pod is pending, has its class of service (or the one that was sent along), and says so when it is held back by
+ * gates.
+ */
 export function prepareNewPod<P extends PodView>(pod: P, now: string): P {
   const {
     metadata: { labels = {}, annotations },
@@ -36,7 +39,10 @@ const GATED: PodCondition = {
   message: "Scheduling is blocked due to non-empty scheduling gates",
 }
 
-/** Values of matchLabelKeys and mismatchLabelKeys are taken from the pod and written into the selectors, so that the scheduler finds plain selectors. */
+/**
+ * Values of matchLabelKeys and mismatchLabelKeys are taken from the pod and written into the selectors, so that the
+ * scheduler finds plain selectors.
+ */
 function withLabelKeys(spec: PodSpec, labels: Labels): PodSpec {
   const { affinity, topologySpreadConstraints } = spec
   if (affinity === undefined && topologySpreadConstraints === undefined) return spec

@@ -10,7 +10,10 @@ import { validatePodSpec } from "./podspec-validation.ts"
 import type { PodStatus } from "./podstatus.ts"
 import { profileFaults } from "./profile-annotations.ts"
 
-/** Rules of pods as such, and of their changes. Source: ValidatePodCreate, ValidatePodUpdate, ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of pods as such, and of their changes. Source: ValidatePodCreate, ValidatePodUpdate, ValidatePodStatusUpdate in
+ * pkg/apis/core/validation/validation.go.
+ */
 export interface PodView {
   readonly metadata: ObjectMeta
   readonly spec: PodSpec

@@ -42,7 +42,8 @@ import { containersOf, hostProcessFaults, osFaults } from "./windows-validation.
 
 /**
  * Rules of a pod spec, in a pod or in a template; rules of single fields stand in their declarations.
- * `podName` is given for pods only: claims and defaults of pods depend on it. Source: ValidatePodSpec in pkg/apis/core/validation/validation.go.
+ * `podName` is given for pods only: claims and defaults of pods depend on it. Source: ValidatePodSpec in
+ * pkg/apis/core/validation/validation.go.
  */
 export function validatePodSpec(spec: PodSpec, podName: string | undefined): readonly Cause[] {
   const {
@@ -88,7 +89,9 @@ const NO_VOLUMES: CheckedVolumes = { causes: [], usable: new Map() }
 const SUBDOMAINS = ["serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"] as const
 const LABELS = ["hostname", "subdomain"] as const
 
-/** A pod with a user namespace of its own shares no namespace with the node that it would need to be someone there for. */
+/**
+ * A pod with a user namespace of its own shares no namespace with the node that it would need to be someone there for.
+ */
 function userNamespaceFaults(spec: PodSpec): readonly Cause[] {
   const why = "when `hostUsers` is false"
   const causes: Cause[] = []
@@ -144,7 +147,10 @@ const validateHostAlias = ({ ip, hostnames = [] }: HostAlias): readonly Cause[] 
   ...hostnames.flatMap((name, i) => checked(at("hostnames", i), name, isDNS1123Subdomain)),
 ]
 
-/** On the host network a container's port is the node's port. Templates may leave it out: it is filled in when the pod is made. */
+/**
+ * On the host network a container's port is the node's port. Templates may leave it out: it is filled in when the pod
+ * is made.
+ */
 function validateHostPorts({ containers }: PodSpec, isPod: boolean): readonly Cause[] {
   return containers.flatMap(({ ports = [] }, i) =>
     ports.flatMap(({ hostPort = 0, containerPort }, j) =>

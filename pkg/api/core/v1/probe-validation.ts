@@ -11,7 +11,10 @@ import { isHTTPHeaderName, isPortName, isPortNumber } from "../../../apimachiner
 import type { ExecAction, GRPCAction, HTTPGetAction, Lifecycle, Probe, SleepAction, TCPSocketAction } from "./probe.ts"
 import { checked } from "./path-validation.ts"
 
-/** Rules of probes and lifecycle handlers. Source: validateProbe, validateLifecycle, validateHandler in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of probes and lifecycle handlers. Source: validateProbe, validateLifecycle, validateHandler in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 interface Handler {
   readonly exec?: ExecAction | undefined

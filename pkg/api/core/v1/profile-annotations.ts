@@ -6,8 +6,9 @@ import type { PodSpec } from "./podspec.ts"
 import type { SecurityContext } from "./securitycontext.ts"
 
 /**
- * Annotations that named security profiles before there were fields for them. They must be well formed and agree with the fields.
- * Source: ValidateSeccompPodAnnotations, ValidateAppArmorPodAnnotations and what they call in pkg/apis/core/validation/validation.go.
+ * Annotations that named security profiles before there were fields for them. They must be well formed and agree with
+ * the fields. Source: ValidateSeccompPodAnnotations, ValidateAppArmorPodAnnotations and what they call in
+ * pkg/apis/core/validation/validation.go.
  */
 export const SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 export const SECCOMP_PREFIX = "container.seccomp.security.alpha.kubernetes.io/"
@@ -103,7 +104,10 @@ function mismatch(
   }
 }
 
-/** The spec of a new pod, whose containers get the AppArmor profile that an annotation names for them. Source: applyAppArmorVersionSkew in pkg/registry/core/pod/strategy.go. */
+/**
+ * The spec of a new pod, whose containers get the AppArmor profile that an annotation names for them. Source:
+ * applyAppArmorVersionSkew in pkg/registry/core/pod/strategy.go.
+ */
 export function withProfiles(spec: PodSpec, annotations: Annotations | undefined): PodSpec {
   if (spec.os?.name === "windows" || annotations === undefined) return spec
   if (!Object.keys(annotations).some((key) => key.startsWith(APPARMOR_PREFIX))) return spec

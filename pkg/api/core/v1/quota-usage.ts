@@ -19,7 +19,9 @@ const COUNTED = new Set([
   "persistentvolumeclaims",
 ])
 
-/** What one object takes of a quota, by the names that a quota's `hard` may have. Source: pkg/quota/v1/evaluator/core. */
+/**
+ * What one object takes of a quota, by the names that a quota's `hard` may have. Source: pkg/quota/v1/evaluator/core.
+ */
 export function usageOf({ group, plural }: Resource, object: KubeObject): Usage {
   const counted: Record<string, Quantity> = { [`count/${group === "" ? plural : `${plural}.${group}`}`]: ONE }
   if (group !== "") return counted

@@ -61,7 +61,10 @@ export const usesResourceClaim = ({ spec, status }: Pod, name: string): boolean 
         true,
   ) === true || status?.extendedResourceClaimStatus?.resourceClaimName === name
 
-/** Whether the kubelet needs a Secret to mount a volume. One without a namespace is in that of the claim. Source: pkg/api/v1/persistentvolume/util.go. */
+/**
+ * Whether the kubelet needs a Secret to mount a volume. One without a namespace is in that of the claim. Source:
+ * pkg/api/v1/persistentvolume/util.go.
+ */
 export function volumeUsesSecret({ spec }: PersistentVolume, namespace: string | undefined, name: string): boolean {
   const { azureFile, cephfs, cinder, flexVolume, rbd, scaleIO, iscsi, storageos, csi, claimRef } = spec
   const refs = [

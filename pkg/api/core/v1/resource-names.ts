@@ -4,7 +4,10 @@ import { isQualifiedName } from "../../../apimachinery/names.ts"
 import { compareQuantities, parseQuantity, quantity, type Quantity } from "../../../apimachinery/quantity.ts"
 import { checked } from "./path-validation.ts"
 
-/** Names of resources and what amounts they have. Source: pkg/apis/core/helper/helpers.go, validateResourceName in pkg/apis/core/validation/validation.go. */
+/**
+ * Names of resources and what amounts they have. Source: pkg/apis/core/helper/helpers.go, validateResourceName in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 const COMPUTE = ["cpu", "memory", "ephemeral-storage"]
 const COUNTED: ReadonlySet<string> = new Set([

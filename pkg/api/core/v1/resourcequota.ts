@@ -3,7 +3,10 @@ import { f } from "../../../apimachinery/fields.ts"
 import { quotaFaults, quotaStatusFaults, scopesAreFixed } from "./resourcequota-validation.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
-/** Source: k8s.io/api core/v1/types.go, pkg/registry/core/resourcequota/strategy.go, ValidateResourceQuota in pkg/apis/core/validation. */
+/**
+ * Source: k8s.io/api core/v1/types.go, pkg/registry/core/resourcequota/strategy.go, ValidateResourceQuota in
+ * pkg/apis/core/validation.
+ */
 
 const fields = {
   spec: f.message(2, ResourceQuotaSpec, "The limits.").always(),

@@ -21,7 +21,10 @@ import {
 } from "./resource-names.ts"
 import type { ResourceClaim, ResourceRequirements } from "./resources.ts"
 
-/** Rules of requests and limits, of a container unless `nameFaults` says otherwise. Source: validateResourceRequirements in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of requests and limits, of a container unless `nameFaults` says otherwise. Source: validateResourceRequirements
+ * in pkg/apis/core/validation/validation.go.
+ */
 export function validateResources(
   { limits, requests, claims }: ResourceRequirements,
   podClaims: ReadonlySet<string>,
@@ -63,7 +66,10 @@ function some(is: (name: string) => boolean, limits: object = {}, requests: obje
   return false
 }
 
-/** Which claims of the pod a container uses: each whole or by its requests, and none of them twice. Source: validateResourceClaimNames. */
+/**
+ * Which claims of the pod a container uses: each whole or by its requests, and none of them twice. Source:
+ * validateResourceClaimNames.
+ */
 function validateClaims(claims: readonly ResourceClaim[], podClaims: ReadonlySet<string>): readonly Cause[] {
   const used = new Set<string>()
   /** How often a claim was named by one of its requests. */

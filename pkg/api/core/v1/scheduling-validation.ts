@@ -21,7 +21,10 @@ import type { Affinity, NodeSelector, NodeSelectorTerm, PodAffinityTerm } from "
 import { checked } from "./path-validation.ts"
 import type { Toleration, TopologySpreadConstraint } from "./tolerations.ts"
 
-/** Rules of where a pod may run. Source: validateAffinity, ValidateTolerations, validateTopologySpreadConstraints in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of where a pod may run. Source: validateAffinity, ValidateTolerations, validateTopologySpreadConstraints in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }: Affinity): readonly Cause[] {
   const causes: Cause[] = []

@@ -63,7 +63,10 @@ export const Secret = defineResource(
   fields,
 )
 
-/** Moves stringData into data, where it wins. Done as the object is read, so that managed fields know the keys of data only. */
+/**
+ * Moves stringData into data, where it wins. Done as the object is read, so that managed fields know the keys of data
+ * only.
+ */
 function withStringData(secret: Secret): Secret {
   const { stringData, ...rest } = secret
   if (stringData === undefined) return secret

@@ -16,7 +16,10 @@ import type { PodSpec } from "./podspec.ts"
 import { localPath } from "./path-validation.ts"
 import { validateWindowsOptions } from "./windows-validation.ts"
 
-/** Rules of security contexts. Source: ValidateSecurityContext and validatePodSpecSecurityContext in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of security contexts. Source: ValidateSecurityContext and validatePodSpecSecurityContext in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 const SYSCTL_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 const SYSCTL = `^(${SYSCTL_SEGMENT}[\\./])*${SYSCTL_SEGMENT}$`

@@ -1,4 +1,7 @@
-/** What is wrong with a Service, in upstream's order and words. Source: ValidateService in pkg/apis/core/validation/validation.go. */
+/**
+ * What is wrong with a Service, in upstream's order and words. Source: ValidateService in
+ * pkg/apis/core/validation/validation.go.
+ */
 import { repeated } from "../../../apimachinery/repeated.ts"
 import { isIP } from "node:net"
 import type { Cause } from "../../../apimachinery/errors.ts"

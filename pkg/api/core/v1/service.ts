@@ -12,7 +12,10 @@ import {
 } from "./service-validation.ts"
 import { serviceWarnings } from "./service-warnings.ts"
 
-/** Source: k8s.io/api core/v1/types.go, SetDefaults_Service, pkg/registry/core/service/strategy.go, ValidateService in pkg/apis/core/validation. Addresses and node ports are allotted by the registry. */
+/**
+ * Source: k8s.io/api core/v1/types.go, SetDefaults_Service, pkg/registry/core/service/strategy.go, ValidateService in
+ * pkg/apis/core/validation. Addresses and node ports are allotted by the registry.
+ */
 
 export const ClientIPConfig = message("core.v1.ClientIPConfig", "How long a client stays with a pod.", {
   timeoutSeconds: f.int32(1, "Seconds for which a client goes to the same pod, up to a day.").pointer(),
@@ -233,8 +236,9 @@ function without<T extends object, K extends keyof T>(value: T, key: K | undefin
 }
 
 /**
- * What only the former type needed goes with it, unless the update changes it too: then validation says what is wrong. So a client can change
- * nothing but the type. Source: dropTypeDependentFields in pkg/registry/core/service/strategy.go.
+ * What only the former type needed goes with it, unless the update changes it too: then validation says what is wrong.
+ * So a client can change nothing but the type. Source: dropTypeDependentFields in
+ * pkg/registry/core/service/strategy.go.
  */
 function droppedByType(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const dropped = new Set<keyof ServiceSpec>()
@@ -257,7 +261,10 @@ function droppedByType(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   }
 }
 
-/** What a client left out of an update stays: old clients know neither lists nor node ports. Source: patchAllocatedValues and normalizeClusterIPs in pkg/registry/core/service/storage. */
+/**
+ * What a client left out of an update stays: old clients know neither lists nor node ports. Source:
+ * patchAllocatedValues and normalizeClusterIPs in pkg/registry/core/service/storage.
+ */
 function keptAddresses(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const virtual = spec.type !== "ExternalName" && old.type !== "ExternalName"
   const exposed = exposes(spec) && exposes(old)

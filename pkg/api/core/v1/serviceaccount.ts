@@ -39,7 +39,10 @@ export const ServiceAccount = defineResource(
   fields,
 )
 
-/** Of its Secrets an account keeps the names. Source: cleanSecretReferences in pkg/registry/core/serviceaccount/strategy.go. */
+/**
+ * Of its Secrets an account keeps the names. Source: cleanSecretReferences in
+ * pkg/registry/core/serviceaccount/strategy.go.
+ */
 const withNamesOnly = (account: ServiceAccount): ServiceAccount =>
   account.secrets === undefined
     ? account

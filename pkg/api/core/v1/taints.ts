@@ -13,7 +13,10 @@ export const TAINT = {
   outOfService: "node.kubernetes.io/out-of-service",
 } as const
 
-/** Source: ToleratesTaint in component-helpers scheduling/corev1. Lt and Gt (KEP-5471) compare whole numbers: the taint's value with the toleration's. */
+/**
+ * Source: ToleratesTaint in component-helpers scheduling/corev1. Lt and Gt (KEP-5471) compare whole numbers: the
+ * taint's value with the toleration's.
+ */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false
   if (toleration.key && toleration.key !== taint.key) return false

@@ -3,7 +3,10 @@ import type { LabelSelector } from "../../../apimachinery/meta.ts"
 import type { Column, KubeObject } from "../../../apimachinery/resource.ts"
 import type { PodSpec } from "./podspec.ts"
 
-/** Names and images of a template's containers, as wide tables show them. Source: pkg/printers/internalversion/printers.go. */
+/**
+ * Names and images of a template's containers, as wide tables show them. Source:
+ * pkg/printers/internalversion/printers.go.
+ */
 export const containerNames = (spec: PodSpec | undefined): string =>
   (spec?.containers ?? []).map(({ name }) => name).join(",")
 export const containerImages = (spec: PodSpec | undefined): string =>

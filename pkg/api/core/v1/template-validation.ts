@@ -23,7 +23,10 @@ import { profileFaults } from "./profile-annotations.ts"
 
 /** Rules that the kinds with a pod template share. Source: pkg/apis/core/validation and pkg/apis/apps/validation. */
 
-/** A template by itself: labels and the pods' spec. Fields that hold one are declared with `ownRule`: all that is said of it is said here. */
+/**
+ * A template by itself: labels and the pods' spec. Fields that hold one are declared with `ownRule`: all that is said
+ * of it is said here.
+ */
 export function validateTemplate({ metadata, spec }: PodTemplateSpec, path: string): readonly Cause[] {
   const causes: Cause[] = [...templateMetadataFaults({ metadata, spec }, path)]
   within(

@@ -24,8 +24,8 @@ import type {
 import type { HostPathVolumeSource, NFSVolumeSource } from "./volume.ts"
 
 /**
- * Rules of the volume sources that pods and PersistentVolumes share. What must be there is mostly said by the declarations.
- * Source: the validate…VolumeSource functions in pkg/apis/core/validation/validation.go.
+ * Rules of the volume sources that pods and PersistentVolumes share. What must be there is mostly said by the
+ * declarations. Source: the validate…VolumeSource functions in pkg/apis/core/validation/validation.go.
  */
 interface SharedSources {
   readonly hostPath?: HostPathVolumeSource | undefined
@@ -44,7 +44,10 @@ interface StorageOS {
   readonly volumeNamespace?: string | undefined
 }
 
-/** What is wrong with the source of that name; nothing for sources that have no rules here. Fields are named as upstream names them below the volume. */
+/**
+ * What is wrong with the source of that name; nothing for sources that have no rules here. Fields are named as upstream
+ * names them below the volume.
+ */
 export function sharedSourceFaults(source: string, volume: SharedSources): readonly Cause[] {
   const causes: Cause[] = []
   switch (source) {
@@ -108,7 +111,10 @@ function validateFlocker({ datasetName = "", datasetUUID = "" }: FlockerVolumeSo
 }
 
 const REGISTRIES = "must be a host:port pair or multiple pairs separated by commas"
-/** A name or an address without colons, or anything in brackets, and after a colon anything without one. Source: Go's net.SplitHostPort. */
+/**
+ * A name or an address without colons, or anything in brackets, and after a colon anything without one. Source: Go's
+ * net.SplitHostPort.
+ */
 const HOST_PORT = /^(\[[^[\]]*\]|[^:[\]]*):[^:[\]]*$/
 
 function validateQuobyte({ registry, tenant = "" }: QuobyteVolumeSource): readonly Cause[] {

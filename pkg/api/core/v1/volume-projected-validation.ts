@@ -19,7 +19,10 @@ import type {
   SecretProjection,
 } from "./volume-projected.ts"
 
-/** Rules of files that a volume makes of other objects. Source: validateProjectionSources and its neighbours in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of files that a volume makes of other objects. Source: validateProjectionSources and its neighbours in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 export function validateItems(items: readonly KeyToPath[] | undefined): readonly Cause[] {
   const causes: Cause[] = []
@@ -50,7 +53,8 @@ export function validateDownwardFile({
 }
 
 /**
- * Fields of bundles and certificates are not looked at: their gates are off in Kubernetes 1.36 and so is what they hold; see dropDisabledVolumeSources.
+ * Fields of bundles and certificates are not looked at: their gates are off in Kubernetes 1.36 and so is what they
+ * hold; see dropDisabledVolumeSources.
  */
 export function validateProjected({ sources: given, defaultMode }: ProjectedVolumeSource): readonly Cause[] {
   const sources = given ?? []

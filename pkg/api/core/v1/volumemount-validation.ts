@@ -4,7 +4,10 @@ import type { Container, EphemeralContainer, VolumeDevice, VolumeMount } from ".
 import { localPath, withoutBacksteps } from "./path-validation.ts"
 import type { Volume } from "./volume.ts"
 
-/** Rules of where volumes appear in a container. Source: ValidateVolumeMounts and ValidateVolumeDevices in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of where volumes appear in a container. Source: ValidateVolumeMounts and ValidateVolumeDevices in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 /** `volumes`: those of the pod that can be mounted, by name. */
 export function validateMounts(

@@ -5,7 +5,10 @@ import type { Container, EphemeralContainer } from "./container.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { PodSecurityContext, SecurityContext, WindowsSecurityContextOptions } from "./securitycontext.ts"
 
-/** Rules of pods for Windows, which k3ts keeps for nodes that others run. Source: validateWindows… in pkg/apis/core/validation/validation.go. */
+/**
+ * Rules of pods for Windows, which k3ts keeps for nodes that others run. Source: validateWindows… in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 const LARGEST_SPEC = 64 * 1024
 const LONGEST_DOMAIN = 255

@@ -23,7 +23,10 @@ import { validateLabels } from "../../../apimachinery/objectmeta.ts"
 import { endpointAddressFaults } from "../../core/v1/endpointaddress.ts"
 import type { Endpoint, EndpointPort, EndpointSlice } from "./endpointslice.ts"
 
-/** Rules of endpoint slices. Source: pkg/apis/discovery/validation/validation.go and pkg/registry/discovery/endpointslice/strategy.go. */
+/**
+ * Rules of endpoint slices. Source: pkg/apis/discovery/validation/validation.go and
+ * pkg/registry/discovery/endpointslice/strategy.go.
+ */
 
 const MAX_ENDPOINTS = 1000
 const MAX_ADDRESSES = 100
@@ -34,7 +37,10 @@ const HOSTNAME = "kubernetes.io/hostname"
 
 type Slice = Pick<EndpointSlice, "addressType" | "endpoints">
 
-/** The v1 form has no labels of places to write; where these named the node before, the name of the node stays. Source: dropTopologyOnV1. */
+/**
+ * The v1 form has no labels of places to write; where these named the node before, the name of the node stays. Source:
+ * dropTopologyOnV1.
+ */
 export function withoutTopology<S extends Slice>(slice: S, old: Slice | undefined): S {
   if (slice.endpoints?.some((endpoint) => endpoint.deprecatedTopology !== undefined) !== true) return slice
   if (old !== undefined && deepEqual(slice.endpoints, old.endpoints)) return slice

@@ -4,7 +4,10 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 import { ObjectReference } from "../../core/v1/reference.ts"
 import { endpointListFaults, portListFaults, withoutTopology } from "./endpointslice-validation.ts"
 
-/** Source: k8s.io/api discovery/v1/types.go, pkg/registry/discovery/endpointslice/strategy.go, pkg/apis/discovery/validation. */
+/**
+ * Source: k8s.io/api discovery/v1/types.go, pkg/registry/discovery/endpointslice/strategy.go,
+ * pkg/apis/discovery/validation.
+ */
 
 export const ForZone = message("discovery.v1.ForZone", "A zone that an endpoint is meant for.", {
   name: f.string(1, "Name of the zone.").required().ownRule(),

@@ -6,7 +6,10 @@ import { EventSource, type Event as CoreEvent } from "../../core/v1/event.ts"
 import { eventChangeFaults, eventFaults, newEventFaults } from "../../core/v1/event-validation.ts"
 import { ObjectReference } from "../../core/v1/reference.ts"
 
-/** The newer form of events: the same stored objects as core events, with other names of the fields. Source: k8s.io/api events/v1/types.go, pkg/apis/events/v1/conversion.go. */
+/**
+ * The newer form of events: the same stored objects as core events, with other names of the fields. Source: k8s.io/api
+ * events/v1/types.go, pkg/apis/events/v1/conversion.go.
+ */
 
 export const EventSeries = message("events.v1.EventSeries", "How often an event was seen.", {
   count: f.int32(1, "How often it was seen.").default(0).printZero(),

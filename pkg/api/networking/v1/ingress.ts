@@ -14,7 +14,10 @@ import {
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { TypedLocalObjectReference } from "../../core/v1/reference.ts"
 
-/** Source: k8s.io/api networking/v1/types.go, pkg/registry/networking/ingress/strategy.go, ValidateIngress in pkg/apis/networking/validation. */
+/**
+ * Source: k8s.io/api networking/v1/types.go, pkg/registry/networking/ingress/strategy.go, ValidateIngress in
+ * pkg/apis/networking/validation.
+ */
 
 /** The older way to name the class. */
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class"

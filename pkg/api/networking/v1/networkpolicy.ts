@@ -14,7 +14,10 @@ import { LabelSelector } from "../../../apimachinery/meta.ts"
 import { inRange, isCIDR, isPortName } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
-/** Source: k8s.io/api networking/v1/types.go, SetDefaults_NetworkPolicy, ValidateNetworkPolicy in pkg/apis/networking/validation. */
+/**
+ * Source: k8s.io/api networking/v1/types.go, SetDefaults_NetworkPolicy, ValidateNetworkPolicy in
+ * pkg/apis/networking/validation.
+ */
 
 const DIRECTIONS = ["Ingress", "Egress"] as const
 

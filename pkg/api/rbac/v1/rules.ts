@@ -3,7 +3,10 @@ import { at, invalidValue, invalidValues, notSupported, required } from "../../.
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/names.ts"
 
-/** What roles and bindings are made of. Source: k8s.io/api rbac/v1/types.go, pkg/apis/rbac/v1/defaults.go, pkg/apis/rbac/validation. */
+/**
+ * What roles and bindings are made of. Source: k8s.io/api rbac/v1/types.go, pkg/apis/rbac/v1/defaults.go,
+ * pkg/apis/rbac/validation.
+ */
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io"
 

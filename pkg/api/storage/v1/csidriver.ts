@@ -4,7 +4,10 @@ import { at, duplicate, invalidValue, notSupported } from "../../../apimachinery
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
-/** Source: k8s.io/api storage/v1/types.go, pkg/apis/storage/v1/defaults.go, ValidateCSIDriver in pkg/apis/storage/validation. */
+/**
+ * Source: k8s.io/api storage/v1/types.go, pkg/apis/storage/v1/defaults.go, ValidateCSIDriver in
+ * pkg/apis/storage/validation.
+ */
 
 export const TokenRequest = message("storage.v1.TokenRequest", "A service account token that a driver wants.", {
   audience: f.string(1, "For whom the token is.").default("").printZero(),

@@ -15,7 +15,10 @@ import { isQualifiedName } from "../../../apimachinery/names.ts"
 import { repeated } from "../../../apimachinery/repeated.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
-/** Source: k8s.io/api storage/v1/types.go, pkg/apis/storage/v1/defaults.go, ValidateStorageClass in pkg/apis/storage/validation. */
+/**
+ * Source: k8s.io/api storage/v1/types.go, pkg/apis/storage/v1/defaults.go, ValidateStorageClass in
+ * pkg/apis/storage/validation.
+ */
 
 const DEFAULT_ANNOTATION = "storageclass.kubernetes.io/is-default-class"
 const MOST_PARAMETERS = 512

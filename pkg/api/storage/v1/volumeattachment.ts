@@ -17,7 +17,10 @@ import { inlineVolumeSpecFaults } from "../../core/v1/persistentvolume-validatio
 import { PersistentVolumeSpec } from "../../core/v1/persistentvolumespec.ts"
 import { withMetadataOf } from "../../status-metadata.ts"
 
-/** Source: k8s.io/api storage/v1/types.go, pkg/registry/storage/volumeattachment/strategy.go, ValidateVolumeAttachment in pkg/apis/storage/validation. */
+/**
+ * Source: k8s.io/api storage/v1/types.go, pkg/registry/storage/volumeattachment/strategy.go, ValidateVolumeAttachment
+ * in pkg/apis/storage/validation.
+ */
 
 export const VolumeAttachmentSource = message(
   "storage.v1.VolumeAttachmentSource",

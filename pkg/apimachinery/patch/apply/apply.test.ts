@@ -580,7 +580,8 @@ test("applies random configurations so that twice is once, and the sets stay law
   const random = seededRandom(7)
   const pick = (n: number): number => Math.floor(random.next() * n)
   const maybe = <T>(value: T): T | undefined => (pick(2) === 0 ? value : undefined)
-  // An empty list and a zero that Go would leave out are owned but not there (as upstream), so they are not among what is tried.
+  // An empty list and a zero that Go would leave out are owned but not there (as upstream), so they are not among what
+  // is tried.
   const some = (first: string, ...names: string[]): string[] => [first, ...names.filter(() => pick(2) === 0)]
   const randomSpec = () =>
     JSON.parse(

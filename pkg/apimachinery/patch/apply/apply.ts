@@ -17,10 +17,11 @@ export interface AppliedBy extends ChangedBy {
 }
 
 /**
- * Server-side apply: `config` says what `manager` wants; fields it set the last time and no longer names are given up, and go unless another owns them.
- * `live` is undefined when the object is to be created. The result is decoded and carries its managedFields; it is `live` itself when nothing changes.
- * @throws ApiError Conflict naming every field that another owns with another value; BadRequest for a bad configuration.
- * Source: structured-merge-diff merge/update.go Apply; apimachinery pkg/util/managedfields/internal.
+ * Server-side apply: `config` says what `manager` wants; fields it set the last time and no longer names are given up,
+ * and go unless another owns them. `live` is undefined when the object is to be created. The result is decoded and
+ * carries its managedFields; it is `live` itself when nothing changes.
+ * @throws ApiError Conflict naming every field that another owns with another value; BadRequest for a bad
+ * configuration. Source: structured-merge-diff merge/update.go Apply; apimachinery pkg/util/managedfields/internal.
  */
 export function applyConfiguration<T extends KubeObject>(
   resource: Resource<T>,
@@ -165,8 +166,8 @@ function listProblem(shape: Shape, value: unknown, path: string): string | undef
 }
 
 /**
- * Takes out what this manager set the last time and does not set now, but for what any manager still owns, and for what it never owned itself.
- * `owned` is what all own, the new configuration included. Source: merge/update.go prune.
+ * Takes out what this manager set the last time and does not set now, but for what any manager still owns, and for what
+ * it never owned itself. `owned` is what all own, the new configuration included. Source: merge/update.go prune.
  */
 function pruned(shape: Shape, merged: unknown, last: FieldSet, owned: FieldSet, set: FieldSet): unknown {
   // Nothing was dropped: all that would be taken out would be put back.
@@ -195,7 +196,8 @@ function refuseConflicts<T extends KubeObject>(
   let conflicts = others
     .map((entry) => ({ entry, fields: intersection(entry.fieldsV1, changed) }))
     .filter(({ fields }) => !isEmpty(fields))
-  // kubectl moving from client-side to server-side apply owns what its last client-side apply set and nobody changed since.
+  // kubectl moving from client-side to server-side apply owns what its last client-side apply set and nobody changed
+  // since.
   const allowed = manager === "kubectl" ? lastAppliedFields(shape, resource, live) : NOTHING
   if (!isEmpty(allowed))
     conflicts = conflicts

@@ -6,8 +6,9 @@ import { SELF, type FieldSet } from "./fieldset.ts"
 const known = new WeakMap<FieldSet, FieldSet>()
 
 /**
- * The set in the order in which upstream writes it, itself when it is so already: whoever reads it as JSON or protobuf then gets the bytes that upstream gives.
- * The set must be well-formed. Source: structured-merge-diff fieldpath/{element,serialize}.go, value/value.go Compare.
+ * The set in the order in which upstream writes it, itself when it is so already: whoever reads it as JSON or protobuf
+ * then gets the bytes that upstream gives. The set must be well-formed. Source: structured-merge-diff
+ * fieldpath/{element,serialize}.go, value/value.go Compare.
  */
 export function canonicalSet(set: FieldSet): FieldSet {
   let made = known.get(set)

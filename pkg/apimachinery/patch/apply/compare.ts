@@ -5,8 +5,9 @@ import { allOf, emptyLike, isGiven, isThere, type Values } from "./new-fields.ts
 import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
 /**
- * What of an object changed, as a set of field paths. Both objects are immutable and share what did not change, which is skipped by reference, so a small
- * change costs little whatever the size of the object. Source: structured-merge-diff typed/{compare,tofieldset}.go.
+ * What of an object changed, as a set of field paths. Both objects are immutable and share what did not change, which
+ * is skipped by reference, so a small change costs little whatever the size of the object. Source:
+ * structured-merge-diff typed/{compare,tofieldset}.go.
  */
 export interface Comparison {
   /** Added, or present in both and different. */
@@ -113,7 +114,10 @@ function differInSame(item: Shape, before: readonly unknown[], after: readonly u
 /** Longer lists are compared by way of an index. */
 const MOST_ALIGNED = 16
 
-/** The path elements, where both lists have the same ones in the same order and none twice: as nearly always, since most changes are inside of an item. */
+/**
+ * The path elements, where both lists have the same ones in the same order and none twice: as nearly always, since most
+ * changes are inside of an item.
+ */
 function alignedElements(
   shape: ListShape,
   before: readonly unknown[],

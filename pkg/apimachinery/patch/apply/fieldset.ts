@@ -1,8 +1,9 @@
 /**
- * A set of field paths, kept in the very form in which managedFields carry it (FieldsV1): a tree whose keys are path elements (`f:name` a field,
- * `k:{…}` a list item by its keys, `v:…` a list item by its value, `i:0` by its index). A node `{}` is a member; `{".": {}, …}` is a member with others below it;
- * a node without `.` only leads to members. The root is never a member, so the empty set is `{}`.
- * Trees are immutable and shared. Source: structured-merge-diff fieldpath/{set,serialize}.go.
+ * A set of field paths, kept in the very form in which managedFields carry it (FieldsV1): a tree whose keys are path
+ * elements (`f:name` a field, `k:{…}` a list item by its keys, `v:…` a list item by its value, `i:0` by its index). A
+ * node `{}` is a member; `{".": {}, …}` is a member with others below it; a node without `.` only leads to members. The
+ * root is never a member, so the empty set is `{}`. Trees are immutable and shared. Source: structured-merge-diff
+ * fieldpath/{set,serialize}.go.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet
@@ -91,7 +92,10 @@ function drop(node: FieldSet, [element, ...rest]: readonly string[]): FieldSet |
   return nodeOf(kept === undefined ? others : { ...others, [element]: kept })
 }
 
-/** What of the set lies at or below one of the paths, whose steps are names of fields, or `*` for every item of a list. Source: Set.FilterIncludeMatches. */
+/**
+ * What of the set lies at or below one of the paths, whose steps are names of fields, or `*` for every item of a list.
+ * Source: Set.FilterIncludeMatches.
+ */
 export function matching(set: FieldSet, paths: readonly (readonly string[])[]): FieldSet {
   if (paths.some((path) => path.length === 0)) return set
   const out: Record<string, FieldSet> = {}

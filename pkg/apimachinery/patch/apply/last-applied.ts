@@ -4,8 +4,9 @@ import { difference, NOTHING, type FieldSet } from "./fieldset.ts"
 import type { Shape } from "./shape.ts"
 
 /**
- * The annotation in which client-side `kubectl apply` keeps what it last applied, and how `kubectl apply --server-side` takes over from it.
- * Source: apimachinery pkg/util/managedfields/internal/{lastapplied,lastappliedmanager,lastappliedupdater}.go.
+ * The annotation in which client-side `kubectl apply` keeps what it last applied, and how `kubectl apply --server-side`
+ * takes over from it. Source: apimachinery
+ * pkg/util/managedfields/internal/{lastapplied,lastappliedmanager,lastappliedupdater}.go.
  */
 const ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -34,7 +35,10 @@ function parsed(text: string | undefined): Readonly<Record<string, unknown>> | u
   }
 }
 
-/** Keeps the annotation in step where the object has one, so that a later client-side apply starts from what was applied here. */
+/**
+ * Keeps the annotation in step where the object has one, so that a later client-side apply starts from what was applied
+ * here.
+ */
 export function withLastApplied(object: KubeObject, config: Readonly<Record<string, unknown>>): KubeObject {
   if ((object.metadata.annotations?.[ANNOTATION] ?? "") === "") return object
   const metadata = (config["metadata"] ?? {}) as Readonly<Record<string, unknown>>

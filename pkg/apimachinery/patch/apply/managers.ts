@@ -3,8 +3,9 @@ import { canonicalSet } from "./canonical-set.ts"
 import { isEmpty, isFieldSet, union, type FieldSet } from "./fieldset.ts"
 
 /**
- * The entries of metadata.managedFields: who manages which fields. An entry is known by manager, operation and subresource, and for updates by version too.
- * Source: apimachinery pkg/util/managedfields/internal/{managedfields,capmanagers}.go.
+ * The entries of metadata.managedFields: who manages which fields. An entry is known by manager, operation and
+ * subresource, and for updates by version too. Source: apimachinery
+ * pkg/util/managedfields/internal/{managedfields,capmanagers}.go.
  */
 export interface Entry extends ManagedFieldsEntry {
   readonly operation: "Apply" | "Update"

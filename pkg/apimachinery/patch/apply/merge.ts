@@ -4,7 +4,10 @@ import { RawJson } from "../../raw-json.ts"
 import { LEAF, NOTHING, SELF, isMember, nodeOf, type FieldSet } from "./fieldset.ts"
 import { ANY, elementOf, type Shape } from "./shape.ts"
 
-/** Merging an applied configuration into an object, and taking fields out of one. Source: structured-merge-diff typed/{merge,remove}.go. */
+/**
+ * Merging an applied configuration into an object, and taking fields out of one. Source: structured-merge-diff
+ * typed/{merge,remove}.go.
+ */
 type Values = Readonly<Record<string, unknown>>
 
 /** `live` with what `config` sets; parts that `config` does not speak of are shared with `live`. */
@@ -40,7 +43,8 @@ function mergeObjects(shape: Shape, live: Values, config: Values): Values {
 }
 
 /**
- * Items of both in one order: that of the configuration for those it names, with the live ones it does not name kept where they stood between them.
+ * Items of both in one order: that of the configuration for those it names, with the live ones it does not name kept
+ * where they stood between them.
  */
 function mergeLists(
   shape: Shape & { kind: "list" | "set" },
@@ -114,7 +118,10 @@ export function removeFields(shape: Shape, value: unknown, set: FieldSet): unkno
   return Object.keys(out).length === 0 ? undefined : out
 }
 
-/** The set with every declared field that leads to a member made a member too, so that a struct goes when all of it does. Source: EnsureNamedFieldsAreMembers. */
+/**
+ * The set with every declared field that leads to a member made a member too, so that a struct goes when all of it
+ * does. Source: EnsureNamedFieldsAreMembers.
+ */
 export function withNamedFields(shape: Shape, set: FieldSet, root = true): FieldSet {
   const out: Record<string, FieldSet> = {}
   if (!root && isMember(set)) out[SELF] = LEAF

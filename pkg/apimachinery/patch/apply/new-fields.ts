@@ -7,7 +7,10 @@ import { elementAt, fieldsOf, itemOf, otherOf, type FieldShape, type ListShape, 
 export type Values = Readonly<Record<string, unknown>>
 export const isThere = (value: unknown): boolean => value !== undefined && value !== null
 
-/** What Go holds by value is there in an object that is, however empty: where one lacks it, it is as good as an empty one. */
+/**
+ * What Go holds by value is there in an object that is, however empty: where one lacks it, it is as good as an empty
+ * one.
+ */
 export function emptyLike(value: unknown): unknown {
   if (typeof value === "object") return value === null ? null : Array.isArray(value) ? NO_ITEMS : NO_FIELDS
   return typeof value === "string" ? "" : typeof value === "number" ? 0 : false
@@ -22,15 +25,15 @@ export const isGiven = (value: unknown, field: FieldShape | undefined): boolean 
   value !== undefined && (value !== null || field?.orNull === true)
 
 /**
- * Every field of an object that is new. Where the outcome is the same as `like`, the set of another object, or a part of it as that part, it is that very one:
- * most objects of a kind that one manager makes have the same fields.
+ * Every field of an object that is new. Where the outcome is the same as `like`, the set of another object, or a part
+ * of it as that part, it is that very one: most objects of a kind that one manager makes have the same fields.
  */
 export const fieldsOfNew = (shape: Shape, object: object, like: FieldSet = NOTHING): FieldSet =>
   inside(shape, object, like) ?? NOTHING
 
 /**
- * Whether `fieldsOfNew` gives the same of two objects. It looks at their names alone, which of nearly all Events is enough; what has lists, whose items are
- * known by what is in them, counts as different.
+ * Whether `fieldsOfNew` gives the same of two objects. It looks at their names alone, which of nearly all Events is
+ * enough; what has lists, whose items are known by what is in them, counts as different.
  */
 export function haveSameFields(a: unknown, b: unknown): boolean {
   if (a === b) return true

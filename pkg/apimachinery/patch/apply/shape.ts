@@ -1,8 +1,9 @@
 import type { FieldSpec, Message, Type } from "../../fields.ts"
 
 /**
- * How server-side apply sees a type: what it owns as one (a leaf), and what it owns part by part. Made of the declarations once, when first asked for.
- * Source: structured-merge-diff schema/elements.go and the x-kubernetes-list-type and -map-type extensions.
+ * How server-side apply sees a type: what it owns as one (a leaf), and what it owns part by part. Made of the
+ * declarations once, when first asked for. Source: structured-merge-diff schema/elements.go and the
+ * x-kubernetes-list-type and -map-type extensions.
  */
 export type Shape =
   | { readonly kind: "leaf" }
@@ -10,7 +11,10 @@ export type Shape =
   | { readonly kind: "map"; of(): Shape }
   /** A list whose items are told apart by their value. */
   | { readonly kind: "set" }
-  /** A list whose items are told apart by some of their fields, sorted by name; `fallback` stands for one that is absent. */
+  /**
+   * A list whose items are told apart by some of their fields, sorted by name; `fallback` stands for one that is
+   * absent.
+   */
   | { readonly kind: "list"; readonly keys: readonly ListKey[]; of(): Shape }
   /** Anything: objects part by part, all else as one. */
   | { readonly kind: "any" }
@@ -26,7 +30,10 @@ export interface FieldShape {
   /** `f:name` */
   readonly element: string
   readonly shape: Shape
-  /** Held by value in Go, so there even in an empty object: creating it owns what is inside, not the field itself, nor its zero. */
+  /**
+   * Held by value in Go, so there even in an empty object: creating it owns what is inside, not the field itself, nor
+   * its zero.
+   */
   readonly always: boolean
   /** Whether null is a value that is owned like others. */
   readonly orNull: boolean

@@ -15,9 +15,10 @@ export interface ChangedBy {
 }
 
 /**
- * Notes in metadata.managedFields which fields a create (`old` undefined), update or patch changed. Runs on every write, so it looks only at what
- * differs. An object that came into being without managedFields stays without them until it is applied to.
- * Source: apimachinery pkg/util/managedfields/internal/fieldmanager.go Update and the managers it stacks.
+ * Notes in metadata.managedFields which fields a create (`old` undefined), update or patch changed. Runs on every
+ * write, so it looks only at what differs. An object that came into being without managedFields stays without them
+ * until it is applied to. Source: apimachinery pkg/util/managedfields/internal/fieldmanager.go Update and the managers
+ * it stacks.
  */
 export function trackUpdate<T extends KubeObject>(
   resource: Resource<T>,
@@ -119,8 +120,9 @@ function fieldsOfCreated<T extends KubeObject>(
 }
 
 /**
- * The entries to go on from: those the client sent, if it sent any that are well-formed; else the stored ones, so that a client that knows nothing of
- * managedFields does not lose them. An empty list, or a list of one empty entry, clears them. Writes to a subresource cannot set them.
+ * The entries to go on from: those the client sent, if it sent any that are well-formed; else the stored ones, so that
+ * a client that knows nothing of managedFields does not lose them. An empty list, or a list of one empty entry, clears
+ * them. Writes to a subresource cannot set them.
  */
 function startingEntries(
   old: KubeObject | undefined,
@@ -188,7 +190,10 @@ function withoutElements(set: FieldSet, names: ReadonlySet<string>): FieldSet {
   return some ? kept : set
 }
 
-/** Without the fields that a write to this endpoint leaves as they are: status in the main resource, everything but status in `/status`. */
+/**
+ * Without the fields that a write to this endpoint leaves as they are: status in the main resource, everything but
+ * status in `/status`.
+ */
 export function withoutReset(
   { subresources }: Pick<Resource, "subresources">,
   set: FieldSet,
@@ -213,7 +218,10 @@ const METADATA: readonly string[] = ["metadata"]
 const MANAGED_FIELDS: readonly string[] = ["managedFields"]
 const TIME: readonly string[] = ["time"]
 
-/** Whether nothing but the times of managedFields differ: a write without effect must not make a revision. Source: endpoints/handlers/fieldmanager/equality.go. */
+/**
+ * Whether nothing but the times of managedFields differ: a write without effect must not make a revision. Source:
+ * endpoints/handlers/fieldmanager/equality.go.
+ */
 export function isWithoutEffect(old: KubeObject, object: KubeObject): boolean {
   if (object === old) return true
   // Most writes change something beside the metadata, so that is looked at first.
@@ -227,7 +235,10 @@ export function isWithoutEffect(old: KubeObject, object: KubeObject): boolean {
   )
 }
 
-/** Under which name a request's changes are recorded: its fieldManager, else the first part of the user agent. Source: endpoints/handlers/create.go managerOrUserAgent. */
+/**
+ * Under which name a request's changes are recorded: its fieldManager, else the first part of the user agent. Source:
+ * endpoints/handlers/create.go managerOrUserAgent.
+ */
 export function managerOf(fieldManager: string | undefined, userAgent: string | undefined): string {
   if (fieldManager !== undefined && fieldManager !== "") return fieldManager
   const slash = userAgent?.indexOf("/") ?? -1

@@ -8,7 +8,10 @@ import type { Objects } from "../../../cacher/objects.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 import type { AdmissionContext } from "../../chain.ts"
 
-/** A node gets tokens for pods that run on it, for those audiences that a volume of the pod names or that RBAC lets it ask for. */
+/**
+ * A node gets tokens for pods that run on it, for those audiences that a volume of the pod names or that RBAC lets it
+ * ask for.
+ */
 export function checkToken(
   { resource, name, namespace, object, user }: AdmissionAttributes,
   node: string,

@@ -1,4 +1,7 @@
-/** What no pod may do that is not fully trusted. Source: k8s.io/pod-security-admission/policy, in upstream's order and words. */
+/**
+ * What no pod may do that is not fully trusted. Source: k8s.io/pod-security-admission/policy, in upstream's order and
+ * words.
+ */
 import type { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
 import { containersOf } from "../pods.ts"
 import {

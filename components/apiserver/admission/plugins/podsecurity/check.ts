@@ -36,7 +36,10 @@ export const namesWhere = (pod: Pod, bad: (container: Container) => boolean): re
     .filter(bad)
     .map(({ name }) => name)
 
-/** What pods and containers set that may not be set: who does, and to what. `of` gives the setting of a security context, `bad` what is wrong with it. */
+/**
+ * What pods and containers set that may not be set: who does, and to what. `of` gives the setting of a security
+ * context, `bad` what is wrong with it.
+ */
 export function badSetters<T>(
   pod: Pod,
   of: (context: NonNullable<Container["securityContext"]> | Pod["spec"]["securityContext"]) => T | undefined,

@@ -1,4 +1,6 @@
-/** The Pod Security Standards, by labels of the namespace. Source: k8s.io/pod-security-admission/admission/admission.go. */
+/**
+ * The Pod Security Standards, by labels of the namespace. Source: k8s.io/pod-security-admission/admission/admission.go.
+ */
 import { Namespace } from "../../../../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
@@ -125,7 +127,9 @@ function templateOf(object: unknown): Pod | undefined {
   return template ?? spec?.template ?? spec?.jobTemplate?.spec?.template
 }
 
-/** Labels have to be ones that are understood; when the level rises, who changes it is told which pods are against it. */
+/**
+ * Labels have to be ones that are understood; when the level rises, who changes it is told which pods are against it.
+ */
 function checkNamespace(
   { operation, resource, name, object, old, warn }: AdmissionAttributes,
   podsOf: (namespace: string) => readonly Pod[],

@@ -4,7 +4,10 @@ import type { Check, Finding } from "./check.ts"
 import type { Standard } from "./policy.ts"
 import { RESTRICTED } from "./restricted.ts"
 
-/** What a pod does against a standard, as the rules were at its version. Source: k8s.io/pod-security-admission/policy/registry.go. */
+/**
+ * What a pod does against a standard, as the rules were at its version. Source:
+ * k8s.io/pod-security-admission/policy/registry.go.
+ */
 export function violations(pod: Pod, { level, version }: Standard): readonly Finding[] {
   if (level === "privileged") return []
   const minor = version === "latest" ? Infinity : Number(version.slice("v1.".length))

@@ -2,7 +2,10 @@ import type { Namespace } from "../../../../../pkg/api/core/v1/namespace.ts"
 import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import type { KindHooks } from "../../context.ts"
 
-/** A namespace goes when what is in it has gone: until then spec.finalizers hold it. Source: pkg/registry/core/namespace/storage/storage.go. */
+/**
+ * A namespace goes when what is in it has gone: until then spec.finalizers hold it. Source:
+ * pkg/registry/core/namespace/storage/storage.go.
+ */
 export const namespaceHooks: KindHooks = {
   // The first deletion only marks it, even where no finalizer holds it.
   holdsDeletion: (object) =>

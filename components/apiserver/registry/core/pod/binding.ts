@@ -10,7 +10,10 @@ import { admitBody } from "../../admission-attributes.ts"
 import type { RegistryContext } from "../../context.ts"
 import { updateBySubresource } from "../../subresource-update.ts"
 
-/** POST pods/binding: ties a pod to a node, once. Source: pkg/registry/core/pod/storage/storage.go BindingREST.assignPod. */
+/**
+ * POST pods/binding: ties a pod to a node, once. Source: pkg/registry/core/pod/storage/storage.go
+ * BindingREST.assignPod.
+ */
 export async function bind(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { object: binding } = decodeObject(Binding, request.body, { fieldValidation: request.options.fieldValidation })
   const name = request.name ?? binding.metadata.name ?? ""

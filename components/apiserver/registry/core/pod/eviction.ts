@@ -11,10 +11,16 @@ import type { RegistryContext } from "../../context.ts"
 import { checkPreconditions, deleteObject } from "../../delete.ts"
 import { updateBySubresource } from "../../subresource-update.ts"
 
-/** Evicted pods that the disruption controller has not seen yet; more than this and it is too far behind. Source: eviction.go MaxDisruptedPodSize. */
+/**
+ * Evicted pods that the disruption controller has not seen yet; more than this and it is too far behind. Source:
+ * eviction.go MaxDisruptedPodSize.
+ */
 const MOST_UNSEEN = 2000
 
-/** POST pods/eviction: deletes a pod if the disruption budget that covers it has room. Source: pkg/registry/core/pod/storage/eviction.go. */
+/**
+ * POST pods/eviction: deletes a pod if the disruption budget that covers it has room. Source:
+ * pkg/registry/core/pod/storage/eviction.go.
+ */
 export async function evict(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { object: eviction } = decodeObject(Eviction, inThisVersion(request.body), {
     fieldValidation: request.options.fieldValidation,
@@ -32,7 +38,10 @@ export async function evict(context: RegistryContext, request: ApiRequest): Prom
   return { kind: "status", code: 201, status: SUCCESS }
 }
 
-/** Notes in the pod why it goes: a Job's failure policy asks for that. What is deleted then is the pod with the note. Source: eviction.go addConditionAndDeletePod. */
+/**
+ * Notes in the pod why it goes: a Job's failure policy asks for that. What is deleted then is the pod with the note.
+ * Source: eviction.go addConditionAndDeletePod.
+ */
 async function tellPod(
   context: RegistryContext,
   request: ApiRequest,
@@ -73,7 +82,10 @@ async function tellPod(
     : { ...options, preconditions: { ...preconditions, resourceVersion } }
 }
 
-/** Clients before 1.22 evict in policy/v1beta1, which reads the same, and which pods/eviction never ceased to accept. Source: eviction.go AcceptsGroupVersion. */
+/**
+ * Clients before 1.22 evict in policy/v1beta1, which reads the same, and which pods/eviction never ceased to accept.
+ * Source: eviction.go AcceptsGroupVersion.
+ */
 const inThisVersion = (body: unknown): unknown =>
   typeof body === "object" && body !== null && "apiVersion" in body && body.apiVersion === "policy/v1beta1"
     ? { ...body, apiVersion: "policy/v1" }
@@ -134,7 +146,9 @@ async function chargeBudget(
   await updateBySubresource(context, target, { change: (old) => charged(context, old as PodDisruptionBudget, pod) })
 }
 
-/** A pod that is not ready counts for nothing: by default only while the budget is met, always where the budget says so. */
+/**
+ * A pod that is not ready counts for nothing: by default only while the budget is met, always where the budget says so.
+ */
 const mayGoUnready = ({ spec, status }: PodDisruptionBudget): boolean =>
   spec.unhealthyPodEvictionPolicy === "AlwaysAllow" ||
   (status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0)

@@ -3,7 +3,10 @@ import type { KindHooks, SubresourceHandler } from "../../context.ts"
 import { bind } from "./binding.ts"
 import { evict } from "./eviction.ts"
 
-/** What pods have beside the generic verbs. log, exec, attach, portforward and proxy are streams and served by endpoints/. */
+/**
+ * What pods have beside the generic verbs. log, exec, attach, portforward and proxy are streams and served by
+ * endpoints/.
+ */
 export const podHooks: KindHooks = {
   subresources: { binding: onlyCreate(bind), eviction: onlyCreate(evict) },
 }

@@ -3,8 +3,9 @@ import type { Random } from "../../../../../pkg/clock/random.ts"
 export type Refusal = "taken" | "out of range"
 
 /**
- * Numbers of a range, each held by one owner at most: addresses, node ports. Automatic ones are drawn from above a band at the low end that is left to those
- * who ask for a certain number, until the upper part is full. Source: pkg/registry/core/service/{ipallocator,portallocator}, KEP-3070, KEP-3668.
+ * Numbers of a range, each held by one owner at most: addresses, node ports. Automatic ones are drawn from above a band
+ * at the low end that is left to those who ask for a certain number, until the upper part is full. Source:
+ * pkg/registry/core/service/{ipallocator,portallocator}, KEP-3070, KEP-3668.
  */
 export class Allotment {
   readonly #first: number

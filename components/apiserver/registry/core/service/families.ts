@@ -1,4 +1,7 @@
-/** Which address families a Service has. One is served here, IPv4. Source: pkg/registry/core/service/storage/alloc.go initIPFamilyFields. */
+/**
+ * Which address families a Service has. One is served here, IPv4. Source: pkg/registry/core/service/storage/alloc.go
+ * initIPFamilyFields.
+ */
 import { clusterIPFaults, familyOf } from "../../../../../pkg/api/core/v1/service-validation.ts"
 import type { ServiceSpec } from "../../../../../pkg/api/core/v1/service.ts"
 import type { Cause } from "../../../../../pkg/apimachinery/errors.ts"

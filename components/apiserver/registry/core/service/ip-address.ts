@@ -1,6 +1,7 @@
 /**
- * The IPAddress objects of Services: each cluster IP has one, made and removed in one transaction with its Service. What somebody else does to them is mended
- * at once, and at the start. Source: pkg/registry/core/service/ipallocator/controller/repairip.go.
+ * The IPAddress objects of Services: each cluster IP has one, made and removed in one transaction with its Service.
+ * What somebody else does to them is mended at once, and at the start. Source:
+ * pkg/registry/core/service/ipallocator/controller/repairip.go.
  */
 import { Service } from "../../../../../pkg/api/core/v1/service.ts"
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
@@ -82,7 +83,10 @@ const isOf = ({ spec: { parentRef } }: IPAddress, { metadata }: Service): boolea
 const SERVICES = storagePrefix(Service, undefined)
 const ADDRESSES = storagePrefix(IPAddress, undefined)
 
-/** Gives every cluster IP its IPAddress again where it was taken away or changed, and removes those whose Service has gone. */
+/**
+ * Gives every cluster IP its IPAddress again where it was taken away or changed, and removes those whose Service has
+ * gone.
+ */
 export function keepAddresses({
   storage,
   clock,
@@ -117,7 +121,8 @@ export function keepAddresses({
   const all = storage
     .list(SERVICES)
     .flatMap(({ object }) => addressesOf(object as Service).flatMap((ip) => lacking(object as Service, ip) ?? []))
-  const mended = all.filter(({ key }, i) => all.findIndex((other) => other.key === key) === i) // two may claim one address: the first keeps it
+  // two may claim one address: the first keeps it
+  const mended = all.filter(({ key }, i) => all.findIndex((other) => other.key === key) === i)
   const leaked = storage.list(ADDRESSES).flatMap((stored): readonly Write[] => {
     const address = stored.object as IPAddress
     if (!isManaged(address) || addressesOf(parentOf(address)).includes(address.metadata.name!)) return []

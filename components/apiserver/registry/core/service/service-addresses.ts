@@ -1,8 +1,8 @@
 /**
- * Which cluster IPs are free. An address is taken as long as there is an IPAddress object of its name, whoever made it; those go into the store and out of it
- * in one transaction with their Service (ip-address.ts), so nothing can leak or drift. In between stands a reservation, from the choice of an address to the
- * commit of its Service. Ranges are the ServiceCIDRs that are ready and not going away, the oldest first.
- * Source: pkg/registry/core/service/ipallocator.
+ * Which cluster IPs are free. An address is taken as long as there is an IPAddress object of its name, whoever made it;
+ * those go into the store and out of it in one transaction with their Service (ip-address.ts), so nothing can leak or
+ * drift. In between stands a reservation, from the choice of an address to the commit of its Service. Ranges are the
+ * ServiceCIDRs that are ready and not going away, the oldest first. Source: pkg/registry/core/service/ipallocator.
  */
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../../../../pkg/api/networking/v1/servicecidr.ts"
@@ -70,7 +70,10 @@ export class ServiceAddresses {
       .filter(({ family }) => family === "IPv4")
   }
 
-  /** Above a band at the low end that is left to those who ask for a certain address, until the upper part is full. Source: KEP-3070. */
+  /**
+   * Above a band at the low end that is left to those who ask for a certain address, until the upper part is full.
+   * Source: KEP-3070.
+   */
   #freeIn(range: Network): string | undefined {
     const [first, last] = [Number(range.first) + 1, Number(range.last) - 1]
     const size = Number(range.last - range.first) + 1

@@ -1,7 +1,8 @@
 /**
- * What a Service is given when it is written: families, cluster IPs, node ports. Node ports are held in memory only: what is taken is what stored Services say,
- * read at the start and followed by events, so nothing can leak or drift. In between stands a reservation, from the choice of a number to the commit of its
- * Service. Source: pkg/registry/core/service/storage/alloc.go.
+ * What a Service is given when it is written: families, cluster IPs, node ports. Node ports are held in memory only:
+ * what is taken is what stored Services say, read at the start and followed by events, so nothing can leak or drift. In
+ * between stands a reservation, from the choice of a number to the commit of its Service. Source:
+ * pkg/registry/core/service/storage/alloc.go.
  */
 import { Service, type ServiceSpec } from "../../../../../pkg/api/core/v1/service.ts"
 import { ApiError, invalid, type Cause } from "../../../../../pkg/apimachinery/errors.ts"
@@ -60,7 +61,10 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
   function allocate(service: Service, old: Service | undefined, dryRun: boolean): Reservation {
     const key = keyOfService(service)
     const name = service.metadata.name ?? ""
-    /** What ends the reservations: addresses whatever comes of them, since the store has them then; ports when they are not wanted after all. */
+    /**
+     * What ends the reservations: addresses whatever comes of them, since the store has them then; ports when they are
+     * not wanted after all.
+     */
     const settled: (() => void)[] = []
     const undo: (() => void)[] = []
     const causes: Cause[] = []

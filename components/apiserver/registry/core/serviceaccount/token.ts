@@ -21,7 +21,10 @@ export interface TokenOptions {
   readonly audiences: readonly string[]
 }
 
-/** Tokens asked for this long belong to pods' mounted volumes: they live longer than asked, so that old clients need not reread them. Source: pkg/serviceaccount/claims.go. */
+/**
+ * Tokens asked for this long belong to pods' mounted volumes: they live longer than asked, so that old clients need not
+ * reread them. Source: pkg/serviceaccount/claims.go.
+ */
 const INJECTED_SECONDS = 3607
 const EXTENDED_SECONDS = 365 * 24 * 3600
 

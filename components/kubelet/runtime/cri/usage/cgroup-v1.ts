@@ -8,7 +8,10 @@ const TICK_NS = 1e7
 /** What the kernel shows as the limit of a cgroup that has none: all that an address can reach, in whole pages. */
 const NO_LIMIT = 2 ** 62
 
-/** Reads cgroups with a hierarchy for each controller, mounted below `root`. Source of what is counted from what: cadvisor container/libcontainer/handler.go. */
+/**
+ * Reads cgroups with a hierarchy for each controller, mounted below `root`. Source of what is counted from what:
+ * cadvisor container/libcontainer/handler.go.
+ */
 export function cgroupV1(root: string, deviceNames: DeviceNames): (folder: string) => Promise<Usage | undefined> {
   const hierarchy = (...names: readonly string[]) =>
     names.map((name) => join(root, name)).find((path) => existsSync(path)) ?? join(root, names[0]!)

@@ -3,7 +3,10 @@ import type { CpuUsage, DeviceUsage, MemoryUsage, Usage } from "../../usage.ts"
 import type { DeviceNames } from "./devices.ts"
 import { readKernelFile, readNumber, readTable } from "./kernel-files.ts"
 
-/** Reads cgroups of the one unified hierarchy at `root`. Source of what is counted from what: cadvisor container/libcontainer/handler.go. */
+/**
+ * Reads cgroups of the one unified hierarchy at `root`. Source of what is counted from what: cadvisor
+ * container/libcontainer/handler.go.
+ */
 export const cgroupV2 =
   (root: string, deviceNames: DeviceNames) =>
   async (folder: string): Promise<Usage | undefined> => {

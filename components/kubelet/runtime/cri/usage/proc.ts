@@ -46,7 +46,9 @@ export async function machineUsage(proc: string): Promise<MachineUsage> {
   }
 }
 
-/** Loopback, and the ends of pods' own: their traffic is the pods'. Source: cadvisor manager/machine.go ignored devices. */
+/**
+ * Loopback, and the ends of pods' own: their traffic is the pods'. Source: cadvisor manager/machine.go ignored devices.
+ */
 const OF_PODS = /^(lo|veth.*|docker.*|nerdctl.*)$/
 
 /** The network interfaces that a `net/dev` lists: of the machine, or of the network that a process lives in. */

@@ -1,7 +1,8 @@
 /**
- * Writes files so that whoever reads them sees all of the old or all of the new. The files lie in a folder whose name is the time; the link `..data` names that
- * folder, and what users see are links through `..data`. A change makes a new folder and renames a new `..data` over the old, which is one step for
- * the kernel and an event for those who watch `..data`. Source: pkg/volume/util/atomic_writer.go.
+ * Writes files so that whoever reads them sees all of the old or all of the new. The files lie in a folder whose name
+ * is the time; the link `..data` names that folder, and what users see are links through `..data`. A change makes a new
+ * folder and renames a new `..data` over the old, which is one step for the kernel and an event for those who watch
+ * `..data`. Source: pkg/volume/util/atomic_writer.go.
  */
 import {
   chmod,
@@ -91,7 +92,10 @@ async function writeFiles(folder: string, payload: Payload): Promise<void> {
   )
 }
 
-/** Brings the links that users see into line: one for each first part of a path. What is no link of ours, such as a folder made for a subPath, stays. */
+/**
+ * Brings the links that users see into line: one for each first part of a path. What is no link of ours, such as a
+ * folder made for a subPath, stays.
+ */
 async function showFiles(folder: string, payload: Payload): Promise<void> {
   const wanted = new Set([...payload.keys()].map((path) => path.split("/", 1)[0]!))
   const there = (await readdir(folder, { withFileTypes: true })).filter(({ name }) => !name.startsWith(".."))

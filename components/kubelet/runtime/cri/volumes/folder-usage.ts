@@ -7,8 +7,9 @@ import { walk } from "./walk.ts"
 const BLOCK_BYTES = 512
 
 /**
- * What a folder and all below it take on the disk. A file of several names counts once; what is mounted inside is not counted, and what goes away in the
- * meantime neither. Undefined when there is no such folder. Source: pkg/volume/util/fs/fs.go DiskUsage.
+ * What a folder and all below it take on the disk. A file of several names counts once; what is mounted inside is not
+ * counted, and what goes away in the meantime neither. Undefined when there is no such folder. Source:
+ * pkg/volume/util/fs/fs.go DiskUsage.
  * @throws Error for a folder that is too large to be looked into
  */
 export async function folderUsage(folder: string): Promise<FolderUsage | undefined> {

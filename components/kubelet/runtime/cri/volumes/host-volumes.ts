@@ -65,9 +65,10 @@ export function hostVolumes(): VolumeFiles {
 const isMounted = async (folder: string): Promise<boolean> => (await mountPoints()).some(({ path }) => path === folder)
 
 /**
- * One tmpfs for all that pods get from the API, mounted once. Differs from upstream, which mounts one for each volume with a secret or token and puts the
- * others on the disk. Measured on two cores: starting `mount` takes 2.7 ms and `umount` as long, so 30 pods with a token each would spend 150 ms on
- * them, while writing 30 such volumes into one tmpfs takes 5 ms (and on the disk, which has to note every link and rename, 30 to 80 ms).
+ * One tmpfs for all that pods get from the API, mounted once. Differs from upstream, which mounts one for each volume
+ * with a secret or token and puts the others on the disk. Measured on two cores: starting `mount` takes 2.7 ms and
+ * `umount` as long, so 30 pods with a token each would spend 150 ms on them, while writing 30 such volumes into one
+ * tmpfs takes 5 ms (and on the disk, which has to note every link and rename, 30 to 80 ms).
  */
 async function mountMemory(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o750 })

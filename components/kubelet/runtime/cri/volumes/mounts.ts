@@ -37,7 +37,10 @@ export async function unmount(path: string): Promise<void> {
   }
 }
 
-/** Ends all mounts at and below the folders, the newest first, as it may lie on an older one. @throws Error when one is left */
+/**
+ * Ends all mounts at and below the folders, the newest first, as it may lie on an older one. @throws Error when one is
+ * left
+ */
 export async function unmountBelow(folders: readonly string[]): Promise<void> {
   const below = async () =>
     (await mountPoints())

@@ -10,9 +10,9 @@ const WRITE = 0o660
 const FOLDER = 0o2110
 
 /**
- * Gives a folder with all that is in it to the group. With OnRootMismatch nothing is touched when the folder itself is right already, which spares
- * the walk through large volumes. Containers may run that write to it: nothing outside of the folder is ever touched.
- * Source: pkg/volume/volume_linux.go SetVolumeOwnership.
+ * Gives a folder with all that is in it to the group. With OnRootMismatch nothing is touched when the folder itself is
+ * right already, which spares the walk through large volumes. Containers may run that write to it: nothing outside of
+ * the folder is ever touched. Source: pkg/volume/volume_linux.go SetVolumeOwnership.
  */
 export async function setOwnership(folder: string, { group, readOnly, policy }: Ownership): Promise<void> {
   const mask = readOnly ? READ : WRITE

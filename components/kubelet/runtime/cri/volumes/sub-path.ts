@@ -1,7 +1,8 @@
 /**
- * Shows a part of a volume to one container. The pod may change the volume while this looks at it, so a path is not trusted twice: each folder is opened
- * without following links, the next name is looked up in what was opened, and what is mounted is the file that was opened in the end, not its path.
- * Source: pkg volume/util/subpath/subpath_linux.go (k8s.io/mount-utils), CVE-2017-1002101, CVE-2021-25741.
+ * Shows a part of a volume to one container. The pod may change the volume while this looks at it, so a path is not
+ * trusted twice: each folder is opened without following links, the next name is looked up in what was opened, and what
+ * is mounted is the file that was opened in the end, not its path. Source: pkg volume/util/subpath/subpath_linux.go
+ * (k8s.io/mount-utils), CVE-2017-1002101, CVE-2021-25741.
  */
 import { constants } from "node:fs"
 import { chmod, lstat, mkdir, open, realpath, rm, stat, writeFile, type FileHandle } from "node:fs/promises"
@@ -36,7 +37,10 @@ export async function bindSubPath({ volume, subPath, target }: SubPathRequest): 
   }
 }
 
-/** Opens a file in the volume for reading; undefined when there is none. @throws Error for what is no file, or outside of the volume */
+/**
+ * Opens a file in the volume for reading; undefined when there is none. @throws Error for what is no file, or outside
+ * of the volume
+ */
 export async function openFileInside(volume: string, path: string): Promise<FileHandle | undefined> {
   const root = await realpath(volume)
   try {
@@ -54,7 +58,10 @@ export async function openFileInside(volume: string, path: string): Promise<File
   }
 }
 
-/** The names from the volume to what the path leads to, all links resolved; what does not exist yet is taken as it is written. */
+/**
+ * The names from the volume to what the path leads to, all links resolved; what does not exist yet is taken as it is
+ * written.
+ */
 async function resolved(root: string, path: string): Promise<readonly string[]> {
   const missing: string[] = []
   let existing = join(root, path)

@@ -1,13 +1,17 @@
 /**
- * Looks at all that is in a folder which a container may be changing meanwhile. A path would not do: between two looks a container can put a link in the
- * place of a folder, and lead whoever follows anywhere on the node. So each folder is held open, and only names directly in it are used.
+ * Looks at all that is in a folder which a container may be changing meanwhile. A path would not do: between two looks
+ * a container can put a link in the place of a folder, and lead whoever follows anywhere on the node. So each folder is
+ * held open, and only names directly in it are used.
  */
 import { constants, type Stats } from "node:fs"
 import { chmod, lstat, open, readdir, type FileHandle } from "node:fs/promises"
 import { O_PATH } from "../regular-file.ts"
 import { isMissing, unlessMissing } from "./missing.ts"
 
-/** Something that was found. The path leads there through the folder that is held open; its last name may be a link by now, which nobody must follow. */
+/**
+ * Something that was found. The path leads there through the folder that is held open; its last name may be a link by
+ * now, which nobody must follow.
+ */
 export interface Found {
   readonly path: string
   readonly stats: Stats
@@ -21,8 +25,9 @@ const MAX_FOLDER_BYTES = 16 * 1024 * 1024
 const TOGETHER = 64
 
 /**
- * Calls `visit` for each thing in the folder, a folder after what is in it; not for the folder itself, and not for what is on another file system. What
- * goes away meanwhile is left out. @throws Error for folders that are too deep or too large to be looked into
+ * Calls `visit` for each thing in the folder, a folder after what is in it; not for the folder itself, and not for what
+ * is on another file system. What goes away meanwhile is left out. @throws Error for folders that are too deep or too
+ * large to be looked into
  */
 export async function walk(folder: string, visit: (found: Found) => Promise<void> | void): Promise<void> {
   const root = await open(folder, FOLDER_ONLY)
