@@ -8,6 +8,8 @@ const FIRST_MS = 5
 const LONGEST_MS = 60_000
 /** A row ends when nothing was made for so long, or for twice the last wait. */
 const QUIET_MS = 10_000
+/** After which every row is over. */
+const LONGEST_ROW_MS = 2 * LONGEST_MS
 
 interface Row {
   made: number
@@ -32,12 +34,17 @@ export class CreationPace {
     this.#clock = clock
   }
 
+  /** How many owners are remembered. */
+  get size(): number {
+    return this.#rows.size
+  }
+
   /** Milliseconds until `owner`, which wants so many pods, may make more; 0 for now. */
   wait({ metadata: { uid = "" } }: KubeObject, wanted: number): number {
     const row = this.#rows.get(uid)
     if (row === undefined) return 0
-    const now = this.#clock.now()
-    if (now - row.last > Math.max(QUIET_MS, 2 * (row.next - row.last))) {
+    const now = this.#clock.monotonic()
+    if (isOver(row, now)) {
       this.#rows.delete(uid)
       return 0
     }
@@ -49,14 +56,18 @@ export class CreationPace {
   /** Notes that `count` pods were made. */
   made({ metadata: { uid = "" } }: KubeObject, count = 1): void {
     if (count === 0) return
-    const now = this.#clock.now()
+    const now = this.#clock.monotonic()
     const row = this.#rows.get(uid) ?? { made: 0, slowed: 0, last: now, next: now }
     row.made += count
     row.last = row.next = now
-    this.#rows.set(uid, row)
-  }
-
-  forget(uid: string): void {
+    // The one that made pods last is the last in the map, so that those whose row is over are its first.
     this.#rows.delete(uid)
+    this.#rows.set(uid, row)
+    for (const [other, { last }] of this.#rows) {
+      if (now - last <= LONGEST_ROW_MS) break
+      this.#rows.delete(other)
+    }
   }
 }
+
+const isOver = ({ last, next }: Row, now: number): boolean => now - last > Math.max(QUIET_MS, 2 * (next - last))

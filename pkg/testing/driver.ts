@@ -26,6 +26,7 @@ const OUTER_WORLD_MS = 10
 
 interface Waiting {
   readonly what: () => string
+  /** In milliseconds of monotonic time. */
   readonly deadline: number
   ended: boolean
   /** Whether the outer world was waited for. */
@@ -87,7 +88,7 @@ export class Driver {
       what,
       ended: false,
       waited: false,
-      deadline: clock.now() + (virtual === undefined ? REAL_PATIENCE_MS : PATIENCE_MS),
+      deadline: clock.monotonic() + (virtual === undefined ? REAL_PATIENCE_MS : PATIENCE_MS),
       giveUp(err) {
         waiting.ended = true
         reject(err)
@@ -160,12 +161,14 @@ export class Driver {
       if (idle()) return
     }
     const due = clock.nextDue ?? Infinity
-    const first = Math.min(...this.#open().map(({ deadline }) => deadline))
+    // The wall clock may have jumped since the waiting began.
+    const left = Math.min(...this.#open().map(({ deadline }) => deadline)) - clock.monotonic()
+    const first = clock.now() + left
     await clock.advanceTo(Math.min(due, first))
     if (due < first) return
     await clock.quiet()
     for (const waiting of this.#open())
-      if (waiting.deadline <= clock.now()) waiting.giveUp(this.#notEnded(waiting, PATIENCE_MS))
+      if (waiting.deadline <= clock.monotonic()) waiting.giveUp(this.#notEnded(waiting, PATIENCE_MS))
   }
 
   #open(): readonly Waiting[] {

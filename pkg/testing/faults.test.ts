@@ -274,3 +274,14 @@ test("a wall clock that jumps leaves delays as they are", async () => {
   expect(cluster.now.getTime() - before).toBe(3_600_000 - 60_000 + 1000)
   await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 1)
 })
+
+test("a wall clock that jumps gives nobody less time to wait", async () => {
+  // given a request that takes ten seconds
+  await using cluster = await startCluster({ nodes: 1 })
+  await using _slow = await cluster.faults.requests({ user: "system:admin", verb: "get", delay: "10s" })
+  const answer = cluster.get(Node, "node-0")
+  // when the clock is set forward by more than anybody waits
+  await cluster.faults.clockJump("1h")
+  // then
+  expect((await answer).metadata.name).toBe("node-0")
+})

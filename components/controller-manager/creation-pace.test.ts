@@ -1,0 +1,54 @@
+import { expect, test } from "bun:test"
+import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
+import { VirtualClock } from "../../pkg/clock/virtual.ts"
+import { CreationPace } from "./creation-pace.ts"
+
+const owner = (uid: string): KubeObject => ({ apiVersion: "apps/v1", kind: "ReplicaSet", metadata: { name: uid, uid } })
+
+test("what is wanted, and fifty more than thrice that, is made at once; then each at twice the distance", async () => {
+  // given an owner of two pods that has made all that is free
+  const clock = new VirtualClock(0)
+  const pace = new CreationPace(clock)
+  for (let i = 0; i < 56; i++) {
+    expect(pace.wait(owner("a"), 2)).toBe(0)
+    pace.made(owner("a"))
+  }
+  pace.made(owner("a"))
+  // when it goes on as soon as it may
+  const waits: number[] = []
+  for (let i = 0; i < 16; i++) {
+    waits.push(pace.wait(owner("a"), 2))
+    await clock.advance(waits.at(-1)!)
+    expect(pace.wait(owner("a"), 2)).toBe(0)
+    pace.made(owner("a"))
+  }
+  // then it goes on ever more slowly, and another owner is not held up
+  expect(waits.slice(0, 5)).toEqual([5, 10, 20, 40, 80])
+  expect(waits.slice(-2)).toEqual([60_000, 60_000])
+  expect(pace.wait(owner("b"), 2)).toBe(0)
+})
+
+test("a row is over when nothing was made for a while", async () => {
+  // given
+  const clock = new VirtualClock(0)
+  const pace = new CreationPace(clock)
+  pace.made(owner("a"), 1000)
+  expect(pace.wait(owner("a"), 1)).toBe(5)
+  // when
+  await clock.advance(10_001)
+  // then
+  expect(pace.wait(owner("a"), 1)).toBe(0)
+})
+
+test("owners are not remembered for ever", async () => {
+  // given a Job a minute, for a day
+  const clock = new VirtualClock(0)
+  const pace = new CreationPace(clock)
+  // when
+  for (let minute = 0; minute < 1440; minute++) {
+    pace.made(owner(`job-${minute}`))
+    await clock.advance(60_000)
+  }
+  // then
+  expect(pace.size).toBeLessThan(5)
+})
