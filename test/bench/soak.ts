@@ -20,7 +20,8 @@ export const soak = (minutes: number): Benchmark => ({
   name: "soak",
   async *run(): AsyncIterable<Figure> {
     await using server = await startServer({
-      flags: ["--disable-agent=false", "--container-runtime-endpoint", "simulated", "--disable", "dns"],
+      agent: "simulated",
+      flags: ["--disable", "dns"],
     })
     await Bun.sleep(5000) // the node comes up, and memory settles
     const start = server.residentMb()

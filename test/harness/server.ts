@@ -44,8 +44,8 @@ export interface Answer {
 }
 
 export interface TestServerOptions {
-  /** Also a node: kubelet, containerd, kube-proxy, DNS. */
-  readonly agent?: boolean
+  /** Also a node: kubelet, containerd, kube-proxy, DNS. `simulated`: one in memory, which needs no root and leaves nothing behind. */
+  readonly agent?: boolean | "simulated"
   readonly flags?: readonly string[]
   /** A folder to start on again; it is then left in place at the end. A new one otherwise. */
   readonly dataDir?: string
@@ -105,14 +105,16 @@ export async function startServer({
       String(port),
       "--write-kubeconfig",
       kubeconfig,
-      ...(agent ? [] : ["--disable-agent"]),
+      ...(agent === false ? ["--disable-agent"] : []),
+      ...(agent === "simulated" ? ["--container-runtime-endpoint", "simulated"] : []),
       ...flags,
     ],
     { stdio: ["ignore", "pipe", "pipe"] },
   )
   const clearAway = () => {
     child.kill("SIGKILL")
-    if (agent) spawnSync(EXECUTABLE, dataDir === undefined ? uninstallArgs(dir) : ["killall", "--data-dir", dir])
+    if (agent === true)
+      spawnSync(EXECUTABLE, dataDir === undefined ? uninstallArgs(dir) : ["killall", "--data-dir", dir])
     if (dataDir === undefined) rmSync(dir, { recursive: true, force: true })
   }
   abandoned.add(clearAway)
@@ -171,7 +173,7 @@ export async function startServer({
       connections.destroy()
       abandoned.delete(clearAway)
       if (child.exitCode === null && child.signalCode === null) await kill("SIGTERM")
-      if (agent)
+      if (agent === true)
         await ended(
           spawn(EXECUTABLE, dataDir === undefined ? uninstallArgs(dir) : ["killall", "--data-dir", dir], {
             stdio: "ignore",
