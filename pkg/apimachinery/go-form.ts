@@ -13,7 +13,7 @@ export function goForm(message: Message, value: object): object {
 }
 
 function formOf(type: Type, { pointer }: Pick<FieldSpec, "pointer">, value: unknown): unknown {
-  if (value === undefined) return pointer === true ? null : zeroOf(type)
+  if (value === undefined || value === null) return pointer === true ? null : zeroOf(type)
   if (type.kind === "message") return goForm(type.message(), value as object)
   if (type.kind === "list") return (value as readonly unknown[]).map((item) => formOf(type.of, {}, item))
   if (type.kind === "map")

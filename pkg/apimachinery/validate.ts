@@ -39,17 +39,26 @@ function withOwnRules<T extends object>(
   declared: readonly Cause[],
   rules: (value: T) => readonly Cause[],
 ): readonly Cause[] {
-  if (declared.length === 0) return rules(value)
+  return declared.length === 0 ? rules(value) : [...declared, ...rulesBeside(declared, message, value, rules)]
+}
+
+/**
+ * What rules of a kind find in a value in which the declarations have found `declared`. Where something required is
+ * missing, the rules see zeros, and what they say of these is left out.
+ */
+export function rulesBeside<T extends object>(
+  declared: readonly Cause[],
+  message: Message,
+  value: T,
+  rules: (value: T) => readonly Cause[],
+): readonly Cause[] {
   const missing = new Set(
     declared.filter(({ reason }) => reason === "FieldValueRequired").map(({ field = "" }) => field),
   )
-  if (missing.size === 0) return both(declared, rules(value))
-  return [
-    ...declared,
-    ...rules(withZeros(message, value) as T).filter(
-      ({ field = "", reason }) => TRUE_OF_ZEROS.has(reason) || !isAtOrBelow(field, missing),
-    ),
-  ]
+  if (missing.size === 0) return rules(value)
+  return rules(withZeros(message, value) as T).filter(
+    ({ field = "", reason }) => TRUE_OF_ZEROS.has(reason) || !isAtOrBelow(field, missing),
+  )
 }
 
 /** Whether a path is one of these or leads through one. */

@@ -1,21 +1,63 @@
 import { expect, test } from "bun:test"
 import { heapStats } from "bun:jsc"
 import { VirtualClock } from "../clock/virtual.ts"
-import { giveMemoryBackWhenIdle } from "./idle-memory.ts"
+import { giveMemoryBackWhenIdle, ownMemory } from "./idle-memory.ts"
 
-test("gives back what a time of load has left, and then rests", async () => {
-  // given a process that has held much more than before, and does not any more
+const MB = 2 ** 20
+
+/** A process whose use of processor and memory the test says, looked at every 30 seconds. */
+function watched() {
   const clock = new VirtualClock(0)
   clock.exact = true
-  const stop = giveMemoryBackWhenIdle(clock)
-  let held: unknown[] = Array.from({ length: 400_000 }, (_, i) => ({ name: `object ${i}`, labels: { app: `a${i}` } }))
-  expect(held).toHaveLength(400_000)
-  held = []
-  const before = heapStats().heapSize
-  // when it has little to do
-  await clock.advance(31_000)
+  const is = { cpuMicros: 0, residentMb: 100, givenBack: 0 }
+  const stop = giveMemoryBackWhenIdle(clock, {
+    cpuMicros: () => is.cpuMicros,
+    residentBytes: () => is.residentMb * MB,
+    giveBack: () => void is.givenBack++,
+  })
+  return { clock, is, stop }
+}
+
+test("gives memory back three times after a time of load, and then rests", async () => {
+  // given a process that has grown under load
+  const { clock, is, stop } = watched()
+  is.residentMb = 200
+  is.cpuMicros += 20_000_000
+  await clock.advance(30_000)
+  expect(is.givenBack).toBe(0)
+  // when it is idle
+  await clock.advance(30_000 * 10)
   // then
-  expect(before - heapStats().heapSize).toBeGreaterThan(20 * 2 ** 20)
+  expect(is.givenBack).toBe(3)
   stop()
   expect(clock.pending).toBe(0)
+})
+
+test("leaves a process alone that has not grown, and one that is busy", async () => {
+  const { clock, is, stop } = watched()
+  // given no growth worth the time
+  is.residentMb = 105
+  await clock.advance(30_000 * 5)
+  expect(is.givenBack).toBe(0)
+  // when it grows and stays busy
+  is.residentMb = 300
+  for (let i = 0; i < 5; i++) {
+    is.cpuMicros += 10_000_000
+    await clock.advance(30_000)
+  }
+  // then
+  expect(is.givenBack).toBe(0)
+  stop()
+})
+
+test("what nobody holds is gone from the heap when memory is given back", () => {
+  // given much that was held and is not any more
+  let held: unknown[] = Array.from({ length: 400_000 }, (_, i) => ({ name: `object ${i}`, labels: { app: `a${i}` } }))
+  expect(held).toHaveLength(400_000)
+  const before = heapStats().heapSize
+  held = []
+  // when
+  ownMemory()!.giveBack()
+  // then
+  expect(before - heapStats().heapSize).toBeGreaterThan(20 * MB)
 })

@@ -13,25 +13,50 @@ const ROUNDS = 3
 /** Memory is looked through when it has grown by so much since the last time. */
 const GROWTH = 1.1
 
+/** What is asked of the process, and done to it. */
+export interface ProcessMemory {
+  /** Microseconds of processor time used so far. */
+  cpuMicros(): number
+  residentBytes(): number
+  /** Collects garbage and lets compiled code go: some tens of milliseconds. */
+  giveBack(): void
+}
+
+/** This process. Undefined where the engine is another than Bun's. */
+export function ownMemory(): ProcessMemory | undefined {
+  if (engine === undefined) return undefined
+  const { fullGC } = engine
+  return {
+    cpuMicros() {
+      const { user, system } = process.cpuUsage()
+      return user + system
+    },
+    residentBytes: () => process.memoryUsage.rss(),
+    giveBack() {
+      fullGC()
+      Bun.shrink()
+    },
+  }
+}
+
 /**
  * Gives memory back when there is little to do. The engine collects garbage when it needs room, and so keeps what a
  * time of load has left for as long as nothing new comes; the code it compiled under load stays, too. Both are let go
  * here, once after each such time. It costs some tens of milliseconds then, and as much again when the code is needed
  * again. Returns what ends it.
  */
-export function giveMemoryBackWhenIdle(clock: Clock): () => void {
-  if (engine === undefined) return () => {}
-  const { fullGC } = engine
-  let used = process.cpuUsage()
+export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () => void {
+  if (memory === undefined) return () => {}
+  let used = memory.cpuMicros()
   /** Resident bytes when nothing more could be given back. */
-  let least = process.memoryUsage.rss()
+  let least = memory.residentBytes()
   /** How many have been made since the load ended. */
   let rounds = 0
   const look = () => {
-    const { user, system } = process.cpuUsage(used)
-    used = process.cpuUsage()
-    const idle = (user + system) / 1000 / INTERVAL_MS < IDLE
-    const resident = process.memoryUsage.rss()
+    const usedBefore = used
+    used = memory.cpuMicros()
+    const idle = (used - usedBefore) / 1000 / INTERVAL_MS < IDLE
+    const resident = memory.residentBytes()
     if (!idle) rounds = 0
     else if (rounds === ROUNDS) {
       // The pages of a round are given back after it.
@@ -39,8 +64,7 @@ export function giveMemoryBackWhenIdle(clock: Clock): () => void {
       rounds = 0
     } else if (rounds > 0 || resident > least * GROWTH) {
       rounds++
-      fullGC()
-      Bun.shrink()
+      memory.giveBack()
     }
     timer = clock.setTimeout(look, INTERVAL_MS, "upkeep")
   }

@@ -114,8 +114,15 @@ function matchers(is: unknown, negated: boolean) {
     toStartWith: (wanted: string) => check("toStartWith", String(is).startsWith(wanted), wanted),
     toBeDefined: () => check("toBeDefined", is !== undefined, "a value"),
     toBeUndefined: () => check("toBeUndefined", is === undefined, undefined),
-    toThrow: (wanted: abstract new (...args: never[]) => unknown = Error) =>
-      check("toThrow", thrown(is as () => unknown) instanceof wanted, wanted.name),
+    toThrow: (wanted: string | RegExp | (abstract new (...args: never[]) => unknown) = Error) => {
+      const err = thrown(is as () => unknown)
+      const said = err instanceof Error ? err.message : String(err)
+      if (typeof wanted === "string") check("toThrow", err !== undefined && said.includes(wanted), wanted)
+      else if (wanted instanceof RegExp) check("toThrow", err !== undefined && wanted.test(said), String(wanted))
+      else check("toThrow", err instanceof wanted, wanted.name)
+    },
+    toHaveProperty: (name: string, wanted: unknown) =>
+      check("toHaveProperty", equal(Object(is)[name], wanted), { [name]: wanted }),
     toBeInstanceOf: (wanted: abstract new (...args: never[]) => unknown) =>
       check("toBeInstanceOf", is instanceof wanted, wanted.name),
     toBeGreaterThan: (wanted: number) => check("toBeGreaterThan", number > wanted, wanted),

@@ -1,4 +1,4 @@
-import { conflict, invalid, isAlreadyExists, MODIFIED, notFound } from "../../../pkg/apimachinery/errors.ts"
+import { ApiError, conflict, invalid, isAlreadyExists, MODIFIED, notFound } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
 import { isWithoutEffect } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import type { KubeObject, Resource, SubresourceStrategy } from "../../../pkg/apimachinery/resource.ts"
@@ -139,6 +139,8 @@ function atVersion(resource: Resource, name: string, object: KubeObject, old: Ku
       ])
     return { ...object, metadata: { ...object.metadata, resourceVersion: old.metadata.resourceVersion } }
   }
+  if (!/^\d+$/.test(version))
+    throw new ApiError("Unknown", `strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`)
   if (version !== old.metadata.resourceVersion) throw conflict(resource, name, MODIFIED)
   return object
 }

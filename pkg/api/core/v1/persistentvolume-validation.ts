@@ -270,7 +270,7 @@ function withStableKeys(old: VolumeNodeAffinity, now: VolumeNodeAffinity | undef
     required: {
       ...old.required,
       nodeSelectorTerms: old.required.nodeSelectorTerms.map((term, i) =>
-        renamed(term, now?.required?.nodeSelectorTerms[i]),
+        renamed(term, now?.required?.nodeSelectorTerms?.[i]),
       ),
     },
   }

@@ -11,7 +11,7 @@ import {
 } from "../../../apimachinery/field-errors.ts"
 import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { quantity } from "../../../apimachinery/quantity.ts"
-import { declaredFaults } from "../../../apimachinery/validate.ts"
+import { declaredFaults, rulesBeside } from "../../../apimachinery/validate.ts"
 import { claimTemplateFaults } from "./claimspec-validation.ts"
 import { driverName, fileMode, localPath } from "./path-validation.ts"
 import { isTooLongForISCSI, sharedSourceFaults, TOO_LONG_FOR_ISCSI, validateISCSI } from "./volume-cloud-validation.ts"
@@ -34,8 +34,10 @@ export function validateVolumes(volumes: readonly Volume[], podName: string | un
   for (let i = 0; i < volumes.length; i++) {
     const volume = volumes[i]!
     const before = causes.length
-    within(causes, validateSource(volume, podName), i)
-    within(causes, declaredFaults(Volume, volume), i)
+    const declared = declaredFaults(Volume, volume)
+    const ofSource = rulesBeside(declared, Volume, volume, (whole) => validateSource(whole, podName))
+    within(causes, ofSource, i)
+    within(causes, declared, i)
     if (usable.has(volume.name)) causes.push(duplicate(at("", i, "name"), volume.name))
     if (causes.length === before) usable.set(volume.name, volume)
     const claim = volume.persistentVolumeClaim?.claimName
