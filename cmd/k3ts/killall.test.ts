@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { cniConfig } from "../../components/kubelet/containerd/cni.ts"
-import { mountsBelow } from "../../components/kubelet/containerd/tear-down.ts"
+import { cniConfig } from "../../components/containerd/network/cni.ts"
+import { mountsBelow } from "../../components/containerd/tear-down.ts"
 import { ownsBridge } from "./killall.ts"
 
 describe("what killall takes for its own", () => {

@@ -1,4 +1,4 @@
-import { ownObjects } from "../../components/kubelet/own-objects.ts"
+import { ownObjects } from "../../components/kubelet/objects/own-objects.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { Clients } from "./context.ts"
 

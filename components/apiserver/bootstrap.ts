@@ -6,10 +6,10 @@
  * pkg/registry/{rbac,scheduling}/rest.
  */
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
-import { Endpoints } from "../../pkg/api/core/v1/endpoints.ts"
+import { Endpoints } from "../../pkg/api/core/v1/service/endpoints.ts"
 import { dayOf, startOfDay, TRACKED_SINCE, TRACKING } from "../../pkg/api/core/v1/legacy-tokens.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
-import { Service } from "../../pkg/api/core/v1/service.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { IPAddress } from "../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
 import { startCluster } from "../../pkg/testing/cluster.ts"

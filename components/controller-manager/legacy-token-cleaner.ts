@@ -10,8 +10,8 @@ import {
   TRACKED_SINCE,
   TRACKING,
 } from "../../pkg/api/core/v1/legacy-tokens.ts"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
-import { usesSecret } from "../../pkg/api/core/v1/references.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { usesSecret } from "../../pkg/api/core/v1/pod/references.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
 import { isConflict, isNotFound } from "../../pkg/apimachinery/errors.ts"

@@ -1,7 +1,7 @@
 import { ApiError, isConflict, isNotFound, isReason } from "../../pkg/apimachinery/errors.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { FINALIZER_KUBERNETES, Namespace, type NamespaceCondition } from "../../pkg/api/core/v1/namespace.ts"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 

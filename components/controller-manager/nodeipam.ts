@@ -1,4 +1,4 @@
-import { Node } from "../../pkg/api/core/v1/node.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { defineController, type Controller } from "../../pkg/controller/controller.ts"
 import { terminal } from "../../pkg/controller/start.ts"
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
-import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolumeclaim.ts"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { startCluster } from "../../pkg/testing/cluster.ts"
 
 test("a claim stays while a pod with it is on a node", async () => {

@@ -1,8 +1,8 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
-import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume.ts"
-import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolumeclaim.ts"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { VolumeAttributesClass } from "../../pkg/api/storage/v1/volumeattributesclass.ts"
 import type { Index } from "../../pkg/client/informer.ts"
 import {

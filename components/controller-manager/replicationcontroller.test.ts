@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ReplicationController } from "../../pkg/api/core/v1/replicationcontroller.ts"
 import { startCluster } from "../../pkg/testing/cluster.ts"
 

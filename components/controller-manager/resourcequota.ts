@@ -2,11 +2,11 @@ import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../pkg/apimachinery/equal.ts"
 import { addQuantities, formatQuantity, fromUnits, type Quantity } from "../../pkg/apimachinery/quantity.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
-import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota.ts"
 import { keyFrom, type Key } from "../../pkg/client/informer.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
-import { inScope, usageOf } from "../../pkg/api/core/v1/quota-usage.ts"
+import { inScope, usageOf } from "../../pkg/quota/quota-usage.ts"
 
 const isPods = ({ group, plural }: Resource): boolean => group === "" && plural === "pods"
 

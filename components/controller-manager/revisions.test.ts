@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { ControllerRevision } from "../../pkg/api/apps/v1/controllerrevision.ts"
 import { DaemonSet } from "../../pkg/api/apps/v1/daemonset.ts"
 import { StatefulSet } from "../../pkg/api/apps/v1/statefulset.ts"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { RawJson } from "../../pkg/apimachinery/raw-json.ts"
 import { startCluster } from "../../pkg/testing/testing.ts"
 

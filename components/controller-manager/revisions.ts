@@ -7,10 +7,10 @@ import type { LabelSelector } from "../../pkg/apimachinery/meta.ts"
 import { RawJson } from "../../pkg/apimachinery/raw-json.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import { ControllerRevision } from "../../pkg/api/apps/v1/controllerrevision.ts"
-import { PodTemplateSpec } from "../../pkg/api/core/v1/podtemplate.ts"
+import { PodTemplateSpec } from "../../pkg/api/core/v1/podtemplate/podtemplate.ts"
 import type { ReconcileContext } from "../../pkg/controller/controller.ts"
 import { controllerRef, orphans } from "../../pkg/controller/owned.ts"
-import { claim } from "./replicaset/claim.ts"
+import { claim } from "./pod-control/claim.ts"
 
 /**
  * Versions of StatefulSets' and DaemonSets' templates, kept as ControllerRevisions. Source: pkg/controller/history,

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { Service } from "../../pkg/api/core/v1/service.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import { startCluster } from "../../pkg/testing/testing.ts"
 

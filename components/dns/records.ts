@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net"
-import { Service } from "../../pkg/api/core/v1/service.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import type { Index, Informer, Informers } from "../../pkg/client/informer.ts"

@@ -1,4 +1,4 @@
-import { Service } from "../../pkg/api/core/v1/service.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Index, Informers } from "../../pkg/client/informer.ts"
 import type { ProxyMetrics } from "./metrics.ts"

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
-import { Service } from "../../pkg/api/core/v1/service.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { sleep } from "../../pkg/clock/clock.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
-import { Service } from "../../pkg/api/core/v1/service.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"

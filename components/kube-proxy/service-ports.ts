@@ -1,4 +1,4 @@
-import type { Service } from "../../pkg/api/core/v1/service.ts"
+import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import type { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 
 /** Where a connection to a Service port may end. */

@@ -1,7 +1,7 @@
-import type { Taint } from "../../pkg/api/core/v1/nodespec.ts"
+import type { Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
-import type { CgroupDriver } from "./containerd/host.ts"
+import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
 import type { KubeletMetrics } from "./metrics/kubelet-metrics.ts"
 import type { ContainerRuntime } from "./runtime/runtime.ts"
 

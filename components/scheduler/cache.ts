@@ -1,6 +1,6 @@
-import type { Node } from "../../pkg/api/core/v1/node.ts"
-import type { Pod } from "../../pkg/api/core/v1/pod.ts"
-import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
+import type { Node } from "../../pkg/api/core/v1/node/node.ts"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { NodeList } from "./framework.ts"
 import { NodeInfo } from "./node-info.ts"
 

@@ -1,5 +1,5 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"

@@ -1,4 +1,4 @@
-import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { CycleState, Plugin, Refusal, Weighted } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
 

@@ -1,4 +1,4 @@
-import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 
 /**
  * Pods for which preemption is making room on a node (`status.nominatedNodeName`), by node. Other pods are placed as if

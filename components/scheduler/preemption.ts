@@ -1,4 +1,4 @@
-import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
 import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"
 import type { CycleState, Diagnosis, NodeList, Plugin } from "./framework.ts"

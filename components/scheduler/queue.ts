@@ -1,4 +1,4 @@
-import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Clock, Timer } from "../../pkg/clock/clock.ts"
 import type { ClusterAction, Plugin } from "./framework.ts"
 

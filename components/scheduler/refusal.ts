@@ -1,5 +1,5 @@
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
-import { podCondition } from "../../pkg/api/core/v1/pod-state.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { podCondition } from "../../pkg/pods/pod-state.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 

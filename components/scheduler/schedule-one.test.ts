@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { Node } from "../../pkg/api/core/v1/node.ts"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { decodeObject } from "../../pkg/apimachinery/decode.ts"
 import { seededRandom } from "../../pkg/clock/random.ts"
 import { Cache } from "./cache.ts"

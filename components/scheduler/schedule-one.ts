@@ -1,4 +1,4 @@
-import type { Pod } from "../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { Cache } from "./cache.ts"
 import type { CycleState, Diagnosis, Plugin, Refusal, Weighted } from "./framework.ts"

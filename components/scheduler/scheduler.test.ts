@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { Event } from "../../pkg/api/core/v1/event.ts"
-import { Node } from "../../pkg/api/core/v1/node.ts"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
-import { podCondition } from "../../pkg/api/core/v1/pod-state.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { podCondition } from "../../pkg/pods/pod-state.ts"
 import { PriorityClass } from "../../pkg/api/scheduling/v1/priorityclass.ts"
 import { startCluster, type Cluster, type NodeOptions } from "../../pkg/testing/testing.ts"
 

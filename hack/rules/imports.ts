@@ -15,6 +15,8 @@ const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
   api: [],
   storage: [],
   client: ["api"],
+  pods: ["api"],
+  quota: ["api"],
   component: ["api", "client"],
   controller: ["api", "client", "component"],
 }

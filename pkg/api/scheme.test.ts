@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { defineResource } from "../apimachinery/resource.ts"
-import { Pod } from "./core/v1/pod.ts"
+import { Pod } from "./core/v1/pod/pod.ts"
 import { Event as EventsEvent } from "./events/v1/event.ts"
 import { builtinScheme, createScheme, storageVersionHash } from "./scheme.ts"
 

@@ -1,4 +1,4 @@
-import { Node } from "../api/core/v1/node.ts"
+import { Node } from "../api/core/v1/node/node.ts"
 import { Lease } from "../api/coordination/v1/lease.ts"
 import type { Client } from "../client/client.ts"
 import { microTimestamp, timestamp, type Clock, type Timer } from "../clock/clock.ts"

@@ -1,7 +1,10 @@
-import { ImageBehaviours, type ImageBehaviour } from "../../components/kubelet/runtime/simulated/behaviour.ts"
+import {
+  ImageBehaviours,
+  type ImageBehaviour,
+} from "../../components/kubelet/runtime/simulated/containers/behaviour.ts"
 import type { SimulatedRuntime } from "../../components/kubelet/runtime/simulated/simulated-runtime.ts"
-import type { SimulatedContainer } from "../../components/kubelet/runtime/simulated/container.ts"
-import { Pod } from "../api/core/v1/pod.ts"
+import type { SimulatedContainer } from "../../components/kubelet/runtime/simulated/containers/container.ts"
+import { Pod } from "../api/core/v1/pod/pod.ts"
 import { deepFreeze } from "../apimachinery/deep-freeze.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { formatTime } from "../apimachinery/time.ts"

@@ -1,6 +1,6 @@
 import { DaemonSet } from "../api/apps/v1/daemonset.ts"
-import { Node } from "../api/core/v1/node.ts"
-import { Pod } from "../api/core/v1/pod.ts"
+import { Node } from "../api/core/v1/node/node.ts"
+import { Pod } from "../api/core/v1/pod/pod.ts"
 import { ApiError, isNamespaceEnding, isNotFound, isReason } from "../apimachinery/errors.ts"
 import { formatDuration } from "../apimachinery/time.ts"
 import type { ObjectRef } from "../client/client.ts"

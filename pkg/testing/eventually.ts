@@ -1,4 +1,4 @@
-import type { Pod } from "../api/core/v1/pod.ts"
+import type { Pod } from "../api/core/v1/pod/pod.ts"
 import { formatDuration } from "../apimachinery/time.ts"
 import { sleep, type Clock } from "../clock/clock.ts"
 import type { MemoryStorage } from "../storage/memory.ts"

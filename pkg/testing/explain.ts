@@ -1,6 +1,6 @@
 import { Event } from "../api/core/v1/event.ts"
-import type { Pod } from "../api/core/v1/pod.ts"
-import type { ContainerStatus } from "../api/core/v1/podstatus.ts"
+import type { Pod } from "../api/core/v1/pod/pod.ts"
+import type { ContainerStatus } from "../api/core/v1/pod/podstatus.ts"
 import type { Client } from "../client/client.ts"
 import type { Diagnosis } from "../../components/scheduler/framework.ts"
 

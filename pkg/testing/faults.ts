@@ -1,6 +1,6 @@
 import { ApiError } from "../apimachinery/errors.ts"
 import type { Resource } from "../apimachinery/resource.ts"
-import { familiar } from "../../components/kubelet/runtime/simulated/behaviour.ts"
+import { familiar } from "../../components/kubelet/runtime/simulated/containers/behaviour.ts"
 import { at, callerOf, TestClusterError } from "./caller.ts"
 import { milliseconds, type Duration } from "./duration.ts"
 import type { Driver } from "./driver.ts"

@@ -1,4 +1,4 @@
-import { Pod } from "../api/core/v1/pod.ts"
+import { Pod } from "../api/core/v1/pod/pod.ts"
 import type { KubeObject } from "../apimachinery/resource.ts"
 import type { ApiCall, ObjectList } from "../client/client.ts"
 import { isWell, shortForm } from "./short-form.ts"

@@ -1,5 +1,5 @@
-import { Pod } from "../api/core/v1/pod.ts"
-import { podsByNode } from "../api/core/v1/pods-by-node.ts"
+import { Pod } from "../api/core/v1/pod/pod.ts"
+import { podsByNode } from "../pods/pods-by-node.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import type { Index, Informer, InformerHandlers, Informers, Key } from "../client/informer.ts"
 

@@ -3,9 +3,9 @@ import {
   createSimulatedRuntime,
   type SimulatedRuntime,
 } from "../../components/kubelet/runtime/simulated/simulated-runtime.ts"
-import type { ImageBehaviours } from "../../components/kubelet/runtime/simulated/behaviour.ts"
-import type { SimulatedNetwork } from "../../components/kubelet/runtime/simulated/network.ts"
-import { Node } from "../api/core/v1/node.ts"
+import type { ImageBehaviours } from "../../components/kubelet/runtime/simulated/containers/behaviour.ts"
+import type { SimulatedNetwork } from "../../components/kubelet/runtime/simulated/machine/network.ts"
+import { Node } from "../api/core/v1/node/node.ts"
 import type { Informers } from "../client/informer.ts"
 import type { Component, ComponentContext } from "../component/component.ts"
 import type { NodeConnectors } from "../component/node-connector.ts"

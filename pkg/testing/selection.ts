@@ -1,4 +1,4 @@
-import type { Pod } from "../api/core/v1/pod.ts"
+import type { Pod } from "../api/core/v1/pod/pod.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import type { ListOptions, ObjectRef } from "../client/client.ts"
 import { TestClusterError } from "./caller.ts"

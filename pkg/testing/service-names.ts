@@ -1,7 +1,7 @@
 import { readyAddresses } from "../../components/apiserver/endpoints/proxy-target.ts"
 import { ApiError } from "../apimachinery/errors.ts"
-import { Endpoints } from "../api/core/v1/endpoints.ts"
-import { Service } from "../api/core/v1/service.ts"
+import { Endpoints } from "../api/core/v1/service/endpoints.ts"
+import { Service } from "../api/core/v1/service/service.ts"
 import type { Random } from "../clock/random.ts"
 import type { MemoryStorage } from "../storage/memory.ts"
 

@@ -1,4 +1,4 @@
-import type { Pod } from "../api/core/v1/pod.ts"
+import type { Pod } from "../api/core/v1/pod/pod.ts"
 import type { KubeObject } from "../apimachinery/resource.ts"
 
 /** What kinds have in common that tells how an object is. */

@@ -30,7 +30,7 @@ export type {
   ContainerHandle,
   ExecAnswer,
   ImageBehaviour,
-} from "../../components/kubelet/runtime/simulated/behaviour.ts"
+} from "../../components/kubelet/runtime/simulated/containers/behaviour.ts"
 
 // What a test asks for and what a controller of one's own is made of.
 export { ApiError, isAlreadyExists, isConflict, isNotFound } from "../apimachinery/errors.ts"
@@ -53,18 +53,18 @@ export { CronJob } from "../api/batch/v1/cronjob.ts"
 export { Job } from "../api/batch/v1/job.ts"
 export { Lease } from "../api/coordination/v1/lease.ts"
 export { ConfigMap } from "../api/core/v1/configmap.ts"
-export { Endpoints } from "../api/core/v1/endpoints.ts"
+export { Endpoints } from "../api/core/v1/service/endpoints.ts"
 export { Event } from "../api/core/v1/event.ts"
 export { LimitRange } from "../api/core/v1/limitrange.ts"
 export { Namespace } from "../api/core/v1/namespace.ts"
-export { Node } from "../api/core/v1/node.ts"
-export { PersistentVolume } from "../api/core/v1/persistentvolume.ts"
-export { PersistentVolumeClaim } from "../api/core/v1/persistentvolumeclaim.ts"
-export { Pod } from "../api/core/v1/pod.ts"
+export { Node } from "../api/core/v1/node/node.ts"
+export { PersistentVolume } from "../api/core/v1/persistentvolume/persistentvolume.ts"
+export { PersistentVolumeClaim } from "../api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+export { Pod } from "../api/core/v1/pod/pod.ts"
 export { ReplicationController } from "../api/core/v1/replicationcontroller.ts"
 export { ResourceQuota } from "../api/core/v1/resourcequota.ts"
 export { Secret } from "../api/core/v1/secret.ts"
-export { Service } from "../api/core/v1/service.ts"
+export { Service } from "../api/core/v1/service/service.ts"
 export { ServiceAccount } from "../api/core/v1/serviceaccount.ts"
 export { EndpointSlice } from "../api/discovery/v1/endpointslice.ts"
 export { Ingress } from "../api/networking/v1/ingress.ts"

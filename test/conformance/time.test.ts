@@ -5,9 +5,9 @@
 import { describe, expect, test } from "bun:test"
 import { CronJob } from "../../pkg/api/batch/v1/cronjob.ts"
 import { Job } from "../../pkg/api/batch/v1/job.ts"
-import { Node } from "../../pkg/api/core/v1/node.ts"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
-import { Service } from "../../pkg/api/core/v1/service.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { startCluster } from "../../pkg/testing/cluster.ts"
 

@@ -4,9 +4,9 @@ import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Event } from "../../pkg/api/core/v1/event.ts"
-import { Pod } from "../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
-import { Service } from "../../pkg/api/core/v1/service.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { BUSYBOX, describeOnNode, sh, startCluster, stay, WEB, type Cluster } from "../harness/cluster.ts"
 
 const image = BUSYBOX

@@ -1,4 +1,4 @@
-import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
+import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { Cluster, Event, HistoryEntry, Job, Node, Pod, ResourceQuota } from "../../pkg/testing/testing.ts"
 import { allocatable, requestOf } from "./room.ts"
 import { nameOf } from "./world.ts"

@@ -1,5 +1,5 @@
 import { milliOf } from "../../pkg/apimachinery/quantity.ts"
-import { isPodTerminal } from "../../pkg/api/core/v1/pod-state.ts"
+import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { Node, Pod } from "../../pkg/testing/testing.ts"
 
 /** Of cpu or memory, in thousandths: what a pod of the hunt asks for. */

@@ -1,6 +1,6 @@
 import type { ObjectMeta } from "../../pkg/apimachinery/meta.ts"
 import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"
-import { isPodActive, isPodReady } from "../../pkg/api/core/v1/pod-state.ts"
+import { isPodActive, isPodReady } from "../../pkg/pods/pod-state.ts"
 import {
   ApiError,
   isNotFound,

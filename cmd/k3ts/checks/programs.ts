@@ -2,7 +2,7 @@ import { execFile } from "node:child_process"
 import { accessSync, constants } from "node:fs"
 import { delimiter, join } from "node:path"
 import { promisify } from "node:util"
-import { findCniBinDir } from "../../../components/kubelet/containerd/host.ts"
+import { findCniBinDir } from "../../../components/containerd/host.ts"
 import { found, missing, type Finding } from "./finding.ts"
 
 export const run = promisify(execFile)

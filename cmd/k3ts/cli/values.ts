@@ -4,8 +4,8 @@ import { isAbsolute, resolve } from "node:path"
 import { z } from "zod"
 import { isDNS1123Subdomain, isLabelValue, isQualifiedName } from "../../../pkg/apimachinery/names.ts"
 import { parseFeatureGates } from "../../../pkg/component/features.ts"
-import type { Taint } from "../../../pkg/api/core/v1/nodespec.ts"
-import { isOfKubelet } from "../../../pkg/api/core/v1/node-labels.ts"
+import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
+import { isOfKubelet } from "../../../pkg/api/core/v1/node/node-labels.ts"
 import { parseCidr } from "../cidr.ts"
 
 /** A schema from a function that reads the text, or gives undefined where it is not such a value. */

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
-import { importImages } from "../../../components/kubelet/containerd/images.ts"
-import { containerdPaths } from "../../../components/kubelet/containerd/paths.ts"
+import { importImages } from "../../../components/containerd/images/images.ts"
+import { containerdPaths } from "../../../components/containerd/paths.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { connectCri, type CriClient } from "../../../pkg/cri/client.ts"
 import { isCriError } from "../../../pkg/cri/errors.ts"

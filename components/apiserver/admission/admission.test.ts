@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { chainOf, type AdmissionAttributes, type AdmissionPlugin, type Operation } from "./admission.ts"
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { DEFAULT_FEATURES, FEATURE_NAMES, featuresOf } from "../../../pkg/component/features.ts"
 import type { AdmissionAttributes } from "./admission.ts"
 import { disabledFields } from "./disabled-fields.ts"

@@ -1,5 +1,5 @@
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { MIRROR_ANNOTATION } from "../../../pkg/api/core/v1/pod-annotations-validation.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { MIRROR_ANNOTATION } from "../../../pkg/api/core/v1/pod/pod-annotations-validation.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import { storagePrefix } from "../cacher/view.ts"
 

@@ -5,8 +5,8 @@
  * no graph is kept but which pods are on which node; what they use is looked up in the pods themselves when a node
  * asks.
  */
-import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.ts"
 import { parseFieldSelector } from "../../../pkg/apimachinery/fieldselector.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
@@ -21,7 +21,7 @@ import {
   usesResourceClaim,
   usesSecret,
   volumeUsesSecret,
-} from "../../../pkg/api/core/v1/references.ts"
+} from "../../../pkg/api/core/v1/pod/references.ts"
 import { RulesByKind } from "./rules-by-kind.ts"
 import { allowsName } from "./rules.ts"
 

@@ -1,5 +1,5 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
 import { acceptPortForward } from "../../../pkg/streaming/port-forward.ts"
 import { acceptRemoteCommand, type CommandStreams } from "../../../pkg/streaming/remote-command.ts"

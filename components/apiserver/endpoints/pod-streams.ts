@@ -1,6 +1,6 @@
 import { badRequest, ApiError, notFound } from "../../../pkg/apimachinery/errors.ts"
 import type { NodeConnector, NodeConnectors, LogOptions, PodTarget } from "../../../pkg/component/node-connector.ts"
-import type { Pod as PodKind } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod as PodKind } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { acceptPortForward } from "../../../pkg/streaming/port-forward.ts"
 import {
   acceptRemoteCommand,

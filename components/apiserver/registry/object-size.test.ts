@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { ControllerRevision } from "../../../pkg/api/apps/v1/controllerrevision.ts"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { ControllerRevision } from "../../../pkg/api/apps/v1/controllerrevision.ts"
 import { DaemonSet } from "../../../pkg/api/apps/v1/daemonset.ts"
-import { Node } from "../../../pkg/api/core/v1/node.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { defineController, splitKey, startCluster, type Cluster } from "../../../pkg/testing/testing.ts"
 
 const NAME = { name: "agent", namespace: "default" }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { startCluster } from "../../../pkg/testing/cluster.ts"
 
 const web = (replicas: number, image = "web:1", more: object = {}) => ({

@@ -1,4 +1,4 @@
-import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate.ts"
+import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplate.ts"
 import { canonicalJson, type RawJson } from "../../../pkg/apimachinery/raw-json.ts"
 
 /** Characters that may stand in a name and make no words. Source: apimachinery pkg/util/rand SafeEncodeString. */

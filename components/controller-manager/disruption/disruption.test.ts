@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { PodDisruptionBudget } from "../../../pkg/api/policy/v1/poddisruptionbudget.ts"
 import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
 

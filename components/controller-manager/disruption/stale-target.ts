@@ -1,5 +1,5 @@
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { isPodTerminal, podCondition } from "../../../pkg/api/core/v1/pod-state.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { isPodTerminal, podCondition } from "../../../pkg/pods/pod-state.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { defineController } from "../../../pkg/controller/controller.ts"

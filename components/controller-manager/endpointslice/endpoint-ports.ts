@@ -1,6 +1,6 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { isPodReady, isPodTerminal } from "../../../pkg/api/core/v1/pod-state.ts"
-import type { Service, ServicePort } from "../../../pkg/api/core/v1/service.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { isPodReady, isPodTerminal } from "../../../pkg/pods/pod-state.ts"
+import type { Service, ServicePort } from "../../../pkg/api/core/v1/service/service.ts"
 
 /**
  * What both the endpoints and the endpointslice controller ask of pods and Services. Source:

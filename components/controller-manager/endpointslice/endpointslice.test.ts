@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
-import { Endpoints } from "../../../pkg/api/core/v1/endpoints.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { Service } from "../../../pkg/api/core/v1/service.ts"
+import { Endpoints } from "../../../pkg/api/core/v1/service/endpoints.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { startCluster, type Cluster, type ImageBehaviour } from "../../../pkg/testing/testing.ts"
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
-import { Endpoints } from "../../../pkg/api/core/v1/endpoints.ts"
-import { Service } from "../../../pkg/api/core/v1/service.ts"
+import { Endpoints } from "../../../pkg/api/core/v1/service/endpoints.ts"
+import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { startCluster } from "../../../pkg/testing/cluster.ts"
 

@@ -1,4 +1,4 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { finishedAt } from "./job-pods.ts"
 
 /** Source: pkg/controller/job/{job_controller,backoff_utils}.go. */

@@ -3,7 +3,7 @@ import type {
   PodFailurePolicyOnExitCodesRequirement,
   PodFailurePolicyRule,
 } from "../../../pkg/api/batch/v1/jobspec.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 
 export interface FailureVerdict {
   /** Counts towards backoffLimit. */

@@ -1,5 +1,5 @@
-import { isPodTerminal } from "../../../pkg/api/core/v1/pod-state.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Job } from "../../../pkg/api/batch/v1/job.ts"
 import type { Index } from "../../../pkg/client/informer.ts"
 import { controllerOf } from "../../../pkg/controller/owned.ts"

@@ -3,7 +3,7 @@ import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import { type JobCondition } from "../../../pkg/api/batch/v1/jobspec.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { keyFrom, splitKey, type Key } from "../../../pkg/client/informer.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import {
@@ -13,7 +13,7 @@ import {
   type Watched,
 } from "../../../pkg/controller/controller.ts"
 import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
-import { claim } from "../replicaset/claim.ts"
+import { claim } from "../pod-control/claim.ts"
 import { account } from "./account.ts"
 import { CreationPace } from "../creation-pace.ts"
 import { NO_BACKOFF, type Backoff } from "./backoff.ts"

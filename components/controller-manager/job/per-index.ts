@@ -1,5 +1,5 @@
 import type { Job } from "../../../pkg/api/batch/v1/job.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { untilRetry } from "./backoff.ts"
 import { judgeFailure } from "./failure-policy.ts"
 import { hasIndex, parseIndexes, union, withIndexes, type Indexes } from "./indexes.ts"

@@ -1,6 +1,6 @@
 import type { Job } from "../../../pkg/api/batch/v1/job.ts"
-import { isPodActive, isPodReady } from "../../../pkg/api/core/v1/pod-state.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { isPodActive, isPodReady } from "../../../pkg/pods/pod-state.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { nextBackoff, type Backoff } from "./backoff.ts"
 import { judgeFailure } from "./failure-policy.ts"
 import { countOf, NO_INDEXES, parseIndexes, withIndexes, type Indexes } from "./indexes.ts"

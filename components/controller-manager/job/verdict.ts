@@ -1,5 +1,5 @@
 import type { Job } from "../../../pkg/api/batch/v1/job.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { conditionOf, holds, type Statement } from "./conditions.ts"
 import { judgeFailure } from "./failure-policy.ts"
 import { countOf } from "./indexes.ts"

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
-import { Node } from "../../../pkg/api/core/v1/node.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
-import { podCondition } from "../../../pkg/api/core/v1/pod-state.ts"
+import { podCondition } from "../../../pkg/pods/pod-state.ts"
 import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
 
 const bound = (name: string, more: object = {}) => ({

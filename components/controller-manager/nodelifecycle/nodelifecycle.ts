@@ -1,12 +1,12 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
-import { Node } from "../../../pkg/api/core/v1/node.ts"
-import { type NodeCondition } from "../../../pkg/api/core/v1/nodestatus.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { isPodReady } from "../../../pkg/api/core/v1/pod-state.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { type NodeCondition } from "../../../pkg/api/core/v1/node/nodestatus.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { isPodReady } from "../../../pkg/pods/pod-state.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
-import { podsByNode } from "../../../pkg/api/core/v1/pods-by-node.ts"
+import { podsByNode } from "../../../pkg/pods/pods-by-node.ts"
 import { wantedTaints } from "./taints.ts"
 
 /** How long a node may be silent before it counts as lost. Source: --node-monitor-grace-period (50 s since 1.32). */

@@ -1,6 +1,6 @@
-import type { Node } from "../../../pkg/api/core/v1/node.ts"
-import type { Taint } from "../../../pkg/api/core/v1/nodespec.ts"
-import { TAINT } from "../../../pkg/api/core/v1/taints.ts"
+import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
+import { TAINT } from "../../../pkg/api/core/v1/node/taints.ts"
 
 /** Taints this controller answers for; others on a node are somebody else's. */
 const MANAGED = new Set<string>([

@@ -1,5 +1,5 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { containersOf } from "../containers.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { containersOf } from "../container/containers.ts"
 
 /** How manifests said it before there was a field; static pods still may. */
 const ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"

@@ -1,8 +1,8 @@
-import { Node } from "../../../pkg/api/core/v1/node.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeletContext } from "../context.ts"
 import type { NodeReporter } from "../node/node.ts"
-import type { PodWorkers } from "../pod-workers.ts"
+import type { PodWorkers } from "../pod/pod-workers.ts"
 import type { Verdict } from "../status/pod-status.ts"
 import { admit, type Rejection } from "./admission.ts"
 

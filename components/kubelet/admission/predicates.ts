@@ -1,9 +1,9 @@
-import { hostPortsOf, portsClash } from "../../../pkg/api/core/v1/host-ports.ts"
-import type { Node } from "../../../pkg/api/core/v1/node.ts"
-import { runsOn } from "../../../pkg/api/core/v1/node-selection.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { untolerated } from "../../../pkg/api/core/v1/taints.ts"
-import { isStaticPod } from "../labels.ts"
+import { hostPortsOf, portsClash } from "../../../pkg/pods/host-ports.ts"
+import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { runsOn } from "../../../pkg/api/core/v1/pod/node-selection.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { untolerated } from "../../../pkg/api/core/v1/node/taints.ts"
+import { isStaticPod } from "../pod/labels.ts"
 import { shortages, type Shortage } from "./resource-fit.ts"
 
 /** A rule of the scheduler's that does not hold, by the name of its plugin. */

@@ -1,6 +1,6 @@
-import { requestsOf } from "../../../pkg/api/core/v1/pod-requests.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { isCritical, qosClass } from "../qos.ts"
+import { requestsOf } from "../../../pkg/api/core/v1/pod/pod-requests.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { isCritical, qosClass } from "../pod/qos.ts"
 import type { Shortage } from "./resource-fit.ts"
 
 /** How much of each resource is still to be freed, by its name. */

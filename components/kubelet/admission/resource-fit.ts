@@ -1,6 +1,6 @@
-import { amounts, noAmounts, add, requestsOf } from "../../../pkg/api/core/v1/pod-requests.ts"
-import type { Node } from "../../../pkg/api/core/v1/node.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { amounts, noAmounts, add, requestsOf } from "../../../pkg/api/core/v1/pod/pod-requests.ts"
+import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isExtendedResource } from "../../../pkg/api/core/v1/resource-names.ts"
 
 /** A resource of which the node has too little left for a pod: milli-cores, bytes, or units of anything else. */

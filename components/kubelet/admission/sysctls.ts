@@ -1,4 +1,4 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 
 /** Kernel parameters that are namespaced and cannot hurt other pods. Source: pkg/kubelet/sysctl/safe_sysctls.go. */
 const SAFE = new Set([

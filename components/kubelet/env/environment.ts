@@ -1,21 +1,44 @@
 import { Buffer } from "node:buffer"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
-import type { EnvVarSource } from "../../../pkg/api/core/v1/env.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { EnvVarSource } from "../../../pkg/api/core/v1/container/env.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret.ts"
-import { Service } from "../../../pkg/api/core/v1/service.ts"
+import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { KubeletContext } from "../context.ts"
-import type { Environment, EnvironmentRequest } from "../environment.ts"
-import { isStaticPod } from "../labels.ts"
-import { podField } from "../pod-fields.ts"
-import { nodeAmounts, resourceField } from "../resource-fields.ts"
-import { configError, StartError } from "../start-error.ts"
-import type { EnvironmentVariable } from "../volumes.ts"
+import type { AnyContainer } from "../container/containers.ts"
+import { isStaticPod } from "../pod/labels.ts"
+import { podField } from "../downwardapi/pod-fields.ts"
+import { nodeAmounts, resourceField } from "../downwardapi/resource-fields.ts"
+import { configError, StartError } from "../container/start-error.ts"
+import type { MountedVolumes } from "../volumes/mounted-volume.ts"
+import type { EnvironmentVariable } from "./environment-variable.ts"
 import { valueInEnvFile } from "./env-file.ts"
 import { expand } from "./expansion.ts"
 import { serviceVariables } from "./service-links.ts"
+
+export interface EnvironmentRequest {
+  readonly pod: Pod
+  readonly container: AnyContainer
+  /** Addresses of the pod, the main one first; none before the sandbox has one. */
+  readonly podIps: readonly string[]
+  readonly hostIps: readonly string[]
+  /** For fileKeyRef. */
+  readonly mounted: MountedVolumes
+}
+
+/** Makes the environment of containers. */
+export interface Environment {
+  /**
+   * Every variable of the container, expanded, in the order in which the runtime shall set them: service links,
+   * envFrom, env.
+   * @throws StartError CreateContainerConfigError when a ConfigMap, Secret or key is missing that is not optional
+   */
+  of(request: EnvironmentRequest): Promise<readonly EnvironmentVariable[]>
+  /** `$(VAR)` of command and args. Source: third_party/forked/golang/expansion. */
+  expand(text: string, environment: readonly EnvironmentVariable[]): string
+}
 
 /** Variables that tell of services, by name and as they are handed on. */
 interface Links {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { Service } from "../../../pkg/api/core/v1/service.ts"
+import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
 import { serviceVariables } from "./service-links.ts"
 

@@ -1,5 +1,5 @@
-import type { Service } from "../../../pkg/api/core/v1/service.ts"
-import type { EnvironmentVariable } from "../volumes.ts"
+import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
+import type { EnvironmentVariable } from "./environment-variable.ts"
 
 /** The service whose address every container is told, wherever it runs. */
 const isApiServer = ({ metadata }: Service): boolean =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
-import { MemoryFiles } from "../runtime/simulated/memory-files.ts"
+import { MemoryFiles } from "../runtime/simulated/machine/memory-files.ts"
 import { readLog, type LogReadRequest } from "./read.ts"
 import { parseLogLine } from "./line.ts"
 

@@ -1,8 +1,8 @@
 import { basename, dirname, join } from "node:path"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
-import type { RuntimeCache } from "../runtime-cache.ts"
-import type { RuntimeContainer } from "../runtime-pod.ts"
+import type { RuntimeCache } from "../pod/runtime-cache.ts"
+import type { RuntimeContainer } from "../pod/runtime-pod.ts"
 
 /** Source: pkg/kubelet/apis/config/v1beta1/defaults.go ContainerLogMaxSize, ContainerLogMaxFiles. */
 export const MAX_BYTES = 10 * 1024 * 1024

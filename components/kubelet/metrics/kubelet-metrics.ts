@@ -1,7 +1,7 @@
 import { registerProcessMetrics } from "../../../pkg/metrics/process.ts"
 import { Registry, type Distribution, type Family } from "../../../pkg/metrics/registry.ts"
 import type { ProbeKind } from "../probes/probe-worker.ts"
-import type { PodIdentity } from "../volumes.ts"
+import type { PodIdentity } from "../pod/pod-identity.ts"
 
 /** Pods with a sandbox that is ready, and containers by their state: created, running, exited, unknown. */
 export interface KubeletFigures {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { Node } from "../../../pkg/api/core/v1/node.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { simulatedKubelet } from "../testing/simulated-kubelet.fixtures.ts"
 import { nodeResources } from "./capacity.ts"
 

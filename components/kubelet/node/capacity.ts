@@ -1,4 +1,4 @@
-import type { NodeStatus } from "../../../pkg/api/core/v1/nodestatus.ts"
+import type { NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import { isExtendedResource, isHugePages } from "../../../pkg/api/core/v1/resource-names.ts"
 import { formatQuantity, fromUnits } from "../../../pkg/apimachinery/quantity.ts"
 import type { FilesystemSpace, Machine } from "../runtime/runtime.ts"

@@ -1,4 +1,4 @@
-import type { NodeCondition } from "../../../pkg/api/core/v1/nodestatus.ts"
+import type { NodeCondition } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import { formatTime } from "../../../pkg/apimachinery/time.ts"
 import type { Pressure } from "./pressure.ts"
 

@@ -1,6 +1,6 @@
 import { isAlreadyExists, isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
-import type { Node } from "../../../pkg/api/core/v1/node.ts"
+import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { microTimestamp, type Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
 

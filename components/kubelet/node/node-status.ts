@@ -1,4 +1,4 @@
-import type { ContainerImage, NodeStatus } from "../../../pkg/api/core/v1/nodestatus.ts"
+import type { ContainerImage, NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import { GIT_VERSION } from "../../../pkg/version/version.ts"
 import type { KubeletContext } from "../context.ts"
 import { nodeResources } from "./capacity.ts"

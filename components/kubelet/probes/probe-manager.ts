@@ -1,8 +1,8 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import { containersOf, type AnyContainer } from "../containers.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { containersOf, type AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
-import type { FailedProbe, ProbeResults } from "../plan.ts"
-import type { RuntimeContainer, RuntimePod } from "../runtime-pod.ts"
+import type { FailedProbe, ProbeResults } from "../pod/plan.ts"
+import type { RuntimeContainer, RuntimePod } from "../pod/runtime-pod.ts"
 import { ProbeWorker, type ProbeKind } from "./probe-worker.ts"
 
 interface Probed {

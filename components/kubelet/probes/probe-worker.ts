@@ -1,9 +1,9 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { Probe } from "../../../pkg/api/core/v1/probe.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { Probe } from "../../../pkg/api/core/v1/container/probe.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
-import type { AnyContainer } from "../containers.ts"
+import type { AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
-import type { RuntimeContainer } from "../runtime-pod.ts"
+import type { RuntimeContainer } from "../pod/runtime-pod.ts"
 import { check } from "./prober.ts"
 
 export type ProbeKind = "startup" | "liveness" | "readiness"

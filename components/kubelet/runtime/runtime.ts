@@ -1,5 +1,5 @@
-import type { NodeSystemInfo } from "../../../pkg/api/core/v1/nodestatus.ts"
-import type { HTTPHeader } from "../../../pkg/api/core/v1/probe.ts"
+import type { NodeSystemInfo } from "../../../pkg/api/core/v1/node/nodestatus.ts"
+import type { HTTPHeader } from "../../../pkg/api/core/v1/container/probe.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
 import type { PortForwardClient } from "../../../pkg/streaming/port-forward-client.ts"
 import type { CommandStreams } from "../../../pkg/streaming/remote-command.ts"

@@ -1,13 +1,13 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStats as CriContainerStats, FilesystemUsage } from "../../../pkg/cri/stats.ts"
 import type { KubeletContext } from "../context.ts"
-import type { VolumeManager } from "../volumes.ts"
-import type { PodWorkers } from "../pod-workers.ts"
-import type { RuntimeCache } from "../runtime-cache.ts"
-import type { RuntimeContainer, RuntimeSandbox } from "../runtime-pod.ts"
+import type { VolumeManager } from "../volumes/volume-manager.ts"
+import type { PodWorkers } from "../pod/pod-workers.ts"
+import type { RuntimeCache } from "../pod/runtime-cache.ts"
+import type { RuntimeContainer, RuntimeSandbox } from "../pod/runtime-pod.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
 import type { InterfaceUsage, MachineUsage, Usage } from "../runtime/usage.ts"
-import { podCgroup } from "../sandbox-config.ts"
+import { podCgroup } from "../sandbox/sandbox-config.ts"
 
 /** What everything on the node uses at one moment: what the summary and the metrics are made of. */
 export interface Sample {

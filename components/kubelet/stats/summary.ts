@@ -1,5 +1,5 @@
 import { formatTime } from "../../../pkg/apimachinery/time.ts"
-import type { Volume } from "../../../pkg/api/core/v1/volume.ts"
+import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
 import type { InterfaceUsage, Usage } from "../runtime/usage.ts"
 import type { CpuRateAsking } from "./cpu-rates.ts"

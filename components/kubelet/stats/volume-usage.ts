@@ -1,7 +1,8 @@
-import type { Volume } from "../../../pkg/api/core/v1/volume.ts"
+import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { KubeletContext } from "../context.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
-import type { MountedVolume, VolumeManager } from "../volumes.ts"
+import type { MountedVolume } from "../volumes/mounted-volume.ts"
+import type { VolumeManager } from "../volumes/volume-manager.ts"
 import type { PodSample } from "./sample.ts"
 
 /** How full a volume of a pod is. */

@@ -1,6 +1,6 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { ContainerStatus, PodCondition } from "../../../pkg/api/core/v1/podstatus.ts"
-import { isSidecar } from "../containers.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { ContainerStatus, PodCondition } from "../../../pkg/api/core/v1/pod/podstatus.ts"
+import { isSidecar } from "../container/containers.ts"
 import { statusOf } from "./container-status.ts"
 import type { Phase } from "./phase.ts"
 

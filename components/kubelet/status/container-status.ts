@@ -1,16 +1,16 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type {
   ContainerState,
   ContainerStateTerminated,
   ContainerStatus,
   VolumeMountStatus,
-} from "../../../pkg/api/core/v1/podstatus.ts"
+} from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { ResourceRequirements } from "../../../pkg/api/core/v1/resources.ts"
 import { formatTime } from "../../../pkg/apimachinery/time.ts"
-import type { ContainerOfPod } from "../containers.ts"
-import type { ProbeResults } from "../plan.ts"
-import { initRestarts, restarts } from "../../../pkg/api/core/v1/container-restart.ts"
-import type { RuntimeContainer } from "../runtime-pod.ts"
+import type { ContainerOfPod } from "../container/containers.ts"
+import type { ProbeResults } from "../pod/plan.ts"
+import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"
+import type { RuntimeContainer } from "../pod/runtime-pod.ts"
 
 /** Why a container could not be started at the last try. */
 export interface StartFailure {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import type { ContainerStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import type { ContainerStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { podOf } from "../testing/pod.ts"
 import { phaseOf } from "./phase.ts"
 

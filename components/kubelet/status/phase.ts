@@ -1,8 +1,8 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { ContainerStatus } from "../../../pkg/api/core/v1/podstatus.ts"
-import { isSidecar } from "../containers.ts"
-import { isStaticPod } from "../labels.ts"
-import { initRestarts, restarts } from "../../../pkg/api/core/v1/container-restart.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { ContainerStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
+import { isSidecar } from "../container/containers.ts"
+import { isStaticPod } from "../pod/labels.ts"
+import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"
 import { statusOf } from "./container-status.ts"
 
 export type Phase = "Pending" | "Running" | "Succeeded" | "Failed"

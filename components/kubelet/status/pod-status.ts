@@ -1,10 +1,15 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { ContainerState, ContainerStatus, PodCondition, PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type {
+  ContainerState,
+  ContainerStatus,
+  PodCondition,
+  PodStatus,
+} from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { formatTime } from "../../../pkg/apimachinery/time.ts"
-import { containersOf, type ContainerOfPod } from "../containers.ts"
-import { sandboxState, type ProbeResults } from "../plan.ts"
-import { qosClass } from "../qos.ts"
-import type { RuntimePod } from "../runtime-pod.ts"
+import { containersOf, type ContainerOfPod } from "../container/containers.ts"
+import { sandboxState, type ProbeResults } from "../pod/plan.ts"
+import { qosClass } from "../pod/qos.ts"
+import type { RuntimePod } from "../pod/runtime-pod.ts"
 import { findings, OWN_CONDITIONS, type Finding } from "./conditions.ts"
 import { containerStatus, statusOf, type StartFailure } from "./container-status.ts"
 import { withEnds } from "./never-ran.ts"

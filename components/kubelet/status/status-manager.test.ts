@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"

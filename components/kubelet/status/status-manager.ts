@@ -1,12 +1,12 @@
 import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { isPodTerminal } from "../../../pkg/api/core/v1/pod-state.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
 import { sleep } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
-import { CONFIG_MIRROR, isMirrorPod, isStaticPod } from "../labels.ts"
+import { CONFIG_MIRROR, isMirrorPod, isStaticPod } from "../pod/labels.ts"
 import { statusPatch } from "./status-patch.ts"
 
 interface Entry {

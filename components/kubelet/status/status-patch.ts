@@ -1,5 +1,5 @@
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import type { PodCondition, PodStatus } from "../../../pkg/api/core/v1/podstatus.ts"
+import type { PodCondition, PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { OWN_CONDITIONS } from "./conditions.ts"
 
 /**

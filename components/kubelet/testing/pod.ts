@@ -1,9 +1,9 @@
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
-import type { PodSpec } from "../../../pkg/api/core/v1/podspec.ts"
+import type { PodSpec } from "../../../pkg/api/core/v1/pod/podspec.ts"
 import type { InputOfResource } from "../../../pkg/apimachinery/resource.ts"
-import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "../runtime-pod.ts"
-import { containerHash } from "../labels.ts"
+import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "../pod/runtime-pod.ts"
+import { containerHash } from "../pod/labels.ts"
 
 type Input = InputOfResource<typeof Pod>
 

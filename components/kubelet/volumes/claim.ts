@@ -2,9 +2,9 @@
  * Volumes behind a claim that is bound: kinds that the node reaches without a driver. Source:
  * pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go.
  */
-import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume.ts"
-import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolumeclaim.ts"
-import type { MountedVolume } from "../volumes.ts"
+import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import type { MountedVolume } from "./mounted-volume.ts"
 import { mountHostPath } from "./host-path.ts"
 import { mountNfs } from "./nfs.ts"
 import { ownershipFor } from "./ownership.ts"

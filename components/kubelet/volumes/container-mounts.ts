@@ -1,13 +1,14 @@
 /** Which paths of the node a container sees, and where. Source: makeMounts in pkg/kubelet/kubelet_pods.go. */
 import { join } from "node:path"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { VolumeMount } from "../../../pkg/api/core/v1/container.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { VolumeMount } from "../../../pkg/api/core/v1/container/container.ts"
 import type { Mount } from "../../../pkg/cri/container.ts"
-import type { AnyContainer } from "../containers.ts"
+import type { AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import { expand } from "../env/expansion.ts"
-import { configError } from "../start-error.ts"
-import type { EnvironmentVariable, MountedVolume, MountedVolumes } from "../volumes.ts"
+import { configError } from "../container/start-error.ts"
+import type { EnvironmentVariable } from "../env/environment-variable.ts"
+import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
 import { subPathsFolder } from "./volume-paths.ts"
 
 export interface ContainerMountsRequest {

@@ -4,13 +4,17 @@
  */
 import { Buffer } from "node:buffer"
 import type { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Secret } from "../../../pkg/api/core/v1/secret.ts"
-import type { Volume } from "../../../pkg/api/core/v1/volume.ts"
-import type { DownwardAPIVolumeFile, KeyToPath, VolumeProjection } from "../../../pkg/api/core/v1/volume-projected.ts"
-import { podField } from "../pod-fields.ts"
-import { resourceField, type NodeAmounts } from "../resource-fields.ts"
-import { effective } from "../security-context.ts"
+import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
+import type {
+  DownwardAPIVolumeFile,
+  KeyToPath,
+  VolumeProjection,
+} from "../../../pkg/api/core/v1/volume/volume-projected.ts"
+import { podField } from "../downwardapi/pod-fields.ts"
+import { resourceField, type NodeAmounts } from "../downwardapi/resource-fields.ts"
+import { effective } from "../container/security-context.ts"
 import { keyFiles, type Payload, type PayloadFile } from "./payload.ts"
 
 /** Where contents come from. The pod's namespace is meant throughout; a missing object is undefined. */

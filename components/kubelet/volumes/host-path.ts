@@ -1,4 +1,4 @@
-import type { HostPathVolumeSource } from "../../../pkg/api/core/v1/volume.ts"
+import type { HostPathVolumeSource } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
 /** A path of the node itself. Its owner and modes are the node's affair. Source: pkg/volume/hostpath. */

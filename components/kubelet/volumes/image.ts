@@ -1,5 +1,5 @@
-import type { ImageVolumeSource } from "../../../pkg/api/core/v1/volume.ts"
-import { presentImage } from "../images/arriving.ts"
+import type { ImageVolumeSource } from "../../../pkg/api/core/v1/volume/volume.ts"
+import { presentImage } from "../../../pkg/cri/arriving-image.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
 /** The first containerd that mounts images. */

@@ -1,4 +1,4 @@
-import type { NFSVolumeSource } from "../../../pkg/api/core/v1/volume.ts"
+import type { NFSVolumeSource } from "../../../pkg/api/core/v1/volume/volume.ts"
 import { volumeFolder } from "./volume-paths.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 

@@ -1,4 +1,4 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { FsGroupChangePolicy, Ownership } from "./volume-files.ts"
 
 /** The group that the pod's volumes go to, if it names one. */

@@ -1,5 +1,5 @@
 import { posix } from "node:path"
-import type { KeyToPath } from "../../../pkg/api/core/v1/volume-projected.ts"
+import type { KeyToPath } from "../../../pkg/api/core/v1/volume/volume-projected.ts"
 
 /** A file of a volume whose contents come from the API. */
 export interface PayloadFile {

@@ -1,6 +1,6 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { Volume } from "../../../pkg/api/core/v1/volume.ts"
-import { containersOf } from "../containers.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
+import { containersOf } from "../container/containers.ts"
 
 /** An object of the pod's namespace that it takes contents from. */
 export interface Reference {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
 import { formatTime } from "../../../pkg/apimachinery/time.ts"

@@ -4,7 +4,7 @@
  */
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { TokenRequest } from "../../../pkg/api/authentication/v1/tokenrequest.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Client } from "../../../pkg/client/client.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"

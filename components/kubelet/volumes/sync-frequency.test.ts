@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { startCluster } from "../../../pkg/testing/cluster.ts"
 import type { NodeOptions } from "../../../pkg/testing/options.ts"
 

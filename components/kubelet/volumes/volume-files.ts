@@ -1,5 +1,5 @@
-import type { PodSecurityContext } from "../../../pkg/api/core/v1/securitycontext.ts"
-import type { HostPathVolumeSource } from "../../../pkg/api/core/v1/volume.ts"
+import type { PodSecurityContext } from "../../../pkg/api/core/v1/container/securitycontext.ts"
+import type { HostPathVolumeSource } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { OpenFile } from "../runtime/runtime.ts"
 import type { Payload } from "./payload.ts"
 

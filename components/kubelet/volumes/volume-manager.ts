@@ -1,12 +1,57 @@
 import { join } from "node:path"
-import { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { Mount } from "../../../pkg/cri/container.ts"
+import type { AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
+import type { EnvironmentVariable } from "../env/environment-variable.ts"
 import { WatchedObjects } from "../objects/watched-objects.ts"
-import type { VolumeManager } from "../volumes.ts"
+import type { PodIdentity } from "../pod/pod-identity.ts"
 import { containerMounts } from "./container-mounts.ts"
+import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
 import { PodVolumes, type PodVolumesParts } from "./pod-volumes.ts"
 import { ServiceAccountTokens } from "./service-account-token.ts"
 import { subPathsFolder, volumesFolder } from "./volume-paths.ts"
+
+/**
+ * The volumes of the pods of this node. A pod's worker calls it, one call at a time for one pod. Contents that come
+ * from the API are kept current until `unmount`, by watches of its own, with the delay that the kubelet is set to: the
+ * worker need not call again.
+ */
+export interface VolumeManager {
+  /**
+   * Makes all volumes of the pod ready, or finds them ready: idempotent. @throws VolumeError for one that cannot be;
+   * the worker tries again with backoff
+   */
+  mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes>
+  /**
+   * The pod is being looked at: what has changed of its objects, and would have waited for the next look, is written
+   * now.
+   */
+  sync(podUid: string): void
+  /**
+   * The container's volumeMounts with subPath and subPathExpr, in their order. @throws StartError
+   * CreateContainerConfigError
+   */
+  containerMounts(
+    pod: Pod,
+    container: AnyContainer,
+    mounted: MountedVolumes,
+    environment: readonly EnvironmentVariable[],
+  ): Promise<readonly Mount[]>
+  /** The volumes of a pod that are there now. */
+  mounted(podUid: string): readonly MountedVolume[]
+  /**
+   * Takes everything away once the containers have ended. Idempotent; also for a pod that was mounted before a restart.
+   */
+  unmount(pod: PodIdentity): Promise<void>
+  /** Uids of all pods that have volumes on disk, from before a restart too. */
+  podsOnDisk(): Promise<readonly string[]>
+  /**
+   * Called when a pod's volumes may now mount that could not before (a Secret came into being). Returns what ends that.
+   */
+  onUpdate(listener: (podUid: string) => void): () => void
+  stop(): void
+}
 
 /** Volumes of the pods of this node. Source: pkg/kubelet/volumemanager. */
 export function createVolumeManager(context: KubeletContext): VolumeManager {

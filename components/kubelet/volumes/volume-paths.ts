@@ -1,7 +1,7 @@
 import { join } from "node:path"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeletConfig } from "../context.ts"
-import { podFolder } from "../pod-paths.ts"
+import { podFolder } from "../pod/pod-paths.ts"
 
 /**
  * Where a volume of the pod lies on the disk; programs outside know these names. Source: pkg/kubelet/kubelet_getters.go

@@ -1,7 +1,7 @@
 import type { KubeletContext } from "../context.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
-import type { Volume } from "../../../pkg/api/core/v1/volume.ts"
-import type { MountedVolume } from "../volumes.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
+import type { MountedVolume } from "./mounted-volume.ts"
 
 /** What the making of one volume of a pod is given. */
 export interface VolumeSetup<S> {

@@ -1,6 +1,6 @@
-import type { NodeSelectorTerm } from "../../../pkg/api/core/v1/affinity.ts"
-import { isEmptyTerm, matchesTerm, requiredTerms, runsOn } from "../../../pkg/api/core/v1/node-selection.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { NodeSelectorTerm } from "../../../pkg/api/core/v1/pod/affinity.ts"
+import { isEmptyTerm, matchesTerm, requiredTerms, runsOn } from "../../../pkg/api/core/v1/pod/node-selection.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 
 /**

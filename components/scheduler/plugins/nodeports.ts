@@ -1,4 +1,4 @@
-import { hostPortsOf, portsClash, type HostPort } from "../../../pkg/api/core/v1/host-ports.ts"
+import { hostPortsOf, portsClash, type HostPort } from "../../../pkg/pods/host-ports.ts"
 import { SKIP, SUCCESS, unschedulable, type Plugin } from "../framework.ts"
 
 const NAME = "NodePorts"

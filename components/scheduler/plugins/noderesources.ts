@@ -1,7 +1,7 @@
 import { MAX_SCORE, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
 import type { NodeInfo } from "../node-info.ts"
-import { requestsOf } from "../../../pkg/api/core/v1/pod-requests.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { requestsOf } from "../../../pkg/api/core/v1/pod/pod-requests.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 
 /** All that `requestsOf` reads. */
 const signature = ({ spec }: Pod): unknown => [

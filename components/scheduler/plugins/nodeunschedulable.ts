@@ -1,4 +1,4 @@
-import { TAINT, tolerates } from "../../../pkg/api/core/v1/taints.ts"
+import { TAINT, tolerates } from "../../../pkg/api/core/v1/node/taints.ts"
 import { SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 
 /** Cordoned nodes take only pods that tolerate it. Source: plugins/nodeunschedulable. */

@@ -1,5 +1,5 @@
-import type { PodAffinityTerm } from "../../../pkg/api/core/v1/affinity.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import type { PodAffinityTerm } from "../../../pkg/api/core/v1/pod/affinity.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { fromLabelSelector, type LabelMatcher, type Labels } from "../../../pkg/apimachinery/labels.ts"
 
 /** The labels of a namespace, for terms that pick namespaces by label. */

@@ -1,5 +1,5 @@
-import type { Taint } from "../../../pkg/api/core/v1/nodespec.ts"
-import { tolerates, untolerated } from "../../../pkg/api/core/v1/taints.ts"
+import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
+import { tolerates, untolerated } from "../../../pkg/api/core/v1/node/taints.ts"
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 
 const isSoft = ({ effect }: Taint): boolean => effect === "PreferNoSchedule"

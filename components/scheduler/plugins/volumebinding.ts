@@ -1,8 +1,8 @@
-import { matchesTerm } from "../../../pkg/api/core/v1/node-selection.ts"
-import type { Node } from "../../../pkg/api/core/v1/node.ts"
-import type { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume.ts"
-import type { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolumeclaim.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod.ts"
+import { matchesTerm } from "../../../pkg/api/core/v1/pod/node-selection.ts"
+import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import type { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import type { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { StorageClass } from "../../../pkg/api/storage/v1/storageclass.ts"
 import { SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
 

@@ -1,4 +1,4 @@
-import type { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolumeclaim.ts"
+import type { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import type { Ingress } from "../../../../pkg/api/networking/v1/ingress.ts"
 import { IngressClass } from "../../../../pkg/api/networking/v1/ingressclass.ts"
 import { StorageClass } from "../../../../pkg/api/storage/v1/storageclass.ts"

@@ -1,5 +1,5 @@
-import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
-import { TAINT } from "../../../../pkg/api/core/v1/taints.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import { TAINT } from "../../../../pkg/api/core/v1/node/taints.ts"
 import type { AdmissionPlugin } from "../admission.ts"
 import { podOf } from "./pods.ts"
 

@@ -1,6 +1,6 @@
 import { LimitRange, type LimitRangeItem } from "../../../../pkg/api/core/v1/limitrange.ts"
-import type { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolumeclaim.ts"
-import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
+import type { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { addQuantities, compareQuantities, formatQuantity, quantity } from "../../../../pkg/apimachinery/quantity.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"

@@ -1,5 +1,5 @@
-import type { Node } from "../../../../pkg/api/core/v1/node.ts"
-import { TAINT } from "../../../../pkg/api/core/v1/taints.ts"
+import type { Node } from "../../../../pkg/api/core/v1/node/node.ts"
+import { TAINT } from "../../../../pkg/api/core/v1/node/taints.ts"
 import type { AdmissionPlugin } from "../admission.ts"
 
 /**

@@ -1,4 +1,4 @@
-import type { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolumeclaim.ts"
+import type { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { StorageClass } from "../../../../pkg/api/storage/v1/storageclass.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { compareQuantities, quantity } from "../../../../pkg/apimachinery/quantity.ts"

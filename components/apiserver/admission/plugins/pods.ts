@@ -1,4 +1,4 @@
-import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 
 /** The pod that a request creates or changes as a whole; nothing for other kinds and for subresources. */

@@ -1,4 +1,4 @@
-import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { PriorityClass } from "../../../../pkg/api/scheduling/v1/priorityclass.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"

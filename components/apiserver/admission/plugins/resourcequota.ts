@@ -4,7 +4,7 @@
  * their way into the store, instead of being kept in the quota's status by a controller; so it cannot lag, and deleted
  * objects count no more at once.
  */
-import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota.ts"
 import { forbidden, qualified } from "../../../../pkg/apimachinery/errors.ts"
 import {
@@ -17,7 +17,7 @@ import {
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../chain.ts"
-import { inScope, usageOf } from "../../../../pkg/api/core/v1/quota-usage.ts"
+import { inScope, usageOf } from "../../../../pkg/quota/quota-usage.ts"
 
 export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {
   /** Objects that have been let through and are not in the store yet. */

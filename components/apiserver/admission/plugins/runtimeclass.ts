@@ -1,4 +1,4 @@
-import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { RuntimeClass } from "../../../../pkg/api/node/v1/runtimeclass.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/equal.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"

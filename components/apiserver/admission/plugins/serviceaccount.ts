@@ -1,4 +1,4 @@
-import type { Pod } from "../../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { ServiceAccount } from "../../../../pkg/api/core/v1/serviceaccount.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { nameSuffix } from "../../../../pkg/clock/random.ts"

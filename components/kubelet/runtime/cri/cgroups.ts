@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs"
 import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { LinuxContainerResources } from "../../../../pkg/cri/resources.ts"
-import type { CgroupDriver } from "../../containerd/host.ts"
+import type { CgroupDriver } from "../../../../pkg/cri/cgroup-driver.ts"
 import type { PodCgroups } from "../runtime.ts"
 
 const ROOT = "/sys/fs/cgroup"

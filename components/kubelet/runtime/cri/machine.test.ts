@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { Node } from "../../../../pkg/api/core/v1/node.ts"
+import { Node } from "../../../../pkg/api/core/v1/node/node.ts"
 import { startCluster } from "../../../../pkg/testing/cluster.ts"
 import { hostMachine } from "./machine.ts"
 

@@ -3,7 +3,7 @@ import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { CriError } from "../../../../pkg/cri/errors.ts"
 import type { Image } from "../../../../pkg/cri/image.ts"
 import type { ImageService } from "../../../../pkg/cri/service.ts"
-import type { ImageBehaviours } from "./behaviour.ts"
+import type { ImageBehaviours } from "./containers/behaviour.ts"
 import type { NodeFaults } from "./faults.ts"
 
 const SIZE = 5_000_000

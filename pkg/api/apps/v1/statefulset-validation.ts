@@ -3,8 +3,8 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, forbiddenField, invalidValue, invalidValues, within } from "../../../apimachinery/field-errors.ts"
 import { isDNS1123Label } from "../../../apimachinery/names.ts"
 import { goForm } from "../../../apimachinery/go-form.ts"
-import { claimSpecFaults } from "../../core/v1/claimspec-validation.ts"
-import type { PodSpec } from "../../core/v1/podspec.ts"
+import { claimSpecFaults } from "../../core/v1/persistentvolume/claimspec-validation.ts"
+import type { PodSpec } from "../../core/v1/pod/podspec.ts"
 import {
   isZero,
   matcherFor,
@@ -15,7 +15,7 @@ import {
   validatePart,
   validateSelector,
   validateTemplate,
-} from "../../core/v1/template-validation.ts"
+} from "../../core/v1/podtemplate/template-validation.ts"
 import type { StatefulSetSpec } from "./statefulset.ts"
 import { RollingUpdateStatefulSetStrategy, StatefulSetUpdateStrategy } from "./strategies.ts"
 

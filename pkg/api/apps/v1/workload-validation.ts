@@ -12,7 +12,7 @@ import {
   validatePart,
   validateSelector,
   validateTemplate,
-} from "../../core/v1/template-validation.ts"
+} from "../../core/v1/podtemplate/template-validation.ts"
 import type { DaemonSetSpec } from "./daemonset.ts"
 import type { DeploymentSpec } from "./deployment.ts"
 import type { ReplicaSetSpec } from "./replicaset.ts"

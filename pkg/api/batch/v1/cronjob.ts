@@ -3,7 +3,7 @@ import { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { ageOf } from "../../../apimachinery/time.ts"
 import { ObjectReference } from "../../core/v1/reference.ts"
-import { selectorText, templateColumns } from "../../core/v1/template-columns.ts"
+import { selectorText, templateColumns } from "../../core/v1/podtemplate/template-columns.ts"
 import { JobSpec } from "./jobspec.ts"
 import { validateCronJob, validateNewCronJob } from "./cronjob-validation.ts"
 

@@ -2,9 +2,9 @@ import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { invalidValue } from "../../../apimachinery/field-errors.ts"
 import { goForm } from "../../../apimachinery/go-form.ts"
-import type { Container } from "../../core/v1/container.ts"
-import { PodSpec } from "../../core/v1/podspec.ts"
-import { PodTemplateSpec } from "../../core/v1/podtemplate.ts"
+import type { Container } from "../../core/v1/container/container.ts"
+import { PodSpec } from "../../core/v1/pod/podspec.ts"
+import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplate.ts"
 import { PodFailurePolicy, SuccessPolicy, type JobSpec, type JobStatus } from "./jobspec.ts"
 
 /** What may not change in a job. Source: ValidateJobSpecUpdate in pkg/apis/batch/validation/validation.go. */

@@ -4,7 +4,7 @@ import { at, atKey, invalidValue, notSupported, required, tooLong } from "../../
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { isDNS1123Label } from "../../../apimachinery/names.ts"
-import { matcherFor, validateMatches, validateTemplate } from "../../core/v1/template-validation.ts"
+import { matcherFor, validateMatches, validateTemplate } from "../../core/v1/podtemplate/template-validation.ts"
 import { validateFailurePolicy, validateSuccessPolicy } from "./job-policy-validation.ts"
 import { SuccessPolicy, type JobSpec } from "./jobspec.ts"
 import { goForm } from "../../../apimachinery/go-form.ts"

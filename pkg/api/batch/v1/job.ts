@@ -1,6 +1,6 @@
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
-import { selectorText, templateColumns } from "../../core/v1/template-columns.ts"
+import { selectorText, templateColumns } from "../../core/v1/podtemplate/template-columns.ts"
 import { validateJobChange } from "./job-change-validation.ts"
 import { jobCompletions, jobDuration, jobState } from "./job-columns.ts"
 import { jobDefaults, withGeneratedSelector } from "./job-defaults.ts"

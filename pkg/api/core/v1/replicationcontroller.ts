@@ -3,9 +3,14 @@ import { required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { fromLabels, type Labels } from "../../../apimachinery/labels.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
-import { PodTemplateSpec } from "./podtemplate.ts"
-import { labelsText, templateColumns } from "./template-columns.ts"
-import { requiredSelector, validateEndless, validateMatches, validateTemplate } from "./template-validation.ts"
+import { PodTemplateSpec } from "./podtemplate/podtemplate.ts"
+import { labelsText, templateColumns } from "./podtemplate/template-columns.ts"
+import {
+  requiredSelector,
+  validateEndless,
+  validateMatches,
+  validateTemplate,
+} from "./podtemplate/template-validation.ts"
 import { replicaFaults } from "../../apps/v1/status-validation.ts"
 
 export const ReplicationControllerSpec = message(

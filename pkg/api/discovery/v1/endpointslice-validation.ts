@@ -20,7 +20,7 @@ import {
   isQualifiedName,
 } from "../../../apimachinery/names.ts"
 import { validateLabels } from "../../../apimachinery/objectmeta.ts"
-import { endpointAddressFaults } from "../../core/v1/endpointaddress.ts"
+import { endpointAddressFaults } from "../../core/v1/service/endpointaddress.ts"
 import type { Endpoint, EndpointPort, EndpointSlice } from "./endpointslice.ts"
 
 /**

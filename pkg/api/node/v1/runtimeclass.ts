@@ -6,8 +6,8 @@ import { isDNS1123Label } from "../../../apimachinery/names.ts"
 import { validateLabels } from "../../../apimachinery/objectmeta.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { validateOverhead } from "../../core/v1/resources-validation.ts"
-import { validateToleration } from "../../core/v1/scheduling-validation.ts"
-import { Toleration } from "../../core/v1/tolerations.ts"
+import { validateToleration } from "../../core/v1/pod/scheduling-validation.ts"
+import { Toleration } from "../../core/v1/pod/tolerations.ts"
 
 /** Source: k8s.io/api node/v1/types.go, pkg/apis/node/validation. */
 

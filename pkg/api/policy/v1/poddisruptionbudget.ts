@@ -6,7 +6,7 @@ import { goForm } from "../../../apimachinery/go-form.ts"
 import { conditionFaults } from "../../../apimachinery/conditions.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
-import { validateCount, validatePart } from "../../core/v1/template-validation.ts"
+import { validateCount, validatePart } from "../../core/v1/podtemplate/template-validation.ts"
 
 export const PodDisruptionBudgetSpec = message(
   "policy.v1.PodDisruptionBudgetSpec",

@@ -13,8 +13,8 @@ import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { driverName } from "../../core/v1/path-validation.ts"
-import { inlineVolumeSpecFaults } from "../../core/v1/persistentvolume-validation.ts"
-import { PersistentVolumeSpec } from "../../core/v1/persistentvolumespec.ts"
+import { inlineVolumeSpecFaults } from "../../core/v1/persistentvolume/persistentvolume-validation.ts"
+import { PersistentVolumeSpec } from "../../core/v1/persistentvolume/persistentvolumespec.ts"
 import { withMetadataOf } from "../../status-metadata.ts"
 
 /**

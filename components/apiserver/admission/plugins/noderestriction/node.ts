@@ -1,5 +1,5 @@
-import type { Node } from "../../../../../pkg/api/core/v1/node.ts"
-import { isOfKubelet } from "../../../../../pkg/api/core/v1/node-labels.ts"
+import type { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
+import { isOfKubelet } from "../../../../../pkg/api/core/v1/node/node-labels.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { forbidden } from "../../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"

@@ -1,5 +1,5 @@
 /** A kubelet writes its own node and the pods on it, and nothing else. Source: plugin/pkg/admission/noderestriction. */
-import type { PersistentVolumeClaim } from "../../../../../pkg/api/core/v1/persistentvolumeclaim.ts"
+import type { PersistentVolumeClaim } from "../../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { forbidden, qualified } from "../../../../../pkg/apimachinery/errors.ts"
 import { nodeOf } from "../../../authorization/node.ts"

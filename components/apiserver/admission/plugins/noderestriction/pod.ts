@@ -1,5 +1,5 @@
-import { Node } from "../../../../../pkg/api/core/v1/node.ts"
-import { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { forbidden, notFound } from "../../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionAttributes } from "../../admission.ts"

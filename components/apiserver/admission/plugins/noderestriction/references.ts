@@ -1,4 +1,4 @@
-import type { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { containersOf } from "../pods.ts"
 
 type Volume = NonNullable<Pod["spec"]["volumes"]>[number]

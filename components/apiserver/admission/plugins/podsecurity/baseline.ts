@@ -2,7 +2,7 @@
  * What no pod may do that is not fully trusted. Source: k8s.io/pod-security-admission/policy, in upstream's order and
  * words.
  */
-import type { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { containersOf } from "../pods.ts"
 import {
   badSetters,

@@ -1,4 +1,4 @@
-import type { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { containersOf } from "../pods.ts"
 
 export type Container = ReturnType<typeof containersOf>[number]

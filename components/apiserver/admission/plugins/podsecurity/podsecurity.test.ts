@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { Deployment } from "../../../../../pkg/api/apps/v1/deployment.ts"
 import { Namespace } from "../../../../../pkg/api/core/v1/namespace.ts"
-import { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
 import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../../admission.ts"

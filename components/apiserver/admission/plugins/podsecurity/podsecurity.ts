@@ -2,7 +2,7 @@
  * The Pod Security Standards, by labels of the namespace. Source: k8s.io/pod-security-admission/admission/admission.go.
  */
 import { Namespace } from "../../../../../pkg/api/core/v1/namespace.ts"
-import { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { forbidden, invalid, qualified } from "../../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../../admission.ts"

@@ -1,4 +1,4 @@
-import type { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { BASELINE } from "./baseline.ts"
 import type { Check, Finding } from "./check.ts"
 import type { Standard } from "./policy.ts"

@@ -1,5 +1,5 @@
 import { Binding } from "../../../../../pkg/api/core/v1/binding.ts"
-import type { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import type { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
 import { badRequest, conflict, invalid, type Status } from "../../../../../pkg/apimachinery/errors.ts"
 import { required, notSupported } from "../../../../../pkg/apimachinery/field-errors.ts"

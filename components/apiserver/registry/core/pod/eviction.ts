@@ -1,4 +1,4 @@
-import { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { Eviction } from "../../../../../pkg/api/policy/v1/eviction.ts"
 import { PodDisruptionBudget } from "../../../../../pkg/api/policy/v1/poddisruptionbudget.ts"
 import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { LimitRange } from "../../../../../pkg/api/core/v1/limitrange.ts"
-import { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../../../../pkg/api/core/v1/resourcequota.ts"
 import { ServiceAccount } from "../../../../../pkg/api/core/v1/serviceaccount.ts"
 import type { ApiError } from "../../../../../pkg/apimachinery/errors.ts"

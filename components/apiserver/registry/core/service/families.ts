@@ -2,8 +2,8 @@
  * Which address families a Service has. One is served here, IPv4. Source: pkg/registry/core/service/storage/alloc.go
  * initIPFamilyFields.
  */
-import { clusterIPFaults, familyOf } from "../../../../../pkg/api/core/v1/service-validation.ts"
-import type { ServiceSpec } from "../../../../../pkg/api/core/v1/service.ts"
+import { clusterIPFaults, familyOf } from "../../../../../pkg/api/core/v1/service/service-validation.ts"
+import type { ServiceSpec } from "../../../../../pkg/api/core/v1/service/service.ts"
 import type { Cause } from "../../../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { at, invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"

@@ -3,7 +3,7 @@
  * What somebody else does to them is mended at once, and at the start. Source:
  * pkg/registry/core/service/ipallocator/controller/repairip.go.
  */
-import { Service } from "../../../../../pkg/api/core/v1/service.ts"
+import { Service } from "../../../../../pkg/api/core/v1/service/service.ts"
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { Service } from "../../../../../pkg/api/core/v1/service.ts"
+import { Service } from "../../../../../pkg/api/core/v1/service/service.ts"
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../../../../pkg/api/networking/v1/servicecidr.ts"
 import { RESOURCES } from "../../../../../pkg/api/resources.ts"

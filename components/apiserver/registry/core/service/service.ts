@@ -4,7 +4,7 @@
  * between stands a reservation, from the choice of a number to the commit of its Service. Source:
  * pkg/registry/core/service/storage/alloc.go.
  */
-import { Service, type ServiceSpec } from "../../../../../pkg/api/core/v1/service.ts"
+import { Service, type ServiceSpec } from "../../../../../pkg/api/core/v1/service/service.ts"
 import { ApiError, invalid, type Cause } from "../../../../../pkg/apimachinery/errors.ts"
 import { at, invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"

@@ -1,5 +1,5 @@
-import { Node } from "../../../../../pkg/api/core/v1/node.ts"
-import { Pod } from "../../../../../pkg/api/core/v1/pod.ts"
+import { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../../../../pkg/api/core/v1/serviceaccount.ts"
 import { TokenRequest } from "../../../../../pkg/api/authentication/v1/tokenrequest.ts"

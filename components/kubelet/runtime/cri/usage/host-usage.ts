@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs"
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
-import type { CgroupDriver } from "../../../containerd/host.ts"
+import type { CgroupDriver } from "../../../../../pkg/cri/cgroup-driver.ts"
 import type { UsageMeter } from "../../usage.ts"
 import { cgroupFolder } from "../cgroups.ts"
 import { cgroupV1 } from "./cgroup-v1.ts"

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs"
 import { chmod, mkdir, open, stat } from "node:fs/promises"
-import type { HostPathVolumeSource } from "../../../../../pkg/api/core/v1/volume.ts"
+import type { HostPathVolumeSource } from "../../../../../pkg/api/core/v1/volume/volume.ts"
 import { unlessMissing } from "./missing.ts"
 
 type Type = NonNullable<HostPathVolumeSource["type"]>

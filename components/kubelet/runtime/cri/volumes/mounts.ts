@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { isMissing } from "./missing.ts"
-import { run } from "../../../containerd/run.ts"
+import { run } from "../../../../../pkg/process/run.ts"
 
 /** Mount points of this host in the order in which they were mounted, with their file system's type. */
 export async function mountPoints(): Promise<readonly { readonly path: string; readonly type: string }[]> {

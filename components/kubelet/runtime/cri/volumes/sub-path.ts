@@ -8,7 +8,7 @@ import { constants } from "node:fs"
 import { chmod, lstat, mkdir, open, realpath, rm, stat, writeFile, type FileHandle } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
 import type { SubPathRequest } from "../../../volumes/volume-files.ts"
-import { O_PATH, reopened } from "../regular-file.ts"
+import { O_PATH, reopened } from "../files/regular-file.ts"
 import { isMissing, unlessMissing } from "./missing.ts"
 import { bindMount, unmountBelow } from "./mounts.ts"
 

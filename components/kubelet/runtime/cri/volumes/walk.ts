@@ -5,7 +5,7 @@
  */
 import { constants, type Stats } from "node:fs"
 import { chmod, lstat, open, readdir, type FileHandle } from "node:fs/promises"
-import { O_PATH } from "../regular-file.ts"
+import { O_PATH } from "../files/regular-file.ts"
 import { isMissing, unlessMissing } from "./missing.ts"
 
 /**

@@ -1,0 +1,275 @@
+import { mkdirSync, writeFileSync } from "node:fs"
+import { createConnection } from "node:net"
+import { sleep, type Clock } from "../../pkg/clock/clock.ts"
+import type { Component } from "../../pkg/component/component.ts"
+import { connectCri, type CriClient } from "../../pkg/cri/client.ts"
+import { isCriError } from "../../pkg/cri/errors.ts"
+import type { Logger } from "../../pkg/log/log.ts"
+import { Archives, shown } from "./images/archives.ts"
+import { containerdConfig, foldersOf } from "./config.ts"
+import { detectCgroupDriver, inspectHost, type HostFacts } from "./host.ts"
+import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
+import { importImages } from "./images/images.ts"
+import type { ContainerdPaths } from "./paths.ts"
+import { PAUSE_IMAGE, pauseArchitecture, pauseImageArchive } from "./images/pause-image.ts"
+import { endOrphan, launchContainerd, type ContainerdProcess } from "./process.ts"
+
+export interface ContainerdOptions {
+  readonly paths: ContainerdPaths
+  readonly clock: Clock
+  readonly log: Logger
+  /** Default: our own, which needs no registry. */
+  readonly pauseImage?: string
+  /**
+   * Default: systemd where it governs cgroups v2, else cgroupfs. The kubelet's cgroup parents must be named
+   * accordingly.
+   */
+  readonly cgroupDriver?: CgroupDriver
+}
+
+/** `down`: it has ended and is about to be started again. */
+export type ContainerdState = "stopped" | "starting" | "ready" | "down"
+
+/** A daemon that has run this long is healthy: its next end is a first one, not one in a row. */
+const HEALTHY_AFTER_MS = 30_000
+const FIRST_BACKOFF_MS = 100
+const LAST_BACKOFF_MS = 10_000
+const START_TIMEOUT_MS = 30_000
+
+/**
+ * A containerd of our own: written its configuration, started, and started again when it dies.
+ *
+ * Containers do not depend on it: each hangs on a shim of its own, which outlives the daemon. So `stop` ends the daemon
+ * alone, and after a restart of k3ts the next daemon finds them again.
+ *
+ * `#process` is the daemon that runs or is being started; it is undefined between an end and the next start.
+ * `#stopping` aborts every wait of this class, and once it has aborted nothing is started any more until `start`.
+ */
+export class Containerd implements Component {
+  readonly name = "containerd"
+  readonly paths: ContainerdPaths
+  readonly cgroupDriver: CgroupDriver
+  readonly pauseImage: string
+  /** Calls fail with `Unavailable` while the daemon is down, and work again by themselves. */
+  readonly cri: CriClient
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #archives: Archives
+  readonly #listeners = new Set<(state: ContainerdState) => void>()
+  #state: ContainerdState = "stopped"
+  #problem: string | undefined
+  #process: ContainerdProcess | undefined
+  #host: HostFacts | undefined
+  #stopping = new AbortController()
+  /** Ends when nothing restarts the daemon any more. */
+  #supervision: Promise<void> = Promise.resolve()
+
+  constructor({ paths, clock, log, pauseImage = PAUSE_IMAGE, cgroupDriver = detectCgroupDriver() }: ContainerdOptions) {
+    this.paths = paths
+    this.cgroupDriver = cgroupDriver
+    this.pauseImage = pauseImage
+    this.cri = connectCri(paths.socket, clock)
+    this.#clock = clock
+    this.#log = log.child({ component: "containerd" })
+    this.#archives = new Archives({ paths, clock, log: this.#log, images: this.cri.images })
+  }
+
+  get state(): ContainerdState {
+    return this.#state
+  }
+
+  /** What was found of the host; undefined before `start`. */
+  get host(): HostFacts | undefined {
+    return this.#host
+  }
+
+  /** Calls `listener` at each change. Returns what ends that. */
+  onState(listener: (state: ContainerdState) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  problem(): string | undefined {
+    return this.#state === "ready" ? undefined : (this.#problem ?? `containerd is ${this.#state}`)
+  }
+
+  /**
+   * While archives that users have laid down are being imported: resolves when there may be more images than now. Else
+   * undefined.
+   */
+  moreImages(): Promise<void> | undefined {
+    return this.#archives.more()
+  }
+
+  /**
+   * Resolves when containerd serves the CRI and the pause image is in. @throws Error with the daemon's own complaint
+   */
+  async start(signal: AbortSignal): Promise<void> {
+    if (this.#state !== "stopped") throw new Error(`Cannot start containerd: it is ${this.#state}`)
+    this.#stopping = new AbortController()
+    const stopping = AbortSignal.any([signal, this.#stopping.signal])
+    this.#problem = undefined
+    this.#become("starting")
+    try {
+      for (const folder of foldersOf(this.paths)) mkdirSync(folder, { recursive: true })
+      const [host, orphan] = await Promise.all([inspectHost(this.paths.root), endOrphan(this.paths, this.#clock)])
+      stopping.throwIfAborted()
+      if (orphan !== undefined) this.#log.info("Ended the containerd of an earlier run", { pid: orphan })
+      this.#host = host
+      if (host.snapshotter === "native")
+        this.#log.warn("overlayfs does not work here: each container gets a copy of its image", {
+          path: this.paths.root,
+        })
+      const { paths, pauseImage, cgroupDriver } = this
+      writeFileSync(paths.config, containerdConfig({ paths, host, pauseImage, cgroupDriver }), { mode: 0o600 })
+      await this.#launch(stopping)
+      await this.#importPauseImage(stopping)
+    } catch (err) {
+      const aborted = stopping.aborted
+      await this.stop()
+      throw aborted ? stopping.reason : err
+    }
+    this.#archives.start(this.#stopping.signal)
+    this.#become("ready")
+    this.#supervision = this.#supervise(this.#stopping.signal)
+  }
+
+  /** Ends the daemon; pods go on. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("containerd is being stopped"))
+    await this.#archives.ended()
+    await this.#process?.stop(this.#clock)
+    await this.#supervision
+    this.#process = undefined
+    this.#problem = undefined
+    this.#become("stopped")
+  }
+
+  /** Starts the daemon and waits until it serves. */
+  async #launch(signal: AbortSignal): Promise<void> {
+    const started = this.#clock.monotonic()
+    const process = launchContainerd(this.paths)
+    this.#process = process
+    const ready = new AbortController()
+    const gone = process.exited.then((reason) => {
+      throw new Error(reason)
+    })
+    try {
+      await Promise.race([this.#serves(process, AbortSignal.any([signal, ready.signal])), gone])
+    } finally {
+      ready.abort()
+      gone.catch(() => undefined)
+    }
+    this.#log.info("containerd is ready", {
+      pid: process.pid,
+      version: this.#host?.version,
+      ms: Math.round(this.#clock.monotonic() - started),
+    })
+  }
+
+  /**
+   * Resolves when the CRI answers. The socket is tried at short intervals: it takes a containerd 10 ms to 200 ms, and
+   * nothing tells of it.
+   */
+  async #serves(process: ContainerdProcess, signal: AbortSignal): Promise<void> {
+    const deadline = this.#clock.monotonic() + START_TIMEOUT_MS
+    for (;;) {
+      const problem = (await accepts(this.paths.socket))
+        ? await this.#runtimeProblem(process, signal)
+        : "its socket does not answer"
+      if (problem === undefined) return
+      if (this.#clock.monotonic() > deadline) {
+        throw new Error(
+          `containerd is not ready after ${START_TIMEOUT_MS / 1000} s: ${problem}. Its log is ${this.paths.log}`,
+        )
+      }
+      await sleep(this.#clock, 5, signal)
+    }
+  }
+
+  /** @throws Error when waiting is of no use */
+  async #runtimeProblem(process: ContainerdProcess, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const { status } = await this.cri.runtime.status(false, { timeoutMs: 5000, signal })
+      const condition = status?.conditions.find(({ type }) => type === "RuntimeReady")
+      return condition?.status ? undefined : condition?.message || "it reports that it is not ready"
+    } catch (err) {
+      // It listens when its plugins are loaded; one that is not there by then will not come.
+      if (isCriError(err, "Unimplemented"))
+        throw new Error(`containerd runs without its CRI plugin: ${process.complaint() ?? "it does not say why"}`)
+      return err instanceof Error ? err.message : String(err)
+    }
+  }
+
+  async #importPauseImage(signal: AbortSignal): Promise<void> {
+    if (this.pauseImage !== PAUSE_IMAGE || (await this.cri.images.imageStatus(PAUSE_IMAGE)) !== undefined) return
+    const architecture = pauseArchitecture()
+    if (architecture === undefined)
+      throw new Error(`Cannot make a pause image for the processor ${process.arch}: name one with --pause-image`)
+    await shown(
+      this.cri.images,
+      this.#clock,
+      await importImages([pauseImageArchive(architecture)], this.paths, signal),
+      signal,
+    )
+  }
+
+  /** Waits for the daemon's end and starts it again, until `stop`. */
+  async #supervise(signal: AbortSignal): Promise<void> {
+    let backoff = FIRST_BACKOFF_MS
+    while (!signal.aborted) {
+      const since = this.#clock.monotonic()
+      const reason = await this.#process!.exited
+      if (signal.aborted) return
+      if (this.#clock.monotonic() - since > HEALTHY_AFTER_MS) backoff = FIRST_BACKOFF_MS
+      this.#problem = reason
+      this.#become("down")
+      backoff = await this.#restart(reason, backoff, signal)
+    }
+  }
+
+  /** Tries until it runs. Returns the next backoff. */
+  async #restart(reason: string, backoff: number, signal: AbortSignal): Promise<number> {
+    let delay = backoff
+    let why = reason
+    while (!signal.aborted) {
+      this.#log.warn("containerd ended, starting it again", { reason: why, ms: delay })
+      try {
+        await sleep(this.#clock, delay, signal)
+        delay = Math.min(delay * 2, LAST_BACKOFF_MS)
+        await this.#launch(signal)
+        // What it did not live to take in.
+        this.#archives.start(signal)
+        this.#become("ready")
+        break
+      } catch (err) {
+        if (signal.aborted) break
+        why = err instanceof Error ? err.message : String(err)
+        this.#problem = why
+        // It may hang rather than have ended.
+        await this.#process?.stop(this.#clock)
+      }
+    }
+    return delay
+  }
+
+  #become(state: ContainerdState): void {
+    if (this.#state === state) return
+    this.#state = state
+    if (state === "ready") this.#problem = undefined
+    for (const listener of this.#listeners) listener(state)
+  }
+}
+
+/** Whether something accepts connections at the socket. */
+function accepts(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(path)
+    const settle = (answer: boolean) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.once("connect", () => settle(true))
+    socket.once("error", () => settle(false))
+  })
+}

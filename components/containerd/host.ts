@@ -1,0 +1,117 @@
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
+import { run } from "../../pkg/process/run.ts"
+
+/** What of this host the configuration of containerd depends on. */
+export interface HostFacts {
+  /** As in `1.6.20~ds1`. */
+  readonly version: string
+  /** Its first number. */
+  readonly major: number
+  readonly cniBinDir: string
+  readonly snapshotter: "overlayfs" | "native"
+  /** Whether `oom_score_adj` may be lowered: CAP_SYS_RESOURCE. */
+  readonly mayLowerOomScore: boolean
+  readonly hasAppArmor: boolean
+}
+
+/** /opt/cni/bin is upstream's place, /usr/lib/cni Debian's, /usr/libexec/cni Fedora's. */
+const CNI_BIN_DIRS = ["/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"]
+const CNI_PLUGINS = ["bridge", "host-local", "loopback", "portmap"]
+
+/** Looks at the host. @throws Error that names what is missing and how to get it */
+export async function inspectHost(snapshotRoot: string): Promise<HostFacts> {
+  const cniBinDir = findCniBinDir()
+  if (cniBinDir === undefined) {
+    const plugins = CNI_PLUGINS.join(", ")
+    const places = CNI_BIN_DIRS.join(", ")
+    throw new Error(
+      `Cannot start containerd: no CNI plugins (${plugins}) in ${places}. Install them: apt-get install containernetworking-plugins`,
+    )
+  }
+  const [version, overlay] = await Promise.all([containerdVersion(), overlayWorks(snapshotRoot)])
+  return {
+    version,
+    major: Number.parseInt(version, 10),
+    cniBinDir,
+    snapshotter: overlay ? "overlayfs" : "native",
+    mayLowerOomScore: hasSysResource(readFileSync("/proc/self/status", "utf8")),
+    hasAppArmor: appArmorEnabled(),
+  }
+}
+
+/** The first folder that has all plugins a pod network needs. */
+export function findCniBinDir(candidates: readonly string[] = CNI_BIN_DIRS): string | undefined {
+  return candidates.find((folder) => CNI_PLUGINS.every((plugin) => existsSync(join(folder, plugin))))
+}
+
+async function containerdVersion(): Promise<string> {
+  let output: string
+  try {
+    output = await run("containerd", ["--version"])
+  } catch (err) {
+    throw new Error(
+      "Cannot start containerd: the program is not on the PATH or does not run. Install it: apt-get install containerd",
+      { cause: err },
+    )
+  }
+  return parseVersion(output)
+}
+
+/**
+ * `containerd github.com/containerd/containerd v1.7.2 0cae528…` → `1.7.2`. The second word has `/v2` at its end from
+ * 2.0 on.
+ */
+export function parseVersion(output: string): string {
+  const version = /^containerd \S+ v?(\d+\.\d+\S*)/.exec(output)?.[1]
+  if (version === undefined)
+    throw new Error(`Cannot read the version of containerd: "containerd --version" said "${output.trim()}"`)
+  return version
+}
+
+/** Whether /proc/<pid>/status shows CAP_SYS_RESOURCE, bit 24 (linux/capability.h), among the effective capabilities. */
+export function hasSysResource(status: string): boolean {
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1]
+  return effective !== undefined && ((BigInt(`0x${effective}`) >> 24n) & 1n) === 1n
+}
+
+/** As containerd's own check (pkg/apparmor): the kernel has it and its parser is installed. */
+function appArmorEnabled(): boolean {
+  try {
+    return (
+      readFileSync("/sys/module/apparmor/parameters/enabled", "utf8").startsWith("Y") &&
+      existsSync("/sbin/apparmor_parser")
+    )
+  } catch {
+    return false
+  }
+}
+
+/** systemd where it runs the host and cgroups are v2; upstream gives v1 with systemd no support any more. */
+export function detectCgroupDriver(): CgroupDriver {
+  return existsSync("/run/systemd/system") && existsSync("/sys/fs/cgroup/cgroup.controllers") ? "systemd" : "cgroupfs"
+}
+
+/**
+ * Tries a mount, as containerd does: overlayfs may be absent, or refuse the file system it lies on (another overlayfs,
+ * some network ones).
+ */
+async function overlayWorks(root: string): Promise<boolean> {
+  const folder = join(root, `overlay-check-${process.pid}`)
+  const [lower1, lower2, merged] = ["lower1", "lower2", "merged"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  for (const part of [lower1, lower2, merged]) mkdirSync(part, { recursive: true })
+  try {
+    await run("mount", ["-t", "overlay", "overlay", "-o", `lowerdir=${lower2}:${lower1}`, merged])
+    await run("umount", [merged])
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

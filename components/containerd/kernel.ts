@@ -1,0 +1,32 @@
+import { existsSync, writeFileSync } from "node:fs"
+import type { Logger } from "../../pkg/log/log.ts"
+import { run } from "../../pkg/process/run.ts"
+
+const BRIDGE_FILTER = "/proc/sys/net/bridge/bridge-nf-call-iptables"
+/** Loaded where the kernel has them as modules and does not load them by itself. Source: k3s pkg/agent/syssetup. */
+const MODULES: readonly (readonly [name: string, there: string])[] = [
+  ["br_netfilter", BRIDGE_FILTER],
+  ["overlay", "/sys/module/overlay"],
+  ["nf_conntrack", "/proc/sys/net/netfilter/nf_conntrack_max"],
+]
+
+/**
+ * What pods need of the kernel: packets between pods of one bridge pass iptables, else the answer of a Service's pod on
+ * the same node would not be translated back.
+ */
+export async function prepareKernel(log: Logger): Promise<void> {
+  const lacking = MODULES.filter(([, there]) => !existsSync(there)).map(([name]) => name)
+  await Promise.all(
+    lacking.map((name) =>
+      run("modprobe", [name]).catch((err: unknown) => log.debug("Cannot load kernel module", { module: name, err })),
+    ),
+  )
+  try {
+    writeFileSync(BRIDGE_FILTER, "1")
+  } catch (err) {
+    log.warn(
+      "Cannot let iptables see traffic between pods: a pod will not reach a Service whose pod is on the same node",
+      { path: BRIDGE_FILTER, err },
+    )
+  }
+}

@@ -1,0 +1,16 @@
+import { spawnSync } from "node:child_process"
+import { existsSync } from "node:fs"
+import { findCniBinDir } from "./host.ts"
+
+/** A busybox that needs no libraries, for the images of tests. */
+export const busybox = ["/bin/busybox", "/usr/bin/busybox"].find((path) => existsSync(path))
+
+/** What this machine lacks to run containers. */
+export const missingHere = (): readonly string[] =>
+  [
+    process.getuid?.() === 0 ? undefined : "root",
+    spawnSync("containerd", ["--version"]).status === 0 ? undefined : "containerd",
+    spawnSync("runc", ["--version"]).status === 0 ? undefined : "runc",
+    findCniBinDir() === undefined ? "containernetworking-plugins" : undefined,
+    busybox === undefined ? "busybox-static" : undefined,
+  ].filter((name) => name !== undefined)

@@ -1,0 +1,130 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { basename, join } from "node:path"
+import { sleep, type Clock } from "../../pkg/clock/clock.ts"
+import { CRI_NAMESPACE } from "../../pkg/cri/containerd-events.ts"
+import { removePodEgress } from "./network/egress.ts"
+import { removeHostPorts } from "./network/host-ports.ts"
+import type { ContainerdPaths } from "./paths.ts"
+import { commandLine, endOrphan } from "./process.ts"
+import { run } from "../../pkg/process/run.ts"
+
+export interface TearDownOptions {
+  /** The bridge the pod network was written with; `false` when it is somebody else's. */
+  readonly bridge?: string | false
+  /** Whether to take the rules of `allowPodEgress` away too: false when another k3ts on the host needs them. */
+  readonly egress?: boolean
+}
+
+/**
+ * Ends every container of this containerd and takes away what it made on the host: processes, mounts, network
+ * namespaces, interfaces, host ports, addresses. Images stay. Nothing of another containerd is touched: all is found by
+ * our own paths and sandbox ids. For `k3ts killall`, when k3ts does not run. The cgroups of pods belong to the kubelet,
+ * which made their parents.
+ */
+export async function tearDown(
+  paths: ContainerdPaths,
+  clock: Clock,
+  { bridge = "cni0", egress = true }: TearDownOptions = {},
+): Promise<void> {
+  const sandboxes = entriesOf(join(paths.state, "io.containerd.grpc.v1.cri/sandboxes"))
+  const sockets = shimSockets(paths)
+  await endOrphan(paths, clock)
+  await endContainers(paths, clock)
+  await unmountBelow([paths.state, paths.root])
+  // A pod's interfaces went with its network namespace; the bridge is nobody's.
+  if (bridge !== false && existsSync(`/sys/class/net/${bridge}`)) await run("ip", ["link", "delete", bridge])
+  await removeHostPorts(new Set(sandboxes))
+  if (egress) await removePodEgress()
+  // libcni notes each attachment there, whatever the configuration says.
+  const results = sandboxes.flatMap((id) =>
+    entriesOf(CNI_RESULTS)
+      .filter((name) => name.includes(id))
+      .map((name) => join(CNI_RESULTS, name)),
+  )
+  for (const path of [paths.state, paths.cniAddresses, ...sockets, ...results])
+    rmSync(path, { recursive: true, force: true })
+}
+
+const CNI_RESULTS = "/var/lib/cni/results"
+
+/** A shim is told the address of its daemon, `-address <socket>`. Its children are its containers' first processes. */
+async function endContainers(paths: ContainerdPaths, clock: Clock): Promise<void> {
+  for (;;) {
+    const pids = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))
+    const shims = new Set(pids.filter((pid) => isShim(commandLine(pid), paths.socket)))
+    if (shims.size === 0) return
+    const parents = new Map(pids.map((pid) => [pid, parentOf(pid)]))
+    const below = (pid: string): boolean => {
+      const parent = parents.get(pid)
+      return parent !== undefined && (shims.has(parent) || below(parent))
+    }
+    // Containers before their shims: once orphaned they could not be told from strangers. The end of a container's
+    // first process ends all of its processes, also one that was born after the listing.
+    for (const pid of [...pids.filter(below), ...shims]) {
+      try {
+        process.kill(Number(pid), "SIGKILL")
+      } catch {
+        // It has ended by itself meanwhile.
+      }
+    }
+    await sleep(clock, 10) // they are not our children, so nothing tells of their end
+  }
+}
+
+const isShim = ([program = "", ...args]: string[], socket: string) =>
+  basename(program).startsWith("containerd-shim") && args.includes(socket)
+
+/** The fourth field of /proc/<pid>/stat; the second, a name in parentheses, may hold anything. */
+function parentOf(pid: string): string | undefined {
+  try {
+    return /\) \S (\d+) /.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1]
+  } catch {
+    return undefined
+  }
+}
+
+/** Shims listen below /run/containerd/s, whatever the state folder is; each writes its address beside its bundle. */
+function shimSockets(paths: ContainerdPaths): string[] {
+  const bundles = join(paths.state, "io.containerd.runtime.v2.task", CRI_NAMESPACE)
+  return entriesOf(bundles).flatMap((id) => {
+    try {
+      return [
+        readFileSync(join(bundles, id, "address"), "utf8")
+          .trim()
+          .replace(/^unix:\/\//, ""),
+      ].filter((path) => path.startsWith("/run/containerd/s/"))
+    } catch {
+      return []
+    }
+  })
+}
+
+/** Takes off every mount below the folders. */
+export async function unmountBelow(folders: readonly string[]): Promise<void> {
+  for (const mount of mountsBelow(readFileSync("/proc/self/mountinfo", "utf8"), folders))
+    await run("umount", ["-l", mount])
+}
+
+/**
+ * The mount points below the folders, in the order in which they come off: the newest stands last in mountinfo and may
+ * lie on an older one.
+ */
+export const mountsBelow = (mountinfo: string, folders: readonly string[]): string[] =>
+  mountinfo
+    .split("\n")
+    // Blanks and their like are written as octal escapes. Source: proc(5).
+    .map((line) =>
+      (line.split(" ")[4] ?? "").replace(/\\([0-7]{3})/g, (_, code: string) =>
+        String.fromCharCode(Number.parseInt(code, 8)),
+      ),
+    )
+    .filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)))
+    .reverse()
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,79 @@
+import { join } from "node:path"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { milliOf, unitsOf } from "../../../pkg/apimachinery/quantity.ts"
+import type { ContainerConfig, Mount } from "../../../pkg/cri/container.ts"
+import type { Image } from "../../../pkg/cri/image.ts"
+import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
+import type { AnyContainer } from "./containers.ts"
+import type { KubeletConfig } from "../context.ts"
+import { containerAnnotations, containerLabels } from "../pod/labels.ts"
+import { containerLogPath } from "../pod/pod-paths.ts"
+import { CPU_PERIOD, cpuQuota, cpuShares, oomScoreAdj } from "../pod/qos.ts"
+import { containerSecurity } from "./security-context.ts"
+import type { EnvironmentVariable } from "../env/environment-variable.ts"
+
+export interface ContainerRequest {
+  readonly pod: Pod
+  readonly container: AnyContainer
+  readonly attempt: number
+  readonly image: Image
+  readonly config: KubeletConfig
+  readonly environment: readonly EnvironmentVariable[]
+  readonly expand: (text: string) => string
+  readonly mounts: readonly Mount[]
+  readonly memoryCapacity: number
+  /** Of an ephemeral container that shares another's processes. */
+  readonly targetContainerId?: string | undefined
+}
+
+/** Source: pkg/kubelet/kuberuntime/kuberuntime_container.go generateContainerConfig. @throws StartError */
+export function containerConfig(request: ContainerRequest): ContainerConfig {
+  const { pod, container, attempt, image, config, environment, expand, mounts, targetContainerId } = request
+  const stopSignal = container.lifecycle?.stopSignal
+  return {
+    metadata: { name: container.name, attempt },
+    image: { image: image.id, userSpecifiedImage: container.image ?? "" },
+    command: (container.command ?? []).map(expand),
+    args: (container.args ?? []).map(expand),
+    workingDir: container.workingDir ?? "",
+    envs: environment,
+    mounts,
+    labels: containerLabels(pod, container),
+    annotations: containerAnnotations(pod, container, attempt),
+    logPath: containerLogPath(container.name, attempt),
+    stdin: container.stdin === true,
+    stdinOnce: container.stdinOnce === true,
+    tty: container.tty === true,
+    linux: {
+      resources: containerResources(pod, container, request.memoryCapacity),
+      securityContext: containerSecurity({
+        pod,
+        container,
+        image,
+        seccompFolder: join(config.root, "seccomp"),
+        targetContainerId,
+      }),
+    },
+    ...(stopSignal === undefined ? {} : { stopSignal: signalOf(stopSignal) }),
+  }
+}
+
+/** Source: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go generateLinuxContainerResources. */
+export function containerResources(pod: Pod, container: AnyContainer, memoryCapacity: number): LinuxContainerResources {
+  const { requests, limits } = container.resources
+  const cpuLimit = limits?.["cpu"] === undefined ? 0 : milliOf(limits["cpu"])
+  const cpuRequest = requests?.["cpu"] === undefined ? cpuLimit : milliOf(requests["cpu"])
+  const memory = limits?.["memory"] ?? pod.spec.resources?.limits?.["memory"]
+  return {
+    cpuShares: cpuShares(cpuRequest),
+    cpuPeriod: CPU_PERIOD,
+    cpuQuota: cpuQuota(cpuLimit),
+    ...(memory === undefined ? {} : { memoryLimitInBytes: unitsOf(memory) }),
+    oomScoreAdj: oomScoreAdj(pod, container, memoryCapacity),
+  }
+}
+
+type SignalName = NonNullable<ContainerConfig["stopSignal"]>
+
+/** `SIGRTMIN+1` is `SIGNAL_SIGRTMINPLUS1` to the runtime. */
+const signalOf = (name: string): SignalName => `SIGNAL_${name.replace("+", "PLUS").replace("-", "MINUS")}` as SignalName

@@ -1,0 +1,215 @@
+import { join } from "node:path"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type {
+  AppArmorProfile,
+  PodSecurityContext,
+  SeccompProfile,
+  SecurityContext,
+} from "../../../pkg/api/core/v1/container/securitycontext.ts"
+import type { Image } from "../../../pkg/cri/image.ts"
+import type { InitOf } from "../../../pkg/protobuf/message.ts"
+import type {
+  LinuxContainerSecurityContext,
+  LinuxSandboxSecurityContext,
+  NamespaceOption,
+  SecurityProfile,
+} from "../../../pkg/cri/security.ts"
+import type { AnyContainer } from "./containers.ts"
+import { configError } from "./start-error.ts"
+
+type ContainerSecurity = InitOf<typeof LinuxContainerSecurityContext>
+type SandboxSecurity = InitOf<typeof LinuxSandboxSecurityContext>
+
+/**
+ * What of /proc a container must not see or change. Source: pkg/securitycontext/util.go ConvertToRuntimeMaskedPaths.
+ */
+const MASKED_PATHS = [
+  "/proc/asound",
+  "/proc/acpi",
+  "/proc/interrupts",
+  "/proc/kcore",
+  "/proc/keys",
+  "/proc/latency_stats",
+  "/proc/timer_list",
+  "/proc/timer_stats",
+  "/proc/sched_debug",
+  "/proc/scsi",
+  "/sys/firmware",
+  "/sys/devices/virtual/powercap",
+]
+const READONLY_PATHS = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
+
+/**
+ * The namespaces of the pod's containers. `target` is the id of the container whose processes an ephemeral one shares.
+ */
+export function namespaceOptions(pod: Pod, target?: string): NamespaceOption {
+  const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers } = pod.spec
+  return {
+    network: hostNetwork === true ? "NODE" : "POD",
+    ipc: hostIPC === true ? "NODE" : "POD",
+    pid:
+      hostPID === true
+        ? "NODE"
+        : shareProcessNamespace === true
+          ? "POD"
+          : target !== undefined
+            ? "TARGET"
+            : "CONTAINER",
+    ...(target === undefined || hostPID === true || shareProcessNamespace === true ? {} : { targetId: target }),
+    ...(hostUsers === false ? { usernsOptions: { mode: "POD" as const } } : {}),
+  }
+}
+
+/**
+ * A setting of the container, or of the pod where the container says nothing. Source: pkg/securitycontext/util.go
+ * DetermineEffectiveSecurityContext.
+ */
+export function effective(pod: Pod, container: AnyContainer): SecurityContext {
+  const shared: PodSecurityContext = pod.spec.securityContext
+  const own: SecurityContext = container.securityContext ?? {}
+  return {
+    ...own,
+    seLinuxOptions: own.seLinuxOptions ?? shared.seLinuxOptions,
+    runAsUser: own.runAsUser ?? shared.runAsUser,
+    runAsGroup: own.runAsGroup ?? shared.runAsGroup,
+    runAsNonRoot: own.runAsNonRoot ?? shared.runAsNonRoot,
+    seccompProfile: own.seccompProfile ?? shared.seccompProfile,
+    appArmorProfile: own.appArmorProfile ?? shared.appArmorProfile,
+  }
+}
+
+/**
+ * Refuses to start a container as root that must not be. Source: pkg/kubelet/kuberuntime/security_context_others.go
+ * verifyRunAsNonRoot.
+ * @throws StartError CreateContainerConfigError
+ */
+export function verifyRunAsNonRoot(pod: Pod, container: AnyContainer, image: Pick<Image, "uid" | "username">): void {
+  const { runAsNonRoot, runAsUser } = effective(pod, container)
+  if (runAsNonRoot !== true) return
+  const who = `(pod: "${pod.metadata.name ?? ""}_${pod.metadata.namespace ?? ""}(${pod.metadata.uid ?? ""})", container: ${container.name})`
+  if (runAsUser !== undefined) {
+    if (runAsUser === 0) throw configError(`container's runAsUser breaks non-root policy ${who}`)
+    return
+  }
+  if (image.uid !== undefined) {
+    if (image.uid.value === 0) throw configError(`container has runAsNonRoot and image will run as root ${who}`)
+    return
+  }
+  if (image.username !== "")
+    throw configError(
+      `container has runAsNonRoot and image has non-numeric user (${image.username}), cannot verify user is non-root ${who}`,
+    )
+  throw configError(`container has runAsNonRoot and image will run as root ${who}`)
+}
+
+export interface ContainerSecurityRequest {
+  readonly pod: Pod
+  readonly container: AnyContainer
+  readonly image: Pick<Image, "uid" | "username">
+  /** Folder of Localhost seccomp profiles. */
+  readonly seccompFolder: string
+  readonly targetContainerId?: string | undefined
+}
+
+/** Source: pkg/kubelet/kuberuntime/security_context.go determineEffectiveSecurityContext. */
+export function containerSecurity({
+  pod,
+  container,
+  image,
+  seccompFolder,
+  targetContainerId,
+}: ContainerSecurityRequest): ContainerSecurity {
+  const own = effective(pod, container)
+  const shared = pod.spec.securityContext
+  const privileged = own.privileged === true
+  const seccomp = privileged ? UNCONFINED : seccompProfile(own.seccompProfile, seccompFolder)
+  const apparmor = appArmorProfile(own.appArmorProfile)
+  const unmasked = own.procMount === "Unmasked" || privileged
+  // The image's user has to be said: the runtime would otherwise join it with a group that the pod asks for, and
+  // refuse.
+  const user =
+    own.runAsUser !== undefined
+      ? { runAsUser: { value: own.runAsUser } }
+      : image.uid !== undefined
+        ? { runAsUser: { value: image.uid.value } }
+        : image.username !== ""
+          ? { runAsUsername: image.username }
+          : {}
+  return {
+    namespaceOptions: namespaceOptions(pod, targetContainerId),
+    privileged,
+    ...user,
+    ...(own.runAsGroup === undefined ? {} : { runAsGroup: { value: own.runAsGroup } }),
+    readonlyRootfs: own.readOnlyRootFilesystem === true,
+    noNewPrivs: own.allowPrivilegeEscalation === false,
+    supplementalGroups: supplementalGroups(shared),
+    supplementalGroupsPolicy: shared.supplementalGroupsPolicy ?? "Merge",
+    ...(own.capabilities === undefined
+      ? {}
+      : {
+          capabilities: { addCapabilities: own.capabilities.add ?? [], dropCapabilities: own.capabilities.drop ?? [] },
+        }),
+    ...(own.seLinuxOptions === undefined ? {} : { selinuxOptions: own.seLinuxOptions }),
+    seccomp,
+    seccompProfilePath: seccompPath(seccomp),
+    ...(apparmor === undefined ? {} : { apparmor, apparmorProfile: appArmorName(apparmor) }),
+    maskedPaths: unmasked ? [] : MASKED_PATHS,
+    readonlyPaths: unmasked ? [] : READONLY_PATHS,
+  }
+}
+
+/** Of the sandbox itself. Source: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go generatePodSandboxLinuxConfig. */
+export function sandboxSecurity(pod: Pod): SandboxSecurity {
+  const shared = pod.spec.securityContext
+  const privileged = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].some(
+    ({ securityContext }) => securityContext?.privileged === true,
+  )
+  return {
+    namespaceOptions: namespaceOptions(pod),
+    privileged,
+    seccomp: { profileType: "RuntimeDefault" },
+    // The pause program needs no group, but volumes' ownership is checked against these by some runtimes.
+    supplementalGroups: supplementalGroups(shared),
+    supplementalGroupsPolicy: shared.supplementalGroupsPolicy ?? "Merge",
+    ...(shared.runAsUser === undefined || pod.spec.hostUsers === false
+      ? {}
+      : { runAsUser: { value: shared.runAsUser } }),
+    ...(shared.runAsGroup === undefined || shared.runAsUser === undefined
+      ? {}
+      : { runAsGroup: { value: shared.runAsGroup } }),
+    ...(shared.seLinuxOptions === undefined ? {} : { selinuxOptions: shared.seLinuxOptions }),
+  }
+}
+
+const supplementalGroups = ({ fsGroup, supplementalGroups: groups = [] }: PodSecurityContext): number[] =>
+  fsGroup === undefined ? [...groups] : [fsGroup, ...groups]
+
+const UNCONFINED: SecurityProfile = { profileType: "Unconfined" }
+
+function seccompProfile(profile: SeccompProfile | undefined, folder: string): SecurityProfile {
+  if (profile === undefined || profile.type === "Unconfined") return UNCONFINED
+  if (profile.type === "RuntimeDefault") return { profileType: "RuntimeDefault" }
+  if (profile.localhostProfile === undefined || profile.localhostProfile === "")
+    throw configError("localhostProfile must be set if seccompProfile type is Localhost.")
+  return { profileType: "Localhost", localhostRef: join(folder, profile.localhostProfile) }
+}
+
+const seccompPath = ({ profileType, localhostRef }: SecurityProfile): string =>
+  profileType === "RuntimeDefault"
+    ? "runtime/default"
+    : profileType === "Localhost"
+      ? `localhost/${localhostRef ?? ""}`
+      : "unconfined"
+
+function appArmorProfile(profile: AppArmorProfile | undefined): SecurityProfile | undefined {
+  if (profile === undefined) return undefined
+  if (profile.type === "Localhost") return { profileType: "Localhost", localhostRef: profile.localhostProfile ?? "" }
+  return { profileType: profile.type }
+}
+
+const appArmorName = ({ profileType, localhostRef }: SecurityProfile): string =>
+  profileType === "RuntimeDefault"
+    ? "runtime/default"
+    : profileType === "Localhost"
+      ? `localhost/${localhostRef ?? ""}`
+      : "unconfined"

@@ -1,0 +1,206 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { Mount } from "../../../pkg/cri/container.ts"
+import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
+import { containerConfig } from "./container-config.ts"
+import type { KubeletContext } from "../context.ts"
+import type { Environment } from "../env/environment.ts"
+import { hostNetworkHostsFile, hostsFile } from "../sandbox/hosts-file.ts"
+import { podHostname } from "../sandbox/hostname.ts"
+import { runHook } from "./hooks.ts"
+import type { ImageManager } from "../images/image-manager.ts"
+import { identityOf } from "../pod/pod-identity.ts"
+import { readNotes } from "../pod/labels.ts"
+import type { ContainerStart } from "../pod/plan.ts"
+import { dirname, join } from "node:path"
+import { etcHosts, podLogFolder, terminationFile } from "../pod/pod-paths.ts"
+import type { RuntimeCache } from "../pod/runtime-cache.ts"
+import { latest, type RuntimeContainer, type RuntimePod, type RuntimeSandbox } from "../pod/runtime-pod.ts"
+import { verifyRunAsNonRoot } from "./security-context.ts"
+import { StartError } from "./start-error.ts"
+import type { MountedVolumes } from "../volumes/mounted-volume.ts"
+import type { VolumeManager } from "../volumes/volume-manager.ts"
+
+export interface StartParts {
+  readonly cache: RuntimeCache
+  readonly images: ImageManager
+  readonly volumes: VolumeManager
+  readonly environment: Environment
+}
+
+export interface StartRequest {
+  readonly pod: Pod
+  readonly start: ContainerStart
+  readonly runtime: RuntimePod
+  readonly sandbox: RuntimeSandbox
+  readonly sandboxConfig: PodSandboxConfig
+  readonly mounted: MountedVolumes
+  readonly signal: AbortSignal
+}
+
+/**
+ * Pulls the image, creates the container, starts it and runs its postStart hook. Source:
+ * pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer.
+ * @throws StartError, told by an event as well; whatever reason `signal` has when it aborted
+ */
+export async function startContainer(
+  context: KubeletContext,
+  parts: StartParts,
+  request: StartRequest,
+): Promise<RuntimeContainer> {
+  const { events } = context
+  const { pod, start, signal } = request
+  try {
+    return await tryStart(context, parts, request)
+  } catch (err) {
+    signal.throwIfAborted()
+    const failure =
+      err instanceof StartError ? err : new StartError("CreateContainerError", messageOf(err), { cause: err })
+    const text = PULL_REASONS.has(failure.reason) ? failure.reason : failure.message
+    if (failure.reason !== "PostStartHookError")
+      events.event(pod, "Warning", "Failed", `Error: ${text}`, start.fieldPath)
+    throw failure
+  }
+}
+
+/** Their events say the reason; what happened was told when it was tried. */
+const PULL_REASONS = new Set([
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "ErrImageNeverPull",
+  "InvalidImageName",
+  "ImageInspectError",
+])
+
+async function tryStart(
+  context: KubeletContext,
+  { cache, images, volumes, environment: environments }: StartParts,
+  request: StartRequest,
+): Promise<RuntimeContainer> {
+  const { config, runtime: machine, events } = context
+  const {
+    pod,
+    start: { container, fieldPath },
+    runtime,
+    sandbox,
+    sandboxConfig,
+    mounted,
+    signal,
+  } = request
+
+  const image = await images.ensure({ pod, container, fieldPath, sandbox: sandboxConfig, signal })
+  signal.throwIfAborted()
+
+  const previous = latest(runtime, container.name)
+  const attempt = previous === undefined ? 0 : previous.notes.restartCount + 1
+  verifyRunAsNonRoot(pod, container, image)
+  const hostIps = config.nodeIps
+  const podIps = pod.spec.hostNetwork === true ? hostIps : sandbox.ips
+  const environment = await environments.of({ pod, container, podIps, hostIps, mounted })
+  const [mounts, own] = await Promise.all([
+    volumes.containerMounts(pod, container, mounted, environment),
+    ownMounts(context, request, podIps, attempt),
+  ])
+  const target =
+    "targetContainerName" in container && container.targetContainerName
+      ? latest(runtime, container.targetContainerName)?.id
+      : undefined
+  const wanted = containerConfig({
+    pod,
+    container,
+    attempt,
+    image,
+    config,
+    environment,
+    expand: (text) => environments.expand(text, environment),
+    mounts: [...mounts, ...own],
+    memoryCapacity: machine.machine.memoryBytes,
+    targetContainerId: target,
+  })
+  signal.throwIfAborted()
+
+  await machine.files.makeFolder(join(podLogFolder(config, identityOf(pod)), container.name))
+  let id: string
+  try {
+    id = await machine.containers.createContainer(sandbox.id, wanted, sandboxConfig)
+  } catch (err) {
+    throw new StartError("CreateContainerError", messageOf(err), { cause: err })
+  }
+  cache.created({
+    id,
+    pod: identityOf(pod),
+    name: container.name,
+    sandboxId: sandbox.id,
+    state: "created",
+    createdAt: context.clock.now(),
+    startedAt: 0,
+    finishedAt: 0,
+    exitCode: 0,
+    reason: "",
+    message: "",
+    image: container.image ?? "",
+    imageRef: image.repoDigests[0] ?? image.id,
+    notes: readNotes(wanted.annotations ?? {}),
+    logPath: "",
+    user: undefined,
+    resources: undefined,
+  })
+  events.event(pod, "Normal", "Created", "Container created", fieldPath)
+  try {
+    await machine.containers.startContainer(id)
+  } catch (err) {
+    await cache.refreshContainer(id, sandbox.id)
+    throw new StartError("RunContainerError", messageOf(err), { cause: err })
+  }
+  events.event(pod, "Normal", "Started", "Container started", fieldPath)
+  const run = await cache.refreshContainer(id, sandbox.id)
+  if (run === undefined)
+    throw new StartError("RunContainerError", `container ${container.name} was removed right after its start`)
+  const postStart = container.lifecycle?.postStart
+  if (postStart !== undefined) {
+    try {
+      await runHook(context, { pod, container, containerId: id, handler: postStart, podIp: podIps[0], signal })
+    } catch (err) {
+      signal.throwIfAborted()
+      events.event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", fieldPath)
+      throw new StartError("PostStartHookError", messageOf(err), { cause: err })
+    }
+  }
+  return run
+}
+
+/** The files that every container gets: /etc/hosts and the one for its last words. */
+async function ownMounts(
+  { config, runtime }: KubeletContext,
+  { pod, start: { container } }: StartRequest,
+  podIps: readonly string[],
+  attempt: number,
+): Promise<readonly Mount[]> {
+  const { uid } = identityOf(pod)
+  const mounts: Mount[] = []
+  const taken = (path: string) => (container.volumeMounts ?? []).some(({ mountPath }) => mountPath === path)
+  if (!taken("/etc/hosts") && podIps.length > 0) {
+    const path = etcHosts(config, uid)
+    const aliases = pod.spec.hostAliases ?? []
+    const text =
+      pod.spec.hostNetwork === true
+        ? hostNetworkHostsFile((await runtime.files.read("/etc/hosts")) ?? "", aliases)
+        : hostsFile({ ips: podIps, aliases, ...podHostname(pod, config.clusterDomain, runtime.machine.hostname) })
+    await runtime.files.makeFolder(dirname(path), 0o750)
+    await runtime.files.write(path, text, 0o644)
+    mounts.push({
+      containerPath: "/etc/hosts",
+      hostPath: path,
+      readonly: container.securityContext?.readOnlyRootFilesystem === true,
+    })
+  }
+  if (container.terminationMessagePath !== "" && !taken(container.terminationMessagePath)) {
+    const path = terminationFile(config, uid, container.name, attempt)
+    await runtime.files.makeFolder(dirname(path), 0o750)
+    // Anyone in the container may write its last words.
+    await runtime.files.write(path, "", 0o666)
+    mounts.push({ containerPath: container.terminationMessagePath, hostPath: path })
+  }
+  return mounts
+}
+
+const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

@@ -1,0 +1,31 @@
+import type { ContainerStatus } from "../../../pkg/cri/container.ts"
+import { parseLogLine } from "../logs/line.ts"
+import { readNotes } from "../pod/labels.ts"
+import type { PodFiles } from "../runtime/runtime.ts"
+
+/** Source: pkg/kubelet/container/runtime.go MaxContainerTerminationMessage…. */
+const MAX_MESSAGE_BYTES = 4096
+const MAX_LOG_BYTES = 2048
+const MAX_LOG_LINES = 80
+
+/**
+ * The last words of a container that has ended: from its file, or from the end of its log. Undefined when it left none.
+ */
+export async function terminationMessage(files: PodFiles, status: ContainerStatus): Promise<string | undefined> {
+  const { messagePath, messagePolicy } = readNotes(status.annotations)
+  if (messagePath === "") return undefined
+  const path = status.mounts.find(({ containerPath }) => containerPath === messagePath)?.hostPath
+  const said = path === undefined ? undefined : await files.read(path, MAX_MESSAGE_BYTES)
+  if (said !== undefined && said !== "") return said
+  if (messagePolicy !== "FallbackToLogsOnError" || (status.exitCode === 0 && status.reason !== "ContainerCannotRun"))
+    return undefined
+  // A line of the log has a head of about 45 bytes.
+  const log = await files.read(status.logPath, MAX_LOG_BYTES + MAX_LOG_LINES * 48)
+  if (log === undefined) return undefined
+  const lines = log
+    .split("\n")
+    .flatMap((line) => parseLogLine(line) ?? [])
+    .slice(-MAX_LOG_LINES)
+  const text = lines.map(({ content, partial }) => (partial ? content : `${content}\n`)).join("")
+  return Buffer.from(text).subarray(-MAX_LOG_BYTES).toString("utf8")
+}

@@ -1,0 +1,51 @@
+import type { ResourceFieldSelector } from "../../../pkg/api/core/v1/container/env.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { quantity } from "../../../pkg/apimachinery/quantity.ts"
+import { containersOf, type AnyContainer } from "../container/containers.ts"
+import type { KubeletContext } from "../context.ts"
+
+/** What a container may use of the node when it has no limit of its own; by the name of the resource. */
+export type NodeAmounts = Readonly<Record<string, string>>
+
+/** What pods may use of this node: all of it, as nothing is set aside. */
+export async function nodeAmounts({
+  runtime,
+  config,
+}: Pick<KubeletContext, "runtime" | "config">): Promise<NodeAmounts> {
+  const { cpus, memoryBytes, hugepages } = runtime.machine
+  const { capacityBytes } = await runtime.machine.space(config.root)
+  return {
+    cpu: String(cpus),
+    memory: String(memoryBytes),
+    "ephemeral-storage": String(capacityBytes),
+    ...Object.fromEntries(Object.entries(hugepages).map(([size, bytes]) => [`hugepages-${size}`, String(bytes)])),
+  }
+}
+
+/**
+ * A request or limit as text, in units of the divisor, rounded up. A limit that is not set is the pod's, or what the
+ * node has; a request that is not set is 0. `own` is the container that asks; volumes have none and must name one.
+ * Source: pkg/api/v1/resource/helpers.go ExtractContainerResourceValue, pkg/kubelet/kubelet_resources.go. @throws Error
+ * for an unknown container or resource
+ */
+export function resourceField(
+  pod: Pod,
+  { containerName = "", resource, divisor }: ResourceFieldSelector,
+  node: NodeAmounts,
+  own?: AnyContainer,
+): string {
+  const container =
+    containerName === "" ? own : containersOf(pod).find(({ container: { name } }) => name === containerName)?.container
+  if (container === undefined) throw new Error(`container ${containerName} not found`)
+  const [kind, name] = /^(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)$/.exec(resource)?.slice(1) ?? []
+  if (kind === undefined || name === undefined) throw new Error(`unsupported container resource : ${resource}`)
+  const amount =
+    kind === "requests"
+      ? nanoOf(container.resources.requests?.[name])
+      : nanoOf(container.resources.limits?.[name]) || nanoOf(pod.spec.resources?.limits?.[name]) || nanoOf(node[name])
+  const unit = nanoOf(divisor) || NANO
+  return String((amount + unit - 1n) / unit)
+}
+
+const NANO = 1_000_000_000n
+const nanoOf = (text: string | undefined): bigint => (text === undefined ? 0n : quantity(text).nano)

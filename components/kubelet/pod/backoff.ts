@@ -1,0 +1,59 @@
+import type { Clock } from "../../../pkg/clock/clock.ts"
+
+export interface BackoffLimits {
+  readonly firstMs: number
+  readonly longestMs: number
+}
+
+/** Of crashing containers and failing pulls. Source: pkg/kubelet/kubelet.go MaxContainerBackOff, backOffPeriod. */
+const CRASH_BACKOFF: BackoffLimits = { firstMs: 10_000, longestMs: 300_000 }
+
+interface Entry {
+  readonly delayMs: number
+  readonly updated: number
+}
+
+/**
+ * How long something that failed has to wait: a delay for each key that doubles with every failure, and is forgotten
+ * when nothing failed for twice the longest delay. Source: client-go util/flowcontrol/backoff.go.
+ */
+export class Backoff {
+  readonly #clock: Clock
+  readonly #limits: BackoffLimits
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(clock: Clock, limits: BackoffLimits = CRASH_BACKOFF) {
+    this.#clock = clock
+    this.#limits = limits
+  }
+
+  /**
+   * Milliseconds that are left when the failure was at `since` (milliseconds since the epoch); 0 when there is nothing
+   * to wait for.
+   */
+  remaining(key: string, since: number): number {
+    const entry = this.#live(key, since)
+    return entry === undefined ? 0 : Math.max(0, since + entry.delayMs - this.#clock.now())
+  }
+
+  /** The delay that the last failure brought. */
+  delay(key: string): number {
+    return this.#entries.get(key)?.delayMs ?? 0
+  }
+
+  /** Notes a try after a failure at `since`: the next one has to wait twice as long. */
+  next(key: string, since: number): void {
+    const entry = this.#live(key, since)
+    const delayMs = entry === undefined ? this.#limits.firstMs : Math.min(entry.delayMs * 2, this.#limits.longestMs)
+    this.#entries.set(key, { delayMs, updated: this.#clock.now() })
+  }
+
+  forget(prefix: string): void {
+    for (const key of this.#entries.keys()) if (key.startsWith(prefix)) this.#entries.delete(key)
+  }
+
+  #live(key: string, since: number): Entry | undefined {
+    const entry = this.#entries.get(key)
+    return entry === undefined || since - entry.updated > 2 * this.#limits.longestMs ? undefined : entry
+  }
+}

@@ -1,0 +1,216 @@
+import { formatDuration } from "../../../pkg/apimachinery/time.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
+import type { Backoff } from "./backoff.ts"
+import { killContainer, killPod } from "./kill.ts"
+import { containerHash } from "./labels.ts"
+import type { ContainerStart, PodPlan } from "./plan.ts"
+import { podFolder } from "./pod-paths.ts"
+import { isRunning, latest, latestExited, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
+import { podCgroup, podResources } from "../sandbox/sandbox-config.ts"
+import { SandboxMaker, type SandboxParts } from "../sandbox/sandbox-maker.ts"
+import { startContainer, type StartParts } from "../container/start-container.ts"
+import { StartError, VolumeError } from "../container/start-error.ts"
+import type { StartFailure } from "../status/container-status.ts"
+import type { MountedVolumes } from "../volumes/mounted-volume.ts"
+import type { PodIdentity } from "./pod-identity.ts"
+
+/** What is needed to start containers. */
+export interface RunnerParts extends StartParts, SandboxParts {
+  readonly crashes: Backoff
+}
+
+/** Has the pod looked at once more. */
+export interface Waker {
+  /** As soon as the present look is over. */
+  wake(): void
+  /** After so many milliseconds at the latest. */
+  wakeIn(ms: number): void
+}
+
+/** What containers are started in. */
+interface Prepared {
+  readonly mounted: MountedVolumes
+  readonly sandbox: RuntimeSandbox
+  readonly config: PodSandboxConfig
+}
+
+/**
+ * A failed step is tried again after this long, unless something wakes the worker before. Source:
+ * pkg/kubelet/kubelet.go backOffPeriod.
+ */
+export const RETRY_MS = 10_000
+const MOUNT_RETRY_MS = 2_000
+/** After a failed pull the pod is looked at again this soon, so that its status says that it waits for the next one. */
+const PULL_RETRY_MS = 2_000
+
+/**
+ * Acts on the plan of one pod: sandbox, volumes and containers come and go as it says. What does not succeed is noted,
+ * and tried again when its time comes. Source: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod.
+ */
+export class PodRunner {
+  /** Why containers do not run that should, by their names. */
+  readonly failures = new Map<string, StartFailure>()
+  readonly #parts: RunnerParts
+  readonly #identity: PodIdentity
+  readonly #waker: Waker
+  readonly #sandboxes: SandboxMaker
+
+  constructor(parts: RunnerParts, identity: PodIdentity, waker: Waker) {
+    this.#parts = parts
+    this.#identity = identity
+    this.#waker = waker
+    this.#sandboxes = new SandboxMaker(parts)
+  }
+
+  get #runtime(): RuntimePod {
+    return this.#parts.cache.of(this.#identity)
+  }
+
+  /** Ends what is to end and starts what is to start, in the order of the plan. */
+  async apply(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<void> {
+    const { context, cache } = this.#parts
+    const podIp = this.#runtime.sandboxes[0]?.ips[0]
+    if (plan.killPod) {
+      if (plan.createSandbox)
+        context.events.event(pod, "Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
+      if (isRunning(this.#runtime))
+        await killPod(context, cache, {
+          pod,
+          runtime: this.#runtime,
+          graceSeconds: pod.spec.terminationGracePeriodSeconds,
+          signal,
+        })
+    }
+    await Promise.all(
+      plan.kill.map(({ run, message, graceSeconds }) =>
+        killContainer(context, cache, {
+          pod,
+          run,
+          message,
+          podIp,
+          signal,
+          graceSeconds: graceSeconds ?? pod.spec.terminationGracePeriodSeconds,
+        }),
+      ),
+    )
+    if (plan.start.length === 0) return
+    const starts = plan.start.filter((start) => !this.#isBackingOff(pod, start))
+    if (starts.length === 0 && !plan.createSandbox) return
+    const prepared = await this.#prepare(pod, plan, signal)
+    if (prepared === undefined) return
+    for (const start of starts) {
+      signal.throwIfAborted()
+      const started = await this.#start(pod, start, prepared, signal)
+      // The next one waits for it: a sidecar that has started lets the init containers after it begin.
+      if (!started && start.type !== "regular" && start.type !== "ephemeral") break
+      if (started && start.type === "sidecar") this.#waker.wake()
+    }
+  }
+
+  /** Notes that a container must wait before it is started again. Source: kuberuntime_manager.go doBackOff. */
+  #isBackingOff(pod: Pod, { container, fieldPath }: ContainerStart): boolean {
+    const { context, crashes } = this.#parts
+    const { uid, name, namespace } = this.#identity
+    const ended = latestExited(this.#runtime, container.name)
+    if (ended === undefined) return false
+    const key = `${uid}_${container.name}_${containerHash(container)}`
+    const left = crashes.remaining(key, ended.finishedAt)
+    if (left <= 0) {
+      crashes.next(key, ended.finishedAt)
+      return false
+    }
+    const shown = `${name}_${namespace}(${uid})`
+    if (this.failures.get(container.name)?.reason !== "CrashLoopBackOff") {
+      context.events.event(
+        pod,
+        "Warning",
+        "BackOff",
+        `Back-off restarting failed container ${container.name} in pod ${shown}`,
+        fieldPath,
+      )
+    }
+    this.failures.set(container.name, {
+      reason: "CrashLoopBackOff",
+      message: `back-off ${formatDuration(crashes.delay(key))} restarting failed container=${container.name} pod=${shown}`,
+    })
+    this.#waker.wakeIn(left)
+    return true
+  }
+
+  /** Volumes, cgroup and sandbox: what containers need. Undefined when they are not there yet. */
+  async #prepare(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<Prepared | undefined> {
+    const { context, volumes } = this.#parts
+    const { cgroups, files } = context.runtime
+    try {
+      // First of all, since what a pod left is found by it. Source: kubelet_pods.go makePodDataDirs.
+      if (plan.createSandbox) await files.makeFolder(podFolder(context.config, this.#identity.uid))
+      const [mounted] = await Promise.all([
+        volumes.mount(pod, signal),
+        plan.createSandbox ? cgroups.ensure(podCgroup(pod), podResources(pod)) : undefined,
+      ])
+      signal.throwIfAborted()
+      const config = await this.#sandboxes.config(pod, plan.attempt)
+      const sandbox = plan.sandbox ?? (await this.#sandboxes.create(pod, config, signal))
+      if (sandbox !== undefined) return { mounted, sandbox, config }
+      this.#waker.wakeIn(RETRY_MS)
+      return undefined
+    } catch (err) {
+      signal.throwIfAborted()
+      if (!(err instanceof VolumeError)) throw err
+      context.events.event(pod, "Warning", "FailedMount", err.message)
+      this.#waker.wakeIn(MOUNT_RETRY_MS)
+      return undefined
+    }
+  }
+
+  /** @returns whether it runs now */
+  async #start(
+    pod: Pod,
+    start: ContainerStart,
+    { mounted, sandbox, config }: Prepared,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { context, cache, images } = this.#parts
+    const { container } = start
+    const pullWait = () => Math.max(1, images.waitFor(pod, container))
+    try {
+      await startContainer(context, this.#parts, {
+        pod,
+        start,
+        runtime: this.#runtime,
+        sandbox,
+        sandboxConfig: config,
+        mounted,
+        signal,
+      })
+      this.failures.delete(container.name)
+      // One that has ended before it was first looked at: the event that tells so is no news any more.
+      if (latest(this.#runtime, container.name)?.state === "exited") this.#waker.wake()
+      return true
+    } catch (err) {
+      signal.throwIfAborted()
+      if (!(err instanceof StartError)) throw err
+      this.failures.set(container.name, { reason: err.reason, message: err.message })
+      if (err.reason === "PostStartHookError") {
+        const run = latest(this.#runtime, container.name)
+        if (run?.state === "running") {
+          await killContainer(context, cache, {
+            pod,
+            run,
+            graceSeconds: pod.spec.terminationGracePeriodSeconds,
+            message: `Container ${container.name} failed postStart hook`,
+            podIp: sandbox.ips[0],
+            signal,
+          })
+        }
+        this.#waker.wake()
+      } else if (err.reason === "RunContainerError" && latest(this.#runtime, container.name)?.state === "exited")
+        this.#waker.wake()
+      else if (err.reason === "ErrImagePull") this.#waker.wakeIn(Math.min(PULL_RETRY_MS, pullWait()))
+      else if (err.reason === "ImagePullBackOff") this.#waker.wakeIn(pullWait())
+      else this.#waker.wakeIn(RETRY_MS)
+      return false
+    }
+  }
+}

@@ -1,0 +1,393 @@
+import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
+import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
+import type { Timer } from "../../../pkg/clock/clock.ts"
+import type { Rejection } from "../admission/admission.ts"
+import { clearAll, clearRemains, hasRemains } from "./garbage.ts"
+import { graceSeconds } from "./grace-period.ts"
+import { killPod, pause } from "./kill.ts"
+import { isStaticPod } from "./labels.ts"
+import type { LogRotation } from "../logs/rotate.ts"
+import { planOf } from "./plan.ts"
+import { identityOf } from "./pod-identity.ts"
+import { PodRunner, RETRY_MS, type RunnerParts, type Waker } from "./pod-runner.ts"
+import type { ProbeManager } from "../probes/probe-manager.ts"
+import { allocated, carryOut, wantsResize, type Allocation, type resizeProblem } from "./resize.ts"
+import { isRunning, type RuntimePod } from "./runtime-pod.ts"
+import { podCgroup } from "../sandbox/sandbox-config.ts"
+import type { Slots } from "./slots.ts"
+import { podStatus, type Verdict } from "../status/pod-status.ts"
+import type { StatusManager } from "../status/status-manager.ts"
+import type { PodIdentity } from "./pod-identity.ts"
+
+/** What the workers share. */
+export interface WorkerParts extends RunnerParts {
+  readonly status: StatusManager
+  readonly probes: ProbeManager
+  readonly logs: LogRotation
+  /** How many remains of pods are cleared away at a time. */
+  readonly clearing: Slots
+  /** Why the pod may not run here, or nothing. Calls `taken` at the instant at which the node has taken it. */
+  admit(pod: Pod, taken: () => void, signal: AbortSignal): Promise<Rejection | undefined>
+  /** Why the node cannot give the pod the resources it asks for now, or nothing. */
+  resizeProblem(pod: Pod): ReturnType<typeof resizeProblem>
+  finished(worker: PodWorker): void
+}
+
+/**
+ * Makes one pod run, and end. Everything that concerns the pod goes through here, one thing after the other. Source:
+ * pkg/kubelet/pod_workers.go.
+ *
+ * Stages, each entered once and in this order:
+ *  - running:     what the pod wants is compared with what runs (`planOf`), and the difference is acted on;
+ *  - terminating: its containers are being ended. A shorter grace period, and nothing else, interrupts that;
+ *  - terminated:  nothing of it runs any more. Its volumes are unmounted, and if it was deleted, the API is told that
+ *    it may go;
+ *  - finished:    the API has forgotten it, and nothing of it is left on the node.
+ * `#interrupt` aborts the step that is under way when the pod's stage must change; there is one while a step is.
+ */
+export class PodWorker implements Waker {
+  readonly identity: PodIdentity
+  /** When the kubelet first heard of it, on the monotonic clock. */
+  readonly since: number
+  readonly #parts: WorkerParts
+  /** With the resources that are set aside for it; `#newest` says what it asks for. */
+  #pod: Pod
+  #newest: Pod
+  #allocation: Allocation
+  #pending: ReturnType<typeof resizeProblem>
+  #stage: "running" | "terminating" | "terminated" | "finished" = "running"
+  /** The API has it no more. */
+  #removed = false
+  #admitted = false
+  #adopted = false
+  #verdict: Verdict | undefined
+  #graceOverride: number | undefined
+  #interrupt: AbortController | undefined
+  #working = false
+  #again = false
+  #stopped = false
+  #timer: Timer | undefined
+  #due = Infinity
+  #unmounted = false
+  readonly #whenEnded = Promise.withResolvers<void>()
+  readonly #runner: PodRunner
+
+  constructor(parts: WorkerParts, pod: Pod) {
+    this.#parts = parts
+    this.#pod = pod
+    this.#newest = pod
+    this.#allocation = pod.spec
+    this.identity = identityOf(pod)
+    this.since = parts.context.clock.monotonic()
+    this.#runner = new PodRunner(parts, this.identity, this)
+  }
+
+  get pod(): Pod {
+    return this.#pod
+  }
+  /** It has been taken away, and its worker ends. */
+  get isRemoved(): boolean {
+    return this.#removed
+  }
+  get stage(): string {
+    return this.#stage
+  }
+  /** Nothing of it runs any more, nor will. */
+  get hasEnded(): boolean {
+    return this.#stage === "terminated" || this.#stage === "finished"
+  }
+  /** Resolves when nothing of it runs any more. */
+  get ended(): Promise<void> {
+    return this.#whenEnded.promise
+  }
+  /** The node has taken it. What runs already was taken by an earlier kubelet. */
+  get isAdmitted(): boolean {
+    return this.#admitted || isRunning(this.#runtime)
+  }
+  get #runtime(): RuntimePod {
+    return this.#parts.cache.of(this.identity)
+  }
+
+  /** The API has a newer pod. */
+  update(pod: Pod): void {
+    const before = this.#pod
+    this.note(pod)
+    const ends = pod.metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined
+    const shorter =
+      (pod.metadata.deletionGracePeriodSeconds ?? Infinity) < (before.metadata.deletionGracePeriodSeconds ?? Infinity)
+    if (ends || shorter) this.#interrupt?.abort(new Error("the pod is being deleted"))
+    this.wake()
+  }
+
+  /** The API has a newer pod that wants nothing new. */
+  note(pod: Pod): void {
+    this.#newest = pod
+    this.#pod = allocated(pod, this.#allocation)
+  }
+
+  /** The API has it no more. */
+  remove(): void {
+    if (this.#removed) return
+    this.#removed = true
+    this.#parts.status.forget(this.identity.uid)
+    if (this.#stage === "running" || this.#pod.metadata.deletionTimestamp === undefined)
+      this.#interrupt?.abort(new Error("the pod was removed"))
+    this.wake()
+  }
+
+  /** Ends the pod for a reason of the node's own. */
+  fail(verdict: Verdict, graceSeconds?: number): void {
+    if (this.#verdict !== undefined || this.#stage !== "running") return
+    this.#verdict = verdict
+    this.#graceOverride = graceSeconds
+    this.#interrupt?.abort(new Error(verdict.reason))
+    this.wake()
+  }
+
+  /** Something about the pod may have changed: look. */
+  wake(): void {
+    if (this.#stopped || this.#stage === "finished") return
+    this.#again = true
+    if (this.#stage === "terminating") this.#report()
+    if (this.#working) return
+    this.#working = true
+    this.#parts.context.spawn(`pod ${this.identity.namespace}/${this.identity.name}`, () => this.#work())
+  }
+
+  /** Leaves the pod as it is. */
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+    this.#interrupt?.abort(new Error("the kubelet is being stopped"))
+  }
+
+  async #work(): Promise<void> {
+    while (this.#again && !this.#stopped && this.#stage !== "finished") {
+      this.#again = false
+      const { signal } = (this.#interrupt = new AbortController())
+      this.#timer?.cancel()
+      this.#due = Infinity
+      try {
+        await this.#step(signal)
+      } catch (err) {
+        if (signal.aborted) this.#again = true
+        else {
+          this.#parts.context.log.warn("Cannot sync a pod, will try again", {
+            pod: `${this.identity.namespace}/${this.identity.name}`,
+            stage: this.#stage,
+            err,
+          })
+          this.wakeIn(this.#stage === "running" ? RETRY_MS : 1000)
+        }
+      }
+    }
+    this.#interrupt = undefined
+    this.#working = false
+  }
+
+  /** Looks at the pod then at the latest. */
+  wakeIn(ms: number): void {
+    const due = this.#parts.context.clock.now() + ms
+    if (this.#stopped || due >= this.#due) return
+    this.#due = due
+    this.#timer?.cancel()
+    this.#timer = this.#parts.context.clock.setTimeout(() => this.wake(), ms)
+  }
+
+  #step(signal: AbortSignal): Promise<void> {
+    if (this.#stage === "running" && this.#mustEnd()) this.#stage = "terminating"
+    if (this.#stage === "running") return this.#run(signal)
+    if (this.#stage === "terminating") return this.#terminate(signal)
+    return this.#clear()
+  }
+
+  #mustEnd(): boolean {
+    return (
+      this.#removed ||
+      this.#pod.metadata.deletionTimestamp !== undefined ||
+      this.#verdict !== undefined ||
+      this.#isReportedEnded()
+    )
+  }
+
+  #isReportedEnded(): boolean {
+    const { phase } = this.#parts.status.status(this.#pod)
+    return phase === "Succeeded" || phase === "Failed"
+  }
+
+  /** Reports how the pod is. */
+  #report(terminal = false): PodStatus {
+    const { context, status, probes } = this.#parts
+    const computed = podStatus({
+      pod: this.#pod,
+      before: status.status(this.#pod),
+      runtime: this.#runtime,
+      probes,
+      failures: this.#runner.failures,
+      terminal,
+      // Its containers still run: how it ends is reported when they have ended.
+      verdict: this.#verdict,
+      pending: this.#pending,
+      nodeIps: context.config.nodeIps,
+      now: context.clock.now(),
+    })
+    if (!this.#removed) status.set(this.#pod, computed)
+    return computed
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { context, probes, volumes } = this.#parts
+    if (!this.isAdmitted && !(await this.#admit(signal))) return
+    this.#admitted = true
+    await this.#resize(signal)
+    volumes.sync(this.identity.uid)
+    probes.sync(this.#pod, this.#runtime)
+    const { startTime } = this.#report()
+    if (this.#pastDeadline(startTime)) return
+    const plan = planOf(this.#pod, this.#runtime, probes)
+    if (!this.#adopted && isRunning(this.#runtime)) await this.#adopt(signal)
+    this.#adopted = true
+    await this.#runner.apply(this.#pod, plan, signal)
+    probes.sync(this.#pod, this.#runtime)
+    this.#parts.logs.sync(this.#runtime.containers)
+    this.#report()
+    if (hasRemains(this.#runtime))
+      await this.#parts.clearing.run(() => clearRemains(context, this.#parts.cache, this.#runtime))
+    if (this.#mustEnd()) this.#again = true
+  }
+
+  /** @returns whether the node takes the pod; if not, it has failed */
+  async #admit(signal: AbortSignal): Promise<boolean> {
+    const rejection = await this.#parts.admit(this.#pod, () => (this.#admitted = true), signal)
+    signal.throwIfAborted()
+    if (rejection === undefined) return true
+    const { reason, message } = rejection
+    this.#parts.context.events.event(this.#pod, "Warning", reason, message)
+    this.#verdict = { phase: "Failed", reason, message: `Pod was rejected: ${message}`, isRejection: true }
+    this.#again = true
+    return false
+  }
+
+  /** Gives running containers what the pod asks for now, if the node has it. */
+  async #resize(signal: AbortSignal): Promise<void> {
+    this.#pending = undefined
+    if (!wantsResize(this.#newest, this.#allocation)) return
+    const { context, cache } = this.#parts
+    this.#pending = this.#parts.resizeProblem(this.#newest)
+    if (this.#pending !== undefined) return
+    const before = this.#allocation
+    this.#allocation = this.#newest.spec
+    this.#pod = this.#newest
+    await carryOut(context, cache, { pod: this.#pod, before, runtime: this.#runtime, signal })
+  }
+
+  /** Takes over a pod that an earlier kubelet started: its volumes are kept current again. */
+  async #adopt(signal: AbortSignal): Promise<void> {
+    const { context, volumes } = this.#parts
+    try {
+      await volumes.mount(this.#pod, signal)
+    } catch (err) {
+      signal.throwIfAborted()
+      context.log.warn("Cannot keep the volumes of a running pod current", {
+        pod: `${this.identity.namespace}/${this.identity.name}`,
+        err,
+      })
+    }
+  }
+
+  #pastDeadline(startTime: string | undefined): boolean {
+    const seconds = this.#pod.spec.activeDeadlineSeconds
+    if (seconds === undefined || startTime === undefined) return false
+    const left = Date.parse(startTime) + seconds * 1000 - this.#parts.context.clock.now()
+    if (left > 0) {
+      this.wakeIn(left)
+      return false
+    }
+    this.#verdict = {
+      phase: "Failed",
+      reason: "DeadlineExceeded",
+      message: "Pod was active on the node longer than the specified deadline",
+    }
+    this.#parts.context.events.event(this.#pod, "Normal", "DeadlineExceeded", this.#verdict.message)
+    this.#again = true
+    return true
+  }
+
+  /** Ends all containers. */
+  async #terminate(signal: AbortSignal): Promise<void> {
+    const { context, cache, probes } = this.#parts
+    probes.stopKilling(this.identity.uid)
+    // One that ended before this kubelet began, and of which nothing is left here, is as the API has it.
+    const isPast = isPodTerminal(this.#pod) && this.#runtime.containers.length === 0
+    if (!this.#isReportedEnded()) this.#report()
+    while (isRunning(this.#runtime)) {
+      try {
+        await killPod(context, cache, {
+          pod: this.#pod,
+          runtime: this.#runtime,
+          graceSeconds: graceSeconds(this.#pod, this.#removed, this.#graceOverride),
+          signal,
+        })
+      } catch (err) {
+        signal.throwIfAborted()
+        context.events.event(
+          this.#pod,
+          "Warning",
+          "FailedKillPod",
+          `error killing pod: ${err instanceof Error ? err.message : String(err)}`,
+        )
+        await pause(context, signal)
+      }
+      signal.throwIfAborted()
+    }
+    probes.stop(this.identity.uid)
+    this.#runner.failures.clear()
+    if (!isPast) this.#report(true)
+    this.#stage = "terminated"
+    this.#whenEnded.resolve()
+    this.#again = true
+  }
+
+  async #clear(): Promise<void> {
+    const { context, status, volumes } = this.#parts
+    const { uid } = this.identity
+    if (!this.#unmounted) {
+      await Promise.all([volumes.unmount(this.identity), context.runtime.cgroups.remove(podCgroup(this.#pod))])
+      this.#unmounted = true
+    }
+    if (!this.#removed && this.#pod.metadata.deletionTimestamp !== undefined && !isStaticPod(this.#pod)) {
+      // Others learn how it ended before it goes.
+      await status.written(uid)
+      if (!this.#removed) await this.#delete()
+      return
+    }
+    if (this.#removed) await this.#finish()
+  }
+
+  /** Tells the API that the pod may go. What it refuses is asked again until the informer says that the pod is gone. */
+  async #delete(): Promise<void> {
+    const { uid } = this.identity
+    try {
+      await this.#parts.context.client.delete(Pod, this.#pod.metadata, {
+        gracePeriodSeconds: 0,
+        preconditions: { uid },
+      })
+    } catch (err) {
+      if (!isNotFound(err) && !isConflict(err)) throw err
+      this.wakeIn(RETRY_MS)
+    }
+  }
+
+  /** Takes away what is left on the node. */
+  async #finish(): Promise<void> {
+    const { context, images, crashes, clearing, cache } = this.#parts
+    const { uid } = this.identity
+    images.forget(uid)
+    crashes.forget(`${uid}_`)
+    await clearing.run(() => clearAll(context, cache, this.#runtime))
+    this.#stage = "finished"
+    this.#parts.finished(this)
+  }
+}

@@ -1,0 +1,234 @@
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { podsByNode } from "../../../pkg/pods/pods-by-node.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import type { Informer } from "../../../pkg/client/informer.ts"
+import { clearOrphans } from "./garbage.ts"
+import { isMirrorPod } from "./labels.ts"
+import { killPod } from "./kill.ts"
+import { identityOf } from "./pod-identity.ts"
+import { PodWorker, type WorkerParts } from "./pod-worker.ts"
+import { isRunning, type RuntimePod } from "./runtime-pod.ts"
+import type { Verdict } from "../status/pod-status.ts"
+import { OWN_CONDITIONS } from "../status/conditions.ts"
+
+/** Grace of a pod of which nothing but its containers is left. */
+const ORPHAN_GRACE_SECONDS = 30
+
+/**
+ * One worker for each pod of this node. Started when both the API's pods and the runtime's are known, so that pods
+ * which run already are adopted, and those whose deletion was missed are ended.
+ */
+export class PodWorkers {
+  readonly #parts: WorkerParts
+  readonly #informer: Informer<Pod>
+  readonly #workers = new Map<string, PodWorker>()
+  readonly #ending = new Set<string>()
+  /** Pods that are to run again once what ran of them has ended: manifests of static pods that were put back. */
+  readonly #next = new Map<string, Pod>()
+  readonly #off: (() => void)[] = []
+  #stopped = false
+
+  constructor(parts: Omit<WorkerParts, "finished">) {
+    this.#parts = { ...parts, finished: ({ identity: { uid } }) => this.#finished(uid) }
+    this.#informer = parts.context.informers.of(Pod)
+  }
+
+  get(uid: string): PodWorker | undefined {
+    return this.#workers.get(uid)
+  }
+  all(): readonly PodWorker[] {
+    return [...this.#workers.values()]
+  }
+  /** The pods that are wanted here. */
+  pods(): readonly Pod[] {
+    return this.all().map(({ pod }) => pod)
+  }
+  /**
+   * The other pods that were taken by the node and of which something runs or may yet run. Source:
+   * pkg/kubelet/kubelet_pods.go GetActivePods.
+   */
+  othersThan({ metadata: { uid } }: Pod): readonly Pod[] {
+    const pods: Pod[] = []
+    for (const worker of this.#workers.values())
+      if (worker.isAdmitted && !worker.hasEnded && worker.identity.uid !== uid) pods.push(worker.pod)
+    return pods
+  }
+
+  /**
+   * Ends the pod for a reason of the node's own, within its own grace period. Resolves when nothing of it runs any
+   * more.
+   */
+  async end({ metadata: { uid } }: Pod, verdict: Verdict): Promise<void> {
+    const worker = this.#workers.get(uid!)
+    worker?.fail(verdict)
+    await worker?.ended
+  }
+
+  async start(): Promise<void> {
+    const { cache } = this.#parts
+    await Promise.all([this.#informer.whenSynced(), cache.whenSynced()])
+    if (this.#stopped) return
+    // Those that were there first are looked at first: where there is no room for all, they go on. Source: kubelet.go
+    // HandlePodAdditions.
+    let known: Pod[] | undefined = []
+    const added = (pod: Pod) => (this.#isMirror(pod) ? this.#parts.status.observeMirror(pod) : this.#seen(pod))
+    this.#off.push(
+      this.#informer.on({
+        added: (pod) => (known === undefined ? added(pod) : known.push(pod)),
+        updated: (pod, old) => this.#changed(pod, old),
+        deleted: (pod) => this.#gone(pod),
+      }),
+      cache.on((uid) => this.#stirred(uid)),
+      // What failed while the runtime was away need not wait for its next try.
+      cache.onRelist(() => {
+        for (const worker of this.#workers.values()) worker.wake()
+      }),
+    )
+    const first = known
+    known = undefined
+    for (const pod of first.toSorted(byAge)) added(pod)
+    for (const runtime of cache.all()) this.#stirred(runtime.identity.uid)
+    this.#parts.context.spawn("remains of pods", () =>
+      clearOrphans(
+        this.#parts.context,
+        this.#parts.volumes,
+        (uid) => this.#workers.has(uid) || cache.get(uid) !== undefined,
+      ),
+    )
+  }
+
+  /** Leaves all pods as they are. */
+  stop(): void {
+    this.#stopped = true
+    for (const off of this.#off) off()
+    for (const worker of this.#workers.values()) worker.stop()
+  }
+
+  /** A pod that is to run here, from the API or from a file. */
+  add(pod: Pod): void {
+    const uid = pod.metadata.uid!
+    const known = this.#workers.get(uid)
+    if (known?.isRemoved === true) return void this.#next.set(uid, pod)
+    if (known !== undefined) return known.update(pod)
+    const worker = new PodWorker(this.#parts, pod)
+    this.#workers.set(uid, worker)
+    worker.wake()
+  }
+
+  remove(uid: string): void {
+    this.#next.delete(uid)
+    this.#workers.get(uid)?.remove()
+  }
+
+  #finished(uid: string): void {
+    this.#workers.delete(uid)
+    const next = this.#next.get(uid)
+    this.#next.delete(uid)
+    if (next !== undefined) this.add(next)
+  }
+
+  #isOurs(pod: Pod): boolean {
+    return pod.spec.nodeName === this.#parts.context.config.nodeName && !isMirrorPod(pod)
+  }
+
+  #isMirror(pod: Pod): boolean {
+    return isMirrorPod(pod) && pod.spec.nodeName === this.#parts.context.config.nodeName
+  }
+
+  #seen(pod: Pod): void {
+    if (this.#isOurs(pod)) this.add(pod)
+  }
+
+  #changed(pod: Pod, old: Pod): void {
+    if (pod.metadata.uid !== old.metadata.uid) {
+      this.#gone(old)
+      this.#seen(pod)
+      return
+    }
+    if (this.#isMirror(pod)) return this.#parts.status.observeMirror(pod)
+    if (!this.#isOurs(pod)) return
+    const ended = this.#parts.status.observe(pod)
+    const worker = this.#workers.get(pod.metadata.uid!)
+    if (worker !== undefined && pod.status.phase === "Running" && old.status.phase === "Pending")
+      this.#parts.context.metrics.podStarted(this.#parts.context.clock.monotonic() - worker.since)
+    // Most changes are what this kubelet has reported itself.
+    if (worker !== undefined && !ended && !concerns(pod, old)) worker.note(pod)
+    else this.add(pod)
+  }
+
+  #gone(pod: Pod): void {
+    const worker = this.#workers.get(pod.metadata.uid!)
+    // Its last state says how long its containers have.
+    if (worker !== undefined && pod.metadata.deletionTimestamp !== undefined) worker.note(pod)
+    worker?.remove()
+  }
+
+  /** Something changed in the runtime. */
+  #stirred(uid: string): void {
+    const worker = this.#workers.get(uid)
+    if (worker !== undefined) return worker.wake()
+    const runtime = this.#parts.cache.get(uid)
+    if (
+      runtime === undefined ||
+      this.#ending.has(uid) ||
+      this.#informer.by(podsByNode, this.#parts.context.config.nodeName).some((pod) => identityOf(pod).uid === uid)
+    )
+      return
+    this.#ending.add(uid)
+    this.#parts.context.spawn("orphaned pod", () => this.#endOrphan(runtime))
+  }
+
+  /** A pod that the API forgot while no kubelet ran. */
+  async #endOrphan({ identity }: RuntimePod): Promise<void> {
+    const { context, cache, volumes } = this.#parts
+    const { uid } = identity
+    try {
+      context.log.info("Ending a pod that the API does not know", {
+        pod: `${identity.namespace}/${identity.name}`,
+        uid,
+      })
+      for (let runtime = cache.get(uid); runtime !== undefined; runtime = cache.get(uid)) {
+        if (isRunning(runtime))
+          await killPod(context, cache, {
+            pod: undefined,
+            runtime,
+            graceSeconds: runtime.containers[0]?.notes.graceSeconds ?? ORPHAN_GRACE_SECONDS,
+            signal: new AbortController().signal,
+          })
+        for (const { id } of [...runtime.containers, ...runtime.sandboxes]) {
+          if (runtime.sandboxes.some((sandbox) => sandbox.id === id))
+            await context.runtime.containers.removePodSandbox(id)
+          else await context.runtime.containers.removeContainer(id)
+          cache.forget(id)
+        }
+      }
+      await volumes.unmount(identity)
+    } catch (err) {
+      context.log.warn("Cannot end a pod that the API does not know", { uid, err })
+    } finally {
+      this.#ending.delete(uid)
+    }
+  }
+}
+
+const byAge = (a: Pod, b: Pod): number =>
+  Date.parse(a.metadata.creationTimestamp ?? "") - Date.parse(b.metadata.creationTimestamp ?? "") || 0
+
+/** Whether a change is of what a pod wants, or of a condition that somebody else owns. */
+function concerns(pod: Pod, old: Pod): boolean {
+  if (pod.spec !== old.spec && !deepEqual(pod.spec, old.spec)) return true
+  const { metadata } = pod
+  if (
+    metadata.deletionTimestamp !== old.metadata.deletionTimestamp ||
+    metadata.deletionGracePeriodSeconds !== old.metadata.deletionGracePeriodSeconds
+  )
+    return true
+  if (
+    metadata.generation !== old.metadata.generation ||
+    !deepEqual(metadata.annotations, old.metadata.annotations) ||
+    !deepEqual(metadata.labels, old.metadata.labels)
+  )
+    return true
+  const others = ({ status }: Pod) => (status.conditions ?? []).filter(({ type }) => !OWN_CONDITIONS.has(type))
+  return !deepEqual(others(pod), others(old))
+}

@@ -1,0 +1,111 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { qosClassOf, type QOSClass } from "../../../pkg/api/core/v1/pod/pod-qos.ts"
+import { milliOf, unitsOf } from "../../../pkg/apimachinery/quantity.ts"
+import type { AnyContainer } from "../container/containers.ts"
+import { isMirrorPod, isStaticPod } from "./labels.ts"
+
+/**
+ * Class of service by cpu and memory: as the API has worked it out, or for a pod from a file by what it asks for.
+ * Source: pkg/apis/core/v1/helper/qos/qos.go GetPodQOS.
+ */
+export const qosClass = ({ spec, status }: Pod): QOSClass => status.qosClass ?? qosClassOf(spec)
+
+/** Priority from which a pod is needed by the node itself. Source: pkg/apis/scheduling SystemCriticalPriority. */
+const SYSTEM_CRITICAL = 2_000_000_000
+
+/** Whether the node or the cluster cannot do without the pod. Source: pkg/kubelet/types/pod_update.go IsCriticalPod. */
+export const isCritical = (pod: Pod): boolean =>
+  isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= SYSTEM_CRITICAL
+
+/**
+ * How readily the kernel kills the container when memory is out. Source: pkg/kubelet/qos/policy.go
+ * GetContainerOOMScoreAdjust.
+ */
+export function oomScoreAdj(pod: Pod, container: AnyContainer, memoryCapacity: number): number {
+  if ((pod.spec.priority ?? 0) >= SYSTEM_CRITICAL) return -997
+  switch (qosClass(pod)) {
+    case "Guaranteed":
+      return -997
+    case "BestEffort":
+      return 1000
+    case "Burstable": {
+      const request = container.resources.requests?.["memory"] ?? container.resources.limits?.["memory"]
+      const score = 1000 - Math.floor((1000 * (request === undefined ? 0 : unitsOf(request))) / memoryCapacity)
+      // Guaranteed pods go after every burstable one, and best-effort ones before.
+      return Math.min(Math.max(score, 1000 - 997), 999)
+    }
+  }
+}
+
+const MIN_SHARES = 2
+const MAX_SHARES = 262_144
+const PERIOD_US = 100_000
+
+/** cgroup v1's cpu.shares; runtimes turn them into v2's weight. Source: pkg/kubelet/cm/helpers_linux.go. */
+export const cpuShares = (milli: number): number =>
+  milli === 0 ? MIN_SHARES : Math.min(Math.max(Math.floor((milli * 1024) / 1000), MIN_SHARES), MAX_SHARES)
+
+/** Microseconds of each period of 100 ms; -1 for no limit. */
+export const cpuQuota = (milli: number): number => (milli === 0 ? -1 : Math.max((milli * PERIOD_US) / 1000, 1000))
+export const CPU_PERIOD = PERIOD_US
+
+export interface ResourceSums {
+  readonly cpuRequest: number
+  /** 0 when some container has no limit. */
+  readonly cpuLimit: number
+  readonly memoryLimit: number
+  readonly memoryRequest: number
+}
+
+/** Each pod that is admitted is held against all others of its node; specs are immutable values. */
+const known = new WeakMap<Pod["spec"], ResourceSums>()
+
+/**
+ * What a pod as a whole asks for (milli cpu, bytes): its containers and sidecars, or the largest init container.
+ * Source: component-helpers resource/helpers.go.
+ */
+export function podSums(pod: Pod): ResourceSums {
+  let sums = known.get(pod.spec)
+  if (sums === undefined) known.set(pod.spec, (sums = sumsOf(pod)))
+  return sums
+}
+
+function sumsOf(pod: Pod): ResourceSums {
+  const amount = (container: AnyContainer, kind: "requests" | "limits", name: string): number => {
+    const text =
+      container.resources[kind]?.[name] ?? (kind === "requests" ? container.resources.limits?.[name] : undefined)
+    return text === undefined ? 0 : name === "cpu" ? milliOf(text) : unitsOf(text)
+  }
+  const overhead = (name: string): number => {
+    const text = pod.spec.overhead?.[name]
+    return text === undefined ? 0 : name === "cpu" ? milliOf(text) : unitsOf(text)
+  }
+  const sum = (kind: "requests" | "limits", name: string): number => {
+    const whole = pod.spec.resources?.[kind]?.[name]
+    if (whole !== undefined) return name === "cpu" ? milliOf(whole) : unitsOf(whole)
+    const running = [
+      ...pod.spec.containers,
+      ...(pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always"),
+    ]
+    const everyOne = running.map((container) => amount(container, kind, name))
+    if (kind === "limits" && everyOne.includes(0)) return 0
+    let sidecars = 0
+    let largest = 0
+    for (const container of pod.spec.initContainers ?? []) {
+      const own = amount(container, kind, name)
+      if (container.restartPolicy === "Always") sidecars += own
+      largest = Math.max(largest, container.restartPolicy === "Always" ? sidecars : sidecars + own)
+    }
+    const total = Math.max(
+      everyOne.reduce((a, b) => a + b, 0),
+      largest,
+    )
+    return total + (kind === "requests" || total > 0 ? overhead(name) : 0)
+  }
+  return {
+    cpuRequest: sum("requests", "cpu"),
+    cpuLimit: sum("limits", "cpu"),
+    memoryLimit: sum("limits", "memory"),
+    memoryRequest: sum("requests", "memory"),
+  }
+}

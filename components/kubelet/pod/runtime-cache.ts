@@ -1,0 +1,268 @@
+import { isCriError } from "../../../pkg/cri/errors.ts"
+import { sleep } from "../../../pkg/clock/clock.ts"
+import type { KubeletContext } from "../context.ts"
+import { CONTAINER_NAME, POD_UID } from "./labels.ts"
+import {
+  containerFrom,
+  NO_RUNTIME_POD,
+  sandboxFrom,
+  type RuntimeContainer,
+  type RuntimePod,
+  type RuntimeSandbox,
+} from "./runtime-pod.ts"
+import { terminationMessage } from "../container/termination-message.ts"
+import type { PodIdentity } from "./pod-identity.ts"
+
+/**
+ * Where the runtime tells no events, it is asked this often. Source: pkg/kubelet relistPeriod is 1 s; with events
+ * upstream asks every 300 s.
+ */
+const RELIST_MS = 5000
+
+/**
+ * What the runtime has of this node's pods, kept current by its events: nothing is asked for but what changed. Source
+ * of the idea: pkg/kubelet/pleg/evented.go.
+ *
+ * Invariants: a pod's picture is replaced, never changed; listeners are called after it was. An event for a container
+ * that a worker just created or started itself changes nothing and calls nobody.
+ */
+export class RuntimeCache {
+  readonly #context: KubeletContext
+  readonly #pods = new Map<string, RuntimePod>()
+  readonly #containers = new Map<string, RuntimeContainer>()
+  readonly #sandboxes = new Map<string, RuntimeSandbox>()
+  readonly #listeners = new Set<(uid: string) => void>()
+  readonly #relistListeners = new Set<() => void>()
+  readonly #relisted = Promise.withResolvers<void>()
+  #synced = false
+
+  constructor(context: KubeletContext) {
+    this.#context = context
+  }
+
+  get(uid: string): RuntimePod | undefined {
+    return this.#pods.get(uid)
+  }
+  /** What there is of a pod, which may be nothing. */
+  of(identity: PodIdentity): RuntimePod {
+    return this.#pods.get(identity.uid) ?? NO_RUNTIME_POD(identity)
+  }
+  all(): readonly RuntimePod[] {
+    return [...this.#pods.values()]
+  }
+  container(id: string): RuntimeContainer | undefined {
+    return this.#containers.get(id)
+  }
+  /** Calls when something of a pod changed by itself. */
+  on(listener: (uid: string) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+  /** Calls when the runtime is there, or there again, and everything was listed. */
+  onRelist(listener: () => void): () => void {
+    this.#relistListeners.add(listener)
+    return () => void this.#relistListeners.delete(listener)
+  }
+  whenSynced(): Promise<void> {
+    return this.#relisted.promise
+  }
+  get synced(): boolean {
+    return this.#synced
+  }
+
+  /** Follows the runtime's events until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { runtime, log, clock } = this.#context
+    try {
+      for await (const event of runtime.containers.subscribeContainerEvents(signal)) {
+        try {
+          if (event.type === "Relist") await this.#begin()
+          else if (event.type !== "OutOfMemory") await this.#event(event.type, event.containerId)
+        } catch (err) {
+          if (!signal.aborted) log.warn("Cannot ask the runtime about an event", { event: event.type, err })
+        }
+      }
+    } catch (err) {
+      if (signal.aborted) return
+      if (!isCriError(err, "Unimplemented")) throw err
+      log.info("The container runtime tells no events: it is asked from time to time", { ms: RELIST_MS })
+      while (!signal.aborted) {
+        await this.#begin().catch((failure: unknown) => log.warn("Cannot list containers", { err: failure }))
+        await sleep(clock, RELIST_MS, signal).catch(() => undefined)
+      }
+    }
+  }
+
+  async #begin(): Promise<void> {
+    await this.relist()
+    for (const listener of this.#relistListeners) listener()
+  }
+
+  async #event(type: "Created" | "Started" | "Stopped" | "Deleted", id: string): Promise<void> {
+    const container = this.#containers.get(id)
+    const sandbox = this.#sandboxes.get(id)
+    // What was not seen being made is being made by a worker, which tells `putContainer` when it is done; or it belongs
+    // to nobody here.
+    if (container === undefined && sandbox === undefined) return
+    if (type === "Deleted") {
+      if (this.#drop(id)) this.#tell((container ?? sandbox!).pod.uid)
+      return
+    }
+    if (type !== "Stopped") return
+    if (container !== undefined && container.state !== "exited") {
+      await this.refreshContainer(id, container.sandboxId)
+      this.#tell(container.pod.uid)
+    } else if (sandbox?.ready === true) {
+      await this.refreshSandbox(id)
+      this.#tell(sandbox.pod.uid)
+    }
+  }
+
+  /** Lists everything and tells of the differences. */
+  async relist(): Promise<void> {
+    const { containers: service } = this.#context.runtime
+    // What workers make while the runtime answers is not in its answer, and is there nevertheless.
+    const before = new Set([...this.#containers.keys(), ...this.#sandboxes.keys()])
+    const [sandboxes, containers] = await Promise.all([service.listPodSandboxes(), service.listContainers()])
+    const seen = new Set<string>()
+    const changed = new Set<string>()
+    await Promise.all([
+      ...sandboxes
+        .filter(({ labels }) => labels[POD_UID] !== undefined)
+        .map(async ({ id, state, labels }) => {
+          seen.add(id)
+          const known = this.#sandboxes.get(id)
+          if (known !== undefined && known.ready === (state === "SANDBOX_READY")) return
+          await this.refreshSandbox(id)
+          changed.add(labels[POD_UID]!)
+        }),
+      ...containers
+        .filter(({ labels }) => labels[POD_UID] !== undefined && labels[CONTAINER_NAME] !== undefined)
+        .map(async ({ id, state, labels, podSandboxId }) => {
+          seen.add(id)
+          const known = this.#containers.get(id)
+          if (
+            known !== undefined &&
+            (known.state === "exited" || (known.state === "running" && state === "CONTAINER_RUNNING"))
+          )
+            return
+          await this.refreshContainer(id, podSandboxId)
+          changed.add(labels[POD_UID]!)
+        }),
+    ])
+    for (const { id, pod } of [...this.#containers.values(), ...this.#sandboxes.values()]) {
+      if (seen.has(id) || !before.has(id)) continue
+      this.#drop(id)
+      changed.add(pod.uid)
+    }
+    this.#synced = true
+    this.#relisted.resolve()
+    for (const uid of changed) this.#tell(uid)
+  }
+
+  /** Takes in the state of a container as the runtime has it now. */
+  async refreshContainer(id: string, sandboxId: string): Promise<RuntimeContainer | undefined> {
+    const { runtime } = this.#context
+    const status = await runtime.containers.containerStatus(id)
+    if (status === undefined) {
+      this.#drop(id)
+      return undefined
+    }
+    const ended = status.state === "CONTAINER_EXITED"
+    const container = containerFrom(
+      status,
+      sandboxId,
+      ended ? await terminationMessage(runtime.files, status) : undefined,
+    )
+    if (container === undefined) return undefined
+    const before = this.#containers.get(id)
+    // Two askings may overlap; what has ended does not run again.
+    if (before?.state === "exited" && !ended) return before
+    this.#containers.set(id, container)
+    this.#paint(container.pod.uid, { container })
+    return container
+  }
+
+  /** A container that was just created; so its end is heard of, however soon it comes. */
+  created(container: RuntimeContainer): void {
+    this.#containers.set(container.id, container)
+    this.#paint(container.pod.uid, { container })
+  }
+
+  async refreshSandbox(id: string): Promise<RuntimeSandbox | undefined> {
+    const status = await this.#context.runtime.containers.podSandboxStatus(id)
+    const sandbox = status === undefined ? undefined : sandboxFrom(status)
+    if (sandbox === undefined) {
+      this.#drop(id)
+      return undefined
+    }
+    this.#sandboxes.set(id, sandbox)
+    this.#paint(sandbox.pod.uid, { sandbox })
+    return sandbox
+  }
+
+  /** A container or sandbox that is gone. */
+  forget(id: string): void {
+    this.#drop(id)
+  }
+
+  #drop(id: string): boolean {
+    const thing = this.#containers.get(id) ?? this.#sandboxes.get(id)
+    if (thing === undefined) return false
+    this.#containers.delete(id)
+    this.#sandboxes.delete(id)
+    for (const container of this.#pods.get(thing.pod.uid)?.containers ?? [])
+      if (container.sandboxId === id) this.#containers.delete(container.id)
+    this.#repaint(thing.pod.uid)
+    return true
+  }
+
+  /** Paints the container, or sandbox, into the picture of its pod. */
+  #paint(
+    uid: string,
+    { container, sandbox }: { readonly container?: RuntimeContainer; readonly sandbox?: RuntimeSandbox },
+  ): void {
+    const { sandboxes, containers } = this.#pods.get(uid) ?? { sandboxes: [], containers: [] }
+    this.#show(
+      uid,
+      sandbox === undefined ? sandboxes : withNewest(sandboxes, sandbox, ({ attempt }) => attempt),
+      container === undefined ? containers : withNewest(containers, container, ({ notes }) => notes.restartCount),
+    )
+  }
+
+  /** Takes what is known no more out of the picture of the pod. */
+  #repaint(uid: string): void {
+    const { sandboxes, containers } = this.#pods.get(uid) ?? { sandboxes: [], containers: [] }
+    this.#show(
+      uid,
+      sandboxes.filter(({ id }) => this.#sandboxes.has(id)),
+      containers.filter(({ id }) => this.#containers.has(id)),
+    )
+  }
+
+  #show(uid: string, sandboxes: readonly RuntimeSandbox[], containers: readonly RuntimeContainer[]): void {
+    const identity = sandboxes[0]?.pod ?? containers[0]?.pod
+    if (identity === undefined) this.#pods.delete(uid)
+    else this.#pods.set(uid, { identity, sandboxes, containers })
+  }
+
+  #tell(uid: string): void {
+    for (const listener of this.#listeners) listener(uid)
+  }
+}
+
+/**
+ * The list, newest first, with `item` in place of what has its id. The later attempt is the newer, since the wall clock
+ * may have been set back between two; of equal ones the one made later, and of two made in the same millisecond the one
+ * heard of later.
+ */
+function withNewest<T extends { readonly id: string; readonly createdAt: number }>(
+  list: readonly T[],
+  item: T,
+  attemptOf: (item: T) => number,
+): readonly T[] {
+  const index = list.findIndex(({ id }) => id === item.id)
+  return index >= 0
+    ? list.with(index, item)
+    : [item, ...list].sort((a, b) => attemptOf(b) - attemptOf(a) || b.createdAt - a.createdAt)
+}

@@ -1,0 +1,121 @@
+import type { ContainerStatus as CriContainerStatus } from "../../../pkg/cri/container.ts"
+import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
+import type { PodSandboxStatus } from "../../../pkg/cri/sandbox.ts"
+import { CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID, readNotes, type ContainerNotes } from "./labels.ts"
+import type { PodIdentity } from "./pod-identity.ts"
+
+/** A sandbox as the kubelet remembers it. Times are milliseconds since the epoch. */
+export interface RuntimeSandbox {
+  readonly id: string
+  readonly pod: PodIdentity
+  readonly attempt: number
+  readonly ready: boolean
+  readonly createdAt: number
+  /** Addresses, the main one first; none on the node's network. */
+  readonly ips: readonly string[]
+  readonly hostNetwork: boolean
+}
+
+/** A run of a container. A container that is started again is another one, with `notes.restartCount` one higher. */
+export interface RuntimeContainer {
+  readonly id: string
+  readonly pod: PodIdentity
+  readonly name: string
+  readonly sandboxId: string
+  readonly state: "created" | "running" | "exited" | "unknown"
+  readonly createdAt: number
+  readonly startedAt: number
+  readonly finishedAt: number
+  readonly exitCode: number
+  readonly reason: string
+  /** Its last words, or the runtime's. */
+  readonly message: string
+  readonly image: string
+  readonly imageRef: string
+  readonly notes: ContainerNotes
+  /** Absolute path of its log. */
+  readonly logPath: string
+  readonly user:
+    | { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] }
+    | undefined
+  readonly resources: LinuxContainerResources | undefined
+}
+
+/** What the runtime has of one pod; an immutable picture. */
+export interface RuntimePod {
+  readonly identity: PodIdentity
+  /** Newest first. */
+  readonly sandboxes: readonly RuntimeSandbox[]
+  /** Newest first. */
+  readonly containers: readonly RuntimeContainer[]
+}
+
+export const NO_RUNTIME_POD = (identity: PodIdentity): RuntimePod => ({ identity, sandboxes: [], containers: [] })
+
+/** The newest run of a container. */
+export const latest = (pod: RuntimePod, name: string): RuntimeContainer | undefined =>
+  pod.containers.find((container) => container.name === name)
+
+/** The newest run that has ended. */
+export const latestExited = (pod: RuntimePod, name: string): RuntimeContainer | undefined =>
+  pod.containers.find((container) => container.name === name && container.state === "exited")
+
+export const isRunning = (pod: RuntimePod): boolean =>
+  pod.containers.some(({ state }) => state === "running") || pod.sandboxes.some(({ ready }) => ready)
+
+/** The pod that labels name, or undefined for what is not the kubelet's. */
+function identityFrom(labels: Readonly<Record<string, string>>): PodIdentity | undefined {
+  const uid = labels[POD_UID]
+  return uid === undefined ? undefined : { uid, namespace: labels[POD_NAMESPACE] ?? "", name: labels[POD_NAME] ?? "" }
+}
+
+export function sandboxFrom(status: PodSandboxStatus): RuntimeSandbox | undefined {
+  const pod = identityFrom(status.labels)
+  if (pod === undefined) return undefined
+  const { ip = "", additionalIps = [] } = status.network ?? {}
+  return {
+    id: status.id,
+    pod,
+    attempt: status.metadata?.attempt ?? 0,
+    ready: status.state === "SANDBOX_READY",
+    createdAt: Math.round(status.createdAt / 1e6),
+    ips: ip === "" ? [] : [ip, ...additionalIps.map((other) => other.ip)],
+    hostNetwork: status.linux?.namespaces?.options?.network === "NODE",
+  }
+}
+
+const STATES = {
+  CONTAINER_CREATED: "created",
+  CONTAINER_RUNNING: "running",
+  CONTAINER_EXITED: "exited",
+  CONTAINER_UNKNOWN: "unknown",
+} as const
+
+/** `sandboxId` is not in the runtime's status; `message` are the last words, when the container left any. */
+export function containerFrom(
+  status: CriContainerStatus,
+  sandboxId: string,
+  message: string | undefined,
+): RuntimeContainer | undefined {
+  const pod = identityFrom(status.labels)
+  if (pod === undefined) return undefined
+  return {
+    id: status.id,
+    pod,
+    name: status.labels[CONTAINER_NAME] ?? status.metadata?.name ?? "",
+    sandboxId,
+    state: STATES[status.state],
+    createdAt: Math.round(status.createdAt / 1e6),
+    startedAt: Math.round(status.startedAt / 1e6),
+    finishedAt: Math.round(status.finishedAt / 1e6),
+    exitCode: status.exitCode,
+    reason: status.reason,
+    message: message ?? status.message,
+    image: status.image?.image ?? "",
+    imageRef: status.imageRef,
+    notes: readNotes(status.annotations),
+    logPath: status.logPath,
+    user: status.user?.linux,
+    resources: status.resources?.linux,
+  }
+}

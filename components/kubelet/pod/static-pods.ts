@@ -1,0 +1,183 @@
+import { createHash } from "node:crypto"
+import { join } from "node:path"
+import { parseAllDocuments } from "yaml"
+import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { formatTime } from "../../../pkg/apimachinery/time.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { keyFrom } from "../../../pkg/client/informer.ts"
+import type { Timer } from "../../../pkg/clock/clock.ts"
+import type { KubeletContext } from "../context.ts"
+import { CONFIG_HASH, CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE, isMirrorPod } from "./labels.ts"
+import type { PodWorkers } from "./pod-workers.ts"
+
+/** Editors write a file in several steps: the folder is read when it has been quiet for this long. */
+const QUIET_MS = 100
+/**
+ * A mirror that the API does not take is tried again after so long, twice as long each time. Source:
+ * pkg/kubelet/kubelet.go, each sync of the pod: about a minute.
+ */
+const FIRST_RETRY_MS = 2000
+const LAST_RETRY_MS = 60_000
+
+/**
+ * Pods from manifests in a folder of the node, which run without the API; there a mirror shows each of them.
+ * Source: pkg/kubelet/config/file.go, common.go, pkg/kubelet/pod/mirror_client.go.
+ */
+export class StaticPods {
+  readonly #context: KubeletContext
+  readonly #workers: PodWorkers
+  readonly #nodeUid: () => string | undefined
+  #pods = new Map<string, Pod>()
+  #off: (() => void)[] = []
+  #timer: Timer | undefined
+  #stopped = false
+  #retryMs = FIRST_RETRY_MS
+  /** The folder is read by one at a time, or an older picture of it might win. */
+  #syncing: Promise<void> = Promise.resolve()
+
+  constructor(context: KubeletContext, workers: PodWorkers, nodeUid: () => string | undefined) {
+    this.#context = context
+    this.#workers = workers
+    this.#nodeUid = nodeUid
+  }
+
+  /** Reads the folder, and again whenever it changes. Resolves when the pods that are there have workers. */
+  async start(): Promise<void> {
+    const { runtime, config, informers } = this.#context
+    this.#off.push(runtime.files.watchFolder?.(config.staticPods, () => this.#later(QUIET_MS)) ?? (() => {}))
+    await this.#read()
+    // A mirror that somebody deleted, or an old one, is put right.
+    this.#off.push(
+      informers.of(Pod).on({
+        deleted: (pod) => {
+          if (isMirrorPod(pod) && pod.spec.nodeName === config.nodeName) this.#later(0)
+        },
+      }),
+    )
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+    for (const off of this.#off) off()
+  }
+
+  #later(ms: number): void {
+    this.#timer?.cancel()
+    if (!this.#stopped)
+      this.#timer = this.#context.clock.setTimeout(
+        () => this.#context.spawn("static pods", () => (this.#syncing = this.#syncing.then(() => this.#sync()))),
+        ms,
+      )
+  }
+
+  /** Never rejects. */
+  async #sync(): Promise<void> {
+    if (this.#stopped) return
+    try {
+      await this.#read()
+      await this.#mirror()
+      this.#retryMs = FIRST_RETRY_MS
+    } catch (err) {
+      if (this.#stopped) return
+      this.#context.log.warn("Cannot bring static pods up to date, will try again", { err })
+      this.#later(this.#retryMs)
+      this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
+    }
+  }
+
+  /** Once the API and the node are there. */
+  mirrorAll(): void {
+    this.#later(0)
+  }
+
+  async #read(): Promise<void> {
+    const {
+      runtime: { files },
+      config,
+      log,
+      clock,
+    } = this.#context
+    const found = new Map<string, Pod>()
+    for (const name of (await files.list(config.staticPods)).toSorted()) {
+      if (name.startsWith(".") || !/\.(ya?ml|json)$/.test(name)) continue
+      const path = join(config.staticPods, name)
+      try {
+        const text = (await files.read(path)) ?? ""
+        for (const document of parseAllDocuments(text)) {
+          const json: unknown = document.toJS()
+          if (json === null || json === undefined) continue
+          const pod = staticPod(json, path, config.nodeName, formatTime(clock.now()))
+          found.set(pod.metadata.uid!, this.#pods.get(pod.metadata.uid!) ?? pod)
+        }
+      } catch (err) {
+        log.error("Cannot read the manifest of a static pod", { path, err })
+      }
+    }
+    const before = this.#pods
+    this.#pods = found
+    for (const uid of before.keys()) if (!found.has(uid)) this.#workers.remove(uid)
+    for (const [uid, pod] of found) if (!before.has(uid)) this.#workers.add(pod)
+  }
+
+  /** Makes the mirrors that are missing, and removes those of pods that are gone. */
+  async #mirror(): Promise<void> {
+    const { client, config, informers } = this.#context
+    const nodeUid = this.#nodeUid()
+    if (nodeUid === undefined) return
+    const pods = informers.of(Pod)
+    const mirrors = pods.list().filter((pod) => isMirrorPod(pod) && pod.spec.nodeName === config.nodeName)
+    for (const mirror of mirrors) {
+      if (this.#pods.has(mirror.metadata.annotations![CONFIG_MIRROR]!)) continue
+      await client
+        .delete(Pod, mirror.metadata, { gracePeriodSeconds: 0, preconditions: { uid: mirror.metadata.uid! } })
+        .catch((err: unknown) => {
+          if (!isNotFound(err)) throw err
+        })
+    }
+    for (const pod of this.#pods.values()) {
+      // one that is in the way goes first; its end brings us back
+      if (pods.get(keyFrom(pod.metadata)) !== undefined) continue
+      const { uid, name, namespace, labels, annotations } = pod.metadata
+      await client.create(Pod, {
+        metadata: {
+          ...(labels === undefined ? {} : { labels }),
+          name,
+          namespace,
+          annotations: { ...annotations, [CONFIG_MIRROR]: uid! },
+          ownerReferences: [{ apiVersion: "v1", kind: "Node", name: config.nodeName, uid: nodeUid, controller: true }],
+        },
+        spec: pod.spec,
+      })
+    }
+  }
+}
+
+/**
+ * The pod of a manifest as it runs here: its name tells the node, its uid is made from what it says. @throws ApiError
+ * for what is no Pod
+ */
+function staticPod(json: unknown, path: string, nodeName: string, seen: string): Pod {
+  const { object } = decodeObject(Pod, json)
+  const uid = createHash("md5")
+    .update(`host:${nodeName}file:${path}${JSON.stringify(json)}`)
+    .digest("hex")
+  const { name, namespace, annotations, labels } = object.metadata
+  return {
+    ...object,
+    metadata: {
+      ...(labels === undefined ? {} : { labels }),
+      name: `${name ?? ""}-${nodeName}`,
+      namespace: namespace ?? "default",
+      uid,
+      annotations: { ...annotations, [CONFIG_HASH]: uid, [CONFIG_SOURCE]: "file", [CONFIG_SEEN]: seen },
+    },
+    spec: {
+      ...object.spec,
+      nodeName,
+      tolerations: [...(object.spec.tolerations ?? []), { operator: "Exists", effect: "NoExecute" }],
+    },
+    status: { phase: "Pending" },
+  }
+}

@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { execFileSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { ContainerStatus } from "../../../../../pkg/cri/container.ts"
+import { hostLogs } from "../../../server/host-logs.ts"
+import { terminationMessage } from "../../../container/termination-message.ts"
+import { hostFiles } from "./files.ts"
+
+let folder: string
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "k3ts-files-")))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+describe("a file whose place a container may have taken", () => {
+  test.each([
+    ["a named pipe, on which reading would wait for ever", (path: string) => void execFileSync("mkfifo", [path])],
+    ["a device of the machine", (path: string) => symlinkSync("/dev/zero", path)],
+    ["a folder", (path: string) => mkdirSync(path)],
+    ["nothing", () => undefined],
+  ])("is not read when there is %s", async (_title, make) => {
+    const path = join(folder, "file")
+    make(path)
+    expect(await hostFiles.read(path, 4096)).toBeUndefined()
+    expect(await hostFiles.read(path)).toBeUndefined()
+    expect(await hostFiles.open(path)).toBeUndefined()
+  })
+
+  test("gives no termination message but the end of what is a file, however large", async () => {
+    // given containers whose file for last words is a pipe, and one of 1 GB
+    const pipe = join(folder, "pipe")
+    const large = join(folder, "large")
+    execFileSync("mkfifo", [pipe])
+    writeFileSync(large, "")
+    truncateSync(large, 2 ** 30)
+    writeFileSync(large, "last words", { flag: "a" })
+    const ended = (hostPath: string) =>
+      ({
+        annotations: { "io.kubernetes.container.terminationMessagePath": "/dev/termination-log" },
+        mounts: [{ containerPath: "/dev/termination-log", hostPath }],
+        logPath: join(folder, "none"),
+        exitCode: 1,
+        reason: "Error",
+      }) as unknown as ContainerStatus
+    // then
+    expect(await terminationMessage(hostFiles, ended(pipe))).toBeUndefined()
+    const message = await terminationMessage(hostFiles, ended(large))
+    expect(message).toHaveLength(4096)
+    expect(message).toEndWith("last words")
+  })
+})
+
+describe("the files of the folder of logs", () => {
+  const ask = async (path: string) => {
+    const answer = await hostLogs(hostFiles, join(folder, "log/pods"), new URL(`http://node${path}`)).catch(
+      (err: unknown) => err as Error,
+    )
+    return answer instanceof Error ? answer.message : answer.text()
+  }
+
+  test("are shown, also through links inside of it, and nothing that links lead to outside", async () => {
+    // given links that a pod has made which may write to the folder
+    mkdirSync(join(folder, "log/pods"), { recursive: true })
+    writeFileSync(join(folder, "log/messages"), "hello\n")
+    writeFileSync(join(folder, "secret"), "secret\n")
+    mkdirSync(join(folder, "log/empty"))
+    symlinkSync("messages", join(folder, "log/inside"))
+    symlinkSync(join(folder, "secret"), join(folder, "log/outside"))
+    symlinkSync(folder, join(folder, "log/up"))
+    execFileSync("mkfifo", [join(folder, "log/pipe")])
+    // then
+    expect(await ask("/logs/inside")).toBe("hello\n")
+    expect(await ask("/logs/")).toContain('<a href="messages">messages</a>')
+    expect(await ask("/logs/empty/")).toContain("<pre>")
+    for (const path of ["/logs/outside", "/logs/up", "/logs/up/secret", "/logs/none"])
+      expect(await ask(path)).toBe(`there is no ${path}`)
+    expect(await ask("/logs/pipe")).toContain("<pre>")
+  })
+})

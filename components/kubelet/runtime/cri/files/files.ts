@@ -1,0 +1,65 @@
+import { createReadStream, createWriteStream, watch } from "node:fs"
+import { chmod, mkdir, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
+import { basename, dirname } from "node:path"
+import { pipeline } from "node:stream/promises"
+import { createGzip } from "node:zlib"
+import type { PodFiles } from "../../runtime.ts"
+import { openFile } from "./open-file.ts"
+import { openRegular } from "./regular-file.ts"
+import { unlessMissing } from "../volumes/missing.ts"
+
+/** The host's own files. */
+export const hostFiles: PodFiles = {
+  async makeFolder(path, mode) {
+    await mkdir(path, { recursive: true })
+    // mkdir's mode is cut by the umask.
+    if (mode !== undefined) await chmod(path, mode)
+  },
+  async write(path, text, mode) {
+    await writeFile(path, text)
+    if (mode !== undefined) await chmod(path, mode)
+  },
+  read: readText,
+  list: async (path) => (await unlessMissing(readdir(path))) ?? [],
+  size: async (path) => (await unlessMissing(stat(path)))?.size,
+  rename: (from, to) => rename(from, to),
+  async compress(from, to) {
+    await pipeline(createReadStream(from), createGzip(), createWriteStream(`${to}.tmp`))
+    await rename(`${to}.tmp`, to)
+    await rm(from)
+  },
+  resolve: (path) => unlessMissing(realpath(path)),
+  async open(path) {
+    const file = await openRegular(path)
+    return file === undefined ? undefined : openFile(file, path)
+  },
+  watch(path, changed) {
+    // The folder, so that a file that takes the name of another is seen.
+    const name = basename(path)
+    const watcher = watch(dirname(path), (_event, file) => {
+      if (file === name) changed()
+    })
+    watcher.on("error", () => watcher.close()) // the folder was removed
+    return () => watcher.close()
+  },
+  watchFolder(path, changed) {
+    const watcher = watch(path, changed)
+    watcher.on("error", () => watcher.close())
+    return () => watcher.close()
+  },
+  remove: (path) => rm(path, { recursive: true, force: true }),
+}
+
+async function readText(path: string, tailBytes: number | undefined): Promise<string | undefined> {
+  const file = await openRegular(path)
+  if (file === undefined) return undefined
+  try {
+    if (tailBytes === undefined) return await file.readFile("utf8")
+    const { size } = await file.stat()
+    const length = Math.min(size, tailBytes)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length)
+    return buffer.subarray(0, bytesRead).toString("utf8")
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,319 @@
+import type { Clock, Timer } from "../../../../../pkg/clock/clock.ts"
+import { sleep } from "../../../../../pkg/clock/clock.ts"
+import type { ContainerConfig, ContainerStatus } from "../../../../../pkg/cri/container.ts"
+import type { ExecResult } from "../../../../../pkg/cri/service.ts"
+import type { ContainerHandle, ExecAnswer, ImageBehaviour } from "./behaviour.ts"
+import type { MemoryFiles } from "../machine/memory-files.ts"
+import { isInterpreter, runShell, shellResult, understood } from "./shell.ts"
+
+export interface SimulatedContainerOptions {
+  readonly id: string
+  readonly sandboxId: string
+  readonly pod: ContainerHandle["pod"]
+  readonly node: string
+  readonly image: string
+  readonly imageId: string
+  readonly config: ContainerConfig
+  /** Absolute. */
+  readonly logPath: string
+  readonly behaviour: ImageBehaviour
+  readonly clock: Clock
+  readonly files: MemoryFiles
+  /** Told once, when it has ended. */
+  ended(container: SimulatedContainer): void
+}
+
+const STOPPED = new Error("the container is being stopped")
+
+/** Exit code of a process that a signal ended: 128 and the signal's number. */
+const KILLED = 137
+const TERMINATED = 143
+
+/**
+ * One run of a container: a small state machine, created → running → exited, moved by its behaviour, its timers and the
+ * kubelet.
+ */
+export class SimulatedContainer implements ContainerHandle {
+  readonly id: string
+  readonly sandboxId: string
+  readonly behaviour: ImageBehaviour
+  readonly config: ContainerConfig
+  readonly pod: ContainerHandle["pod"]
+  readonly node: string
+  readonly image: string
+  readonly logPath: string
+  state: "CONTAINER_CREATED" | "CONTAINER_RUNNING" | "CONTAINER_EXITED" = "CONTAINER_CREATED"
+  readonly createdAt: number
+  startedAt = 0
+  finishedAt = 0
+  exitCode = 0
+  reason = ""
+  memory = 0
+  readonly #options: SimulatedContainerOptions
+  readonly #clock: Clock
+  // Made when somebody asks: there may be very many containers, and few are asked.
+  #stopping: AbortController | undefined
+  #ended: AbortController | undefined
+  #toldToStop = false
+  #limit: number
+  #timer: Timer | undefined
+  #env: Readonly<Record<string, string>> | undefined
+  #waiting: (() => void)[] | undefined
+  #followers: Set<() => void> | undefined
+
+  constructor(options: SimulatedContainerOptions) {
+    const { id, sandboxId, behaviour, config, clock, pod, node, image, logPath } = options
+    this.#options = options
+    this.#clock = clock
+    this.id = id
+    this.sandboxId = sandboxId
+    this.behaviour = behaviour
+    this.config = config
+    this.pod = pod
+    this.node = node
+    this.image = image
+    this.logPath = logPath
+    this.createdAt = clock.now()
+    this.#limit = config.linux?.resources?.memoryLimitInBytes ?? 0
+  }
+
+  get name(): string {
+    return this.config.metadata?.name ?? ""
+  }
+  get attempt(): number {
+    return this.config.metadata?.attempt ?? 0
+  }
+  get command(): readonly string[] {
+    return this.config.command ?? []
+  }
+  get args(): readonly string[] {
+    return this.config.args ?? []
+  }
+  get env(): Readonly<Record<string, string>> {
+    return (this.#env ??= Object.fromEntries((this.config.envs ?? []).map(({ key = "", value = "" }) => [key, value])))
+  }
+  get stopping(): AbortSignal {
+    this.#stopping ??= new AbortController()
+    if (this.#toldToStop) this.#stopping.abort(STOPPED)
+    return this.#stopping.signal
+  }
+  get running(): boolean {
+    return this.state === "CONTAINER_RUNNING"
+  }
+  /** Whether its ports take connections. */
+  get listens(): boolean {
+    return this.running && this.#clock.now() >= this.startedAt + (this.behaviour.listensAfterMs ?? 0)
+  }
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  async sleep(ms: number): Promise<void> {
+    if (!this.running) return
+    this.#ended ??= new AbortController()
+    await sleep(this.#clock, ms, this.#ended.signal).catch(() => undefined)
+  }
+
+  log(line: string, stream: "stdout" | "stderr" = "stdout"): void {
+    this.#options.files.append(
+      this.logPath,
+      `${new Date(this.#clock.now()).toISOString().slice(0, -1)}000000Z ${stream} F ${line}\n`,
+    )
+    for (const follower of this.#followers ?? []) follower()
+  }
+
+  /** All that it has written, without times. */
+  written(): string {
+    const lines = (this.#options.files.get(this.logPath) ?? "").split("\n").slice(0, -1)
+    return lines.map((line) => `${line.split(" ").slice(3).join(" ")}\n`).join("")
+  }
+
+  /** Calls when something was written to the log, or the container has ended. */
+  onLog(follower: () => void): () => void {
+    this.#followers ??= new Set()
+    this.#followers.add(follower)
+    return () => void this.#followers?.delete(follower)
+  }
+
+  async read(path: string): Promise<string | undefined> {
+    const mount = (this.config.mounts ?? [])
+      .filter(({ containerPath = "" }) => path === containerPath || path.startsWith(`${containerPath}/`))
+      .sort((a, b) => (b.containerPath ?? "").length - (a.containerPath ?? "").length)[0]
+    return mount === undefined
+      ? undefined
+      : this.#options.files.get(`${mount.hostPath ?? ""}${path.slice((mount.containerPath ?? "").length)}`)
+  }
+
+  useMemory(bytes: number): void {
+    this.memory = bytes
+    if (this.running && this.#limit > 0 && bytes > this.#limit) this.#end(KILLED, "OOMKilled")
+  }
+
+  /** Its limit was changed while it runs. */
+  limitMemory(bytes: number): void {
+    this.#limit = bytes
+    this.useMemory(this.memory)
+  }
+
+  exit(code: number): void {
+    if (this.running) this.#end(code, code === 0 ? "Completed" : "Error")
+  }
+
+  start(): void {
+    const { behaviour } = this
+    this.state = "CONTAINER_RUNNING"
+    this.startedAt = this.#clock.now()
+    for (const line of behaviour.logs ?? []) this.log(line)
+    this.useMemory(behaviour.memoryBytes ?? 0)
+    if (!this.running) return
+    if (behaviour.runsMs !== undefined)
+      this.#timer = this.#clock.setTimeout(() => this.#finish(behaviour.exitCode ?? 0), behaviour.runsMs)
+    else this.#run(behaviour.run ?? this.#program())
+  }
+
+  /** The stop signal, and SIGKILL after `graceMs`. Resolves when the container has ended. */
+  stop(graceMs: number): Promise<void> {
+    if (!this.running) return Promise.resolve()
+    const ended = new Promise<void>((resolve) => (this.#waiting ??= []).push(resolve))
+    const { onStop = "exit", run } = this.behaviour
+    const first = !this.#toldToStop
+    this.#tellToStop()
+    const kill = this.#clock.setTimeout(() => this.kill(), graceMs)
+    void ended.then(() => kill.cancel())
+    if (!first) return ended
+    // A program of its own sees `stopping` and says itself when it is done.
+    if (onStop === "exit" && run === undefined) this.#end(TERMINATED, "Error")
+    else if (typeof onStop === "object") {
+      this.#timer?.cancel()
+      this.#timer = this.#clock.setTimeout(
+        () => this.#end(onStop.exitCode ?? 0, (onStop.exitCode ?? 0) === 0 ? "Completed" : "Error"),
+        onStop.afterMs,
+      )
+    }
+    return ended
+  }
+
+  kill(): void {
+    if (this.running) this.#end(KILLED, "Error")
+  }
+
+  async exec(command: readonly string[]): Promise<ExecResult> {
+    const { exec } = this.behaviour
+    const encode = (text: string) => new TextEncoder().encode(text)
+    if (exec !== undefined) {
+      const { exitCode = 0, stdout = "", stderr = "" } = answerOf(await exec(command, this))
+      return { exitCode, stdout: encode(stdout), stderr: encode(stderr) }
+    }
+    const commands = understood(command)
+    // A program that nobody described is taken to succeed.
+    const { exitCode, stdout, stderr } =
+      commands === undefined ? { exitCode: 0, stdout: "", stderr: "" } : await shellResult(commands, this)
+    return { exitCode, stdout: encode(stdout), stderr: encode(stderr) }
+  }
+
+  status(): ContainerStatus {
+    const { config } = this
+    const nanos = (ms: number) => ms * 1e6
+    const user = config.linux?.securityContext
+    return {
+      id: this.id,
+      metadata: { name: this.name, attempt: this.attempt },
+      state: this.state,
+      createdAt: nanos(this.createdAt),
+      startedAt: nanos(this.startedAt),
+      finishedAt: nanos(this.finishedAt),
+      exitCode: this.exitCode,
+      image: {
+        image: this.image,
+        annotations: {},
+        userSpecifiedImage: config.image?.userSpecifiedImage ?? "",
+        runtimeHandler: "",
+        imageRef: this.#options.imageId,
+      },
+      imageRef: this.#options.imageId,
+      reason: this.reason,
+      message: "",
+      labels: config.labels ?? {},
+      annotations: config.annotations ?? {},
+      mounts: (config.mounts ?? []) as ContainerStatus["mounts"],
+      logPath: this.logPath,
+      resources: undefined,
+      imageId: this.#options.imageId,
+      user: {
+        linux: {
+          uid: user?.runAsUser?.value ?? 0,
+          gid: user?.runAsGroup?.value ?? 0,
+          supplementalGroups: [...(user?.supplementalGroups ?? [])],
+        },
+      },
+      stopSignal: config.stopSignal ?? "SIGNAL_RUNTIME_DEFAULT",
+    }
+  }
+
+  /**
+   * What the container runs when its image has no program of its own: a command the small shell knows, or nothing that
+   * ends.
+   */
+  #program(): ((container: ContainerHandle) => Promise<number | void>) | undefined {
+    const words = [...this.command, ...this.args]
+    const commands = words.length === 0 ? undefined : understood(words)
+    if (commands !== undefined) {
+      return (container) =>
+        runShell(commands, container, (text, stream) => {
+          for (const line of text.replace(/\n$/, "").split("\n")) this.log(line, stream)
+        })
+    }
+    if (
+      this.behaviour.exitCode !== undefined ||
+      (isInterpreter(this.image) && !(this.config.tty === true || this.config.stdin === true))
+    )
+      return async () => this.behaviour.exitCode ?? 0
+    return undefined
+  }
+
+  #run(program: ((container: ContainerHandle) => Promise<number | void>) | undefined): void {
+    program?.(this).then(
+      (code) => this.#finish(code ?? 0),
+      (err: unknown) => {
+        if (!this.running) return
+        this.log(err instanceof Error ? (err.stack ?? err.message) : String(err), "stderr")
+        this.#finish(1)
+      },
+    )
+  }
+
+  /** It ended by itself. */
+  #finish(code: number): void {
+    if (!this.running) return
+    const { terminationMessage } = this.behaviour
+    const path = this.config.annotations?.["io.kubernetes.container.terminationMessagePath"]
+    const mount = (this.config.mounts ?? []).find(({ containerPath }) => containerPath === path)
+    if (terminationMessage !== undefined && mount?.hostPath !== undefined)
+      this.#options.files.append(mount.hostPath, terminationMessage)
+    this.#end(code, code === 0 ? "Completed" : "Error")
+  }
+
+  #end(exitCode: number, reason: string): void {
+    this.state = "CONTAINER_EXITED"
+    this.finishedAt = this.#clock.now()
+    this.exitCode = exitCode
+    this.reason = reason
+    this.memory = 0
+    this.#timer?.cancel()
+    this.#tellToStop()
+    this.#ended?.abort(STOPPED)
+    for (const resolve of this.#waiting ?? []) resolve()
+    this.#waiting = undefined
+    for (const follower of this.#followers ?? []) follower()
+    this.#options.ended(this)
+  }
+
+  #tellToStop(): void {
+    this.#toldToStop = true
+    this.#stopping?.abort(STOPPED)
+  }
+}
+
+const answerOf = (answer: ExecAnswer): Exclude<ExecAnswer, number | string> =>
+  typeof answer === "number" ? { exitCode: answer } : typeof answer === "string" ? { stdout: answer } : answer

@@ -1,0 +1,485 @@
+import type { Clock } from "../../../../../pkg/clock/clock.ts"
+import type { Random } from "../../../../../pkg/clock/random.ts"
+import { CriError } from "../../../../../pkg/cri/errors.ts"
+import type { Container, ContainerConfig } from "../../../../../pkg/cri/container.ts"
+import type { ContainerEvent } from "../../../../../pkg/cri/container-events.ts"
+import { Mailbox } from "../../../../../pkg/cri/mailbox.ts"
+import type { PodSandbox, PodSandboxConfig, PodSandboxStatus } from "../../../../../pkg/cri/sandbox.ts"
+import type { AttachRequest, ExecRequest, RuntimeService } from "../../../../../pkg/cri/service.ts"
+import type { ContainerStats, PodSandboxStats } from "../../../../../pkg/cri/stats.ts"
+import { familiar, type ImageBehaviours } from "./behaviour.ts"
+import { SimulatedContainer } from "./container.ts"
+import type { NodeFaults } from "../faults.ts"
+import type { SimulatedImages } from "../images.ts"
+import type { MemoryFiles } from "../machine/memory-files.ts"
+import { withTimeout, type Endpoint, type SimulatedNetwork } from "../machine/network.ts"
+import type { SimulatedStreams } from "./streams.ts"
+
+export interface SimulatedContainersOptions {
+  readonly node: string
+  readonly nodeIp: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly behaviours: ImageBehaviours
+  readonly network: SimulatedNetwork
+  readonly images: SimulatedImages
+  readonly files: MemoryFiles
+  readonly faults: NodeFaults
+  readonly streams: SimulatedStreams
+  /** A free address for a pod of this node. */
+  allotIp(): string
+}
+
+interface Sandbox {
+  readonly id: string
+  readonly config: PodSandboxConfig
+  readonly ip: string
+  readonly hostNetwork: boolean
+  readonly createdAt: number
+  readonly handler: string
+  ready: boolean
+  /** A list: each has a few, and there are very many. */
+  containers: readonly SimulatedContainer[]
+}
+
+/** An address of this node, or of one of its pods. */
+class Address implements Endpoint {
+  readonly #faults: NodeFaults
+  readonly listener: Endpoint["listener"]
+
+  constructor(faults: NodeFaults, listener: Endpoint["listener"]) {
+    this.#faults = faults
+    this.listener = listener
+  }
+
+  get reachable(): boolean {
+    return !this.#faults.off && !this.#faults.partitioned
+  }
+}
+
+const PORTS = "io.kubernetes.container.ports"
+
+/** Sandboxes and containers of one simulated node, in memory. They outlive the kubelet, as those of containerd do. */
+export class SimulatedContainers implements RuntimeService {
+  readonly #options: SimulatedContainersOptions
+  readonly #sandboxes = new Map<string, Sandbox>()
+  readonly #containers = new Map<string, SimulatedContainer>()
+  readonly #hostNetwork = new Set<Sandbox>()
+  readonly #subscribers = new Set<Mailbox<ContainerEvent>>()
+
+  constructor(options: SimulatedContainersOptions) {
+    this.#options = options
+    const { network, nodeIp, faults } = options
+    network.join(
+      nodeIp,
+      new Address(faults, (port) =>
+        this.#listener(
+          [...this.#hostNetwork].flatMap(({ containers }) => containers),
+          port,
+          true,
+        ),
+      ),
+    )
+  }
+
+  /** Bytes of memory that its containers use. */
+  get memoryInUse(): number {
+    return sumOf(this.#containers.values())
+  }
+
+  /** Bytes of memory that a pod's containers use; undefined when it has none. */
+  memoryOfPod(uid: string): number | undefined {
+    const own = [...this.#containers.values()].filter(({ pod }) => pod.uid === uid)
+    return own.length === 0 ? undefined : sumOf(own)
+  }
+
+  memoryOfContainer(id: string): number | undefined {
+    return this.#containers.get(id)?.memory
+  }
+
+  /** The newest container of that name in the pod. */
+  find(podUid: string, name: string): SimulatedContainer | undefined {
+    return [...this.#containers.values()].findLast(
+      (container) => container.pod.uid === podUid && container.name === name,
+    )
+  }
+
+  /** The power fails: everything that ran has ended, and nothing of it is told. */
+  powerOff(): void {
+    for (const container of this.#containers.values()) container.kill()
+    for (const sandbox of this.#sandboxes.values()) this.#leave(sandbox)
+  }
+
+  async version() {
+    this.#answer("Version")
+    return { version: "0.1.0", runtimeName: "simulated", runtimeVersion: "1.0.0", runtimeApiVersion: "v1" }
+  }
+
+  async status() {
+    this.#answer("Status")
+    const ready = (type: string) => ({ type, status: true, reason: "", message: "" })
+    return {
+      status: { conditions: [ready("RuntimeReady"), ready("NetworkReady")] },
+      info: {},
+      runtimeHandlers: [],
+      features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
+    }
+  }
+
+  async updateRuntimeConfig(): Promise<void> {}
+
+  async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ""): Promise<string> {
+    await this.#work("RunPodSandbox")
+    const { clock, network, nodeIp, allotIp } = this.#options
+    const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === "NODE"
+    const sandbox: Sandbox = {
+      id: this.#id(),
+      config,
+      hostNetwork,
+      ip: hostNetwork ? nodeIp : allotIp(),
+      createdAt: clock.now(),
+      handler: runtimeHandler,
+      ready: true,
+      containers: [],
+    }
+    this.#sandboxes.set(sandbox.id, sandbox)
+    if (hostNetwork) this.#hostNetwork.add(sandbox)
+    else network.join(sandbox.ip, this.#addressOf(sandbox))
+    return sandbox.id
+  }
+
+  async stopPodSandbox(id: string): Promise<void> {
+    await this.#work("StopPodSandbox")
+    const sandbox = this.#sandboxes.get(id)
+    if (sandbox === undefined || !sandbox.ready) return
+    for (const container of sandbox.containers) container.kill()
+    this.#leave(sandbox)
+    this.#tell({ type: "Stopped", containerId: id, podSandboxId: id })
+  }
+
+  async removePodSandbox(id: string): Promise<void> {
+    this.#answer("RemovePodSandbox")
+    const sandbox = this.#sandboxes.get(id)
+    if (sandbox === undefined) return
+    for (const container of sandbox.containers) {
+      container.kill()
+      this.#containers.delete(container.id)
+    }
+    this.#leave(sandbox)
+    this.#sandboxes.delete(id)
+  }
+
+  async podSandboxStatus(id: string): Promise<PodSandboxStatus | undefined> {
+    this.#answer("PodSandboxStatus")
+    const sandbox = this.#sandboxes.get(id)
+    if (sandbox === undefined) return undefined
+    const { hostNetwork, ip, config } = sandbox
+    const options = config.linux?.securityContext?.namespaceOptions
+    return {
+      ...this.#listed(sandbox),
+      network: { ip: hostNetwork ? "" : ip, additionalIps: [] },
+      linux: {
+        namespaces: {
+          options: {
+            network: hostNetwork ? "NODE" : "POD",
+            pid: options?.pid ?? "POD",
+            ipc: options?.ipc ?? "POD",
+            targetId: "",
+            usernsOptions: undefined,
+          },
+        },
+      },
+    }
+  }
+
+  async listPodSandboxes(): Promise<readonly PodSandbox[]> {
+    this.#answer("ListPodSandbox")
+    return [...this.#sandboxes.values()].map((sandbox) => this.#listed(sandbox))
+  }
+
+  async createContainer(
+    podSandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+  ): Promise<string> {
+    this.#answer("CreateContainer")
+    const sandbox = this.#sandboxes.get(podSandboxId)
+    if (sandbox === undefined || !sandbox.ready)
+      throw new CriError("NotFound", "CreateContainer", `sandbox ${podSandboxId} is not running`)
+    const { clock, files, images, behaviours, node } = this.#options
+    const image = familiar(images.nameOf(config.image?.image ?? ""))
+    const { metadata, logDirectory = "" } = sandboxConfig
+    const container = new SimulatedContainer({
+      id: this.#id(),
+      sandboxId: podSandboxId,
+      node,
+      image,
+      imageId: config.image?.image ?? "",
+      config,
+      clock,
+      files,
+      behaviour: behaviours.of(image),
+      logPath: `${logDirectory}/${config.logPath ?? ""}`,
+      pod: {
+        namespace: metadata?.namespace ?? "",
+        name: metadata?.name ?? "",
+        uid: metadata?.uid ?? "",
+        ip: sandbox.ip,
+      },
+      ended: this.#ended,
+    })
+    this.#containers.set(container.id, container)
+    sandbox.containers = [...sandbox.containers, container]
+    files.append(container.logPath, "")
+    return container.id
+  }
+
+  async startContainer(id: string): Promise<void> {
+    const container = this.#container(id, "StartContainer")
+    const { startMs = 0, startError } = container.behaviour
+    await this.#work("StartContainer", startMs)
+    if (startError !== undefined) throw new CriError("Unknown", "StartContainer", startError)
+    // Its sandbox may have been stopped while it was starting.
+    if (container.state === "CONTAINER_CREATED") container.start()
+  }
+
+  async stopContainer(id: string, graceSeconds: number): Promise<void> {
+    this.#answer("StopContainer")
+    await this.#containers.get(id)?.stop(graceSeconds * 1000)
+  }
+
+  async removeContainer(id: string): Promise<void> {
+    this.#answer("RemoveContainer")
+    const container = this.#containers.get(id)
+    if (container === undefined) return
+    container.kill()
+    this.#containers.delete(id)
+    const sandbox = this.#sandboxes.get(container.sandboxId)
+    if (sandbox !== undefined) sandbox.containers = sandbox.containers.filter((other) => other !== container)
+  }
+
+  async listContainers(): Promise<readonly Container[]> {
+    this.#answer("ListContainers")
+    return [...this.#containers.values()].map((container) => {
+      const { id, metadata, image, imageRef, state, createdAt, labels, annotations, imageId } = container.status()
+      return {
+        id,
+        podSandboxId: container.sandboxId,
+        metadata,
+        image,
+        imageRef,
+        state,
+        createdAt,
+        labels,
+        annotations,
+        imageId,
+      }
+    })
+  }
+
+  async containerStatus(id: string) {
+    this.#answer("ContainerStatus")
+    return this.#containers.get(id)?.status()
+  }
+
+  async updateContainerResources(
+    id: string,
+    { memoryLimitInBytes = 0 }: { readonly memoryLimitInBytes?: number },
+  ): Promise<void> {
+    const container = this.#container(id, "UpdateContainerResources")
+    if (memoryLimitInBytes > 0) container.limitMemory(memoryLimitInBytes)
+  }
+
+  async reopenContainerLog(id: string): Promise<void> {
+    this.#options.files.append(this.#container(id, "ReopenContainerLog").logPath, "")
+  }
+
+  async execSync(id: string, command: readonly string[], timeoutSeconds: number) {
+    const container = this.#container(id, "ExecSync")
+    await this.#work("ExecSync")
+    if (!container.running) throw new CriError("Unknown", "ExecSync", `container ${id} is not running`)
+    if (timeoutSeconds === 0) return container.exec(command)
+    return withTimeout(this.#options.clock, container.exec(command), timeoutSeconds * 1000, LATE).catch(
+      (err: unknown) => {
+        throw err instanceof Error && err.message === LATE
+          ? new CriError(
+              "DeadlineExceeded",
+              "ExecSync",
+              `command ${command.join(" ")} timed out after ${timeoutSeconds}s`,
+            )
+          : err
+      },
+    )
+  }
+
+  async exec({ containerId, cmd }: ExecRequest): Promise<string> {
+    return this.#options.streams.prepare({
+      kind: "exec",
+      container: this.#container(containerId, "Exec"),
+      command: cmd,
+    })
+  }
+  async attach({ containerId }: AttachRequest): Promise<string> {
+    return this.#options.streams.prepare({ kind: "attach", container: this.#container(containerId, "Attach") })
+  }
+  async portForward(podSandboxId: string): Promise<string> {
+    const sandbox = this.#sandboxes.get(podSandboxId)
+    if (sandbox === undefined) throw new CriError("NotFound", "PortForward", `sandbox ${podSandboxId} not found`)
+    return this.#options.streams.prepare({ kind: "ports", ip: sandbox.ip })
+  }
+
+  async containerStats(id: string): Promise<ContainerStats | undefined> {
+    const container = this.#containers.get(id)
+    return container === undefined ? undefined : this.#stats(container)
+  }
+  async listContainerStats(): Promise<readonly ContainerStats[]> {
+    return [...this.#containers.values()].filter(({ running }) => running).map((container) => this.#stats(container))
+  }
+  async podSandboxStats(id: string): Promise<PodSandboxStats | undefined> {
+    const sandbox = this.#sandboxes.get(id)
+    return sandbox === undefined ? undefined : this.#podStats(sandbox)
+  }
+  async listPodSandboxStats(): Promise<readonly PodSandboxStats[]> {
+    return [...this.#sandboxes.values()].filter(({ ready }) => ready).map((sandbox) => this.#podStats(sandbox))
+  }
+
+  async *subscribeContainerEvents(signal: AbortSignal): AsyncGenerator<ContainerEvent, void> {
+    const events = new Mailbox<ContainerEvent>()
+    const end = () => events.end()
+    signal.addEventListener("abort", end, { once: true })
+    this.#subscribers.add(events)
+    try {
+      if (signal.aborted) return
+      yield { type: "Relist" }
+      yield* events
+    } finally {
+      signal.removeEventListener("abort", end)
+      this.#subscribers.delete(events)
+    }
+  }
+
+  readonly #ended = ({ id, sandboxId, reason }: SimulatedContainer): void => {
+    if (reason === "OOMKilled") this.#tell({ type: "OutOfMemory", containerId: id, podSandboxId: sandboxId })
+    this.#tell({ type: "Stopped", containerId: id, podSandboxId: sandboxId })
+  }
+
+  #addressOf(sandbox: Sandbox): Address {
+    return new Address(this.#options.faults, (port) => this.#listener(sandbox.containers, port, false))
+  }
+
+  #tell(event: ContainerEvent): void {
+    for (const subscriber of this.#subscribers) subscriber.push(event)
+  }
+
+  #leave(sandbox: Sandbox): void {
+    if (!sandbox.ready) return
+    sandbox.ready = false
+    this.#hostNetwork.delete(sandbox)
+    if (!sandbox.hostNetwork) this.#options.network.leave(sandbox.ip)
+  }
+
+  #container(id: string, method: string): SimulatedContainer {
+    this.#answer(method)
+    const container = this.#containers.get(id)
+    if (container === undefined) throw new CriError("NotFound", method, `container ${id} not found`)
+    return container
+  }
+
+  /** A container that declares the port has it; else, on an address of the pod's own, the first that listens at all. */
+  #listener(
+    containers: readonly SimulatedContainer[],
+    port: number,
+    declaredOnly: boolean,
+  ): SimulatedContainer | undefined {
+    const listening = containers.filter(({ listens }) => listens)
+    const declares = ({ config }: SimulatedContainer) => {
+      const ports = config.annotations?.[PORTS]
+      return (
+        ports !== undefined &&
+        (JSON.parse(ports) as { containerPort: number }[]).some(({ containerPort }) => containerPort === port)
+      )
+    }
+    return (
+      listening.find(declares) ??
+      (declaredOnly ? undefined : (listening.findLast(({ behaviour }) => behaviour.http !== undefined) ?? listening[0]))
+    )
+  }
+
+  #listed({ id, config, ready, createdAt, handler }: Sandbox): PodSandbox {
+    const { name = "", uid = "", namespace = "", attempt = 0 } = config.metadata ?? {}
+    return {
+      id,
+      metadata: { name, uid, namespace, attempt },
+      state: ready ? "SANDBOX_READY" : "SANDBOX_NOTREADY",
+      createdAt: createdAt * 1e6,
+      labels: config.labels ?? {},
+      annotations: config.annotations ?? {},
+      runtimeHandler: handler,
+    }
+  }
+
+  #stats({ id, memory, config }: SimulatedContainer): ContainerStats {
+    const timestamp = this.#options.clock.now() * 1e6
+    const bytes = { value: memory }
+    return {
+      attributes: {
+        id,
+        metadata: { name: config.metadata?.name ?? "", attempt: config.metadata?.attempt ?? 0 },
+        labels: config.labels ?? {},
+        annotations: config.annotations ?? {},
+      },
+      cpu: { timestamp, usageCoreNanoSeconds: { value: 0 }, usageNanoCores: { value: 0 }, psi: undefined },
+      memory: {
+        timestamp,
+        workingSetBytes: bytes,
+        usageBytes: bytes,
+        rssBytes: bytes,
+        availableBytes: undefined,
+        pageFaults: undefined,
+        majorPageFaults: undefined,
+        psi: undefined,
+      },
+      writableLayer: undefined,
+      swap: undefined,
+      io: undefined,
+    }
+  }
+
+  #podStats(sandbox: Sandbox): PodSandboxStats {
+    const { id, metadata, labels, annotations } = this.#listed(sandbox)
+    const containers = sandbox.containers.filter(({ running }) => running).map((container) => this.#stats(container))
+    return {
+      attributes: { id, metadata, labels, annotations },
+      linux: { cpu: undefined, memory: undefined, network: undefined, process: undefined, containers, io: undefined },
+    }
+  }
+
+  /** @throws CriError when the node is off */
+  #answer(method: string): void {
+    if (this.#options.faults.off) throw new CriError("Unavailable", method, "the node is off")
+  }
+
+  /** What takes time on a slow node. */
+  async #work(method: string, ms = 0): Promise<void> {
+    const { clock, faults } = this.#options
+    await faults.take(ms, { clock, method })
+  }
+
+  /** 64 hex digits, as containerd's. */
+  #id(): string {
+    let id = ""
+    for (let i = 0; i < 8; i++)
+      id += Math.floor(this.#options.random.next() * 2 ** 32)
+        .toString(16)
+        .padStart(8, "0")
+    return id
+  }
+}
+
+function sumOf(containers: Iterable<SimulatedContainer>): number {
+  let sum = 0
+  for (const { memory } of containers) sum += memory
+  return sum
+}
+
+const LATE = "the command took too long"

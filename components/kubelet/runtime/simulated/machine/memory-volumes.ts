@@ -1,0 +1,59 @@
+import type { VolumeFiles } from "../../../volumes/volume-files.ts"
+import type { MemoryFiles } from "./memory-files.ts"
+
+const textOf = (data: string | Uint8Array): string => (typeof data === "string" ? data : new TextDecoder().decode(data))
+
+/**
+ * The volumes of one simulated node. Owners and modes are not kept, since nobody but behaviours looks at the files. A
+ * payload is changed in one turn, so that nobody sees half of it.
+ */
+export const memoryVolumes = (files: MemoryFiles): VolumeFiles => ({
+  memoryFolder: async (root) => `${root}/memory`,
+  async writePayload({ folder, payload }) {
+    const gone = files.below(folder).filter((path) => !payload.has(path))
+    let changed = gone.length > 0
+    for (const path of gone) void files.remove(`${folder}/${path}`)
+    if (payload.size === 0) void files.makeFolder(folder)
+    for (const [path, { data }] of payload) {
+      const text = textOf(data)
+      if (files.get(`${folder}/${path}`) === text) continue
+      files.put(`${folder}/${path}`, text)
+      changed = true
+    }
+    return changed
+  },
+  makeEmptyDir: (folder) => files.makeFolder(folder),
+  async setOwnership() {},
+  async checkHostPath(path, type) {
+    if (files.has(path)) {
+      const wanted = type.startsWith("Directory") ? "directory" : type.startsWith("File") ? "file" : undefined
+      const is = files.isFolder(path) ? "directory" : "file"
+      if (wanted !== undefined && wanted !== is)
+        throw new Error(`hostPath type check failed: ${path} is not a ${wanted}`)
+    } else if (type === "DirectoryOrCreate") await files.makeFolder(path)
+    else if (type === "FileOrCreate") files.put(path, "")
+    else if (type === "Directory") throw new Error(`hostPath type check failed: ${path} is not a directory`)
+    else if (type === "File") throw new Error(`hostPath type check failed: ${path} is not a file`)
+    else if (type !== "") throw new Error(`hostPath type check failed: ${path} is not a ${type}`)
+  },
+  mountNfs: ({ folder }) => files.makeFolder(folder),
+  async bindSubPath({ volume, subPath }) {
+    const path = `${volume}/${subPath}`
+    if (!files.has(path)) await files.makeFolder(path)
+    return path
+  },
+  openInside: (volume, path) => files.open(`${volume}/${path}`),
+  async usage(folder) {
+    if (!files.has(folder)) return undefined
+    const paths = files.below(folder)
+    const folders = new Set(paths.flatMap((path) => path.split("/").map((_, i, parts) => parts.slice(0, i).join("/"))))
+    return {
+      bytes: paths.reduce((sum, path) => sum + Buffer.byteLength(files.get(`${folder}/${path}`) ?? ""), 0),
+      inodes: paths.length + Math.max(1, folders.size),
+    }
+  },
+  list: (folder) => files.list(folder),
+  async discard(folders) {
+    for (const folder of folders) await files.remove(folder)
+  },
+})

@@ -1,0 +1,55 @@
+import { describe, expect, test } from "bun:test"
+import { podHostname } from "./hostname.ts"
+import { hostNetworkHostsFile, hostsFile } from "./hosts-file.ts"
+import { podOf } from "../testing/pod.ts"
+
+describe("the names of a pod", () => {
+  test.each([
+    [{}, { hostname: "web", domain: "" }],
+    [
+      { hostname: "h", subdomain: "s" },
+      { hostname: "h", domain: "s.default.svc.cluster.local" },
+    ],
+    [
+      { hostname: "h", subdomain: "s", setHostnameAsFQDN: true },
+      { hostname: "h.s.default.svc.cluster.local", domain: "s.default.svc.cluster.local" },
+    ],
+    [
+      { hostNetwork: true, hostname: "h" },
+      { hostname: "node", domain: "" },
+    ],
+    [
+      { hostnameOverride: "o", subdomain: "s" },
+      { hostname: "o", domain: "" },
+    ],
+  ] as const)("with %j", (spec, expected) => {
+    expect(podHostname(podOf(spec), "cluster.local", "node")).toEqual(expected)
+  })
+
+  test("are cut where the kernel takes no more, and refused where they were asked for in full", () => {
+    const long = podOf({}, { metadata: { name: `${"a".repeat(62)}-b` } })
+    expect(podHostname(long, "cluster.local", "node").hostname).toBe("a".repeat(62))
+    expect(() =>
+      podHostname(
+        podOf({ hostname: "h".repeat(60), subdomain: "s", setHostnameAsFQDN: true }),
+        "cluster.local",
+        "node",
+      ),
+    ).toThrow("is too long (64 characters is the max, 88 characters requested)")
+  })
+
+  test("stand in its hosts file, and so do aliases", () => {
+    const text = hostsFile({
+      ips: ["10.42.0.2", "fd00::2"],
+      hostname: "h",
+      domain: "s.default.svc.cluster.local",
+      aliases: [{ ip: "1.2.3.4", hostnames: ["a", "b"] }],
+    })
+    expect(text).toStartWith("# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n")
+    expect(text).toContain("10.42.0.2\th.s.default.svc.cluster.local\th\nfd00::2\th.s.default.svc.cluster.local\th\n")
+    expect(text).toEndWith("\n# Entries added by HostAliases.\n1.2.3.4\ta\tb\n")
+    expect(hostNetworkHostsFile("127.0.0.1 me\n", [])).toBe(
+      "# Kubernetes-managed hosts file (host network).\n127.0.0.1 me\n",
+    )
+  })
+})

@@ -1,0 +1,82 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
+import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
+import { containersOf } from "../container/containers.ts"
+import type { KubeletConfig } from "../context.ts"
+import { podDns, type Resolver } from "./dns.ts"
+import { podHostname } from "./hostname.ts"
+import { podLabels } from "../pod/labels.ts"
+import { podLogFolder } from "../pod/pod-paths.ts"
+import { CPU_PERIOD, cpuQuota, cpuShares, podSums, qosClass } from "../pod/qos.ts"
+import { sandboxSecurity } from "../container/security-context.ts"
+import { podSysctls } from "../admission/sysctls.ts"
+import { identityOf } from "../pod/pod-identity.ts"
+
+export interface SandboxRequest {
+  readonly pod: Pod
+  readonly attempt: number
+  readonly config: KubeletConfig
+  readonly hostResolver: Resolver
+  readonly nodeHostname: string
+  /** The runtime's name of the pod's cgroup. */
+  readonly cgroupParent: string
+}
+
+/**
+ * Source: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go generatePodSandboxConfig. @throws Error when the host name is
+ * too long
+ */
+export function sandboxConfig({
+  pod,
+  attempt,
+  config,
+  hostResolver,
+  nodeHostname,
+  cgroupParent,
+}: SandboxRequest): PodSandboxConfig {
+  const { name, namespace, uid } = identityOf(pod)
+  const ports = containersOf(pod)
+    .filter(({ type }) => type !== "init")
+    .flatMap(({ container }) => container.ports ?? [])
+  const resources = podResources(pod)
+  return {
+    metadata: { name, namespace, uid, attempt },
+    ...(pod.spec.hostNetwork === true
+      ? {}
+      : { hostname: podHostname(pod, config.clusterDomain, nodeHostname).hostname }),
+    logDirectory: podLogFolder(config, { name, namespace, uid }),
+    dnsConfig: podDns(pod, config, hostResolver),
+    portMappings:
+      pod.spec.hostNetwork === true
+        ? []
+        : ports
+            .filter(({ hostPort = 0 }) => hostPort > 0)
+            .map(({ protocol, containerPort, hostPort, hostIP = "" }) => ({
+              protocol,
+              containerPort,
+              hostPort,
+              hostIp: hostIP,
+            })),
+    labels: podLabels(pod),
+    annotations: { ...pod.metadata.annotations },
+    linux: { cgroupParent, securityContext: sandboxSecurity(pod), sysctls: podSysctls(pod), resources },
+  }
+}
+
+/** The cgroup of the pod, below that of its class of service. Source: pkg/kubelet/cm/pod_container_manager_linux.go. */
+export function podCgroup(pod: Pod): readonly string[] {
+  const qos = qosClass(pod)
+  return ["kubepods", ...(qos === "Guaranteed" ? [] : [qos.toLowerCase()]), `pod${pod.metadata.uid ?? ""}`]
+}
+
+/** Limits of the pod as a whole. Source: pkg/kubelet/cm/helpers_linux.go ResourceConfigForPod. */
+export function podResources(pod: Pod): LinuxContainerResources {
+  const sums = podSums(pod)
+  const qos = qosClass(pod)
+  return {
+    cpuShares: qos === "BestEffort" ? cpuShares(0) : cpuShares(sums.cpuRequest),
+    cpuPeriod: CPU_PERIOD,
+    ...(qos !== "BestEffort" && sums.cpuLimit > 0 ? { cpuQuota: cpuQuota(sums.cpuLimit) } : {}),
+    ...(qos !== "BestEffort" && sums.memoryLimit > 0 ? { memoryLimitInBytes: sums.memoryLimit } : {}),
+  }
+}

@@ -1,0 +1,70 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
+import type { KubeletContext } from "../context.ts"
+import type { Resolver } from "./dns.ts"
+import type { RuntimeCache } from "../pod/runtime-cache.ts"
+import type { RuntimeSandbox } from "../pod/runtime-pod.ts"
+import { podCgroup, sandboxConfig } from "./sandbox-config.ts"
+import type { Slots } from "../pod/slots.ts"
+
+export interface SandboxParts {
+  readonly context: KubeletContext
+  readonly cache: RuntimeCache
+  /** How many sandboxes are made at a time. */
+  readonly starting: Slots
+  hostResolver(): Promise<Resolver>
+  /** The handler of a RuntimeClass. @throws Error when there is none of that name */
+  runtimeHandler(runtimeClass: string): Promise<string>
+}
+
+/** Makes the sandboxes of one pod. */
+export class SandboxMaker {
+  readonly #parts: SandboxParts
+  #config: PodSandboxConfig | undefined
+
+  constructor(parts: SandboxParts) {
+    this.#parts = parts
+  }
+
+  /** The configuration of the pod's sandbox number `attempt`. Containers are created with the very same. */
+  async config(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
+    if (this.#config?.metadata?.attempt === attempt) return this.#config
+    const { context, hostResolver } = this.#parts
+    this.#config = sandboxConfig({
+      pod,
+      attempt,
+      config: context.config,
+      hostResolver: await hostResolver(),
+      nodeHostname: context.runtime.machine.hostname,
+      cgroupParent: context.runtime.cgroups.parentName(podCgroup(pod)),
+    })
+    return this.#config
+  }
+
+  /** Undefined when it could not be made, which an event tells. */
+  async create(pod: Pod, config: PodSandboxConfig, signal: AbortSignal): Promise<RuntimeSandbox | undefined> {
+    const { context, cache, starting } = this.#parts
+    try {
+      const { runtimeClassName } = pod.spec
+      const handler = runtimeClassName ? await this.#parts.runtimeHandler(runtimeClassName) : ""
+      await context.runtime.files.makeFolder(config.logDirectory!)
+      const id = await starting.run(async () => {
+        signal.throwIfAborted()
+        return context.runtime.containers.runPodSandbox(config, handler)
+      })
+      return await cache.refreshSandbox(id)
+    } catch (err) {
+      signal.throwIfAborted()
+      const why = err instanceof Error ? err.message : String(err)
+      context.events.event(pod, "Warning", "FailedCreatePodSandBox", `Failed to create pod sandbox: ${why}`)
+      context.log.warn("Cannot create a sandbox", {
+        pod: `${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""}`,
+        err,
+      })
+      this.#config = undefined
+      // One that an earlier kubelet began may be there by now, and hold the name.
+      await cache.relist().catch((failure: unknown) => context.log.debug("Cannot list sandboxes", { err: failure }))
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import type { Cause } from "../../../../apimachinery/errors.ts"
+import { at, duplicate, invalidValue, notSupported, required, tooMany } from "../../../../apimachinery/field-errors.ts"
+import type { Container, EphemeralContainer } from "./container.ts"
+
+/**
+ * Rules of when a container is started again. Source: validateContainerRestartPolicy and validateResizePolicy in
+ * pkg/apis/core/validation/validation.go.
+ */
+
+const MOST_RULES = 20
+const MOST_EXIT_CODES = 255
+const ACTIONS = ["Restart", "RestartAllContainers"]
+const OPERATORS = ["In", "NotIn"]
+
+/** Values of restartPolicy itself are in its declaration. */
+export function restartFaults({ restartPolicy, restartPolicyRules: rules = [] }: Container): readonly Cause[] {
+  const causes: Cause[] = []
+  if (restartPolicy === undefined && rules.length > 0)
+    causes.push(required("restartPolicy", "must specify restartPolicy when restart rules are used"))
+  if (rules.length > MOST_RULES) causes.push(tooMany("restartPolicyRules", rules.length, MOST_RULES))
+  for (const [i, { action, exitCodes }] of rules.entries()) {
+    const here = at("restartPolicyRules", i)
+    if (!ACTIONS.includes(action)) causes.push(notSupported(at(here, "action"), action, ACTIONS))
+    if (exitCodes === undefined) {
+      causes.push(required(at(here, "exitCodes"), "must be specified"))
+      continue
+    }
+    const { operator, values = [] } = exitCodes
+    if (!OPERATORS.includes(operator)) causes.push(notSupported(at(here, "exitCodes", "operator"), operator, OPERATORS))
+    if (values.length > MOST_EXIT_CODES)
+      causes.push(tooMany(at(here, "exitCodes", "values"), values.length, MOST_EXIT_CODES))
+  }
+  return causes
+}
+
+const RESOURCES = ["cpu", "memory"]
+const POLICIES = ["NotRequired", "RestartContainer"]
+
+/**
+ * What a change of resources means for a running container. Upstream names the list and not the item in most of these.
+ */
+export function resizePolicyFaults(
+  { resizePolicy }: Container | EphemeralContainer,
+  podRestartPolicy: string,
+): readonly Cause[] {
+  const seen = new Set<string>()
+  return (resizePolicy ?? []).flatMap(({ resourceName, restartPolicy }, i) => {
+    const causes: Cause[] = []
+    if (seen.has(resourceName)) causes.push(duplicate(at("resizePolicy", i), resourceName))
+    seen.add(resourceName)
+    causes.push(...oneOf(resourceName, RESOURCES), ...oneOf(restartPolicy, POLICIES))
+    if (podRestartPolicy === "Never" && restartPolicy !== "NotRequired")
+      causes.push(
+        invalidValue("resizePolicy", restartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"),
+      )
+    return causes
+  })
+}
+
+const oneOf = (value: string, allowed: readonly string[]): readonly Cause[] =>
+  value === ""
+    ? [required("resizePolicy")]
+    : allowed.includes(value)
+      ? []
+      : [notSupported("resizePolicy", value, allowed)]
+
+/** An init container that has ended by the time of the change can only be resized with its restart, and has none. */
+export const initResizeFaults = ({ resizePolicy = [] }: Container): readonly Cause[] =>
+  resizePolicy.flatMap(({ restartPolicy }, i) =>
+    restartPolicy === "RestartContainer"
+      ? [
+          invalidValue(
+            at("resizePolicy", i, "restartPolicy"),
+            restartPolicy,
+            "must not be set to 'RestartContainer' for non-sidecar initContainers",
+          ),
+        ]
+      : [],
+  )

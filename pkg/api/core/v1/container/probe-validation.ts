@@ -1,0 +1,102 @@
+import type { Cause } from "../../../../apimachinery/errors.ts"
+import {
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  NO_CAUSES,
+  required,
+  within,
+} from "../../../../apimachinery/field-errors.ts"
+import { isHTTPHeaderName, isPortName, isPortNumber } from "../../../../apimachinery/names.ts"
+import type { ExecAction, GRPCAction, HTTPGetAction, Lifecycle, Probe, SleepAction, TCPSocketAction } from "./probe.ts"
+import { checked } from "../path-validation.ts"
+
+/**
+ * Rules of probes and lifecycle handlers. Source: validateProbe, validateLifecycle, validateHandler in
+ * pkg/apis/core/validation/validation.go.
+ */
+
+interface Handler {
+  readonly exec?: ExecAction | undefined
+  readonly httpGet?: HTTPGetAction | undefined
+  readonly tcpSocket?: TCPSocketAction | undefined
+  readonly grpc?: GRPCAction | undefined
+  readonly sleep?: SleepAction | undefined
+}
+
+/** `role` is the name of the field that holds the probe. */
+export function validateProbe(
+  probe: Probe,
+  role: "livenessProbe" | "readinessProbe" | "startupProbe",
+): readonly Cause[] {
+  const causes: Cause[] = [
+    ...validateHandler({ exec: probe.exec, httpGet: probe.httpGet, tcpSocket: probe.tcpSocket, grpc: probe.grpc }, 0),
+  ]
+  const { terminationGracePeriodSeconds: grace, successThreshold } = probe
+  if (grace !== undefined && grace <= 0)
+    causes.push(invalidValue("terminationGracePeriodSeconds", grace, "must be greater than 0"))
+  if (role === "readinessProbe") {
+    if (grace !== undefined)
+      causes.push(invalidValue("terminationGracePeriodSeconds", grace, "must not be set for readinessProbes"))
+  } else if (successThreshold !== 1) causes.push(invalidValue("successThreshold", successThreshold, "must be 1"))
+  return causes
+}
+
+/** `gracePeriod`: seconds the pod has to end, within which a sleep has to fit. */
+export function validateLifecycle(
+  { postStart, preStop, stopSignal }: Lifecycle,
+  gracePeriod: number,
+  osName: string | undefined,
+): readonly Cause[] {
+  const causes: Cause[] = []
+  if (postStart !== undefined) within(causes, validateHandler(postStart, gracePeriod), "postStart")
+  if (preStop !== undefined) within(causes, validateHandler(preStop, gracePeriod), "preStop")
+  if (stopSignal !== undefined && osName === undefined)
+    causes.push(forbiddenField("stopSignal", "may not be set for containers with empty `spec.os.name`"))
+  return causes
+}
+
+function validateHandler(handler: Handler, gracePeriod: number): readonly Cause[] {
+  const causes: Cause[] = []
+  let found = 0
+  for (const name of ["exec", "httpGet", "tcpSocket", "grpc", "sleep"] as const) {
+    if (handler[name] === undefined) continue
+    if (found++ > 0) causes.push(forbiddenField(name, "may not specify more than 1 handler type"))
+    else within(causes, validateAction(handler, name, gracePeriod), name)
+  }
+  return found === 0 ? [required("", "must specify a handler type")] : causes
+}
+
+function validateAction(handler: Handler, name: keyof Handler, gracePeriod: number): readonly Cause[] {
+  switch (name) {
+    case "exec":
+      return (handler.exec!.command ?? []).length === 0 ? [required("command")] : NO_CAUSES
+    case "httpGet": {
+      const { port, httpHeaders = [] } = handler.httpGet!
+      return [
+        ...validatePort(port),
+        ...httpHeaders.flatMap((header) => checked("httpHeaders", header.name, isHTTPHeaderName)),
+      ]
+    }
+    case "tcpSocket":
+      return validatePort(handler.tcpSocket!.port)
+    case "grpc":
+      return validatePort(handler.grpc!.port)
+    case "sleep": {
+      const { seconds } = handler.sleep!
+      return seconds >= 0 && seconds <= gracePeriod
+        ? NO_CAUSES
+        : [
+            invalidValue(
+              "",
+              seconds,
+              `must be non-negative and less than terminationGracePeriodSeconds (${gracePeriod})`,
+            ),
+          ]
+    }
+  }
+}
+
+/** A port by number or by name. */
+const validatePort = (port: number | string): readonly Cause[] =>
+  invalidValues("port", port, typeof port === "number" ? isPortNumber(port) : isPortName(port))

@@ -1,0 +1,47 @@
+import type { Taint } from "./nodespec.ts"
+import type { Toleration } from "../pod/tolerations.ts"
+
+/** Well-known taints that the control plane puts on nodes. Source: k8s.io/api core/v1/well_known_taints.go. */
+export const TAINT = {
+  notReady: "node.kubernetes.io/not-ready",
+  unreachable: "node.kubernetes.io/unreachable",
+  unschedulable: "node.kubernetes.io/unschedulable",
+  memoryPressure: "node.kubernetes.io/memory-pressure",
+  diskPressure: "node.kubernetes.io/disk-pressure",
+  pidPressure: "node.kubernetes.io/pid-pressure",
+  networkUnavailable: "node.kubernetes.io/network-unavailable",
+  outOfService: "node.kubernetes.io/out-of-service",
+} as const
+
+/**
+ * Source: ToleratesTaint in component-helpers scheduling/corev1. Lt and Gt (KEP-5471) compare whole numbers: the
+ * taint's value with the toleration's.
+ */
+export function tolerates(toleration: Toleration, taint: Taint): boolean {
+  if (toleration.effect && toleration.effect !== taint.effect) return false
+  if (toleration.key && toleration.key !== taint.key) return false
+  const [wanted, there] = [toleration.value ?? "", taint.value ?? ""]
+  switch (toleration.operator ?? "Equal") {
+    case "Exists":
+      return true
+    case "Equal":
+      return toleration.key !== undefined && toleration.key !== "" && wanted === there
+    case "Lt":
+      return WHOLE.test(there) && WHOLE.test(wanted) && BigInt(there) < BigInt(wanted)
+    case "Gt":
+      return WHOLE.test(there) && WHOLE.test(wanted) && BigInt(there) > BigInt(wanted)
+  }
+}
+
+const WHOLE = /^-?\d+$/
+
+/** The first taint with one of `effects` that nothing tolerates. */
+export const untolerated = (
+  taints: readonly Taint[] | undefined,
+  tolerations: readonly Toleration[] | undefined,
+  effects: readonly Taint["effect"][],
+): Taint | undefined =>
+  taints?.find(
+    (taint) =>
+      effects.includes(taint.effect) && !(tolerations ?? []).some((toleration) => tolerates(toleration, taint)),
+  )

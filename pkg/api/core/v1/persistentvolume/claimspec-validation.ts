@@ -1,0 +1,105 @@
+import type { Cause } from "../../../../apimachinery/errors.ts"
+import {
+  at,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  NO_CAUSES,
+  notSupported,
+  required,
+  within,
+} from "../../../../apimachinery/field-errors.ts"
+import { labelSelectorFaults } from "../../../../apimachinery/labelselector.ts"
+import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
+import { isDNS1123Label, isDNS1123Subdomain } from "../../../../apimachinery/names.ts"
+import { validateAnnotations, validateLabels } from "../../../../apimachinery/objectmeta.ts"
+import { quantity } from "../../../../apimachinery/quantity.ts"
+import { partFaults } from "../../../../apimachinery/validate.ts"
+import { ACCESS_MODES } from "./accessmodes.ts"
+import { PersistentVolumeClaimSpec, type PersistentVolumeClaimTemplate } from "./volumeclaim.ts"
+
+/**
+ * Rules of what a claim asks for. Source: ValidatePersistentVolumeClaimSpec in pkg/apis/core/validation/validation.go.
+ */
+
+/** A spec, wherever it stands: what its declarations say is looked at too. `old` is the spec that is replaced. */
+export const claimSpecFaults = (spec: PersistentVolumeClaimSpec, old?: PersistentVolumeClaimSpec): readonly Cause[] =>
+  partFaults(PersistentVolumeClaimSpec, spec, (whole) => wholeClaimSpecFaults(whole, old))
+
+function wholeClaimSpecFaults(spec: PersistentVolumeClaimSpec, old?: PersistentVolumeClaimSpec): readonly Cause[] {
+  const { accessModes = [], selector, resources, storageClassName, dataSource, dataSourceRef } = spec
+  const causes: Cause[] = []
+  if (accessModes.length === 0) causes.push(required("accessModes", "at least 1 access mode is required"))
+  if (selector !== undefined) causes.push(...labelSelectorFaults("selector", selector))
+  causes.push(...accessModeFaults(accessModes))
+  const size = resources.requests?.["storage"]
+  if (size === undefined) causes.push(required("resources[storage]"))
+  else if (quantity(size).nano <= 0n) causes.push(invalidValue("resources[storage]", size, "must be greater than zero"))
+  if (storageClassName)
+    causes.push(...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)))
+  // A group that was written before it was checked may stay.
+  const anyGroup = (old?.dataSource?.apiGroup ?? old?.dataSourceRef?.apiGroup ?? undefined) !== undefined
+  if (dataSource !== undefined) within(causes, sourceFaults(dataSource, anyGroup), "dataSource")
+  if (dataSourceRef !== undefined) within(causes, sourceFaults(dataSourceRef, anyGroup), "dataSourceRef")
+  if (dataSource !== undefined && dataSourceRef !== undefined) {
+    const same = (["apiGroup", "kind", "name"] as const).every(
+      (field) => (dataSource[field] ?? "") === (dataSourceRef[field] ?? ""),
+    )
+    if (dataSourceRef.namespace)
+      causes.push(invalidValue("", {}, "may not be specified when dataSourceRef.namespace is specified"))
+    else if (!same) causes.push(invalidValue("", {}, "must match dataSourceRef"))
+  }
+  const { volumeAttributesClassName: attributes } = spec
+  if (attributes) causes.push(...invalidValues("volumeAttributesClassName", attributes, isDNS1123Subdomain(attributes)))
+  return causes
+}
+
+/** How a volume may be used: what one node or pod alone may do excludes other modes. */
+export function accessModeFaults(accessModes: readonly string[]): readonly Cause[] {
+  const known = accessModes.filter((mode) => ACCESS_MODES.includes(mode))
+  const causes: Cause[] = []
+  for (const mode of accessModes)
+    if (!known.includes(mode)) causes.push(notSupported("accessModes", mode, ACCESS_MODES))
+  if (known.includes("ReadWriteOncePod") && known.some((mode) => mode !== "ReadWriteOncePod"))
+    causes.push(forbiddenField("accessModes", "may not use ReadWriteOncePod with other access modes"))
+  return causes
+}
+
+interface DataSource {
+  readonly apiGroup?: string | null | undefined
+  readonly kind: string
+  readonly namespace?: string | undefined
+}
+
+function sourceFaults({ apiGroup: group, kind, namespace = "" }: DataSource, anyGroup: boolean): readonly Cause[] {
+  const apiGroup = group ?? ""
+  const causes: Cause[] = []
+  if (apiGroup === "" && kind !== "PersistentVolumeClaim")
+    causes.push(invalidValue("", kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
+  if (apiGroup !== "" && !anyGroup) causes.push(...invalidValues("apiGroup", apiGroup, isDNS1123Subdomain(apiGroup)))
+  if (namespace !== "") causes.push(...invalidValues("namespace", namespace, isDNS1123Label(namespace)))
+  return causes
+}
+
+/** A claim that is to be made for a pod: of its metadata only labels and annotations are its own. */
+export function claimTemplateFaults({ metadata, spec }: PersistentVolumeClaimTemplate): readonly Cause[] {
+  const causes: Cause[] = []
+  within(
+    causes,
+    [
+      ...validateAnnotations(metadata.annotations, "annotations"),
+      ...validateLabels(metadata.labels, "labels"),
+      ...otherMetadata(metadata),
+    ],
+    "metadata",
+  )
+  within(causes, claimSpecFaults(spec), "spec")
+  return causes
+}
+
+function otherMetadata(metadata: ObjectMeta): readonly Cause[] {
+  const others = Object.keys(metadata).filter(
+    (field) => field !== "labels" && field !== "annotations" && metadata[field as keyof ObjectMeta] !== undefined,
+  )
+  return others.length === 0 ? NO_CAUSES : others.map((field) => forbiddenField(at("", field), "cannot be set"))
+}

@@ -1,0 +1,37 @@
+import type { TypedLocalObjectReference, TypedObjectReference } from "../reference.ts"
+
+/**
+ * What a claim is filled from stands in two fields: the older takes only claims and snapshots of the same namespace.
+ * Source: KEP 1495, EnforceDataSourceBackwardsCompatibility and NormalizeDataSources in
+ * pkg/api/persistentvolumeclaim/util.go.
+ */
+interface Sources {
+  readonly dataSource?: TypedLocalObjectReference | undefined
+  readonly dataSourceRef?: TypedObjectReference | undefined
+}
+
+/**
+ * The spec of a new claim, or of one that replaces `old`, with both fields saying the same. What the older field cannot
+ * mean is dropped, as is a source in another namespace, which needs a feature that is off
+ * (CrossNamespaceVolumeDataSource).
+ */
+export function withDataSources<S extends Sources>(spec: S, old?: Sources): S {
+  const isElsewhere = (spec.dataSourceRef?.namespace ?? "") !== "" && old?.dataSourceRef === undefined
+  const dataSourceRef = isElsewhere ? undefined : spec.dataSourceRef
+  const hadNone = old?.dataSource === undefined && old?.dataSourceRef === undefined
+  const isForeign = hadNone && dataSourceRef === undefined && !isClaimOrSnapshot(spec.dataSource)
+  const dataSource = isForeign ? undefined : spec.dataSource
+  if (dataSource !== undefined && dataSourceRef === undefined)
+    return { ...spec, dataSource, dataSourceRef: { ...dataSource } }
+  if (dataSource === undefined && dataSourceRef !== undefined && (dataSourceRef.namespace ?? "") === "") {
+    const { apiGroup, kind, name } = dataSourceRef
+    return { ...spec, dataSource: { apiGroup, kind, name }, dataSourceRef }
+  }
+  const isSame = dataSource === spec.dataSource && dataSourceRef === spec.dataSourceRef
+  return isSame ? spec : { ...spec, dataSource, dataSourceRef }
+}
+
+const isClaimOrSnapshot = (source: TypedLocalObjectReference | undefined): boolean =>
+  source === undefined ||
+  (source.kind === "PersistentVolumeClaim" && (source.apiGroup ?? "") === "") ||
+  (source.kind === "VolumeSnapshot" && source.apiGroup === "snapshot.storage.k8s.io")

@@ -1,0 +1,282 @@
+import { goForm } from "../../../../apimachinery/go-form.ts"
+import { sizeFaults } from "./persistentvolumeclaim-validation.ts"
+import { posix } from "node:path"
+import { deepEqual } from "../../../../apimachinery/equal.ts"
+import type { Cause } from "../../../../apimachinery/errors.ts"
+import {
+  at,
+  atKey,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  NO_CAUSES,
+  notSupported,
+  required,
+  within,
+} from "../../../../apimachinery/field-errors.ts"
+import { isDNS1123Label, isDNS1123Subdomain } from "../../../../apimachinery/names.ts"
+import { quantity } from "../../../../apimachinery/quantity.ts"
+import { declaredFaults, partFaults } from "../../../../apimachinery/validate.ts"
+import { NodeSelector, type NodeSelectorTerm } from "../pod/affinity.ts"
+import { accessModeFaults } from "./claimspec-validation.ts"
+import { driverName, withoutBacksteps } from "../path-validation.ts"
+import {
+  PERSISTENT_VOLUME_SOURCES,
+  PersistentVolumeSpec,
+  type PersistentVolumeSourceName,
+  VolumeNodeAffinity,
+} from "./persistentvolumespec.ts"
+import { validateNodeSelector } from "../pod/scheduling-validation.ts"
+import {
+  isTooLongForISCSI,
+  sharedSourceFaults,
+  TOO_LONG_FOR_ISCSI,
+  validateISCSI,
+} from "../volume/volume-cloud-validation.ts"
+
+/**
+ * Rules of volumes of the cluster. Source: ValidatePersistentVolumeSpec, ValidatePersistentVolumeUpdate in
+ * pkg/apis/core/validation/validation.go.
+ */
+
+/** The spec of the PersistentVolume of that name. What the declarations say is looked at too. */
+export const volumeSpecFaults = (spec: PersistentVolumeSpec, name: string): readonly Cause[] =>
+  partFaults(PersistentVolumeSpec, spec, (whole) => clusterVolumeFaults(whole, name))
+
+function clusterVolumeFaults(spec: PersistentVolumeSpec, name: string): readonly Cause[] {
+  const { capacity = {}, storageClassName, persistentVolumeReclaimPolicy: policy, volumeMode } = spec
+  const causes: Cause[] = [...commonFaults(spec, name)]
+  if (Object.keys(capacity).length === 0) causes.push(required("capacity"))
+  if (capacity["storage"] === undefined || Object.keys(capacity).length > 1)
+    causes.push(notSupported("capacity", spec.capacity, ["storage"]))
+  for (const [resource, amount] of Object.entries(capacity)) {
+    const here = atKey("capacity", resource)
+    causes.push(...sizeFaults(here, amount))
+    if (quantity(amount).nano <= 0n) causes.push(invalidValue(here, amount, "must be greater than zero"))
+  }
+  if (policy !== undefined && !POLICIES.includes(policy))
+    causes.push(notSupported("persistentVolumeReclaimPolicy", policy, POLICIES))
+  if (volumeMode !== undefined && !MODES.includes(volumeMode))
+    causes.push(notSupported("volumeMode", volumeMode, MODES))
+  if (spec.nodeAffinity !== undefined) within(causes, affinityFaults(spec.nodeAffinity), "nodeAffinity")
+  if (spec.hostPath !== undefined && posix.normalize(spec.hostPath.path) === "/" && policy === "Recycle")
+    causes.push(forbiddenField("persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'"))
+  if (storageClassName)
+    causes.push(...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)))
+  return [...causes, ...attributesClassFaults(spec)]
+}
+const POLICIES: readonly string[] = ["Delete", "Recycle", "Retain"]
+const MODES: readonly string[] = ["Block", "Filesystem"]
+
+/**
+ * The spec of a volume that stands in a pod and is shown to the driver: of CSI, and with nothing that only volumes of
+ * the cluster have.
+ */
+export const inlineVolumeSpecFaults = (spec: PersistentVolumeSpec): readonly Cause[] =>
+  partFaults(PersistentVolumeSpec, spec, inlineVolumeFaults)
+
+function inlineVolumeFaults(spec: PersistentVolumeSpec): readonly Cause[] {
+  const { persistentVolumeReclaimPolicy: policy, volumeMode } = spec
+  const causes: Cause[] = [...commonFaults(spec, "")]
+  const forbid = (field: keyof PersistentVolumeSpec) =>
+    causes.push(forbiddenField(field, "may not be specified in the context of inline volumes"))
+  if (spec.claimRef !== undefined) forbid("claimRef")
+  if (Object.keys(spec.capacity ?? {}).length > 0) forbid("capacity")
+  if (spec.csi === undefined) causes.push(required("csi", "has to be specified in the context of inline volumes"))
+  if (policy !== undefined && policy !== "Retain")
+    causes.push(forbiddenField("persistentVolumeReclaimPolicy", "may only be Retain in the context of inline volumes"))
+  if (spec.nodeAffinity !== undefined) forbid("nodeAffinity")
+  if (spec.storageClassName) forbid("storageClassName")
+  if (volumeMode !== undefined && volumeMode !== "Filesystem")
+    causes.push(
+      forbiddenField("volumeMode", "may not specify volumeMode other than Filesystem in the context of inline volumes"),
+    )
+  return causes
+}
+
+/** What holds for both. */
+function commonFaults(spec: PersistentVolumeSpec, name: string): readonly Cause[] {
+  const { accessModes = [] } = spec
+  const causes: Cause[] = []
+  if (accessModes.length === 0) causes.push(required("accessModes"))
+  causes.push(...accessModeFaults(accessModes))
+  const given = PERSISTENT_VOLUME_SOURCES.filter((source) => spec[source] !== undefined)
+  const [first, ...others] = given
+  if (first === undefined) return [...causes, required("", "must specify a volume type")]
+  within(causes, sourceFaults(spec, first, name), "")
+  for (const source of others) {
+    // upstream takes one of a driver executable beside any other
+    if (source === "flexVolume") within(causes, sharedSourceFaults(source, spec), "")
+    else causes.push(forbiddenField(source === "cephfs" ? "cephFS" : source, "may not specify more than 1 volume type"))
+  }
+  return causes
+}
+
+function sourceFaults(spec: PersistentVolumeSpec, source: PersistentVolumeSourceName, name: string): readonly Cause[] {
+  const causes: Cause[] = []
+  switch (source) {
+    case "glusterfs": {
+      const { endpointsNamespace: namespace } = spec.glusterfs!
+      if (namespace === "")
+        causes.push(
+          invalidValue(
+            "glusterfs.endpointsNamespace",
+            namespace,
+            "if the endpointnamespace is set, it must be a valid namespace name",
+          ),
+        )
+      else if (namespace !== undefined)
+        causes.push(...invalidValues("glusterfs.endpointsNamespace", namespace, isDNS1123Label(namespace)))
+      return causes
+    }
+    case "iscsi": {
+      const iscsi = spec.iscsi!
+      within(causes, validateISCSI(iscsi, "must be valid format"), source)
+      if (isTooLongForISCSI(name, iscsi))
+        causes.push(invalidValue("iscsi.targetportal", iscsi.targetPortal, TOO_LONG_FOR_ISCSI))
+      if (iscsi.secretRef?.name === undefined && iscsi.secretRef !== undefined)
+        causes.push(required("iscsi.secretRef.name"))
+      return causes
+    }
+    case "cinder":
+      return secretFaults(spec.cinder!.secretRef, "cinder.secretRef")
+    case "storageos":
+      within(causes, sharedSourceFaults(source, spec), "")
+      return [...causes, ...secretFaults(spec.storageos!.secretRef, "storageos.secretRef")]
+    case "azureFile":
+      return spec.azureFile!.secretNamespace === "" ? [required("azureFile.secretNamespace")] : causes
+    case "scaleIO":
+      return (spec.scaleIO!.volumeName ?? "") === "" ? [required("scaleIO.volumeName")] : causes
+    case "local":
+      if (spec.local!.path !== "") within(causes, withoutBacksteps("path", spec.local!.path), source)
+      if (spec.nodeAffinity === undefined) causes.push(required("nodeAffinity", "Local volume requires node affinity"))
+      return causes
+    case "csi": {
+      const { driver } = spec.csi!
+      within(causes, driver === "" ? [required("driver")] : driverName("driver", driver), source)
+      for (const field of CSI_SECRETS) {
+        const reference = spec.csi![field]
+        if (reference !== undefined) within(causes, namedSecretFaults(reference), at(source, field))
+      }
+      return causes
+    }
+    default:
+      return sharedSourceFaults(source, spec)
+  }
+}
+const CSI_SECRETS = [
+  "controllerPublishSecretRef",
+  "controllerExpandSecretRef",
+  "nodePublishSecretRef",
+  "nodeExpandSecretRef",
+] as const
+
+interface Reference {
+  readonly name?: string | undefined
+  readonly namespace?: string | undefined
+}
+
+const secretFaults = (reference: Reference | undefined, path: string): readonly Cause[] =>
+  reference === undefined
+    ? NO_CAUSES
+    : (["name", "namespace"] as const).flatMap((field) =>
+        (reference[field] ?? "") === "" ? [required(at(path, field))] : [],
+      )
+
+const namedSecretFaults = (reference: Reference): readonly Cause[] => {
+  const { name = "", namespace = "" } = reference
+  return [
+    ...secretFaults(reference, ""),
+    ...(name === "" ? [] : invalidValues("name", name, isDNS1123Subdomain(name))),
+    ...(namespace === "" ? [] : invalidValues("namespace", namespace, isDNS1123Label(namespace))),
+  ]
+}
+
+function affinityFaults({ required: needed }: VolumeNodeAffinity): readonly Cause[] {
+  if (needed === undefined) return [required("required", "must specify required node constraints")]
+  const causes: Cause[] = [...declaredFaults(NodeSelector, needed)].map((cause) => ({
+    ...cause,
+    field: at("required", cause.field ?? ""),
+  }))
+  return [...causes, ...validateNodeSelector({ nodeSelectorTerms: needed.nodeSelectorTerms ?? [] }, "required")]
+}
+
+function attributesClassFaults({ volumeAttributesClassName: name, csi }: PersistentVolumeSpec): readonly Cause[] {
+  if (name === undefined) return NO_CAUSES
+  return [
+    ...(name === ""
+      ? [required("volumeAttributesClassName", "an empty string is disallowed")]
+      : invalidValues("volumeAttributesClassName", name, isDNS1123Subdomain(name))),
+    ...(csi === undefined ? [required("csi", "has to be specified when using volumeAttributesClassName")] : []),
+  ]
+}
+
+/** What a volume is does not change, but for a secret that was not known before. */
+export function volumeChangeFaults(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): readonly Cause[] {
+  const causes: Cause[] = []
+  const unchanged = PERSISTENT_VOLUME_SOURCES.every((source) => {
+    const [now, before] = [spec[source], old[source]]
+    if (source !== "csi" || spec.csi === undefined || old.csi === undefined) return deepEqual(now, before)
+    const { controllerExpandSecretRef } = spec.csi
+    return deepEqual(
+      now,
+      old.csi.controllerExpandSecretRef === undefined ? { ...old.csi, controllerExpandSecretRef } : before,
+    )
+  })
+  if (!unchanged)
+    causes.push(
+      forbiddenField("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation"),
+    )
+  if (spec.volumeMode !== old.volumeMode) causes.push(invalidValue("volumeMode", spec.volumeMode, "field is immutable"))
+  if (
+    old.nodeAffinity !== undefined &&
+    !deepEqual(spec.nodeAffinity, old.nodeAffinity) &&
+    !deepEqual(spec.nodeAffinity, withStableKeys(old.nodeAffinity, spec.nodeAffinity))
+  )
+    causes.push(
+      invalidValue(
+        "nodeAffinity",
+        spec.nodeAffinity && goForm(VolumeNodeAffinity, spec.nodeAffinity),
+        "field is immutable, except for updating from beta label to GA",
+      ),
+    )
+  if (old.volumeAttributesClassName !== undefined && spec.volumeAttributesClassName === undefined)
+    causes.push(forbiddenField("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden"))
+  return causes
+}
+
+/** Labels of nodes that have got other names since. */
+const STABLE_LABELS: Readonly<Record<string, string>> = {
+  "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+  "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+  "beta.kubernetes.io/os": "kubernetes.io/os",
+  "beta.kubernetes.io/arch": "kubernetes.io/arch",
+  "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
+
+/** An affinity with the new name of a label wherever `now` has it in the place of the old one. */
+function withStableKeys(old: VolumeNodeAffinity, now: VolumeNodeAffinity | undefined): VolumeNodeAffinity {
+  const renamed = (term: NodeSelectorTerm, other: NodeSelectorTerm | undefined): NodeSelectorTerm => ({
+    ...term,
+    ...(term.matchExpressions === undefined
+      ? {}
+      : {
+          matchExpressions: term.matchExpressions.map((expression, i) => {
+            const stable = STABLE_LABELS[expression.key]
+            return stable !== undefined && other?.matchExpressions?.[i]?.key === stable
+              ? { ...expression, key: stable }
+              : expression
+          }),
+        }),
+  })
+  if (old.required === undefined) return old
+  return {
+    ...old,
+    required: {
+      ...old.required,
+      nodeSelectorTerms: old.required.nodeSelectorTerms.map((term, i) =>
+        renamed(term, now?.required?.nodeSelectorTerms?.[i]),
+      ),
+    },
+  }
+}

@@ -1,0 +1,133 @@
+import { deepEqual } from "../../../../apimachinery/equal.ts"
+import type { Cause } from "../../../../apimachinery/errors.ts"
+import {
+  atKey,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  NO_CAUSES,
+  notSupported,
+  required,
+} from "../../../../apimachinery/field-errors.ts"
+import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
+import { isQualifiedName } from "../../../../apimachinery/names.ts"
+import { compareQuantities, quantity } from "../../../../apimachinery/quantity.ts"
+import { isNativeResource } from "../resource-names.ts"
+import type { PersistentVolumeClaimSpec, PersistentVolumeClaimStatus } from "./volumeclaim.ts"
+
+/**
+ * Rules of how a claim may change. Source: ValidatePersistentVolumeClaimUpdate,
+ * ValidatePersistentVolumeClaimStatusUpdate in pkg/apis/core/validation/validation.go.
+ */
+interface Claim {
+  readonly metadata: ObjectMeta
+  readonly spec: PersistentVolumeClaimSpec
+  readonly status: PersistentVolumeClaimStatus
+}
+
+/** Where claims named their class before there was a field. */
+const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+
+/**
+ * Once made, a claim's spec stands: only its size may grow while bound, and shrink again as long as the volume has not
+ * grown, its class of attributes may change, and an empty class or volume be filled in.
+ */
+export function claimChangeFaults(claim: Claim, old: Claim): readonly Cause[] {
+  const { spec, status } = claim
+  const causes: Cause[] = []
+  const [annotation, before] = [claim, old].map(({ metadata }) => metadata.annotations?.[CLASS_ANNOTATION])
+  const fillsInClass =
+    old.spec.storageClassName === undefined &&
+    spec.storageClassName !== undefined &&
+    (before === undefined || spec.storageClassName === before)
+  const movesToField = fillsInClass && before !== undefined && (annotation === undefined || annotation === before)
+  if (!movesToField && (annotation ?? "") !== (before ?? ""))
+    causes.push(invalidValue(`metadata.annotations.${CLASS_ANNOTATION}`, annotation ?? "", "field is immutable"))
+  const bound = status.phase === "Bound"
+  const comparable = ({ resources, ...rest }: PersistentVolumeClaimSpec) => ({
+    ...rest,
+    volumeName: old.spec.volumeName ? (rest.volumeName ?? "") : "",
+    storageClassName: fillsInClass ? "" : rest.storageClassName,
+    ...(bound
+      ? {
+          volumeAttributesClassName: undefined,
+          resources: { ...resources, requests: { ...resources.requests, storage: "" } },
+        }
+      : { resources }),
+  })
+  if (!deepEqual(comparable(spec), comparable(old.spec)))
+    causes.push(
+      forbiddenField(
+        "spec",
+        "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+      ),
+    )
+  const [now, size] = [spec, old.spec].map(({ resources }) => quantity(resources.requests?.["storage"] ?? "0"))
+  if (
+    compareQuantities(now!, size!) < 0 &&
+    compareQuantities(now!, quantity(old.status.capacity?.["storage"] ?? "0")) <= 0
+  )
+    causes.push(forbiddenField("spec.resources.requests.storage", "field can not be less than status.capacity"))
+  if (spec.volumeMode !== old.spec.volumeMode)
+    causes.push(invalidValue("volumeMode", spec.volumeMode, "field is immutable"))
+  const { volumeAttributesClassName: attributes } = spec
+  if (
+    attributes !== old.spec.volumeAttributesClassName &&
+    old.status.currentVolumeAttributesClassName !== undefined &&
+    !attributes
+  )
+    causes.push(
+      forbiddenField(
+        "spec.volumeAttributesClassName",
+        `update to ${attributes === undefined ? "nil" : "empty string"} is forbidden when status.currentVolumeAttributesClassName is not nil`,
+      ),
+    )
+  return causes
+}
+
+const RESIZE_STATUSES = [
+  "ControllerResizeInProgress",
+  "ControllerResizeInfeasible",
+  "NodeResizeInProgress",
+  "NodeResizeInfeasible",
+  "NodeResizePending",
+]
+
+/** Sizes that controllers and drivers report. */
+export function claimStatusFaults(
+  spec: PersistentVolumeClaimSpec,
+  status: PersistentVolumeClaimStatus,
+): readonly Cause[] {
+  const { capacity = {}, allocatedResourceStatuses: statuses = {}, allocatedResources = {} } = status
+  const causes: Cause[] = []
+  if ((spec.accessModes ?? []).length === 0) causes.push(required("Spec.accessModes"))
+  for (const [name, amount] of Object.entries(capacity))
+    causes.push(...sizeFaults(atKey("status.capacity", name), amount))
+  for (const [name, state] of Object.entries(statuses)) {
+    causes.push(...nameFaults("status.allocatedResourceStatuses", name))
+    // upstream shows the resource and not its state
+    if (!RESIZE_STATUSES.includes(state))
+      causes.push(notSupported("status.allocatedResourceStatuses", name, RESIZE_STATUSES))
+  }
+  for (const [name, amount] of Object.entries(allocatedResources)) {
+    const wrong = nameFaults("status.allocatedResources", name)
+    const here = atKey("status.allocatedResources", name)
+    causes.push(...(wrong.length > 0 ? wrong : sizeFaults(here, amount)))
+  }
+  return causes
+}
+
+/** Only storage, and what a driver names with its own domain. */
+function nameFaults(field: string, name: string): readonly Cause[] {
+  const wrong = isQualifiedName(name)
+  if (wrong !== undefined) return invalidValues(field, name, wrong)
+  return isNativeResource(name) && name !== "storage" ? [notSupported(field, name, ["storage"])] : NO_CAUSES
+}
+
+/** A size in whole bytes, as upstream shows it. */
+export function sizeFaults(field: string, amount: string): readonly Cause[] {
+  const { nano } = quantity(amount)
+  return nano < 0n
+    ? [invalidValue(field, Number(nano / 1_000_000_000n), "must be a valid resource quantity")]
+    : NO_CAUSES
+}

@@ -1,0 +1,29 @@
+import { parseQuantity } from "../../../../apimachinery/quantity.ts"
+import type { PodSpec } from "./podspec.ts"
+
+export type QOSClass = "Guaranteed" | "Burstable" | "BestEffort"
+type Amounts = Readonly<Record<string, string>>
+
+const COUNTED = ["cpu", "memory"] as const
+const isPositive = (text: string | undefined): boolean => text !== undefined && (parseQuantity(text)?.nano ?? 0n) > 0n
+
+/**
+ * The class of service: Guaranteed when every container limits CPU and memory and requests just that, BestEffort when
+ * none asks for either, Burstable otherwise. Requests and limits of the pod as a whole stand before those of its
+ * containers. Source: ComputePodQOS in pkg/apis/core/v1/helper/qos.
+ */
+export function qosClassOf({ containers = [], initContainers = [], resources }: PodSpec): QOSClass {
+  const all =
+    resources === undefined ? [...initContainers, ...containers].map((container) => container.resources) : [resources]
+  if (!all.some(({ requests, limits }) => hasAny(requests) || hasAny(limits))) return "BestEffort"
+  const guaranteed = all.every(({ requests = {}, limits = {} }) =>
+    COUNTED.every(
+      (name) =>
+        isPositive(limits[name]) &&
+        parseQuantity(limits[name]!)?.nano === parseQuantity(requests[name] ?? limits[name]!)?.nano,
+    ),
+  )
+  return guaranteed ? "Guaranteed" : "Burstable"
+}
+const hasAny = (amounts: Amounts | undefined): boolean =>
+  amounts !== undefined && COUNTED.some((name) => isPositive(amounts[name]))

@@ -1,0 +1,156 @@
+import type { LabelSelector, ObjectMeta } from "../../../../apimachinery/meta.ts"
+import type { Labels } from "../../../../apimachinery/labels.ts"
+import type { PodAffinityTerm } from "./affinity.ts"
+import { withProfiles } from "./profile-annotations.ts"
+import { qosClassOf } from "./pod-qos.ts"
+import type { PodSpec } from "./podspec.ts"
+import type { PodCondition, PodStatus } from "./podstatus.ts"
+
+/** What the server decides about a pod when it is written. Source: pkg/registry/core/pod/strategy.go. */
+interface PodView {
+  readonly metadata: ObjectMeta
+  readonly spec: PodSpec
+  readonly status: PodStatus
+}
+
+/**
+ * A new pod is pending, has its class of service (or the one that was sent along), and says so when it is held back by
+ * gates.
+ */
+export function prepareNewPod<P extends PodView>(pod: P, now: string): P {
+  const {
+    metadata: { labels = {}, annotations },
+    spec,
+  } = pod
+  const qosClass = pod.status.qosClass || qosClassOf(spec)
+  const gated = spec.schedulingGates !== undefined && spec.schedulingGates.length > 0
+  return {
+    ...pod,
+    spec: withProfiles(withLabelKeys(spec, labels), annotations),
+    status: gated
+      ? { phase: "Pending", conditions: [{ ...GATED, lastProbeTime: null, lastTransitionTime: now }], qosClass }
+      : { phase: "Pending", qosClass },
+  }
+}
+const GATED: PodCondition = {
+  type: "PodScheduled",
+  status: "False",
+  reason: "SchedulingGated",
+  message: "Scheduling is blocked due to non-empty scheduling gates",
+}
+
+/**
+ * Values of matchLabelKeys and mismatchLabelKeys are taken from the pod and written into the selectors, so that the
+ * scheduler finds plain selectors.
+ */
+function withLabelKeys(spec: PodSpec, labels: Labels): PodSpec {
+  const { affinity, topologySpreadConstraints } = spec
+  if (affinity === undefined && topologySpreadConstraints === undefined) return spec
+  const term = (given: PodAffinityTerm): PodAffinityTerm => {
+    const { labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] } = given
+    if (labelSelector === undefined || matchLabelKeys.length + mismatchLabelKeys.length === 0) return given
+    return {
+      ...given,
+      labelSelector: narrowed(
+        narrowed(labelSelector, matchLabelKeys, "In", labels),
+        mismatchLabelKeys,
+        "NotIn",
+        labels,
+      ),
+    }
+  }
+  const group = <A extends NonNullable<NonNullable<PodSpec["affinity"]>["podAffinity"]>>(
+    given: A | undefined,
+  ): A | undefined =>
+    given && {
+      ...given,
+      ...(given.requiredDuringSchedulingIgnoredDuringExecution === undefined
+        ? {}
+        : {
+            requiredDuringSchedulingIgnoredDuringExecution:
+              given.requiredDuringSchedulingIgnoredDuringExecution.map(term),
+          }),
+      ...(given.preferredDuringSchedulingIgnoredDuringExecution === undefined
+        ? {}
+        : {
+            preferredDuringSchedulingIgnoredDuringExecution: given.preferredDuringSchedulingIgnoredDuringExecution.map(
+              (wish) => ({ ...wish, podAffinityTerm: term(wish.podAffinityTerm) }),
+            ),
+          }),
+    }
+  const spread = topologySpreadConstraints?.map((constraint) =>
+    constraint.labelSelector === undefined || (constraint.matchLabelKeys ?? []).length === 0
+      ? constraint
+      : { ...constraint, labelSelector: narrowed(constraint.labelSelector, constraint.matchLabelKeys!, "In", labels) },
+  )
+  const { podAffinity, podAntiAffinity } = affinity ?? {}
+  return {
+    ...spec,
+    ...(spread === undefined ? {} : { topologySpreadConstraints: spread }),
+    ...(podAffinity === undefined && podAntiAffinity === undefined
+      ? {}
+      : {
+          affinity: {
+            ...affinity,
+            ...(podAffinity === undefined ? {} : { podAffinity: group(podAffinity) }),
+            ...(podAntiAffinity === undefined ? {} : { podAntiAffinity: group(podAntiAffinity) }),
+          },
+        }),
+  }
+}
+
+function narrowed(
+  selector: LabelSelector,
+  keys: readonly string[],
+  operator: "In" | "NotIn",
+  labels: Labels,
+): LabelSelector {
+  const more = keys.flatMap((key) => (labels[key] === undefined ? [] : [{ key, operator, values: [labels[key]] }]))
+  return more.length === 0
+    ? selector
+    : { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...more] }
+}
+
+/** A status update may neither change who owns the pod, nor take back what was computed once or observed already. */
+export function preparePodStatus<P extends PodView>(pod: P, old: PodView): P {
+  const { status } = pod
+  const left = new Map<string, (number | undefined)[]>()
+  for (const { type, observedGeneration } of old.status.conditions ?? [])
+    left.set(type, [...(left.get(type) ?? []), observedGeneration])
+  const conditions = status.conditions?.map((condition) => {
+    const before = left.get(condition.type)?.shift()
+    return (condition.observedGeneration ?? 0) === 0 && before !== undefined
+      ? { ...condition, observedGeneration: before }
+      : condition
+  })
+  const { deletionTimestamp, ownerReferences } = old.metadata
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, deletionTimestamp, ownerReferences },
+    status: {
+      ...status,
+      qosClass: status.qosClass ?? old.status.qosClass,
+      observedGeneration:
+        (status.observedGeneration ?? 0) === 0 ? old.status.observedGeneration : status.observedGeneration,
+      ...(conditions === undefined ? {} : { conditions }),
+    },
+  }
+}
+
+/** Seconds a pod is given to end: none when no node runs it or all is over; a negative wish counts as one second. */
+export function podGracePeriod({ spec, status }: PodView, requested: number | undefined): number {
+  if ((spec.nodeName ?? "") === "" || status.phase === "Failed" || status.phase === "Succeeded") return 0
+  const wanted = requested ?? spec.terminationGracePeriodSeconds
+  return wanted < 0 ? 1 : wanted
+}
+
+/** A write to `ephemeralcontainers`: of what was sent only these count. */
+export const prepareEphemeralContainers = <P extends PodView>(pod: P, old: P): P => ({
+  ...old,
+  metadata: {
+    ...old.metadata,
+    resourceVersion: pod.metadata.resourceVersion,
+    managedFields: pod.metadata.managedFields,
+  },
+  spec: { ...old.spec, ephemeralContainers: pod.spec.ephemeralContainers },
+})

@@ -1,0 +1,51 @@
+import { f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
+import { ObjectMeta } from "../../../../apimachinery/meta.ts"
+import { defineResource, type ObjectOfResource } from "../../../../apimachinery/resource.ts"
+import { PodSpec } from "../pod/podspec.ts"
+import { containerImages, containerNames, labelsText } from "./template-columns.ts"
+import { validateTemplate } from "./template-validation.ts"
+
+export const PodTemplateSpec = message("core.v1.PodTemplateSpec", "What the pods of a controller look like.", {
+  metadata: f.message(1, ObjectMeta, "Labels and annotations of the pods.").always().ownRule(),
+  spec: f.message(2, PodSpec, "What the pods run.").always(),
+})
+export interface PodTemplateSpec extends ObjectOf<typeof PodTemplateSpec> {}
+
+export const PodTemplate = defineResource(
+  {
+    group: "",
+    version: "v1",
+    kind: "PodTemplate",
+    plural: "podtemplates",
+    scope: "Namespaced",
+    generation: true,
+    doc: "A stored description of pods.",
+    returnsDeletedObject: true,
+    ageColumn: false,
+    columns: [
+      {
+        name: "Containers",
+        type: "string",
+        doc: "Names of the containers.",
+        value: ({ template }) => containerNames(template.spec),
+      },
+      {
+        name: "Images",
+        type: "string",
+        doc: "Images of the containers.",
+        value: ({ template }) => containerImages(template.spec),
+      },
+      {
+        name: "Pod Labels",
+        type: "string",
+        doc: "Labels of the pods.",
+        value: ({ template }) => labelsText(template.metadata.labels),
+      },
+    ],
+    validate: ({ template }) => validateTemplate(template, "template"),
+  },
+  {
+    template: f.message(2, PodTemplateSpec, "The description.").always().ownRule(),
+  },
+)
+export type PodTemplate = ObjectOfResource<typeof PodTemplate>

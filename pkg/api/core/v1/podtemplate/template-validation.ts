@@ -1,0 +1,120 @@
+import type { Cause } from "../../../../apimachinery/errors.ts"
+import {
+  at,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  notSupported,
+  required,
+  within,
+} from "../../../../apimachinery/field-errors.ts"
+import { labelSelectorFaults } from "../../../../apimachinery/labelselector.ts"
+import { fromLabelSelector, type LabelMatcher } from "../../../../apimachinery/labels.ts"
+import type { LabelSelector } from "../../../../apimachinery/meta.ts"
+import { isPercent } from "../../../../apimachinery/names.ts"
+import { percentOf } from "../../../../apimachinery/intstr.ts"
+import { validateAnnotations, validateLabels } from "../../../../apimachinery/objectmeta.ts"
+import { partFaults } from "../../../../apimachinery/validate.ts"
+import { annotationFaults } from "../pod/pod-annotations-validation.ts"
+import { PodSpec } from "../pod/podspec.ts"
+import type { PodTemplateSpec } from "./podtemplate.ts"
+import { validatePodSpec } from "../pod/podspec-validation.ts"
+import { profileFaults } from "../pod/profile-annotations.ts"
+
+/** Rules that the kinds with a pod template share. Source: pkg/apis/core/validation and pkg/apis/apps/validation. */
+
+/**
+ * A template by itself: labels and the pods' spec. Fields that hold one are declared with `ownRule`: all that is said
+ * of it is said here.
+ */
+export function validateTemplate({ metadata, spec }: PodTemplateSpec, path: string): readonly Cause[] {
+  const causes: Cause[] = [...templateMetadataFaults({ metadata, spec }, path)]
+  within(
+    causes,
+    partFaults(PodSpec, spec, (whole) => validatePodSpec(whole, undefined)),
+    at(path, "spec"),
+  )
+  within(causes, profileFaults(metadata.annotations, spec), at(path, "spec"))
+  if ((spec.ephemeralContainers ?? []).length > 0)
+    causes.push(
+      forbiddenField(at(path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"),
+    )
+  return causes
+}
+
+export function templateMetadataFaults({ metadata, spec }: PodTemplateSpec, path: string): readonly Cause[] {
+  const { labels, annotations } = metadata
+  const causes: Cause[] = [
+    ...validateLabels(labels, at(path, "labels")),
+    ...validateAnnotations(annotations, at(path, "annotations")),
+  ]
+  if (annotations !== undefined) within(causes, annotationFaults(annotations, spec), at(path, "annotations"))
+  return causes
+}
+
+/** A selector that must be there and not be empty; `kind` as upstream's message names it. */
+export const validateSelector = (selector: LabelSelector | undefined, kind: string, path: string): readonly Cause[] =>
+  selector === undefined
+    ? [required(path)]
+    : [...labelSelectorFaults(path, selector), ...validateNonEmpty(selector, kind, path)]
+
+export const validateNonEmpty = (selector: LabelSelector, kind: string, path: string): readonly Cause[] =>
+  Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length > 0
+    ? []
+    : [invalidValue(path, selector, `empty selector is invalid for ${kind}`)]
+
+/** The matcher of a selector, or nothing for one that has been found faulty. */
+export function matcherFor(selector: LabelSelector | undefined): LabelMatcher | undefined {
+  return selector === undefined || labelSelectorFaults("", selector).length === 0
+    ? fromLabelSelector(selector)
+    : undefined
+}
+
+/** New pods must belong to the one that makes them. */
+export function validateMatches(
+  matcher: LabelMatcher | undefined,
+  { metadata: { labels } }: PodTemplateSpec,
+  path: string,
+): readonly Cause[] {
+  return matcher === undefined || matcher.everything || matcher.matches(labels)
+    ? []
+    : [invalidValue(at(path, "metadata", "labels"), labels ?? null, "`selector` does not match template `labels`")]
+}
+
+/** Pods that run for ever: always restarted, without a deadline. `kind` as upstream's message names it. */
+export function validateEndless({ spec }: PodTemplateSpec, kind: string, path: string): readonly Cause[] {
+  const causes: Cause[] = []
+  if (spec.restartPolicy !== "Always")
+    causes.push(notSupported(at(path, "spec", "restartPolicy"), spec.restartPolicy, ["Always"]))
+  if (spec.activeDeadlineSeconds !== undefined)
+    causes.push(
+      forbiddenField(at(path, "spec", "activeDeadlineSeconds"), `activeDeadlineSeconds in ${kind} is not Supported`),
+    )
+  return causes
+}
+
+/** A count or a percentage, not negative. */
+export function validateCount(value: number | string | undefined, path: string): readonly Cause[] {
+  if (value === undefined) return []
+  const problem =
+    typeof value === "string" ? isPercent(value) : value < 0 ? "must be greater than or equal to 0" : undefined
+  return invalidValues(path, value, problem)
+}
+
+/** A percentage of something that there is no more of. */
+export function validatePart(value: number | string | undefined, path: string): readonly Cause[] {
+  const percent = value === undefined ? undefined : percentOf(value)
+  return percent !== undefined && percent > 100 ? [invalidValue(path, value, "must not be greater than 100%")] : []
+}
+
+/** Whether a count or percentage is nothing at all, as a text is that cannot be read. */
+export function isZero(value: number | string | undefined): boolean {
+  if (typeof value !== "string") return (value ?? 0) === 0
+  return (percentOf(value) ?? (/^[+-]?[0-9]+$/.test(value) ? Number(value) : 0)) === 0
+}
+
+/** Labels of a ReplicationController select its pods. */
+export const requiredSelector = (
+  labels: Readonly<Record<string, string>> | undefined,
+  path: string,
+): readonly Cause[] => (labels === undefined || Object.keys(labels).length === 0 ? [required(path)] : [])

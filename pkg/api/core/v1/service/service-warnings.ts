@@ -1,0 +1,40 @@
+import type { KubeObject } from "../../../../apimachinery/resource.ts"
+import { TOPOLOGY_HINTS, TOPOLOGY_MODE } from "./service-validation.ts"
+import type { ServiceSpec } from "./service.ts"
+
+/** What is allowed, but does nothing. Source: pkg/api/service/warnings.go. */
+export function serviceWarnings({
+  metadata: { annotations = {} },
+  spec,
+}: KubeObject & { readonly spec: ServiceSpec }): readonly string[] {
+  const {
+    type,
+    clusterIP,
+    loadBalancerIP = "",
+    externalIPs = [],
+    sessionAffinity,
+    externalName = "",
+    trafficDistribution,
+  } = spec
+  const headless = type === "ClusterIP" && clusterIP === "None"
+  return [
+    ...(annotations[TOPOLOGY_HINTS] === undefined
+      ? []
+      : [`annotation ${TOPOLOGY_HINTS} is deprecated, please use ${TOPOLOGY_MODE} instead`]),
+    ...(headless && loadBalancerIP !== "" ? ["spec.loadBalancerIP is ignored for headless services"] : []),
+    ...(headless && externalIPs.length > 0 ? ["spec.externalIPs is ignored for headless services"] : []),
+    ...(headless && sessionAffinity !== "None" ? ["spec.SessionAffinity is ignored for headless services"] : []),
+    ...(externalIPs.length > 0 && !headless && type !== "ExternalName"
+      ? ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"]
+      : []),
+    ...(type === "ExternalName" && externalIPs.length > 0
+      ? ['spec.externalIPs is ignored when spec.type is "ExternalName"']
+      : []),
+    ...(type !== "ExternalName" && externalName !== ""
+      ? ['spec.externalName is ignored when spec.type is not "ExternalName"']
+      : []),
+    ...(trafficDistribution === "PreferClose"
+      ? ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"']
+      : []),
+  ]
+}

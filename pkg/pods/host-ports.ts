@@ -1,0 +1,22 @@
+import type { Pod } from "../api/core/v1/pod/pod.ts"
+
+/** A port of the node that a pod takes. */
+export interface HostPort {
+  readonly ip: string
+  readonly protocol: string
+  readonly port: number
+}
+
+/** Host ports of the containers that run as long as the pod: sidecars, but no other init containers. */
+export const hostPortsOf = (pod: Pod): readonly HostPort[] =>
+  [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")]
+    .flatMap(({ ports }) => ports ?? [])
+    .filter(({ hostPort }) => hostPort !== undefined && hostPort > 0)
+    .map(({ hostIP, protocol, hostPort }) => ({ ip: hostIP || "0.0.0.0", protocol, port: hostPort! }))
+
+/**
+ * Whether two pods cannot have these ports on one node. The wildcard address clashes with every address. Source:
+ * kube-scheduler framework/types.go HostPortInfo.
+ */
+export const portsClash = (a: HostPort, b: HostPort): boolean =>
+  a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || a.ip === "0.0.0.0" || b.ip === "0.0.0.0")

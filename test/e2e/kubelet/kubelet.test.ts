@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { isPodReady } from "../../../pkg/pods/pod-state.ts"
+import { IMAGE, kubeletOnContainerd, MISSING, sh, type KubeletOnContainerd } from "./kubelet-on-containerd.ts"
+
+describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
+  let node: KubeletOnContainerd
+  beforeAll(async () => {
+    node = await kubeletOnContainerd()
+  }, 60_000)
+  afterAll(async () => expect(await node.stop()).toEqual({ mounts: [], failures: [] }), 60_000)
+
+  test("registers the node as ready", async () => {
+    const registered = await node.cluster.get(Node, "node-0")
+    expect(registered.status.conditions?.map(({ type, status }) => `${type}=${status}`)).toEqual([
+      "MemoryPressure=False",
+      "DiskPressure=False",
+      "PIDPressure=False",
+      "Ready=True",
+    ])
+    expect(registered.status.nodeInfo.containerRuntimeVersion).toStartWith("containerd://")
+  })
+
+  test("runs a pod, reports it ready, and removes it when it is deleted", async () => {
+    // when a pod with a web server is bound here
+    await node.create("web", {
+      containers: [
+        {
+          name: "web",
+          image: IMAGE,
+          command: sh("trap 'exit 0' TERM; httpd -p 8080 -h /www; while :; do sleep 1 & wait $!; done"),
+          readinessProbe: { httpGet: { port: 8080 } },
+        },
+      ],
+    })
+    const ready = await node.pod("web", isPodReady)
+    // then it is told with addresses and ids
+    expect(ready.status.phase).toBe("Running")
+    expect(ready.status.podIP).toStartWith(`10.198.${node.unique}.`)
+    expect(ready.status.containerStatuses![0]).toMatchObject({
+      ready: true,
+      started: true,
+      restartCount: 0,
+      image: IMAGE,
+    })
+    // when it is deleted
+    await node.cluster.client.delete(Pod, { name: "web", namespace: "default" })
+    await node.gone("web")
+    // then it ended in order
+    expect(await node.events("web")).toEqual(expect.arrayContaining(["Pulled", "Created", "Started", "Killing"]))
+  }, 30_000)
+
+  test("runs init containers in order, a sidecar beside them, and restarts what fails with a backoff", async () => {
+    await node.create("order", {
+      volumes: [{ name: "shared", emptyDir: {} }],
+      initContainers: [
+        {
+          name: "first",
+          image: IMAGE,
+          command: sh("echo first >> /shared/log"),
+          volumeMounts: [{ name: "shared", mountPath: "/shared" }],
+        },
+        {
+          name: "side",
+          image: IMAGE,
+          restartPolicy: "Always",
+          command: sh("echo side >> /shared/log; trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done"),
+          volumeMounts: [{ name: "shared", mountPath: "/shared" }],
+          startupProbe: { exec: { command: ["cat", "/shared/log"] } },
+        },
+        {
+          name: "second",
+          image: IMAGE,
+          command: sh("echo second >> /shared/log"),
+          volumeMounts: [{ name: "shared", mountPath: "/shared" }],
+        },
+      ],
+      containers: [
+        {
+          name: "main",
+          image: IMAGE,
+          command: sh("cat /shared/log > /dev/termination-log; exit 3"),
+          volumeMounts: [{ name: "shared", mountPath: "/shared" }],
+        },
+      ],
+    })
+    const waiting = await node.pod(
+      "order",
+      ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === "CrashLoopBackOff",
+    )
+    expect(waiting.status.containerStatuses![0]).toMatchObject({
+      restartCount: 1,
+      lastState: { terminated: { exitCode: 3, reason: "Error", message: "first\nside\nsecond\n" } },
+    })
+    expect(waiting.status.initContainerStatuses!.map(({ ready, started }) => [ready, started])).toEqual([
+      [true, false],
+      [true, true],
+      [true, false],
+    ])
+    await node.cluster.client.delete(Pod, { name: "order", namespace: "default" })
+    await node.gone("order")
+  }, 30_000)
+
+  test("adopts running pods after a restart, and ends those that were deleted meanwhile", async () => {
+    // given two pods
+    const loop = sh("trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done")
+    await Promise.all([
+      node.create("stays", { containers: [{ name: "c", image: IMAGE, command: loop }] }),
+      node.create("goes", { containers: [{ name: "c", image: IMAGE, command: loop }] }),
+    ])
+    const before = await node.pod("stays", isPodReady)
+    await node.pod("goes", isPodReady)
+    // when the kubelet stops, one is deleted, and it starts again
+    const began = performance.now()
+    await node.stopKubelet()
+    expect(performance.now() - began).toBeLessThan(1000)
+    await node.cluster.client.delete(Pod, { name: "goes", namespace: "default" }, { gracePeriodSeconds: 0 })
+    await node.startKubelet()
+    // then the first runs on as it was
+    await node.cluster.eventually(
+      async () =>
+        !(await node.containerd.cri.runtime.listPodSandboxes()).some(({ metadata }) => metadata?.name === "goes"),
+    )
+    const after = await node.cluster.get(Pod, "stays")
+    expect(after.status.containerStatuses![0]!.containerID).toBe(before.status.containerStatuses![0]!.containerID)
+    expect(isPodReady(after)).toBe(true)
+    await node.cluster.client.delete(Pod, { name: "stays", namespace: "default" })
+    await node.gone("stays")
+  }, 30_000)
+
+  test("runs the pods of manifests on the node, and shows them in the API", async () => {
+    // when a manifest is laid down
+    const manifest = join(node.folder, "data/agent/pod-manifests/static.yaml")
+    writeFileSync(
+      manifest,
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "static" },
+        spec: {
+          terminationGracePeriodSeconds: 1,
+          containers: [{ name: "c", image: IMAGE, command: ["sleep", "1000"] }],
+        },
+      }),
+    )
+    // then it runs, and its mirror says so
+    const mirror = await node.pod("static-node-0", isPodReady)
+    expect(mirror.metadata.ownerReferences?.[0]).toMatchObject({ kind: "Node", name: "node-0", controller: true })
+    // when the mirror is deleted, then it comes again, and the pod runs on
+    await node.cluster.client.delete(Pod, { name: "static-node-0", namespace: "default" }, { gracePeriodSeconds: 0 })
+    const again = await node.pod(
+      "static-node-0",
+      (found) => found.metadata.uid !== mirror.metadata.uid && isPodReady(found),
+    )
+    expect(again.status.containerStatuses![0]!.containerID).toBe(mirror.status.containerStatuses![0]!.containerID)
+    // when the manifest is removed, then so is all of it
+    rmSync(manifest)
+    await node.gone("static-node-0")
+  }, 30_000)
+
+  test("tells why an image cannot be pulled, and waits before the next try", async () => {
+    await node.create("pull", {
+      containers: [
+        { name: "c", image: "127.0.0.1:1/none:1" },
+        { name: "d", image: "k3ts.local/absent:1", imagePullPolicy: "Never" },
+        { name: "e", image: "No:Such:Image" },
+      ],
+    })
+    const waiting = await node.pod(
+      "pull",
+      ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === "ImagePullBackOff",
+    )
+    expect(waiting.status.containerStatuses!.map(({ state }) => state.waiting?.reason)).toEqual([
+      "ImagePullBackOff",
+      "ErrImageNeverPull",
+      "InvalidImageName",
+    ])
+    expect(waiting.status.phase).toBe("Pending")
+    await node.cluster.client.delete(Pod, { name: "pull", namespace: "default" })
+    await node.gone("pull")
+  }, 30_000)
+
+  test("goes on when containerd was killed: what runs runs on, and what was to be started is", async () => {
+    // given a running pod
+    const loop = sh("trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done")
+    await node.create("survivor", { containers: [{ name: "c", image: IMAGE, command: loop }] })
+    const before = await node.pod("survivor", isPodReady)
+    // when containerd is killed, one pod deleted and another created
+    const daemon = readdirSync("/proc").find(
+      (pid) =>
+        /^\d+$/.test(pid) &&
+        existsSync(`/proc/${pid}/cmdline`) &&
+        readFileSync(`/proc/${pid}/cmdline`, "utf8")
+          .split("\0")
+          .join(" ")
+          .trim()
+          .endsWith(`containerd --config ${node.paths.config}`),
+    )
+    process.kill(Number(daemon), "SIGKILL")
+    const began = performance.now()
+    await node.create("newcomer", { containers: [{ name: "c", image: IMAGE, command: loop }] })
+    await node.pod("newcomer", isPodReady)
+    // then the new one runs without waiting for a retry, and the old one was not touched
+    expect(performance.now() - began).toBeLessThan(8000)
+    expect((await node.cluster.get(Pod, "survivor")).status.containerStatuses![0]!.containerID).toBe(
+      before.status.containerStatuses![0]!.containerID,
+    )
+    await Promise.all(
+      ["survivor", "newcomer"].map((name) => node.cluster.client.delete(Pod, { name, namespace: "default" })),
+    )
+    await Promise.all([node.gone("survivor"), node.gone("newcomer")])
+  }, 30_000)
+
+  test("gives containers the identity, limits and names they ask for", async () => {
+    const report = (command: string) => sh(`{ ${command}; } > /dev/termination-log`)
+    await node.create("identity", {
+      restartPolicy: "Never",
+      hostname: "named",
+      subdomain: "sub",
+      hostAliases: [{ ip: "192.0.2.7", hostnames: ["alias"] }],
+      securityContext: {
+        runAsUser: 1234,
+        runAsGroup: 2345,
+        supplementalGroups: [3456],
+        fsGroup: 4567,
+        sysctls: [{ name: "net.ipv4.ip_local_port_range", value: "20000 30000" }],
+      },
+      dnsPolicy: "None",
+      dnsConfig: { nameservers: ["192.0.2.53"], searches: ["here"], options: [{ name: "ndots", value: "1" }] },
+      containers: [
+        { name: "id", image: IMAGE, command: report("id -u; id -g; id -G; hostname") },
+        {
+          name: "files",
+          image: IMAGE,
+          command: report(
+            "cat /etc/resolv.conf /proc/sys/net/ipv4/ip_local_port_range; busybox tail -n 1 /etc/hosts; busybox grep named /etc/hosts | busybox cut -f2,3",
+          ),
+        },
+        {
+          name: "proc",
+          image: IMAGE,
+          command: report(
+            "busybox grep -E 'NoNewPrivs|CapBnd|Seccomp:' /proc/self/status; touch /x 2>/dev/null || echo readonly",
+          ),
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ["ALL"] },
+            seccompProfile: { type: "RuntimeDefault" },
+          },
+        },
+      ],
+    })
+    const done = await node.pod("identity", ({ status }) => status.phase === "Succeeded" || status.phase === "Failed")
+    const said = Object.fromEntries(
+      done.status.containerStatuses!.map(({ name, state }) => [name, state.terminated?.message?.trim().split(/\n/)]),
+    )
+    expect(said["id"]!.slice(0, 2)).toEqual(["1234", "2345"])
+    expect(said["id"]![2]!.split(" ").sort()).toEqual(["2345", "3456", "4567"])
+    expect(said["id"]![3]).toBe("named")
+    expect(said["files"]).toEqual([
+      "search here",
+      "nameserver 192.0.2.53",
+      "options ndots:1",
+      "20000\t30000",
+      "192.0.2.7\talias",
+      "named.sub.default.svc.cluster.local\tnamed",
+    ])
+    expect(said["proc"]!.map((line) => line.replace(/\s+/, " "))).toEqual([
+      "CapBnd: 0000000000000000",
+      "NoNewPrivs: 1",
+      "Seccomp: 2",
+      "readonly",
+    ])
+    await node.cluster.client.delete(Pod, { name: "identity", namespace: "default" })
+    await node.gone("identity")
+  }, 30_000)
+
+  test("ends with its containers where nothing is to be restarted", async () => {
+    await node.create("job", {
+      restartPolicy: "Never",
+      containers: [{ name: "c", image: IMAGE, command: sh("echo done; exit 0") }],
+    })
+    const done = await node.pod("job", ({ status }) => status.phase === "Succeeded")
+    expect(done.status.containerStatuses![0]!.state.terminated).toMatchObject({ exitCode: 0, reason: "Completed" })
+    expect(done.status.conditions?.find(({ type }) => type === "Ready")).toMatchObject({
+      status: "False",
+      reason: "PodCompleted",
+    })
+    expect(readdirSync(join(node.folder, "pods")).some((name) => name.startsWith("default_job_"))).toBe(true)
+    await node.cluster.client.delete(Pod, { name: "job", namespace: "default" })
+    await node.gone("job")
+  }, 30_000)
+})
