@@ -1,21 +1,29 @@
-import { parseQuantity } from "../../pkg/apimachinery/quantity.ts"
-import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
-import { keyFrom, type Key } from "../../pkg/client/informer.ts"
+import {
+  BIND_COMPLETED,
+  BOUND_BY_CONTROLLER,
+  claimReference,
+  isReservedFor,
+  matchingVolume,
+  SELECTED_NODE,
+} from "../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
+import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
+import { keyFrom, type Informers, type Key } from "../../pkg/client/informer.ts"
 import { defineController, type ReconcileContext } from "../../pkg/controller/controller.ts"
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 
 /** Marks volumes that were made for a claim, and go with it. */
 const PROVISIONER = "k3ts.dev/simulated"
 const PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
-const BOUND_BY_US = "pv.kubernetes.io/bound-by-controller"
-const BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+const ZONE = "topology.kubernetes.io/zone"
 
 /**
  * Binds claims where nodes are simulated: to a volume that is there and fits, else to one that is made, of whatever
- * class and reached from every node. A claim of the class "" waits for a volume that is there. Source of the steps:
- * pkg/controller/volume/persistentvolume/pv_controller.go bind.
+ * class. A claim of the class "" waits for a volume that is there, and one of a class with `WaitForFirstConsumer` until
+ * the scheduler has chosen a node for a pod that uses it. Source of the steps:
+ * pkg/controller/volume/persistentvolume/pv_controller.go syncUnboundClaim, bind.
  */
 export const simulatedVolumes = defineController<PersistentVolumeClaim>({
   name: "simulated-volume-controller",
@@ -33,6 +41,19 @@ export const simulatedVolumes = defineController<PersistentVolumeClaim>({
           .map(({ metadata }) => keyFrom(metadata))
       },
     },
+    // Read where a claim is bound; a class that comes later concerns the claims that wait for it.
+    {
+      resource: StorageClass,
+      keys: (storageClass, { informers }) =>
+        informers
+          .of(PersistentVolumeClaim)
+          .list()
+          .filter(
+            ({ spec, status }) => status.phase !== "Bound" && spec.storageClassName === storageClass.metadata.name,
+          )
+          .map(({ metadata }) => keyFrom(metadata)),
+    },
+    { resource: Node, keys: () => [] },
   ],
   async reconcile(key, context) {
     const claim = context.informers.of(PersistentVolumeClaim).get(key)
@@ -66,42 +87,33 @@ async function removeLeft(
   }
 }
 
-const isFor = ({ spec: { claimRef } }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean =>
-  claimRef !== undefined &&
-  claimRef.namespace === metadata.namespace &&
-  claimRef.name === metadata.name &&
-  (claimRef.uid ?? metadata.uid) === metadata.uid
-
 /** The volume that the claim has, names, or could have. */
 function volumeOf(claim: PersistentVolumeClaim, { informers }: ReconcileContext): PersistentVolume | undefined {
   const volumes = informers.of(PersistentVolume)
   if ((claim.spec.volumeName ?? "") !== "") return volumes.get(claim.spec.volumeName!)
-  const all = volumes.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-  return (
-    all.find((volume) => isFor(volume, claim)) ??
-    all.filter((volume) => fits(volume, claim)).sort((a, b) => Number(sizeOf(a) - sizeOf(b)))[0]
-  )
+  const all = volumes.list()
+  return isDelayed(claim, informers)
+    ? all.find((volume) => isReservedFor(volume, claim) && volume.metadata.deletionTimestamp === undefined)
+    : matchingVolume(claim, all)
 }
 
-/** Source: pkg/volume FindMatchingVolume. */
-function fits(volume: PersistentVolume, { spec }: PersistentVolumeClaim): boolean {
-  const { claimRef, storageClassName = "", volumeMode, accessModes = [] } = volume.spec
-  return (
-    claimRef === undefined &&
-    storageClassName === (spec.storageClassName ?? "") &&
-    volumeMode === spec.volumeMode &&
-    (spec.accessModes ?? []).every((mode) => accessModes.includes(mode)) &&
-    (spec.selector === undefined || fromLabelSelector(spec.selector).matches(volume.metadata.labels)) &&
-    sizeOf(volume) >= (parseQuantity(spec.resources.requests?.["storage"] ?? "0")?.nano ?? 0n)
-  )
-}
-
-const sizeOf = ({ spec }: PersistentVolume): bigint => parseQuantity(spec.capacity?.["storage"] ?? "0")?.nano ?? 0n
+/** Whether the claim waits until the scheduler has chosen a node for its pod. Source: IsDelayBindingMode. */
+const isDelayed = ({ metadata, spec }: PersistentVolumeClaim, informers: Informers): boolean =>
+  metadata.annotations?.[SELECTED_NODE] === undefined &&
+  informers.of(StorageClass).get(spec.storageClassName ?? "")?.volumeBindingMode === "WaitForFirstConsumer"
 
 /** A new volume for the claim; none where it must be one that is there. */
-async function made(claim: PersistentVolumeClaim, { client }: ReconcileContext): Promise<PersistentVolume | undefined> {
+async function made(
+  claim: PersistentVolumeClaim,
+  { client, informers, events }: ReconcileContext,
+): Promise<PersistentVolume | undefined> {
   const { metadata, spec } = claim
   if (spec.storageClassName === "" || (spec.volumeName ?? "") !== "" || spec.selector !== undefined) return undefined
+  if (isDelayed(claim, informers)) {
+    events.event(claim, "Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding")
+    return undefined
+  }
+  const reach = reachOf(informers.of(Node).get(metadata.annotations?.[SELECTED_NODE] ?? ""))
   return client.create(PersistentVolume, {
     metadata: { name: `pvc-${metadata.uid}`, annotations: { [PROVISIONED_BY]: PROVISIONER } },
     spec: {
@@ -111,18 +123,18 @@ async function made(claim: PersistentVolumeClaim, { client }: ReconcileContext):
       storageClassName: spec.storageClassName,
       persistentVolumeReclaimPolicy: "Delete",
       hostPath: { path: `/var/lib/simulated-volumes/${metadata.uid}`, type: "DirectoryOrCreate" },
-      claimRef: referenceTo(claim),
+      claimRef: claimReference(claim),
+      ...(reach === undefined ? {} : { nodeAffinity: reach }),
     },
   })
 }
 
-const referenceTo = ({ metadata }: PersistentVolumeClaim) => ({
-  apiVersion: PersistentVolumeClaim.apiVersion,
-  kind: PersistentVolumeClaim.kind,
-  namespace: metadata.namespace,
-  name: metadata.name,
-  uid: metadata.uid,
-})
+/** A volume that was made for a node is reached from the node's zone; from everywhere where nodes have no zones. */
+function reachOf(node: Node | undefined): PersistentVolume["spec"]["nodeAffinity"] {
+  const zone = node?.metadata.labels?.[ZONE]
+  if (zone === undefined) return undefined
+  return { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: ZONE, operator: "In", values: [zone] }] }] } }
+}
 
 /** Four writes, each left out where it has been done: what fails is taken up again. */
 async function bind(
@@ -130,13 +142,13 @@ async function bind(
   volume: PersistentVolume,
   { client }: ReconcileContext,
 ): Promise<void> {
-  if (volume.spec.claimRef !== undefined && !isFor(volume, claim)) return
+  if (volume.spec.claimRef !== undefined && !isReservedFor(volume, claim)) return
   let taken = volume
   if (taken.spec.claimRef?.uid === undefined)
     taken = await client.update(PersistentVolume, {
       ...taken,
-      metadata: { ...taken.metadata, annotations: { ...taken.metadata.annotations, [BOUND_BY_US]: "yes" } },
-      spec: { ...taken.spec, claimRef: referenceTo(claim) },
+      metadata: { ...taken.metadata, annotations: { ...taken.metadata.annotations, [BOUND_BY_CONTROLLER]: "yes" } },
+      spec: { ...taken.spec, claimRef: claimReference(claim) },
     })
   if (taken.status.phase !== "Bound")
     await client.updateStatus(PersistentVolume, { ...taken, status: { ...taken.status, phase: "Bound" } })
@@ -146,7 +158,7 @@ async function bind(
       ...bound,
       metadata: {
         ...bound.metadata,
-        annotations: { ...bound.metadata.annotations, [BIND_COMPLETED]: "yes", [BOUND_BY_US]: "yes" },
+        annotations: { ...bound.metadata.annotations, [BIND_COMPLETED]: "yes", [BOUND_BY_CONTROLLER]: "yes" },
       },
       spec: { ...bound.spec, volumeName: taken.metadata.name },
     })

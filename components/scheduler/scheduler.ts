@@ -11,6 +11,7 @@ import { keyFrom } from "../../pkg/client/informer.ts"
 import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
+import { bindVolumes } from "./bind-volumes.ts"
 import { Cache } from "./cache.ts"
 import { diagnosisMessage, type ClusterAction, type Diagnosis } from "./framework.ts"
 import { nodeActions, podActions } from "./cluster-events.ts"
@@ -18,6 +19,7 @@ import { evictVictim, type EvictionContext } from "./eviction.ts"
 import { NodeVerdicts } from "./node-verdicts.ts"
 import { Nominations } from "./nominations.ts"
 import { defaultPlugins, pluginsOf } from "./plugins/plugins.ts"
+import type { VolumeObjects } from "./plugins/volumebinding.ts"
 import { findVictims } from "./preemption.ts"
 import { SchedulingQueue, type QueuedPod } from "./queue.ts"
 import { writeUnschedulable } from "./refusal.ts"
@@ -61,11 +63,17 @@ export function createScheduler(
   const log = context.log.child({ component: "scheduler" })
   const events = createEventRecorder({ client, clock, log }, name)
   const cache = new Cache()
-  const plugins = defaultPlugins(cache.imageNodes, (name) => informers.of(Namespace).get(name)?.metadata.labels, {
+  const volumes: VolumeObjects = {
     claim: (namespace, name) => informers.of(PersistentVolumeClaim).get(`${namespace}/${name}`),
     volume: (name) => informers.of(PersistentVolume).get(name),
+    volumes: () => informers.of(PersistentVolume).list(),
     storageClass: (name) => informers.of(StorageClass).get(name),
-  })
+  }
+  const plugins = defaultPlugins(
+    cache.imageNodes,
+    (name) => informers.of(Namespace).get(name)?.metadata.labels,
+    volumes,
+  )
   const nominations = new Nominations()
   const cycle: CycleContext = { cache, plugins, verdicts: new NodeVerdicts(plugins), random, nominations }
   const eviction: EvictionContext = { client, clock, events, log, name }
@@ -74,6 +82,8 @@ export function createScheduler(
   /** Bindings and refusals that are being written. */
   const underWay = new Set<Promise<void>>()
   let unsubscribe: (() => void)[] = []
+  /** Ends the bindings that wait for volumes when the scheduler stops. */
+  let stopping = new AbortController()
   let running = false
   let awake = false
   let startAt = 0
@@ -118,6 +128,8 @@ export function createScheduler(
   async function bind(queued: QueuedPod, node: string, started: number): Promise<void> {
     const { pod } = queued
     try {
+      const claimsBound = bindVolumes(pod, node, volumes, context, stopping.signal)
+      if (claimsBound !== undefined) await claimsBound
       await client.createSubresource(Pod, pod.metadata, "binding", {
         apiVersion: "v1",
         kind: "Binding",
@@ -248,11 +260,13 @@ export function createScheduler(
             .on({ added: () => moveOn(["Volume/Change"]), updated: () => moveOn(["Volume/Change"]) }),
         ),
       ]
+      stopping = new AbortController()
       running = true
       wake()
     },
     async stop() {
       running = false
+      stopping.abort(new Error("the scheduler is being stopped"))
       for (const off of unsubscribe) off()
       unsubscribe = []
       queue.stop()

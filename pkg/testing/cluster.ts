@@ -34,6 +34,7 @@ import { addressOf } from "./service-names.ts"
 import { checkKind } from "./known-requests.ts"
 import { LastSeen } from "./last-seen.ts"
 import { listOptions, refOf, type Reference, type Selection } from "./selection.ts"
+import { readLogs, type LogsOptions } from "./logs.ts"
 import type { ManifestSource } from "./manifests.ts"
 import { Nodes } from "./nodes.ts"
 import { featuresFrom, nodeSpecs, type ClusterOptions, type NodeOptions, type NodeSpec } from "./options.ts"
@@ -351,15 +352,23 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     return this.#parts.connectors.get(node)
   }
 
-  /** What the container has written so far. */
-  logs(pod: Reference, name?: string): Promise<string> {
-    return this.#from(() => {
-      const container = this.container(pod, name)
-      if (container === undefined)
+  /**
+   * What a container has written so far, as `kubectl logs`; the first one of the pod unless named.
+   * @throws ApiError of the kubelet, for instance where there was no previous run
+   */
+  logs(pod: Reference, options: string | LogsOptions = {}): Promise<string> {
+    return this.#from(async () => {
+      const found = await this.client.get(Pod, pod)
+      const connector = this.#parts.connectors.get(found.spec.nodeName ?? "")
+      if (connector === undefined)
         throw new TestClusterError(
-          `Cannot read the log of pod ${JSON.stringify(pod)}: it has no such container on a simulated node`,
+          `Cannot read the log of pod ${JSON.stringify(pod)}: ${found.spec.nodeName ? `no kubelet runs on its node ${found.spec.nodeName}` : "it has no node yet"}`,
         )
-      return container.written()
+      const wanted = typeof options === "string" ? { container: options } : options
+      return this.#driver.ended(
+        () => `logs waits for the kubelet of ${found.spec.nodeName}`,
+        readLogs(found, wanted, connector, this.#clock),
+      )
     })
   }
 

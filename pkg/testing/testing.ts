@@ -24,6 +24,7 @@ export type { FieldChange } from "./changes.ts"
 export type { HistoryEntry, HistoryFilter } from "./history.ts"
 export type { Explanation } from "./explain.ts"
 export type { ApplyOptions } from "./apply.ts"
+export type { LogsOptions } from "./logs.ts"
 export type { ManifestSource } from "./manifests.ts"
 export type { Reference, Selection } from "./selection.ts"
 export type {

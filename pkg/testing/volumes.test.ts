@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { PersistentVolume, PersistentVolumeClaim, Pod, startCluster } from "./testing.ts"
+import { Event, PersistentVolume, PersistentVolumeClaim, Pod, startCluster } from "./testing.ts"
 
 const claim = (name: string, spec: object = {}) => ({
   apiVersion: "v1",
@@ -14,6 +14,16 @@ const pod = (volumes: readonly object[]) => ({
   spec: { containers: [{ name: "c", image: "web" }], volumes },
 })
 const using = (claimName: string) => [{ name: "data", persistentVolumeClaim: { claimName } }]
+/** A class whose claims are bound when a pod needs them. */
+const late = (provisioner: string, more: object = {}) => ({
+  apiVersion: "storage.k8s.io/v1",
+  kind: "StorageClass",
+  metadata: { name: "late" },
+  provisioner,
+  volumeBindingMode: "WaitForFirstConsumer",
+  ...more,
+})
+const zone = (name: string) => ({ labels: { "topology.kubernetes.io/zone": name } })
 const WITHOUT = { controllers: { disabled: ["simulated-volume-controller"] } }
 
 describe("a pod with a claim", () => {
@@ -26,17 +36,8 @@ describe("a pod with a claim", () => {
       says: "pod has unbound immediate PersistentVolumeClaims",
     },
     {
-      title: "it waits for its first consumer",
-      before: [
-        {
-          apiVersion: "storage.k8s.io/v1",
-          kind: "StorageClass",
-          metadata: { name: "late" },
-          provisioner: "example.com/disks",
-          volumeBindingMode: "WaitForFirstConsumer",
-        },
-        claim("data", { storageClassName: "late" }),
-      ],
+      title: "it waits for its first consumer, and nobody makes volumes of its class",
+      before: [late("kubernetes.io/no-provisioner"), claim("data", { storageClassName: "late" })],
       volumes: using("data"),
       says: "1 node(s) didn't find available persistent volumes to bind",
     },
@@ -109,5 +110,100 @@ describe("a pod with a claim", () => {
     await cluster.delete(Pod, "p")
     await cluster.delete(PersistentVolumeClaim, "data")
     await cluster.eventually(PersistentVolume, {}, (volumes) => volumes.length === 0)
+  })
+
+  test("gets a volume in the zone of its node, where the claim's class waits for its first consumer", async () => {
+    // given a claim that nobody uses
+    await using cluster = await startCluster({ nodes: [zone("a"), { ...zone("b"), capacity: { cpu: 64 } }] })
+    await cluster.apply([late("example.com/disks"), claim("data", { storageClassName: "late" })])
+    await cluster.advance("10m")
+    expect((await cluster.get(PersistentVolumeClaim, "data")).status.phase).toBe("Pending")
+    expect((await cluster.list(Event)).map(({ reason }) => reason)).toContain("WaitForFirstConsumer")
+    // when a pod comes that only one node has room for
+    const { spec } = pod(using("data"))
+    const large = { ...spec.containers[0]!, resources: { requests: { cpu: "32" } } }
+    await cluster.apply({ ...pod(using("data")), spec: { ...spec, containers: [large] } })
+    // then
+    await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 1)
+    expect((await cluster.get(PersistentVolumeClaim, "data")).metadata.annotations).toMatchObject({
+      "volume.kubernetes.io/selected-node": "node-1",
+    })
+    const [volume] = await cluster.list(PersistentVolume)
+    expect(volume!.spec.nodeAffinity?.required?.nodeSelectorTerms).toEqual([
+      { matchExpressions: [{ key: "topology.kubernetes.io/zone", operator: "In", values: ["b"] }] },
+    ])
+  })
+
+  test("takes a volume that is there and that its node reaches, each claim another", async () => {
+    // given two volumes, of which the smaller is on the other node
+    await using cluster = await startCluster({ nodes: 2 })
+    const disk = (name: string, node: string, storage: string) => ({
+      apiVersion: "v1",
+      kind: "PersistentVolume",
+      metadata: { name },
+      spec: {
+        capacity: { storage },
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "late",
+        hostPath: { path: "/disk", type: "DirectoryOrCreate" },
+        nodeAffinity: {
+          required: {
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: [node] }] },
+            ],
+          },
+        },
+      },
+    })
+    const disks = [disk("a-1", "node-0", "1Gi"), disk("b-1", "node-1", "2Gi"), disk("b-2", "node-1", "3Gi")]
+    await cluster.apply([late("kubernetes.io/no-provisioner"), ...disks])
+    await cluster.apply(["data", "more"].map((name) => claim(name, { storageClassName: "late" })))
+    // when
+    await cluster.apply(
+      pod(["data", "more"].map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }))),
+    )
+    // then
+    await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 1)
+    expect((await cluster.get(Pod, "p")).spec.nodeName).toBe("node-1")
+    const bound = (await cluster.list(PersistentVolumeClaim)).map(({ spec: { volumeName } }) => volumeName)
+    expect(new Set(bound)).toEqual(new Set(["b-1", "b-2"]))
+  })
+
+  test("is not placed where the class makes no volumes", async () => {
+    await using cluster = await startCluster({ nodes: [zone("a")] })
+    const onlyB = [{ matchLabelExpressions: [{ key: "topology.kubernetes.io/zone", values: ["b"] }] }]
+    await cluster.apply([
+      late("example.com/disks", { allowedTopologies: onlyB }),
+      claim("data", { storageClassName: "late" }),
+      pod(using("data")),
+    ])
+    expect(String(await cluster.explain("p"))).toContain("didn't find available persistent volumes to bind")
+    // when a node comes in that zone
+    await cluster.addNode({ ...zone("b") })
+    // then
+    await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 1)
+  })
+
+  test("is placed anew where the write that chooses its node is refused, and ends its wait with the scheduler", async () => {
+    await using cluster = await startCluster({ nodes: 1, components: WITHOUT })
+    await using _refusal = await cluster.faults.requests({
+      user: "system:kube-scheduler",
+      verb: "update",
+      resource: "persistentvolumeclaims",
+      error: "InternalError",
+      times: 2,
+    })
+    await cluster.apply([late("example.com/disks"), claim("data", { storageClassName: "late" }), pod(using("data"))])
+    await cluster.eventually(
+      PersistentVolumeClaim,
+      {},
+      ([data]) => data!.metadata.annotations?.["volume.kubernetes.io/selected-node"] === "node-0",
+    )
+    expect((await cluster.get(Pod, "p")).spec.nodeName ?? "").toBe("")
+    // when nobody makes the volume, the pod goes, and another of its name comes
+    await cluster.delete(Pod, "p")
+    await cluster.apply(pod(using("data")))
+    await cluster.advance("15m")
+    expect((await cluster.get(Pod, "p")).spec.nodeName ?? "").toBe("")
   })
 })

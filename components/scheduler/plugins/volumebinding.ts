@@ -1,15 +1,22 @@
-import { matchesTerm } from "../../../pkg/api/core/v1/pod/node-selection.ts"
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import type { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { StorageClass } from "../../../pkg/api/storage/v1/storageclass.ts"
+import {
+  BIND_COMPLETED,
+  isReachedFrom,
+  matchingVolume,
+  requestedSize,
+  SELECTED_NODE,
+} from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
+import type { StorageClass, TopologySelectorTerm } from "../../../pkg/api/storage/v1/storageclass.ts"
 import { SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
 
 /** Where the plugin finds what pods ask for. */
 export interface VolumeObjects {
   claim(namespace: string, name: string): PersistentVolumeClaim | undefined
   volume(name: string): PersistentVolume | undefined
+  volumes(): readonly PersistentVolume[]
   storageClass(name: string): StorageClass | undefined
 }
 
@@ -17,16 +24,26 @@ export interface VolumeObjects {
 interface Volumes {
   /** Undefined where a bound volume is missing. */
   readonly bound: readonly (PersistentVolume | undefined)[]
-  /** A claim waits for its pod to have a node, and nobody binds it yet. */
-  readonly waiting: boolean
+  /** Claims that are bound once their pod has a node. */
+  readonly delayed: readonly PersistentVolumeClaim[]
+}
+
+/** How the delayed claims of a pod are bound on a node. */
+export interface VolumePlan {
+  /** Volumes that are there, each for a claim. */
+  readonly bindings: readonly { readonly volume: PersistentVolume; readonly claim: PersistentVolumeClaim }[]
+  /** Claims for which a volume is made. */
+  readonly provisions: readonly PersistentVolumeClaim[]
 }
 
 const NAME = "VolumeBinding"
+const NOT_PROVISIONED = "kubernetes.io/no-provisioner"
+const CANNOT_BIND = "node(s) didn't find available persistent volumes to bind"
 
 /**
- * A pod waits until its claims are bound, and then goes where its volumes can be reached. Source:
- * plugins/volumebinding. Differs from upstream: claims of classes that wait for the first consumer are not bound by the
- * scheduler; such a pod waits for who binds them.
+ * A pod waits until its claims are bound, and then goes where its volumes can be reached. Claims of classes with
+ * `WaitForFirstConsumer` are bound when the pod has its node (bind-volumes.ts). Source: plugins/volumebinding. Differs
+ * from upstream: CSIStorageCapacity objects are not read.
  */
 export const volumeBinding = (objects: VolumeObjects): Plugin => ({
   name: NAME,
@@ -39,18 +56,68 @@ export const volumeBinding = (objects: VolumeObjects): Plugin => ({
     const delayed = unbound.filter((claim) => waitsForPod(claim, objects))
     if (delayed.length < unbound.length) return unresolvable("pod has unbound immediate PersistentVolumeClaims")
     const bound = claims.filter(isBound).map(({ spec }) => objects.volume(spec.volumeName ?? ""))
-    state.set(NAME, { bound, waiting: delayed.length > 0 } satisfies Volumes)
+    state.set(NAME, { bound, delayed } satisfies Volumes)
     return SUCCESS
   },
   filter(state, _pod, { node }) {
-    const { bound, waiting } = state.get(NAME) as Volumes
+    const { bound, delayed } = state.get(NAME) as Volumes
     if (bound.includes(undefined))
       return unresolvable("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")
     if (bound.some((volume) => !isReachedFrom(volume!, node)))
       return unresolvable("node(s) didn't match PersistentVolume's node affinity")
-    return waiting ? unresolvable("node(s) didn't find available persistent volumes to bind") : SUCCESS
+    return planFor(delayed, node, objects) === undefined ? unresolvable(CANNOT_BIND) : SUCCESS
   },
 })
+
+/** Returns the pod's claims that are to be bound now that it has a node. */
+export function delayedClaims(pod: Pod, objects: VolumeObjects): readonly PersistentVolumeClaim[] {
+  const claims = claimsOf(pod, objects)
+  return "code" in claims ? [] : claims.filter((claim) => !isBound(claim) && waitsForPod(claim, objects))
+}
+
+/**
+ * Returns how the claims can be bound for a pod on the node: the smallest first, each to a volume that is there, else to
+ * one that is made. Undefined when one of them cannot be. Source: FindPodVolumes.
+ */
+export function planFor(
+  claims: readonly PersistentVolumeClaim[],
+  node: Node,
+  objects: VolumeObjects,
+): VolumePlan | undefined {
+  const bindings: { readonly volume: PersistentVolume; readonly claim: PersistentVolumeClaim }[] = []
+  const provisions: PersistentVolumeClaim[] = []
+  for (const claim of claims.toSorted((a, b) => Number(requestedSize(a) - requestedSize(b)))) {
+    const selected = claim.metadata.annotations?.[SELECTED_NODE]
+    if (selected !== undefined && selected !== node.metadata.name) return undefined
+    const taken = new Set(bindings.map(({ volume }) => volume))
+    const volume =
+      selected === undefined
+        ? matchingVolume(
+            claim,
+            objects.volumes().filter((one) => !taken.has(one) && isReachedFrom(one, node)),
+          )
+        : undefined
+    if (volume !== undefined) bindings.push({ volume, claim })
+    else if (isProvisioned(objects.storageClass(claim.spec.storageClassName ?? ""), node)) provisions.push(claim)
+    else return undefined
+  }
+  return { bindings, provisions }
+}
+
+/** Whether somebody makes volumes of the class that the node reaches. Source: checkVolumeProvisions. */
+function isProvisioned(storageClass: StorageClass | undefined, node: Node): boolean {
+  if (storageClass === undefined) return false
+  const { provisioner, allowedTopologies = [] } = storageClass
+  return (
+    provisioner !== "" &&
+    provisioner !== NOT_PROVISIONED &&
+    (allowedTopologies.length === 0 || allowedTopologies.some((term) => allows(term, node)))
+  )
+}
+
+const allows = ({ matchLabelExpressions = [] }: TopologySelectorTerm, { metadata }: Node): boolean =>
+  matchLabelExpressions.length > 0 &&
+  matchLabelExpressions.every(({ key, values }) => values.includes(metadata.labels?.[key] ?? ""))
 
 /** Source: podHasPVCs. */
 function claimsOf(pod: Pod, objects: VolumeObjects): readonly PersistentVolumeClaim[] | Status {
@@ -83,15 +150,10 @@ function claimsOf(pod: Pod, objects: VolumeObjects): readonly PersistentVolumeCl
 }
 
 /** Whether claim and volume have found each other. Source: isPVCFullyBound. */
-const isBound = ({ metadata, spec }: PersistentVolumeClaim): boolean =>
-  (spec.volumeName ?? "") !== "" && metadata.annotations?.["pv.kubernetes.io/bind-completed"] !== undefined
+export const isBound = ({ metadata, spec }: PersistentVolumeClaim): boolean =>
+  (spec.volumeName ?? "") !== "" && metadata.annotations?.[BIND_COMPLETED] !== undefined
 
 /** Source: IsDelayBindingMode. One whose volume is named already is not chosen for a node. */
 const waitsForPod = ({ spec }: PersistentVolumeClaim, { storageClass }: VolumeObjects): boolean =>
   (spec.volumeName ?? "") === "" &&
   storageClass(spec.storageClassName ?? "")?.volumeBindingMode === "WaitForFirstConsumer"
-
-const isReachedFrom = ({ spec: { nodeAffinity } }: PersistentVolume, node: Node): boolean => {
-  const terms = nodeAffinity?.required?.nodeSelectorTerms
-  return terms === undefined || terms.some((term) => matchesTerm(term, node))
-}

@@ -4,5 +4,6 @@ import type { VolumeObjects } from "./volumebinding.ts"
 export const NO_VOLUMES: VolumeObjects = {
   claim: () => undefined,
   volume: () => undefined,
+  volumes: () => [],
   storageClass: () => undefined,
 }

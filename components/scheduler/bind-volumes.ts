@@ -1,0 +1,135 @@
+import { ApiError } from "../../pkg/apimachinery/errors.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import {
+  BOUND_BY_CONTROLLER,
+  claimReference,
+  isReachedFrom,
+  SELECTED_NODE,
+} from "../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
+import { keyFrom, type Informers } from "../../pkg/client/informer.ts"
+import type { ComponentContext } from "../../pkg/component/component.ts"
+import { delayedClaims, isBound, planFor, type VolumeObjects } from "./plugins/volumebinding.ts"
+
+/** How long claims may take to be bound. Source: VolumeBindingArgs.BindTimeoutSeconds. */
+const BIND_TIMEOUT_MS = 600_000
+
+/**
+ * Binds the pod's claims that waited for its node, and resolves when they are bound: a volume that is there is reserved
+ * for its claim, any other claim is marked with the node for whoever makes volumes. Undefined for a pod without such
+ * claims. Source: BindPodVolumes, checkBindings.
+ * @throws ApiError of a refused write, NotFound when the pod is gone; Error when the claims cannot be bound, or are not
+ * within ten minutes; what `signal` aborted with
+ */
+export function bindVolumes(
+  pod: Pod,
+  nodeName: string,
+  objects: VolumeObjects,
+  context: Pick<ComponentContext, "client" | "informers" | "clock">,
+  signal: AbortSignal,
+): Promise<void> | undefined {
+  const claims = delayedClaims(pod, objects)
+  return claims.length === 0 ? undefined : bind(claims)
+
+  async function bind(claims: readonly PersistentVolumeClaim[]): Promise<void> {
+    const { client, informers } = context
+    const node = informers.of(Node).get(nodeName)
+    const plan = node === undefined ? undefined : planFor(claims, node, objects)
+    if (plan === undefined) throw new Error(`binding volumes: node ${nodeName} has no volumes for the pod any more`)
+    for (const { volume, claim } of plan.bindings)
+      if (volume.spec.claimRef?.uid === undefined)
+        await client.update(PersistentVolume, {
+          ...volume,
+          metadata: {
+            ...volume.metadata,
+            annotations: { ...volume.metadata.annotations, [BOUND_BY_CONTROLLER]: "yes" },
+          },
+          spec: { ...volume.spec, claimRef: claimReference(claim) },
+        })
+    const marked: PersistentVolumeClaim[] = []
+    for (const claim of plan.provisions)
+      marked.push(
+        claim.metadata.annotations?.[SELECTED_NODE] === nodeName
+          ? claim
+          : await client.update(PersistentVolumeClaim, {
+              ...claim,
+              metadata: {
+                ...claim.metadata,
+                annotations: { ...claim.metadata.annotations, [SELECTED_NODE]: nodeName },
+              },
+            }),
+      )
+    const unmarked = plan.bindings.map(({ claim }) => claim)
+    await holds(() => areBound(pod, node!, { marked, unmarked }, informers), context, signal)
+  }
+}
+
+/** Whether the claims are bound. @throws Error when they will not be, ApiError NotFound when the pod is gone */
+function areBound(
+  { metadata }: Pod,
+  node: Node,
+  {
+    marked,
+    unmarked,
+  }: { readonly marked: readonly PersistentVolumeClaim[]; readonly unmarked: readonly PersistentVolumeClaim[] },
+  informers: Informers,
+): boolean {
+  if (informers.of(Pod).get(keyFrom(metadata))?.metadata.uid !== metadata.uid)
+    throw new ApiError(
+      "NotFound",
+      `binding volumes: pod ${metadata.namespace}/${metadata.name} does not exist any more`,
+    )
+  return [...marked, ...unmarked].every((claim) => {
+    const now = informers.of(PersistentVolumeClaim).get(keyFrom(claim.metadata))
+    if (now === undefined || now.metadata.uid !== claim.metadata.uid)
+      throw new Error(`binding volumes: claim ${claim.metadata.namespace}/${claim.metadata.name} is gone`)
+    // The informer may not show the mark yet.
+    const isCurrent = Number(now.metadata.resourceVersion) >= Number(claim.metadata.resourceVersion)
+    if (marked.includes(claim) && isCurrent && now.metadata.annotations?.[SELECTED_NODE] !== node.metadata.name)
+      throw new Error(`binding volumes: provisioning failed for PVC ${JSON.stringify(claim.metadata.name)}`)
+    const volume = informers.of(PersistentVolume).get(now.spec.volumeName ?? "")
+    if (volume !== undefined && !isReachedFrom(volume, node))
+      throw new Error(
+        `binding volumes: pv ${JSON.stringify(volume.metadata.name)} node affinity doesn't match node ${JSON.stringify(node.metadata.name)}`,
+      )
+    return isBound(now)
+  })
+}
+
+/** Resolves when `check` holds; it is asked at each change of a claim, a volume or a pod. */
+function holds(
+  check: () => boolean,
+  { informers, clock }: Pick<ComponentContext, "informers" | "clock">,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void) => {
+      timer.cancel()
+      signal.removeEventListener("abort", onAbort)
+      for (const off of subscriptions) off()
+      settle()
+    }
+    const look = () => {
+      try {
+        if (check()) end(resolve)
+      } catch (err) {
+        end(() => reject(err as Error))
+      }
+    }
+    const onAbort = () => end(() => reject(signal.reason as Error))
+    const timer = clock.setTimeout(
+      () => end(() => reject(new Error("binding volumes: the claims are not bound after 10 minutes"))),
+      BIND_TIMEOUT_MS,
+    )
+    signal.addEventListener("abort", onAbort, { once: true })
+    const subscriptions = [
+      informers.of(PersistentVolumeClaim).on({ updated: look, deleted: look }),
+      informers.of(PersistentVolume).on({ updated: look }),
+      informers.of(Pod).on({ deleted: look }),
+    ]
+    if (signal.aborted) onAbort()
+    else look()
+  })
+}
