@@ -1,0 +1,22 @@
+/** Names of properties as expressions can write them. Source: apiserver pkg/cel/escaping.go. */
+
+const RESERVED: ReadonlySet<string> = new Set(
+  (
+    "true false null in as break const continue else for function if import let loop package namespace return " +
+    "var void while"
+  ).split(" "),
+)
+
+const SIGNS: Readonly<Record<string, string>> = {
+  __: "__underscores__",
+  ".": "__dot__",
+  "-": "__dash__",
+  "/": "__slash__",
+}
+
+/** The name of a property in expressions, as `__namespace__` or `a__dash__b`; undefined where it can have none. */
+export function escapeProperty(property: string): string | undefined {
+  if (RESERVED.has(property)) return `__${property}__`
+  if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(property)) return undefined
+  return property.replaceAll(/__|[-./]/g, (sign) => SIGNS[sign]!)
+}

@@ -1,0 +1,54 @@
+import { valueOf } from "../json-values.ts"
+import type { CelType } from "../type.ts"
+import { CelError, type Value } from "../values.ts"
+
+/** Ends an evaluation that has used up its budget. Source: cel-go interpreter/runtimecost.go. */
+export class CostExceeded extends Error {
+  constructor() {
+    super("operation cancelled: actual cost limit exceeded")
+  }
+}
+
+/** Variables by name: parsed JSON, or values. */
+export type Activation = Readonly<Record<string, unknown>>
+
+export interface Global {
+  readonly name: string
+  readonly type: CelType
+}
+
+/** The state of one evaluation: what it has cost so far, and its variables. */
+export class Frame {
+  cost = 0
+  readonly limit: number
+  readonly #activation: Activation
+  readonly #globals: readonly Global[]
+  /** Globals first, then the variables of comprehensions; undefined until first read. */
+  readonly slots: (Value | undefined)[]
+
+  constructor(activation: Activation, globals: readonly Global[], size: number, limit: number) {
+    this.#activation = activation
+    this.#globals = globals
+    this.slots = Array.from<Value | undefined>({ length: size })
+    this.limit = limit
+  }
+
+  global(slot: number): Value {
+    const before = this.slots[slot]
+    if (before !== undefined) return before
+    const { name, type } = this.#globals[slot]!
+    const given = this.#activation[name]
+    const value = given === undefined ? new CelError(`no such attribute(s): ${name}`) : valueOf(given, type)
+    this.slots[slot] = value
+    return value
+  }
+
+  /** Adds to the cost. Throws CostExceeded past the limit. */
+  charge(cost: number): void {
+    this.cost += cost
+    if (this.cost > this.limit) throw new CostExceeded()
+  }
+}
+
+/** Evaluates one expression. */
+export type Step = (frame: Frame) => Value

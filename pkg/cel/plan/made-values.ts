@@ -1,0 +1,53 @@
+import { equal } from "../compare.ts"
+import type { CelType } from "../type.ts"
+import { ArrayList, CelError, ListValue, StructValue, type Value } from "../values.ts"
+
+/** The accumulator of `map` and `filter`: grows in place, since nothing else sees it before the loop ends. */
+export class GrowingList extends ListValue {
+  readonly #items: Value[] = []
+  get size(): number {
+    return this.#items.length
+  }
+  at(index: number): Value {
+    return this.#items[index]!
+  }
+  override concat(other: ListValue): ListValue {
+    for (const item of other) this.#items.push(item)
+    return this
+  }
+  settled(): ListValue {
+    return new ArrayList(this.#items)
+  }
+}
+
+/** An object that an expression made: `Object{spec: …}`. */
+export class MadeStruct extends StructValue {
+  readonly type: CelType
+  readonly values: ReadonlyMap<string, Value>
+
+  constructor(type: CelType, values: ReadonlyMap<string, Value>) {
+    super()
+    this.type = type
+    this.values = values
+  }
+  get size(): number {
+    return this.values.size
+  }
+  has(field: string): boolean {
+    return this.values.has(field)
+  }
+  get(field: string): Value {
+    return this.values.get(field) ?? new CelError(`no such key: ${field}`)
+  }
+  fieldNames(): readonly string[] {
+    return [...this.values.keys()]
+  }
+  equals(other: StructValue): boolean {
+    return (
+      other instanceof MadeStruct &&
+      other.type.name === this.type.name &&
+      other.size === this.size &&
+      [...this.values].every(([name, value]) => other.has(name) && equal(value, other.get(name)))
+    )
+  }
+}

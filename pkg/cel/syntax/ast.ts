@@ -1,0 +1,82 @@
+import type { CelType } from "../type.ts"
+import type { Overload } from "../library/declare.ts"
+import type { Value } from "../values.ts"
+
+interface Node {
+  /** Where issues about the node point: UTF-16 units from the start of the expression. */
+  readonly offset: number
+  /** Set by the type checker. */
+  type?: CelType
+}
+
+export interface Literal extends Node {
+  readonly kind: "literal"
+  readonly value: Value
+}
+/** A name; the checker replaces `a.b` by one name where that is declared. */
+export interface Ident extends Node {
+  readonly kind: "ident"
+  readonly name: string
+}
+export interface Select extends Node {
+  readonly kind: "select"
+  readonly operand: Expr
+  readonly field: string
+  /** From `has(a.b)`. */
+  readonly testOnly: boolean
+  /** The declared name that the whole of `a.b` stands for; set by the type checker. */
+  qualified?: string
+}
+export interface Call extends Node {
+  readonly kind: "call"
+  readonly function: string
+  readonly target: Expr | undefined
+  readonly args: readonly Expr[]
+  /** The overloads that may be meant, and the function's whole name; set by the type checker. */
+  resolved?: { readonly name: string; readonly namespaced: boolean; readonly overloads: readonly Overload[] }
+}
+export interface ListExpr extends Node {
+  readonly kind: "list"
+  readonly elements: readonly Expr[]
+  /** Which elements are written `?x`. */
+  readonly optional: ReadonlySet<number>
+}
+export interface MapEntry {
+  readonly offset: number
+  readonly key: Expr
+  readonly value: Expr
+  readonly optional: boolean
+}
+export interface MapExpr extends Node {
+  readonly kind: "map"
+  readonly entries: readonly MapEntry[]
+}
+export interface StructField {
+  readonly offset: number
+  readonly name: string
+  readonly value: Expr
+  readonly optional: boolean
+}
+export interface StructExpr extends Node {
+  readonly kind: "struct"
+  readonly name: string
+  readonly fields: readonly StructField[]
+}
+/** What macros turn into: a loop over a list or a map with an accumulator. */
+export interface Comprehension extends Node {
+  readonly kind: "comprehension"
+  readonly range: Expr
+  readonly variable: string
+  /** The second variable of `all(i, v, …)`. */
+  readonly variable2: string | undefined
+  readonly accumulator: string
+  readonly init: Expr
+  readonly condition: Expr
+  readonly step: Expr
+  readonly result: Expr
+}
+
+export type Expr = Literal | Ident | Select | Call | ListExpr | MapExpr | StructExpr | Comprehension
+
+/** The name of the accumulator in macros of the language. Expressions cannot write it. */
+export const ACCUMULATOR = "@result"

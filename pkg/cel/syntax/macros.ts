@@ -1,0 +1,221 @@
+import { ACCUMULATOR, type Expr, type MapExpr } from "./ast.ts"
+import type { Value } from "../values.ts"
+
+/** A call as it was written, before it is known to be a macro. */
+export interface Written {
+  readonly name: string
+  readonly target: Expr | undefined
+  readonly args: readonly Expr[]
+  readonly offset: number
+}
+
+/** A call that the parser replaces by other expressions. Source: cel-go parser/macro.go. */
+export interface Macro {
+  readonly name: string
+  readonly member: boolean
+  readonly args: number
+  readonly expand: (written: Written, make: Maker) => Expr
+}
+
+/** Says that a macro was written wrongly. */
+export class MacroError extends Error {
+  readonly offset: number
+  constructor(offset: number, message: string) {
+    super(message)
+    this.offset = offset
+  }
+}
+
+const keyOf = (name: string, member: boolean, args: number): string => `${name}:${member}:${args}`
+
+export const macroTable = (macros: readonly Macro[]): ReadonlyMap<string, Macro> =>
+  new Map(macros.map((macro) => [keyOf(macro.name, macro.member, macro.args), macro]))
+
+/** What a call stands for, if it is a macro. Throws a MacroError. */
+export function expandMacro(table: ReadonlyMap<string, Macro>, written: Written): Expr | undefined {
+  const macro = table.get(keyOf(written.name, written.target !== undefined, written.args.length))
+  return macro?.expand(written, new Maker(written.offset))
+}
+
+/** Makes expressions whose place is that of the macro. */
+export class Maker {
+  readonly offset: number
+  constructor(offset: number) {
+    this.offset = offset
+  }
+  literal(value: Value): Expr {
+    return { kind: "literal", offset: this.offset, value }
+  }
+  ident(name: string): Expr {
+    return { kind: "ident", offset: this.offset, name }
+  }
+  accumulator(): Expr {
+    return this.ident(ACCUMULATOR)
+  }
+  call(name: string, ...args: readonly Expr[]): Expr {
+    return { kind: "call", offset: this.offset, function: name, target: undefined, args }
+  }
+  memberCall(name: string, target: Expr, ...args: readonly Expr[]): Expr {
+    return { kind: "call", offset: this.offset, function: name, target, args }
+  }
+  list(...elements: readonly Expr[]): Expr {
+    return { kind: "list", offset: this.offset, elements, optional: new Set() }
+  }
+  map(): MapExpr {
+    return { kind: "map", offset: this.offset, entries: [] }
+  }
+  /** A loop whose accumulator is the macros' own. */
+  loop(parts: {
+    range: Expr
+    variable: string
+    variable2?: string
+    init: Expr
+    condition: Expr
+    step: Expr
+    result?: Expr
+  }): Expr {
+    return {
+      kind: "comprehension",
+      offset: this.offset,
+      variable2: undefined,
+      accumulator: ACCUMULATOR,
+      result: this.accumulator(),
+      ...parts,
+    }
+  }
+  /** `expression` with a variable that has a value: a loop over nothing whose accumulator is the variable. */
+  bind(variable: string, value: Expr, expression: Expr): Expr {
+    return {
+      kind: "comprehension",
+      offset: this.offset,
+      range: this.list(),
+      variable: "#unused",
+      variable2: undefined,
+      accumulator: variable,
+      init: value,
+      condition: this.literal(false),
+      step: this.ident(variable),
+      result: expression,
+    }
+  }
+}
+
+/** A deep copy, for expressions that a macro uses twice: the checker writes into them. */
+export function copyOf(expr: Expr): Expr {
+  switch (expr.kind) {
+    case "literal":
+    case "ident":
+      return { ...expr }
+    case "select":
+      return { ...expr, operand: copyOf(expr.operand) }
+    case "call":
+      return { ...expr, target: expr.target && copyOf(expr.target), args: expr.args.map(copyOf) }
+    case "list":
+      return { ...expr, elements: expr.elements.map(copyOf) }
+    case "map":
+      return {
+        ...expr,
+        entries: expr.entries.map((entry) => ({ ...entry, key: copyOf(entry.key), value: copyOf(entry.value) })),
+      }
+    case "struct":
+      return { ...expr, fields: expr.fields.map((field) => ({ ...field, value: copyOf(field.value) })) }
+    case "comprehension":
+      return {
+        ...expr,
+        range: copyOf(expr.range),
+        init: copyOf(expr.init),
+        condition: copyOf(expr.condition),
+        step: copyOf(expr.step),
+        result: copyOf(expr.result),
+      }
+  }
+}
+
+/** The name that a macro's argument is. */
+export function variableName(arg: Expr, fault: string): string {
+  if (arg.kind !== "ident") throw new MacroError(arg.offset, fault)
+  if (arg.name === ACCUMULATOR || arg.name === "__result__")
+    throw new MacroError(arg.offset, "iteration variable overwrites accumulator variable")
+  return arg.name
+}
+
+/** The loop's parts that say when `all`, `exists` and `exists_one` hold. */
+export function quantifier(kind: "all" | "exists" | "exists_one", condition: Expr, make: Maker) {
+  if (kind === "all")
+    return {
+      init: make.literal(true),
+      condition: make.call("@not_strictly_false", make.accumulator()),
+      step: make.call("_&&_", make.accumulator(), condition),
+    }
+  if (kind === "exists")
+    return {
+      init: make.literal(false),
+      condition: make.call("@not_strictly_false", make.call("!_", make.accumulator())),
+      step: make.call("_||_", make.accumulator(), condition),
+    }
+  const more = make.call("_+_", make.accumulator(), make.literal(1))
+  return {
+    init: make.literal(0),
+    condition: make.literal(true),
+    step: make.call("_?_:_", condition, more, make.accumulator()),
+    result: make.call("_==_", make.accumulator(), make.literal(1)),
+  }
+}
+
+const quantifierMacro = (name: string, kind: "all" | "exists" | "exists_one"): Macro => ({
+  name,
+  member: true,
+  args: 2,
+  expand: ({ target, args }, make) =>
+    make.loop({
+      range: target!,
+      variable: variableName(args[0]!, "argument must be a simple name"),
+      ...quantifier(kind, args[1]!, make),
+    }),
+})
+
+/** `list.map(v, f)`, or with a filter `list.map(v, p, f)`. */
+export function expandMap(range: Expr, args: readonly Expr[], make: Maker): Expr {
+  const variable = variableName(args[0]!, "argument is not an identifier")
+  const more = make.call("_+_", make.accumulator(), make.list(args.at(-1)!))
+  const step = args.length === 3 ? make.call("_?_:_", args[1]!, more, make.accumulator()) : more
+  return make.loop({ range, variable, init: make.list(), condition: make.literal(true), step })
+}
+
+const mapMacro = (args: number): Macro => ({
+  name: "map",
+  member: true,
+  args,
+  expand: ({ target, args: written }, make) => expandMap(target!, written, make),
+})
+
+/** The macros of the language itself. */
+export const STANDARD_MACROS: readonly Macro[] = [
+  {
+    name: "has",
+    member: false,
+    args: 1,
+    expand({ args }, make) {
+      const select = args[0]!
+      if (select.kind !== "select") throw new MacroError(select.offset, "invalid argument to has() macro")
+      return { ...select, offset: make.offset, testOnly: true }
+    },
+  },
+  quantifierMacro("all", "all"),
+  quantifierMacro("exists", "exists"),
+  quantifierMacro("exists_one", "exists_one"),
+  quantifierMacro("existsOne", "exists_one"),
+  mapMacro(2),
+  mapMacro(3),
+  {
+    name: "filter",
+    member: true,
+    args: 2,
+    expand({ target, args }, make) {
+      const variable = variableName(args[0]!, "argument is not an identifier")
+      const more = make.call("_+_", make.accumulator(), make.list(args[0]!))
+      const step = make.call("_?_:_", args[1]!, more, make.accumulator())
+      return make.loop({ range: target!, variable, init: make.list(), condition: make.literal(true), step })
+    },
+  },
+]

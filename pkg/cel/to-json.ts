@@ -1,0 +1,45 @@
+import { exactInteger } from "../apimachinery/exact-number.ts"
+import { formatTimestamp } from "./time.ts"
+import { toText } from "./convert.ts"
+import {
+  CelError,
+  Double,
+  Duration,
+  isInt,
+  ListValue,
+  MapValue,
+  Optional,
+  StructValue,
+  Timestamp,
+  Uint,
+} from "./values.ts"
+import type { Value } from "./values.ts"
+
+/**
+ * A value as plain JSON: integers beyond 2^53 as ExactNumber, bytes in base64, times as text; fields keep the names
+ * that expressions use. Gives a CelError for what JSON cannot hold.
+ */
+export function jsonOf(value: Value): unknown {
+  if (value === null || typeof value === "boolean" || typeof value === "string") return value
+  if (isInt(value)) return exactInteger(BigInt(value))
+  if (value instanceof Uint) return exactInteger(value.value)
+  if (value instanceof Double)
+    return Number.isFinite(value.value) ? value.value : new CelError("JSON has no infinite numbers")
+  if (value instanceof Timestamp) return formatTimestamp(value.nanos)
+  if (value instanceof Duration) return toText(value)
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64")
+  if (value instanceof Optional) return value.value === undefined ? null : jsonOf(value.value)
+  if (value instanceof ListValue) return firstFault(Array.from(value, jsonOf))
+  if (value instanceof StructValue)
+    return objectOf(value.fieldNames().map((name) => [name, jsonOf(value.get(name))] as const))
+  if (value instanceof MapValue) {
+    return objectOf(Array.from(value.keys(), (key) => [String(toText(key)), jsonOf(value.find(key)!)] as const))
+  }
+  return value instanceof CelError ? value : new CelError("the value cannot be written as JSON")
+}
+
+const firstFault = (items: readonly unknown[]): unknown => items.find((item) => item instanceof CelError) ?? items
+
+function objectOf(entries: readonly (readonly [string, unknown])[]): unknown {
+  return entries.find(([, value]) => value instanceof CelError)?.[1] ?? Object.fromEntries(entries)
+}

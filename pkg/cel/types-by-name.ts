@@ -1,0 +1,36 @@
+import {
+  BOOL,
+  BYTES,
+  DOUBLE,
+  DURATION,
+  DYN,
+  INT,
+  listOf,
+  mapOf,
+  NULL,
+  optionalOf,
+  STRING,
+  TIMESTAMP,
+  TYPE,
+  UINT,
+} from "./type.ts"
+import type { CelType } from "./type.ts"
+
+/** Types that expressions can name, as in `type(x) == int`. Source: cel-go common/stdlib/standard.go stdTypes. */
+export const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map(
+  [
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    INT,
+    listOf(DYN),
+    mapOf(DYN, DYN),
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TYPE,
+    UINT,
+    optionalOf(DYN),
+  ].map((type) => [type.name, type]),
+)
