@@ -9,7 +9,7 @@ import { signLegacyToken } from "../../pkg/jwt/legacy-token.ts"
 import { createClients, informersOf, type Clients, type Context } from "./context.ts"
 import { embeddedManifests } from "./embedded-manifests.ts"
 import { defaultNodeIp } from "./host.ts"
-import type { Part } from "./lifecycle.ts"
+import type { Part } from "../../components/cluster/lifecycle.ts"
 import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
 import { SIMULATED, type ServerFlags } from "./server-flags.ts"
 

@@ -15,7 +15,7 @@ import { addressText, parseCidr } from "./cidr.ts"
 import type { Clients, Context } from "./context.ts"
 import { kubeletContext } from "./kubelet-context.ts"
 import { defaultNodeIp, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
-import type { Part } from "./lifecycle.ts"
+import type { Part } from "../../components/cluster/lifecycle.ts"
 import { kubeletArgs, type ServerFlags } from "./server-flags.ts"
 
 /**

@@ -9,7 +9,7 @@ import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import type { Clients, Context } from "./context.ts"
 import { kubeletContext } from "./kubelet-context.ts"
 import { defaultNodeIp, defaultNodeName } from "./host.ts"
-import type { Part } from "./lifecycle.ts"
+import type { Part } from "../../components/cluster/lifecycle.ts"
 import { kubeletArgs, type ServerFlags } from "./server-flags.ts"
 
 const KUBELET_PORT = 10250

@@ -36,7 +36,7 @@ import { componentStatuses } from "./component-statuses.ts"
 import { apiServerHealth } from "./health-checks.ts"
 import { createServerMetrics } from "./metrics.ts"
 import type { Pipeline, UserInfo } from "./request.ts"
-import { startControlPlane } from "./control-plane.ts"
+import { startApiCore } from "./api-core.ts"
 import { isAnyAddress, localUrl } from "./local-url.ts"
 import { openStorage } from "./open-storage.ts"
 import { keepCertificates } from "./renewal.ts"
@@ -198,7 +198,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         }),
       ],
     })
-    const plane = await startControlPlane({
+    const plane = await startApiCore({
       storage,
       clock,
       random,

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { startCluster, type Cluster } from "../../pkg/testing/testing.ts"
+import { startCluster, type Cluster } from "../cluster/testing/testing.ts"
 import { findKubectls } from "../../test/kubectls.ts"
 
 const kubectls = findKubectls()

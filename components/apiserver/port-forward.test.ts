@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { findKubectls } from "../../test/kubectls.ts"
-import { Pod, startCluster, type ImageBehaviour } from "../../pkg/testing/testing.ts"
-import { web } from "../../pkg/testing/cluster.fixtures.ts"
+import { Pod, startCluster, type ImageBehaviour } from "../cluster/testing/testing.ts"
+import { web } from "../cluster/testing/cluster.fixtures.ts"
 
 const kubectl = findKubectls().at(-1)?.[1]
 if (kubectl === undefined)

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
-import { startCluster } from "../../pkg/testing/cluster.ts"
+import { startCluster } from "../cluster/testing/cluster.ts"
 
 const namespace = "default"
 const LAST_USED = "kubernetes.io/legacy-token-last-used"

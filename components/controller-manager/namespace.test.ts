@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { silent, type Logger } from "../../pkg/log/log.ts"
-import { startCluster } from "../../pkg/testing/testing.ts"
+import { startCluster } from "../cluster/testing/testing.ts"
 
 const containers = [{ name: "c", image: "i" }]
 const labels = { app: "a" }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { startCluster } from "../../pkg/testing/cluster.ts"
+import { startCluster } from "../cluster/testing/cluster.ts"
 
 test("a claim stays while a pod with it is on a node", async () => {
   // given a claim, and a pod that uses it

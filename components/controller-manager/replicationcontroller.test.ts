@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ReplicationController } from "../../pkg/api/core/v1/replicationcontroller.ts"
-import { startCluster } from "../../pkg/testing/cluster.ts"
+import { startCluster } from "../cluster/testing/cluster.ts"
 
 test("keeps its number of pods, adopts one that fits and lets go of one that fits no more", async () => {
   // given

@@ -4,7 +4,7 @@ import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
-import { startCluster } from "../../pkg/testing/cluster.ts"
+import { startCluster } from "../cluster/testing/cluster.ts"
 
 test("a quota's status follows what its namespace uses", async () => {
   // given

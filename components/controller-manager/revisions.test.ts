@@ -4,7 +4,7 @@ import { DaemonSet } from "../../pkg/api/apps/v1/daemonset.ts"
 import { StatefulSet } from "../../pkg/api/apps/v1/statefulset.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { RawJson } from "../../pkg/apimachinery/raw-json.ts"
-import { startCluster } from "../../pkg/testing/testing.ts"
+import { startCluster } from "../cluster/testing/testing.ts"
 
 const NAME = { name: "agent", namespace: "default" }
 const labels = { app: "agent" }

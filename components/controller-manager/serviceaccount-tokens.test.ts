@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
-import { startCluster, type Cluster } from "../../pkg/testing/cluster.ts"
+import { startCluster, type Cluster } from "../cluster/testing/cluster.ts"
 
 const namespace = "default"
 const TYPE = "kubernetes.io/service-account-token"

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
-import { startCluster } from "../../pkg/testing/testing.ts"
+import { startCluster } from "../cluster/testing/testing.ts"
 
 const service = (name: string, clusterIP?: string) => ({
   metadata: { name, namespace: "default" },

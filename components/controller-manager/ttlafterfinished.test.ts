@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Job } from "../../pkg/api/batch/v1/job.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { startCluster } from "../../pkg/testing/cluster.ts"
+import { startCluster } from "../cluster/testing/cluster.ts"
 
 test.each([0, 1])("an ended Job (exit code %p) goes with its pods when its time to live is over", async (exitCode) => {
   // given

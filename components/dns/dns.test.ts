@@ -6,7 +6,7 @@ import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { InputOfResource } from "../../pkg/apimachinery/resource.ts"
 import type { Component } from "../../pkg/component/component.ts"
-import { startCluster, type Cluster } from "../../pkg/testing/cluster.ts"
+import { startCluster, type Cluster } from "../cluster/testing/cluster.ts"
 import { reverseAddress } from "./answer.ts"
 import { createDns } from "./dns.ts"
 

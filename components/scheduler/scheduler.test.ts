@@ -4,7 +4,7 @@ import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { podCondition } from "../../pkg/pods/pod-state.ts"
 import { PriorityClass } from "../../pkg/api/scheduling/v1/priorityclass.ts"
-import { startCluster, type Cluster, type NodeOptions } from "../../pkg/testing/testing.ts"
+import { startCluster, type Cluster, type NodeOptions } from "../cluster/testing/testing.ts"
 
 const pod = (name: string, spec: object = {}) => ({
   metadata: { name, namespace: "default" },

@@ -1,6 +1,6 @@
 /**
- * Who may import whom (docs/architecture.md): `cmd` → `components` → `pkg`, never back; components meet only in the
- * API; only the API server touches the store; in `pkg`, the foundation lies below the API's kinds, those below the
+ * Who may import whom (docs/architecture.md): `cmd` → `components/cluster` → the other components → `pkg`, never back;
+ * components meet only in the API; only the API server touches the store, which components/cluster may pass to it; in `pkg`, the foundation lies below the API's kinds, those below the
  * client, that below the controller library.
  */
 import { posix } from "node:path"
@@ -21,8 +21,8 @@ const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
   controller: ["api", "client", "component"],
 }
 
-/** pkg/testing builds whole clusters, so it may import everything but cmd; only tests import it. */
-const TESTING = "testing"
+/** The composition root: it puts the components together, so it may import all of them. */
+const COMPOSITION = "cluster"
 
 /** Every import that the rules forbid, and every circle among the folders of the foundation. */
 export function importViolations(files: readonly SourceFile[]): Violation[] {
@@ -49,7 +49,7 @@ const resolve = (path: string, specifier: string): string => posix.join(posix.di
 /** The name of the folder under pkg/ if it belongs to the foundation. */
 function foundationOf(path: string): string | undefined {
   const [room, name] = path.split("/")
-  return room === "pkg" && name !== undefined && name !== TESTING && !(name in ABOVE_FOUNDATION) ? name : undefined
+  return room === "pkg" && name !== undefined && !(name in ABOVE_FOUNDATION) ? name : undefined
 }
 
 function judge(path: string, specifier: string): { message: string; mend: string } | undefined {
@@ -73,12 +73,8 @@ function judge(path: string, specifier: string): { message: string; mend: string
       message,
       mend: "cmd imports components and pkg, never the other way: pass it in the context or the config",
     }
-  if (room === "pkg" && name === TESTING) return undefined
-  if (toRoom === "pkg" && toName === TESTING) {
-    return isTest(path)
-      ? undefined
-      : { message, mend: "only tests use pkg/testing: move what is shared to a folder of its own" }
-  }
+  if (room === "components" && name === COMPOSITION) return undefined
+  if (toRoom === "components" && toName === COMPOSITION && isTest(path)) return undefined
   if (room === "pkg" && toRoom === "components")
     return { message, mend: "components import pkg, never the other way: move what is shared to pkg/" }
   if (room === "components" && toRoom === "components" && name !== toName) {

@@ -6,7 +6,7 @@ import type { Logger } from "../log/log.ts"
 
 /**
  * What every component is given, and all that it may use of the world beside its own configuration. Built in
- * cmd/k3ts/context.ts, or by pkg/testing.
+ * components/cluster.
  */
 export interface ComponentContext {
   /** Acts as the component's own user, e.g. system:kube-scheduler. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { Lease, startCluster, type Cluster } from "../testing/testing.ts"
+import { Lease, startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
 import { runLeaderElected } from "./leader-election.ts"
 
 const LOCK = { name: "operator", namespace: "kube-system" }

@@ -3,7 +3,15 @@
  * `bun cluster-runs.ts NAME` prints the figures of one as JSON. Time is the machine's, whatever the clusters' clocks
  * say.
  */
-import { CronJob, Deployment, Job, Namespace, Pod, startCluster, type Cluster } from "../../pkg/testing/testing.ts"
+import {
+  CronJob,
+  Deployment,
+  Job,
+  Namespace,
+  Pod,
+  startCluster,
+  type Cluster,
+} from "../../components/cluster/testing/testing.ts"
 import { median } from "./figure.ts"
 
 const STARTS = 200

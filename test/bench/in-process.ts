@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { startControlPlane } from "../../components/apiserver/control-plane.ts"
+import { startApiCore } from "../../components/apiserver/api-core.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
@@ -37,7 +37,7 @@ async function rate(name: string, count: number, call: (i: number) => Promise<un
 
 const begin = performance.now()
 const storage = new SqliteStorage({ clock: realClock, file: join(directory, "state.db") })
-const plane = await startControlPlane({
+const plane = await startApiCore({
   storage,
   clock: realClock,
   random: systemRandom,

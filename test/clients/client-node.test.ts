@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parse } from "yaml"
 import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
-import { startCluster, type Cluster } from "../../pkg/testing/cluster.ts"
+import { startCluster, type Cluster } from "../../components/cluster/testing/cluster.ts"
 import {
   BUSYBOX,
   describeOnNode,

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process"
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { startCluster, type Cluster } from "../../pkg/testing/cluster.ts"
+import { startCluster, type Cluster } from "../../components/cluster/testing/cluster.ts"
 import { Kubectl, type RunOptions } from "../harness/kubectl.ts"
 import { findKubectls } from "../kubectls.ts"
 

@@ -1,5 +1,5 @@
 import { Agent, request } from "node:https"
-import { ServiceAccount, startCluster, type Cluster, type Listening } from "../../pkg/testing/testing.ts"
+import { ServiceAccount, startCluster, type Cluster, type Listening } from "../../components/cluster/testing/testing.ts"
 
 export interface Answer {
   readonly code: number

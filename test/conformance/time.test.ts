@@ -9,7 +9,7 @@ import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
-import { startCluster } from "../../pkg/testing/cluster.ts"
+import { startCluster } from "../../components/cluster/testing/cluster.ts"
 
 const pod = (name: string, spec: object = {}) => ({
   apiVersion: "v1",

@@ -3,7 +3,7 @@
  * place of `bun:test`. It compares by Node's `assert`. A matcher that a test needs and that is missing here is added.
  */
 import { deepStrictEqual, partialDeepStrictEqual } from "node:assert"
-import { describe as nodeDescribe, test as nodeTest } from "node:test"
+import { after, before, describe as nodeDescribe, test as nodeTest } from "node:test"
 
 type Body = (...args: never[]) => unknown
 
@@ -39,6 +39,9 @@ const single = (name: string, body: () => unknown, timeout?: number): void => {
   void nodeTest(name, timeout === undefined ? {} : { timeout }, async () => void (await body()))
 }
 export const test = Object.assign(single, { each: each(single) })
+
+export const beforeAll = (body: () => unknown): void => before(async () => void (await body()))
+export const afterAll = (body: () => unknown): void => after(async () => void (await body()))
 
 /** Stands for any object that has at least these fields. */
 class Containing {

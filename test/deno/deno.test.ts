@@ -5,7 +5,7 @@ import { join } from "node:path"
 
 const root = join(import.meta.dirname, "../..")
 const deno = join(root, "node_modules/.bin/deno")
-const PARTS = ["pkg/clock", "pkg/testing", "test/examples"]
+const PARTS = ["pkg/clock", "components/cluster/testing", "test/examples"]
 const MINUTES_3 = 180_000
 
 if (!existsSync(deno))

@@ -5,7 +5,7 @@
  */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
-import { Deployment, EndpointSlice, Pod, startCluster, type Cluster } from "../../pkg/testing/testing.ts"
+import { Deployment, EndpointSlice, Pod, startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
 
 const CHART = join(import.meta.dirname, "chart/web.yaml")
 const healthy = { listensAfterMs: 3000, http: () => new Response("ok") }

@@ -3,7 +3,7 @@
  * minutes of outage take milliseconds.
  */
 import { expect, test } from "bun:test"
-import { Deployment, Node, Pod, startCluster, type Cluster } from "../../pkg/testing/testing.ts"
+import { Deployment, Node, Pod, startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
 
 const service = (tolerationSeconds: number) => ({
   apiVersion: "apps/v1",

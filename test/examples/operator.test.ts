@@ -12,7 +12,7 @@ import {
   splitKey,
   startCluster,
   type Client,
-} from "../../pkg/testing/testing.ts"
+} from "../../components/cluster/testing/testing.ts"
 
 const SHARED = { share: "everywhere" }
 const ORIGIN = "example.com/copied-from"

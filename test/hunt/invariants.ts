@@ -1,6 +1,6 @@
 import { fromLabelSelector, fromLabels } from "../../pkg/apimachinery/labels.ts"
 import { isPodActive, isPodReady, isPodTerminal } from "../../pkg/pods/pod-state.ts"
-import type { Job, KubeObject, Pod } from "../../pkg/testing/testing.ts"
+import type { Job, KubeObject, Pod } from "../../components/cluster/testing/testing.ts"
 import { hasRoom } from "./room.ts"
 import { nameOf, ownedBy, type RunningContainer, type World } from "./world.ts"
 

@@ -1,5 +1,13 @@
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
-import type { Cluster, Event, HistoryEntry, Job, Node, Pod, ResourceQuota } from "../../pkg/testing/testing.ts"
+import type {
+  Cluster,
+  Event,
+  HistoryEntry,
+  Job,
+  Node,
+  Pod,
+  ResourceQuota,
+} from "../../components/cluster/testing/testing.ts"
 import { allocatable, requestOf } from "./room.ts"
 import { nameOf } from "./world.ts"
 

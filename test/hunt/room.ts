@@ -1,6 +1,6 @@
 import { milliOf } from "../../pkg/apimachinery/quantity.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
-import type { Node, Pod } from "../../pkg/testing/testing.ts"
+import type { Node, Pod } from "../../components/cluster/testing/testing.ts"
 
 /** Of cpu or memory, in thousandths: what a pod of the hunt asks for. */
 export function requestOf({ spec: { containers, initContainers = [] } }: Pod, resource: "cpu" | "memory"): number {

@@ -14,7 +14,7 @@ import {
   type Cluster,
   type Fault,
   type Resource,
-} from "../../pkg/testing/testing.ts"
+} from "../../components/cluster/testing/testing.ts"
 import { AT_REST, doubles, ORDINAL } from "./invariants.ts"
 import type { FaultStep, Named, Program, Step } from "./program.ts"
 import { neverHappened, restless } from "./record.ts"

@@ -1,6 +1,6 @@
 import { pick, chance, between } from "./chance.ts"
 import type { Random } from "../../pkg/clock/random.ts"
-import type { ImageBehaviour } from "../../pkg/testing/testing.ts"
+import type { ImageBehaviour } from "../../components/cluster/testing/testing.ts"
 import type { Manifest } from "./program.ts"
 
 /** How the images of the hunt behave. Those whose name begins with `flaky` are mended before the quiet. */

@@ -20,7 +20,7 @@ import {
   StatefulSet,
   type Cluster,
   type KubeObject,
-} from "../../pkg/testing/testing.ts"
+} from "../../components/cluster/testing/testing.ts"
 
 /** A container that runs on a machine, whatever the API says of it. */
 export interface RunningContainer {

@@ -5,7 +5,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { startCluster } from "../../../pkg/testing/testing.ts"
+import { startCluster } from "../../cluster/testing/testing.ts"
 
 const start = () => startCluster({ components: { controllers: false, scheduler: false } })
 const POD = { metadata: { name: "web", namespace: "default" }, spec: { containers: [{ name: "c", image: "i" }] } }

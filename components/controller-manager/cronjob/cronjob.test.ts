@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { CronJob } from "../../../pkg/api/batch/v1/cronjob.ts"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import { Event } from "../../../pkg/api/core/v1/event.ts"
-import { startCluster, type Cluster, type ImageBehaviour } from "../../../pkg/testing/testing.ts"
+import { startCluster, type Cluster, type ImageBehaviour } from "../../cluster/testing/testing.ts"
 
 const NAME = { name: "tick", namespace: "default" }
 const MINUTE = 60_000

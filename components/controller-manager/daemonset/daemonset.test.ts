@@ -3,7 +3,7 @@ import { ControllerRevision } from "../../../pkg/api/apps/v1/controllerrevision.
 import { DaemonSet } from "../../../pkg/api/apps/v1/daemonset.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { defineController, splitKey, startCluster, type Cluster } from "../../../pkg/testing/testing.ts"
+import { defineController, splitKey, startCluster, type Cluster } from "../../cluster/testing/testing.ts"
 
 const NAME = { name: "agent", namespace: "default" }
 const labels = { app: "agent" }

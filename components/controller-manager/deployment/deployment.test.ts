@@ -3,7 +3,7 @@ import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { startCluster } from "../../../pkg/testing/cluster.ts"
+import { startCluster } from "../../cluster/testing/cluster.ts"
 
 const web = (replicas: number, image = "web:1", more: object = {}) => ({
   metadata: { name: "web", namespace: "default" },

@@ -3,7 +3,7 @@ import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { PodDisruptionBudget } from "../../../pkg/api/policy/v1/poddisruptionbudget.ts"
-import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
+import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"
 
 const NAME = { name: "web", namespace: "default" }
 const labels = { app: "web" }

@@ -3,7 +3,7 @@ import { Endpoints } from "../../../pkg/api/core/v1/service/endpoints.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
-import { startCluster, type Cluster, type ImageBehaviour } from "../../../pkg/testing/testing.ts"
+import { startCluster, type Cluster, type ImageBehaviour } from "../../cluster/testing/testing.ts"
 
 const pod = (name: string, more: object = {}) => ({
   metadata: { name, namespace: "default", labels: { app: "web" } },

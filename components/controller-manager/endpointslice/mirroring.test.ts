@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { Endpoints } from "../../../pkg/api/core/v1/service/endpoints.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
-import { startCluster } from "../../../pkg/testing/cluster.ts"
+import { startCluster } from "../../cluster/testing/cluster.ts"
 
 test("Endpoints kept by hand are mirrored, changed and removed", async () => {
   // given a Service without a selector and its Endpoints

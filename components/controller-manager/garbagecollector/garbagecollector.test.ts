@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
+import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"
 
 const owning = (owner: KubeObject, blockOwnerDeletion = true) => ({
   apiVersion: owner.apiVersion,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import { Event } from "../../../pkg/api/core/v1/event.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { startCluster, type Cluster, type ContainerHandle, type ImageBehaviour } from "../../../pkg/testing/testing.ts"
+import { startCluster, type Cluster, type ContainerHandle, type ImageBehaviour } from "../../cluster/testing/testing.ts"
 
 const START = Date.parse("2026-01-01T00:00:00Z")
 /** Exit code of a program that SIGTERM ended. */

@@ -5,7 +5,7 @@ import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { podCondition } from "../../../pkg/pods/pod-state.ts"
-import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
+import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"
 
 const bound = (name: string, more: object = {}) => ({
   metadata: { name, namespace: "default" },

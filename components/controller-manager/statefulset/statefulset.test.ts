@@ -1,10 +1,10 @@
-import type { ClusterOptions } from "../../../pkg/testing/options.ts"
+import type { ClusterOptions } from "../../cluster/testing/options.ts"
 import { describe, expect, test } from "bun:test"
 import { ControllerRevision } from "../../../pkg/api/apps/v1/controllerrevision.ts"
 import { StatefulSet } from "../../../pkg/api/apps/v1/statefulset.ts"
 import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { startCluster, type Cluster } from "../../../pkg/testing/cluster.ts"
+import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"
 
 const NAME = { name: "db", namespace: "default" }
 const labels = { app: "db" }

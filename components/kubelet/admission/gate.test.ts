@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { startCluster } from "../../../pkg/testing/cluster.ts"
+import { startCluster } from "../../cluster/testing/cluster.ts"
 import { simulatedKubelet, type PodSpecInput } from "../testing/simulated-kubelet.fixtures.ts"
 
 const onPort80: PodSpecInput = {

@@ -3,7 +3,7 @@ import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
-import { startCluster } from "../../../pkg/testing/cluster.ts"
+import { startCluster } from "../../cluster/testing/cluster.ts"
 import { simulatedKubelet, type PodSpecInput } from "../testing/simulated-kubelet.fixtures.ts"
 
 const FINALIZER = "example.com/keeps-it"

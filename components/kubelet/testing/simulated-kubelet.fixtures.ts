@@ -1,7 +1,7 @@
 import type { Event } from "../../../pkg/api/core/v1/event.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { InputOfResource } from "../../../pkg/apimachinery/resource.ts"
-import { startCluster } from "../../../pkg/testing/cluster.ts"
+import { startCluster } from "../../cluster/testing/cluster.ts"
 import type { ImageBehaviour } from "../runtime/simulated/containers/behaviour.ts"
 
 export type PodSpecInput = NonNullable<InputOfResource<typeof Pod>["spec"]>

@@ -4,7 +4,7 @@ import { seededRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import { silent } from "../../../pkg/log/log.ts"
-import { testServingFiles } from "../../../pkg/testing/serving-files.ts"
+import { testServingFiles } from "../../../components/cluster/testing/serving-files.ts"
 import { resourceOf, NAMESPACE, type Target } from "./cases.ts"
 import type { Answer } from "./verdict.ts"
 

@@ -8,7 +8,7 @@ import type { Component, ComponentContext } from "../../../pkg/component/compone
 import { NodeConnectors, type NodeConnector } from "../../../pkg/component/node-connector.ts"
 import { createLogger, silent } from "../../../pkg/log/log.ts"
 import { buildImageArchive } from "../../../pkg/oci/archive.ts"
-import { startCluster, type Cluster } from "../../../pkg/testing/testing.ts"
+import { startCluster, type Cluster } from "../../../components/cluster/testing/testing.ts"
 import { writeCniConfig } from "../../../components/containerd/network/cni.ts"
 import { Containerd } from "../../../components/containerd/containerd.ts"
 import { importImages } from "../../../components/containerd/images/images.ts"

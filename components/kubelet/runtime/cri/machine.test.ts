@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { Node } from "../../../../pkg/api/core/v1/node/node.ts"
-import { startCluster } from "../../../../pkg/testing/cluster.ts"
+import { startCluster } from "../../../cluster/testing/cluster.ts"
 import { hostMachine } from "./machine.ts"
 
 test("what this machine tells of itself is a valid node's, with swap or without", async () => {

@@ -4,7 +4,7 @@ import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../../../../pkg/api/core/v1/resourcequota.ts"
 import { ServiceAccount } from "../../../../../pkg/api/core/v1/serviceaccount.ts"
 import type { ApiError } from "../../../../../pkg/apimachinery/errors.ts"
-import { startCluster } from "../../../../../pkg/testing/testing.ts"
+import { startCluster } from "../../../../cluster/testing/testing.ts"
 
 async function start() {
   const cluster = await startCluster({ components: { controllers: false, scheduler: false } })

@@ -11,13 +11,13 @@ import { seededRandom } from "../../../../../pkg/clock/random.ts"
 import { silent } from "../../../../../pkg/log/log.ts"
 import { MemoryStorage } from "../../../../../pkg/storage/memory.ts"
 import type { Storage } from "../../../../../pkg/storage/storage.ts"
-import { startControlPlane } from "../../../control-plane.ts"
+import { startApiCore } from "../../../api-core.ts"
 
 const start = async ({
   serviceCidr = "10.43.0.0/16",
   storage = new MemoryStorage({ clock: realClock, frozen: true }) as Storage,
 } = {}) => {
-  const plane = await startControlPlane({
+  const plane = await startApiCore({
     storage,
     clock: realClock,
     random: seededRandom(1),

@@ -1,0 +1,524 @@
+import { describe, expect, test } from "bun:test"
+import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
+import { Event } from "../../pkg/api/core/v1/event.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
+import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
+import { Lease } from "../../pkg/api/coordination/v1/lease.ts"
+import { LimitRange } from "../../pkg/api/core/v1/limitrange.ts"
+import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota.ts"
+import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
+import { Deployment } from "../../pkg/api/apps/v1/deployment.ts"
+import { ClusterRole } from "../../pkg/api/rbac/v1/clusterrole.ts"
+import { Role } from "../../pkg/api/rbac/v1/role.ts"
+import { RoleBinding } from "../../pkg/api/rbac/v1/rolebinding.ts"
+import type { ApiError } from "../../pkg/apimachinery/errors.ts"
+import type { Resource } from "../../pkg/apimachinery/resource.ts"
+import { startCluster } from "../cluster/testing/testing.ts"
+
+const start = () => startCluster({ components: { controllers: false, scheduler: false } })
+const failure = async (promise: Promise<unknown>): Promise<ApiError> =>
+  promise.then(
+    () => {
+      throw new Error("it was expected to fail")
+    },
+    (err: ApiError) => err,
+  )
+const pod = (name: string, more: object = {}) => ({
+  metadata: { name, namespace: "default" },
+  spec: { containers: [{ name: "c", image: "i" }], ...more },
+})
+
+describe("the API without its wire", () => {
+  test("has from the start what every cluster has", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    expect((await admin.list(Namespace)).items.map(({ metadata }) => metadata.name)).toEqual([
+      "default",
+      "kube-node-lease",
+      "kube-public",
+      "kube-system",
+    ])
+    expect((await admin.get(Service, { namespace: "default", name: "kubernetes" })).spec.clusterIP).toBe("10.43.0.1")
+    const view = await admin.get(ClusterRole, { name: "view" })
+    const edit = await admin.get(ClusterRole, { name: "edit" })
+    const [viewing, editing] = [view, edit].map(({ rules }) => rules?.length ?? 0)
+    expect(viewing).toBeGreaterThan(5)
+    expect(editing).toBeGreaterThan(viewing!)
+  })
+
+  test("refuses what RBAC does not allow, in Kubernetes' words, and follows changes of roles at once", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    const jane = cluster.as("jane")
+    const refused = await failure(jane.list(Pod, { namespace: "default" }))
+    expect(refused.message).toBe(
+      `pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "default"`,
+    )
+    await admin.create(RoleBinding, {
+      metadata: { name: "jane", namespace: "default" },
+      roleRef: { kind: "ClusterRole", name: "view" },
+      subjects: [{ kind: "User", name: "jane" }],
+    })
+    expect((await jane.list(Pod, { namespace: "default" })).items).toEqual([])
+    expect((await failure(jane.list(Pod))).message).toContain("at the cluster scope")
+    const grab = await failure(
+      cluster.as("eve").create(Role, { metadata: { name: "r", namespace: "default" }, rules: [] }),
+    )
+    expect(grab.reason).toBe("Forbidden")
+  })
+
+  test("lets nobody grant more than he has", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(RoleBinding, {
+      metadata: { name: "jane", namespace: "default" },
+      roleRef: { kind: "ClusterRole", name: "admin" },
+      subjects: [{ kind: "User", name: "jane" }],
+    })
+    const jane = cluster.as("jane")
+    await jane.create(Role, {
+      metadata: { name: "ok", namespace: "default" },
+      rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
+    })
+    const refused = await failure(
+      jane.create(Role, {
+        metadata: { name: "no", namespace: "default" },
+        rules: [{ apiGroups: [""], resources: ["nodes"], verbs: ["get"] }],
+      }),
+    )
+    expect(refused.message).toContain(
+      'is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["nodes"], Verbs:["get"]}',
+    )
+    expect(
+      (
+        await failure(
+          jane.create(RoleBinding, {
+            metadata: { name: "no", namespace: "default" },
+            roleRef: { kind: "ClusterRole", name: "cluster-admin" },
+            subjects: [{ kind: "User", name: "jane" }],
+          }),
+        )
+      ).reason,
+    ).toBe("Forbidden")
+  })
+
+  test("lets an update or an apply make an object only for who may create it", async () => {
+    // given somebody who may change ConfigMaps and Leases, and create the one named "mine"
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(Role, {
+      metadata: { name: "changes", namespace: "default" },
+      rules: [
+        { apiGroups: ["", "coordination.k8s.io"], resources: ["configmaps", "leases"], verbs: ["patch", "update"] },
+        { apiGroups: [""], resources: ["configmaps"], verbs: ["create"], resourceNames: ["mine"] },
+      ],
+    })
+    await admin.create(RoleBinding, {
+      metadata: { name: "changes", namespace: "default" },
+      roleRef: { kind: "Role", name: "changes" },
+      subjects: [{ kind: "User", name: "jane" }],
+    })
+    const jane = cluster.as("jane")
+    const applied = (name: string) =>
+      jane.patch(
+        ConfigMap,
+        { name, namespace: "default" },
+        { type: "apply", body: { apiVersion: "v1", kind: "ConfigMap", metadata: { name } } },
+        { fieldManager: "jane" },
+      )
+
+    // when
+    const byApply = await failure(applied("other"))
+    const byUpdate = await failure(jane.update(Lease, { metadata: { name: "other", namespace: "default" }, spec: {} }))
+
+    // then
+    expect(byApply.message).toBe(
+      'configmaps "other" is forbidden: User "jane" cannot create resource "configmaps" in API group "" in the namespace "default"',
+    )
+    expect(byUpdate.message).toBe(
+      'leases.coordination.k8s.io "other" is forbidden: User "jane" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "default"',
+    )
+    expect((await applied("mine")).metadata.name).toBe("mine")
+  })
+
+  test("allots cluster IPs and node ports, and takes them back", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    const service = (name: string, spec: object) => ({
+      metadata: { name, namespace: "default" },
+      spec: { ports: [{ port: 80 }], selector: { app: "x" }, ...spec },
+    })
+    const a = await admin.create(Service, service("a", { type: "NodePort" }))
+    expect(a.spec.clusterIP).toMatch(/^10\.43\./)
+    expect(a.spec.ports![0]!.nodePort).toBeGreaterThanOrEqual(30000)
+    const taken = await failure(admin.create(Service, service("b", { clusterIP: a.spec.clusterIP })))
+    expect(taken.message).toContain("provided IP is already allocated")
+    expect((await failure(admin.create(Service, service("b", { clusterIP: "1.2.3.4" })))).message).toContain(
+      "the provided network does not match the current range",
+    )
+    expect(
+      (
+        await failure(
+          admin.create(
+            Service,
+            service("b", { type: "NodePort", ports: [{ port: 80, nodePort: a.spec.ports![0]!.nodePort! }] }),
+          ),
+        )
+      ).message,
+    ).toContain("provided port is already allocated")
+    await admin.delete(Service, a.metadata)
+    expect((await admin.create(Service, service("b", { clusterIP: a.spec.clusterIP! }))).spec.clusterIP).toBe(
+      a.spec.clusterIP,
+    )
+    expect((await admin.create(Service, service("h", { clusterIP: "None" }))).spec.clusterIPs).toEqual(["None"])
+  })
+
+  test("binds a pod once, and deletes it gracefully once it has a node", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+    const made = await admin.create(Pod, pod("a"))
+    expect(made.status.phase).toBe("Pending")
+    await admin.createSubresource(Pod, made.metadata, "binding", {
+      metadata: { name: "a" },
+      target: { kind: "Node", name: "n1" },
+    })
+    const bound = await admin.get(Pod, made.metadata)
+    expect(bound.spec.nodeName).toBe("n1")
+    expect(bound.status.conditions?.find(({ type }) => type === "PodScheduled")?.status).toBe("True")
+    expect(
+      (
+        await failure(
+          admin.createSubresource(Pod, made.metadata, "binding", {
+            metadata: { name: "a" },
+            target: { kind: "Node", name: "n2" },
+          }),
+        )
+      ).message,
+    ).toContain(`pod a is already assigned to node "n1"`)
+    await admin.delete(Pod, made.metadata)
+    const leaving = await admin.get(Pod, made.metadata)
+    expect(leaving.metadata.deletionGracePeriodSeconds).toBe(30)
+    await admin.delete(Pod, made.metadata, { gracePeriodSeconds: 0 })
+    expect((await failure(admin.get(Pod, made.metadata))).reason).toBe("NotFound")
+  })
+
+  test("keeps a namespace until it is finalized, and lets nothing in meanwhile", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    const made = await admin.create(Namespace, { metadata: { name: "x" } })
+    await admin.delete(Namespace, made.metadata)
+    const leaving = await admin.get(Namespace, made.metadata)
+    expect(leaving.status.phase).toBe("Terminating")
+    expect((await failure(admin.create(ConfigMap, { metadata: { name: "a", namespace: "x" } }))).message).toContain(
+      "because it is being terminated",
+    )
+    expect((await failure(admin.create(ConfigMap, { metadata: { name: "a", namespace: "y" } }))).message).toBe(
+      `namespaces "y" not found`,
+    )
+    await admin.updateSubresource(Namespace, made.metadata, "finalize", { ...leaving, spec: { finalizers: [] } })
+    expect((await failure(admin.get(Namespace, made.metadata))).reason).toBe("NotFound")
+  })
+
+  test("scales by the scale subresource, and counts generations", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    const labels = { app: "web" }
+    const made = await admin.create(Deployment, {
+      metadata: { name: "web", namespace: "default" },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } },
+      },
+    })
+    expect(made.metadata.generation).toBe(1)
+    await admin.updateSubresource(Deployment, made.metadata, "scale", {
+      metadata: { name: "web", namespace: "default" },
+      spec: { replicas: 3 },
+    })
+    const scaled = await admin.get(Deployment, made.metadata)
+    expect([scaled.spec.replicas, scaled.metadata.generation]).toEqual([3, 2])
+    const patched = await admin.patch(Deployment, made.metadata, {
+      type: "strategic",
+      body: { spec: { template: { spec: { containers: [{ name: "c", image: "j" }] } } } },
+    })
+    expect(patched.spec.template.spec.containers[0]!.image).toBe("j")
+  })
+})
+
+describe("managed fields", () => {
+  test("are noted for each manager; an apply that takes another's field conflicts until forced", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    const cm = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" }, data: { x: "1" } }
+    const ref = cm.metadata
+    const made = await admin.patch(ConfigMap, ref, { type: "apply", body: cm }, { fieldManager: "one" })
+    expect(made.metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`)).toEqual([
+      "one Apply",
+    ])
+    const again = await admin.patch(ConfigMap, ref, { type: "apply", body: cm }, { fieldManager: "one" })
+    expect(again.metadata.resourceVersion).toBe(made.metadata.resourceVersion)
+    const clash = await failure(
+      admin.patch(ConfigMap, ref, { type: "apply", body: { ...cm, data: { x: "2" } } }, { fieldManager: "two" }),
+    )
+    expect([clash.reason, clash.message]).toEqual([
+      "Conflict",
+      'Apply failed with 1 conflict: conflict with "one": .data.x',
+    ])
+    const forced = await admin.patch(
+      ConfigMap,
+      ref,
+      { type: "apply", body: { ...cm, data: { x: "2" } } },
+      { fieldManager: "two", force: true },
+    )
+    expect(forced.data).toEqual({ x: "2" })
+  })
+})
+
+describe("admission", () => {
+  test("gives a pod its account, token volume, tolerations and priority", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    const waiting = admin.create(Pod, pod("a"))
+    await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+    const { spec } = await waiting
+    expect(spec.serviceAccountName).toBe("default")
+    expect(spec.volumes?.[0]?.name).toMatch(/^kube-api-access-[a-z0-9]{5}$/)
+    expect(spec.containers[0]!.volumeMounts).toEqual([
+      { name: spec.volumes![0]!.name, readOnly: true, mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" },
+    ])
+    expect(spec.tolerations?.map(({ key }) => key)).toEqual([
+      "node.kubernetes.io/not-ready",
+      "node.kubernetes.io/unreachable",
+    ])
+    expect([spec.priority, spec.preemptionPolicy]).toEqual([0, "PreemptLowerPriority"])
+  })
+
+  test("keeps pods to the namespace's security level, limits and quota", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+    const namespace = await admin.get(Namespace, { name: "default" })
+    await admin.update(Namespace, {
+      ...namespace,
+      metadata: {
+        ...namespace.metadata,
+        labels: { ...namespace.metadata.labels, "pod-security.kubernetes.io/enforce": "restricted" },
+      },
+    })
+    const refused = await failure(admin.create(Pod, pod("a")))
+    expect(refused.message).toBe(
+      'pods "a" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+    )
+    await admin.update(Namespace, {
+      ...(await admin.get(Namespace, { name: "default" })),
+      metadata: { ...(await admin.get(Namespace, { name: "default" })).metadata, labels: {} },
+    })
+
+    await admin.create(LimitRange, {
+      metadata: { name: "l", namespace: "default" },
+      spec: { limits: [{ type: "Container", default: { cpu: "1" }, max: { cpu: "2" } }] },
+    })
+    expect((await admin.create(Pod, pod("b"))).spec.containers[0]!.resources).toEqual({
+      requests: { cpu: "1" },
+      limits: { cpu: "1" },
+    })
+    const big = pod("c", { containers: [{ name: "c", image: "i", resources: { limits: { cpu: "3" } } }] })
+    expect((await failure(admin.create(Pod, big))).message).toContain(
+      "maximum cpu usage per Container is 2, but limit is 3",
+    )
+
+    await admin.create(ResourceQuota, { metadata: { name: "q", namespace: "default" }, spec: { hard: { pods: "2" } } })
+    const both = await Promise.allSettled([admin.create(Pod, pod("d")), admin.create(Pod, pod("e"))])
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"])
+    expect((await failure(admin.create(Pod, pod("f")))).message).toBe(
+      'pods "f" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2',
+    )
+  })
+})
+
+describe("a kubelet", () => {
+  test("reads only what pods on its node use, and writes only its own node", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+    for (const name of ["used", "other"])
+      await admin.create(Secret, { metadata: { name, namespace: "default" }, stringData: {} })
+    await admin.create(Pod, pod("a", { nodeName: "n1", volumes: [{ name: "v", secret: { secretName: "used" } }] }))
+    const kubelet = cluster.as("system:node:n1", ["system:nodes"])
+    expect((await kubelet.get(Secret, { namespace: "default", name: "used" })).metadata.name).toBe("used")
+    expect(
+      (await kubelet.list(Secret, { namespace: "default", fieldSelector: "metadata.name=used" })).items.length,
+    ).toBe(1)
+    expect((await failure(kubelet.get(Secret, { namespace: "default", name: "other" }))).message).toContain(
+      "no relationship found between node 'n1' and this object",
+    )
+    expect((await failure(kubelet.list(Secret, { namespace: "default" }))).reason).toBe("Forbidden")
+    const node = await kubelet.create(Node, {
+      metadata: { name: "n1" },
+      status: { nodeInfo: { kubeletVersion: "v1" } },
+    })
+    expect(node.spec.taints?.map(({ key }) => key)).toEqual(["node.kubernetes.io/not-ready"])
+    expect(node.status.nodeInfo?.kubeletVersion).toBe("v1")
+    expect((await failure(kubelet.create(Node, { metadata: { name: "n2" } }))).message).toContain(
+      `node "n1" is not allowed to modify node "n2"`,
+    )
+    expect(
+      (await failure(cluster.as("system:node:n2", ["system:nodes"]).delete(Pod, { namespace: "default", name: "a" })))
+        .message,
+    ).toContain("can only delete pods with spec.nodeName set to itself")
+    const { uid } = (await admin.get(Pod, { namespace: "default", name: "a" })).metadata
+    const tokenFor = (spec: object) =>
+      kubelet.createSubresource<{ status: { token: string } }>(
+        ServiceAccount,
+        { namespace: "default", name: "default" },
+        "token",
+        { spec },
+      )
+    const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "a", uid }
+    const token = await tokenFor({ boundObjectRef })
+    expect(token.status.token.split(".")).toHaveLength(3)
+    expect((await failure(tokenFor({}))).message).toBe(
+      'serviceaccounts "default" is forbidden: node requested token not bound to a pod',
+    )
+    expect((await failure(tokenFor({ boundObjectRef: { ...boundObjectRef, uid: undefined } }))).message).toContain(
+      "node requested token with a pod binding without a uid",
+    )
+    expect((await failure(tokenFor({ boundObjectRef, audiences: ["vault"] }))).message).toContain(
+      'audience "vault" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience',
+    )
+  })
+
+  test("evicts only pods that run on its node", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+    for (const [name, nodeName] of [
+      ["here", "n1"],
+      ["there", "n2"],
+    ] as const)
+      await admin.create(Pod, pod(name, { nodeName }))
+    const evict = (name: string) =>
+      cluster
+        .as("system:node:n1", ["system:nodes"])
+        .createSubresource(Pod, { namespace: "default", name }, "eviction", { metadata: { name } })
+    await evict("here")
+    expect((await failure(evict("there"))).message).toBe(
+      'pods "there" is forbidden: node n1 can only evict pods with spec.nodeName set to itself',
+    )
+    expect((await admin.get(Pod, { namespace: "default", name: "here" })).metadata.deletionTimestamp).toBeDefined()
+  })
+})
+
+describe("a namespace that ends", () => {
+  test("takes no bindings, evictions or tokens either", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(Namespace, { metadata: { name: "x" } })
+    await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "x" } })
+    await admin.create(Pod, { ...pod("a"), metadata: { name: "a", namespace: "x" } })
+    await admin.delete(Namespace, { name: "x" })
+    const post = (resource: Resource, name: string, subresource: string, body: object) =>
+      failure(admin.createSubresource(resource, { namespace: "x", name }, subresource, body))
+    const refused = await Promise.all([
+      post(Pod, "a", "binding", { metadata: { name: "a" }, target: { kind: "Node", name: "n1" } }),
+      post(Pod, "a", "eviction", { metadata: { name: "a" } }),
+      post(ServiceAccount, "default", "token", { spec: {} }),
+    ])
+    expect(refused.map(({ message }) => message)).toEqual(
+      ['pods "a"', 'pods "a"', 'serviceaccounts "default"'].map(
+        (what) => `${what} is forbidden: unable to create new content in namespace x because it is being terminated`,
+      ),
+    )
+  })
+})
+
+describe("deletion", () => {
+  test("waits for finalizers, and for dependents as the policy says", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    const made = await admin.create(ConfigMap, {
+      metadata: { name: "a", namespace: "default", finalizers: ["example.com/hold"] },
+    })
+    const wrong = await failure(admin.delete(ConfigMap, made.metadata, { preconditions: { uid: "other" } }))
+    expect(wrong.message).toContain("the UID in the precondition (other) does not match the UID in record")
+    await admin.delete(ConfigMap, made.metadata, { propagationPolicy: "Foreground" })
+    const held = await admin.get(ConfigMap, made.metadata)
+    expect(held.metadata.finalizers).toEqual(["example.com/hold", "foregroundDeletion"])
+    expect(held.metadata.deletionTimestamp).toBeDefined()
+    expect(
+      (
+        await failure(
+          admin.update(ConfigMap, {
+            ...held,
+            metadata: { ...held.metadata, finalizers: [...held.metadata.finalizers!, "example.com/new"] },
+          }),
+        )
+      ).message,
+    ).toContain("no new finalizers can be added if the object is being deleted")
+    await admin.update(ConfigMap, { ...held, metadata: { ...held.metadata, finalizers: [] } })
+    expect((await failure(admin.get(ConfigMap, made.metadata))).reason).toBe("NotFound")
+  })
+
+  test("of an Event waits for nobody, whatever the policy: it is none of the garbage collector's business", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    const involvedObject = { kind: "Pod", namespace: "default", name: "a" }
+    const made = await admin.create(Event, {
+      metadata: { name: "a", namespace: "default" },
+      involvedObject,
+      reason: "Seen",
+      type: "Normal",
+    })
+    await admin.delete(Event, made.metadata, { propagationPolicy: "Foreground" })
+    expect((await failure(admin.get(Event, made.metadata))).reason).toBe("NotFound")
+  })
+
+  test("evicts only what the disruption budget allows", async () => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+    const labels = { app: "x" }
+    const made = await admin.create(Pod, {
+      ...pod("a", { nodeName: "n1" }),
+      metadata: { name: "a", namespace: "default", labels },
+    })
+    await admin.updateStatus(Pod, {
+      ...made,
+      status: { ...made.status, phase: "Running", conditions: [{ type: "Ready", status: "True" }] },
+    })
+    const budget = await admin.create(PodDisruptionBudget, {
+      metadata: { name: "b", namespace: "default" },
+      spec: { minAvailable: 1, selector: { matchLabels: labels } },
+    })
+    await admin.updateStatus(PodDisruptionBudget, {
+      ...budget,
+      status: { ...budget.status, observedGeneration: 1, currentHealthy: 1, desiredHealthy: 1 },
+    })
+    const refused = await failure(admin.createSubresource(Pod, made.metadata, "eviction", { metadata: { name: "a" } }))
+    expect([refused.code, refused.message, refused.details?.causes?.[0]?.reason]).toEqual([
+      429,
+      "Cannot evict pod as it would violate the pod's disruption budget.",
+      "DisruptionBudget",
+    ])
+    const now = await admin.get(PodDisruptionBudget, budget.metadata)
+    await admin.updateStatus(PodDisruptionBudget, { ...now, status: { ...now.status, disruptionsAllowed: 1 } })
+    await admin.createSubresource(Pod, made.metadata, "eviction", { metadata: { name: "a" } })
+    const { metadata, status } = await admin.get(Pod, made.metadata)
+    expect(metadata.deletionTimestamp).toBeDefined()
+    expect(status.conditions).toContainEqual(
+      expect.objectContaining({
+        type: "DisruptionTarget",
+        status: "True",
+        reason: "EvictionByEvictionAPI",
+        message: "Eviction API: evicting",
+      }),
+    )
+    expect((await admin.get(PodDisruptionBudget, budget.metadata)).status).toMatchObject({ disruptionsAllowed: 0 })
+  })
+})

@@ -1,0 +1,134 @@
+import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
+import type { Transport } from "../../pkg/client/client.ts"
+import type { Clock } from "../../pkg/clock/clock.ts"
+import type { Random } from "../../pkg/clock/random.ts"
+import type { TokenIssuer } from "../../pkg/jwt/service-account.ts"
+import type { Logger } from "../../pkg/log/log.ts"
+import type { Storage } from "../../pkg/storage/storage.ts"
+import { DEFAULT_FEATURES, type Features } from "../../pkg/component/features.ts"
+import { defaultChain } from "./admission/chain.ts"
+import { keepAggregated } from "./authorization/aggregation.ts"
+import type { Authorizer } from "./authorization/authorizer.ts"
+import { authorizerChain } from "./authorization/chain.ts"
+import { NodeAuthorizer } from "./authorization/node.ts"
+import { RbacAuthorizer } from "./authorization/rbac.ts"
+import { bootstrap } from "./bootstrap.ts"
+import { ClientHistory } from "./cacher/client-history.ts"
+import { Objects } from "./cacher/objects.ts"
+import { startUpkeep } from "./cacher/upkeep.ts"
+import { WatchHub } from "./cacher/watch-hub.ts"
+import { TemplateSharing } from "./registry/template-sharing.ts"
+import { createPipeline } from "./pipeline.ts"
+import { keepAddresses } from "./registry/core/service/ip-address.ts"
+import { parseIpRange } from "./registry/core/service/ip-range.ts"
+import { createHooks } from "./registry/hooks.ts"
+import type { ReviewToken } from "./registry/reviews/identity.ts"
+import type { Pipeline, UserInfo } from "./request.ts"
+import { inProcessTransport } from "./transport.ts"
+
+export interface ApiCoreOptions {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  /** The kinds that are served; those with a time to live are swept. */
+  readonly resources: readonly Resource[]
+  /** Such as 10.43.0.0/16. */
+  readonly serviceCidr: string
+  readonly nodePorts: { readonly first: number; readonly last: number }
+  readonly advertiseAddress: string
+  readonly port: number
+  readonly clientCaPem?: string
+  readonly frontProxyCaPem?: string
+  readonly tokenIssuer: TokenIssuer
+  /** For whom service account tokens are when the request does not say. */
+  readonly apiAudiences: readonly string[]
+  readonly reviewToken: ReviewToken
+  /** The health of the components, as ComponentStatus objects; none unless given. */
+  readonly componentStatuses?: () => readonly KubeObject[]
+  /** Names of admission plugins that are not to run. */
+  readonly disabledAdmission?: ReadonlySet<string>
+  /** All on unless given. */
+  readonly features?: Features
+  /** How long history is kept for watches that resume; an hour unless given. */
+  readonly historyMs?: number
+}
+
+/** The API server without its wire: everything behind the codec. */
+export interface ApiCore {
+  readonly pipeline: Pipeline
+  readonly hub: WatchHub
+  readonly objects: Objects
+  readonly authorizer: Authorizer
+  transportFor(user: UserInfo): Transport
+  /** Ends watches and upkeep. The store stays open: it is its owner's. */
+  close(): void
+}
+
+const HOUR_MS = 3_600_000
+
+/** Makes what every cluster has from the start, in one transaction, and puts the stages together. */
+export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
+  const {
+    storage,
+    clock,
+    random,
+    log,
+    resources,
+    nodePorts,
+    tokenIssuer,
+    apiAudiences,
+    reviewToken,
+    componentStatuses = () => [],
+    historyMs = HOUR_MS,
+    features = DEFAULT_FEATURES,
+  } = options
+  const serviceRange = parseIpRange(options.serviceCidr)
+  await bootstrap({ ...options, serviceRange })
+  const history = new ClientHistory({ storage, clock })
+  const hub = new WatchHub({ storage, clock, history })
+  const objects = new Objects(storage)
+  const rbac = new RbacAuthorizer({ storage, objects })
+  const authorizer = authorizerChain([new NodeAuthorizer({ storage, objects }), rbac])
+  const hooks = createHooks({
+    storage,
+    clock,
+    random,
+    authorizer,
+    rbac,
+    nodePorts,
+    tokens: { issuer: tokenIssuer, audiences: apiAudiences },
+    reviewToken,
+    componentStatuses,
+  })
+  const admission = defaultChain({ objects, storage, clock, random, authorizer }, options.disabledAdmission, features)
+  const pipeline = createPipeline({
+    storage,
+    hub,
+    objects,
+    history,
+    clock,
+    random,
+    authorizer,
+    admission,
+    hooks,
+    sharing: new TemplateSharing(),
+    features,
+  })
+  const stops = [
+    keepAggregated({ storage, objects, clock, log }),
+    keepAddresses({ storage, clock, random, log }),
+    startUpkeep({ storage, clock, log, resources, historyMs }),
+  ]
+  return {
+    pipeline,
+    hub,
+    objects,
+    authorizer,
+    transportFor: (user) => inProcessTransport(pipeline, user),
+    close() {
+      stops.forEach((stop) => stop())
+      hub.close()
+    },
+  }
+}

@@ -1,0 +1,175 @@
+import { ApiError, type Reason } from "../../../../pkg/apimachinery/errors.ts"
+import type { Watch } from "../../../../pkg/client/client.ts"
+import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
+import type { ApiRequest, Pipeline, WatchSink } from "../../../apiserver/request.ts"
+import { milliseconds, type Duration } from "../time/duration.ts"
+
+/** Which requests. What is left out matches all; a list matches any of its members. */
+export interface RequestMatch {
+  /** `system:kube-scheduler`, `system:node:node-1`, `system:serviceaccount:kube-system:deployment-controller` … */
+  readonly user?: string
+  readonly verb?: string | readonly string[]
+  /** Plural: `pods`. */
+  readonly resource?: string | readonly string[]
+  readonly subresource?: string
+  readonly namespace?: string
+  readonly name?: string
+}
+
+export interface RequestRule extends RequestMatch {
+  /** How long they take. */
+  readonly delay?: Duration
+  /** How they fail: a reason such as `Conflict` or `ServiceUnavailable`, or an error of its own. */
+  readonly error?: Reason | ApiError | ((request: ApiRequest) => ApiError | undefined)
+  /** Only so many requests. */
+  readonly times?: number
+}
+
+interface Entry {
+  readonly rule: RequestRule
+  /** How many requests it is still for. */
+  left: number
+  /** Aborted when it is taken away: requests that it holds up go on. */
+  readonly over: AbortController
+}
+
+interface OpenWatch {
+  readonly request: ApiRequest
+  end(error: ApiError | undefined): void
+}
+
+/** Stands before the pipeline and does to requests what the rules of the test say. */
+export class RequestRules {
+  readonly #clock: Clock
+  readonly #asked: () => void
+  readonly #rules: Entry[] = []
+  readonly #watches = new Set<OpenWatch>()
+
+  /** `asked` is told of each request, and may throw. */
+  constructor(clock: Clock, asked: () => void = () => {}) {
+    this.#clock = clock
+    this.#asked = asked
+  }
+
+  get watches(): readonly ApiRequest[] {
+    return [...this.#watches].map(({ request }) => request)
+  }
+
+  add(rule: RequestRule): () => void {
+    const entry = { rule, left: rule.times ?? Infinity, over: new AbortController() }
+    this.#rules.push(entry)
+    return () => {
+      const index = this.#rules.indexOf(entry)
+      if (index >= 0) this.#rules.splice(index, 1)
+      entry.over.abort()
+    }
+  }
+
+  /** Takes all rules away. */
+  clear(): void {
+    for (const { over } of this.#rules.splice(0)) over.abort()
+  }
+
+  /** Ends watches as a connection that is lost. Returns how many. */
+  dropWatches(match: RequestMatch): number {
+    const dropped = [...this.#watches].filter(({ request }) => matches(match, request))
+    for (const watch of dropped) watch.end(undefined)
+    return dropped.length
+  }
+
+  around = (pipeline: Pipeline): Pipeline => ({
+    authorize: (request) => pipeline.authorize(request),
+    handle: (request) => {
+      this.#asked()
+      const entry = this.#entryFor(request)
+      if (entry === undefined) return pipeline.handle(request)
+      const {
+        rule: { delay, error },
+        over,
+      } = entry
+      if (delay !== undefined)
+        return this.#held(milliseconds(delay), request, over.signal)
+          .then(() => failing(error, request) ?? pipeline.handle(request))
+          .then(thrown)
+      return thrown(failing(error, request) ?? pipeline.handle(request))
+    },
+    watch: (request, sink) => this.#watch(pipeline, request, sink),
+  })
+
+  /**
+   * Resolves when the request has been held up so long, or `over` says that it is no more. @throws the reason of the
+   * request's own end
+   */
+  async #held(ms: number, { signal }: ApiRequest, over: AbortSignal): Promise<void> {
+    const ends = signal === undefined ? over : AbortSignal.any([signal, over])
+    try {
+      await sleep(this.#clock, ms, ends)
+    } catch (err) {
+      if (!over.aborted) throw err
+    }
+  }
+
+  #watch(pipeline: Pipeline, request: ApiRequest, sink: WatchSink): Watch {
+    const failure = failing(this.#entryFor(request)?.rule.error, request)
+    if (failure !== undefined) throw failure
+    let inner: Watch | undefined
+    const open: OpenWatch = {
+      request,
+      end: (error) => {
+        if (!this.#watches.delete(open)) return
+        inner?.close()
+        sink.end(error)
+      },
+    }
+    this.#watches.add(open)
+    try {
+      inner = pipeline.watch(request, {
+        send: (frames) => sink.send(frames),
+        end: (error) => {
+          if (this.#watches.delete(open)) sink.end(error)
+        },
+      })
+    } catch (err) {
+      this.#watches.delete(open)
+      throw err
+    }
+    return {
+      close: () => {
+        this.#watches.delete(open)
+        inner?.close()
+      },
+    }
+  }
+
+  #entryFor(request: ApiRequest): Entry | undefined {
+    if (this.#rules.length === 0) return undefined
+    const entry = this.#rules.find(({ rule, left }) => left > 0 && matches(rule, request))
+    if (entry !== undefined) entry.left--
+    return entry
+  }
+}
+
+const any = (wanted: string | readonly string[] | undefined, is: string | undefined): boolean =>
+  wanted === undefined || (typeof wanted === "string" ? wanted === is : is !== undefined && wanted.includes(is))
+
+const matches = ({ user, verb, resource, subresource, namespace, name }: RequestMatch, request: ApiRequest): boolean =>
+  any(user, request.user.name) &&
+  any(verb, request.verb) &&
+  any(resource, request.resource.plural) &&
+  any(subresource, request.subresource) &&
+  any(namespace, request.namespace) &&
+  any(name, request.name)
+
+function failing(error: RequestRule["error"], request: ApiRequest): ApiError | undefined {
+  if (error === undefined || error instanceof ApiError) return error
+  if (typeof error === "function") return error(request)
+  return new ApiError(
+    error,
+    `${error}: a rule of the test refuses ${request.verb} ${request.resource.plural}${request.name === undefined ? "" : ` ${JSON.stringify(request.name)}`}`,
+  )
+}
+
+function thrown<T>(result: T | ApiError): T {
+  if (result instanceof ApiError) throw result
+  return result
+}

@@ -1,0 +1,102 @@
+import { Event } from "../../../../pkg/api/core/v1/event.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import type { ContainerStatus } from "../../../../pkg/api/core/v1/pod/podstatus.ts"
+import type { Client } from "../../../../pkg/client/client.ts"
+import type { Diagnosis } from "../../../scheduler/framework.ts"
+
+/** Why a pod is not running and ready. */
+export interface Explanation {
+  readonly pod: string
+  readonly phase: string
+  readonly ready: boolean
+  /** In one line each, the most telling first; none for a pod that is well. */
+  readonly reasons: readonly string[]
+  /** What kept it from each node, when it is not placed. */
+  readonly nodes: readonly { readonly node: string; readonly plugin: string; readonly reason: string }[]
+  /** Events about it, oldest first: `Warning BackOff: …`. */
+  readonly events: readonly string[]
+  /** All of it as text. */
+  toString(): string
+}
+
+export async function explainPod(pod: Pod, client: Client, diagnosis: Diagnosis | undefined): Promise<Explanation> {
+  const { metadata, status } = pod
+  const { items } = await client.list(Event, {
+    ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+    fieldSelector: `involvedObject.uid=${metadata.uid}`,
+  })
+  const events = items.map(
+    ({ type, reason, message, count = 1 }) => `${type} ${reason}: ${message}${count > 1 ? ` (${count} times)` : ""}`,
+  )
+  const ready = status.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true
+  const name = `${metadata.namespace ?? ""}/${metadata.name ?? ""}`
+  const nodes =
+    pod.spec.nodeName || diagnosis === undefined
+      ? []
+      : [
+          ...(diagnosis.preFilter === undefined
+            ? []
+            : [
+                {
+                  node: "*",
+                  plugin: diagnosis.preFilter.plugin,
+                  reason: diagnosis.preFilter.status.reasons.join(", "),
+                },
+              ]),
+          ...[...diagnosis.nodes].map(([node, { plugin, status: refusal }]) => ({
+            node,
+            plugin,
+            reason: refusal.reasons.join(", "),
+          })),
+        ]
+  const reasons = ready ? [] : reasonsOf(pod, diagnosis)
+  const phase = status.phase ?? "Pending"
+  const text = [
+    `Pod ${name} is ${phase}${ready ? " and ready" : ""}`,
+    ...reasons.map((reason) => `  ${reason}`),
+    ...nodes.map(({ node, plugin, reason }) => `  node ${node}: ${plugin}: ${reason}`),
+    ...(events.length === 0 ? [] : ["  events:", ...events.map((event) => `    ${event}`)]),
+  ].join("\n")
+  return { pod: name, phase, ready, reasons, nodes, events, toString: () => text }
+}
+
+function reasonsOf({ metadata, spec, status }: Pod, diagnosis: Diagnosis | undefined): readonly string[] {
+  const reasons: string[] = []
+  if (metadata.deletionTimestamp !== undefined)
+    reasons.push(
+      `is being deleted, until ${metadata.deletionTimestamp}${(metadata.finalizers ?? []).length > 0 ? `; finalizers: ${metadata.finalizers!.join(", ")}` : ""}`,
+    )
+  if (status.reason !== undefined) reasons.push(`${status.reason}: ${status.message ?? ""}`)
+  if (!spec.nodeName) {
+    const condition = status.conditions?.find(({ type }) => type === "PodScheduled")
+    if (condition?.message !== undefined) reasons.push(`${condition.reason ?? "Unschedulable"}: ${condition.message}`)
+    else if (diagnosis === undefined) reasons.push("no scheduler has looked at it yet")
+  } else if ((status.containerStatuses ?? []).length === 0 && status.phase !== "Failed" && status.phase !== "Succeeded")
+    reasons.push(`the kubelet of node ${spec.nodeName} has not taken it up`)
+  for (const container of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
+    reasons.push(...containerReasons(container))
+  return reasons
+}
+
+function containerReasons({ name, state, lastState, ready, restartCount }: ContainerStatus): readonly string[] {
+  const last = lastState.terminated
+  // While the next run waits for its time, the last one is not counted as restarted yet.
+  const ends = state.running === undefined ? restartCount + 1 : restartCount
+  const ended =
+    last === undefined
+      ? ""
+      : `; it ended ${ends === 1 ? "once," : `${ends} times, last`} with exit code ${last.exitCode} (${last.reason ?? ""})${last.message ? `: ${last.message}` : ""}`
+  if (state.waiting !== undefined)
+    return [
+      `container ${name} waits: ${state.waiting.reason ?? ""}${state.waiting.message ? `: ${state.waiting.message}` : ""}${ended}`,
+    ]
+  if (state.terminated !== undefined) {
+    const { exitCode, reason = "", message = "" } = state.terminated
+    return exitCode === 0
+      ? []
+      : [`container ${name} ended with exit code ${exitCode} (${reason})${message === "" ? "" : `: ${message}`}`]
+  }
+  return ready
+    ? []
+    : [`container ${name} runs and is not ready: its readiness or startup probe has not succeeded${ended}`]
+}

@@ -1,0 +1,49 @@
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
+
+/** What kinds have in common that tells how an object is. */
+interface Telling {
+  readonly spec?: { readonly replicas?: number; readonly nodeName?: string }
+  readonly status?: {
+    readonly phase?: string
+    readonly replicas?: number
+    readonly readyReplicas?: number
+    readonly numberReady?: number
+    readonly desiredNumberScheduled?: number
+    readonly active?: number
+    readonly succeeded?: number
+    readonly failed?: number
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+  }
+}
+
+/** An object in one line: `Pod default/web-0: Pending, not Ready, on node-1`. */
+export function shortForm(object: KubeObject): string {
+  const { kind, metadata } = object
+  const name = `${kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${metadata.name}`
+  // Only fields that are there are looked at, whatever the kind.
+  const state = stateOf(object as unknown as Telling)
+  if (metadata.deletionTimestamp !== undefined) state.push("being deleted")
+  return state.length === 0 ? name : `${name}: ${state.join(", ")}`
+}
+
+/** Whether a pod needs no explanation: it is ready, or has done its work. */
+export const isWell = ({ status: { phase, conditions } }: Pod): boolean =>
+  phase === "Succeeded" || conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
+
+function stateOf({ spec = {}, status = {} }: Telling): string[] {
+  const state: string[] = []
+  if (status.phase !== undefined) state.push(status.phase)
+  const wanted = status.desiredNumberScheduled ?? spec.replicas
+  if (wanted !== undefined)
+    state.push(
+      `${status.readyReplicas ?? status.numberReady ?? 0} of ${wanted} ready, ${status.replicas ?? wanted} there`,
+    )
+  for (const of of ["active", "succeeded", "failed"] as const)
+    if ((status[of] ?? 0) > 0) state.push(`${status[of]} ${of}`)
+  const ready = status.conditions?.find(({ type }) => type === "Ready" || type === "Available")
+  if (ready !== undefined && status.phase !== "Succeeded")
+    state.push(ready.status === "True" ? ready.type : `not ${ready.type}`)
+  if (spec.nodeName) state.push(`on ${spec.nodeName}`)
+  return state
+}

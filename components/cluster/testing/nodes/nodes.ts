@@ -1,0 +1,109 @@
+import type { ImageBehaviours } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
+import { SimulatedNetwork } from "../../../kubelet/runtime/simulated/machine/network.ts"
+import { Node } from "../../../../pkg/api/core/v1/node/node.ts"
+import type { Client } from "../../../../pkg/client/client.ts"
+import type { Informers } from "../../../../pkg/client/informer.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
+import { BareNode } from "./bare-node.ts"
+import { TestClusterError } from "../caller.ts"
+import type { Driver } from "../time/driver.ts"
+import { SimulatedNode } from "./node.ts"
+import { PodsOfNodes } from "./node-informers.ts"
+import { nodeSpec, type NodeOptions, type NodeSpec } from "../options.ts"
+import type { Parts } from "../parts.ts"
+
+export interface NodesOptions {
+  readonly parts: Parts
+  readonly clock: Clock
+  readonly driver: Driver
+  readonly images: ImageBehaviours
+  /** Whether there are kubelets. */
+  readonly kubelets: boolean
+  /** The administrator's, as which nodes are looked at together. */
+  readonly client: Client
+  readonly signal: AbortSignal
+}
+
+/** The nodes of a cluster, and the network between them. */
+export class Nodes {
+  readonly network: SimulatedNetwork
+  /** Those with a kubelet, by name. */
+  readonly simulated = new Map<string, SimulatedNode>()
+  readonly #bare = new Map<string, BareNode>()
+  readonly #options: NodesOptions
+  #shared: { readonly informers: Informers; readonly pods: PodsOfNodes } | undefined
+
+  constructor(options: NodesOptions) {
+    this.#options = options
+    this.network = new SimulatedNetwork(options.clock)
+  }
+
+  get names(): readonly string[] {
+    return [...this.simulated.keys(), ...this.#bare.keys()]
+  }
+
+  /** The next node, with all that it needs. @throws TestClusterError for one that makes no sense, or that is there */
+  specOf(options: NodeOptions): NodeSpec {
+    const spec = nodeSpec(options, this.names.length)
+    if (this.names.includes(spec.name))
+      throw new TestClusterError(`Cannot add a second node named ${JSON.stringify(spec.name)}`)
+    return spec
+  }
+
+  /** Adds a node. Gives what starts it. */
+  add(spec: NodeSpec): () => Promise<void> {
+    const { parts, clock, images, kubelets, client, signal } = this.#options
+    if (!kubelets) {
+      const bare = new BareNode({ spec, client, clock })
+      this.#bare.set(spec.name, bare)
+      return () => bare.start()
+    }
+    this.#shared ??= this.#share()
+    const { informers, pods } = this.#shared
+    const node = new SimulatedNode({
+      spec,
+      index: this.simulated.size,
+      informers,
+      pods: pods.of(spec.name),
+      behaviours: images,
+      network: this.network,
+      connectors: parts.connectors,
+      signal,
+      context: parts.contextFor(parts.clientFor(`system:node:${spec.name}`, ["system:nodes"])),
+    })
+    this.simulated.set(spec.name, node)
+    return () => node.start()
+  }
+
+  /** All kubelets end, and all that they ran. */
+  async stop(): Promise<void> {
+    for (const node of this.#bare.values()) node.stop()
+    await Promise.all([...this.simulated.values()].map((node) => node.stop()))
+    for (const { runtime } of this.simulated.values()) {
+      runtime.faults.powerFails()
+      runtime.containers.powerOff()
+    }
+  }
+
+  /** After the components that the kubelets spoke to: what watches for all nodes ends. */
+  close(): void {
+    this.#shared?.informers.stop()
+  }
+
+  #share() {
+    const informers = this.#options.parts.informersFor(this.#options.client)
+    // A Node that is deleted is made anew by the next heartbeats of its kubelet, so these must not be skipped.
+    const missing = new Map<string, () => void>()
+    // It is also where pods' addresses come from: the ranges that nodes were given.
+    informers.of(Node).on({
+      added: ({ metadata: { name = "" } }) => {
+        missing.get(name)?.()
+        missing.delete(name)
+      },
+      deleted: ({ metadata: { name = "" } }) => {
+        if (this.simulated.has(name)) missing.set(name, this.#options.driver.beExact())
+      },
+    })
+    return { informers, pods: new PodsOfNodes(informers) }
+  }
+}

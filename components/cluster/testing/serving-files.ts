@@ -1,0 +1,72 @@
+import type { ServingFiles } from "../../apiserver/serving.ts"
+import { seededRandom, systemRandom } from "../../../pkg/clock/random.ts"
+import { seededSigningKey, type SigningKey } from "../../../pkg/jwt/signing-key.ts"
+import { createCa, issueCertificate, seededPrivateKey, type CertificatePair } from "../../../pkg/pki/certificate.ts"
+import type { AuthorityName, ClusterPki } from "../../../pkg/pki/cluster-pki.ts"
+
+const AUTHORITIES: readonly AuthorityName[] = ["server-ca", "client-ca", "request-header-ca"]
+/** Wide enough for whatever time a virtual clock shows. */
+const VALIDITY = { notBefore: new Date("1990-01-01T00:00:00Z"), notAfter: new Date("2190-01-01T00:00:00Z") }
+
+let shared: { readonly authorities: ClusterPki["authorities"]; readonly signingKey: SigningKey } | undefined
+
+/**
+ * What all test clusters of all processes share: it stands in the history of each, which must repeat to the byte, so it
+ * follows from a constant. Nothing outside loopback may trust it. A cluster that listens therefore takes no client
+ * certificates but only its own token, which is truly random.
+ */
+function sharedKeys() {
+  if (shared === undefined) {
+    const random = seededRandom(0)
+    const authorities = Object.fromEntries(
+      AUTHORITIES.map((name) => [
+        name,
+        createCa({ commonName: `k3ts-testing-${name}`, validity: VALIDITY, keyPem: seededPrivateKey(random) }),
+      ]),
+    ) as Record<AuthorityName, CertificatePair>
+    shared = { authorities, signingKey: seededSigningKey(random) }
+  }
+  return shared
+}
+
+const SERVING = {
+  subject: { commonName: "kube-apiserver", organizations: [] },
+  usages: ["server"],
+  dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
+  ipAddresses: ["127.0.0.1", "::1"],
+} as const
+
+/** The keys of one cluster. What only a listening cluster needs is made when it is asked for. */
+export function testServingFiles(): ServingFiles {
+  const { authorities, signingKey } = sharedKeys()
+  const issue: ClusterPki["issue"] = ({
+    authority,
+    subject,
+    usages = [authority === "server-ca" ? "server" : "client"],
+    dnsNames = [],
+    ipAddresses = [],
+  }) => issueCertificate(authorities[authority], { subject, usages, dnsNames, ipAddresses, validity: VALIDITY })
+  let serving: CertificatePair | undefined
+  let admin: CertificatePair | undefined
+  const adminToken = Buffer.from(systemRandom.bytes(24)).toString("base64url")
+  return {
+    pki: { authorities, issue, leaf: issue },
+    get serving() {
+      return (serving ??= issueCertificate(authorities["server-ca"], { ...SERVING, validity: VALIDITY }))
+    },
+    get admin() {
+      return (admin ??= issue({
+        name: "client-admin",
+        authority: "client-ca",
+        subject: { commonName: "system:admin", organizations: ["system:masters"] },
+      }))
+    },
+    adminToken,
+    signingKey,
+    clientCertificates: false,
+  }
+}
+
+export const sharedSigningKey = (): SigningKey => sharedKeys().signingKey
+
+export const sharedCaPem = (): string => sharedKeys().authorities["server-ca"].certPem

@@ -1,0 +1,64 @@
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
+import type { NodeConnector } from "../../../../pkg/component/node-connector.ts"
+import { TestClusterError } from "../caller.ts"
+import { milliseconds, type Duration } from "../time/duration.ts"
+
+/** Which part of a container's log is read, as by the flags of `kubectl logs`. */
+export interface LogsOptions {
+  /** The first container unless given. */
+  readonly container?: string
+  /** The log of the container's run before the present one. */
+  readonly previous?: boolean
+  /** At most so many lines, the last ones. */
+  readonly tail?: number
+  /** Lines of the last so much time. */
+  readonly since?: Duration
+  /** Lines from this instant on. */
+  readonly sinceTime?: string | Date
+  /** Begins each line with the time at which it was written. */
+  readonly timestamps?: boolean
+  /** At most so many bytes, the first ones. */
+  readonly limitBytes?: number
+}
+
+/**
+ * Reads a log from the kubelet of the pod's node.
+ * @throws ApiError of the kubelet, for instance for a container that has not started; TestClusterError for options
+ * that make no sense
+ */
+export async function readLogs(
+  pod: Pod,
+  { container, previous = false, tail, since, sinceTime, timestamps = false, limitBytes }: LogsOptions,
+  connector: NodeConnector,
+  clock: Clock,
+): Promise<string> {
+  if (since !== undefined && sinceTime !== undefined)
+    throw new TestClusterError("Cannot read a log with both since and sinceTime: give one of them")
+  for (const [option, value, least] of [
+    ["tail", tail, 0],
+    ["limitBytes", limitBytes, 1],
+  ] as const)
+    if (value !== undefined && (!Number.isInteger(value) || value < least))
+      throw new TestClusterError(
+        `Cannot read a log with ${option}: ${value}: expected a whole number of ${least} or more`,
+      )
+  const from = since === undefined ? sinceTime : clock.now() - milliseconds(since)
+  const chunks = await connector.logs(
+    { namespace: pod.metadata.namespace ?? "", name: pod.metadata.name ?? "", uid: pod.metadata.uid ?? "" },
+    {
+      container: container ?? pod.spec.containers[0]?.name ?? "",
+      previous,
+      timestamps,
+      follow: false,
+      ...(tail === undefined ? {} : { tailLines: tail }),
+      ...(limitBytes === undefined ? {} : { limitBytes }),
+      ...(from === undefined ? {} : { sinceTime: new Date(from).toISOString() }),
+    },
+    new AbortController().signal,
+  )
+  const decoder = new TextDecoder()
+  let text = ""
+  for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true })
+  return text + decoder.decode()
+}
