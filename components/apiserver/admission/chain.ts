@@ -1,10 +1,6 @@
-import type { Clock } from "../../../pkg/clock/clock.ts"
-import type { Random } from "../../../pkg/clock/random.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
-import type { Storage } from "../../../pkg/storage/storage.ts"
-import type { Authorizer } from "../authorization/authorizer.ts"
-import type { Objects } from "../cacher/objects.ts"
 import { chainOf, type Admission } from "./admission.ts"
+import type { AdmissionContext } from "./context.ts"
 import { disabledFields } from "./disabled-fields.ts"
 import { defaultIngressClass, defaultStorageClass } from "./plugins/defaultclass.ts"
 import { defaultTolerationSeconds } from "./plugins/defaulttolerationseconds.ts"
@@ -19,16 +15,6 @@ import { resourceQuota } from "./plugins/resourcequota.ts"
 import { runtimeClass } from "./plugins/runtimeclass.ts"
 import { serviceAccount } from "./plugins/serviceaccount.ts"
 import { storageObjectInUseProtection } from "./plugins/storageobjectinuseprotection.ts"
-
-/** What plugins may use. */
-export interface AdmissionContext {
-  readonly objects: Objects
-  readonly storage: Storage
-  readonly clock: Clock
-  readonly random: Random
-  /** For questions beside the request itself. */
-  readonly authorizer: Authorizer
-}
 
 /**
  * The plugins in their order. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins; webhooks and policies

@@ -5,7 +5,7 @@ import { StorageClass } from "../../../../pkg/api/storage/v1/storageclass.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionPlugin } from "../admission.ts"
-import type { AdmissionContext } from "../chain.ts"
+import type { AdmissionContext } from "../context.ts"
 
 const DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 const DEFAULT_INGRESS_CLASS = "ingressclass.kubernetes.io/is-default-class"

@@ -4,7 +4,7 @@ import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { addQuantities, compareQuantities, formatQuantity, quantity } from "../../../../pkg/apimachinery/quantity.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
-import type { AdmissionContext } from "../chain.ts"
+import type { AdmissionContext } from "../context.ts"
 import { podOf } from "./pods.ts"
 
 type Amounts = Readonly<Record<string, string>>

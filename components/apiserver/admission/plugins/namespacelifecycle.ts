@@ -1,7 +1,7 @@
 import { Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
 import { ApiError, forbidden, notFound } from "../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionPlugin } from "../admission.ts"
-import type { AdmissionContext } from "../chain.ts"
+import type { AdmissionContext } from "../context.ts"
 
 /** Without these a cluster cannot be. */
 const IMMORTAL: readonly string[] = ["default", "kube-system", "kube-public"]

@@ -3,7 +3,7 @@ import { StorageClass } from "../../../../pkg/api/storage/v1/storageclass.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { compareQuantities, quantity } from "../../../../pkg/apimachinery/quantity.ts"
 import type { AdmissionPlugin } from "../admission.ts"
-import type { AdmissionContext } from "../chain.ts"
+import type { AdmissionContext } from "../context.ts"
 
 /**
  * A claim grows only while it is bound, and where its class allows it. Source:

@@ -2,7 +2,7 @@ import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { PriorityClass } from "../../../../pkg/api/scheduling/v1/priorityclass.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
-import type { AdmissionContext } from "../chain.ts"
+import type { AdmissionContext } from "../context.ts"
 import { podOf } from "./pods.ts"
 
 /** A pod's priority comes from its class, or the default class. Source: plugin/pkg/admission/priority. */

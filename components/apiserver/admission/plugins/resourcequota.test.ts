@@ -3,7 +3,7 @@ import { ConfigMap } from "../../../../pkg/api/core/v1/configmap.ts"
 import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../admission.ts"
-import type { AdmissionContext } from "../chain.ts"
+import type { AdmissionContext } from "../context.ts"
 import { resourceQuota } from "./resourcequota.ts"
 
 test("an object on its way into the store counts, and once only when it has just arrived there", async () => {

@@ -16,7 +16,7 @@ import {
 } from "../../../../pkg/apimachinery/quantity.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
-import type { AdmissionContext } from "../chain.ts"
+import type { AdmissionContext } from "../context.ts"
 import { inScope, usageOf } from "../../../../pkg/quota/quota-usage.ts"
 
 export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {

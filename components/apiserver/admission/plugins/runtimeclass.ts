@@ -3,7 +3,7 @@ import { RuntimeClass } from "../../../../pkg/api/node/v1/runtimeclass.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/equal.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionPlugin } from "../admission.ts"
-import type { AdmissionContext } from "../chain.ts"
+import type { AdmissionContext } from "../context.ts"
 import { podOf } from "./pods.ts"
 
 /**

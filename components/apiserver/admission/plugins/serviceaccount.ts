@@ -4,7 +4,7 @@ import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { nameSuffix } from "../../../../pkg/clock/random.ts"
 import { storageKey } from "../../cacher/view.ts"
 import type { AdmissionPlugin } from "../admission.ts"
-import type { AdmissionContext } from "../chain.ts"
+import type { AdmissionContext } from "../context.ts"
 import { isMirror, podOf } from "./pods.ts"
 
 const DEFAULT_NAME = "default"

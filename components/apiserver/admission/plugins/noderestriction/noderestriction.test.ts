@@ -5,7 +5,7 @@ import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
 import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
-import type { AdmissionContext } from "../../chain.ts"
+import type { AdmissionContext } from "../../context.ts"
 import { nodeRestriction } from "./noderestriction.ts"
 
 const decoded = (resource: unknown, object: object): KubeObject => decodeObject(resource as Resource, object).object

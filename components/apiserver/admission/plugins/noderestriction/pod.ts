@@ -3,7 +3,7 @@ import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { forbidden, notFound } from "../../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
-import type { AdmissionContext } from "../../chain.ts"
+import type { AdmissionContext } from "../../context.ts"
 import { isMirror, MIRROR_ANNOTATION } from "../pods.ts"
 import { referenceIn } from "./references.ts"
 

@@ -6,7 +6,7 @@ import { CSIDriver } from "../../../../../pkg/api/storage/v1/csidriver.ts"
 import { forbidden, notFound } from "../../../../../pkg/apimachinery/errors.ts"
 import type { Objects } from "../../../cacher/objects.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
-import type { AdmissionContext } from "../../chain.ts"
+import type { AdmissionContext } from "../../context.ts"
 
 /**
  * A node gets tokens for pods that run on it, for those audiences that a volume of the pod names or that RBAC lets it

@@ -5,7 +5,7 @@ import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
 import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
-import type { AdmissionContext } from "../../chain.ts"
+import type { AdmissionContext } from "../../context.ts"
 import { podSecurity } from "./podsecurity.ts"
 
 const PREFIX = "pod-security.kubernetes.io/"

@@ -6,7 +6,7 @@ import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { forbidden, invalid, qualified } from "../../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../../admission.ts"
-import type { AdmissionContext } from "../../chain.ts"
+import type { AdmissionContext } from "../../context.ts"
 import {
   isPrivileged,
   isStricter,
