@@ -43,9 +43,18 @@ async function exchange(verb: keyof typeof METHODS, path: string, body: unknown)
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     tls: { rejectUnauthorized: false },
   })
-  const answer = (await response.json()) as { reason?: string; details?: { causes?: [] } }
+  const answer = withoutForeign(await response.json()) as { reason?: string; details?: { causes?: [] } }
   return { code: response.status, object: answer, reason: answer.reason ?? "", causes: answer.details?.causes ?? [] }
 }
+
+/** Builds of the server that OpenShift makes give every pod a ConfigMap that Kubernetes does not know. */
+function withoutForeign(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value
+  if (Array.isArray(value)) return value.filter((item) => !isForeign(item)).map(withoutForeign)
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutForeign(item)]))
+}
+const isForeign = (item: { readonly configMap?: { readonly name?: string } } | null): boolean =>
+  item?.configMap?.name === "openshift-service-ca.crt"
 
 const target: Target = {
   async send({ verb, resource, namespace, name, subresource, body, dryRun }) {

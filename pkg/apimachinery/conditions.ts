@@ -1,6 +1,7 @@
 import type { Cause } from "./errors.ts"
-import { at, invalidValue, invalidValues, required, tooLong } from "./field-errors.ts"
+import { at, duplicate, invalidValue, invalidValues, notSupported, required, tooLong } from "./field-errors.ts"
 import type { Condition } from "./meta.ts"
+import { repeated } from "./repeated.ts"
 import { isQualifiedName, patternMessage } from "./names.ts"
 
 const REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
@@ -14,15 +15,25 @@ const LONGEST_MESSAGE = 32 * 1024
  * What is wrong with conditions, for the kinds that look at them: most take what their controllers write. Source:
  * apimachinery pkg/apis/meta/v1/validation ValidateConditions.
  */
-export const conditionFaults = (path: string, conditions: readonly Condition[] = []): readonly Cause[] =>
-  conditions.flatMap((condition, i) => faultsOf(at(path, i), condition))
+export function conditionFaults(path: string, conditions: readonly Condition[] = []): readonly Cause[] {
+  const again = repeated(conditions, ({ type }) => type)
+  return conditions.flatMap((condition, i) => [
+    ...(again.has(i) ? [duplicate(at(path, i, "type"), condition.type)] : []),
+    ...faultsOf(at(path, i), condition),
+  ])
+}
 
-function faultsOf(path: string, { type, observedGeneration, reason, message }: Condition): readonly Cause[] {
+const STATUSES: readonly string[] = ["False", "True", "Unknown"]
+
+function faultsOf(path: string, condition: Condition): readonly Cause[] {
+  const { type, status, observedGeneration, lastTransitionTime, reason, message } = condition
   const causes: Cause[] = [...invalidValues(at(path, "type"), type, isQualifiedName(type))]
+  if (!STATUSES.includes(status)) causes.push(notSupported(at(path, "status"), status, STATUSES))
   if ((observedGeneration ?? 0) < 0)
     causes.push(
       invalidValue(at(path, "observedGeneration"), observedGeneration, "must be greater than or equal to zero"),
     )
+  if (lastTransitionTime === null) causes.push(required(at(path, "lastTransitionTime")))
   if (reason === "") causes.push(required(at(path, "reason")))
   else if (!reasonPattern.test(reason))
     causes.push(

@@ -146,7 +146,8 @@ function compileMessage(message: Message): Decode {
     const present = out ?? input
     for (const { name, empty, value: fill } of filled) {
       const given = present[name]
-      if (given === undefined || given === empty) (out ??= copy(input))[name] = fill()
+      if (given === undefined || given === empty || (empty === NO_ITEMS && isNoItems(given)))
+        (out ??= copy(input))[name] = fill()
     }
     return applyDefaults === undefined ? (out ?? input) : applyDefaults(out ?? input, depth === 0 ? before : undefined)
   }
@@ -181,7 +182,14 @@ function fillOf(
   const held = presence === "required" && pointer !== true
   if ((presence === "defaulted" && fallback !== undefined) || (held && type.kind === "message")) {
     let made: unknown
-    const empty = pointer === true ? undefined : ZERO[type.kind as Scalar]
+    const empty =
+      pointer === true
+        ? undefined
+        : isNoItems(fallback)
+          ? undefined
+          : type.kind === "list"
+            ? NO_ITEMS
+            : ZERO[type.kind as Scalar]
     return [{ name, empty, value: () => (made ??= decodeType(type)(fallback ?? {}, new Cursor(), 0)) }]
   }
   const zero =
@@ -189,7 +197,18 @@ function fillOf(
   return zero === undefined ? [] : [{ name, empty: undefined, value: () => zero }]
 }
 
-const ZERO: Partial<Record<Scalar, unknown>> = { string: "", bool: false, int32: 0, int64: 0, double: 0 }
+/** Go's zero of a list: one without items is no other than none. */
+const NO_ITEMS: unique symbol = Symbol("no items")
+const isNoItems = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+
+const ZERO: Partial<Record<Scalar, unknown>> = {
+  string: "",
+  bool: false,
+  int32: 0,
+  int64: 0,
+  double: 0,
+  intOrString: 0,
+}
 
 /**
  * Go holds a field that is optional and no pointer by value, and so forgets whether a zero was sent: it stores

@@ -45,6 +45,12 @@ export const forbiddenField = (field: string, detail: string): Cause => ({
   field,
   message: `Forbidden: ${detail}`,
 })
+/** Where a rule could not be looked at. */
+export const internalFault = (field: string, why: string): Cause => ({
+  reason: "InternalError",
+  field,
+  message: `Internal error: ${why}`,
+})
 export const tooLong = (field: string, max: number): Cause => ({
   reason: "FieldValueTooLong",
   field,

@@ -61,6 +61,8 @@ export interface FieldSpec {
   readonly presence: Presence
   /** The default as it appears in JSON; `{}` for a struct that is always there, whose own defaults then apply. */
   readonly default?: unknown
+  /** OpenAPI tells that the zero is the default; it is not written, as in Go. */
+  readonly zeroIsDefault?: true
   /** For the message of who left a required field out. */
   readonly requiredDetail?: string
   /** The rules of the kind say when the field may be missing and what it may hold; see `Field.ownRule`. */
@@ -185,6 +187,10 @@ export class Field<Out, In, P extends Presence> {
   }
   default(value: In): Field<Out, In, "defaulted"> {
     return this.with({ presence: "defaulted", default: value })
+  }
+  /** The default is Go's zero, which is not written: clients see in OpenAPI that there is one. */
+  zeroDefault(): Field<Out, In, P> {
+    return this.with({ zeroIsDefault: true })
   }
   /** For a struct that Go holds by value: it is there even when nothing was sent, with its inner defaults. */
   always(): Field<Out, In, "defaulted"> {

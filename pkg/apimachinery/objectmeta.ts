@@ -46,6 +46,8 @@ export interface Looks {
   readonly whole?: 1 | 2
   /** How often they look at everything else of what has changed; once unless given. */
   readonly rules?: 2
+  /** False where they do not look at the generateName of a new object: only the machinery does. */
+  readonly generateName?: false
   /** They let finalizers without a prefix through, whatever these are called. */
   readonly plainFinalizers?: true
 }
@@ -68,7 +70,8 @@ export function validateObjectMeta(
 ): readonly Cause[] {
   const { name = "", generateName = "", namespace = "", finalizers } = metadata
   const causes: Cause[] = []
-  if (generateName !== "") put(causes, "generateName", generateName, asPrefix(check)(generateName))
+  const prefixCheck = resource.looks?.generateName === false ? isPathSegmentName : check
+  if (generateName !== "") put(causes, "generateName", generateName, asPrefix(prefixCheck)(generateName))
   if (name === "") causes.push(required("name", "name or generateName is required"))
   else put(causes, "name", name, check(name))
   if (resource.scope === "Cluster") {

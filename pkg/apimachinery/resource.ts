@@ -145,8 +145,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
 
 /** How metadata.generation counts. Source: PrepareForCreate and PrepareForUpdate of the strategies. */
 export interface GenerationRule<T> {
-  /** That of a new object; 0 is written as none. */
-  readonly first?: 0 | 1
+  /** That of a new object; 0 is written as none, and `sent` is what the client says. */
+  readonly first?: 0 | 1 | "sent"
   counts?(obj: T, old: T): boolean
 }
 

@@ -28,9 +28,13 @@ export function validateObject<T extends KubeObject>(resource: Resource<T>, obj:
 function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
   const declared = validateFields(resource.schema, obj, change?.old)
   const again = change?.strategy === resource && resource.looks?.rules === 2
-  return withOwnRules(resource.schema, obj, again ? both(declared, declared) : declared, (whole) =>
+  const found = withOwnRules(resource.schema, obj, again ? both(declared, declared) : declared, (whole) =>
     ownRules(resource, whole, change),
   )
+  if (change === undefined) return found
+  // That something required is taken away is a fault of the change too.
+  const whole = declared.length === 0 ? obj : (withZeros(resource.schema, obj) as T)
+  return both(found, changeRules(resource, whole, change))
 }
 
 function withOwnRules<T extends object>(
@@ -82,11 +86,15 @@ function ownRules<T extends KubeObject>(
   const own = resource.validate?.(obj, change?.old) ?? NO_CAUSES
   if (change === undefined) return both(own, resource.validateCreate?.(obj) ?? NO_CAUSES)
   const again = change.strategy === resource && resource.looks?.rules === 2
-  return both(
-    both(again ? both(own, own) : own, validateImmutable(resource.schema, obj, change.old)),
-    change.strategy?.validateUpdate?.(obj, change.old) ?? NO_CAUSES,
-  )
+  return again ? both(own, own) : own
 }
+
+const changeRules = <T extends KubeObject>(
+  resource: Resource<T>,
+  obj: T,
+  { old, strategy }: Change<T>,
+): readonly Cause[] =>
+  both(validateImmutable(resource.schema, obj, old), strategy?.validateUpdate?.(obj, old) ?? NO_CAUSES)
 
 interface Change<T> {
   readonly old: T

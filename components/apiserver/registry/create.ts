@@ -14,6 +14,7 @@ import { decodeBody, emptyStatus } from "./decode.ts"
 import { apiErrorFrom } from "./errors.ts"
 import { firstGeneration } from "./generation.ts"
 import { recordUpdate } from "./managed-fields.ts"
+import { withDistinctOwners } from "./owner-references.ts"
 import { storable } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
 import { writeAlong } from "./write-along.ts"
@@ -27,7 +28,7 @@ const NAME_ATTEMPTS = 8
 /** POST of an object. Order of the steps: endpoints/handlers/create.go, registry/rest/create.go upstream. */
 export async function create(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource } = request
-  const sent = decodeBody(request)
+  const sent = withDistinctOwners(request, decodeBody(request))
   if (request.options.dryRun !== true && isVersion(sent.metadata.resourceVersion))
     throw new ApiError("Unknown", "resourceVersion should not be set on objects to be created")
   const virtual = context.hooks(resource)?.createVirtual

@@ -4,7 +4,7 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 
 /** metadata.generation of a new object, to be spread over its metadata: nothing for kinds that do not count. */
 export function firstGeneration({ generation }: Resource): Pick<ObjectMeta, "generation"> {
-  if (generation === undefined) return {}
+  if (generation === undefined || (generation !== true && generation.first === "sent")) return {}
   return generation !== true && generation.first === 0 ? { generation: undefined } : { generation: 1 }
 }
 

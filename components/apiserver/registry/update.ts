@@ -14,6 +14,7 @@ import { checkName, decodeBody } from "./decode.ts"
 import { withGeneration } from "./generation.ts"
 import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
 import { recordUpdate } from "./managed-fields.ts"
+import { withDistinctOwners } from "./owner-references.ts"
 import { unstored } from "./unstored.ts"
 
 /**
@@ -23,7 +24,8 @@ import { unstored } from "./unstored.ts"
 export async function update(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource } = request
   const stored = context.storage.get(storageKey(resource, request))
-  const sent = decodeBody(request, resource, stored && viewOf(resource).shown(stored).object)
+  const decoded = decodeBody(request, resource, stored && viewOf(resource).shown(stored).object)
+  const sent = withDistinctOwners(request, decoded)
   checkName(sent, request)
   return changeObject(
     context,
@@ -94,6 +96,7 @@ async function attemptUpdate(
   const attributes = admissionAttributes(request, "UPDATE", wanted, old)
   const admitted = admission.admit(attributes)
   let object = (admitted instanceof Promise ? await admitted : admitted) ?? wanted
+  if (request.verb === "patch") object = withDistinctOwners(request, object, " after mutating admission happens")
   object = atVersion(resource, name, object, old)
   object = prepare(context, request, object, old)
   const reservation =

@@ -172,7 +172,8 @@ export class Definitions {
     }
     // In v3 a reference stands alone, so what is said beside it goes around it.
     const base = this.#version === 3 && listed["$ref"] !== undefined ? { allOf: [listed] } : listed
-    const fallback = this.#version === 3 && spec.presence === "defaulted" ? { default: spec.default } : {}
+    const shown = spec.presence === "defaulted" ? spec.default : spec.zeroIsDefault === true ? "" : undefined
+    const fallback = this.#version === 3 && shown !== undefined ? { default: shown } : {}
     return { description: spec.doc, ...base, ...fallback, ...extensions }
   }
 

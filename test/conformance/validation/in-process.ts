@@ -47,7 +47,8 @@ export async function serverInProcess(signal: AbortSignal): Promise<Target> {
 
 const refusal = ({ code, reason, message, details }: ApiError): Answer & { readonly message: string } => ({
   code,
-  reason,
+  // an answer of this reason has none
+  reason: reason === "Unknown" ? "" : reason,
   message,
   causes: details?.causes ?? [],
 })

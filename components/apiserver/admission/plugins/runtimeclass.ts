@@ -1,10 +1,14 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { RuntimeClass } from "../../../../pkg/api/node/v1/runtimeclass.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/equal.ts"
-import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
-import type { AdmissionPlugin } from "../admission.ts"
+import { ApiError, forbidden } from "../../../../pkg/apimachinery/errors.ts"
+import { isPathSegmentName } from "../../../../pkg/apimachinery/names.ts"
+import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 import { podOf } from "./pods.ts"
+
+const OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+const OVERHEAD_WITHOUT_CLASS = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 /**
  * A pod of a runtime class costs what the class costs and goes where the class runs. Source:
@@ -16,20 +20,14 @@ export const runtimeClass = ({ objects }: AdmissionContext): AdmissionPlugin => 
   kinds: ["pods"],
   admit(attributes) {
     const pod = podOf(attributes)
-    const name = pod?.spec.runtimeClassName
     if (pod === undefined) return undefined
-    const refuse = (why: string) => forbidden(attributes.resource, attributes.name, `pod rejected: ${why}`)
-    if (name === undefined || name === "") {
-      if (pod.spec.overhead !== undefined && Object.keys(pod.spec.overhead).length > 0)
-        throw refuse("Pod Overhead set without corresponding RuntimeClass defined Overhead")
-      return undefined
-    }
-    const found = objects.get(RuntimeClass, { name })
-    if (found === undefined) throw refuse(`RuntimeClass ${JSON.stringify(name)} not found`)
+    const found = classOf(objects, attributes, pod)
+    if (found === undefined) return undefined
+    const refuse = (why: string) => forbidden(attributes.resource, attributes.name, why)
     const { overhead, scheduling } = found
     const cost = overhead?.podFixed
-    if (pod.spec.overhead !== undefined && !deepEqual(pod.spec.overhead, cost ?? {}))
-      throw refuse("Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+    if (overhead !== undefined && pod.spec.overhead !== undefined && !deepEqual(pod.spec.overhead, cost ?? {}))
+      throw refuse(OTHER_OVERHEAD)
     const { nodeSelector = {}, tolerations = [] } = pod.spec
     const clash = Object.entries(scheduling?.nodeSelector ?? {}).find(
       ([key, value]) => nodeSelector[key] !== undefined && nodeSelector[key] !== value,
@@ -52,4 +50,30 @@ export const runtimeClass = ({ objects }: AdmissionContext): AdmissionPlugin => 
       },
     } as Pod
   },
+  validate(attributes) {
+    const pod = podOf(attributes)
+    if (pod === undefined) return
+    const overhead = classOf(objects, attributes, pod)?.overhead
+    const refuse = (why: string) => forbidden(attributes.resource, attributes.name, why)
+    if (overhead === undefined && pod.spec.overhead !== undefined) throw refuse(OVERHEAD_WITHOUT_CLASS)
+    if (overhead !== undefined && !deepEqual(overhead.podFixed ?? {}, pod.spec.overhead ?? {}))
+      throw refuse(OTHER_OVERHEAD)
+  },
 })
+
+/** @throws ApiError for a class that there is not, and without a reason, as upstream's client, for what is no name */
+function classOf(
+  objects: AdmissionContext["objects"],
+  { resource, name: podName }: AdmissionAttributes,
+  { spec: { runtimeClassName: name } }: Pod,
+): RuntimeClass | undefined {
+  if (name === undefined) return undefined
+  if (name === "") throw new ApiError("Unknown", "resource name may not be empty")
+  const wrong = isPathSegmentName(name)
+  if (wrong !== undefined)
+    throw new ApiError("Unknown", `invalid resource name ${JSON.stringify(name)}: [${[wrong].flat().join(" ")}]`)
+  const found = objects.get(RuntimeClass, { name })
+  if (found === undefined)
+    throw forbidden(resource, podName, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`)
+  return found
+}

@@ -80,7 +80,7 @@ function strategyFaults(strategy: StatefulSetUpdateStrategy): readonly Cause[] {
 /** The template as its pods will be: with a volume for each claim, under names that the controller gives. */
 function statefulSetTemplateFaults({ template, volumeClaimTemplates = [] }: StatefulSetSpec): readonly Cause[] {
   const { subdomain: _domain, hostname: _host, ...spec } = template.spec
-  const claims = volumeClaimTemplates.map(({ metadata: { name = "" } }) => ({
+  const claims = [...new Set(volumeClaimTemplates.map(({ metadata: { name = "" } }) => name))].map((name) => ({
     name,
     persistentVolumeClaim: { claimName: name, readOnly: false },
   }))

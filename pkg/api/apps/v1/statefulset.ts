@@ -46,7 +46,7 @@ export const StatefulSetSpec = message(
       .ownRule()
       .default("OrderedReady"),
     updateStrategy: f.message(7, StatefulSetUpdateStrategy, "How old pods are replaced.").always(),
-    revisionHistoryLimit: f.int32(8, "How many old revisions are kept.").min(0).default(10).pointer(),
+    revisionHistoryLimit: f.int32(8, "How many old revisions are kept.").default(10).pointer(),
     minReadySeconds: f.int32(9, "Seconds a pod must be ready to count as available.").min(0),
     persistentVolumeClaimRetentionPolicy: f
       .message(10, StatefulSetPersistentVolumeClaimRetentionPolicy, "What becomes of claims whose pod is gone.")

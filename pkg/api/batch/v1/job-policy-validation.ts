@@ -33,7 +33,7 @@ export function validateFailurePolicy(
   { podFailurePolicy, template, backoffLimitPerIndex }: JobSpec,
   path: string,
 ): readonly Cause[] {
-  const { rules = [] } = podFailurePolicy ?? {}
+  const rules = podFailurePolicy?.rules ?? []
   const containers = new Set(
     [...(template.spec.containers ?? []), ...(template.spec.initContainers ?? [])].map(({ name }) => name),
   )

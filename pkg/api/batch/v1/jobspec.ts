@@ -41,7 +41,12 @@ export const PodFailurePolicyRule = message(
 export interface PodFailurePolicyRule extends ObjectOf<typeof PodFailurePolicyRule> {}
 
 export const PodFailurePolicy = message("batch.v1.PodFailurePolicy", "What failed pods mean for the job.", {
-  rules: f.list(1, PodFailurePolicyRule, "The rules; the first that matches counts.").required().ownRule().atomic(),
+  rules: f
+    .list(1, PodFailurePolicyRule, "The rules; the first that matches counts.")
+    .required()
+    .ownRule()
+    .atomic()
+    .orNull(),
 })
 export interface PodFailurePolicy extends ObjectOf<typeof PodFailurePolicy> {}
 

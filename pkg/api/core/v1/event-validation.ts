@@ -52,8 +52,6 @@ function newFormFaults(event: EventLike, reporter: string): readonly Cause[] {
   if (reportingComponent === "") causes.push(required(reporter))
   causes.push(...invalidValues(reporter, reportingComponent, isQualifiedName(reportingComponent)))
   if (reportingInstance === "") causes.push(required("reportingInstance"))
-  // upstream says it twice
-  long("reportingInstance", reportingInstance, 128)
   long("reportingInstance", reportingInstance, 128)
   if (action === "") causes.push(required("action"))
   long("action", action, 128)

@@ -29,13 +29,22 @@ export const NamespaceCondition = message("core.v1.NamespaceCondition", "One asp
 })
 export interface NamespaceCondition extends ObjectOf<typeof NamespaceCondition> {}
 
-export const NamespaceStatus = message("core.v1.NamespaceStatus", "The present state of a namespace.", {
-  phase: f.string(1, "Active, or Terminating once it is being deleted.").enum("Active", "Terminating").ownRule(),
-  conditions: f
-    .list(2, NamespaceCondition, "Aspects of the state; the namespace controller says here what holds a deletion up.")
-    .listMap("type")
-    .merge("type"),
-})
+/** Source: SetDefaults_NamespaceStatus. */
+const activeByDefault = <T extends { readonly phase?: string | undefined }>(status: T): T =>
+  (status.phase ?? "") === "" ? { ...status, phase: "Active" } : status
+
+export const NamespaceStatus = message(
+  "core.v1.NamespaceStatus",
+  "The present state of a namespace.",
+  {
+    phase: f.string(1, "Active, or Terminating once it is being deleted.").enum("Active", "Terminating").ownRule(),
+    conditions: f
+      .list(2, NamespaceCondition, "Aspects of the state; the namespace controller says here what holds a deletion up.")
+      .listMap("type")
+      .merge("type"),
+  },
+  { defaults: activeByDefault },
+)
 export interface NamespaceStatus extends ObjectOf<typeof NamespaceStatus> {}
 
 const fields = {
@@ -60,7 +69,7 @@ export const Namespace = defineResource(
       status: {
         validateUpdate: (ns) => {
           const deleted = ns.metadata.deletionTimestamp !== undefined
-          if (deleted === (ns.status.phase === "Terminating")) return []
+          if (ns.status.phase === (deleted ? "Terminating" : "Active")) return []
           return [
             invalidValue(
               "status.Phase",

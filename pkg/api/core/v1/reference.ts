@@ -22,7 +22,7 @@ export const LocalObjectReference = message(
   "core.v1.LocalObjectReference",
   "Names an object in the same namespace.",
   {
-    name: f.string(1, "Name of the object.").default(""),
+    name: f.string(1, "Name of the object.").zeroDefault(),
   },
   { mapType: "atomic" },
 )

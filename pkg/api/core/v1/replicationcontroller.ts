@@ -65,6 +65,7 @@ export const ReplicationController = defineResource(
     categories: ["all"],
     scope: "Namespaced",
     generation: true,
+    looks: { generateName: false },
     defaultGarbageCollectionPolicy: "OrphanDependents",
     doc: "Keeps a number of pods running; Deployments have taken its place.",
     columns: [

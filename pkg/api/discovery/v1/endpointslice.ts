@@ -81,10 +81,8 @@ export const EndpointSlice = defineResource(
     scope: "Namespaced",
     looks: { change: 0, whole: 1 },
     doc: "A part of the backends of a Service; all slices of a Service together are its backends.",
-    generation: {
-      counts: ({ metadata, ...slice }, { metadata: before, ...old }) =>
-        !deepEqual(slice, old) || !deepEqual(metadata.labels ?? {}, before.labels ?? {}),
-    },
+    // counted by prepareForUpdate, before it takes anything away
+    generation: { counts: () => false },
     columns: [
       { name: "AddressType", type: "string", doc: "Kind of the addresses.", value: ({ addressType }) => addressType },
       { name: "Ports", type: "string", doc: "Ports of the endpoints.", value: ({ ports }) => portsText(ports ?? []) },
@@ -100,7 +98,7 @@ export const EndpointSlice = defineResource(
       },
     ],
     prepareForCreate: (slice) => withoutTopology(slice, undefined),
-    prepareForUpdate: (slice, old) => withoutTopology(slice, old),
+    prepareForUpdate: (slice, old) => withoutTopology(counted(slice, old), old),
     validate: (slice, old) => [
       ...portListFaults(slice.ports ?? []),
       ...(slice.endpoints === old?.endpoints || deepEqual(slice.endpoints, old?.endpoints)
@@ -110,6 +108,15 @@ export const EndpointSlice = defineResource(
   },
   fields,
 )
+
+/** A change of the labels counts too; that of the deprecated topology, although it is not kept. */
+function counted(slice: EndpointSlice, old: EndpointSlice): EndpointSlice {
+  const { metadata, ...now } = slice
+  const { metadata: before, ...then } = old
+  return deepEqual(now, then) && deepEqual(metadata.labels ?? {}, before.labels ?? {})
+    ? slice
+    : { ...slice, metadata: { ...metadata, generation: (before.generation ?? 0) + 1 } }
+}
 
 const portsText = (ports: readonly EndpointPort[]): string =>
   firstThree(

@@ -1,6 +1,6 @@
 import { isIP } from "node:net"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValue, invalidValues, notSupported, required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import {
   inRange,
@@ -10,6 +10,7 @@ import {
   isPathSegmentName,
   isPortName,
   isWildcardDNS1123Subdomain,
+  type Check,
 } from "../../../apimachinery/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { TypedLocalObjectReference } from "../../core/v1/reference.ts"
@@ -34,7 +35,7 @@ export const ServiceBackendPort = message(
 export interface ServiceBackendPort extends ObjectOf<typeof ServiceBackendPort> {}
 
 export const IngressServiceBackend = message("networking.v1.IngressServiceBackend", "A Service that takes requests.", {
-  name: f.string(1, "Name of the Service.").required(),
+  name: f.string(1, "Name of the Service.").required().ownRule(),
   port: f.message(2, ServiceBackendPort, "Port of the Service.").always(),
 })
 export interface IngressServiceBackend extends ObjectOf<typeof IngressServiceBackend> {}
@@ -44,7 +45,7 @@ export const IngressBackend = message(
   "What takes requests: a Service, or another object.",
   {
     service: f.message(4, IngressServiceBackend, "The Service."),
-    resource: f.message(3, TypedLocalObjectReference, "Another object in the namespace."),
+    resource: f.message(3, TypedLocalObjectReference, "Another object in the namespace.").ownRule(),
   },
 )
 export interface IngressBackend extends ObjectOf<typeof IngressBackend> {}
@@ -55,7 +56,8 @@ export const HTTPIngressPath = message("networking.v1.HTTPIngressPath", "A path,
     .string(3, "How the path is compared.")
     .required("pathType must be specified")
     .enum("Exact", "Prefix", "ImplementationSpecific")
-    .pointer(),
+    .pointer()
+    .ownRule(),
   backend: f.message(2, IngressBackend, "What takes the requests.").required(),
 })
 export interface HTTPIngressPath extends ObjectOf<typeof HTTPIngressPath> {}
@@ -87,7 +89,7 @@ export interface IngressSpec extends ObjectOf<typeof IngressSpec> {}
 
 export const IngressPortStatus = message("networking.v1.IngressPortStatus", "State of a port.", {
   port: f.int32(1, "Number of the port.").required(),
-  protocol: f.string(2, "Transport protocol.").required().enum("TCP", "UDP", "SCTP"),
+  protocol: f.string(2, "Transport protocol.").required().enum("TCP", "UDP", "SCTP").ownRule().printZero(),
   error: f.string(3, "What is wrong with the port.").pointer(),
 })
 export interface IngressPortStatus extends ObjectOf<typeof IngressPortStatus> {}
@@ -203,14 +205,18 @@ function classFaults({ metadata, spec: { ingressClassName } }: Ingress): readonl
 const hostFaults = (field: string, host: string): readonly Cause[] =>
   invalidValues(field, host, host.includes("*") ? isWildcardDNS1123Subdomain(host) : isDNS1123Subdomain(host))
 
+const PATH_TYPES: readonly string[] = ["Exact", "ImplementationSpecific", "Prefix"]
+
 /** Sequences that would leave a path or hide a slash. */
 const BAD_SEQUENCES = ["//", "/./", "/../", "%2f", "%2F"]
 const BAD_ENDINGS = ["/..", "/."]
 
 function pathFaults({ path = "", pathType, backend }: HTTPIngressPath, here: string): readonly Cause[] {
+  if (pathType === undefined) return [required(at(here, "pathType"), "pathType must be specified")]
   const causes: Cause[] = []
   const field = at(here, "path")
-  if (pathType !== "ImplementationSpecific") {
+  if (!PATH_TYPES.includes(pathType)) causes.push(notSupported(at(here, "pathType"), pathType, PATH_TYPES))
+  else if (pathType !== "ImplementationSpecific") {
     if (!path.startsWith("/")) causes.push(invalidValue(field, path, "must be an absolute path"))
     for (const bad of BAD_SEQUENCES)
       if (path.includes(bad)) causes.push(invalidValue(field, path, `must not contain '${bad}'`))
@@ -225,7 +231,7 @@ function backendFaults({ service, resource }: IngressBackend, here: string): rea
     return [invalidValue(here, "", "cannot set both resource and service backends")]
   if (resource !== undefined) return referenceFaults(resource, at(here, "resource"))
   if (service === undefined) return [invalidValue(here, "", "resource or service backend is required")]
-  const causes: Cause[] = [...invalidValues(at(here, "service", "name"), service.name, isDNS1123Label(service.name))]
+  const causes: Cause[] = [...givenFaults(at(here, "service", "name"), service.name, isDNS1123Label)]
   const { name = "", number = 0 } = service.port
   if (name !== "" && number !== 0) return [...causes, invalidValue(here, "", "cannot set both port name & port number")]
   if (name === "" && number === 0) return [...causes, required(here, "port name or number is required")]
@@ -238,15 +244,21 @@ function backendFaults({ service, resource }: IngressBackend, here: string): rea
   ]
 }
 
-function referenceFaults({ apiGroup, kind, name }: TypedLocalObjectReference, here: string): readonly Cause[] {
+function referenceFaults(
+  { apiGroup, kind = "", name = "" }: TypedLocalObjectReference,
+  here: string,
+): readonly Cause[] {
   return [
     ...(apiGroup === undefined || apiGroup === null
       ? []
       : invalidValues(at(here, "apiGroup"), apiGroup, isDNS1123Subdomain(apiGroup))),
-    ...invalidValues(at(here, "kind"), kind, isPathSegmentName(kind)),
-    ...invalidValues(at(here, "name"), name, isPathSegmentName(name)),
+    ...givenFaults(at(here, "kind"), kind, isPathSegmentName),
+    ...givenFaults(at(here, "name"), name, isPathSegmentName),
   ]
 }
+
+const givenFaults = (field: string, value: string, check: Check): readonly Cause[] =>
+  value === "" ? [required(field)] : invalidValues(field, value, check(value))
 
 /** Source: ValidateIngressLoadBalancerStatus. */
 const statusFaults = ({ loadBalancer }: Ingress["status"]): readonly Cause[] =>

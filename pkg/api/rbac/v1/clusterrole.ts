@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, required } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValue, required } from "../../../apimachinery/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -41,5 +41,9 @@ function aggregationFaults({ clusterRoleSelectors = [] }: AggregationRule): read
   const path = "aggregationRule.clusterRoleSelectors"
   if (clusterRoleSelectors.length === 0)
     return [required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
-  return clusterRoleSelectors.flatMap((selector, i) => labelSelectorFaults(at(path, i), selector))
+  return clusterRoleSelectors.flatMap((selector, i) => {
+    const faults = labelSelectorFaults(at(path, i), selector)
+    // upstream makes a selector of it too, and shows the one that it could not make
+    return faults.length === 0 ? faults : [...faults, invalidValue(at(path, i), null, "invalid label selector.")]
+  })
 }

@@ -1,6 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { forbiddenField } from "../../../apimachinery/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
+import { preemptionPolicyFaults } from "../../core/v1/pod/preemption-policy.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { ageOf } from "../../../apimachinery/time.ts"
 
@@ -23,7 +24,8 @@ const fields = {
     .string(5, "Whether pods of this class may push out others.")
     .default("PreemptLowerPriority")
     .enum("PreemptLowerPriority", "Never")
-    .pointer(),
+    .pointer()
+    .ownRule(),
 }
 export interface PriorityClass extends ObjectFor<typeof fields> {}
 
@@ -62,7 +64,10 @@ export const PriorityClass = defineResource(
     ],
     refusesDeletion: (name) =>
       SYSTEM_PRIORITIES[name] === undefined ? undefined : "this is a system priority class and cannot be deleted",
-    validate: (priorityClass) => classFaults(priorityClass),
+    validateCreate: (priorityClass) => [
+      ...classFaults(priorityClass),
+      ...preemptionPolicyFaults("preemptionPolicy", priorityClass.preemptionPolicy),
+    ],
     validateUpdate: (priorityClass, old) => [
       ...(priorityClass.value === old.value ? [] : [forbiddenField("value", "may not be changed in an update.")]),
       ...(priorityClass.preemptionPolicy === old.preemptionPolicy

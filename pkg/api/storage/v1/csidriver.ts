@@ -60,7 +60,7 @@ export const CSIDriver = defineResource(
     plural: "csidrivers",
     scope: "Cluster",
     doc: "A driver of volumes that runs in the cluster.",
-    generation: { first: 0 },
+    generation: { first: "sent" },
     columns: [
       {
         name: "AttachRequired",

@@ -17,7 +17,8 @@ export function withFamilies(sent: ServiceSpec, old: ServiceSpec | undefined): S
   const ipFamilyPolicy =
     sent.ipFamilyPolicy ?? old?.ipFamilyPolicy ?? (takesAnyEndpoints ? "RequireDualStack" : "SingleStack")
   const spec = reduced({ ...sent, ipFamilyPolicy }, old)
-  const faults = [...clusterIPFaults(spec), ...policyFaults(spec, old)]
+  const loose = clusterIPFaults(spec)
+  const faults = loose.length > 0 ? loose : policyFaults(spec, old)
   if (faults.length > 0) return faults
   const { clusterIPs = [] } = spec
   const named = spec.ipFamilies?.length ?? 0

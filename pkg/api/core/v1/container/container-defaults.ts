@@ -1,20 +1,15 @@
+import { imageTag } from "./image-reference.ts"
+
 /**
  * Defaults that depend on other fields of a container or pod spec. Each gives back the very value when it has nothing
  * to add. Source: pkg/apis/core/v1/defaults.go. The parameters are as loose as they are because decoding calls these
  * before anything is validated.
  */
 
-/** The tag of an image, `latest` when it names neither tag nor digest, and undefined when it is pinned by digest. */
-function imageTag(image: string): string | undefined {
-  const [name, digest] = image.split("@", 2)
-  const tag = /:([^:/]+)$/.exec(name!)?.[1]
-  return tag ?? (digest === undefined ? "latest" : undefined)
-}
-
 const policyFor = (image: string): "Always" | "IfNotPresent" =>
   imageTag(image) === "latest" ? "Always" : "IfNotPresent"
 
-/** imagePullPolicy by the image's tag; an empty text is an absent one, as Go sends it. */
+/** imagePullPolicy by the image's tag, IfNotPresent for what is no image; an empty text is an absent one, as Go sends it. */
 export function containerDefaults<
   C extends { readonly image?: string | undefined; readonly imagePullPolicy?: string | undefined },
 >(container: C): C {

@@ -12,11 +12,12 @@ const MOST_EXIT_CODES = 255
 const ACTIONS = ["Restart", "RestartAllContainers"]
 const OPERATORS = ["In", "NotIn"]
 
+const NO_POLICY = required("restartPolicy", "must specify restartPolicy when restart rules are used")
+
 /** Values of restartPolicy itself are in its declaration. */
 export function restartFaults({ restartPolicy, restartPolicyRules: rules = [] }: Container): readonly Cause[] {
   const causes: Cause[] = []
-  if (restartPolicy === undefined && rules.length > 0)
-    causes.push(required("restartPolicy", "must specify restartPolicy when restart rules are used"))
+  if (restartPolicy === undefined && rules.length > 0) causes.push(NO_POLICY)
   if (rules.length > MOST_RULES) causes.push(tooMany("restartPolicyRules", rules.length, MOST_RULES))
   for (const [i, { action, exitCodes }] of rules.entries()) {
     const here = at("restartPolicyRules", i)
@@ -31,6 +32,15 @@ export function restartFaults({ restartPolicy, restartPolicyRules: rules = [] }:
       causes.push(tooMany(at(here, "exitCodes", "values"), values.length, MOST_EXIT_CODES))
   }
   return causes
+}
+
+/**
+ * The same of an init container, whose rules are only looked at where it has a policy. Source:
+ * validateInitContainerRestartPolicy.
+ */
+export function initRestartFaults(container: Container): readonly Cause[] {
+  const { restartPolicy, restartPolicyRules: rules = [] } = container
+  return restartPolicy === undefined && rules.length > 0 ? [NO_POLICY] : restartFaults(container)
 }
 
 const RESOURCES = ["cpu", "memory"]

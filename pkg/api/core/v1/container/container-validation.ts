@@ -11,7 +11,12 @@ import {
   within,
 } from "../../../../apimachinery/field-errors.ts"
 import { isDNS1123Label, isPortName, isPortNumber } from "../../../../apimachinery/names.ts"
-import { initResizeFaults, resizePolicyFaults, restartFaults } from "./container-restart-validation.ts"
+import {
+  initResizeFaults,
+  initRestartFaults,
+  resizePolicyFaults,
+  restartFaults,
+} from "./container-restart-validation.ts"
 import type { Container, ContainerPort, EphemeralContainer } from "./container.ts"
 import { validateEnv, validateEnvFrom } from "./env-validation.ts"
 import { checked } from "../path-validation.ts"
@@ -72,7 +77,7 @@ function init(initContainers: readonly Container[], around: Surroundings): reado
     within(causes, common(container, around), i)
     within(causes, takeName(container.name, names), i)
     within(causes, hostPortConflicts([container]), "")
-    within(causes, restartFaults(container), i)
+    within(causes, initRestartFaults(container), i)
     if (container.restartPolicy === "Always") {
       within(causes, lifeOf(container, around.spec), i)
       continue

@@ -20,13 +20,15 @@ export const VolumeMount = message("core.v1.VolumeMount", "Where a volume of the
   recursiveReadOnly: f
     .string(7, "Whether mounts inside are read-only too.")
     .enum("Disabled", "IfPossible", "Enabled")
-    .pointer(),
+    .pointer()
+    .ownRule(),
   mountPath: f.string(3, "Path in the container; must not contain `:`.").required(),
   subPath: f.string(4, "Path inside the volume; its root unless given."),
   mountPropagation: f
     .string(5, "Whether mounts made later are seen on the other side.")
     .enum("None", "HostToContainer", "Bidirectional")
-    .pointer(),
+    .pointer()
+    .ownRule(),
   subPathExpr: f.string(6, "The same with $(NAME) for the container's variables; excludes subPath."),
 })
 export interface VolumeMount extends ObjectOf<typeof VolumeMount> {}
@@ -90,10 +92,10 @@ export const Container = message(
       .list(21, VolumeDevice, "Block devices in the container.")
       .listMap("devicePath")
       .merge("devicePath"),
-    livenessProbe: f.message(10, Probe, "The container is restarted when this fails."),
-    readinessProbe: f.message(11, Probe, "The pod gets no traffic while this fails."),
-    startupProbe: f.message(22, Probe, "The other probes wait until this has succeeded."),
-    lifecycle: f.message(12, Lifecycle, "What to do after the start and before the end."),
+    livenessProbe: f.message(10, Probe, "The container is restarted when this fails.").ownRule(),
+    readinessProbe: f.message(11, Probe, "The pod gets no traffic while this fails.").ownRule(),
+    startupProbe: f.message(22, Probe, "The other probes wait until this has succeeded.").ownRule(),
+    lifecycle: f.message(12, Lifecycle, "What to do after the start and before the end.").ownRule(),
     terminationMessagePath: f
       .string(13, "File from which the last words of the container are read.")
       .default("/dev/termination-log"),
@@ -135,7 +137,12 @@ export const EphemeralContainer = message(
     env: f.list(7, EnvVar, "Variables.").listMap("name").merge("name").embeddedIn(1),
     resources: f.message(8, ResourceRequirements, "Not allowed here.").always().embeddedIn(1),
     resizePolicy: f.list(23, ContainerResizePolicy, "Not allowed here.").atomic().embeddedIn(1),
-    restartPolicy: f.string(24, "Not allowed here.").enum("Always", "OnFailure", "Never").embeddedIn(1).pointer(),
+    restartPolicy: f
+      .string(24, "Not allowed here.")
+      .enum("Always", "OnFailure", "Never")
+      .embeddedIn(1)
+      .pointer()
+      .ownRule(),
     restartPolicyRules: f.list(25, ContainerRestartRule, "Not allowed here.").atomic().embeddedIn(1),
     volumeMounts: f
       .list(9, VolumeMount, "Volumes in the container; subPath is not allowed.")
@@ -147,10 +154,10 @@ export const EphemeralContainer = message(
       .listMap("devicePath")
       .merge("devicePath")
       .embeddedIn(1),
-    livenessProbe: f.message(10, Probe, "Not allowed here.").embeddedIn(1),
-    readinessProbe: f.message(11, Probe, "Not allowed here.").embeddedIn(1),
-    startupProbe: f.message(22, Probe, "Not allowed here.").embeddedIn(1),
-    lifecycle: f.message(12, Lifecycle, "Not allowed here.").embeddedIn(1),
+    livenessProbe: f.message(10, Probe, "Not allowed here.").embeddedIn(1).ownRule(),
+    readinessProbe: f.message(11, Probe, "Not allowed here.").embeddedIn(1).ownRule(),
+    startupProbe: f.message(22, Probe, "Not allowed here.").embeddedIn(1).ownRule(),
+    lifecycle: f.message(12, Lifecycle, "Not allowed here.").embeddedIn(1).ownRule(),
     terminationMessagePath: f
       .string(13, "File from which the last words of the container are read.")
       .default("/dev/termination-log")

@@ -120,7 +120,7 @@ export function validateFieldRef(
   { apiVersion, fieldPath }: ObjectFieldSelector,
   allowed: readonly string[],
 ): readonly Cause[] {
-  if (fieldPath === "") return NO_CAUSES
+  if (fieldPath === "") return [required("fieldPath")]
   if (apiVersion !== "v1")
     return [invalidValue("fieldPath", fieldPath, `${NOT_CONVERTED}: unsupported pod version: ${apiVersion}`)]
   if (allowed.includes(fieldPath)) return NO_CAUSES

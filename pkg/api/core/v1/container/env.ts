@@ -6,7 +6,7 @@ export const ObjectFieldSelector = message(
   "Names a field of the pod.",
   {
     apiVersion: f.string(1, "API version of the path.").default("v1"),
-    fieldPath: f.string(2, "Path of the field, such as `metadata.name`.").required(),
+    fieldPath: f.string(2, "Path of the field, such as `metadata.name`.").required().ownRule(),
   },
   { mapType: "atomic" },
 )

@@ -4,11 +4,22 @@ import {
   invalidValue,
   invalidValues,
   NO_CAUSES,
+  notSupported,
   required,
   within,
 } from "../../../../apimachinery/field-errors.ts"
 import { isHTTPHeaderName, isPortName, isPortNumber } from "../../../../apimachinery/names.ts"
-import type { ExecAction, GRPCAction, HTTPGetAction, Lifecycle, Probe, SleepAction, TCPSocketAction } from "./probe.ts"
+import { declaredFaults } from "../../../../apimachinery/validate.ts"
+import {
+  LINUX_SIGNALS,
+  Probe,
+  type ExecAction,
+  type GRPCAction,
+  type HTTPGetAction,
+  type Lifecycle,
+  type SleepAction,
+  type TCPSocketAction,
+} from "./probe.ts"
 import { checked } from "../path-validation.ts"
 
 /**
@@ -31,6 +42,7 @@ export function validateProbe(
 ): readonly Cause[] {
   const causes: Cause[] = [
     ...validateHandler({ exec: probe.exec, httpGet: probe.httpGet, tcpSocket: probe.tcpSocket, grpc: probe.grpc }, 0),
+    ...declaredFaults(Probe, probe),
   ]
   const { terminationGracePeriodSeconds: grace, successThreshold } = probe
   if (grace !== undefined && grace <= 0)
@@ -51,10 +63,20 @@ export function validateLifecycle(
   const causes: Cause[] = []
   if (postStart !== undefined) within(causes, validateHandler(postStart, gracePeriod), "postStart")
   if (preStop !== undefined) within(causes, validateHandler(preStop, gracePeriod), "preStop")
-  if (stopSignal !== undefined && osName === undefined)
-    causes.push(forbiddenField("stopSignal", "may not be set for containers with empty `spec.os.name`"))
+  if (stopSignal !== undefined) causes.push(...stopSignalFaults(stopSignal, osName))
   return causes
 }
+
+/** Source: validateStopSignal. */
+function stopSignalFaults(signal: string, osName: string | undefined): readonly Cause[] {
+  if (osName === undefined)
+    return [forbiddenField("stopSignal", "may not be set for containers with empty `spec.os.name`")]
+  const allowed = osName === "windows" ? WINDOWS_SIGNALS : osName === "linux" ? LINUX_SIGNALS : undefined
+  return allowed === undefined || allowed.includes(signal)
+    ? NO_CAUSES
+    : [notSupported("stopSignal", signal, [...allowed].sort())]
+}
+const WINDOWS_SIGNALS: readonly string[] = ["SIGKILL", "SIGTERM"]
 
 function validateHandler(handler: Handler, gracePeriod: number): readonly Cause[] {
   const causes: Cause[] = []
@@ -72,9 +94,10 @@ function validateAction(handler: Handler, name: keyof Handler, gracePeriod: numb
     case "exec":
       return (handler.exec!.command ?? []).length === 0 ? [required("command")] : NO_CAUSES
     case "httpGet": {
-      const { port, httpHeaders = [] } = handler.httpGet!
+      const { port, scheme, httpHeaders = [] } = handler.httpGet!
       return [
         ...validatePort(port),
+        ...(SCHEMES.includes(scheme) ? NO_CAUSES : [notSupported("scheme", scheme, SCHEMES)]),
         ...httpHeaders.flatMap((header) => checked("httpHeaders", header.name, isHTTPHeaderName)),
       ]
     }
@@ -96,6 +119,8 @@ function validateAction(handler: Handler, name: keyof Handler, gracePeriod: numb
     }
   }
 }
+
+const SCHEMES: readonly string[] = ["HTTP", "HTTPS"]
 
 /** A port by number or by name. */
 const validatePort = (port: number | string): readonly Cause[] =>

@@ -65,7 +65,14 @@ export function validateSecurityContext(context: SecurityContext, hostUsers: boo
   return causes
 }
 
-export function validatePodSecurityContext(context: PodSecurityContext, spec: PodSpec): readonly Cause[] {
+const RECURSIVE: readonly string[] = ["Recursive"]
+const CHANGE_POLICIES: readonly string[] = ["MountOption", "Recursive"]
+
+export function validatePodSecurityContext(
+  context: PodSecurityContext,
+  spec: PodSpec,
+  old?: PodSpec,
+): readonly Cause[] {
   const {
     fsGroup,
     runAsUser,
@@ -87,9 +94,10 @@ export function validatePodSecurityContext(context: PodSecurityContext, spec: Po
   if (spec.shareProcessNamespace === true && spec.hostPID === true)
     causes.push(invalidValue("shareProcessNamespace", true, "ShareProcessNamespace and HostPID cannot both be enabled"))
   const seen = new Set<string>()
-  if (seLinuxChangePolicy !== undefined && seLinuxChangePolicy !== "Recursive")
-    // the gate of mount options is off in Kubernetes 1.36
-    causes.push(notSupported("seLinuxChangePolicy", seLinuxChangePolicy, ["Recursive"]))
+  // The gate of mount options is off in Kubernetes 1.36; a pod that has any policy may be given every other.
+  const policies = old?.securityContext.seLinuxChangePolicy === undefined ? RECURSIVE : CHANGE_POLICIES
+  if (seLinuxChangePolicy !== undefined && !policies.includes(seLinuxChangePolicy))
+    causes.push(notSupported("seLinuxChangePolicy", seLinuxChangePolicy, policies))
   for (const [i, { name }] of sysctls.entries()) {
     if (name === "") continue
     const here = at("sysctls", i, "name")

@@ -12,7 +12,8 @@ import {
 } from "../../../../apimachinery/field-errors.ts"
 import { goForm } from "../../../../apimachinery/go-form.ts"
 import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
-import { isCIDR, isLabelValue, isQualifiedName, oneProblem } from "../../../../apimachinery/names.ts"
+import { isLabelValue, isQualifiedName, oneProblem } from "../../../../apimachinery/names.ts"
+import { rangesFaults } from "../dual-stack.ts"
 import { Taint, type NodeSpec } from "./nodespec.ts"
 import { NodeAddress, type NodeStatus } from "./nodestatus.ts"
 import { amountFaults } from "../resource-names.ts"
@@ -31,7 +32,7 @@ export function nodeFaults(node: NodeView): readonly Cause[] {
   const swap = status.nodeInfo.swap?.capacity
   if (swap !== undefined && swap <= 0)
     causes.push(invalidValue("metadata.nodeSwapStatus.capacity", swap, "must be greater than zero"))
-  within(causes, rangeFaults(spec.podCIDRs ?? []), "spec.podCIDRs")
+  within(causes, rangesFaults(spec.podCIDRs ?? []), "spec.podCIDRs")
   return causes
 }
 
@@ -112,15 +113,6 @@ function featureFaults(features: readonly string[]): readonly Cause[] {
       causes.push(invalidValue(at("", i + 1), next, "list must be sorted alphabetically"))
     return causes
   })
-}
-
-/** Ranges of addresses of a node's pods: one, or one of each family. */
-function rangeFaults(ranges: readonly string[]): readonly Cause[] {
-  const causes: Cause[] = ranges.flatMap((range, i) => invalidValues(at("", i), range, isCIDR(range)))
-  const families = new Set(ranges.map((range) => range.includes(":")))
-  if (ranges.length > 2 || (ranges.length === 2 && families.size < 2))
-    causes.push(invalidValue("", ranges, "may specify no more than one CIDR for each IP family"))
-  return causes
 }
 
 const AVOIDS = "scheduler.alpha.kubernetes.io/preferAvoidPods"

@@ -1,3 +1,4 @@
+import { listBeside } from "../dual-stack.ts"
 import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
 
 /** Source: k8s.io/api core/v1/types.go. */
@@ -59,9 +60,10 @@ export interface NodeSpec extends ObjectOf<typeof NodeSpec> {}
 function podCIDRDefaults<
   T extends { readonly podCIDR?: string | undefined; readonly podCIDRs?: readonly string[] | undefined },
 >(spec: T): T {
-  if (spec.podCIDR !== undefined && spec.podCIDR !== "" && (spec.podCIDRs ?? []).length === 0)
-    return { ...spec, podCIDRs: [spec.podCIDR] }
-  if ((spec.podCIDR === undefined || spec.podCIDR === "") && spec.podCIDRs?.[0] !== undefined)
-    return { ...spec, podCIDR: spec.podCIDRs[0] }
-  return spec
+  const { podCIDR = "", podCIDRs = NO_RANGES } = spec
+  const list = listBeside(podCIDR, podCIDRs, itself, itself)
+  const [first = ""] = list
+  return first === podCIDR && list === podCIDRs ? spec : { ...spec, podCIDR: first, podCIDRs: list }
 }
+const NO_RANGES: readonly string[] = []
+const itself = (range: string): string => range

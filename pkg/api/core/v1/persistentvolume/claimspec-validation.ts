@@ -1,6 +1,5 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import {
-  at,
   forbiddenField,
   invalidValue,
   invalidValues,
@@ -97,9 +96,14 @@ export function claimTemplateFaults({ metadata, spec }: PersistentVolumeClaimTem
   return causes
 }
 
+/** Upstream takes the name of Go's field, and writes its first letter small. */
+const GO_NAMES: Readonly<Record<string, string>> = { uid: "uID" }
+
 function otherMetadata(metadata: ObjectMeta): readonly Cause[] {
   const others = Object.keys(metadata).filter(
     (field) => field !== "labels" && field !== "annotations" && metadata[field as keyof ObjectMeta] !== undefined,
   )
-  return others.length === 0 ? NO_CAUSES : others.map((field) => forbiddenField(at("", field), "cannot be set"))
+  return others.length === 0
+    ? NO_CAUSES
+    : others.map((field) => forbiddenField(GO_NAMES[field] ?? field, "cannot be set"))
 }

@@ -45,7 +45,7 @@ export const volumeSpecFaults = (spec: PersistentVolumeSpec, name: string): read
 
 function clusterVolumeFaults(spec: PersistentVolumeSpec, name: string): readonly Cause[] {
   const { capacity = {}, storageClassName, persistentVolumeReclaimPolicy: policy, volumeMode } = spec
-  const causes: Cause[] = [...commonFaults(spec, name)]
+  const causes: Cause[] = [...modeFaults(spec)]
   if (Object.keys(capacity).length === 0) causes.push(required("capacity"))
   if (capacity["storage"] === undefined || Object.keys(capacity).length > 1)
     causes.push(notSupported("capacity", spec.capacity, ["storage"]))
@@ -56,13 +56,14 @@ function clusterVolumeFaults(spec: PersistentVolumeSpec, name: string): readonly
   }
   if (policy !== undefined && !POLICIES.includes(policy))
     causes.push(notSupported("persistentVolumeReclaimPolicy", policy, POLICIES))
-  if (volumeMode !== undefined && !MODES.includes(volumeMode))
-    causes.push(notSupported("volumeMode", volumeMode, MODES))
   if (spec.nodeAffinity !== undefined) within(causes, affinityFaults(spec.nodeAffinity), "nodeAffinity")
+  causes.push(...onlySourceFaults(spec, name))
   if (spec.hostPath !== undefined && posix.normalize(spec.hostPath.path) === "/" && policy === "Recycle")
     causes.push(forbiddenField("persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'"))
   if (storageClassName)
     causes.push(...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)))
+  if (volumeMode !== undefined && !MODES.includes(volumeMode))
+    causes.push(notSupported("volumeMode", volumeMode, MODES))
   return [...causes, ...attributesClassFaults(spec)]
 }
 const POLICIES: readonly string[] = ["Delete", "Recycle", "Retain"]
@@ -77,15 +78,17 @@ export const inlineVolumeSpecFaults = (spec: PersistentVolumeSpec): readonly Cau
 
 function inlineVolumeFaults(spec: PersistentVolumeSpec): readonly Cause[] {
   const { persistentVolumeReclaimPolicy: policy, volumeMode } = spec
-  const causes: Cause[] = [...commonFaults(spec, "")]
+  const causes: Cause[] = []
   const forbid = (field: keyof PersistentVolumeSpec) =>
     causes.push(forbiddenField(field, "may not be specified in the context of inline volumes"))
   if (spec.claimRef !== undefined) forbid("claimRef")
   if (Object.keys(spec.capacity ?? {}).length > 0) forbid("capacity")
   if (spec.csi === undefined) causes.push(required("csi", "has to be specified in the context of inline volumes"))
+  causes.push(...modeFaults(spec))
   if (policy !== undefined && policy !== "Retain")
     causes.push(forbiddenField("persistentVolumeReclaimPolicy", "may only be Retain in the context of inline volumes"))
   if (spec.nodeAffinity !== undefined) forbid("nodeAffinity")
+  causes.push(...onlySourceFaults(spec, ""))
   if (spec.storageClassName) forbid("storageClassName")
   if (volumeMode !== undefined && volumeMode !== "Filesystem")
     causes.push(
@@ -94,12 +97,14 @@ function inlineVolumeFaults(spec: PersistentVolumeSpec): readonly Cause[] {
   return causes
 }
 
-/** What holds for both. */
-function commonFaults(spec: PersistentVolumeSpec, name: string): readonly Cause[] {
-  const { accessModes = [] } = spec
+const modeFaults = ({ accessModes = [] }: PersistentVolumeSpec): readonly Cause[] => [
+  ...(accessModes.length === 0 ? [required("accessModes")] : NO_CAUSES),
+  ...accessModeFaults(accessModes),
+]
+
+/** That there is one source, and what is wrong with it. */
+function onlySourceFaults(spec: PersistentVolumeSpec, name: string): readonly Cause[] {
   const causes: Cause[] = []
-  if (accessModes.length === 0) causes.push(required("accessModes"))
-  causes.push(...accessModeFaults(accessModes))
   const given = PERSISTENT_VOLUME_SOURCES.filter((source) => spec[source] !== undefined)
   const [first, ...others] = given
   if (first === undefined) return [...causes, required("", "must specify a volume type")]
@@ -254,29 +259,38 @@ const STABLE_LABELS: Readonly<Record<string, string>> = {
   "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
 }
 
-/** An affinity with the new name of a label wherever `now` has it in the place of the old one. */
+/**
+ * An affinity with the new name of a label wherever `now` has it in the place of the old one. As upstream's, a key that
+ * has no new name may become empty: that is refused elsewhere.
+ */
 function withStableKeys(old: VolumeNodeAffinity, now: VolumeNodeAffinity | undefined): VolumeNodeAffinity {
-  const renamed = (term: NodeSelectorTerm, other: NodeSelectorTerm | undefined): NodeSelectorTerm => ({
-    ...term,
-    ...(term.matchExpressions === undefined
-      ? {}
-      : {
-          matchExpressions: term.matchExpressions.map((expression, i) => {
-            const stable = STABLE_LABELS[expression.key]
-            return stable !== undefined && other?.matchExpressions?.[i]?.key === stable
-              ? { ...expression, key: stable }
-              : expression
-          }),
-        }),
-  })
   if (old.required === undefined) return old
   return {
     ...old,
     required: {
       ...old.required,
-      nodeSelectorTerms: old.required.nodeSelectorTerms.map((term, i) =>
-        renamed(term, now?.required?.nodeSelectorTerms?.[i]),
-      ),
+      nodeSelectorTerms: old.required.nodeSelectorTerms.map((term, i) => {
+        const other = now?.required?.nodeSelectorTerms?.[i]
+        return {
+          ...term,
+          ...renamedKeys("matchExpressions", term, other),
+          ...renamedKeys("matchFields", term, other),
+        }
+      }),
     },
   }
 }
+
+const renamedKeys = (
+  list: "matchExpressions" | "matchFields",
+  { [list]: before }: NodeSelectorTerm,
+  now: NodeSelectorTerm | undefined,
+): Pick<NodeSelectorTerm, typeof list> =>
+  before === undefined
+    ? {}
+    : {
+        [list]: before.map((requirement, i) => {
+          const key = STABLE_LABELS[requirement.key] ?? ""
+          return now?.[list]?.[i]?.key === key ? { ...requirement, key } : requirement
+        }),
+      }

@@ -74,7 +74,7 @@ export const ScaleIOPersistentVolumeSource = message(
   {
     gateway: f.string(1, "Address of the gateway.").required(),
     system: f.string(2, "Name of the storage system.").required(),
-    secretRef: f.message(3, SecretReference, "Secret with the credentials.").required().pointer().ownRule(),
+    secretRef: f.message(3, SecretReference, "Secret with the credentials.").required().pointer().ownRule().orNull(),
     sslEnabled: f.bool(4, "Whether the gateway is reached over TLS."),
     protectionDomain: f.string(5, "Name of the protection domain."),
     storagePool: f.string(6, "Name of the storage pool."),
@@ -130,7 +130,7 @@ export const FlexPersistentVolumeSource = message(
   "core.v1.FlexPersistentVolumeSource",
   "A volume made by a driver executable on the node.",
   {
-    driver: f.string(1, "Name of the driver.").required(),
+    driver: f.string(1, "Name of the driver.").required().ownRule(),
     fsType: f.string(2, "File system."),
     secretRef: f.message(3, SecretReference, "Secret for the driver."),
     readOnly: f.bool(4, "Whether it is only read."),

@@ -38,7 +38,9 @@ export const EphemeralVolumeSource = message(
   "core.v1.EphemeralVolumeSource",
   "A claim that lives and ends with the pod.",
   {
-    volumeClaimTemplate: f.message(1, PersistentVolumeClaimTemplate, "The claim, which is named after pod and volume."),
+    volumeClaimTemplate: f
+      .message(1, PersistentVolumeClaimTemplate, "The claim, which is named after pod and volume.")
+      .ownRule(),
   },
 )
 export interface EphemeralVolumeSource extends ObjectOf<typeof EphemeralVolumeSource> {}
@@ -89,12 +91,23 @@ export const PersistentVolumeClaimStatus = message(
 )
 export interface PersistentVolumeClaimStatus extends ObjectOf<typeof PersistentVolumeClaimStatus> {}
 
+/** Upstream writes them, whatever was sent. Source: Convert_apps_StatefulSetSpec_To_v1_StatefulSetSpec. */
+const asClaim = <T extends { readonly apiVersion?: string; readonly kind?: string }>(claim: T): T =>
+  claim.apiVersion === "v1" && claim.kind === "PersistentVolumeClaim"
+    ? claim
+    : { ...claim, apiVersion: "v1", kind: "PersistentVolumeClaim" }
+
 /** A claim as it stands inside a stateful set; type and version are kept in JSON and are not on the protobuf wire. */
-export const VolumeClaimTemplate = message("core.v1.PersistentVolumeClaim", "A claim to storage.", {
-  apiVersion: f.string(0, "Version of the claim.").default("v1"),
-  kind: f.string(0, "Kind of the claim.").default("PersistentVolumeClaim"),
-  metadata: f.message(1, ObjectMeta, "Name, labels and annotations of the claim.").always(),
-  spec: f.message(2, PersistentVolumeClaimSpec, "What is asked of the volume.").always(),
-  status: f.message(3, PersistentVolumeClaimStatus, "What has become of the claim.").always(),
-})
+export const VolumeClaimTemplate = message(
+  "core.v1.PersistentVolumeClaim",
+  "A claim to storage.",
+  {
+    apiVersion: f.string(0, "Version of the claim.").default("v1"),
+    kind: f.string(0, "Kind of the claim.").default("PersistentVolumeClaim"),
+    metadata: f.message(1, ObjectMeta, "Name, labels and annotations of the claim.").always(),
+    spec: f.message(2, PersistentVolumeClaimSpec, "What is asked of the volume.").always(),
+    status: f.message(3, PersistentVolumeClaimStatus, "What has become of the claim.").always(),
+  },
+  { defaults: asClaim },
+)
 export interface VolumeClaimTemplate extends ObjectOf<typeof VolumeClaimTemplate> {}

@@ -7,7 +7,9 @@ import type { PodSpec } from "./podspec.ts"
  * host network, service links are on, what is asked for the pod as a whole is completed. Gives back the very spec when
  * nothing is to be added. Source: SetDefaults_Pod in pkg/apis/core/v1/defaults.go.
  */
-export function defaultPodSpec(spec: PodSpec): PodSpec {
+export function defaultPodSpec(given: PodSpec): PodSpec {
+  // Of pods only, as a template may say what it likes. Source: Convert_v1_Pod_To_core_Pod.
+  const spec = given.terminationGracePeriodSeconds < 0 ? { ...given, terminationGracePeriodSeconds: 1 } : given
   const adjust = (container: Container) => hostPorts(requestsFromLimits(container), spec.hostNetwork === true)
   const containers = mapped(spec.containers, adjust)
   const initContainers = mapped(spec.initContainers, adjust)

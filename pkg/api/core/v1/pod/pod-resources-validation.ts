@@ -8,7 +8,7 @@ import {
   within,
 } from "../../../../apimachinery/field-errors.ts"
 import { compareQuantities, formatQuantity, quantity } from "../../../../apimachinery/quantity.ts"
-import { isOfPods, together } from "./pod-resources.ts"
+import { isAskedFor, isOfPods, together } from "./pod-resources.ts"
 import type { PodSpec } from "./podspec.ts"
 import { isHugePages, resourceNameFaults } from "../resource-names.ts"
 import { validateResources } from "../resources-validation.ts"
@@ -41,6 +41,7 @@ function consistencyFaults(
 ): readonly Cause[] {
   const causes: Cause[] = []
   for (const name in requests) {
+    if (!isAskedFor(spec, "requests", name)) continue
     const asked = together(spec, "requests", name)
     if (compareQuantities(asked, quantity(requests[name]!)) > 0)
       causes.push(
@@ -52,7 +53,7 @@ function consistencyFaults(
       )
   }
   for (const name in limits) {
-    if (!isHugePages(name)) continue
+    if (!isHugePages(name) || !isAskedFor(spec, "limits", name)) continue
     const most = together(spec, "limits", name)
     if (compareQuantities(most, quantity(limits[name]!)) > 0)
       causes.push(

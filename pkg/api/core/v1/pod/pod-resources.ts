@@ -30,6 +30,16 @@ export function together(
   }
   return larger(containers.map(of).reduce(addQuantities, sidecars), peak)
 }
+/** Whether any container asks for it at all, be it nothing. */
+export const isAskedFor = (
+  { containers, initContainers = [] }: PodSpec,
+  list: "requests" | "limits",
+  name: string,
+): boolean =>
+  [...containers, ...initContainers].some(
+    ({ resources }) => resources[list] !== undefined && Object.hasOwn(resources[list], name),
+  )
+
 const NOTHING = quantity("0")
 const larger = (a: Quantity, b: Quantity): Quantity => (compareQuantities(a, b) < 0 ? b : a)
 

@@ -25,7 +25,7 @@ export function validatePod(pod: PodView, old?: PodView): readonly Cause[] {
   const { metadata, spec } = pod
   const causes: Cause[] = []
   within(causes, validatePodAnnotations(pod, old), "")
-  within(causes, validatePodSpec(spec, metadata.name ?? ""), "spec")
+  within(causes, validatePodSpec(spec, metadata.name ?? "", old?.spec), "spec")
   if ((spec.serviceAccountName ?? "") === "") {
     for (const [i, { projected }] of (spec.volumes ?? []).entries())
       for (const [j, { serviceAccountToken }] of (projected?.sources ?? []).entries())

@@ -38,14 +38,15 @@ import { validateOverhead } from "../resources-validation.ts"
 import { validateAffinity, validateToleration, validateTopologySpread } from "./scheduling-validation.ts"
 import { validatePodSecurityContext } from "../container/securitycontext-validation.ts"
 import { validateVolumes, type CheckedVolumes } from "../volume/volume-validation.ts"
+import { preemptionPolicyFaults } from "./preemption-policy.ts"
 import { containersOf, hostProcessFaults, osFaults } from "./windows-validation.ts"
 
 /**
  * Rules of a pod spec, in a pod or in a template; rules of single fields stand in their declarations.
- * `podName` is given for pods only: claims and defaults of pods depend on it. Source: ValidatePodSpec in
+ * `podName` is given for pods only: claims and defaults of pods depend on it. `old` is the spec that is replaced. Source: ValidatePodSpec in
  * pkg/apis/core/validation/validation.go.
  */
-export function validatePodSpec(spec: PodSpec, podName: string | undefined): readonly Cause[] {
+export function validatePodSpec(spec: PodSpec, podName: string | undefined, old?: PodSpec): readonly Cause[] {
   const {
     volumes,
     resourceClaims,
@@ -63,7 +64,7 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined): rea
   within(causes, validatePodResources(spec), "resources")
   if (spec.hostNetwork === true) causes.push(...validateHostPorts(spec, podName !== undefined))
   within(causes, validateLabels(spec.nodeSelector, "nodeSelector"), "")
-  within(causes, validatePodSecurityContext(spec.securityContext, spec), "securityContext")
+  within(causes, validatePodSecurityContext(spec.securityContext, spec, old), "securityContext")
   if (spec.affinity !== undefined) within(causes, validateAffinity(spec.affinity), "affinity")
   within(causes, validateDNSConfig(spec.dnsConfig, spec.dnsPolicy), "dnsConfig")
   eachWithin(causes, readinessGates, "readinessGates", validateReadinessGate)
@@ -76,6 +77,8 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined): rea
   for (const field of SUBDOMAINS) within(causes, checked(field, spec[field] || undefined, isDNS1123Subdomain), "")
   const wrongDeadline = deadline === undefined ? undefined : inRange(deadline, 1, 2 ** 31 - 1)
   if (wrongDeadline !== undefined) causes.push(invalidValue("activeDeadlineSeconds", deadline, wrongDeadline))
+  if (spec.preemptionPolicy !== undefined)
+    causes.push(...preemptionPolicyFaults("preemptionPolicy", spec.preemptionPolicy))
   for (const field of LABELS) within(causes, checked(field, spec[field] || undefined, isDNS1123Label), "")
   eachWithin(causes, spec.tolerations, "tolerations", validateToleration)
   eachWithin(causes, hostAliases, "hostAliases", validateHostAlias)

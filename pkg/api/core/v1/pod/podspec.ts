@@ -131,7 +131,8 @@ export const PodSpec = message(
       .string(31, "Whether pods of lower priority may be evicted for this one.")
       .enum("PreemptLowerPriority", "Never")
       .inOrder()
-      .pointer(),
+      .pointer()
+      .ownRule(),
     overhead: f.map(32, e.quantity, "What the runtime itself needs; filled in from the RuntimeClass."),
     topologySpreadConstraints: f
       .list(33, TopologySpreadConstraint, "How matching pods are spread over topologies.")

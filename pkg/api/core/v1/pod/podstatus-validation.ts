@@ -12,13 +12,8 @@ import {
   within,
 } from "../../../../apimachinery/field-errors.ts"
 import { goForm } from "../../../../apimachinery/go-form.ts"
-import {
-  isDNS1123Label,
-  isDNS1123Subdomain,
-  isIPAddress,
-  isQualifiedName,
-  isUserOrGroupID,
-} from "../../../../apimachinery/names.ts"
+import { isDNS1123Label, isDNS1123Subdomain, isQualifiedName, isUserOrGroupID } from "../../../../apimachinery/names.ts"
+import { addressesFaults } from "../dual-stack.ts"
 import { restarts } from "../container/container-restart.ts"
 import type { Container } from "../container/container.ts"
 import { checked } from "../path-validation.ts"
@@ -169,21 +164,12 @@ function extendedClaimFaults(
   return causes
 }
 
-/** Addresses of a pod or its node: one, or one of each family. */
-function addressFaults(ips: readonly PodIP[], message: typeof PodIP | typeof HostIP): readonly Cause[] {
-  const causes: Cause[] = []
-  for (let i = 0; i < ips.length; i++) within(causes, checked("", ips[i]!.ip, isIPAddress), i)
-  const families = new Set(ips.filter(({ ip }) => isIPAddress(ip) === undefined).map(({ ip }) => ip.includes(":")))
-  if (ips.length > 2 || (ips.length === 2 && families.size < 2))
-    causes.push(
-      invalidValue(
-        "",
-        ips.map((ip) => goForm(message, ip)),
-        "may specify no more than one IP for each IP family",
-      ),
-    )
-  return causes
-}
+/** Addresses of a pod or its node. */
+const addressFaults = (ips: readonly PodIP[], message: typeof PodIP | typeof HostIP): readonly Cause[] =>
+  addressesFaults(
+    ips.map(({ ip = "" }) => ip),
+    ips.map((ip) => goForm(message, ip)),
+  )
 
 function containerFaults(status: ContainerStatus, list: StatusList, spec: PodSpec): readonly Cause[] {
   const causes: Cause[] = []

@@ -1,4 +1,5 @@
 import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
+import { listBeside } from "../dual-stack.ts"
 import { ResourceRequirements } from "../resources.ts"
 
 /** Kubelets report what they see, and only a few rules apply to it: those in pod-status-validation.ts. */
@@ -166,7 +167,7 @@ export const ContainerStatus = message(
     volumeMounts: f.list(12, VolumeMountStatus, "How its volumes are mounted.").listMap("mountPath").merge("mountPath"),
     user: f.message(13, ContainerUser, "Identity of its first process."),
     allocatedResourcesStatus: f.list(14, ResourceStatus, "Health of its devices.").listMap("name").merge("name"),
-    stopSignal: f.string(15, "Signal that asks it to end.").pointer().disabled(),
+    stopSignal: f.string(15, "Signal that asks it to end.").pointer(),
   },
   AS_REPORTED,
 )
@@ -274,6 +275,24 @@ export const PodStatus = message(
       .atomic()
       .disabled(),
   },
-  AS_REPORTED,
+  { ...AS_REPORTED, defaults: podIPDefaults },
 )
 export interface PodStatus extends ObjectOf<typeof PodStatus> {}
+
+/** The single podIP and the list stand for one another, as conversion does upstream. */
+function podIPDefaults<
+  T extends { readonly podIP?: string | undefined; readonly podIPs?: readonly PodIP[] | undefined },
+>(status: T): T {
+  const { podIP = "", podIPs = NO_IPS } = status
+  const list = listBeside(
+    podIP,
+    podIPs,
+    ({ ip }) => ip,
+    (ip) => ({ ip }),
+  )
+  const [first] = list
+  return first === undefined || (first.ip === podIP && list === podIPs)
+    ? status
+    : { ...status, podIP: first.ip, podIPs: list }
+}
+const NO_IPS: readonly PodIP[] = []

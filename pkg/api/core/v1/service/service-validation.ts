@@ -133,8 +133,12 @@ function portFaults(
   return causes
 }
 
+const AFFINITIES: readonly string[] = ["ClientIP", "None"]
+const TRAFFIC_POLICIES: readonly string[] = ["Cluster", "Local"]
+
 function affinityFaults({ sessionAffinity, sessionAffinityConfig }: ServiceSpec): readonly Cause[] {
   const field = "spec.sessionAffinityConfig"
+  if (!AFFINITIES.includes(sessionAffinity)) return [notSupported("spec.sessionAffinity", sessionAffinity, AFFINITIES)]
   if (sessionAffinity !== "ClientIP")
     return sessionAffinityConfig === undefined
       ? []
@@ -188,7 +192,8 @@ export function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
     wrong("may specify no more than one IP for each IP family")
   for (const [i, ip] of clusterIPs.entries()) {
     const family = ipFamilies[i]
-    if (family !== undefined && family !== familyOf(ip))
+    // what is no family is told of above
+    if ((family === "IPv4" || family === "IPv6") && family !== familyOf(ip))
       causes.push(
         invalidValue(at("spec.clusterIPs", i), ip, `expected an ${family} value as indicated by \`ipFamilies[${i}]\``),
       )
@@ -269,6 +274,8 @@ function trafficFaults(spec: ServiceSpec): readonly Cause[] {
       ),
     )
   if (fromOutside && externalTrafficPolicy === undefined) causes.push(required("spec.externalTrafficPolicy"))
+  else if (fromOutside && !TRAFFIC_POLICIES.includes(externalTrafficPolicy!))
+    causes.push(notSupported("spec.externalTrafficPolicy", externalTrafficPolicy, TRAFFIC_POLICIES))
   if (!needsHealthPort(spec)) {
     if (healthCheckNodePort !== 0)
       causes.push(

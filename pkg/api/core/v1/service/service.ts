@@ -54,13 +54,18 @@ export const ServiceSpec = message(
       .default("ClusterIP")
       .enum("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
     externalIPs: f.list(5, e.string, "Addresses from outside that nodes take traffic on for this Service.").atomic(),
-    sessionAffinity: f.string(7, "Whether a client stays with a pod.").default("None").enum("None", "ClientIP"),
+    sessionAffinity: f
+      .string(7, "Whether a client stays with a pod.")
+      .default("None")
+      .enum("None", "ClientIP")
+      .ownRule(),
     loadBalancerIP: f.string(8, "Deprecated: wished address of the load balancer."),
     loadBalancerSourceRanges: f.list(9, e.string, "Clients the load balancer lets in, as CIDRs.").atomic(),
     externalName: f.string(10, "DNS name that an ExternalName Service is an alias of."),
     externalTrafficPolicy: f
       .string(11, "Whether traffic from outside may go to pods of other nodes.")
-      .enum("Cluster", "Local"),
+      .enum("Cluster", "Local")
+      .ownRule(),
     healthCheckNodePort: f.int32(
       12,
       "Port on which nodes tell the load balancer whether they have pods of the Service.",

@@ -35,7 +35,7 @@ interface SharedSources {
   readonly nfs?: NFSVolumeSource | undefined
   readonly quobyte?: QuobyteVolumeSource | undefined
   readonly fc?: FCVolumeSource | undefined
-  readonly flexVolume?: Pick<FlexVolumeSource, "options"> | undefined
+  readonly flexVolume?: Pick<FlexVolumeSource, "driver" | "options"> | undefined
   readonly azureDisk?: AzureDiskVolumeSource | undefined
   readonly storageos?: StorageOS | undefined
 }
@@ -52,8 +52,10 @@ export function sharedSourceFaults(source: string, volume: SharedSources): reado
   const causes: Cause[] = []
   switch (source) {
     case "hostPath": {
-      const { path = "" } = volume.hostPath!
-      if (path !== "") within(causes, withoutBacksteps("path", path), source)
+      const { path = "", type } = volume.hostPath!
+      if (path === "") return causes
+      within(causes, withoutBacksteps("path", path), source)
+      if (!HOST_PATH_TYPES.includes(type)) causes.push(notSupported("hostPath.type", type, HOST_PATH_TYPES))
       return causes
     }
     case "gcePersistentDisk":
@@ -67,7 +69,8 @@ export function sharedSourceFaults(source: string, volume: SharedSources): reado
       within(causes, validateFlocker(volume.flocker!), source)
       return causes
     case "nfs": {
-      const { path = "" } = volume.nfs! // a required field may be missing: all faults of an object are told together
+      const { path } = volume.nfs!
+      if (path === "") causes.push(required("nfs.path"))
       if (!path.startsWith("/")) causes.push(invalidValue("nfs.path", path, "must be an absolute path"))
       return causes
     }
@@ -78,6 +81,7 @@ export function sharedSourceFaults(source: string, volume: SharedSources): reado
       within(causes, validateFC(volume.fc!), source)
       return causes
     case "flexVolume":
+      if (volume.flexVolume!.driver === "") causes.push(required("flexVolume.driver"))
       within(causes, validateFlexOptions(volume.flexVolume!.options), "flexVolume.options")
       return causes
     case "azureDisk":
@@ -90,6 +94,17 @@ export function sharedSourceFaults(source: string, volume: SharedSources): reado
       return NO_CAUSES
   }
 }
+
+const HOST_PATH_TYPES: readonly string[] = [
+  "",
+  "BlockDevice",
+  "CharDevice",
+  "Directory",
+  "DirectoryOrCreate",
+  "File",
+  "FileOrCreate",
+  "Socket",
+]
 
 function validateGCEDisk({ pdName, partition }: GCEPersistentDiskVolumeSource): readonly Cause[] {
   return [...(pdName === "" ? [required("pdName")] : []), ...validatePartition(partition)]
@@ -152,9 +167,12 @@ function validateFlexOptions(options: FlexVolumeSource["options"] = {}): readonl
 const MANAGED_URI = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
 const BLOB_URI = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 
-function validateAzureDisk({ kind, diskURI = "" }: AzureDiskVolumeSource): readonly Cause[] {
+function validateAzureDisk({ kind, diskURI }: AzureDiskVolumeSource): readonly Cause[] {
   const [start, form] = kind === "Managed" ? ["/subscriptions/", MANAGED_URI] : ["https://", BLOB_URI]
-  return diskURI.startsWith(start) ? NO_CAUSES : [notSupported("diskURI", diskURI, [form])]
+  return [
+    ...(diskURI === "" ? [required("diskURI")] : NO_CAUSES),
+    ...(diskURI.startsWith(start) ? NO_CAUSES : [notSupported("diskURI", diskURI, [form])]),
+  ]
 }
 
 function validateStorageOS({ volumeName = "", volumeNamespace = "" }: StorageOS): readonly Cause[] {

@@ -18,7 +18,7 @@ export const AzureDiskVolumeSource = message(
   "A disk of Azure; no longer served by Kubernetes itself.",
   {
     diskName: f.string(1, "Name of the disk.").required(),
-    diskURI: f.string(2, "URI of the disk.").required(),
+    diskURI: f.string(2, "URI of the disk.").required().ownRule(),
     cachingMode: f
       .string(3, "How the host caches.")
       .enum("None", "ReadOnly", "ReadWrite")
@@ -81,7 +81,7 @@ export const FlexVolumeSource = message(
   "core.v1.FlexVolumeSource",
   "A volume made by a driver executable on the node.",
   {
-    driver: f.string(1, "Name of the driver.").required(),
+    driver: f.string(1, "Name of the driver.").required().ownRule(),
     fsType: f.string(2, "Filesystem of the volume."),
     secretRef: f.message(3, LocalObjectReference, "Secret passed to the driver."),
     readOnly: f.bool(4, "Whether to mount it read-only."),
@@ -195,7 +195,12 @@ export const ScaleIOVolumeSource = message(
   {
     gateway: f.string(1, "Address of the gateway.").required(),
     system: f.string(2, "Name of the storage system.").required(),
-    secretRef: f.message(3, LocalObjectReference, "Secret with the credentials.").required().pointer().ownRule(),
+    secretRef: f
+      .message(3, LocalObjectReference, "Secret with the credentials.")
+      .required()
+      .pointer()
+      .ownRule()
+      .orNull(),
     sslEnabled: f.bool(4, "Whether to speak TLS to the gateway."),
     protectionDomain: f.string(5, "Protection domain of the volume."),
     storagePool: f.string(6, "Pool of the volume."),

@@ -135,8 +135,7 @@ function validateOne(volume: Volume, source: VolumeSourceName, podName: string |
       within(causes, driver === "" ? [required("driver")] : driverName("driver", driver), source)
       within(causes, secretName(secret), "csi.nodePublishSecretRef")
       // upstream names the source and not the reference
-      if (secret !== undefined && secret.name !== "")
-        within(causes, invalidValues("name", secret.name, isDNS1123Subdomain(secret.name)), source)
+      if (secret?.name) within(causes, invalidValues("name", secret.name, isDNS1123Subdomain(secret.name)), source)
       return causes
     }
     case "ephemeral":
@@ -151,8 +150,8 @@ function validateOne(volume: Volume, source: VolumeSourceName, podName: string |
 }
 
 const named = (path: string, name: string): readonly Cause[] => (name === "" ? [required(path)] : NO_CAUSES)
-const secretName = (reference: { readonly name: string } | undefined): readonly Cause[] =>
-  reference === undefined ? NO_CAUSES : named("name", reference.name)
+const secretName = (reference: { readonly name?: string | undefined } | undefined): readonly Cause[] =>
+  reference === undefined ? NO_CAUSES : named("name", reference.name ?? "")
 
 /** The claim is named after the pod and the volume. */
 function validateEphemeral({ name, ephemeral }: Volume, podName: string | undefined): readonly Cause[] {

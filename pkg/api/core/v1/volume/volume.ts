@@ -31,7 +31,8 @@ export const HostPathVolumeSource = message("core.v1.HostPathVolumeSource", "A f
     .string(2, "What must be there, or is made.")
     .enum("DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice", "")
     .default("")
-    .pointer(),
+    .pointer()
+    .ownRule(),
 })
 export interface HostPathVolumeSource extends ObjectOf<typeof HostPathVolumeSource> {}
 
@@ -66,7 +67,7 @@ export interface SecretVolumeSource extends ObjectOf<typeof SecretVolumeSource> 
 
 export const NFSVolumeSource = message("core.v1.NFSVolumeSource", "An export of an NFS server.", {
   server: f.string(1, "Name or address of the server.").required(),
-  path: f.string(2, "Exported path.").required(),
+  path: f.string(2, "Exported path.").required().ownRule(),
   readOnly: f.bool(3, "Whether to mount it read-only."),
 })
 export interface NFSVolumeSource extends ObjectOf<typeof NFSVolumeSource> {}

@@ -1,5 +1,5 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, notFoundField } from "../../../../apimachinery/field-errors.ts"
+import { at, forbiddenField, invalidValue, notFoundField, notSupported } from "../../../../apimachinery/field-errors.ts"
 import type { Container, EphemeralContainer, VolumeDevice, VolumeMount } from "../container/container.ts"
 import { localPath, withoutBacksteps } from "../path-validation.ts"
 import type { Volume } from "./volume.ts"
@@ -36,6 +36,8 @@ export function validateMounts(
         )
       causes.push(...localPath("subPathExpr", subPathExpr))
     }
+    if (mountPropagation !== undefined && !PROPAGATIONS.includes(mountPropagation))
+      causes.push(notSupported("mountPropagation", mountPropagation, PROPAGATIONS))
     if (mountPropagation === "Bidirectional" && container.securityContext?.privileged !== true)
       causes.push(
         forbiddenField(
@@ -48,8 +50,13 @@ export function validateMounts(
   return causes
 }
 
+const PROPAGATIONS: readonly string[] = ["Bidirectional", "HostToContainer", "None"]
+const READ_ONLY_MODES: readonly string[] = ["Disabled", "Enabled", "IfPossible"]
+
 function recursiveReadOnlyFaults({ recursiveReadOnly, readOnly, mountPropagation }: VolumeMount): readonly Cause[] {
-  if (recursiveReadOnly !== "Enabled" && recursiveReadOnly !== "IfPossible") return []
+  if (recursiveReadOnly === undefined || recursiveReadOnly === "Disabled") return []
+  if (!READ_ONLY_MODES.includes(recursiveReadOnly))
+    return [notSupported("recursiveReadOnly", recursiveReadOnly, READ_ONLY_MODES)]
   const causes: Cause[] = []
   if (readOnly !== true) causes.push(forbiddenField("recursiveReadOnly", "may only be specified when readOnly is true"))
   if (mountPropagation !== undefined && mountPropagation !== "None")
