@@ -551,7 +551,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /** One instant takes few turns, however much there is to do, but that each node has some of its own. */
   #mostTurns(): number {
-    return TURNS + TURNS_OF_NODE * this.#nodes.names.length
+    return TURNS + TURNS_OF_NODE * this.#nodes.count
   }
 
   #clientAs(user: string, groups: readonly string[]): TestClient {

@@ -41,11 +41,15 @@ export class Nodes {
   get names(): readonly string[] {
     return [...this.simulated.keys(), ...this.#bare.keys()]
   }
+  /** How many there are. The clock asks at every request, so that making the list of names took 8 % of 1,000 nodes' time. */
+  get count(): number {
+    return this.simulated.size + this.#bare.size
+  }
 
   /** The next node, with all that it needs. @throws TestClusterError for one that makes no sense, or that is there */
   specOf(options: NodeOptions): NodeSpec {
-    const spec = nodeSpec(options, this.names.length)
-    if (this.names.includes(spec.name))
+    const spec = nodeSpec(options, this.count)
+    if (this.simulated.has(spec.name) || this.#bare.has(spec.name))
       throw new TestClusterError(`Cannot add a second node named ${JSON.stringify(spec.name)}`)
     return spec
   }
