@@ -1,8 +1,10 @@
 import type { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
+import { isSoft } from "../../pkg/api/core/v1/node/taints.ts"
 import type { NodeList } from "./framework.ts"
 import { NodeInfo } from "./node-info.ts"
+import type { ImageSpread } from "./plugins/imagelocality.ts"
 
 /**
  * The scheduler's picture of nodes and bound pods, ahead of the API by its own decisions: a pod is assumed to be on its
@@ -15,20 +17,27 @@ export class Cache implements NodeList {
   readonly #list: NodeInfo[] = []
   readonly #withAffinity = new Set<NodeInfo>()
   readonly #withAntiAffinity = new Set<NodeInfo>()
+  readonly #withSoftTaints = new Set<NodeInfo>()
   /** UID → the pod as counted, and where. Its node may not be known (yet). */
   readonly #placed = new Map<string, { readonly pod: Pod; readonly node: string; readonly assumed: boolean }>()
-  /** Image name → how many nodes have it; ImageLocality weighs an image by its spread. */
-  readonly imageNodes = new Map<string, number>()
+  readonly #images = new Map<string, { nodes: number; bytes: number }>()
 
   /** Every node, in the order in which they were added; `NodeInfo.index` is the position. */
   get list(): readonly NodeInfo[] {
     return this.#list
+  }
+  /** What is on the nodes; ImageLocality weighs an image by its spread. */
+  get images(): ImageSpread {
+    return this.#images
   }
   get withAffinity(): Iterable<NodeInfo> {
     return this.#withAffinity
   }
   get withAntiAffinity(): Iterable<NodeInfo> {
     return this.#withAntiAffinity
+  }
+  get withSoftTaints(): ReadonlySet<NodeInfo> {
+    return this.#withSoftTaints
   }
 
   get(name: string): NodeInfo | undefined {
@@ -41,6 +50,7 @@ export class Cache implements NodeList {
       const changesImages = known.node.status.images !== node.status.images
       if (changesImages) this.#countImages(known, -1)
       known.setNode(node)
+      this.#noteTaints(known)
       if (changesImages) this.#countImages(known, 1)
       return
     }
@@ -50,6 +60,7 @@ export class Cache implements NodeList {
     this.#countImages(info, 1)
     for (const { pod, node: on } of this.#placed.values()) if (on === info.name) info.add(pod)
     this.#noteAffinity(info)
+    this.#noteTaints(info)
   }
 
   removeNode(name: string): void {
@@ -61,6 +72,7 @@ export class Cache implements NodeList {
     for (const [index, left] of this.#list.entries()) left.index = index
     this.#withAffinity.delete(info)
     this.#withAntiAffinity.delete(info)
+    this.#withSoftTaints.delete(info)
   }
 
   /** Takes in a bound pod as the API shows it; confirms an assumption about it. */
@@ -110,11 +122,17 @@ export class Cache implements NodeList {
     keep(this.#withAntiAffinity, info, info.antiAffinityPods.size > 0)
   }
 
+  #noteTaints(info: NodeInfo): void {
+    keep(this.#withSoftTaints, info, info.node.spec.taints?.some(isSoft) === true)
+  }
+
   #countImages(info: NodeInfo, sign: 1 | -1): void {
-    for (const image of info.images.keys()) {
-      const count = (this.imageNodes.get(image) ?? 0) + sign
-      if (count > 0) this.imageNodes.set(image, count)
-      else this.imageNodes.delete(image)
+    for (const [name, bytes] of info.images) {
+      const image = this.#images.get(name) ?? { nodes: 0, bytes: 0 }
+      image.nodes += sign
+      image.bytes = Math.max(image.bytes, bytes)
+      if (image.nodes > 0) this.#images.set(name, image)
+      else this.#images.delete(name)
     }
   }
 }

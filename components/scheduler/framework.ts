@@ -39,13 +39,15 @@ export type ClusterAction =
   | "Pod/Update"
   | "Volume/Change"
 
-/** The nodes of the cluster, and those among them that a plugin about pods' affinity has to look at. */
+/** The nodes of the cluster, and those among them that some plugins have to look at: mostly none. */
 export interface NodeList {
   readonly list: readonly NodeInfo[]
   /** Nodes with pods that have affinity or anti-affinity to other pods. */
   readonly withAffinity: Iterable<NodeInfo>
   /** Nodes with pods that have required anti-affinity. */
   readonly withAntiAffinity: Iterable<NodeInfo>
+  /** Nodes with taints of the effect PreferNoSchedule. */
+  readonly withSoftTaints: ReadonlySet<NodeInfo>
 }
 
 export interface Plugin {

@@ -35,7 +35,7 @@ test("kept verdicts lead to the same nodes as asking every plugin about every no
     // given a cluster whose scheduler keeps verdicts
     const random = seededRandom(seed)
     const cache = new Cache()
-    const plugins = defaultPlugins(cache.imageNodes, () => ({}), NO_VOLUMES)
+    const plugins = defaultPlugins(cache.images, () => ({}), NO_VOLUMES)
     const kept = new NodeVerdicts(plugins)
     const nominations = new Nominations()
     const context = (verdicts: NodeVerdicts): CycleContext => {

@@ -1,16 +1,13 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { CycleState, Plugin, Refusal, Weighted } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
+import { PerNode, RecentGroups } from "./per-node.ts"
 
 /** What the plugins with a signature say of a node: a refusal, or the weighted sum of their scores. */
 export interface Verdict {
-  readonly generation: number
   readonly refusal: Refusal | undefined
   readonly score: number
 }
-
-/** Signatures whose verdicts are kept. Pods come in groups from a few templates; the oldest group makes way. */
-const MOST_SIGNATURES = 32
 
 /**
  * Verdicts on nodes, kept by the pods' signature until the node changes: placing the hundredth pod of a Deployment
@@ -21,7 +18,7 @@ const MOST_SIGNATURES = 32
 export class NodeVerdicts {
   readonly #signing: readonly Plugin[]
   readonly #scoring: readonly Weighted[]
-  readonly #bySignature = new Map<string, SignatureVerdicts>()
+  readonly #bySignature = new RecentGroups<SignatureVerdicts>()
 
   constructor(plugins: readonly Weighted[]) {
     this.#signing = plugins.map(({ plugin }) => plugin).filter((plugin) => plugin.signature !== undefined)
@@ -31,13 +28,7 @@ export class NodeVerdicts {
   /** The verdicts for pods like this one. `filters` are the plugins with a signature that did not Skip the pod. */
   for(pod: Pod, filters: readonly Plugin[]): SignatureVerdicts {
     const signature = JSON.stringify(this.#signing.map((plugin) => plugin.signature!(pod)))
-    let found = this.#bySignature.get(signature)
-    if (found === undefined) {
-      if (this.#bySignature.size >= MOST_SIGNATURES) this.#bySignature.delete(this.#bySignature.keys().next().value!)
-      found = new SignatureVerdicts(filters, this.#scoring)
-    } else this.#bySignature.delete(signature)
-    this.#bySignature.set(signature, found) // the one used last stands last
-    return found
+    return this.#bySignature.of(signature, () => new SignatureVerdicts(filters, this.#scoring))
   }
 }
 
@@ -46,8 +37,7 @@ export const isKeptScore = ({ signature, score, preScore, normalize }: Plugin): 
   signature !== undefined && score !== undefined && preScore === undefined && normalize === undefined
 
 export class SignatureVerdicts {
-  /** By `NodeInfo.index`; removing a node moves the others, which is why the node is part of the entry. */
-  readonly #byIndex: ({ readonly node: NodeInfo; readonly verdict: Verdict } | undefined)[] = []
+  readonly #verdicts = new PerNode<Verdict>()
   readonly #filters: readonly Plugin[]
   readonly #scoring: readonly Weighted[]
 
@@ -57,14 +47,14 @@ export class SignatureVerdicts {
   }
 
   of(state: CycleState, pod: Pod, node: NodeInfo): Verdict {
-    const known = this.#byIndex[node.index]
-    if (known !== undefined && known.node === node && known.verdict.generation === node.generation) return known.verdict
+    const known = this.#verdicts.get(node)
+    if (known !== undefined) return known
     const refusal = firstRefusal(this.#filters, state, pod, node)
     let score = 0
     if (refusal === undefined)
       for (const { plugin, weight } of this.#scoring) score += weight * plugin.score!(state, pod, node)
-    const verdict = { generation: node.generation, refusal, score }
-    this.#byIndex[node.index] = { node, verdict }
+    const verdict = { refusal, score }
+    this.#verdicts.set(node, verdict)
     return verdict
   }
 }

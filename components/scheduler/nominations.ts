@@ -8,8 +8,8 @@ export class Nominations {
   readonly #byNode = new Map<string, readonly Pod[]>()
 
   /** The pods nominated to a node, in the order of their nomination. */
-  of(node: string): readonly Pod[] | undefined {
-    return this.#byNode.get(node)
+  of(node: { readonly name: string }): readonly Pod[] | undefined {
+    return this.#byNode.size === 0 ? undefined : this.#byNode.get(node.name)
   }
 
   /** Nominates the pod to `node`, and to no other. */

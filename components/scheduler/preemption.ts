@@ -94,6 +94,7 @@ function victimsOn(
     list: instead(cache.list),
     withAffinity: instead(cache.withAffinity),
     withAntiAffinity: instead(cache.withAntiAffinity),
+    withSoftTaints: cache.withSoftTaints,
   }
   const fits = () => {
     const skipped = depending.filter((plugin) => isSkip(plugin.preFilter?.(state, pod, withTrial)))
@@ -103,7 +104,7 @@ function victimsOn(
         state,
         pod,
         trial,
-        nominations.of(node.name),
+        nominations.of(node),
       ) === undefined
     )
   }

@@ -34,7 +34,7 @@ function place(nodes: readonly Node[], bound: readonly Pod[] = []): CycleContext
   const cache = new Cache()
   for (const node of nodes) cache.setNode(node)
   for (const pod of bound) cache.setPod(pod)
-  const plugins = defaultPlugins(cache.imageNodes, (name) => ({ team: name }), NO_VOLUMES)
+  const plugins = defaultPlugins(cache.images, (name) => ({ team: name }), NO_VOLUMES)
   const [verdicts, nominations] = [new NodeVerdicts(plugins), new Nominations()]
   return { cache, plugins, verdicts, random: seededRandom(1), nominations }
 }

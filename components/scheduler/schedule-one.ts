@@ -55,10 +55,11 @@ export function findNode(
   const totals: number[] = []
   const enough = feasibleToFind(candidates.length)
   let looked = 0
-  for (; looked < candidates.length && feasible.length < enough; looked++) {
-    const node = candidates[(startAt + looked) % candidates.length]!
+  for (let at = startAt; looked < candidates.length && feasible.length < enough; looked++, at++) {
+    if (at >= candidates.length) at %= candidates.length
+    const node = candidates[at]!
     const verdict = verdicts.of(state, pod, node)
-    const nominated = nominations.of(node.name)
+    const nominated = nominations.of(node)
     const refusal =
       verdict.refusal ??
       (nominated === undefined ? firstRefusal(others, state, pod, node) : refusalBy(all, state, pod, node, nominated))

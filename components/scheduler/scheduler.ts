@@ -69,11 +69,7 @@ export function createScheduler(
     volumes: () => informers.of(PersistentVolume).list(),
     storageClass: (name) => informers.of(StorageClass).get(name),
   }
-  const plugins = defaultPlugins(
-    cache.imageNodes,
-    (name) => informers.of(Namespace).get(name)?.metadata.labels,
-    volumes,
-  )
+  const plugins = defaultPlugins(cache.images, (name) => informers.of(Namespace).get(name)?.metadata.labels, volumes)
   const nominations = new Nominations()
   const cycle: CycleContext = { cache, plugins, verdicts: new NodeVerdicts(plugins), random, nominations }
   const eviction: EvictionContext = { client, clock, events, log, name }

@@ -8,19 +8,26 @@ const MB = 1024 * 1024
 const MIN_BYTES = 23 * MB
 const MAX_BYTES = 1000 * MB
 
+/** Image name → how many nodes have it, and the most bytes that it takes on any. */
+export type ImageSpread = ReadonlyMap<string, { readonly nodes: number; readonly bytes: number }>
+
 /**
  * Rather where the images are already; an image that few nodes have counts less, so that pods do not crowd there.
- * `imageNodes` tells how many nodes have an image. Source: plugins/imagelocality.
+ * Source: plugins/imagelocality.
  */
-export const imageLocality = (imageNodes: ReadonlyMap<string, number>): Plugin => ({
+export const imageLocality = (known: ImageSpread): Plugin => ({
   name: NAME,
-  // Images that are nowhere yet make no difference.
+  // Images that are nowhere yet, or so small that no node gains by them, make no difference.
   preScore(state, { spec }, _nodes, { list }) {
+    let most = 0
     const images = [...(spec.initContainers ?? []), ...spec.containers].map(({ image }) => {
       const name = normalizedName(image ?? "")
-      return { name, spread: (imageNodes.get(name) ?? 0) / list.length }
+      const { nodes, bytes } = known.get(name) ?? { nodes: 0, bytes: 0 }
+      const spread = nodes / list.length
+      most += bytes * spread
+      return { name, spread }
     })
-    if (images.every(({ spread }) => spread === 0)) return SKIP
+    if (most <= MIN_BYTES) return SKIP
     state.set(NAME, images)
     return SUCCESS
   },

@@ -1,6 +1,6 @@
 import type { Plugin, Weighted } from "../framework.ts"
 import { interPodAffinity } from "./interpodaffinity.ts"
-import { imageLocality } from "./imagelocality.ts"
+import { imageLocality, type ImageSpread } from "./imagelocality.ts"
 import { nodeAffinity } from "./nodeaffinity.ts"
 import { nodeName } from "./nodename.ts"
 import { nodePorts } from "./nodeports.ts"
@@ -17,7 +17,7 @@ import { volumeBinding, type VolumeObjects } from "./volumebinding.ts"
  * apis/config/v1/default_plugins.go.
  */
 export const defaultPlugins = (
-  imageNodes: ReadonlyMap<string, number>,
+  images: ImageSpread,
   namespaceLabels: NamespaceLabels,
   volumes: VolumeObjects,
 ): readonly Weighted[] => [
@@ -29,10 +29,10 @@ export const defaultPlugins = (
   { plugin: nodePorts, weight: 0 },
   { plugin: nodeResourcesFit, weight: 1 },
   { plugin: volumeBinding(volumes), weight: 0 },
-  { plugin: podTopologySpread, weight: 2 },
+  { plugin: podTopologySpread(), weight: 2 },
   { plugin: interPodAffinity(namespaceLabels), weight: 2 },
   { plugin: balancedAllocation, weight: 1 },
-  { plugin: imageLocality(imageNodes), weight: 1 },
+  { plugin: imageLocality(images), weight: 1 },
 ]
 
 export const pluginsOf = (weighted: readonly Weighted[]): readonly Plugin[] => weighted.map(({ plugin }) => plugin)

@@ -5,6 +5,7 @@ import type { TopologySpreadConstraint } from "../../../pkg/api/core/v1/pod/tole
 import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
 import { bounds, MAX_SCORE, SKIP, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
 import { controllerUid, type NodeInfo } from "../node-info.ts"
+import { PerNode, RecentGroups } from "../per-node.ts"
 
 const NAME = "PodTopologySpread"
 const SPREAD = "node(s) didn't match pod topology spread constraints"
@@ -21,7 +22,7 @@ interface Counted {
 }
 
 /** Pods of a group are spread over zones, nodes or other places. Source: plugins/podtopologyspread. */
-export const podTopologySpread: Plugin = {
+export const podTopologySpread = (siblings = new Siblings()): Plugin => ({
   name: NAME,
   eventsToRegister: [
     "Node/Add",
@@ -60,7 +61,7 @@ export const podTopologySpread: Plugin = {
     const spreads =
       soft.length > 0
         ? soft.map((constraint) => spreadOf(count(pod, constraint, soft, all.list)))
-        : siblingSpreads(pod, nodes)
+        : siblingSpreads(pod, nodes, siblings)
     if (spreads.length === 0) return SKIP
     state.set(`${NAME}/score`, spreads)
     return SUCCESS
@@ -78,7 +79,7 @@ export const podTopologySpread: Plugin = {
     for (let i = 0; i < scores.length; i++)
       scores[i] = most === 0 ? MAX_SCORE : Math.floor((MAX_SCORE * (most + least - scores[i]!)) / most)
   },
-}
+})
 
 /** How a score counts one topology. Source: scoring.go scoreForCount. */
 interface Spread {
@@ -154,24 +155,58 @@ function count(
  * Differs from upstream: that finds the siblings by the selectors of Services and controllers, where the owner says the
  * same more directly; and only nodes that fit are counted, since it is among them that the score has to choose.
  */
-function siblingSpreads(pod: Pod, nodes: readonly NodeInfo[]): readonly Spread[] {
+function siblingSpreads(pod: Pod, nodes: readonly NodeInfo[], siblings: Siblings): readonly Spread[] {
   const owner = controllerUid(pod)
   if (owner === undefined) return []
+  const placeOf = siblings.of(owner)
   const inZone = new Map<string, number>()
   let hosts = 0
-  for (const { node, siblings } of nodes) {
-    const labels = node.metadata.labels
-    if (labels?.[HOSTNAME] !== undefined) hosts++
-    const zone = labels?.[ZONE]
-    if (zone !== undefined) inZone.set(zone, (inZone.get(zone) ?? 0) + (siblings.get(owner) ?? 0))
+  for (const node of nodes) {
+    const { hasHostname, zone, count } = placeOf(node)
+    if (hasHostname) hosts++
+    if (zone !== undefined) inZone.set(zone, (inZone.get(zone) ?? 0) + count)
   }
   const onHost: Spread = {
-    countAt: ({ node, siblings }) =>
-      node.metadata.labels?.[HOSTNAME] === undefined ? undefined : (siblings.get(owner) ?? 0),
+    countAt(node) {
+      const { hasHostname, count } = placeOf(node)
+      return hasHostname ? count : undefined
+    },
     weight: weightOf(hosts),
     tolerance: 2,
   }
   return inZone.size === 0
     ? [onHost]
     : [onHost, spreadOf({ topologyKey: ZONE, maxSkew: 5, minDomains: 1, matchesItself: true, places: inZone })]
+}
+
+/** What the default spread counts of a node. */
+interface SiblingPlace {
+  readonly hasHostname: boolean
+  readonly zone: string | undefined
+  /** Pods of the same controller there. */
+  readonly count: number
+}
+
+/**
+ * The nodes as places of a controller's pods, kept until the node changes. Looking them up anew for every pod took
+ * 5 % of the time of 1,000 nodes.
+ */
+class Siblings {
+  readonly #byOwner = new RecentGroups<PerNode<SiblingPlace>>()
+
+  of(owner: string): (node: NodeInfo) => SiblingPlace {
+    const kept = this.#byOwner.of(owner, () => new PerNode())
+    return (info) => {
+      const known = kept.get(info)
+      if (known !== undefined) return known
+      const labels = info.node.metadata.labels
+      const place = {
+        hasHostname: labels?.[HOSTNAME] !== undefined,
+        zone: labels?.[ZONE],
+        count: info.siblings.get(owner) ?? 0,
+      }
+      kept.set(info, place)
+      return place
+    }
+  }
 }

@@ -1,8 +1,5 @@
-import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
-import { tolerates, untolerated } from "../../../pkg/api/core/v1/node/taints.ts"
+import { isSoft, tolerates, untolerated } from "../../../pkg/api/core/v1/node/taints.ts"
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
-
-const isSoft = ({ effect }: Taint): boolean => effect === "PreferNoSchedule"
 
 /**
  * A pod goes only where it tolerates the taints, and rather where fewer soft ones bite. Source:
@@ -20,8 +17,7 @@ export const taintToleration: Plugin = {
         unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`)
   },
   // Without any soft taint all nodes are alike.
-  preScore: (_state, _pod, nodes) =>
-    nodes.some(({ node }) => node.spec.taints?.some(isSoft) === true) ? SUCCESS : SKIP,
+  preScore: (_state, _pod, _nodes, { withSoftTaints }) => (withSoftTaints.size > 0 ? SUCCESS : SKIP),
   score: (_state, pod, { node }) =>
     (node.spec.taints ?? []).filter(
       (taint) => isSoft(taint) && !(pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint)),

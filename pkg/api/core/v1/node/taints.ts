@@ -13,6 +13,9 @@ export const TAINT = {
   outOfService: "node.kubernetes.io/out-of-service",
 } as const
 
+/** The scheduler avoids a node with such a taint, and uses it where nothing else is left. */
+export const isSoft = ({ effect }: Taint): boolean => effect === "PreferNoSchedule"
+
 /**
  * Source: ToleratesTaint in component-helpers scheduling/corev1. Lt and Gt (KEP-5471) compare whole numbers: the
  * taint's value with the toleration's.
