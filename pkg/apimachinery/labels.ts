@@ -82,17 +82,22 @@ function requirementText({ key, operator, values }: LabelRequirement): string {
 
 /**
  * Exactly these labels: `spec.selector` of Services and ReplicationControllers. An absent or empty set matches
- * everything.
+ * everything. Compiled once for each value of a set.
  */
-export const fromLabels = (labels: Labels | undefined): LabelMatcher =>
-  matcherOf(
-    Object.entries(labels ?? NONE)
-      .sort(byKey)
-      .map(([key, value]) => ({ key, operator: "=", values: [value] })),
-  )
+export function fromLabels(labels: Labels | undefined): LabelMatcher {
+  if (labels === undefined) return EVERYTHING
+  let matcher = compiled.get(labels)
+  if (matcher === undefined) {
+    const entries = Object.entries(labels).sort(byKey)
+    matcher = matcherOf(entries.map(([key, value]) => ({ key, operator: "=", values: [value] })))
+    compiled.set(labels, matcher)
+  }
+  return matcher
+}
 
 const byKey = (a: readonly [string, unknown], b: readonly [string, unknown]) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)
-const compiled = new WeakMap<LabelSelector, LabelMatcher>()
+/** The matchers of label sets and selectors, which are immutable values. */
+const compiled = new WeakMap<Labels | LabelSelector, LabelMatcher>()
 const OPERATORS: Readonly<Record<string, LabelOperator>> = {
   In: "in",
   NotIn: "notin",

@@ -3,8 +3,9 @@ import { fromLabels, type LabelMatcher } from "../../../pkg/apimachinery/labels.
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { ReplicaSetStatus } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { isPodActive, isPodAvailable, isPodReady, untilAvailable } from "../../../pkg/pods/pod-state.ts"
+import { isPodActive, isPodAvailable, untilAvailable } from "../../../pkg/pods/pod-state.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplate.ts"
+import { keyFrom } from "../../../pkg/client/informer.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
@@ -13,6 +14,7 @@ import { CreationPace } from "../creation-pace.ts"
 import { claim } from "../pod-control/claim.ts"
 import { createPod, deletePod, slowStart } from "../pod-control/pod-control.ts"
 import { leastWorthKeepingFirst } from "../pod-control/rank.ts"
+import { Censuses, censusOf, type Census, type CensusLabels } from "./census.ts"
 
 /** Pods created or deleted in one go; the rest follow when these are seen. Source: replicaset BurstReplicas. */
 const BURST = 500
@@ -48,6 +50,7 @@ export function replicasController<T extends Replicas>({
   features = DEFAULT_FEATURES,
 }: ReplicasKind<T>): Controller<T> {
   let pace: CreationPace | undefined
+  const censuses = new Censuses()
   return defineController<T>({
     name,
     reconciles: resource,
@@ -64,22 +67,9 @@ export function replicasController<T extends Replicas>({
     async reconcile(key, context) {
       const { informers, client, clock } = context
       const owner = informers.of(resource).get(key)
-      if (owner === undefined) return
-      const selector = selectorOf(owner)
-      const candidates = [
-        ...informers.of(Pod).controlledBy(owner),
-        ...informers.of(Pod).by(orphans, owner.metadata.namespace ?? ""),
-      ].filter(isPodActive)
-      const pods = await claim(
-        {
-          owner,
-          ownerResource: resource,
-          resource: Pod,
-          matches: (pod) => selector.matches(pod.metadata.labels),
-          candidates,
-        },
-        context,
-      )
+      if (owner === undefined) return censuses.forget(key)
+      const labels = { selector: selectorOf(owner), template: fromLabels(owner.spec.template?.metadata.labels) }
+      const pods = await podsOf(owner, censuses, labels, resource, context)
       const { failure, retryIn }: Scaled =
         owner.metadata.deletionTimestamp === undefined ? await scale(owner, pods, pace!, context, features) : {}
       const status = statusOf(owner, pods, failure, clock)
@@ -96,6 +86,32 @@ export function replicasController<T extends Replicas>({
   })
 }
 
+/** The active pods of an owner. */
+interface OwnPods {
+  readonly census: Census
+  /** Makes the list of them, which may be long; most often nobody needs it. */
+  list(): readonly Pod[]
+}
+
+/** Releases and adopts what it must, which is seldom: then all that the owner controls is its own. */
+async function podsOf<T extends Replicas>(
+  owner: T,
+  censuses: Censuses,
+  labels: CensusLabels,
+  resource: Resource<T>,
+  context: ReconcileContext,
+): Promise<OwnPods> {
+  const pods = context.informers.of(Pod)
+  const controlled = pods.controlledBy(owner)
+  const adoptable = pods.by(orphans, owner.metadata.namespace ?? "")
+  const census = censuses.count(keyFrom(owner.metadata), controlled, labels)
+  const matches = (pod: Pod) => labels.selector.matches(pod.metadata.labels)
+  if (!census.strays && !adoptable.some(matches)) return { census, list: () => controlled.filter(isPodActive) }
+  const candidates = [...controlled, ...adoptable].filter(isPodActive)
+  const claimed = await claim({ owner, ownerResource: resource, resource: Pod, matches, candidates }, context)
+  return { census: censusOf(claimed, labels), list: () => claimed }
+}
+
 interface Scaled {
   /** The first failure. */
   readonly failure?: unknown
@@ -106,13 +122,13 @@ interface Scaled {
 /** Creates or deletes what is missing or too many. */
 async function scale(
   owner: Replicas,
-  pods: readonly Pod[],
+  { census, list }: OwnPods,
   pace: CreationPace,
   context: ReconcileContext,
   { PodDeletionCost: heedCost }: Features,
 ): Promise<Scaled> {
   const { replicas, template } = owner.spec
-  const missing = replicas - pods.length
+  const missing = replicas - census.active
   if (missing > 0) {
     if (template === undefined) return {}
     const retryIn = pace.wait(owner, replicas)
@@ -122,6 +138,7 @@ async function scale(
     return { failure }
   }
   if (missing === 0) return {}
+  const pods = list()
   const perNode = new Map<string, number>()
   for (const pod of pods) perNode.set(pod.spec.nodeName ?? "", (perNode.get(pod.spec.nodeName ?? "") ?? 0) + 1)
   const victims = leastWorthKeepingFirst(
@@ -135,13 +152,13 @@ async function scale(
 }
 
 /** Source: pkg/controller/replicaset/replica_set_utils.go calculateStatus. */
-function statusOf(owner: Replicas, pods: readonly Pod[], failure: unknown, clock: Clock): ReplicaSetStatus {
+function statusOf(owner: Replicas, { census, list }: OwnPods, failure: unknown, clock: Clock): ReplicaSetStatus {
   const { replicas, minReadySeconds = 0 } = owner.spec
-  const template = fromLabels(owner.spec.template?.metadata.labels)
+  const { active, fullyLabeled, ready } = census
   const now = clock.now()
   const others = (owner.status.conditions ?? []).filter(({ type }) => type !== "ReplicaFailure")
   const before = owner.status.conditions?.find(({ type }) => type === "ReplicaFailure")
-  const reason = pods.length < replicas ? "FailedCreate" : "FailedDelete"
+  const reason = active < replicas ? "FailedCreate" : "FailedDelete"
   const failed =
     failure === undefined
       ? []
@@ -158,10 +175,11 @@ function statusOf(owner: Replicas, pods: readonly Pod[], failure: unknown, clock
         ]
   const conditions = [...others, ...failed]
   return {
-    replicas: pods.length,
-    fullyLabeledReplicas: pods.filter((pod) => template.matches(pod.metadata.labels)).length,
-    readyReplicas: pods.filter(isPodReady).length,
-    availableReplicas: pods.filter((pod) => isPodAvailable(pod, minReadySeconds, now)).length,
+    replicas: active,
+    fullyLabeledReplicas: fullyLabeled,
+    readyReplicas: ready,
+    availableReplicas:
+      minReadySeconds === 0 ? ready : list().filter((pod) => isPodAvailable(pod, minReadySeconds, now)).length,
     observedGeneration: owner.metadata.generation,
     ...(conditions.length === 0 ? {} : { conditions }),
   }
@@ -175,8 +193,10 @@ const sameStatus = (a: ReplicaSetStatus, b: ReplicaSetStatus): boolean =>
   a.observedGeneration === b.observedGeneration &&
   JSON.stringify(a.conditions ?? []) === JSON.stringify(b.conditions ?? [])
 
-function nextAvailable(pods: readonly Pod[], minReadySeconds: number, now: number): number | undefined {
+function nextAvailable({ list }: OwnPods, minReadySeconds: number, now: number): number | undefined {
   if (minReadySeconds === 0) return undefined
-  const waits = pods.map((pod) => untilAvailable(pod, minReadySeconds, now)).filter((wait) => wait !== undefined)
+  const waits = list()
+    .map((pod) => untilAvailable(pod, minReadySeconds, now))
+    .filter((wait) => wait !== undefined)
   return waits.length === 0 ? undefined : Math.min(...waits)
 }
