@@ -1,0 +1,34 @@
+import { expect, test } from "bun:test"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { startCluster } from "../cluster/testing/testing.ts"
+
+/** A cluster of nodes whose kubelets do not make them anew. */
+const cluster = () => startCluster({ nodes: 3, components: { kubelet: false } })
+
+test("a new node gets the first range that no node has, also one that a node left behind or that a person gave", async () => {
+  // given three nodes
+  await using started = await cluster()
+  const { client } = started
+  const ranges = async () =>
+    Object.fromEntries((await client.list(Node)).items.map(({ metadata, spec }) => [metadata.name, spec.podCIDR]))
+  expect(await ranges()).toEqual({
+    "node-0": "10.42.0.0/24",
+    "node-1": "10.42.1.0/24",
+    "node-2": "10.42.2.0/24",
+  })
+  // when one goes, another comes with a range that a person gave, and two come without
+  await client.delete(Node, { name: "node-1" })
+  const given = { podCIDR: "10.42.3.0/24", podCIDRs: ["10.42.3.0/24"] }
+  await client.create(Node, { metadata: { name: "given" }, spec: given })
+  await client.create(Node, { metadata: { name: "x" } })
+  await client.create(Node, { metadata: { name: "y" } })
+  await started.settle()
+  // then
+  expect(await ranges()).toEqual({
+    "node-0": "10.42.0.0/24",
+    "node-2": "10.42.2.0/24",
+    given: "10.42.3.0/24",
+    x: "10.42.1.0/24",
+    y: "10.42.4.0/24",
+  })
+})
