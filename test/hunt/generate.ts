@@ -60,6 +60,9 @@ function workStep(random: Random, nodes: number, there: Manifest[]): Step {
     { do: "taint", node, effect: "NoExecute" },
     { do: "deleteNode", node },
     { do: "addNode", cpu: pick(random, [4, 8]) },
+    // What each namespace has, and controllers make again.
+    { do: "delete", kind: "ServiceAccount", name: "default", propagation: "Background" },
+    { do: "delete", kind: "ConfigMap", name: "kube-root-ca.crt", propagation: "Background" },
   ])
 }
 
@@ -67,7 +70,9 @@ const NAMESPACE: Manifest = { apiVersion: "v1", kind: "Namespace", metadata: { n
 
 function newObject(random: Random): Manifest {
   const object = weighted(random, KINDS).make(random, pick(random, NAMES))
-  return chance(random, 0.15) ? { ...object, metadata: { ...object.metadata, namespace: TEAM } } : object
+  return object.kind !== "PersistentVolume" && chance(random, 0.15)
+    ? { ...object, metadata: { ...object.metadata, namespace: TEAM } }
+    : object
 }
 
 /** A change to an object of the kind, as a merge patch. */
@@ -188,6 +193,20 @@ const WRITES: readonly { readonly verb: string; readonly resource: string; reado
   { verb: "create", resource: "persistentvolumeclaims" },
   { verb: "update", resource: "persistentvolumeclaims" },
   { verb: "patch", resource: "persistentvolumeclaims" },
+  { verb: "update", resource: "persistentvolumeclaims", subresource: "status" },
+  { verb: "create", resource: "persistentvolumes" },
+  { verb: "update", resource: "persistentvolumes" },
+  { verb: "update", resource: "persistentvolumes", subresource: "status" },
+  { verb: "delete", resource: "persistentvolumes" },
+  { verb: "create", resource: "serviceaccounts" },
+  { verb: "create", resource: "configmaps" },
+  { verb: "update", resource: "configmaps" },
+  { verb: "update", resource: "secrets" },
+  { verb: "delete", resource: "secrets" },
+  { verb: "update", resource: "namespaces", subresource: "finalize" },
+  { verb: "update", resource: "replicationcontrollers", subresource: "status" },
+  { verb: "create", resource: "nodes" },
+  { verb: "get", resource: "nodes" },
   { verb: "patch", resource: "nodes" },
   { verb: "update", resource: "nodes" },
   { verb: "patch", resource: "nodes", subresource: "status" },

@@ -1,7 +1,8 @@
 import { fromLabelSelector, fromLabels } from "../../pkg/apimachinery/labels.ts"
 import { isPodActive, isPodReady, isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { Job, KubeObject, Pod } from "../../components/cluster/testing/testing.ts"
-import { hasRoom } from "./room.ts"
+import { canBePlaced } from "./room.ts"
+import { LATE } from "./workloads.ts"
 import { nameOf, ownedBy, type RunningContainer, type World } from "./world.ts"
 
 /** Says what is wrong, a line each; nothing when all is as it should be. */
@@ -23,19 +24,20 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       // The last failed pod of an index is kept until its successor comes, for which a Job without parallelism has no
       // place.
       .filter((object) => !world.jobs.some((job) => job.spec.parallelism === 0 && ownedBy(job, object)))
+      .filter((object) => !isProtected(object, world))
       .map(
         (object) =>
           `${nameOf(object)} since ${object.metadata.deletionTimestamp}, finalizers ${JSON.stringify(object.metadata.finalizers)}`,
       ),
 
-  "Deployments have converged": ({ deployments, replicaSets, pods, nodes }) =>
-    deployments.flatMap((deployment) => {
+  "Deployments have converged": (world) =>
+    world.deployments.flatMap((deployment) => {
       const { metadata, spec, status } = deployment
       if (status.observedGeneration !== metadata.generation) return [`${nameOf(deployment)} has not been seen`]
-      const mine = replicaSets.filter((set) => ownedBy(deployment, set))
+      const mine = world.replicaSets.filter((set) => ownedBy(deployment, set))
       const kept = mine.filter(({ spec: { replicas } }) => replicas === 0).length
-      const ready = pods.filter((pod) => isPodActive(pod) && mine.some((set) => ownedBy(set, pod)))
-      if (ready.some((pod) => waits(pod) && !hasRoom(pod, nodes, pods))) return []
+      const ready = world.pods.filter((pod) => isPodActive(pod) && mine.some((set) => ownedBy(set, pod)))
+      if (ready.some((pod) => waits(pod) && !canBePlaced(pod, world))) return []
       const wanted = spec.replicas
       const is = [status.replicas ?? 0, status.availableReplicas ?? 0, status.readyReplicas ?? 0]
       return [
@@ -52,27 +54,27 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       ]
     }),
 
-  "ReplicaSets and ReplicationControllers have their pods": ({ replicaSets, replicationControllers, pods, nodes }) =>
-    [...replicaSets, ...replicationControllers].flatMap((set) => {
-      const mine = pods.filter((pod) => isPodActive(pod) && ownedBy(set, pod))
+  "ReplicaSets and ReplicationControllers have their pods": (world) =>
+    [...world.replicaSets, ...world.replicationControllers].flatMap((set) => {
+      const mine = world.pods.filter((pod) => isPodActive(pod) && ownedBy(set, pod))
       if (set.status.observedGeneration !== set.metadata.generation) return [`${nameOf(set)} has not been seen`]
-      if (mine.some((pod) => waits(pod) && !hasRoom(pod, nodes, pods))) return []
+      if (mine.some((pod) => waits(pod) && !canBePlaced(pod, world))) return []
       const is = [mine.length, set.status.replicas, set.status.readyReplicas ?? 0, set.status.availableReplicas ?? 0]
       return is.every((count) => count === set.spec.replicas) || refusedByQuota(set.status.conditions)
         ? []
         : [`${nameOf(set)} wants ${set.spec.replicas} and has ${mine.length}, status ${JSON.stringify(set.status)}`]
     }),
 
-  "StatefulSets have a pod for each ordinal": ({ statefulSets, pods, nodes, quotas }) =>
-    statefulSets.flatMap((set) => {
+  "StatefulSets have a pod for each ordinal": (world) =>
+    world.statefulSets.flatMap((set) => {
       const { spec, status } = set
-      const mine = pods.filter((pod) => ownedBy(set, pod))
-      if (mine.some((pod) => waits(pod) && !hasRoom(pod, nodes, pods))) return []
+      const mine = world.pods.filter((pod) => ownedBy(set, pod))
+      if (mine.some((pod) => waits(pod) && !canBePlaced(pod, world))) return []
       const start = spec.ordinals?.start ?? 0
       const wanted = Array.from({ length: spec.replicas }, (_, i) => `${set.metadata.name}-${start + i}`)
       const is = mine.map(({ metadata }) => metadata.name ?? "").sort()
       if (JSON.stringify(is) !== JSON.stringify(wanted.sort()))
-        return quotas.length > 0 ? [] : [`${nameOf(set)} wants ${wanted.join()} and has ${is.join()}`]
+        return world.quotas.length > 0 ? [] : [`${nameOf(set)} wants ${wanted.join()} and has ${is.join()}`]
       const counts = [status.replicas, status.readyReplicas ?? 0, status.availableReplicas]
       const isOld =
         status.updateRevision !== status.currentRevision && (spec.updateStrategy.rollingUpdate?.partition ?? 0) === 0
@@ -83,44 +85,44 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
         : []
     }),
 
-  "DaemonSets have a pod on each node": ({ daemonSets, pods, nodes, quotas }) =>
-    daemonSets.flatMap((set) => {
-      const mine = pods.filter((pod) => isPodActive(pod) && ownedBy(set, pod))
-      if (mine.some((pod) => waits(pod) && !hasRoom(pod, nodes, pods))) return []
+  "DaemonSets have a pod on each node": (world) =>
+    world.daemonSets.flatMap((set) => {
+      const mine = world.pods.filter((pod) => isPodActive(pod) && ownedBy(set, pod))
+      if (mine.some((pod) => waits(pod) && !canBePlaced(pod, world))) return []
       const { status } = set
       const on = new Set(mine.map(({ spec }) => spec.nodeName))
-      return on.size === nodes.length &&
-        mine.length === nodes.length &&
-        status.desiredNumberScheduled === nodes.length &&
-        status.numberReady === nodes.length &&
-        status.updatedNumberScheduled === nodes.length &&
+      return on.size === world.nodes.length &&
+        mine.length === world.nodes.length &&
+        status.desiredNumberScheduled === world.nodes.length &&
+        status.numberReady === world.nodes.length &&
+        status.updatedNumberScheduled === world.nodes.length &&
         (status.numberMisscheduled ?? 0) === 0
         ? []
-        : quotas.length > 0
+        : world.quotas.length > 0
           ? []
           : [
-              `${nameOf(set)} has ${mine.length} pods on ${on.size} of ${nodes.length} nodes, status ${JSON.stringify(status)}`,
+              `${nameOf(set)} has ${mine.length} pods on ${on.size} of ${world.nodes.length} nodes, status ${JSON.stringify(status)}`,
             ]
     }),
 
-  "Jobs have ended, and counted each of their pods": ({ jobs, pods, nodes, quotas }) =>
-    jobs.flatMap((job) => {
-      const mine = pods.filter((pod) => ownedBy(job, pod))
-      if (mine.some((pod) => waits(pod) && !hasRoom(pod, nodes, pods))) return []
-      return quotas.length > 0 ? [] : jobProblems(job, mine)
+  "Jobs have ended, and counted each of their pods": (world) =>
+    world.jobs.flatMap((job) => {
+      const mine = world.pods.filter((pod) => ownedBy(job, pod))
+      if (mine.some((pod) => waits(pod) && !canBePlaced(pod, world))) return []
+      return world.quotas.length > 0 ? [] : jobProblems(job, mine)
     }),
 
-  "pods are where there is room, and run": ({ pods, nodes, containers }) =>
-    pods.flatMap((pod) => {
+  "pods are where there is room, and run": (world) =>
+    world.pods.flatMap((pod) => {
       if (pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return []
       if (!pod.spec.nodeName)
-        return hasRoom(pod, nodes, pods)
+        return canBePlaced(pod, world)
           ? [`${nameOf(pod)} waits though there is room: ${JSON.stringify(pod.status)}`]
           : []
       if (!isPodReady(pod)) return [`${nameOf(pod)} is not ready: ${JSON.stringify(pod.status)}`]
       const missing = pod.spec.containers.filter(
         ({ name }) =>
-          !containers.some(
+          !world.containers.some(
             (run) => run.uid === pod.metadata.uid && run.name === name && run.node === pod.spec.nodeName,
           ),
       )
@@ -214,8 +216,51 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       )
     }),
 
-  "claims are bound": ({ claims }) =>
-    claims.filter(({ status }) => status.phase !== "Bound").map((claim) => `${nameOf(claim)} is ${claim.status.phase}`),
+  "claims are bound where there is a volume, or one can be made": ({ claims, volumes }) =>
+    claims
+      .filter(({ metadata, status }) => status.phase !== "Bound" && metadata.deletionTimestamp === undefined)
+      .filter(({ spec: { storageClassName } }) =>
+        storageClassName === ""
+          ? volumes.some(({ spec, status }) => status.phase === "Available" && spec.storageClassName === "")
+          : // One that waits for its pod is looked at with the pod.
+            storageClassName !== LATE,
+      )
+      .map((claim) => `${nameOf(claim)} is ${claim.status.phase}`),
+
+  "volumes that were made go with their claims": ({ claims, volumes }) =>
+    volumes
+      .filter(({ metadata }) => metadata.annotations?.["pv.kubernetes.io/provisioned-by"] !== undefined)
+      .filter(({ spec }) => !claims.some(({ metadata }) => metadata.uid === spec.claimRef?.uid))
+      .map((volume) => `${nameOf(volume)} is ${volume.status.phase}, its claim is gone`),
+
+  "namespaces have their account and their root certificate": ({ namespaces, accounts, maps }) =>
+    namespaces.flatMap(({ metadata: { name } }) => [
+      ...(accounts.some(({ metadata }) => metadata.namespace === name && metadata.name === "default")
+        ? []
+        : [`namespace ${name} has no account`]),
+      ...(maps.some(({ metadata }) => metadata.namespace === name && metadata.name === "kube-root-ca.crt")
+        ? []
+        : [`namespace ${name} has no root certificate`]),
+    ]),
+
+  "Secrets for tokens have them": ({ secrets }) =>
+    secrets
+      .filter(({ type, data }) => type === "kubernetes.io/service-account-token" && data?.["token"] === undefined)
+      .map(nameOf),
+
+  "nodes have their leases": ({ nodes, leases }) => {
+    const namesOf = (objects: readonly KubeObject[]) => sorted(objects.map(({ metadata }) => metadata.name ?? ""))
+    const held = leases.filter(({ metadata }) => metadata.namespace === "kube-node-lease")
+    return namesOf(held) === namesOf(nodes) ? [] : [`there are nodes ${namesOf(nodes)} and leases ${namesOf(held)}`]
+  },
+
+  "Endpoints go with their Services": ({ services, endpoints }) =>
+    endpoints
+      .filter(
+        ({ metadata: { name, namespace } }) =>
+          !services.some(({ metadata }) => metadata.name === name && metadata.namespace === namespace),
+      )
+      .map((object) => `${nameOf(object)} has no Service`),
 
   "owners are there": (world) => {
     const objects = all(world)
@@ -226,6 +271,20 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       )
       .map((object) => `${nameOf(object)} is owned by ${JSON.stringify(object.metadata.ownerReferences)}`)
   },
+}
+
+/** Claims stay while pods use them, and volumes while claims have them. */
+function isProtected({ kind, metadata }: KubeObject, { pods, claims }: World): boolean {
+  if (kind === "PersistentVolume") return claims.some(({ spec }) => spec.volumeName === metadata.name)
+  return (
+    kind === "PersistentVolumeClaim" &&
+    pods.some(
+      (pod) =>
+        pod.metadata.namespace === metadata.namespace &&
+        !isPodTerminal(pod) &&
+        (pod.spec.volumes ?? []).some(({ persistentVolumeClaim: used }) => used?.claimName === metadata.name),
+    )
+  )
 }
 
 const sorted = (addresses: readonly string[]): string => [...addresses].sort().join(" ")

@@ -1,23 +1,19 @@
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
-import type {
-  Cluster,
-  Event,
-  HistoryEntry,
-  Job,
-  Node,
-  Pod,
-  ResourceQuota,
-} from "../../components/cluster/testing/testing.ts"
+import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
+import type { Event, HistoryEntry, Job, Node, Pod, ResourceQuota, Service } from "../../components/cluster/testing/testing.ts"
 import { allocatable, requestOf } from "./room.ts"
 import { nameOf } from "./world.ts"
 
 /** Replays all that was written, and says what should never have been, whatever went wrong meanwhile. */
-export function neverHappened(cluster: Cluster): readonly string[] {
+export function neverHappened(entries: Iterable<HistoryEntry>): readonly string[] {
   const problems: string[] = []
   const nodes = new Map<string, Node>()
   const pods = new Map<string, Pod>()
   const quotas = new Map<string, ResourceQuota>()
-  for (const entry of cluster.history()) {
+  const services = new Map<string, Service>()
+  /** The pods of each Job that ended well, by the UID of the Job; of Jobs whose beginning is still in the history. */
+  const succeeded = new Map<string, Set<string>>()
+  for (const entry of entries) {
     const { object, previous, type, author } = entry
     const uid = object.metadata.uid ?? ""
     const when = `at ${entry.time} by ${author}`
@@ -32,6 +28,13 @@ export function neverHappened(cluster: Cluster): readonly string[] {
         break
       case "Job":
         problems.push(...jobProblems(object as Job, previous as Job | undefined, when))
+        if (type === "create") succeeded.set(uid, new Set())
+        problems.push(...overCounted(object as Job, succeeded.get(uid), when))
+        break
+      case "Service":
+        if (type === "delete") services.delete(uid)
+        else services.set(uid, object as Service)
+        if (type === "create") problems.push(...overQuota("services", object, services.values(), quotas, when))
         break
       case "Pod": {
         const pod = object as Pod
@@ -41,7 +44,9 @@ export function neverHappened(cluster: Cluster): readonly string[] {
         problems.push(...podProblems(pod, before, type, when))
         if (pod.spec.nodeName && !before?.spec.nodeName && type === "update")
           problems.push(...overCapacity(pod.spec.nodeName, nodes, pods, when))
-        if (type === "create") problems.push(...overQuota(pod, pods, quotas, when))
+        if (type === "create") problems.push(...overQuota("pods", pod, active(pods), quotas, when))
+        if (pod.status.phase === "Succeeded")
+          for (const owner of pod.metadata.ownerReferences ?? []) succeeded.get(owner.uid)?.add(uid)
       }
     }
     if (problems.length > 10) break
@@ -75,19 +80,32 @@ function overCapacity(
   })
 }
 
+const active = (pods: ReadonlyMap<string, Pod>): readonly Pod[] =>
+  [...pods.values()].filter((pod) => !isPodTerminal(pod))
+
 function overQuota(
-  made: Pod,
-  pods: ReadonlyMap<string, Pod>,
+  what: "pods" | "services",
+  made: KubeObject,
+  there: Iterable<KubeObject>,
   quotas: ReadonlyMap<string, ResourceQuota>,
   when: string,
 ): readonly string[] {
   const { namespace } = made.metadata
-  const count = [...pods.values()].filter((pod) => pod.metadata.namespace === namespace && !isPodTerminal(pod)).length
+  const count = [...there].filter(({ metadata }) => metadata.namespace === namespace).length
   return [...quotas.values()]
     .filter(({ metadata }) => metadata.namespace === namespace)
-    .filter(({ spec, status }) => spec.hard?.["pods"] !== undefined && spec.hard["pods"] === status.hard?.["pods"])
-    .filter(({ spec }) => count > Number(spec.hard!["pods"]))
-    .map((quota) => `${nameOf(quota)} allows ${quota.spec.hard!["pods"]} pods, the ${count}th was made ${when}`)
+    .filter(({ spec, status }) => spec.hard?.[what] !== undefined && spec.hard[what] === status.hard?.[what])
+    .filter(({ spec }) => count > Number(spec.hard![what]))
+    .map((quota) => `${nameOf(quota)} allows ${quota.spec.hard![what]} ${what}, the ${count}th was made ${when}`)
+}
+
+/** No pod of a Job counts twice, and none that did not end well. */
+function overCounted(job: Job, succeeded: ReadonlySet<string> | undefined, when: string): readonly string[] {
+  const { uncountedTerminatedPods: uncounted, succeeded: counted = 0 } = job.status
+  const told = counted + (uncounted?.succeeded ?? []).length
+  return succeeded !== undefined && told > succeeded.size
+    ? [`${nameOf(job)} counts ${told} successes of ${succeeded.size} ${when}`]
+    : []
 }
 
 function jobProblems(job: Job, before: Job | undefined, when: string): readonly string[] {
@@ -105,19 +123,27 @@ function jobProblems(job: Job, before: Job | undefined, when: string): readonly 
 }
 
 /**
- * What is written though nothing happens: heartbeats, Events that end, and word of pods that still find no room or that
- * a quota still refuses.
+ * What is written though nothing happens: leases, heartbeats, Events that end, and word of pods that still find no room
+ * or that a quota still refuses.
  */
-function isUpkeep({ object, type, author }: HistoryEntry): boolean {
-  if (object.kind === "Lease" || object.kind === "Node") return true
+function isUpkeep({ object, previous, type, author }: HistoryEntry): boolean {
+  if (object.kind === "Lease") return true
+  if (object.kind === "Node")
+    return type === "update" && previous !== undefined && withoutTimes(object) === withoutTimes(previous)
   if (object.kind !== "Event") return false
   const { message } = object as Event
   return type === "delete" || author === "system:kube-scheduler" || message?.includes("exceeded quota") === true
 }
 
-/** What was written after a revision, though all was at rest. */
-export function restless(cluster: Cluster, after: number): readonly string[] {
-  const writes = cluster.history({ after }).filter((entry) => !isUpkeep(entry))
+/** A Node but for when it was last heard of. */
+const withoutTimes = ({ metadata, ...rest }: KubeObject): string => {
+  const { managedFields: _fields, resourceVersion: _revision, ...kept } = metadata
+  return JSON.stringify([kept, rest], (key, value: unknown) => (key === "lastHeartbeatTime" ? undefined : value))
+}
+
+/** What of this was written though all was at rest. */
+export function restless(entries: readonly HistoryEntry[]): readonly string[] {
+  const writes = entries.filter((entry) => !isUpkeep(entry))
   const counted = Map.groupBy(writes, ({ author, type, object }) => `${author} ${type}s ${nameOf(object)}`)
   return [...counted].slice(0, 5).map(([what, { length }]) => `${what}: ${length} times in an hour of rest`)
 }

@@ -1,6 +1,8 @@
 import { milliOf } from "../../pkg/apimachinery/quantity.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { Node, Pod } from "../../components/cluster/testing/testing.ts"
+import { LATE } from "./workloads.ts"
+import type { World } from "./world.ts"
 
 /** Of cpu or memory, in thousandths: what a pod of the hunt asks for. */
 export function requestOf({ spec: { containers, initContainers = [] } }: Pod, resource: "cpu" | "memory"): number {
@@ -23,18 +25,35 @@ export function leftOn(node: Node, pods: readonly Pod[], resource: "cpu" | "memo
 }
 
 /**
- * Whether some node could take the pod, as far as resources go: the pods of the hunt ask for nothing else, but those of
- * DaemonSets for one node.
+ * Whether the scheduler should have placed the pod: its claims can be had, and some node has room as far as resources
+ * go. The pods of the hunt ask for nothing else, but those of DaemonSets for one node.
  */
-export function hasRoom(pod: Pod, nodes: readonly Node[], pods: readonly Pod[]): boolean {
+export function canBePlaced(pod: Pod, { nodes, pods, claims, volumes }: World): boolean {
   const only =
     pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms[0]
       ?.matchFields?.[0]?.values?.[0]
-  return nodes.some(
-    (node) =>
-      (only === undefined || only === node.metadata.name) &&
-      leftOn(node, pods, "cpu") >= requestOf(pod, "cpu") &&
-      leftOn(node, pods, "memory") >= requestOf(pod, "memory") &&
-      leftOn(node, pods, "pods") >= 1000,
+  const hasClaims = (pod.spec.volumes ?? []).every(({ persistentVolumeClaim }) => {
+    if (persistentVolumeClaim === undefined) return true
+    const claim = claims.find(
+      ({ metadata }) =>
+        metadata.namespace === pod.metadata.namespace && metadata.name === persistentVolumeClaim.claimName,
+    )
+    return (
+      claim !== undefined &&
+      claim.metadata.deletionTimestamp === undefined &&
+      (claim.status.phase === "Bound"
+        ? volumes.some(({ metadata }) => metadata.name === claim.spec.volumeName)
+        : claim.spec.storageClassName === LATE)
+    )
+  })
+  return (
+    hasClaims &&
+    nodes.some(
+      (node) =>
+        (only === undefined || only === node.metadata.name) &&
+        leftOn(node, pods, "cpu") >= requestOf(pod, "cpu") &&
+        leftOn(node, pods, "memory") >= requestOf(pod, "memory") &&
+        leftOn(node, pods, "pods") >= 1000,
+    )
   )
 }

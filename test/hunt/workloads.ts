@@ -38,7 +38,9 @@ export const KINDS: readonly { readonly kind: string; readonly weight: number; r
   { kind: "Service", weight: 4, make: service },
   { kind: "PodDisruptionBudget", weight: 2, make: budget },
   { kind: "ResourceQuota", weight: 1, make: quota },
-  { kind: "PersistentVolumeClaim", weight: 1, make: claim },
+  { kind: "PersistentVolumeClaim", weight: 1.5, make: claim },
+  { kind: "PersistentVolume", weight: 0.5, make: volume },
+  { kind: "Secret", weight: 0.5, make: accountToken },
   { kind: "Pod", weight: 0.5, make: gatedPod },
   { kind: "Service", weight: 0.5, make: bareService },
   { kind: "LimitRange", weight: 0.5, make: limits },
@@ -53,13 +55,15 @@ interface TemplateOptions {
   readonly restartPolicy?: string
   /** Whether pods may be forgotten by the API before they have ended. */
   readonly graceless?: boolean
+  /** Whether pods may use a claim, which may not be there. */
+  readonly claimed?: boolean
 }
 
 export function template(
   random: Random,
   name: string,
   images: readonly string[],
-  { restartPolicy = "Always", graceless = true }: TemplateOptions = {},
+  { restartPolicy = "Always", graceless = true, claimed = true }: TemplateOptions = {},
 ): object {
   const image = pick(random, images)
   return {
@@ -76,7 +80,15 @@ export function template(
       ...(chance(random, 0.1)
         ? { tolerations: [{ operator: "Exists", effect: "NoExecute", tolerationSeconds: 60 }] }
         : {}),
-      ...(chance(random, 0.15) ? { volumes: [{ name: "shared", emptyDir: {} }] } : {}),
+      ...(chance(random, 0.2)
+        ? {
+            volumes: [
+              claimed && chance(random, 0.4)
+                ? { name: "data", persistentVolumeClaim: { claimName: pick(random, NAMES) } }
+                : { name: "shared", emptyDir: {} },
+            ],
+          }
+        : {}),
       ...(chance(random, 0.1) ? spread(random, name) : {}),
       containers: [
         {
@@ -313,12 +325,41 @@ function quota(random: Random, name: string): Manifest {
   }
 }
 
-function claim(_random: Random, name: string): Manifest {
+/** Of any class, of one that waits for a pod, or for a volume that is there. */
+function claim(random: Random, name: string): Manifest {
   return {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
     metadata: { name },
-    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    spec: {
+      ...pick(random, [{}, { storageClassName: LATE }, { storageClassName: LATE }, { storageClassName: "" }]),
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: "1Gi" } },
+    },
+  }
+}
+
+function volume(random: Random, name: string): Manifest {
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name },
+    spec: {
+      capacity: { storage: "2Gi" },
+      accessModes: ["ReadWriteOnce"],
+      storageClassName: pick(random, ["", LATE]),
+      hostPath: { path: `/disks/${name}`, type: "DirectoryOrCreate" },
+    },
+  }
+}
+
+/** A Secret that is filled with a token of the namespace's account. */
+function accountToken(_random: Random, name: string): Manifest {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name, annotations: { "kubernetes.io/service-account.name": "default" } },
+    type: "kubernetes.io/service-account-token",
   }
 }
 
@@ -351,9 +392,23 @@ function heldMap(random: Random, name: string): Manifest {
   }
 }
 
+/** The class whose claims are bound when a pod needs them. */
+export const LATE = "late"
 export const FINALIZER = "hunt.example.com/held"
 /** A namespace that comes and goes. */
 export const TEAM = "team"
 
 /** Names that objects of the hunt have; few, so that they meet. */
 export const NAMES = ["red", "green", "blue", "white", "black"] as const
+
+/** What is there before a program begins. */
+export const PRELOAD: readonly Manifest[] = [
+  { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: { name: "urgent" }, value: 1000 },
+  {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "StorageClass",
+    metadata: { name: LATE },
+    provisioner: "example.com/disks",
+    volumeBindingMode: "WaitForFirstConsumer",
+  },
+]

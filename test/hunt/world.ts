@@ -7,16 +7,20 @@ import {
   Endpoints,
   EndpointSlice,
   Job,
+  Lease,
   LimitRange,
   Namespace,
   Node,
+  PersistentVolume,
   PersistentVolumeClaim,
   Pod,
   PodDisruptionBudget,
   ReplicaSet,
   ReplicationController,
   ResourceQuota,
+  Secret,
   Service,
+  ServiceAccount,
   StatefulSet,
   type Cluster,
   type KubeObject,
@@ -49,6 +53,10 @@ export interface World {
   readonly budgets: readonly PodDisruptionBudget[]
   readonly quotas: readonly ResourceQuota[]
   readonly claims: readonly PersistentVolumeClaim[]
+  readonly volumes: readonly PersistentVolume[]
+  readonly accounts: readonly ServiceAccount[]
+  readonly secrets: readonly Secret[]
+  readonly leases: readonly Lease[]
   readonly revisions: readonly ControllerRevision[]
   readonly maps: readonly ConfigMap[]
   readonly limits: readonly LimitRange[]
@@ -74,6 +82,10 @@ export async function worldOf(cluster: Cluster): Promise<World> {
     budgets: await cluster.list(PodDisruptionBudget),
     quotas: await cluster.list(ResourceQuota),
     claims: await cluster.list(PersistentVolumeClaim),
+    volumes: await cluster.list(PersistentVolume),
+    accounts: await cluster.list(ServiceAccount),
+    secrets: await cluster.list(Secret),
+    leases: await cluster.list(Lease),
     revisions: await cluster.list(ControllerRevision),
     maps: await cluster.list(ConfigMap),
     limits: await cluster.list(LimitRange),
