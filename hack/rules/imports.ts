@@ -19,6 +19,7 @@ const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
   quota: ["api"],
   component: ["api", "client"],
   controller: ["api", "client", "component"],
+  operator: ["api", "client", "component", "controller"],
 }
 
 /** The composition root: it puts the components together, so it may import all of them. */

@@ -4,6 +4,7 @@
  * authorities would clash.
  */
 import { Buffer } from "node:buffer"
+import { readFileSync } from "node:fs"
 import {
   request as httpRequest,
   Agent as HttpAgent,
@@ -40,10 +41,13 @@ export function createHttpsTransport({ config, userAgent }: HttpsTransportOption
     ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
   }
   const agent = secure ? new HttpsAgent({ keepAlive: true, ...tls }) : new HttpAgent({ keepAlive: true })
-  const headers = {
-    accept: "application/json",
-    "user-agent": userAgent,
-    ...(config.token === undefined ? {} : { authorization: `Bearer ${config.token}` }),
+  const headers = () => {
+    const token = config.tokenFile === undefined ? config.token : readFileSync(config.tokenFile, "utf8").trim()
+    return {
+      accept: "application/json",
+      "user-agent": userAgent,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    }
   }
 
   function send(
@@ -62,7 +66,7 @@ export function createHttpsTransport({ config, userAgent }: HttpsTransportOption
         port: base.port === "" ? (secure ? 443 : 80) : Number(base.port),
         path: (base.pathname === "/" ? "" : base.pathname) + path,
         headers: {
-          ...headers,
+          ...headers(),
           ...(body === undefined
             ? {}
             : { "content-type": contentType, "content-length": String(Buffer.byteLength(body)) }),

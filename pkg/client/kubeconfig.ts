@@ -15,6 +15,8 @@ export interface ClientConfig {
   readonly tlsServerName?: string
   readonly certificate?: { readonly cert: string; readonly key: string }
   readonly token?: string
+  /** File with the token, which is read for each request: tokens in pods change. */
+  readonly tokenFile?: string
   /** Namespace of the context. */
   readonly namespace?: string
 }
@@ -97,7 +99,6 @@ export function parseKubeconfig(
   const ca = read(cluster["certificate-authority-data"], cluster["certificate-authority"])
   const cert = read(user["client-certificate-data"], user["client-certificate"])
   const key = read(user["client-key-data"], user["client-key"])
-  const token = user.token ?? (user.tokenFile === undefined ? undefined : read(undefined, user.tokenFile)?.trim())
   if ((cert === undefined) !== (key === undefined))
     throw new Error(
       `Cannot use the kubeconfig: user ${JSON.stringify(context.user)} has a client ${cert === undefined ? "key without a certificate" : "certificate without a key"}`,
@@ -108,7 +109,10 @@ export function parseKubeconfig(
     ...(cluster["insecure-skip-tls-verify"] === true ? { insecureSkipTlsVerify: true } : {}),
     ...(cluster["tls-server-name"] === undefined ? {} : { tlsServerName: cluster["tls-server-name"] }),
     ...(cert === undefined || key === undefined ? {} : { certificate: { cert, key } }),
-    ...(token === undefined ? {} : { token }),
+    ...(user.token === undefined ? {} : { token: user.token }),
+    ...(user.token !== undefined || user.tokenFile === undefined
+      ? {}
+      : { tokenFile: resolve(directory, user.tokenFile) }),
     ...(context.namespace === undefined ? {} : { namespace: context.namespace }),
   }
 }

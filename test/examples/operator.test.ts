@@ -1,72 +1,15 @@
 /**
- * Testing an operator without a cluster: a control loop on ConfigMaps that copies every ConfigMap labelled
- * `share=everywhere` into all namespaces, and takes the copies away when the original goes. It runs against the real
- * API under the real garbage collector and admission, in virtual time.
+ * Testing an operator without a cluster: config-sharing.ts runs against the real API under the real garbage collector
+ * and admission, in virtual time, and as a program over HTTPS.
  */
+import { spawn } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { describe, expect, test } from "bun:test"
-import {
-  ConfigMap,
-  defineController,
-  isNotFound,
-  Namespace,
-  splitKey,
-  startCluster,
-  type Client,
-} from "../../components/cluster/testing/testing.ts"
-
-const SHARED = { share: "everywhere" }
-const ORIGIN = "example.com/copied-from"
-const isShared = (config: ConfigMap) => config.metadata.labels?.["share"] === SHARED.share
-
-/** Gets a key and never an event, so it may run at any time and as often as it likes. */
-const sharing = defineController<ConfigMap>({
-  name: "config-sharing",
-  reconciles: ConfigMap,
-  watches: [
-    {
-      resource: Namespace, // a new namespace wants all that is shared
-      keys: (_namespace, { informers }) =>
-        informers
-          .of(ConfigMap)
-          .list()
-          .filter(isShared)
-          .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
-    },
-  ],
-  async reconcile(key, { client, informers }) {
-    const { namespace = "", name } = splitKey(key)
-    const original = informers.of(ConfigMap).get(key)
-    const copies = informers
-      .of(ConfigMap)
-      .list()
-      .filter(({ metadata }) => metadata.annotations?.[ORIGIN] === key)
-    if (original === undefined || !isShared(original)) {
-      for (const { metadata } of copies) await remove(client, metadata)
-      return
-    }
-    for (const { metadata } of informers.of(Namespace).list()) {
-      if (metadata.name === namespace || metadata.deletionTimestamp !== undefined) continue
-      const copy = {
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata: { name, annotations: { [ORIGIN]: key } },
-        data: original.data,
-      }
-      await client.patch(
-        ConfigMap,
-        { namespace: metadata.name, name },
-        { type: "apply", body: copy },
-        { fieldManager: "config-sharing", force: true },
-      )
-    }
-  },
-})
-
-async function remove(client: Client, ref: ConfigMap["metadata"]): Promise<void> {
-  await client.delete(ConfigMap, ref).catch((err: unknown) => {
-    if (!isNotFound(err)) throw err
-  })
-}
+import { runOperator } from "../../pkg/operator/operator.ts"
+import { ConfigMap, Lease, Namespace, startCluster } from "../../components/cluster/testing/testing.ts"
+import { SHARED, sharing } from "./config-sharing.ts"
 
 const original = (text: string) => ({
   apiVersion: "v1",
@@ -116,4 +59,60 @@ describe("the sharing operator", () => {
     await outage.end()
     await cluster.eventually(async () => (await cluster.find(ConfigMap, "team/motd")) !== undefined, { within: "5m" })
   })
+
+  test("is led by one of two, and goes on where the leader has ended", async () => {
+    // given two copies, each of which runs as in its own process
+    await using cluster = await startCluster({ preload: namespace("team") })
+    const [first, second] = [new AbortController(), new AbortController()]
+    const run = (identity: string, { signal }: AbortController) =>
+      runOperator(cluster.contextFor(identity, ["system:masters"]), [sharing], {
+        signal,
+        leaderElection: { name: "config-sharing", namespace: "default", identity },
+      })
+    const ends = [run("first", first)]
+    await cluster.advance("1s")
+    ends.push(run("second", second))
+    await cluster.apply(original("hello"))
+    await cluster.advance("1m")
+    const authors = () =>
+      cluster.history({ kind: "ConfigMap", namespace: "team", name: "motd" }).map((entry) => entry.author)
+    expect(authors()).toEqual(["first"])
+    // when the leader ends
+    first.abort()
+    await cluster.advance("10s")
+    await cluster.apply(original("good evening"))
+    // then the other goes on
+    await cluster.eventually(() => authors().length === 2)
+    expect(authors()).toEqual(["first", "second"])
+    expect((await cluster.get(Lease, "config-sharing")).spec.holderIdentity).toBe("second")
+    second.abort()
+    await cluster.eventually(() => Promise.all(ends).then(() => true))
+  })
+
+  test("runs as a program, over HTTPS, with a kubeconfig, and gives its Lease up at SIGTERM", async () => {
+    // given a cluster that programs outside reach
+    await using cluster = await startCluster({ clock: "real", components: { scheduler: false } })
+    const { kubeconfig } = await cluster.listen()
+    const folder = mkdtempSync(join(tmpdir(), "k3ts-operator-"))
+    writeFileSync(join(folder, "kubeconfig"), kubeconfig)
+    const program = spawn(process.execPath, [join(import.meta.dirname, "config-sharing-main.ts")], {
+      env: { ...process.env, KUBECONFIG: join(folder, "kubeconfig") },
+      stdio: "inherit",
+    })
+    const ended = new Promise<number | null>((resolve) => program.once("exit", resolve))
+    try {
+      // when
+      await cluster.apply([namespace("team"), original("hello")])
+      // then
+      await cluster.eventually(async () => (await cluster.find(ConfigMap, "team/motd"))?.data?.["text"] === "hello")
+      await cluster.delete(Namespace, "team")
+      await cluster.delete(ConfigMap, "motd")
+      program.kill("SIGTERM")
+      expect(await ended).toBe(0)
+      expect((await cluster.get(Lease, "config-sharing")).spec.holderIdentity).toBe("")
+    } finally {
+      program.kill("SIGKILL")
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }, 30_000)
 })

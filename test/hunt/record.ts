@@ -1,6 +1,14 @@
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
-import type { Event, HistoryEntry, Job, Node, Pod, ResourceQuota, Service } from "../../components/cluster/testing/testing.ts"
+import type {
+  Event,
+  HistoryEntry,
+  Job,
+  Node,
+  Pod,
+  ResourceQuota,
+  Service,
+} from "../../components/cluster/testing/testing.ts"
 import { allocatable, requestOf } from "./room.ts"
 import { nameOf } from "./world.ts"
 

@@ -1,0 +1,105 @@
+import { existsSync, readFileSync } from "node:fs"
+import { homedir } from "node:os"
+import { delimiter, join } from "node:path"
+import { createHttpsTransport } from "../client/https.ts"
+import { createInformers } from "../client/informers.ts"
+import { loadKubeconfig, parseKubeconfig, type ClientConfig } from "../client/kubeconfig.ts"
+import { newClient } from "../client/new-client.ts"
+import { systemRandom } from "../clock/random.ts"
+import { realClock } from "../clock/real.ts"
+import type { ComponentContext } from "../component/component.ts"
+import { silent, type Logger } from "../log/log.ts"
+
+export interface ConnectOptions {
+  /**
+   * Path of a kubeconfig, its text, or how to reach the server. Unless given: the file that KUBECONFIG names, else
+   * `~/.kube/config`, else the service account of the pod in which the program runs.
+   */
+  readonly kubeconfig?: string | ClientConfig
+  /** Context of the kubeconfig; its current one unless given. */
+  readonly context?: string
+  /** Names the program in managedFields and audit logs; up to the first `/`. */
+  readonly userAgent?: string
+  /** Nothing is logged unless given. */
+  readonly log?: Logger
+}
+
+/** A connection to a cluster: what a controller is made of, as in a test cluster. */
+export interface Connection extends ComponentContext, Disposable {
+  /** Namespace of the kubeconfig's context, or of the pod. */
+  readonly namespace: string
+  /** Rejects with the first failure of background work. */
+  readonly failed: Promise<never>
+  /** Ends the informers and closes all connections. */
+  close(): void
+}
+
+/** What a pod finds in its file system. Source: client-go rest.InClusterConfig. */
+const ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+/**
+ * Returns a client and informers of a cluster that runs elsewhere. Nothing is sent yet.
+ * @throws Error that names what is missing in the kubeconfig, or that there is none
+ */
+export function connect({
+  kubeconfig,
+  context,
+  userAgent = "k3ts-operator/1",
+  log = silent,
+}: ConnectOptions = {}): Connection {
+  const config = configFrom(kubeconfig, context)
+  const transport = createHttpsTransport({ config, userAgent })
+  const client = newClient(transport)
+  const shared = { client, clock: realClock, random: systemRandom, log }
+  const informers = createInformers(shared)
+  const { promise: failed, reject } = Promise.withResolvers<never>()
+  failed.catch(() => undefined) // whoever runs the controllers sees it
+  const close = () => {
+    informers.stop()
+    transport.close()
+  }
+  return {
+    ...shared,
+    informers,
+    namespace: config.namespace ?? "default",
+    failed,
+    spawn(name, run) {
+      run().catch((err: unknown) => {
+        log.error("Background work failed", { work: name, err })
+        reject(new Error(`${name} failed: ${err instanceof Error ? err.message : String(err)}`, { cause: err }))
+      })
+    },
+    close,
+    [Symbol.dispose]: close,
+  }
+}
+
+function configFrom(kubeconfig: ConnectOptions["kubeconfig"], context: string | undefined): ClientConfig {
+  if (typeof kubeconfig === "object") return kubeconfig
+  if (kubeconfig?.includes("\n") === true) return parseKubeconfig(kubeconfig, context === undefined ? {} : { context })
+  const named = kubeconfig ?? process.env["KUBECONFIG"]?.split(delimiter).find((path) => path !== "")
+  if (named !== undefined) return loadKubeconfig(named, context)
+  const own = join(homedir(), ".kube/config")
+  if (existsSync(own)) return loadKubeconfig(own, context)
+  const account = inClusterConfig(process.env, ACCOUNT_FOLDER)
+  if (account !== undefined) return account
+  throw new Error(
+    `Cannot connect to a cluster: KUBECONFIG is not set, ${own} does not exist, and this program does not run in a pod; set KUBECONFIG`,
+  )
+}
+
+/** How a pod reaches the API server as its service account; undefined outside of pods. */
+export function inClusterConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): ClientConfig | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
+  if (host === undefined || port === undefined || !existsSync(join(folder, "token"))) return undefined
+  const namespace = join(folder, "namespace")
+  return {
+    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    ca: readFileSync(join(folder, "ca.crt"), "utf8"),
+    tokenFile: join(folder, "token"),
+    ...(existsSync(namespace) ? { namespace: readFileSync(namespace, "utf8").trim() } : {}),
+  }
+}
