@@ -64,6 +64,7 @@ export function controlPlaneParts({ context, flags, nodes, clusterDns }: Control
   if (!disable.includes("controller-manager")) {
     const component = createControllerManager(clients.contextFor({ name: "system:kube-controller-manager" }), {
       resources: () => apiServer.scheme.resources,
+      onResources: (listener) => apiServer.scheme.subscribe(listener),
       resourceOf: (apiVersion, kind) => apiServer.scheme.of(apiVersion, kind),
       caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem,
       signToken: (request) => signLegacyToken(apiServer.files!.signingKey, request),

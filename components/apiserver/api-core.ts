@@ -1,3 +1,4 @@
+import type { Scheme } from "../../pkg/api/scheme.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
@@ -19,6 +20,10 @@ import { startUpkeep } from "./cacher/upkeep.ts"
 import { WatchHub } from "./cacher/watch-hub.ts"
 import { TemplateSharing } from "./registry/template-sharing.ts"
 import { createPipeline } from "./pipeline.ts"
+import { customHooks } from "./apiextensions/hooks.ts"
+import { startFinalizer } from "./apiextensions/finalizer.ts"
+import { Registrar } from "./apiextensions/registrar.ts"
+import { newClient } from "../../pkg/client/new-client.ts"
 import { keepAddresses } from "./registry/core/service/ip-address.ts"
 import { parseIpRange } from "./registry/core/service/ip-range.ts"
 import { createHooks } from "./registry/hooks.ts"
@@ -31,8 +36,8 @@ export interface ApiCoreOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** The kinds that are served; those with a time to live are swept. */
-  readonly resources: readonly Resource[]
+  /** The kinds that are served; those with a time to live are swept, and custom ones are added. */
+  readonly scheme: Scheme
   /** Such as 10.43.0.0/16. */
   readonly serviceCidr: string
   readonly nodePorts: { readonly first: number; readonly last: number }
@@ -67,6 +72,9 @@ export interface ApiCore {
 
 const HOUR_MS = 3_600_000
 
+/** As whom the server acts itself. */
+export const OWN_USER: UserInfo = { name: "system:apiserver", groups: ["system:masters"] }
+
 /** Makes what every cluster has from the start, in one transaction, and puts the stages together. */
 export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const {
@@ -74,7 +82,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     clock,
     random,
     log,
-    resources,
+    scheme,
     nodePorts,
     tokenIssuer,
     apiAudiences,
@@ -86,11 +94,19 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const serviceRange = parseIpRange(options.serviceCidr)
   await bootstrap({ ...options, serviceRange })
   const history = new ClientHistory({ storage, clock })
+  // Before the hub: who hears of a definition finds its objects served.
+  const registrar = new Registrar({
+    storage,
+    scheme,
+    clock,
+    log,
+    changed: (resources) => resources.forEach((resource) => hub.endOf(resource)),
+  })
   const hub = new WatchHub({ storage, clock, history })
   const objects = new Objects(storage)
   const rbac = new RbacAuthorizer({ storage, objects })
   const authorizer = authorizerChain([new NodeAuthorizer({ storage, objects }), rbac])
-  const hooks = createHooks({
+  const builtinHooks = createHooks({
     storage,
     clock,
     random,
@@ -100,7 +116,10 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     tokens: { issuer: tokenIssuer, audiences: apiAudiences },
     reviewToken,
     componentStatuses,
+    registrar: () => registrar,
   })
+  const custom = customHooks(() => registrar)
+  const hooks = (resource: Resource) => custom(resource) ?? builtinHooks(resource)
   const admission = defaultChain({ objects, storage, clock, random, authorizer }, options.disabledAdmission, features)
   const pipeline = createPipeline({
     storage,
@@ -115,17 +134,20 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     sharing: new TemplateSharing(),
     features,
   })
+  const transportFor = (user: UserInfo): Transport => inProcessTransport(pipeline, user)
   const stops = [
     keepAggregated({ storage, objects, clock, log }),
     keepAddresses({ storage, clock, random, log }),
-    startUpkeep({ storage, clock, log, resources, historyMs }),
+    startUpkeep({ storage, clock, log, resources: scheme.resources, historyMs }),
+    startFinalizer({ storage, scheme, client: newClient(transportFor(OWN_USER)), clock, log }),
+    () => registrar.close(),
   ]
   return {
     pipeline,
     hub,
     objects,
     authorizer,
-    transportFor: (user) => inProcessTransport(pipeline, user),
+    transportFor,
     close() {
       stops.forEach((stop) => stop())
       hub.close()

@@ -36,7 +36,7 @@ import { componentStatuses } from "./component-statuses.ts"
 import { apiServerHealth } from "./health-checks.ts"
 import { createServerMetrics } from "./metrics.ts"
 import type { Pipeline, UserInfo } from "./request.ts"
-import { startApiCore } from "./api-core.ts"
+import { OWN_USER, startApiCore } from "./api-core.ts"
 import { isAnyAddress, localUrl } from "./local-url.ts"
 import { openStorage } from "./open-storage.ts"
 import { keepCertificates } from "./renewal.ts"
@@ -203,7 +203,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       clock,
       random,
       log,
-      resources: scheme.resources,
+      scheme,
       serviceCidr: config.serviceCidr,
       nodePorts: config.nodePorts,
       advertiseAddress,
@@ -223,7 +223,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }),
       ...(config.features === undefined ? {} : { features: config.features }),
     })
-    const ownClient = newClient(plane.transportFor({ name: "system:apiserver", groups: ["system:masters"] }))
+    const ownClient = newClient(plane.transportFor(OWN_USER))
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
     const audit = config.auditLogPath === undefined ? undefined : createAuditLog(config.auditLogPath, { clock, log })
     serving.server = createServer({

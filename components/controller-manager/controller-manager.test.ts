@@ -33,6 +33,7 @@ test("controllers that become ready after the manager was stopped stop too", asy
     },
     {
       resources: () => RESOURCES,
+      onResources: () => () => undefined,
       resourceOf: () => undefined,
       caPem: () => "",
       signToken: () => "",

@@ -35,6 +35,8 @@ import { ttlAfterFinishedController } from "./ttlafterfinished.ts"
 export interface ControllersConfig {
   /** Kinds that are served now; custom ones come and go. */
   readonly resources: () => readonly Resource[]
+  /** Says when kinds have come, gone or changed. */
+  readonly onResources: (listener: () => void) => () => void
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
   /** PEM of the authority that signed the API server's certificate. */
   readonly caPem: () => string
@@ -65,22 +67,30 @@ const entry = (account: string | undefined, controller: Controller): ControllerE
   start: (context, observer) => startController(controller, context, observer),
 })
 
+/** Each kind of objects in the version that is wanted most: the others show the same objects. */
+function oneVersionEach(resources: readonly Resource[]): readonly Resource[] {
+  const seen = new Set<string>()
+  return resources.filter(({ group, plural, definition }) => {
+    if (definition === undefined) return true
+    const key = `${plural}.${group}`
+    return !seen.has(key) && seen.add(key)
+  })
+}
+
 /** Every controller, in the order in which they start. Names are upstream's (cmd/kube-controller-manager/names). */
 export function controllers(config: ControllersConfig): readonly ControllerEntry[] {
   // What lives for a time only, an Event, owns nothing and is owned by nobody. Source:
   // garbagecollector.DefaultIgnoredResources.
   const collected = () =>
-    config
-      .resources()
-      .filter(
-        ({ verbs, ttlSeconds }) =>
-          ttlSeconds === undefined &&
-          ["list", "watch", "delete"].every((verb) => (verbs as readonly string[]).includes(verb)),
-      )
+    oneVersionEach(config.resources()).filter(
+      ({ verbs, ttlSeconds }) =>
+        ttlSeconds === undefined &&
+        ["list", "watch", "delete"].every((verb) => (verbs as readonly string[]).includes(verb)),
+    )
   const namespaced = () =>
-    config
-      .resources()
-      .filter(({ scope, verbs }) => scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"))
+    oneVersionEach(config.resources()).filter(
+      ({ scope, verbs }) => scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"),
+    )
   return [
     entry("service-account-controller", serviceAccountController),
     entry(undefined, serviceAccountTokens(config)),
@@ -113,7 +123,12 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     {
       name: "garbage-collector-controller",
       account: "generic-garbage-collector",
-      start: (context) => startGarbageCollector(context, { resources: collected(), resourceOf: config.resourceOf }),
+      start: (context) =>
+        startGarbageCollector(context, {
+          resources: collected,
+          onResources: config.onResources,
+          resourceOf: config.resourceOf,
+        }),
     },
   ]
 }

@@ -91,8 +91,10 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
     if (names.includes(file + SKIP)) return []
     const text = (names.includes(file) ? folder.read(file) : undefined) ?? embedded.get(file)
     if (text !== undefined && applied.get(file) === text) return []
-    const objects = text === undefined ? [] : parseManifest(text).map((object) => ({ ...object, ref: refOf(object) }))
-    const wanted = objects.map(({ ref }) => ref)
+    const objects = text === undefined ? [] : parseManifest(text)
+    // Asked for again at the end: a definition in the file says whether its objects are in namespaces.
+    const refs = (): readonly Deployed[] => objects.map(refOf)
+    const wanted = refs()
     const before = inventory.of(file)
     const gone = before.filter((old) => !wanted.some((ref) => sameObject(ref, old)))
     await inventory.set(file, [...wanted, ...gone])
@@ -100,9 +102,9 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
     const faults: string[] = []
     for (const object of objects) {
       try {
-        await apply(object, object.ref, file)
+        await apply(object, refOf(object), file)
       } catch (err) {
-        faults.push(`document ${object.document}, ${describe(object.ref)}: ${messageOf(err)}`)
+        faults.push(`document ${object.document}, ${describe(refOf(object))}: ${messageOf(err)}`)
       }
     }
     const left: Deployed[] = []
@@ -115,7 +117,7 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
         faults.push(`removing ${describe(ref)}: ${messageOf(err)}`)
       }
     }
-    await inventory.set(file, [...wanted, ...left])
+    await inventory.set(file, [...refs(), ...left])
     if (faults.length > 0) applied.delete(file)
     else if (text === undefined) applied.delete(file)
     else applied.set(file, text)

@@ -1,4 +1,5 @@
 import type { Resource } from "../apimachinery/resource.ts"
+import { CustomResourceDefinition } from "./apiextensions/v1/customresourcedefinition.ts"
 import { ControllerRevision } from "./apps/v1/controllerrevision.ts"
 import { DaemonSet } from "./apps/v1/daemonset.ts"
 import { Deployment } from "./apps/v1/deployment.ts"
@@ -106,6 +107,7 @@ export const RESOURCES: readonly Resource[] = [
   StorageClass,
   VolumeAttachment,
   VolumeAttributesClass,
+  CustomResourceDefinition,
   PriorityClass,
   Lease,
   RuntimeClass,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto"
 import type { Resource } from "../apimachinery/resource.ts"
+import { compareVersions } from "../apimachinery/compare-versions.ts"
 import { RESOURCES, SUBRESOURCE_KINDS } from "./resources.ts"
 
 /** A group as discovery shows it. */
@@ -36,6 +37,8 @@ export interface Scheme {
   resourcesOf(group: string, version: string): readonly Resource[]
   /** Adds a kind, or takes the place of the one that has its path. A new group or version comes last. */
   add(resource: Resource): void
+  /** Makes several changes that listeners hear of as one. */
+  update(changes: () => void): void
   /** Takes a kind away; nothing happens when it is not there. */
   remove(resource: Pick<Resource, "group" | "version" | "plural">): void
   /** Called after every change; gives what ends the calls. */
@@ -56,13 +59,18 @@ export function createScheme(resources: readonly Resource[], bodies: readonly Re
   const listeners = new Set<() => void>()
   let state = derive()
   let generation = 0
+  let updating = false
+  let isChanged = false
 
   function derive(): { readonly resources: readonly Resource[]; readonly groups: readonly ApiGroup[] } {
+    const all = [...byPath.values()]
+    const custom = all.filter(({ definition }) => definition !== undefined).sort(byGroupAndVersion)
+    const resources = [...all.filter(({ definition }) => definition === undefined), ...custom]
     const versions = new Map<string, Set<string>>()
-    for (const { group, version } of byPath.values())
-      versions.set(group, (versions.get(group) ?? new Set()).add(version))
+    for (const { group, version } of resources)
+      versions.set(group, (versions.get(group) ?? new Set<string>()).add(version))
     return {
-      resources: [...byPath.values()],
+      resources,
       groups: [...versions].map(([name, served]) => {
         const list = [...served]
         return { name, versions: list, preferredVersion: list[0]! }
@@ -70,6 +78,10 @@ export function createScheme(resources: readonly Resource[], bodies: readonly Re
     }
   }
   function changed(): void {
+    if (updating) {
+      isChanged = true
+      return
+    }
     state = derive()
     generation++
     for (const listener of listeners) listener()
@@ -105,6 +117,17 @@ export function createScheme(resources: readonly Resource[], bodies: readonly Re
       put(resource)
       changed()
     },
+    update(changes) {
+      updating = true
+      try {
+        changes()
+      } finally {
+        updating = false
+      }
+      if (!isChanged) return
+      isChanged = false
+      changed()
+    },
     remove({ group, version, plural }) {
       const gone = byPath.get(pathKey(group, version, plural))
       if (gone === undefined) return
@@ -118,6 +141,10 @@ export function createScheme(resources: readonly Resource[], bodies: readonly Re
     },
   }
 }
+
+/** Groups of custom resources by name, and in each the versions that are wanted most first. */
+const byGroupAndVersion = (a: Resource, b: Resource): number =>
+  a.group < b.group ? -1 : a.group > b.group ? 1 : compareVersions(a.version, b.version)
 
 /**
  * Says in discovery in which version objects are stored, so that a migrator sees when that changes. Undefined for kinds

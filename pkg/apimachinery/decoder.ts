@@ -85,6 +85,7 @@ interface FieldDecoder {
 
 function compileMessage(message: Message): Decode {
   const { rules } = message
+  if (rules.structural !== undefined) return rules.structural.decode
   const keepUnknown = rules.preserveUnknownFields === true
   const applyDefaults = rules.defaults as ((value: object, known?: object) => object) | undefined
   // Compiled at the first value: a message may contain itself.
@@ -108,7 +109,8 @@ function compileMessage(message: Message): Decode {
   }
   const goType = goTypeOf(message)
 
-  return (value, cursor, depth, known) => {
+  const { ownJson } = rules
+  const decode: Decode = (value, cursor, depth, known) => {
     if (!isJsonObject(value)) throw cursor.mismatch(value, goType, depth - 1)
     const declared = fields ?? compile()
     const input = value
@@ -150,6 +152,14 @@ function compileMessage(message: Message): Decode {
         (out ??= copy(input))[name] = fill()
     }
     return applyDefaults === undefined ? (out ?? input) : applyDefaults(out ?? input, depth === 0 ? before : undefined)
+  }
+  if (ownJson === undefined) return decode
+  return (value, cursor, depth, known) => {
+    if (ownJson(value)) return value
+    const told = cursor.unknown.length
+    const taken = decode(value, cursor, depth, known)
+    cursor.unknown.length = told
+    return taken
   }
 }
 

@@ -16,6 +16,10 @@ export const invalidValue = (field: string, value: unknown, detail: string): Cau
   field,
   message: `Invalid value: ${shown(value)}${detail === "" ? "" : `: ${detail}`}`,
 })
+export const typeInvalid = (field: string, value: unknown, detail: string): Cause => ({
+  ...invalidValue(field, value, detail),
+  reason: "FieldValueTypeInvalid",
+})
 /** A cause for each thing that a check of names found wrong with a value, if anything. */
 export const invalidValues = (field: string, value: unknown, problem: Problem | undefined): readonly Cause[] =>
   problem === undefined

@@ -1,5 +1,7 @@
 import type { Check } from "./names.ts"
+import type { Decode } from "./decoder.ts"
 import type { RawJson } from "./raw-json.ts"
+import type { JsonSchema } from "./structural/json-schema.ts"
 
 /**
  * How the fields of a kind are declared: once, with all that any part of the program needs to know about them.
@@ -13,8 +15,8 @@ import type { RawJson } from "./raw-json.ts"
  *
  * The first argument of each field is its protobuf number. A field is optional unless `.required()`, `.default(…)` or
  * `.always()` says otherwise. Decoding, defaulting, validation, unknown-field detection, OpenAPI, protobuf, strategic
- * merge and server-side apply all walk these declarations. A custom resource's OpenAPI schema is turned into the same
- * `Message`s, so there is one walker for both.
+ * merge and server-side apply all walk these declarations. A custom resource is a `Message` whose rules hold its schema
+ * (`MessageRules.structural`), and each of these walks goes on into it.
  *
  * Why not zod objects: a Kubernetes field carries more than a shape (number, merge key, list type, patch strategy),
  * `null` means absent, a wrong type is another error than a missing field, unknown fields are kept apart, and the
@@ -137,8 +139,19 @@ export interface MessageRules {
   readonly defaults?: (value: never, known?: never) => object
   /** `atomic` structs are owned as a whole by server-side apply (for instance LabelSelector, ObjectReference). */
   readonly mapType?: "atomic"
-  /** Fields the message does not know are kept, not reported: for custom resources. */
+  /** Fields the message does not know are kept, not reported. */
   readonly preserveUnknownFields?: boolean
+  /**
+   * The schema of a custom resource: it says what stands beside the declared fields. Custom objects are held as they
+   * were sent and not as Go structs (null, zeros and empty lists are values, a wrong type is a fault of the object), so
+   * they have walkers of their own, under `structural/`.
+   */
+  readonly structural?: { readonly schema: JsonSchema; readonly decode: Decode }
+  /**
+   * For a Go type that reads its own JSON (JSONSchemaPropsOrBool): says which other values than objects it takes.
+   * Fields that it does not know are dropped without a word, and clients are told of no fields.
+   */
+  readonly ownJson?: (value: unknown) => boolean
   /**
    * Nothing in it is checked against its declarations: upstream takes it as it comes, as it does most of what a status
    * says.

@@ -99,7 +99,11 @@ export interface ResourceDeclaration<T extends KubeObject> {
     readonly kind: string
     toStored(obj: T): KubeObject
     fromStored(obj: KubeObject): T
+    /** Says of what was written at a revision that it looks the same here; nothing does unless given. */
+    isCurrent?(revision: number): boolean
   }
+  /** Of a custom resource: which definition it comes from, and whether that is being deleted. */
+  readonly definition?: { readonly uid: string; readonly terminating: boolean }
 
   /**
    * Defaults that hold for a whole object of the kind, its metadata among them; those of one struct stand in its
@@ -156,7 +160,13 @@ export interface Subresources<T> {
   /** `/status`: a write touches only status and metadata that controllers own. */
   readonly status?: true | SubresourceStrategy<T>
   /** `/scale` as autoscaling/v1 Scale: paths into the object; `selector` gives the text form. */
-  readonly scale?: { readonly specReplicas: string; readonly statusReplicas: string; selector(obj: T): string }
+  readonly scale?: {
+    readonly specReplicas: string
+    readonly statusReplicas: string
+    selector(obj: T): string
+    /** There is no size to tell of while the field of the wanted number is missing. */
+    readonly needsReplicas?: true
+  }
   /**
    * Further ones: name → verbs and the Kind in discovery,
    * e.g. `log: { verbs: ["get"], kind: "Pod" }`, `eviction: { verbs: ["create"], kind: "Eviction", group: "policy",

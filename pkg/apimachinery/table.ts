@@ -66,7 +66,7 @@ export function tableOf<T extends KubeObject>(
 
 function cellOf<T>(column: Column<T>, object: T, now: number): string | number | boolean | null {
   const value = column.value(object, now)
-  return value ?? (column.type === "string" || column.type === "date" ? "<none>" : null)
+  return value === undefined ? (column.type === "string" || column.type === "date" ? "<none>" : null) : value
 }
 
 const NAME: Column<KubeObject> = {

@@ -51,5 +51,7 @@ export interface Informers {
   whenSynced(): Promise<void>
   /** Kinds that were asked for and whose first list has not been taken in, by their plural. */
   pending(): readonly string[]
+  /** Ends the informer of a kind that is served no more, or otherwise than before. */
+  forget(resource: Resource): void
   stop(): void
 }

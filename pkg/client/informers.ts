@@ -41,6 +41,11 @@ export function createInformers(options: InformersOptions): Informers {
       }
       return informer as unknown as Informer<T>
     },
+    forget(resource) {
+      const informer = informers.get(resource)
+      informers.delete(resource)
+      informer?.stop()
+    },
     async whenSynced() {
       await Promise.all([...informers.values()].map((informer) => informer.whenSynced()))
     },

@@ -10,7 +10,7 @@ import { startApiCore } from "../../components/apiserver/api-core.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
-import { RESOURCES } from "../../pkg/api/resources.ts"
+import { builtinScheme } from "../../pkg/api/scheme.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import { systemRandom } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
@@ -42,7 +42,7 @@ const plane = await startApiCore({
   clock: realClock,
   random: systemRandom,
   log: silent,
-  resources: RESOURCES,
+  scheme: builtinScheme(),
   serviceCidr: "10.43.0.0/16",
   nodePorts: { first: 30000, last: 32767 },
   advertiseAddress: "192.0.2.1",

@@ -10,6 +10,8 @@ export interface View {
   readonly prefix: string
   /** The stored object as this resource shows it; the same value for the same stored one. */
   shown(stored: Stored): Stored
+  /** The same of several; the very list that was given where they are shown as they are. */
+  allShown(stored: readonly Stored[]): readonly Stored[]
   toStored(object: KubeObject): KubeObject
 }
 
@@ -48,18 +50,28 @@ export const keepingOf = ({ highChurn = false, ttlSeconds }: Resource): Pick<Wri
 function makeView(resource: Resource): View {
   const { storedAs } = resource
   if (storedAs === undefined)
-    return { prefix: resource.prefix, shown: (stored) => stored, toStored: (object) => object }
+    return {
+      prefix: resource.prefix,
+      shown: (stored) => stored,
+      allShown: (stored) => stored,
+      toStored: (object) => object,
+    }
   // Nobody but those who look at it keeps it: as long as what is stored (an Event, an hour) would be twice the memory.
   const made = new WeakMap<Stored, WeakRef<Stored>>()
+  const isCurrent = ({ revision }: Stored): boolean => storedAs.isCurrent?.(revision) === true
+  const shown = (stored: Stored): Stored => {
+    if (isCurrent(stored)) return stored
+    const known = made.get(stored)?.deref()
+    if (known !== undefined) return known
+    const object = storedAs.fromStored(stored.object)
+    const seen = object === stored.object ? stored : new ShownObject(stored, object)
+    made.set(stored, new WeakRef<Stored>(seen))
+    return seen
+  }
   return {
     prefix: `/registry/${storedAs.group === "" ? "core" : storedAs.group}/${resource.plural}/`,
-    shown(stored) {
-      const known = made.get(stored)?.deref()
-      if (known !== undefined) return known
-      const shown = new ShownObject(stored, storedAs.fromStored(stored.object))
-      made.set(stored, new WeakRef<Stored>(shown))
-      return shown
-    },
+    shown,
+    allShown: (stored) => (stored.every(isCurrent) ? stored : stored.map(shown)),
     toStored: (object) => storedAs.toStored(object),
   }
 }

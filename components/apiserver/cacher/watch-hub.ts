@@ -103,6 +103,13 @@ export class WatchHub {
     return { close: () => void this.#remove(watcher) }
   }
 
+  /** Ends the watches of a resource in one version: what it shows is not as it was, and clients list again. */
+  endOf(resource: Resource): void {
+    const view = viewOf(resource)
+    for (const group of [...(this.#watchers.of(view.prefix) ?? [])])
+      if (group.view === view) for (const watcher of [...group.watchers]) this.#end(watcher, undefined)
+  }
+
   /** Ends every watch; the server is stopping. */
   close(): void {
     this.#unsubscribe()

@@ -51,6 +51,8 @@ export interface KindHooks {
   holdsDeletion?(object: KubeObject): boolean
   /** The object as a deletion leaves it that cannot be carried out at once. */
   markDeleting?(object: KubeObject): KubeObject
+  /** Waits for what the server itself makes of a written object; the answer goes out after it. */
+  settled?(object: KubeObject): Promise<void>
   /** For kinds that are not stored: what a create answers. */
   createVirtual?(request: ApiRequest, object: KubeObject): Promise<KubeObject> | KubeObject
   /** Takes the place of the generic create. */

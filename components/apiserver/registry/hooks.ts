@@ -1,4 +1,5 @@
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
+import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { ComponentStatus } from "../../../pkg/api/core/v1/componentstatus.ts"
 import { bind } from "./core/pod/binding.ts"
 import { Binding } from "../../../pkg/api/core/v1/binding.ts"
@@ -16,6 +17,8 @@ import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Authorizer } from "../authorization/authorizer.ts"
 import { bindingHooks, roleHooks } from "../authorization/escalation.ts"
 import type { RbacAuthorizer } from "../authorization/rbac.ts"
+import { definitionHooks } from "../apiextensions/hooks.ts"
+import type { Registrar } from "../apiextensions/registrar.ts"
 import type { KindHooks } from "./context.ts"
 import { namespaceHooks } from "./core/namespace/namespace.ts"
 import { podHooks } from "./core/pod/pod.ts"
@@ -35,6 +38,8 @@ export interface HookOptions {
   readonly reviewToken: ReviewToken
   /** The health of the components, as the deprecated ComponentStatus objects. */
   readonly componentStatuses: () => readonly KubeObject[]
+  /** Who serves custom resources. */
+  readonly registrar: () => Registrar
 }
 
 /** What kinds add to the generic registry, as one list. */
@@ -48,6 +53,7 @@ export function createHooks({
   tokens,
   reviewToken,
   componentStatuses,
+  registrar,
 }: HookOptions): (resource: Resource) => KindHooks | undefined {
   /** By group and then by plural: it is asked for with every request. */
   const hooks = new Map<string, Map<string, KindHooks>>()
@@ -59,6 +65,7 @@ export function createHooks({
   // The old way to the same end: the pod's name stands in the body.
   add(Binding, { create: (context, request) => bind(context, { ...request, resource: Pod, subresource: "binding" }) })
   add(Namespace, namespaceHooks)
+  add(CustomResourceDefinition, definitionHooks(clock, registrar))
   add(Service, serviceHooks({ storage, clock, random, nodePorts }))
   add(ServiceAccount, serviceAccountHooks(tokens))
   for (const resource of [Role, ClusterRole]) add(resource, roleHooks(rbac, authorizer))

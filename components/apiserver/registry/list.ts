@@ -78,13 +78,13 @@ function select(
       const stored = storage.get(storageKey(resource, { namespace, name: selection.name }))
       return stored !== undefined && selection.matches(view.shown(stored).object) ? [view.shown(stored)] : []
     }
-    if (selection.everything && resource.storedAs === undefined) return storage.list(prefix)
+    if (selection.everything) return view.allShown(storage.list(prefix))
   }
   checkNotFuture(revision, storage.revision)
   if (revision < history.expired) throw expired(after)
   const all = listAt(storage, prefix, revision)
   const rest = after === undefined ? all : all.filter(({ key }) => key > prefix + after)
-  const shown = rest.map((stored) => view.shown(stored))
+  const shown = view.allShown(rest)
   return selection.everything ? shown : shown.filter(({ object }) => selection.matches(object))
 }
 

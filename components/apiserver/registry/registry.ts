@@ -12,6 +12,16 @@ import { strategyOf, update } from "./update.ts"
 
 /** Carries a request out that is authorized. Reads answer at once. */
 export function perform(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
+  const settled = WRITES.has(request.verb) ? context.hooks(request.resource)?.settled : undefined
+  if (settled === undefined) return dispatch(context, request)
+  return Promise.resolve(dispatch(context, request)).then(async (result) => {
+    if (result.kind === "object") await settled(result.object)
+    return result
+  })
+}
+const WRITES: ReadonlySet<string> = new Set(["create", "update", "patch"])
+
+function dispatch(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
   const { resource, subresource, verb } = request
   if (subresource !== undefined) {
     const handler = context.hooks(resource)?.subresources?.[subresource]

@@ -93,6 +93,7 @@ export class Parts {
           : this.#part("system:kube-controller-manager", (context) =>
               createControllerManager(context, {
                 resources: () => this.apiServer.scheme.resources,
+                onResources: (listener) => this.apiServer.scheme.subscribe(listener),
                 resourceOf: (apiVersion, kind) => this.apiServer.scheme.of(apiVersion, kind),
                 caPem: sharedCaPem,
                 signToken: (request) => signLegacyToken(sharedSigningKey(), request),

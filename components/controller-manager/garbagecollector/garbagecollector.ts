@@ -21,8 +21,10 @@ const WORKERS = 20
 const ABSENT_CACHE = 500
 
 export interface GarbageCollectorConfig {
-  /** Every kind that can be listed, watched and deleted. */
-  readonly resources: readonly Resource[]
+  /** Every kind that can be listed, watched and deleted now; one version of each. */
+  readonly resources: () => readonly Resource[]
+  /** Says when these change. */
+  readonly onResources: (listener: () => void) => () => void
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
 }
 
@@ -32,7 +34,7 @@ export interface GarbageCollectorConfig {
  */
 export async function startGarbageCollector(
   context: ComponentContext,
-  { resources, resourceOf }: GarbageCollectorConfig,
+  { resources, onResources, resourceOf }: GarbageCollectorConfig,
 ): Promise<RunningController> {
   const { client, informers } = context
   const log = context.log.child({ controller: "garbage-collector-controller" })
@@ -206,8 +208,7 @@ export async function startGarbageCollector(
       queue.add(node.uid)
   }
 
-  function gone(object: KubeObject): void {
-    const uid = object.metadata.uid ?? ""
+  function gone(uid: string): void {
     const node = graph.get(uid)
     graph.remove(uid)
     noteAbsent(uid)
@@ -220,9 +221,10 @@ export async function startGarbageCollector(
     return owner !== undefined && waitsForDependents(owner)
   }
 
-  await Promise.all(resources.map((resource) => informers.of(resource).whenSynced()))
-  const unsubscribe = resources.map((resource) =>
-    informers.of(resource).on({
+  /** By kind of objects: what ends the following of it, and the resource as which it is followed. */
+  const followed = new Map<string, { readonly resource: Resource; readonly off: () => void }>()
+  function follow(resource: Resource): void {
+    const off = informers.of(resource).on({
       added: (object) => changed(resource, object, undefined),
       updated: (object, old) => {
         if (sameLife(object, old)) return
@@ -230,9 +232,35 @@ export async function startGarbageCollector(
         // An owner that this object let go of may have been waiting for it.
         for (const owner of old.metadata.ownerReferences ?? []) if (waiting(owner.uid)) queue.add(owner.uid)
       },
-      deleted: gone,
-    }),
-  )
+      deleted: ({ metadata }) => gone(metadata.uid ?? ""),
+    })
+    followed.set(kindKey(resource), { resource, off })
+  }
+  /** Custom resources come, go and change: each definition's latest state is followed. */
+  function followAll(): void {
+    const served = new Map(resources().map((resource) => [kindKey(resource), resource]))
+    for (const [key, { resource, off }] of followed) {
+      const now = served.get(key)
+      if (now === resource) continue
+      off()
+      followed.delete(key)
+      informers.forget(resource)
+      if (now === undefined) for (const { uid } of graph.ofKind(resource)) gone(uid)
+      else void dropMissing(now)
+    }
+    for (const [key, resource] of served) if (!followed.has(key)) follow(resource)
+  }
+  /** What went while a definition changed is not in the first list of what it is now. */
+  async function dropMissing(resource: Resource): Promise<void> {
+    const informer = informers.of(resource)
+    await informer.whenSynced()
+    if (stopped) return
+    const there = new Set(informer.list().map(({ metadata }) => metadata.uid))
+    for (const { uid } of graph.ofKind(resource)) if (!there.has(uid)) gone(uid)
+  }
+  await Promise.all(resources().map((resource) => informers.of(resource).whenSynced()))
+  followAll()
+  const offResources = onResources(followAll)
   return {
     name: "garbage-collector-controller",
     enqueue: (uid, afterMs = 0) => queue.addAfter(uid, afterMs),
@@ -241,12 +269,15 @@ export async function startGarbageCollector(
     },
     async stop() {
       stopped = true
-      for (const off of unsubscribe) off()
+      offResources()
+      for (const { off } of followed.values()) off()
       queue.stop()
       await Promise.allSettled(running)
     },
   }
 }
+
+const kindKey = ({ group, plural }: Resource): string => `${plural}.${group}`
 
 /** A namespaced object can only be owned by what is in its namespace, or is cluster-wide. */
 const sameNamespace = (dependent: Node, owner: Node): boolean =>

@@ -53,6 +53,11 @@ export class Graph {
     return [...(this.dependents.get(uid) ?? NONE)].map((dependent) => this.nodes.get(dependent)!)
   }
 
+  /** Every object of a kind, in whatever version it was seen. */
+  ofKind({ group, plural }: Pick<Resource, "group" | "plural">): readonly Node[] {
+    return [...this.nodes.values()].filter(({ resource }) => resource.group === group && resource.plural === plural)
+  }
+
   hasDependents(uid: string): boolean {
     return this.dependents.has(uid)
   }

@@ -1,5 +1,6 @@
-import { f, message, type FieldSpec, type Message, type Type } from "../fields.ts"
+import { f, type FieldSpec, type Message, type Type } from "../fields.ts"
 import { ListMeta } from "../meta.ts"
+import { customDefinition } from "./structural.ts"
 
 /**
  * JSON schemas of messages, as OpenAPI v2 and v3 have them. One `Definitions` is filled for one document: naming a
@@ -100,10 +101,15 @@ export class Definitions {
 
   /** A reference to the list of a kind. */
   listRef(schema: Message, { group, version, kind }: GroupVersionKind): Schema {
-    const list = message(`${schema.name}List`, `A list of ${kind} objects.`, {
-      metadata: f.message(1, ListMeta, "Standard list metadata."),
-      items: f.listRecursive<unknown>(2, () => schema, "The objects.").required(),
-    })
+    const list: Message = {
+      name: `${schema.name}List`,
+      doc: `A list of ${kind} objects.`,
+      fields: {
+        metadata: f.message(1, ListMeta, "Standard list metadata."),
+        items: f.listRecursive<unknown>(2, () => schema, "The objects.").required(),
+      },
+      rules: {},
+    }
     return this.ref(list, [{ group, version, kind: `${kind}List` }])
   }
 
@@ -126,7 +132,19 @@ export class Definitions {
     this.#open.push(() => this.#found.set(name, make()))
   }
 
-  #struct({ doc, fields, rules }: Message, isKind: boolean): Schema {
+  #struct(message: Message, isKind: boolean): Schema {
+    const { doc, fields, rules } = message
+    if (rules.ownJson !== undefined) return { description: doc }
+    if (rules.structural !== undefined)
+      return customDefinition(
+        rules.structural.schema,
+        {
+          apiVersion: KIND_PROPERTIES["apiVersion"]!,
+          kind: KIND_PROPERTIES["kind"]!,
+          metadata: this.#field(fields["metadata"]!.spec),
+        },
+        this.#version,
+      )
     const properties: Record<string, Schema> = isKind ? { ...KIND_PROPERTIES } : {}
     const required: string[] = []
     for (const name of Object.keys(fields).sort()) {

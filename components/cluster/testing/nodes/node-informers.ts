@@ -102,5 +102,6 @@ export const informersOfNode = (shared: Informers, pods: NodePods): Informers =>
     (resource as unknown) === Pod ? (pods as unknown as Informer<T>) : shared.of(resource),
   whenSynced: () => shared.whenSynced(),
   pending: () => shared.pending(),
+  forget: (resource) => shared.forget(resource),
   stop() {},
 })

@@ -1,4 +1,6 @@
 import type { FieldSpec, Message, Type } from "../../fields.ts"
+import { ObjectMeta } from "../../meta.ts"
+import { itemsOf, membersOf, type JsonSchema } from "../../structural/json-schema.ts"
 
 /**
  * How server-side apply sees a type: what it owns as one (a leaf), and what it owns part by part. Made of the
@@ -47,7 +49,8 @@ const shapes = new WeakMap<Message, Shape>()
 export function shapeOf(message: Message): Shape {
   const known = shapes.get(message)
   if (known !== undefined) return known
-  const made = message.rules.mapType === "atomic" ? LEAF_SHAPE : structShape(message)
+  const { mapType, ownJson } = message.rules
+  const made = mapType === "atomic" ? LEAF_SHAPE : ownJson !== undefined ? ANY : structShape(message)
   shapes.set(message, made)
   return made
 }
@@ -58,8 +61,9 @@ function structShape(message: Message): Shape {
     kind: "struct",
     rest: message.rules.preserveUnknownFields === true ? ANY : undefined,
     fields: () =>
-      (fields ??= new Map(
-        Object.entries(message.fields).map(([name, { spec }]) => [
+      (fields ??= new Map([
+        ...schemaFields(message.rules.structural?.schema ?? {}),
+        ...Object.entries(message.fields).map(([name, { spec }]): [string, FieldShape] => [
           name,
           {
             element: `f:${name}`,
@@ -68,7 +72,7 @@ function structShape(message: Message): Shape {
             orNull: spec.orNull === true,
           },
         ]),
-      )),
+      ])),
   }
 }
 
@@ -114,6 +118,71 @@ function listShape(of: Type, spec: FieldSpec | undefined): Shape {
     .sort()
     .map((name) => ({ name, quoted: `${JSON.stringify(name)}:`, fallback: item.fields[name]?.spec.default }))
   return { kind: "list", keys, of: () => shapeOf(item) }
+}
+
+const schemaShapes = new WeakMap<JsonSchema, Shape>()
+
+/**
+ * The shape of what a schema of a custom resource describes. Source: kube-openapi pkg/schemaconv, apiextensions-apiserver
+ * pkg/controller/openapi/builder.
+ */
+function shapeOfSchema(schema: JsonSchema): Shape {
+  let made = schemaShapes.get(schema)
+  if (made === undefined) schemaShapes.set(schema, (made = makeSchemaShape(schema)))
+  return made
+}
+
+function makeSchemaShape(schema: JsonSchema): Shape {
+  const items = itemsOf(schema)
+  const members = membersOf(schema)
+  const keeps = schema["x-kubernetes-preserve-unknown-fields"] === true
+  const isAtomic = schema["x-kubernetes-map-type"] === "atomic"
+  switch (schema.type) {
+    case "object":
+      if (isAtomic) return LEAF_SHAPE
+      if (schema["x-kubernetes-embedded-resource"] === true || schema.properties !== undefined)
+        return schemaStruct(schema, keeps)
+      if (members !== undefined) return { kind: "map", of: () => shapeOfSchema(members) }
+      return keeps ? ANY : { kind: "map", of: () => ANY }
+    case "array":
+      return items === undefined ? LEAF_SHAPE : schemaList(schema, items)
+    default:
+      return keeps && schema.type === undefined ? ANY : LEAF_SHAPE
+  }
+}
+
+function schemaStruct(schema: JsonSchema, keeps: boolean): Shape {
+  let fields: Map<string, FieldShape> | undefined
+  return {
+    kind: "struct",
+    rest: keeps ? ANY : undefined,
+    fields: () =>
+      (fields ??= new Map([
+        ...schemaFields(schema),
+        ...(schema["x-kubernetes-embedded-resource"] === true ? EMBEDDED_FIELDS() : []),
+      ])),
+  }
+}
+
+const schemaFields = ({ properties = {} }: JsonSchema): readonly [string, FieldShape][] =>
+  Object.entries(properties).map(([name, property]) => [
+    name,
+    { element: `f:${name}`, shape: shapeOfSchema(property), always: false, orNull: property.nullable === true },
+  ])
+
+const EMBEDDED_FIELDS = (): readonly [string, FieldShape][] => [
+  ["apiVersion", { element: "f:apiVersion", shape: LEAF_SHAPE, always: false, orNull: false }],
+  ["kind", { element: "f:kind", shape: LEAF_SHAPE, always: false, orNull: false }],
+  ["metadata", { element: "f:metadata", shape: shapeOf(ObjectMeta), always: false, orNull: false }],
+]
+
+function schemaList(schema: JsonSchema, items: JsonSchema): Shape {
+  if (schema["x-kubernetes-list-type"] === "set") return { kind: "set" }
+  if (schema["x-kubernetes-list-type"] !== "map") return LEAF_SHAPE
+  const keys = [...(schema["x-kubernetes-list-map-keys"] ?? [])]
+    .sort()
+    .map((name) => ({ name, quoted: `${JSON.stringify(name)}:`, fallback: items.properties?.[name]?.default }))
+  return { kind: "list", keys, of: () => shapeOfSchema(items) }
 }
 
 /** The shape of a message that may contain the one being made: nothing of it is looked at before it is walked. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { Service } from "../../../../../pkg/api/core/v1/service/service.ts"
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../../../../pkg/api/networking/v1/servicecidr.ts"
-import { RESOURCES } from "../../../../../pkg/api/resources.ts"
+import { builtinScheme } from "../../../../../pkg/api/scheme.ts"
 import type { ApiError } from "../../../../../pkg/apimachinery/errors.ts"
 import type { Client } from "../../../../../pkg/client/client.ts"
 import { newClient } from "../../../../../pkg/client/new-client.ts"
@@ -22,7 +22,7 @@ const start = async ({
     clock: realClock,
     random: seededRandom(1),
     log: silent,
-    resources: RESOURCES,
+    scheme: builtinScheme(),
     serviceCidr,
     nodePorts: { first: 30000, last: 32767 },
     advertiseAddress: "192.0.2.1",

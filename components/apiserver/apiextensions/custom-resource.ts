@@ -1,0 +1,143 @@
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionVersion,
+} from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import { compareVersions } from "../../../pkg/apimachinery/compare-versions.ts"
+import { decodeMessage, typed } from "../../../pkg/apimachinery/decode.ts"
+import { equalBeside } from "../../../pkg/apimachinery/equal.ts"
+import type { Message } from "../../../pkg/apimachinery/fields.ts"
+import { parseJsonPath } from "../../../pkg/apimachinery/jsonpath.ts"
+import { defineResource, type KubeObject, type Resource } from "../../../pkg/apimachinery/resource.ts"
+import { coercerOf, prunedTo } from "../../../pkg/apimachinery/structural/coerce.ts"
+import type { JsonSchema } from "../../../pkg/apimachinery/structural/json-schema.ts"
+import { finalizerWarnings } from "./finalizer-warnings.ts"
+import { columnsOf } from "./printer-columns.ts"
+import { customRules } from "./rules.ts"
+
+/** A custom resource as its definition has it now, in one version. */
+export interface CustomResource extends Resource {
+  readonly definition: NonNullable<Resource["definition"]>
+}
+
+/** What the versions of a definition share while it stays as it is. */
+export interface Era {
+  /** Objects written at a later revision are just as this definition has them in the version that is stored. */
+  from: number
+}
+
+/**
+ * The resources that a definition makes: one for each version that is served, most wanted first. Names are those that
+ * were accepted. Nothing of a schema is looked at before an object comes by.
+ */
+export function customResourcesOf(definition: CustomResourceDefinition, era: Era): readonly CustomResource[] {
+  const { versions } = definition.spec
+  const stored = versions.find(({ storage }) => storage)
+  if (stored === undefined) return []
+  return versions
+    .filter(({ served }) => served)
+    .map((version) => customResource(definition, version, stored, era))
+    .sort((a, b) => compareVersions(a.version, b.version))
+}
+
+function customResource(
+  definition: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+  stored: CustomResourceDefinitionVersion,
+  era: Era,
+): CustomResource {
+  const { metadata, spec, status } = definition
+  const { group } = spec
+  const { plural, singular, kind, shortNames, categories } = status.acceptedNames
+  const schema: JsonSchema = version.schema?.openAPIV3Schema ?? {}
+  const { status: hasStatus, scale } = version.subresources ?? {}
+  const apiVersion = `${group}/${version.name}`
+  const rules = customRules({ schema, hasStatus: hasStatus !== undefined, scale })
+  const resource = defineResource(
+    {
+      group,
+      version: version.name,
+      kind,
+      plural,
+      ...(singular === undefined ? {} : { singular }),
+      ...(shortNames === undefined ? {} : { shortNames }),
+      ...(categories === undefined ? {} : { categories }),
+      scope: spec.scope === "Namespaced" ? "Namespaced" : "Cluster",
+      doc: schema.description ?? `${kind} is the Schema for the ${plural} API`,
+      schemaName: `io.${kind}`,
+      looks: { plainFinalizers: true },
+      allowUnconditionalUpdate: false,
+      generation: { counts: (object: KubeObject, old: KubeObject) => !equalBeside(object, old, ["metadata"]) },
+      columns: columnsOf(version.additionalPrinterColumns),
+      ageColumn: false,
+      keepsStatusOnCreate: true,
+      ...rules,
+      warnings: finalizerWarnings,
+      ...(version.selectableFields === undefined
+        ? {}
+        : { fieldSelectors: fieldSelectorsOf(version.selectableFields.map(({ jsonPath }) => jsonPath)) }),
+      ...(version.deprecated === true ? { deprecated: deprecationWarning(definition, version) } : {}),
+    },
+    {},
+  ) as unknown as Resource
+  const message: Message = {
+    name: openApiName(group, version.name, kind),
+    doc: schema.description ?? "",
+    fields: resource.schema.fields,
+    rules: { structural: { schema, decode: coercerOf(schema) } },
+  }
+  const storedSchema = stored.schema?.openAPIV3Schema ?? {}
+  const storedApiVersion = `${group}/${stored.name}`
+  const isStored = version.name === stored.name
+  const decoded = (object: object): KubeObject => decodeMessage(typed(message), object).object as KubeObject
+  return {
+    ...resource,
+    schema: message,
+    definition: {
+      uid: metadata.uid ?? "",
+      terminating: metadata.deletionTimestamp !== undefined,
+    },
+    storedAs: {
+      group,
+      version: stored.name,
+      kind,
+      isCurrent: isStored ? (revision) => revision > era.from : () => false,
+      toStored: (object) =>
+        isStored ? object : (prunedTo(storedSchema, { ...object, apiVersion: storedApiVersion }) as KubeObject),
+      fromStored: (object) => decoded(object.apiVersion === apiVersion ? object : { ...object, apiVersion }),
+    },
+  }
+}
+
+/** `com.example.v1.Widget`, as upstream names the definitions of custom resources in OpenAPI. */
+const openApiName = (group: string, version: string, kind: string): string =>
+  `${group.split(".").reverse().join(".")}.${version}.${kind}`
+
+/** A field that selectors may name, as text. Source: registry/customresource/strategy.go selectableFields. */
+function fieldSelectorsOf(paths: readonly string[]): Record<string, (object: KubeObject) => string> {
+  return Object.fromEntries(
+    paths.map((path) => {
+      const find = parseJsonPath(path)
+      return [
+        path.replace(/^\./, ""),
+        (object: KubeObject) => {
+          const [value] = find(object)
+          return value === undefined || value === null ? "" : String(value)
+        },
+      ]
+    }),
+  )
+}
+
+/** Source: customresource_handler.go defaultDeprecationWarning. */
+function deprecationWarning(
+  { spec: { group, names, versions } }: CustomResourceDefinition,
+  { name, deprecationWarning: given }: CustomResourceDefinitionVersion,
+): string {
+  if (given !== undefined) return given
+  const [better] = versions
+    .filter((other) => other.served && other.deprecated !== true && compareVersions(other.name, name) < 0)
+    .map((other) => other.name)
+    .sort(compareVersions)
+  const message = `${group}/${name} ${names.kind} is deprecated`
+  return better === undefined ? message : `${message}; use ${group}/${better} ${names.kind}`
+}

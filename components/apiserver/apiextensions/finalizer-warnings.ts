@@ -1,0 +1,21 @@
+import { isQualifiedName, oneProblem } from "../../../pkg/apimachinery/names.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+
+const STANDARD: readonly string[] = ["orphan", "foregroundDeletion", "kubernetes"]
+
+/** Warnings of new finalizers whose names do not say whose they are. Source: registry/customresource/validator.go. */
+export function finalizerWarnings({ metadata }: KubeObject, old: KubeObject | undefined): readonly string[] {
+  const { finalizers = [] } = metadata
+  if (finalizers.length === 0 || finalizers === old?.metadata.finalizers) return []
+  const before = new Set(old?.metadata.finalizers)
+  return [...new Set(finalizers.filter((name) => !before.has(name)))].sort().flatMap((name) => {
+    const told = `metadata.finalizers: ${JSON.stringify(name)}:`
+    const problem = isQualifiedName(name)
+    const warnings = problem === undefined ? [] : [`${told} ${oneProblem(problem, ",")}`]
+    if (name.includes("/") || STANDARD.includes(name)) return warnings
+    const prefer = name.includes(".")
+      ? "prefer a domain-qualified finalizer name including a path (/)"
+      : "prefer a domain-qualified finalizer name"
+    return [...warnings, `${told} ${prefer} to avoid accidental conflicts with other finalizer writers`]
+  })
+}

@@ -1,0 +1,48 @@
+import { forbidden, notFound } from "../../../pkg/apimachinery/errors.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
+import type { KindHooks } from "../registry/context.ts"
+import type { CustomResource } from "./custom-resource.ts"
+import { markedDeleting } from "./finalizer.ts"
+import type { Registrar } from "./registrar.ts"
+
+/**
+ * What definitions add to the generic registry: they stay until their objects are gone, and who has written one can make
+ * objects of it with the next request.
+ */
+export const definitionHooks = (clock: Clock, registrar: () => Registrar): KindHooks => ({
+  settled: ({ metadata }) => registrar().settled(metadata.name ?? ""),
+  holdsDeletion: ({ metadata }) => metadata.deletionTimestamp === undefined,
+  markDeleting: (object) => markedDeleting(object, timestamp(clock)),
+})
+
+const isCustom = (resource: Resource): resource is CustomResource => resource.definition !== undefined
+
+/**
+ * What custom resources add: a write that was under way when the definition was deleted, and perhaps made anew, is
+ * refused at the last moment.
+ */
+export function customHooks(registrar: () => Registrar): (resource: Resource) => KindHooks | undefined {
+  const known = new WeakMap<Resource, KindHooks>()
+  return (resource) => {
+    if (!isCustom(resource)) return undefined
+    let hooks = known.get(resource)
+    if (hooks === undefined) known.set(resource, (hooks = hooksOf(resource, registrar)))
+    return hooks
+  }
+}
+
+const hooksOf = (resource: CustomResource, registrar: () => Registrar): KindHooks => ({
+  checkWrite(_request, object, old) {
+    if (old === undefined && resource.definition.terminating)
+      throw forbidden(
+        resource,
+        object.metadata.name ?? "",
+        "create not allowed while custom resource definition is terminating",
+      )
+  },
+  alongside(next) {
+    if (!registrar().stillServed(resource) && next !== undefined) throw notFound(resource, next.metadata.name ?? "")
+    return []
+  },
+})

@@ -1,0 +1,184 @@
+import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import { isEstablished } from "../../../pkg/api/apiextensions/v1/validation/definition.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import type { Scheme } from "../../../pkg/api/scheme.ts"
+import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
+import { storageKey, storagePrefix } from "../cacher/view.ts"
+import { customResourcesOf, type CustomResource, type Era } from "./custom-resource.ts"
+import { named } from "./names.ts"
+
+/**
+ * Keeps the scheme as the stored definitions have it: each one gets its names, is Established and served in the turn of
+ * the commit that shows it, so before anybody hears of it. What a definition changes ends the watches of its objects:
+ * clients list again.
+ */
+export class Registrar {
+  readonly #storage: Storage
+  readonly #scheme: Scheme
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #served = new Map<string, Served>()
+  /** What is being written about definitions, by their names. */
+  readonly #pending = new Map<string, Promise<void>>()
+  readonly #changed: (resources: readonly CustomResource[]) => void
+  readonly #unsubscribe: () => void
+
+  /** `changed` is told of resources that are served no more, or otherwise than before. */
+  constructor({
+    storage,
+    scheme,
+    clock,
+    log,
+    changed,
+  }: {
+    readonly storage: Storage
+    readonly scheme: Scheme
+    readonly clock: Clock
+    readonly log: Logger
+    readonly changed: (resources: readonly CustomResource[]) => void
+  }) {
+    this.#storage = storage
+    this.#scheme = scheme
+    this.#clock = clock
+    this.#log = log
+    this.#changed = changed
+    const all = this.#definitions()
+    scheme.update(() => {
+      for (const definition of all) this.#serve(definition)
+    })
+    for (const definition of all) this.#name(definition)
+    const prefix = storagePrefix(CustomResourceDefinition, undefined)
+    this.#unsubscribe = storage.subscribe((events) => {
+      const names = new Set<string>()
+      for (const { key } of events) if (key.startsWith(prefix)) names.add(key.slice(prefix.length))
+      if (names.size > 0) this.#take(names)
+    })
+  }
+
+  close(): void {
+    this.#unsubscribe()
+  }
+
+  /** Says that a resource, which a request has held on to, is served otherwise now; `false` when it is not at all. */
+  stillServed({ group, plural, definition }: CustomResource): boolean {
+    const served = this.#served.get(`${plural}.${group}`)
+    if (served === undefined || served.definition.metadata.uid !== definition.uid) return false
+    // What is about to be written was made by an older definition.
+    if (served.definition.metadata.uid === definition.uid && !served.holds(definition)) served.era.from = Infinity
+    return true
+  }
+
+  /** Resolves when a definition that was written has got its names, and is served if it may be. */
+  async settled(name: string): Promise<void> {
+    for (let pending = this.#pending.get(name); pending !== undefined; pending = this.#pending.get(name)) await pending
+  }
+
+  #definitions(): readonly CustomResourceDefinition[] {
+    return this.#storage
+      .list(storagePrefix(CustomResourceDefinition, undefined))
+      .map(({ object }) => object as CustomResourceDefinition)
+  }
+
+  #definition(name: string): CustomResourceDefinition | undefined {
+    return this.#storage.get(storageKey(CustomResourceDefinition, { name }))?.object as
+      | CustomResourceDefinition
+      | undefined
+  }
+
+  #take(names: ReadonlySet<string>): void {
+    const groups = new Set<string>()
+    this.#scheme.update(() => {
+      for (const name of names) {
+        const definition = this.#definition(name)
+        const before = this.#served.get(name)
+        if (definition === undefined) {
+          if (before !== undefined) groups.add(before.definition.spec.group)
+          this.#withdraw(name)
+        } else {
+          if (before === undefined || before.definition.status !== definition.status) groups.add(definition.spec.group)
+          this.#serve(definition)
+        }
+      }
+    })
+    // A name that one gives up may be what another waits for.
+    for (const definition of this.#definitions())
+      if (names.has(definition.metadata.name ?? "") || groups.has(definition.spec.group)) this.#name(definition)
+  }
+
+  /** Writes what names a definition has, if that is not said already. Its event comes here again. */
+  #name(definition: CustomResourceDefinition): void {
+    const others = this.#definitions().filter(
+      (other) => other.spec.group === definition.spec.group && other.metadata.name !== definition.metadata.name,
+    )
+    const next = named(definition, others, timestamp(this.#clock))
+    if (next === definition) return
+    const name = definition.metadata.name ?? ""
+    const pending = this.#storage
+      .write({
+        key: storageKey(CustomResourceDefinition, definition.metadata),
+        object: next,
+        expected: Number(definition.metadata.resourceVersion),
+        time: this.#clock.now(),
+        author: "system:apiserver",
+      })
+      .then(
+        () => undefined,
+        (error: unknown) => {
+          // Somebody changed it meanwhile: that change's event comes here too.
+          if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing")))
+            this.#log.error("Cannot say under which names a definition is served", {
+              definition: definition.metadata.name,
+              error,
+            })
+        },
+      )
+      .finally(() => {
+        if (this.#pending.get(name) === pending) this.#pending.delete(name)
+      })
+    this.#pending.set(name, pending)
+  }
+
+  #serve(definition: CustomResourceDefinition): void {
+    const name = definition.metadata.name ?? ""
+    const before = this.#served.get(name)
+    if (!isEstablished(definition)) return this.#withdraw(name)
+    if (before !== undefined && isSame(before.definition, definition)) {
+      before.definition = definition
+      return
+    }
+    this.#withdraw(name)
+    const era: Era = { from: this.#storage.revision }
+    const resources = customResourcesOf(definition, era).filter(
+      // What is built in stays what it is.
+      ({ group, version, plural }) => this.#scheme.resource(group, version, plural) === undefined,
+    )
+    for (const resource of resources) this.#scheme.add(resource)
+    const identities = new Set<object>(resources.map((resource) => resource.definition))
+    this.#served.set(name, { definition, era, resources, holds: (identity) => identities.has(identity) })
+  }
+
+  #withdraw(name: string): void {
+    const served = this.#served.get(name)
+    if (served === undefined) return
+    this.#served.delete(name)
+    for (const resource of served.resources) this.#scheme.remove(resource)
+    this.#changed(served.resources)
+  }
+}
+
+interface Served {
+  definition: CustomResourceDefinition
+  readonly era: Era
+  readonly resources: readonly CustomResource[]
+  /** Whether a resource is one of these, told by what its definition was. */
+  holds(identity: object): boolean
+}
+
+/** Whether two states of a definition are served alike. */
+const isSame = (a: CustomResourceDefinition, b: CustomResourceDefinition): boolean =>
+  (a.spec === b.spec || deepEqual(a.spec, b.spec)) &&
+  a.metadata.uid === b.metadata.uid &&
+  deepEqual(a.status.acceptedNames, b.status.acceptedNames) &&
+  (a.metadata.deletionTimestamp === undefined) === (b.metadata.deletionTimestamp === undefined)

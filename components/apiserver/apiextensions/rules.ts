@@ -1,0 +1,111 @@
+import type { CustomResourceSubresourceScale } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { Cause } from "../../../pkg/apimachinery/errors.ts"
+import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
+import type { KubeObject, ResourceDeclaration, SubresourceStrategy } from "../../../pkg/apimachinery/resource.ts"
+import { withDefaults } from "../../../pkg/apimachinery/structural/coerce.ts"
+import { embeddedFaults } from "../../../pkg/apimachinery/structural/embedded.ts"
+import type { JsonSchema } from "../../../pkg/apimachinery/structural/json-schema.ts"
+import { listTypeFaults } from "../../../pkg/apimachinery/structural/list-types.ts"
+import { counterpartIn, schemaFaults } from "../../../pkg/apimachinery/structural/validate.ts"
+import { scaleSpecFaults, scaleStatusFaults, valueAt } from "./scale-paths.ts"
+
+interface Version {
+  readonly schema: JsonSchema
+  readonly hasStatus: boolean
+  readonly scale: CustomResourceSubresourceScale | undefined
+}
+
+type Rules = Pick<
+  ResourceDeclaration<KubeObject>,
+  "prepareForCreate" | "prepareForUpdate" | "validateCreate" | "validateUpdate" | "subresources"
+>
+
+interface Custom extends KubeObject {
+  readonly status?: unknown
+}
+
+/**
+ * What a version of a custom resource asks of its objects. Source: apiextensions-apiserver
+ * pkg/registry/customresource/{strategy,status_strategy,validator}.go.
+ */
+export function customRules({ schema, hasStatus, scale }: Version): Rules {
+  const statusSchema = schema.properties?.["status"]
+  const lists = (object: KubeObject, old: KubeObject | undefined): readonly Cause[] => {
+    const causes = listTypeFaults(schema, object)
+    // What was wrong before may stay.
+    return causes.length === 0 || old === undefined || listTypeFaults(schema, old).length === 0 ? causes : []
+  }
+  const status: SubresourceStrategy<KubeObject> = {
+    resets: [["metadata"], ["spec"]],
+    prepareForUpdate(object, old) {
+      const { managedFields: _before, ...kept } = old.metadata
+      const { managedFields, resourceVersion } = object.metadata
+      const metadata = { ...kept, resourceVersion, ...(managedFields === undefined ? {} : { managedFields }) }
+      return withStatus({ ...old, metadata }, (object as Custom).status)
+    },
+    validateUpdate: (object, old) => {
+      const { status: value } = object as Custom
+      const before = counterpartIn(schema, { value: old }, "status")
+      return [
+        ...(value === undefined || statusSchema === undefined
+          ? []
+          : schemaFaults(statusSchema, value, "status", before)),
+        ...scaleStatusFaults(scale, object),
+        ...lists(object, old),
+      ]
+    },
+  }
+  return {
+    prepareForCreate: (object) => (hasStatus ? withStatus(object, defaultOf(statusSchema)) : object),
+    prepareForUpdate: (object, old) => (hasStatus ? withStatus(object, (old as Custom).status) : object),
+    validateCreate: (object) => [
+      ...schemaFaults(schema, object, ""),
+      ...scaleSpecFaults(scale, object),
+      ...scaleStatusFaults(scale, object),
+      ...embeddedFaults(schema, object),
+      ...lists(object, undefined),
+    ],
+    validateUpdate: (object, old) => [
+      ...schemaFaults(schema, object, "", { value: old }),
+      ...scaleSpecFaults(scale, object),
+      ...scaleStatusFaults(scale, object),
+      ...embeddedFaults(schema, object),
+      ...lists(object, old),
+    ],
+    subresources: {
+      ...(hasStatus ? { status } : {}),
+      ...(scale === undefined
+        ? {}
+        : {
+            scale: {
+              specReplicas: scale.specReplicasPath,
+              statusReplicas: scale.statusReplicasPath,
+              selector: (object) => {
+                const { labelSelectorPath = "" } = scale
+                const value = labelSelectorPath === "" ? undefined : valueAt(object, labelSelectorPath)
+                return typeof value === "string" ? value : ""
+              },
+              needsReplicas: true,
+            },
+          }),
+    },
+  }
+}
+
+const defaultOf = (schema: JsonSchema | undefined): unknown =>
+  schema?.default === undefined || schema.default === null ? undefined : withDefaults(schema, schema.default)
+
+function withStatus(object: KubeObject, status: unknown): KubeObject {
+  const { status: given } = object as Custom
+  if (given === status && (status !== undefined || !("status" in object))) return object
+  if (status !== undefined) return { ...object, status } as KubeObject
+  const { status: _given, ...rest } = object as Custom
+  return rest
+}
+
+/** Told beside other faults, where rules in CEL could not be looked at. */
+export const RULES_NOT_CHECKED: Cause = invalidValue(
+  "<nil>",
+  null,
+  "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+)

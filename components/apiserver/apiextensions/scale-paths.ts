@@ -1,0 +1,61 @@
+import type { CustomResourceSubresourceScale } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { Cause } from "../../../pkg/apimachinery/errors.ts"
+import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+
+type Scale = CustomResourceSubresourceScale | undefined
+
+/** The value at a path such as `.spec.replicas`; undefined where nothing is. */
+export function valueAt(object: object, path: string): unknown {
+  let value: unknown = object
+  for (const step of stepsOf(path)) {
+    if (typeof value !== "object" || value === null) return undefined
+    value = (value as Readonly<Record<string, unknown>>)[step]
+  }
+  return value
+}
+const stepsOf = (path: string): readonly string[] => path.replace(/^\./, "").split(".")
+
+const MOST = 2 ** 31 - 1
+
+/** The paths of /scale lead to numbers that a Scale can hold. Source: registry/customresource/validator.go. */
+export const scaleSpecFaults = (scale: Scale, object: KubeObject): readonly Cause[] =>
+  scale === undefined ? [] : replicaFaults(scale.specReplicasPath, object)
+
+export function scaleStatusFaults(scale: Scale, object: KubeObject): readonly Cause[] {
+  if (scale === undefined) return []
+  const { statusReplicasPath, labelSelectorPath = "" } = scale
+  const causes = replicaFaults(statusReplicasPath, object)
+  const selector = labelSelectorPath === "" ? undefined : valueAt(object, labelSelectorPath)
+  return selector === undefined || typeof selector === "string"
+    ? causes
+    : [...causes, invalidValue(labelSelectorPath, "", wrongType(labelSelectorPath, selector, "string"))]
+}
+
+function replicaFaults(path: string, object: KubeObject): readonly Cause[] {
+  const value = valueAt(object, path)
+  if (value === undefined) return []
+  if (typeof value !== "number" || !Number.isInteger(value))
+    return [invalidValue(path, 0, wrongType(path, value, "int64"))]
+  if (value < 0) return [invalidValue(path, value, "should be a non-negative integer")]
+  return value > MOST ? [invalidValue(path, value, `should be less than or equal to ${MOST}`)] : []
+}
+
+/** Source: apimachinery unstructured/helpers.go. */
+const wrongType = (path: string, value: unknown, wanted: string): string =>
+  `.${stepsOf(path).join(".")} accessor error: ${JSON.stringify(value)} is of the type ${goTypeOf(value)}, expected ${wanted}`
+
+const goTypeOf = (value: unknown): string =>
+  value === null
+    ? "<nil>"
+    : typeof value === "number"
+      ? Number.isInteger(value)
+        ? "int64"
+        : "float64"
+      : typeof value === "boolean"
+        ? "bool"
+        : typeof value === "string"
+          ? "string"
+          : Array.isArray(value)
+            ? "[]interface {}"
+            : "map[string]interface {}"

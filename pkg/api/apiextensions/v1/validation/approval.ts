@@ -1,0 +1,44 @@
+import type { Cause } from "../../../../apimachinery/errors.ts"
+import { atKey, invalidValue, required } from "../../../../apimachinery/field-errors.ts"
+import type { CustomResourceDefinition } from "../customresourcedefinition.ts"
+
+const ANNOTATION = "api-approved.kubernetes.io"
+
+/** Groups that belong to the Kubernetes community: new kinds in them have been approved. */
+export const isProtectedGroup = (group: string): boolean => /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group)
+
+export type Approval = "missing" | "bypassed" | "approved" | "invalid"
+
+/** What the annotation of a definition says of its approval. Source: apiextensions-apiserver pkg/apihelpers. */
+export function approvalOf({ metadata }: CustomResourceDefinition): Approval {
+  const value = metadata.annotations?.[ANNOTATION] ?? ""
+  if (value === "") return "missing"
+  if (value.startsWith("unapproved")) return "bypassed"
+  return /^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/?#\s]+/.test(value) ? "approved" : "invalid"
+}
+
+export function approvalFaults(
+  definition: CustomResourceDefinition,
+  old: CustomResourceDefinition | undefined,
+): readonly Cause[] {
+  if (!isProtectedGroup(definition.spec.group)) return []
+  const approval = approvalOf(definition)
+  if (old !== undefined && approvalOf(old) === approval) return []
+  const field = atKey("metadata.annotations", ANNOTATION)
+  const needed = `protected groups must have approval annotation "${ANNOTATION}"`
+  const see = "see https://github.com/kubernetes/enhancements/pull/1111"
+  switch (approval) {
+    case "missing":
+      return [required(field, `${needed}, ${see}`)]
+    case "invalid":
+      return [
+        invalidValue(
+          field,
+          definition.metadata.annotations?.[ANNOTATION],
+          `${needed} with either a URL or a reason starting with "unapproved", ${see}`,
+        ),
+      ]
+    default:
+      return []
+  }
+}

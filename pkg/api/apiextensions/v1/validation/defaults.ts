@@ -1,0 +1,39 @@
+import type { Cause } from "../../../../apimachinery/errors.ts"
+import { at, atKey, invalidValue } from "../../../../apimachinery/field-errors.ts"
+import { DecodeError } from "../../../../apimachinery/decoder.ts"
+import { unknownIn } from "../../../../apimachinery/structural/coerce.ts"
+import { embeddedFaults } from "../../../../apimachinery/structural/embedded.ts"
+import { itemsOf, type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
+import { schemaFaults } from "../../../../apimachinery/structural/validate.ts"
+
+/**
+ * Defaults that are no values of their own schemas, or have fields these do not know. Those inside the metadata of an
+ * embedded resource are left to the checks of objects. Source: apiextensions-apiserver
+ * pkg/apiserver/schema/defaulting/validation.go.
+ */
+export function defaultFaults(schema: JsonSchema, path: string, isRoot = true): readonly Cause[] {
+  const causes: Cause[] = []
+  const { default: value, properties = {} } = schema
+  if (value !== undefined && value !== null) causes.push(...ownFaults(schema, value, at(path, "default")))
+  const items = itemsOf(schema)
+  if (items !== undefined) causes.push(...defaultFaults(items, at(path, "items"), false))
+  const isResource = isRoot || schema["x-kubernetes-embedded-resource"] === true
+  for (const [name, property] of Object.entries(properties))
+    if (!isResource || !["metadata", "apiVersion", "kind"].includes(name))
+      causes.push(...defaultFaults(property, atKey(at(path, "properties"), name), false))
+  return causes
+}
+
+function ownFaults(schema: JsonSchema, value: unknown, path: string): readonly Cause[] {
+  const causes: Cause[] = []
+  try {
+    if (unknownIn(schema, value).length > 0) causes.push(invalidValue(path, value, "must not have unknown fields"))
+  } catch (err) {
+    if (err instanceof DecodeError) return [invalidValue(path, value, err.message)]
+    throw err
+  }
+  const embedded = embeddedFaults(schema, value)
+  if (embedded.length > 0)
+    return [...causes, ...embedded.map((cause) => ({ ...cause, field: at(path, cause.field ?? "") }))]
+  return [...causes, ...schemaFaults(schema, value, path)]
+}

@@ -1,0 +1,38 @@
+import { deepEqual } from "../../../../apimachinery/equal.ts"
+import type { CustomResourceDefinitionSpec, CustomResourceDefinitionVersion } from "../customresourcedefinition.ts"
+
+type Version = CustomResourceDefinitionVersion
+type PerVersion = Pick<Version, "schema" | "subresources" | "additionalPrinterColumns" | "selectableFields">
+
+/** A spec with what is the same in all versions taken out of them. */
+export interface Hoisted extends PerVersion {
+  readonly versions: readonly Version[]
+}
+
+/**
+ * As upstream looks at a definition: what all versions have alike stands beside them, once, and faults name it there.
+ * Source: apiextensions-apiserver pkg/apis/apiextensions/v1/conversion.go.
+ */
+export function hoisted({ versions }: Pick<CustomResourceDefinitionSpec, "versions">): Hoisted {
+  const [first] = versions
+  if (first === undefined) return { versions }
+  const common: { -readonly [K in keyof PerVersion]: PerVersion[K] } = {}
+  const take = <K extends keyof PerVersion>(name: K): void => {
+    const value = first[name]
+    if (value !== undefined && versions.every((version) => deepEqual(version[name], value))) common[name] = value
+  }
+  take("schema")
+  take("subresources")
+  take("additionalPrinterColumns")
+  take("selectableFields")
+  const names = Object.keys(common) as (keyof PerVersion)[]
+  if (names.length === 0) return { versions }
+  return {
+    ...common,
+    versions: versions.map((version) => {
+      const left: { -readonly [K in keyof Version]: Version[K] } = { ...version }
+      for (const name of names) delete left[name]
+      return left
+    }),
+  }
+}

@@ -1,0 +1,283 @@
+import { Cursor, DecodeError, decoderOf, type Decode } from "../decoder.ts"
+import { ExactNumber } from "../exact-number.ts"
+import { invalidValue } from "../field-errors.ts"
+import { isJsonObject } from "../json-value.ts"
+import { ObjectMeta } from "../meta.ts"
+import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
+
+/**
+ * Turns plain JSON into a custom object: fields that its schema does not know dropped and listed, nulls dropped where
+ * the schema takes none, metadata decoded, defaults set. Types are not checked: a wrong one is a fault of the object
+ * (422) and not of the request. As with built-in kinds, what needs no change is given back as the same reference, and
+ * what is the very same in `known` is not looked at again. Source: apiextensions-apiserver pkg/apiserver
+ * unstructuredSchemaCoercer, schema/pruning, schema/defaulting, schema/objectmeta.
+ */
+export function coercerOf(root: JsonSchema): Decode {
+  const node = rootOf(root)
+  return (value, cursor, _depth, known) => coerced(node, value, cursor, known, true)
+}
+
+/** The same without defaults: for what is written in the version in which it is stored. */
+export function prunedTo(root: JsonSchema, value: object): object {
+  return coerced(rootOf(root), value, new Cursor(), undefined, false) as object
+}
+
+/** A value with the defaults of a schema that is no root, such as the default of a field itself. */
+export const withDefaults = (schema: JsonSchema, value: unknown): unknown =>
+  new Walk(new Cursor(), true).value(nodeOf(schema), value, 0, undefined, false)
+
+/** Paths of what a schema would drop of a value. */
+export function unknownIn(schema: JsonSchema, value: unknown): readonly string[] {
+  const cursor = new Cursor()
+  new Walk(cursor, false).value(nodeOf(schema), value, 0, undefined, false)
+  return cursor.unknown
+}
+
+/** What the walk needs to know of one schema, made when it is first met. */
+interface Node {
+  readonly schema: JsonSchema
+  property(name: string): Node | undefined
+  /** Of what no property is named for: undefined where such fields are unknown. */
+  readonly rest: Node | undefined
+  readonly items: Node | undefined
+  readonly keepsUnknown: boolean
+  readonly isResource: boolean
+  readonly nullable: boolean
+  /** Properties that have a default. */
+  readonly filled: readonly { readonly name: string; readonly node: Node }[]
+  readonly hasDefault: boolean
+  /** The default with the defaults of its own fields; made once and shared. */
+  fallback(): unknown
+}
+
+const nodes = new WeakMap<JsonSchema, Node>()
+const roots = new WeakMap<JsonSchema, Node>()
+
+function nodeOf(schema: JsonSchema): Node {
+  let node = nodes.get(schema)
+  if (node === undefined)
+    nodes.set(schema, (node = makeNode(schema, schema["x-kubernetes-embedded-resource"] === true)))
+  return node
+}
+
+/** The schema of a whole object, whose apiVersion, kind and metadata are always known. */
+function rootOf(schema: JsonSchema): Node {
+  let node = roots.get(schema)
+  if (node === undefined) roots.set(schema, (node = makeNode(schema, true)))
+  return node
+}
+
+/** Where anything may stand by name, what is inside of it is known by no schema. */
+const NOTHING_KNOWN: JsonSchema = {}
+
+function makeNode(schema: JsonSchema, isResource: boolean): Node {
+  const { properties, additionalProperties } = schema
+  const members = new Map<string, Node>()
+  let rest: Node | undefined
+  let items: Node | undefined
+  let filled: { readonly name: string; readonly node: Node }[] | undefined
+  let fallback: { readonly value: unknown } | undefined
+  const node: Node = {
+    schema,
+    property(name) {
+      const known = members.get(name)
+      if (known !== undefined) return known
+      if (properties === undefined || !Object.hasOwn(properties, name)) return undefined
+      const made = nodeOf(properties[name]!)
+      members.set(name, made)
+      return made
+    },
+    get rest() {
+      return additionalProperties === undefined ? undefined : (rest ??= nodeOf(membersOf(schema) ?? NOTHING_KNOWN))
+    },
+    get items() {
+      const of = itemsOf(schema)
+      return of === undefined ? undefined : (items ??= nodeOf(of))
+    },
+    keepsUnknown: schema["x-kubernetes-preserve-unknown-fields"] === true,
+    isResource,
+    nullable: schema.nullable === true,
+    get filled() {
+      return (filled ??= Object.entries(properties ?? {}).flatMap(([name, { default: value }]) =>
+        value === undefined || value === null ? [] : [{ name, node: node.property(name)! }],
+      ))
+    },
+    hasDefault: schema.default !== undefined && schema.default !== null,
+    fallback: () => (fallback ??= { value: withDefaults(schema, schema.default) }).value,
+  }
+  return node
+}
+
+function coerced(root: Node, value: unknown, cursor: Cursor, known: unknown, fills: boolean): unknown {
+  if (!isJsonObject(value)) throw cursor.mismatch(value, "map[string]interface {}", -1)
+  const input = value
+  const before = known as Readonly<Record<string, unknown>> | undefined
+  const first = cursor.unknown.length
+  const metadata = metadataOf(input["metadata"] ?? {}, "", cursor, before?.["metadata"])
+  const afterMetadata = cursor.unknown.length
+  const object = new Walk(cursor, fills).object(root, input, 0, before, root.keepsUnknown)
+  // Upstream tells what was unknown in the metadata first, then the rest in the order of paths.
+  if (cursor.unknown.length > afterMetadata)
+    cursor.unknown.push(...cursor.unknown.splice(afterMetadata).sort((a, b) => (a < b ? -1 : 1)))
+  if (first === cursor.unknown.length && metadata === input["metadata"]) return object
+  return { ...object, metadata }
+}
+
+/** Metadata of an object, or of an embedded one at `path`. */
+function metadataOf(value: unknown, path: string, cursor: Cursor, known: unknown): unknown {
+  if (value !== undefined && value === known) return value
+  const inner = new Cursor()
+  const metadata = decoderOf(ObjectMeta)(value, inner, 0, known)
+  for (const unknown of inner.unknown)
+    cursor.unknown.push(path === "" ? `metadata.${unknown}` : `${path}.metadata.${unknown}`)
+  return metadata
+}
+
+const META: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"])
+
+class Walk {
+  readonly #cursor: Cursor
+  readonly #fills: boolean
+  constructor(cursor: Cursor, fills: boolean) {
+    this.#cursor = cursor
+    this.#fills = fills
+  }
+
+  /** `keeps`: an array that keeps what it does not know stands around it. */
+  value(node: Node, value: unknown, depth: number, known: unknown, keeps: boolean): unknown {
+    if (typeof value !== "object" || value === null) return value
+    if (Array.isArray(value)) return this.#list(node, value, depth, known, keeps)
+    if (value instanceof ExactNumber) return numberOf(value)
+    return this.object(node, value as Readonly<Record<string, unknown>>, depth, known, keeps || node.keepsUnknown)
+  }
+
+  object(
+    node: Node,
+    input: Readonly<Record<string, unknown>>,
+    depth: number,
+    known: unknown,
+    keeps: boolean,
+  ): Readonly<Record<string, unknown>> {
+    const before = known as Readonly<Record<string, unknown>> | undefined
+    const cursor = this.#cursor
+    let out: Record<string, unknown> | undefined
+    for (const key in input) {
+      const given = input[key]
+      if (node.isResource && META.has(key)) {
+        if (depth === 0) continue
+        const taken = this.#identity(key, given, depth, before?.[key])
+        if (taken !== given) put((out ??= { ...input }), key, taken)
+        continue
+      }
+      const child = node.property(key) ?? node.rest
+      if (child === undefined) {
+        if (keeps) {
+          const taken = exact(given, before?.[key])
+          if (taken !== given) put((out ??= { ...input }), key, taken)
+          continue
+        }
+        if (given === undefined) continue
+        if (depth > 0 || !META.has(key)) {
+          cursor.steps[depth] = key
+          cursor.unknown.push(cursor.path(depth))
+        }
+        delete (out ??= { ...input })[key]
+        continue
+      }
+      if (given === null && !child.nullable) {
+        out ??= { ...input }
+        if (child.hasDefault && this.#fills) put(out, key, child.fallback())
+        else if (!child.hasDefault) delete out[key]
+        continue
+      }
+      if (typeof given !== "object" || given === null || given === before?.[key]) continue
+      cursor.steps[depth] = key
+      const taken = this.value(child, given, depth + 1, before?.[key], false)
+      if (taken !== given) put((out ??= { ...input }), key, taken)
+    }
+    if (this.#fills && node.filled.length > 0) {
+      const present = out ?? input
+      for (const { name, node: child } of node.filled)
+        if (present[name] === undefined) put((out ??= { ...input }), name, child.fallback())
+    }
+    return out ?? input
+  }
+
+  #list(node: Node, input: readonly unknown[], depth: number, known: unknown, keeps: boolean): readonly unknown[] {
+    const { items } = node
+    const before = known as readonly unknown[] | undefined
+    let out: unknown[] | undefined
+    for (let i = 0; i < input.length; i++) {
+      const given = input[i]
+      if (typeof given !== "object" || (given !== null && given === before?.[i])) continue
+      let taken: unknown = given
+      if (given === null) {
+        if (items?.hasDefault === true && !items.nullable && this.#fills) taken = items.fallback()
+      } else {
+        this.#cursor.steps[depth] = i
+        const within = keeps || node.keepsUnknown
+        taken =
+          items === undefined && within
+            ? exact(given, before?.[i])
+            : this.value(items ?? nodeOf(NOTHING_KNOWN), given, depth + 1, before?.[i], within)
+      }
+      if (taken !== given) (out ??= [...input])[i] = taken
+    }
+    return out ?? input
+  }
+
+  /** apiVersion, kind or metadata of an embedded resource. */
+  #identity(key: string, given: unknown, depth: number, known: unknown): unknown {
+    const cursor = this.#cursor
+    const path = depth === 0 ? "" : cursor.path(depth - 1)
+    const at = (name: string): string => (path === "" ? name : `${path}.${name}`)
+    if (key !== "metadata") {
+      if (typeof given === "string") return given
+      const { field, message } = invalidValue(at(key), given, "must be a string")
+      throw new DecodeError(`${field}: ${message}`)
+    }
+    try {
+      return metadataOf(given, path, cursor, known)
+    } catch (err) {
+      if (!(err instanceof DecodeError)) throw err
+      const { field, message } = invalidValue(at(key), given, err.message)
+      throw new DecodeError(`${field}: ${message}`)
+    }
+  }
+}
+
+/** A value that no schema describes, with its numbers as Go holds them. */
+function exact(value: unknown, known: unknown): unknown {
+  if (typeof value !== "object" || value === null || value === known) return value
+  if (value instanceof ExactNumber) return numberOf(value)
+  if (Array.isArray(value)) {
+    let out: unknown[] | undefined
+    for (let i = 0; i < value.length; i++) {
+      const taken = exact(value[i], undefined)
+      if (taken !== value[i]) (out ??= [...(value as unknown[])])[i] = taken
+    }
+    return out ?? value
+  }
+  const input = value as Readonly<Record<string, unknown>>
+  let out: Record<string, unknown> | undefined
+  for (const key in input) {
+    const taken = exact(input[key], undefined)
+    if (taken !== input[key]) put((out ??= { ...input }), key, taken)
+  }
+  return out ?? input
+}
+
+/** Go holds integers of 64 bits exactly, and every other number as a float. */
+function numberOf(value: ExactNumber): ExactNumber | number {
+  const { text } = value
+  if (!/^-?\d+$/.test(text)) return Number(text)
+  const integer = BigInt(text)
+  return BigInt.asIntN(64, integer) === integer ? value : Number(text)
+}
+
+/** Sets a member, also one named `__proto__`, which an assignment would take for the prototype. */
+function put(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__")
+    Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })
+  else object[key] = value
+}
