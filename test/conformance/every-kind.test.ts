@@ -20,7 +20,8 @@ beforeAll(async () => {
 afterAll(() => cluster.stop())
 
 const PROTOBUF = "application/vnd.kubernetes.protobuf"
-const stored = RESOURCES.filter(({ verbs }) => verbs.includes("update"))
+// The name of a definition says what stands in it, so no two can be made of one sample: they have a test of their own.
+const stored = RESOURCES.filter(({ verbs, kind }) => verbs.includes("update") && kind !== "CustomResourceDefinition")
 const rows = stored.map((resource): [string, Resource] => [`${resource.apiVersion} ${resource.plural}`, resource])
 
 describe("every kind", () => {
