@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { VirtualClock } from "../../pkg/clock/virtual.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import { createLogger, silent } from "../../pkg/log/log.ts"
-import { runComponents, type Part } from "./lifecycle.ts"
+import { runComponents, type OrderedComponent } from "./lifecycle.ts"
 
 /** Components that write down what happens to them. `hold` keeps one from starting until it is resolved. */
 function recorded() {
@@ -28,7 +28,7 @@ function recorded() {
   return { history, component }
 }
 
-const part = (component: Component, ...after: string[]): Part => ({ component, after })
+const part = (component: Component, ...after: string[]): OrderedComponent => ({ component, after })
 
 test("each component starts when what it needs is ready, and stops before it", async () => {
   // given an API server and a runtime that do not need each other, and a kubelet that needs both

@@ -6,7 +6,7 @@ import type { Logger } from "../../pkg/log/log.ts"
  * A component and what it needs: the names of those that must be ready before it starts, and that must not stop before
  * it has.
  */
-export interface Part {
+export interface OrderedComponent {
   readonly component: Component
   readonly after: readonly string[]
 }
@@ -33,7 +33,7 @@ const STOP_MS = 4500
  * `failed`, after all have stopped
  */
 export async function runComponents(
-  parts: readonly Part[],
+  parts: readonly OrderedComponent[],
   { signal, clock, log, started, ready, failed }: RunOptions,
 ): Promise<void> {
   const ending = new AbortController()
@@ -57,7 +57,7 @@ export async function runComponents(
 type Tools = Pick<RunOptions, "clock" | "log" | "started">
 
 async function startAll(
-  parts: readonly Part[],
+  parts: readonly OrderedComponent[],
   { signal, clock, log, started }: Tools & Pick<RunOptions, "signal">,
 ): Promise<void> {
   const starts = new Map<string, Promise<void>>()
@@ -78,7 +78,7 @@ async function startAll(
   await Promise.all(starts.values())
 }
 
-async function stopAll(parts: readonly Part[], { clock, log }: Tools): Promise<void> {
+async function stopAll(parts: readonly OrderedComponent[], { clock, log }: Tools): Promise<void> {
   const stops = new Map<string, Promise<void>>()
   const running = new Set<string>()
   for (const { component } of parts.toReversed()) {

@@ -25,14 +25,15 @@ export interface KubeletConfig {
   /** Labels and taints that a new Node gets; the labels are kept on an old one too. */
   readonly labels: Readonly<Record<string, string>>
   readonly taints: readonly Taint[]
-  /** Of the kubelet's endpoint in the Node's status. */
-  readonly port: number
   /**
    * How long a running pod's volumes may lag behind their ConfigMaps and Secrets, in milliseconds, up to half as much
    * more by chance; 0 for not at all. Source: syncFrequency of k8s.io/kubelet config/v1beta1/types.go.
    */
   readonly syncFrequencyMs: number
 }
+
+/** Source: pkg/kubelet/apis/config/v1beta1/defaults.go MaxPods. */
+export const MAX_PODS = 110
 
 /** Source: pkg/kubelet/apis/config/v1beta1/defaults.go SyncFrequency. */
 export const SYNC_FREQUENCY_MS = 60_000

@@ -1,14 +1,14 @@
+import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
+import { runComponents } from "../../../components/cluster/lifecycle.ts"
 import type { Component } from "../../../pkg/component/component.ts"
-import { NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { createLogger, type Logger } from "../../../pkg/log/log.ts"
 import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
 import { defineCommand } from "../cli/command.ts"
 import { preflight } from "../checks/checks.ts"
+import { clusterConfig, hostNodeConfig, simulatedNodeConfig } from "../cluster-config.ts"
 import { createContext } from "../context.ts"
-import { controlPlaneParts } from "../control-plane.ts"
-import { runComponents } from "../../../components/cluster/lifecycle.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../pid-file.ts"
 import { notifyServiceManager } from "../service-manager.ts"
 import { networkOf, serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
@@ -62,24 +62,25 @@ async function serve(
     dataDir: flags["data-dir"],
     pid: process.pid,
   })
-  const nodes = new NodeConnectors()
-  const { apiServer, clients, parts } = controlPlaneParts({ context, flags, nodes, clusterDns })
+  const cluster = assemble(context, clusterConfig(flags, clusterDns))
+  const { apiServer, clients } = cluster
   // A server without a node never loads what a node is made of.
-  const agent = flags["disable-agent"]
+  const node = flags["disable-agent"]
     ? []
     : flags["container-runtime-endpoint"] === SIMULATED
-      ? (await import("../simulated-node.ts")).simulatedNodeParts({ context, clients, flags, nodes })
-      : (await import("../node.ts")).nodeParts({
+      ? (await import("../../../components/cluster/simulated-node.ts")).loneSimulatedNode(
           context,
-          clients,
-          flags,
-          clusterDns,
-          nodes,
-          metrics: apiServer.metrics,
-        })
+          cluster,
+          simulatedNodeConfig(flags),
+        )
+      : (await import("../../../components/cluster/host-node.ts")).hostNode(
+          context,
+          cluster,
+          hostNodeConfig(flags, clusterDns),
+        )
   apiServer.health.add("informer-sync", () => notSynced(clients.pendingInformers()), ["readyz"])
   signal.addEventListener("abort", () => (apiServer.health.shuttingDown = true), { once: true })
-  await runComponents([...parts, ...agent], {
+  await runComponents([...inOrder(cluster), ...node], {
     signal,
     clock: context.clock,
     log,

@@ -7,6 +7,7 @@ import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
+import { KUBELET_PORT } from "../../../pkg/component/node-connector.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import type { Live } from "./connect.ts"
 
@@ -52,8 +53,6 @@ export function podTarget({ namespace, name: text }: RequestInfo, live: Live): P
   if (number === undefined) throw badRequest(`pod ${JSON.stringify(name)} has no port ${JSON.stringify(port)}`)
   return { scheme, host, port: number, node: pod.spec.nodeName }
 }
-
-const KUBELET_PORT = 10250
 
 /**
  * The kubelet of a node, by the node's name, or another port of the machine. Source: pkg/registry/core/node/strategy.go

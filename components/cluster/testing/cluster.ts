@@ -36,7 +36,7 @@ import type { ManifestSource } from "./verbs/manifests.ts"
 import { Nodes } from "./nodes/nodes.ts"
 import { featuresFrom, nodeSpecs, type ClusterOptions, type NodeOptions, type NodeSpec } from "./options.ts"
 import { frozenFrom, type Frozen } from "./own-objects.ts"
-import { Parts } from "./parts.ts"
+import { Assembly } from "./assembly.ts"
 import { RequestRules } from "./faults/request-rules.ts"
 import { turns } from "./time/turns.ts"
 import { defaultSeed, parseSeed, replay } from "./seed.ts"
@@ -98,7 +98,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   readonly #seen = new LastSeen()
   readonly #storage: MemoryStorage
   readonly #frozen: Frozen
-  readonly #parts: Parts
+  readonly #assembly: Assembly
   readonly #rules: RequestRules
   readonly #nodes: Nodes
   readonly #ending = new AbortController()
@@ -141,7 +141,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     if (history === "none") boundMemory(this.#storage)
     this.#rules = new RequestRules(this.#clock, () => this.#virtual?.asked())
     this.#controllers = options.components?.controllers !== false
-    this.#parts = new Parts({
+    this.#assembly = new Assembly({
       clock: this.#clock,
       random,
       log,
@@ -157,22 +157,22 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     this.client = this.#clientAs(ADMIN.name, ADMIN.groups)
     this.images = new ImageBehaviours(images)
     this.#nodes = new Nodes({
-      parts: this.#parts,
+      assembly: this.#assembly,
       clock: this.#clock,
       driver: this.#driver,
       images: this.images,
       kubelets: options.components?.kubelet !== false,
-      client: this.#parts.clientFor(ADMIN.name, ADMIN.groups),
+      client: this.#assembly.clientFor(ADMIN.name, ADMIN.groups),
       signal: this.#ending.signal,
     })
     this.faults = new Faults({
       nodes: this.#nodes.simulated,
       rules: this.#rules,
       driver: this.#driver,
-      components: this.#parts.components,
+      components: this.#assembly.components,
       signal: this.#ending.signal,
       alive: () => this.#alive(),
-      kinds: () => this.#parts.apiServer.scheme.resources,
+      kinds: () => this.#assembly.apiServer.scheme.resources,
       forgetHistory: () => this.#storage.compact(this.#storage.revision),
     })
     this.#specs = specs
@@ -180,7 +180,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /** Called by `startCluster`. */
   async start(preload: ClusterOptions["preload"]): Promise<void> {
-    const { components } = this.#parts
+    const { components } = this.#assembly
     await components.apiserver.start()
     const nodes = this.#specs.map((spec) => this.#nodes.add(spec))
     const starting = Promise.all([
@@ -220,7 +220,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /** The kind served under this name; for custom resources. */
   kind(apiVersion: string, kind: string): Resource {
-    const resource = this.#parts.apiServer.scheme.of(apiVersion, kind)
+    const resource = this.#assembly.apiServer.scheme.of(apiVersion, kind)
     if (resource === undefined)
       throw at(
         callerOf(),
@@ -238,7 +238,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     options: ApplyOptions = {},
   ): Promise<readonly KubeObject[]> {
     return this.#from(async () => {
-      const { scheme } = this.#parts.apiServer
+      const { scheme } = this.#assembly.apiServer
       const applied = await applyAll(source, this.client, (apiVersion, kind) => scheme.of(apiVersion, kind), options)
       await this.#settle()
       return applied
@@ -305,7 +305,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /** Every revision of every object, oldest first, with who wrote it and when. */
   history(filter: HistoryFilter = {}): readonly HistoryEntry[] {
-    if (filter.kind !== undefined) checkKind(filter.kind, this.#parts.apiServer.scheme.resources)
+    if (filter.kind !== undefined) checkKind(filter.kind, this.#assembly.apiServer.scheme.resources)
     const entries = historyOf(this.#storage, filter)
     return this.#frozen === "none" ? entries : deepFreeze(entries)
   }
@@ -316,7 +316,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
 
   #explain(pod: Pod): Promise<Explanation> {
-    return explainPod(pod, this.client, this.#parts.scheduler?.diagnosis(pod))
+    return explainPod(pod, this.client, this.#assembly.scheduler?.diagnosis(pod))
   }
 
   /** The running container of a simulated pod, to look into or to disturb; its first one unless named. */
@@ -346,7 +346,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
    */
   connector(node: string): NodeConnector | undefined {
     this.#alive()
-    return this.#parts.connectors.get(node)
+    return this.#assembly.cluster.connectors.get(node)
   }
 
   /**
@@ -356,7 +356,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   logs(pod: Reference, options: string | LogsOptions = {}): Promise<string> {
     return this.#from(async () => {
       const found = await this.client.get(Pod, pod)
-      const connector = this.#parts.connectors.get(found.spec.nodeName ?? "")
+      const connector = this.#assembly.cluster.connectors.get(found.spec.nodeName ?? "")
       if (connector === undefined)
         throw new TestClusterError(
           `Cannot read the log of pod ${JSON.stringify(pod)}: ${found.spec.nodeName ? `no kubelet runs on its node ${found.spec.nodeName}` : "it has no node yet"}`,
@@ -390,10 +390,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     { user = ADMIN.name, groups = ADMIN.groups }: { readonly user?: string; readonly groups?: readonly string[] } = {},
   ): Promise<void> {
     await this.#from(async () => {
-      const context = this.#parts.contextFor(this.#parts.givenClientFor(user, groups))
-      const informers = this.#parts.informersFor(context.client)
-      this.#stops.push(() => informers.stop())
-      const starting = startController(controller, { ...context, informers })
+      const context = this.contextFor(user, groups)
+      const starting = startController(controller, context)
       // One that is ready only when the cluster has ended is to stop too.
       void starting.then(
         (running) => {
@@ -404,7 +402,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
       )
       await this.#driver.ended(
         () =>
-          `run waits for ${controller.name} to start; as ${user} it cannot list ${informers.pending().join(", ") || "what it watches"}`,
+          `run waits for ${controller.name} to start; as ${user} it cannot list ${context.informers.pending().join(", ") || "what it watches"}`,
         starting,
       )
       await this.#settle()
@@ -422,10 +420,10 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     options: { readonly fieldSelectors?: ReadonlyMap<Resource, string> } = {},
   ): ComponentContext {
     this.#alive()
-    const context = this.#parts.contextFor(this.#parts.givenClientFor(user, groups))
-    const informers = this.#parts.informersFor(context.client, options)
-    this.#stops.push(() => informers.stop())
-    return { ...context, informers }
+    const { clients } = this.#assembly.cluster
+    const context = clients.contextOf(this.#assembly.givenClientFor(user, groups), options)
+    this.#stops.push(() => clients.release(context))
+    return context
   }
 
   /** Sets how an image behaves, for containers that are started from now on. */
@@ -437,9 +435,9 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   /** Opens the API to programs outside: TLS on loopback. `kubeconfig` is for them. */
   async listen({ port = 0 }: { readonly port?: number } = {}): Promise<Listening> {
     return this.#from(async () => {
-      const open = await this.#parts.apiServer.listen({ host: "127.0.0.1", port })
+      const open = await this.#assembly.apiServer.listen({ host: "127.0.0.1", port })
       const url = `https://127.0.0.1:${open}`
-      const { pki, adminToken: token } = this.#parts.apiServer.files!
+      const { pki, adminToken: token } = this.#assembly.apiServer.files!
       this.#kubeconfig = kubeconfigYaml({
         server: url,
         caPem: pki.authorities["server-ca"].certPem,
@@ -480,22 +478,22 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     const problems: string[] = []
     if (!this.#endless) await this.#settle()
     if (this.#controllers && this.#virtual !== undefined && !this.#virtual.exact)
-      problems.push(...orphans(this.#storage, this.#parts.apiServer.scheme.resources))
+      problems.push(...orphans(this.#storage, this.#assembly.apiServer.scheme.resources))
     this.#ending.abort(new Error("the cluster is being stopped"))
     this.#rules.clear()
     for (const stop of this.#stops.toReversed()) await stop()
     await this.#nodes.stop()
-    await this.#parts.components.scheduler.crash()
-    await this.#parts.components["controller-manager"].crash()
+    await this.#assembly.components.scheduler.crash()
+    await this.#assembly.components["controller-manager"].crash()
     this.#nodes.close()
-    problems.push(...this.#parts.watches.left.map((watch) => `a watch was left open: ${watch}`))
-    await this.#parts.components.apiserver.crash()
+    problems.push(...this.#assembly.watches.left.map((watch) => `a watch was left open: ${watch}`))
+    await this.#assembly.components.apiserver.crash()
     await this.#virtual?.quiet()
     const { pending = 0 } = this.#virtual ?? {}
     if (pending > 0) problems.push(`${pending} timer${pending === 1 ? " was" : "s were"} left`)
     problems.push(
       ...this.#endRevisions(),
-      ...this.#parts.failures.map(
+      ...this.#assembly.failures.map(
         (err) => `background work failed: ${err instanceof Error ? err.message : String(err)}`,
       ),
     )
@@ -503,7 +501,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     // Of an instant without end the test has been told, and nothing that stands at one ends well.
     if (problems.length > 0 && !this.#endless)
       throw new TestClusterError(`The cluster did not end well (${replay(this.seed)}):\n  ${problems.join("\n  ")}`, {
-        cause: this.#parts.failures[0],
+        cause: this.#assembly.failures[0],
         reason: "UncleanEnd",
       })
   }
@@ -555,7 +553,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
 
   #clientAs(user: string, groups: readonly string[]): TestClient {
-    return testClient(this.#parts.drivenClientFor(user, groups, { driver: this.#driver, seen: this.#seen }), () =>
+    return testClient(this.#assembly.drivenClientFor(user, groups, { driver: this.#driver, seen: this.#seen }), () =>
       this.#alive(),
     )
   }

@@ -3,6 +3,7 @@ import { featuresOf, type FeatureName, type Features } from "../../../pkg/compon
 import { parseQuantity, unitsOf } from "../../../pkg/apimachinery/quantity.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { ImageBehaviour } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
+import type { SimulatedNodeSpec } from "../simulated-node.ts"
 import { TestClusterError } from "./caller.ts"
 import { SYNC_FREQUENCY_MS } from "../../kubelet/context.ts"
 import { milliseconds, type Duration } from "./time/duration.ts"
@@ -68,16 +69,8 @@ export interface ClusterOptions {
   readonly log?: Logger
 }
 
-export interface NodeSpec {
-  readonly name: string
-  readonly cpus: number
-  readonly memoryBytes: number
-  readonly diskBytes: number
-  readonly maxPods: number
-  readonly labels: Readonly<Record<string, string>>
-  readonly taints: readonly Taint[]
-  readonly syncFrequencyMs: number
-}
+/** What a node of a test cluster is like; its addresses follow from its place among the nodes. */
+export type NodeSpec = Omit<SimulatedNodeSpec, "ips">
 
 const MOST_NODES = 10_000
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/

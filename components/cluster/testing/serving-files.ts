@@ -66,7 +66,3 @@ export function testServingFiles(): ServingFiles {
     clientCertificates: false,
   }
 }
-
-export const sharedSigningKey = (): SigningKey => sharedKeys().signingKey
-
-export const sharedCaPem = (): string => sharedKeys().authorities["server-ca"].certPem

@@ -1,3 +1,4 @@
+import { KUBELET_PORT } from "../../../pkg/component/node-connector.ts"
 import type { KubeletConfig } from "../context.ts"
 import { MAX_BYTES, MAX_FILES } from "../logs/rotate.ts"
 import { DURATION_SECONDS } from "../node/lease.ts"
@@ -9,7 +10,7 @@ export const kubeletConfiguration = (config: KubeletConfig) => ({
   kind: "KubeletConfiguration",
   apiVersion: "kubelet.config.k8s.io/v1beta1",
   staticPodPath: config.staticPods,
-  port: config.port,
+  port: KUBELET_PORT,
   clusterDomain: config.clusterDomain,
   clusterDNS: config.clusterDns,
   resolvConf: config.resolvConf,

@@ -63,7 +63,6 @@ describe("the volumes of pods", () => {
         cgroupDriver: "cgroupfs",
         labels: {},
         taints: [],
-        port: 10250,
         syncFrequencyMs: 0,
       },
       // Only these parts are asked by volumes.

@@ -102,7 +102,6 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       cgroupDriver: "cgroupfs",
       labels: {},
       taints: [],
-      port: 10250,
       syncFrequencyMs: 0,
       nodes,
       runtime: criRuntime(containerd.cri, "cgroupfs", realClock),

@@ -1,13 +1,13 @@
-import { createKubelet } from "../../../kubelet/kubelet.ts"
-import { createSimulatedRuntime, type SimulatedRuntime } from "../../../kubelet/runtime/simulated/simulated-runtime.ts"
+import type { SimulatedRuntime } from "../../../kubelet/runtime/simulated/simulated-runtime.ts"
 import type { ImageBehaviours } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
 import type { SimulatedNetwork } from "../../../kubelet/runtime/simulated/machine/network.ts"
-import { Node } from "../../../../pkg/api/core/v1/node/node.ts"
 import type { Informers } from "../../../../pkg/client/informer.ts"
 import type { Component, ComponentContext } from "../../../../pkg/component/component.ts"
 import type { NodeConnectors } from "../../../../pkg/component/node-connector.ts"
+import { simulatedKubelet, simulatedMachine, type SimulatedNodeSpec } from "../../simulated-node.ts"
 import { informersOfNode, type NodePods } from "./node-informers.ts"
 import { HeldPart } from "../faults/held-part.ts"
+import { CLUSTER_DNS, CLUSTER_DOMAIN } from "../assembly.ts"
 import type { NodeSpec } from "../options.ts"
 
 export interface SimulatedNodeOptions {
@@ -25,13 +25,10 @@ export interface SimulatedNodeOptions {
   readonly signal: AbortSignal
 }
 
-const KUBELET_PORT = 10250
-
 /** A machine in memory with the real kubelet on it. */
 export class SimulatedNode {
-  readonly spec: NodeSpec
+  readonly spec: SimulatedNodeSpec
   readonly runtime: SimulatedRuntime
-  readonly ip: string
   readonly #options: SimulatedNodeOptions
   /** Its kubelet, as faults take it away. */
   readonly kubelet: HeldPart
@@ -40,30 +37,18 @@ export class SimulatedNode {
   #cutOff = 0
 
   constructor(options: SimulatedNodeOptions) {
-    const {
-      spec,
-      index,
-      context: { clock, random },
-      behaviours,
-      network,
-      informers,
-    } = options
+    const { spec, index, context, behaviours, network, informers } = options
     this.#options = options
     this.kubelet = new HeldPart({ crash: () => this.stop(), start: () => this.start() })
-    this.spec = spec
-    this.ip = `192.168.${Math.floor(index / 250)}.${(index % 250) + 2}`
-    this.runtime = createSimulatedRuntime({
-      name: spec.name,
-      cpus: spec.cpus,
-      memoryBytes: spec.memoryBytes,
-      diskBytes: spec.diskBytes,
-      nodeIp: this.ip,
-      clock,
-      random,
+    this.spec = { ...spec, ips: [`192.168.${Math.floor(index / 250)}.${(index % 250) + 2}`] }
+    this.runtime = simulatedMachine({
+      spec: this.spec,
+      tools: context,
+      informers,
       behaviours,
       network,
       // Until the node IPAM controller has said otherwise, or when it does not run.
-      podCidr: () => informers.of(Node).get(spec.name)?.spec.podCIDR ?? `10.${128 + (index >> 8)}.${index & 255}.0/24`,
+      podCidr: `10.${128 + (index >> 8)}.${index & 255}.0/24`,
     })
   }
 
@@ -75,26 +60,17 @@ export class SimulatedNode {
   }
 
   async start(): Promise<void> {
-    const { spec, context, informers, pods, connectors, signal } = this.#options
-    const kubelet = createKubelet(
+    const { context, informers, pods, connectors, signal } = this.#options
+    const kubelet = simulatedKubelet(
       { ...context, informers: informersOfNode(informers, pods) },
       {
-        nodeName: spec.name,
-        nodeIps: [this.ip],
+        spec: this.spec,
+        machine: this.runtime,
+        connectors,
+        clusterDns: [CLUSTER_DNS],
+        clusterDomain: CLUSTER_DOMAIN,
         root: "/var/lib/kubelet",
-        podLogs: "/var/log/pods",
         staticPods: "/etc/kubernetes/manifests",
-        clusterDns: ["10.43.0.10"],
-        clusterDomain: "cluster.local",
-        resolvConf: "",
-        maxPods: spec.maxPods,
-        cgroupDriver: "cgroupfs",
-        labels: spec.labels,
-        taints: spec.taints,
-        port: KUBELET_PORT,
-        syncFrequencyMs: spec.syncFrequencyMs,
-        runtime: this.runtime,
-        nodes: connectors,
       },
     )
     this.#kubelet = kubelet

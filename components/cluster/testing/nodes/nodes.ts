@@ -9,11 +9,12 @@ import { TestClusterError } from "../caller.ts"
 import type { Driver } from "../time/driver.ts"
 import { SimulatedNode } from "./node.ts"
 import { PodsOfNodes } from "./node-informers.ts"
+import { nodeUser } from "../../clients.ts"
 import { nodeSpec, type NodeOptions, type NodeSpec } from "../options.ts"
-import type { Parts } from "../parts.ts"
+import type { Assembly } from "../assembly.ts"
 
 export interface NodesOptions {
-  readonly parts: Parts
+  readonly assembly: Assembly
   readonly clock: Clock
   readonly driver: Driver
   readonly images: ImageBehaviours
@@ -56,7 +57,8 @@ export class Nodes {
 
   /** Adds a node. Gives what starts it. */
   add(spec: NodeSpec): () => Promise<void> {
-    const { parts, clock, images, kubelets, client, signal } = this.#options
+    const { assembly, clock, images, kubelets, client, signal } = this.#options
+    const { clients, connectors } = assembly.cluster
     if (!kubelets) {
       const bare = new BareNode({ spec, client, clock })
       this.#bare.set(spec.name, bare)
@@ -71,9 +73,9 @@ export class Nodes {
       pods: pods.of(spec.name),
       behaviours: images,
       network: this.network,
-      connectors: parts.connectors,
+      connectors,
       signal,
-      context: parts.contextFor(parts.clientFor(`system:node:${spec.name}`, ["system:nodes"])),
+      context: { ...assembly.tools, client: clients.clientFor(nodeUser(spec.name)) },
     })
     this.simulated.set(spec.name, node)
     return () => node.start()
@@ -95,7 +97,9 @@ export class Nodes {
   }
 
   #share() {
-    const informers = this.#options.parts.informersFor(this.#options.client)
+    const { clients } = this.#options.assembly.cluster
+    const context = clients.contextOf(this.#options.client)
+    const { informers } = context
     // A Node that is deleted is made anew by the next heartbeats of its kubelet, so these must not be skipped.
     const missing = new Map<string, () => void>()
     // It is also where pods' addresses come from: the ranges that nodes were given.

@@ -1,0 +1,105 @@
+/** What the flags of `k3ts server` say about the cluster and its node, for components/cluster. */
+import { availableParallelism, totalmem } from "node:os"
+import { join } from "node:path"
+import type { ClusterConfig } from "../../components/cluster/assemble.ts"
+import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
+import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated-node.ts"
+import { manifestFolder } from "../../components/deployer/folder.ts"
+import { MAX_PODS } from "../../components/kubelet/context.ts"
+import { addressText, parseCidr } from "./cidr.ts"
+import { embeddedManifests } from "./embedded-manifests.ts"
+import { defaultNodeIp, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
+import { kubeletArgs, SIMULATED, type ServerFlags } from "./server-flags.ts"
+
+const DISK_BYTES = 100 * 2 ** 30
+
+export function clusterConfig(flags: ServerFlags, clusterDns: string): ClusterConfig {
+  const { disable, "cluster-domain": clusterDomain, "data-dir": dataDir } = flags
+  return {
+    apiServer: {
+      dataDir,
+      listen: { host: flags["bind-address"], port: flags["https-listen-port"] },
+      advertiseAddress: flags["advertise-address"] ?? flags["node-ip"][0] ?? defaultNodeIp(),
+      tlsSans: flags["tls-san"],
+      serviceCidr: flags["service-cidr"],
+      nodePorts: flags["service-node-port-range"],
+      clusterDomain,
+      kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },
+      ...(flags["audit-log-path"] === undefined ? {} : { auditLogPath: flags["audit-log-path"] }),
+      historyMs: flags["history-age"] * 1000,
+      historyBytes: flags["history-size"],
+      acceptDataLoss: flags["accept-data-loss"],
+      maxInFlight: { reads: flags["max-requests-inflight"], writes: flags["max-mutating-requests-inflight"] },
+      requestTimeoutMs: flags["request-timeout"] * 1000,
+      connectionLimits: {
+        headMs: flags["read-header-timeout"] * 1000,
+        idleMs: flags["idle-timeout"] * 1000,
+        unreadMs: flags["request-timeout"] * 1000,
+      },
+    },
+    features: flags["feature-gates"],
+    clusterCidr: flags["cluster-cidr"],
+    controllers: disable.includes("controller-manager")
+      ? false
+      : { simulatedVolumes: flags["container-runtime-endpoint"] === SIMULATED },
+    scheduler: !disable.includes("scheduler"),
+    ...(disable.includes("manifests")
+      ? {}
+      : {
+          deployer: {
+            folder: manifestFolder(join(dataDir, "server/manifests")),
+            embedded: embeddedManifests(flags, { CLUSTER_DNS: clusterDns, CLUSTER_DOMAIN: clusterDomain }),
+          },
+        }),
+  }
+}
+
+export function hostNodeConfig(flags: ServerFlags, clusterDns: string): HostNodeConfig {
+  const { disable, "container-runtime-endpoint": endpoint, "pause-image": pauseImage } = flags
+  const resolvConf = flags["resolv-conf"] ?? defaultResolvConf()
+  return {
+    nodeName: flags["node-name"] ?? defaultNodeName(),
+    nodeIps: nodeIps(flags),
+    dataDir: flags["data-dir"],
+    ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
+    ...(pauseImage === undefined ? {} : { pauseImage }),
+    clusterCidr: flags["cluster-cidr"],
+    firstNodeRange: firstNodeRange(flags["cluster-cidr"]),
+    clusterDomain: flags["cluster-domain"],
+    ...(disable.includes("dns") ? {} : { dns: { address: clusterDns, upstreams: nameServers(resolvConf) } }),
+    kubeProxy: !disable.includes("kube-proxy"),
+    resolvConf,
+    labels: Object.fromEntries(flags["node-label"]),
+    taints: flags["node-taint"],
+    ...kubeletArgs(flags),
+  }
+}
+
+/** `--container-runtime-endpoint simulated`: a machine in memory that has as much as this one. */
+export function simulatedNodeConfig(flags: ServerFlags): LoneSimulatedNodeConfig {
+  return {
+    spec: {
+      name: flags["node-name"] ?? defaultNodeName(),
+      ips: nodeIps(flags),
+      cpus: availableParallelism(),
+      memoryBytes: totalmem(),
+      diskBytes: DISK_BYTES,
+      maxPods: MAX_PODS,
+      labels: Object.fromEntries(flags["node-label"]),
+      taints: flags["node-taint"],
+      ...kubeletArgs(flags),
+    },
+    dataDir: flags["data-dir"],
+    clusterCidr: flags["cluster-cidr"],
+    clusterDomain: flags["cluster-domain"],
+  }
+}
+
+const nodeIps = (flags: ServerFlags): readonly string[] =>
+  flags["node-ip"].length > 0 ? flags["node-ip"] : [defaultNodeIp()]
+
+/** What the node IPAM controller gives the first node: a /24, or all of a smaller range. */
+function firstNodeRange(clusterCidr: string): string {
+  const { base, prefix } = parseCidr(clusterCidr)!
+  return `${addressText(base)}/${Math.max(24, prefix)}`
+}

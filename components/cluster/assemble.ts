@@ -1,0 +1,110 @@
+/**
+ * The composition root: puts the components that need no machine together. `k3ts server` gives it a data directory and
+ * the system's clock, `k3ts/testing` a store in memory and a clock that the test moves; both get the same cluster. Nodes
+ * join it: host-node.ts for this machine, simulated-node.ts for machines in memory.
+ */
+import type { Transport } from "../../pkg/client/client.ts"
+import type { Features } from "../../pkg/component/features.ts"
+import { NodeConnectors } from "../../pkg/component/node-connector.ts"
+import { signLegacyToken } from "../../pkg/jwt/legacy-token.ts"
+import { createApiServer, type ApiServer, type ApiServerConfig } from "../apiserver/apiserver.ts"
+import {
+  createControllerManager,
+  type ControllerManager,
+  type ControllerManagerConfig,
+} from "../controller-manager/controller-manager.ts"
+import { createDeployer, type DeployerConfig } from "../deployer/deployer.ts"
+import { createScheduler, type Scheduler } from "../scheduler/scheduler.ts"
+import { Clients, systemAccount, type Tools } from "./clients.ts"
+import type { OrderedComponent } from "./lifecycle.ts"
+import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
+import { Part } from "./part.ts"
+
+export interface ClusterConfig {
+  /** Storage, listening, limits and the like; what other components must agree with is given beside it. */
+  readonly apiServer: Omit<ApiServerConfig, "nodes" | "features">
+  /** Feature gates. */
+  readonly features: Features
+  /** CIDR of the addresses of pods. */
+  readonly clusterCidr: string
+  /** The controllers, or false for none. `disabled`: names of those that are not to run. */
+  readonly controllers: false | Pick<ControllerManagerConfig, "simulatedVolumes" | "disabled">
+  readonly scheduler: boolean
+  /** What applies the manifests of a folder; absent for none. */
+  readonly deployer?: Omit<DeployerConfig, "resourceOf">
+  /** Comes between the API server and the client of each component: where test clusters count what is left open. */
+  readonly around?: (transport: Transport, user: string) => Transport
+}
+
+/** A cluster whose components are made and not started. Start the API server first: the others need it. */
+export interface AssembledCluster {
+  readonly apiServer: ApiServer
+  readonly clients: Clients
+  /** Where kubelets say how their pods are reached. */
+  readonly connectors: NodeConnectors
+  readonly controllerManager: Part<ControllerManager> | undefined
+  readonly scheduler: Part<Scheduler> | undefined
+  readonly deployer: Part | undefined
+}
+
+/** Makes the components of a cluster. Starts nothing. */
+export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster {
+  const { clusterCidr, controllers, features, around = (transport) => transport } = config
+  const connectors = new NodeConnectors()
+  const apiServer = createApiServer(tools, { ...config.apiServer, nodes: connectors, features })
+  const clients = new Clients(tools, (user) => around(apiServer.transportFor(user), user.name))
+  const observers = {
+    controllers: controllerMetrics(apiServer.metrics),
+    scheduler: schedulerMetrics(apiServer.metrics),
+  }
+  const resourceOf = (apiVersion: string, kind: string) => apiServer.scheme.of(apiVersion, kind)
+
+  const controllerManager =
+    controllers === false
+      ? undefined
+      : new Part({
+          name: "controller-manager",
+          clients,
+          user: { name: "system:kube-controller-manager" },
+          create: (context) =>
+            createControllerManager(context, {
+              ...controllers,
+              resources: () => apiServer.scheme.resources,
+              onResources: (listener) => apiServer.scheme.subscribe(listener),
+              resourceOf,
+              caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem,
+              signToken: (request) => signLegacyToken(apiServer.files!.signingKey, request),
+              clusterCidr,
+              features,
+              clientFor: (account) => clients.clientFor(systemAccount(account)),
+              observer: observers.controllers,
+            }),
+        })
+  const scheduler = config.scheduler
+    ? new Part({
+        name: "scheduler",
+        clients,
+        user: { name: "system:kube-scheduler" },
+        create: (context) => createScheduler(context, { observer: observers.scheduler }),
+      })
+    : undefined
+  const { deployer: deployed } = config
+  const deployer =
+    deployed === undefined
+      ? undefined
+      : new Part({
+          name: "deployer",
+          clients,
+          // It applies whatever the administrator has laid down, so it is one.
+          user: { name: "system:k3ts-deployer", groups: ["system:masters"] },
+          create: (context) => createDeployer(context, { ...deployed, resourceOf }),
+        })
+  return { apiServer, clients, connectors, controllerManager, scheduler, deployer }
+}
+
+/** The components of a cluster, each after what it needs. */
+export function inOrder(cluster: AssembledCluster): readonly OrderedComponent[] {
+  const { apiServer, controllerManager, scheduler, deployer } = cluster
+  const others = [controllerManager, scheduler, deployer].filter((part) => part !== undefined)
+  return [{ component: apiServer, after: [] }, ...others.map((component) => ({ component, after: [apiServer.name] }))]
+}

@@ -1,0 +1,122 @@
+import { mkdirSync } from "node:fs"
+import type { Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
+import type { Component } from "../../pkg/component/component.ts"
+import { connectCri } from "../../pkg/cri/client.ts"
+import { Containerd } from "../containerd/containerd.ts"
+import { detectCgroupDriver } from "../containerd/host.ts"
+import { createPodNetwork, presumeNetwork } from "../containerd/network/pod-network.ts"
+import { containerdPaths } from "../containerd/paths.ts"
+import { createDns } from "../dns/dns.ts"
+import { createKubeProxy } from "../kube-proxy/proxier.ts"
+import { MAX_PODS } from "../kubelet/context.ts"
+import { createKubelet, kubeletFolders } from "../kubelet/kubelet.ts"
+import { criRuntime } from "../kubelet/runtime/cri/cri-runtime.ts"
+import type { AssembledCluster } from "./assemble.ts"
+import { followingNode, nodeUser, systemAccount, type Tools } from "./clients.ts"
+import type { OrderedComponent } from "./lifecycle.ts"
+import { Part } from "./part.ts"
+
+export interface HostNodeConfig {
+  readonly nodeName: string
+  /** Addresses of this machine, the main one first. */
+  readonly nodeIps: readonly string[]
+  readonly dataDir: string
+  /** Of a container runtime that runs already; without it a containerd is started and supervised. */
+  readonly containerRuntimeEndpoint?: string
+  readonly pauseImage?: string
+  /** CIDR of the addresses of pods, and the part of it that the first node is given. */
+  readonly clusterCidr: string
+  readonly firstNodeRange: string
+  readonly clusterDomain: string
+  /** The address of the cluster's DNS, which answers here; absent for none. */
+  readonly dns?: { readonly address: string; readonly upstreams: readonly string[] }
+  readonly kubeProxy: boolean
+  /** The resolv.conf that pods of dnsPolicy Default get. */
+  readonly resolvConf: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly taints: readonly Taint[]
+  /** See KubeletConfig. */
+  readonly syncFrequencyMs: number
+}
+
+/** What makes this machine a node: a container runtime, the kubelet, kube-proxy and DNS. */
+export function hostNode(
+  tools: Tools,
+  { apiServer, clients, connectors }: Pick<AssembledCluster, "apiServer" | "clients" | "connectors">,
+  config: HostNodeConfig,
+): readonly OrderedComponent[] {
+  const { clock, log } = tools
+  const { metrics } = apiServer
+  const { nodeName, clusterCidr, containerRuntimeEndpoint: endpoint, dns, pauseImage } = config
+  const node = { clients, user: nodeUser(nodeName), following: followingNode(nodeName) }
+  const cgroupDriver = detectCgroupDriver()
+  const paths = containerdPaths(config.dataDir)
+  const containerd =
+    endpoint === undefined
+      ? new Containerd({ paths, clock, log, cgroupDriver, ...(pauseImage === undefined ? {} : { pauseImage }) })
+      : undefined
+  const cri = containerd?.cri ?? connectCri(endpoint!, clock)
+  const parts: OrderedComponent[] = []
+  const add = (component: Component, ...after: string[]) => parts.push({ component, after })
+
+  if (containerd !== undefined) {
+    mkdirSync(paths.cniConfig, { recursive: true })
+    presumeNetwork(paths, config.firstNodeRange)
+    add(containerd)
+    add(
+      new Part({
+        name: "pod-network",
+        ...node,
+        create: (context) => createPodNetwork(context, { paths, nodeName, clusterCidr }),
+      }),
+      apiServer.name,
+    )
+  }
+  add(
+    new Part({
+      name: "kubelet",
+      ...node,
+      create: (context) =>
+        createKubelet(context, {
+          nodeName,
+          nodeIps: config.nodeIps,
+          ...kubeletFolders(config.dataDir),
+          podLogs: "/var/log/pods",
+          clusterDns: dns === undefined ? [] : [dns.address],
+          clusterDomain: config.clusterDomain,
+          resolvConf: config.resolvConf,
+          maxPods: MAX_PODS,
+          cgroupDriver,
+          labels: config.labels,
+          taints: config.taints,
+          syncFrequencyMs: config.syncFrequencyMs,
+          runtime: criRuntime(cri, cgroupDriver, clock, () => containerd?.moreImages()),
+          nodes: connectors,
+          metrics,
+        }),
+    }),
+    apiServer.name,
+    ...(containerd === undefined ? [] : [containerd.name]),
+  )
+  if (config.kubeProxy)
+    add(
+      new Part({
+        name: "kube-proxy",
+        clients,
+        user: { name: "system:kube-proxy" },
+        create: (context) => createKubeProxy(context, { nodeName, clusterCidr, metrics }),
+      }),
+      apiServer.name,
+    )
+  if (dns !== undefined)
+    add(
+      new Part({
+        name: "dns",
+        clients,
+        user: systemAccount("kube-dns"),
+        create: (context) => createDns(context, { ...dns, domain: config.clusterDomain, holdAddress: true }),
+      }),
+      apiServer.name,
+    )
+  return parts
+}

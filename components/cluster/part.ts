@@ -1,0 +1,51 @@
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import type { Clients, Following, Identity } from "./clients.ts"
+
+export interface PartOptions<C extends Component> {
+  readonly name: string
+  readonly clients: Clients
+  readonly user: Identity
+  /** What its informers follow; all that the user may see unless given. */
+  readonly following?: Following
+  readonly create: (context: ComponentContext) => C
+}
+
+/**
+ * A component that is made anew at each start, with informers of its own that end with it. So one that crashed starts
+ * with nothing remembered, as a program of its own would.
+ */
+export class Part<C extends Component = Component> implements Component {
+  readonly name: string
+  readonly #options: PartOptions<C>
+  #running: { readonly component: C; readonly context: ComponentContext } | undefined
+
+  constructor(options: PartOptions<C>) {
+    this.name = options.name
+    this.#options = options
+  }
+
+  /** The component while it runs. */
+  get component(): C | undefined {
+    return this.#running?.component
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { clients, user, following, create } = this.#options
+    const context = clients.contextFor(user, following)
+    const component = create(context)
+    this.#running = { component, context }
+    await component.start(signal)
+  }
+
+  async stop(): Promise<void> {
+    const running = this.#running
+    this.#running = undefined
+    if (running === undefined) return
+    await running.component.stop()
+    this.#options.clients.release(running.context)
+  }
+
+  problem(): string | undefined {
+    return this.component === undefined ? "it is not running" : this.component.problem?.()
+  }
+}

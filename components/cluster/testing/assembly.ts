@@ -1,0 +1,145 @@
+import type { Client, Transport } from "../../../pkg/client/client.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Random } from "../../../pkg/clock/random.ts"
+import { VirtualClock } from "../../../pkg/clock/virtual.ts"
+import { newClient } from "../../../pkg/client/new-client.ts"
+import type { ComponentContext } from "../../../pkg/component/component.ts"
+import type { Features } from "../../../pkg/component/features.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import type { MemoryStorage } from "../../../pkg/storage/memory.ts"
+import type { ApiServer } from "../../apiserver/apiserver.ts"
+import type { Scheduler } from "../../scheduler/scheduler.ts"
+import { assemble, type AssembledCluster } from "../assemble.ts"
+import type { Tools } from "../clients.ts"
+import type { Part } from "../part.ts"
+import { OpenWatches } from "./end-checks.ts"
+import type { ComponentName } from "./faults/faults.ts"
+import type { Restartable } from "./faults/held-part.ts"
+import type { RequestRules } from "./faults/request-rules.ts"
+import type { ClusterOptions } from "./options.ts"
+import { keepingApart, type Frozen } from "./own-objects.ts"
+import { testServingFiles } from "./serving-files.ts"
+import { drivenTransport, type DrivenOptions } from "./time/driven-transport.ts"
+
+export interface AssemblyOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly storage: MemoryStorage
+  readonly rules: RequestRules
+  readonly historyMs: number
+  readonly frozen: Frozen
+  readonly options: Pick<ClusterOptions, "components" | "admission">
+  readonly features: Features
+  /** Addresses of pods. */
+  readonly clusterCidr: string
+  readonly signal: AbortSignal
+}
+
+/** As in `k3ts server`. */
+export const SERVICE_CIDR = "10.43.0.0/16"
+export const CLUSTER_DNS = "10.43.0.10"
+export const CLUSTER_DOMAIN = "cluster.local"
+
+/** The cluster of a test without its nodes: each of its components can be started and taken away. */
+export class Assembly {
+  readonly tools: Tools
+  readonly cluster: AssembledCluster
+  readonly watches = new OpenWatches()
+  /** What background work of the cluster's own failed with. */
+  readonly failures: unknown[] = []
+  readonly components: Readonly<Record<ComponentName, Restartable>>
+  readonly #frozen: Frozen
+  readonly #signal: AbortSignal
+
+  constructor(options: AssemblyOptions) {
+    const { clock, random, log, storage, rules, historyMs, features, clusterCidr, signal } = options
+    const { components = {}, admission = {} } = options.options
+    const { scheduler = true, controllers = true } = components
+    this.#frozen = options.frozen
+    this.#signal = signal
+    this.tools = { clock, random, log, spawn: this.#spawn }
+    this.cluster = assemble(this.tools, {
+      apiServer: {
+        serviceCidr: SERVICE_CIDR,
+        nodePorts: { first: 30_000, last: 32_767 },
+        clusterDomain: CLUSTER_DOMAIN,
+        advertiseAddress: "127.0.0.1",
+        storage,
+        files: testServingFiles(),
+        historyMs,
+        disabledAdmission: new Set(admission.disabled),
+        intercept: rules.around,
+        withoutTimeLimits: clock instanceof VirtualClock,
+      },
+      features,
+      clusterCidr,
+      controllers:
+        controllers === false
+          ? false
+          : {
+              simulatedVolumes: true,
+              ...(controllers === true ? {} : { disabled: new Set(controllers.disabled) }),
+            },
+      scheduler,
+      around: (transport, user) => this.watches.counted(transport, user),
+    })
+    const { apiServer } = this.cluster
+    this.components = {
+      apiserver: { start: () => apiServer.start(signal), crash: () => apiServer.stop() },
+      scheduler: this.#restartable(this.cluster.scheduler),
+      "controller-manager": this.#restartable(this.cluster.controllerManager),
+    }
+  }
+
+  get apiServer(): ApiServer {
+    return this.cluster.apiServer
+  }
+
+  /** The scheduler while it runs. */
+  get scheduler(): Scheduler | undefined {
+    return this.cluster.scheduler?.component
+  }
+
+  /** For a component of the cluster's own. */
+  clientFor(name: string, groups: readonly string[] = []): Client {
+    return this.cluster.clients.clientFor({ name, groups })
+  }
+
+  /** For what the test runs, such as a controller of its own. */
+  givenClientFor(name: string, groups: readonly string[]): Client {
+    return newClient(this.#givenTransportFor(name, groups))
+  }
+
+  /** For the test itself: time goes on while a call is awaited. */
+  drivenClientFor(name: string, groups: readonly string[], driving: Omit<DrivenOptions, "user">): Client {
+    return newClient(drivenTransport(this.#givenTransportFor(name, groups), { ...driving, user: name }))
+  }
+
+  #givenTransportFor(name: string, groups: readonly string[]): Transport {
+    return keepingApart(this.cluster.clients.transportFor({ name, groups }), { freeze: this.#frozen === "given" })
+  }
+
+  #spawn: ComponentContext["spawn"] = (name, run) => {
+    run().catch((err: unknown) =>
+      this.failures.push(new Error(`${name}: ${err instanceof Error ? err.message : String(err)}`, { cause: err })),
+    )
+  }
+
+  #restartable(part: Part | undefined): Restartable {
+    if (part === undefined) return NOTHING
+    let forget = () => {}
+    return {
+      start: async () => {
+        forget = this.apiServer.health.add(part.name, () => part.problem(), ["readyz"])
+        await part.start(this.#signal)
+      },
+      crash: async () => {
+        forget()
+        await part.stop()
+      },
+    }
+  }
+}
+
+const NOTHING: Restartable = { start: async () => {}, crash: async () => {} }
