@@ -113,6 +113,28 @@ describe("an informer", () => {
     informers.stop()
   })
 
+  test("waits before it lists once more where the log did not even reach back to the last list", async () => {
+    // given a server that forgets what it has just listed
+    const { lists, watches, calls, informers, follow, turn, pass } = stage()
+    for (const version of [5, 6, 7]) lists.push({ version, items: [] })
+    follow()
+    await informers.whenSynced()
+    const forget = async () => {
+      watches.at(-1)!.handlers.onEnd(new ApiError("Gone", "too old resource version"))
+      await turn()
+    }
+    await forget()
+    expect(calls.length).toBe(2)
+    // when
+    await forget()
+    // then
+    expect(calls.length).toBe(2)
+    pass(1600)
+    await turn()
+    expect([calls.length, watches.at(-1)!.options.resourceVersion]).toEqual([3, "7"])
+    informers.stop()
+  })
+
   test("waits longer and longer while there is no server, and is synced once there is one", async () => {
     const { lists, calls, informers, follow, turn, pass, waiting } = stage()
     const informer = follow()

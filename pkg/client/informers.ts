@@ -70,6 +70,8 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
   #stopped = false
   #backoff = FIRST_BACKOFF_MS
   #connectedAt = 0
+  /** The history did not reach back to the last list, and no watch has held since. */
+  #forgotten = false
 
   constructor(resource: Resource<T>, options: InformersOptions) {
     this.resource = resource
@@ -151,6 +153,7 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
   #event(event: WatchEvent<T>): void {
     if (this.#stopped || event.type === "ERROR") return
     this.#revision = Number(event.object.metadata.resourceVersion)
+    this.#forgotten = false
     if (event.type === "BOOKMARK") return
     if (event.type === "DELETED") this.#lost(keyFrom(event.object.metadata), event.object)
     else this.#taken(event.object)
@@ -172,7 +175,11 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
   #ended(error: ApiError | undefined): void {
     if (this.#stopped) return
     if (isReason(error, "Expired", "Gone")) {
-      this.start()
+      const again = this.#forgotten && this.#options.clock.monotonic() - this.#connectedAt < GOOD_AFTER_MS
+      this.#forgotten = true
+      // A server that forgets at once what it has just listed is failing.
+      if (again) this.#failed(error, true)
+      else this.start()
       return
     }
     // A server closes watches in the course of things; one that does so at once is treated as failing.

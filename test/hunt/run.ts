@@ -92,8 +92,7 @@ class Player {
       await this.#play(step)
     } catch (err) {
       // While something is wrong a node may not start within the patience of the test.
-      const isPatience = err instanceof TestClusterError && err.message.startsWith("Not done within")
-      if (!isRefusal(err) && !(isPatience && this.#lasting.length > 0)) throw err
+      if (!isRefusal(err) && !(isPatience(err) && this.#lasting.length > 0)) throw err
     }
     // Pods of a Node that was deleted are forgotten by force, though its machine may run on.
     this.#forgets ||= step.do === "deleteNode"
@@ -243,7 +242,10 @@ class Player {
   /** Not awaited: what starts while the API server is away has started only when that is back. */
   #end(fault: Fault): void {
     this.#ends.push(
-      fault.end().catch((err: unknown) => void this.#problems.push(`a fault did not end: ${String(err)}`)),
+      fault.end().catch((err: unknown) => {
+        // A node that boots waits for the API server, which may be away for longer than a test is patient.
+        if (!(isPatience(err) && this.#lasting.length > 0)) this.#problems.push(`a fault did not end: ${String(err)}`)
+      }),
     )
   }
 }
@@ -259,6 +261,9 @@ const KIND_VERSIONS: Readonly<Record<string, string>> = {
   CronJob: "batch/v1",
   PodDisruptionBudget: "policy/v1",
 }
+
+const isPatience = (err: unknown): boolean =>
+  err instanceof TestClusterError && err.message.startsWith("Not done within")
 
 const isRefusal = (err: unknown): boolean =>
   err instanceof ApiError || (err instanceof Error && err.cause instanceof ApiError)

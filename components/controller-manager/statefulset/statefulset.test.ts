@@ -162,6 +162,22 @@ describe("StatefulSet", () => {
     expect(await images(cluster)).toEqual(["db-0 db:1", "db-1 db:1", "db-2 db:2"])
   })
 
+  test("is rolled out once where its pods fit nowhere and no partition is given", async () => {
+    // given pods that wait, and go at once when they are deleted
+    await using cluster = await startCluster({ nodes: [{ capacity: { cpu: 1 } }] })
+    const { spec, ...set } = db(2, { podManagementPolicy: "Parallel", updateStrategy: { type: "RollingUpdate" } })
+    const large = { containers: [{ name: "main", image: "db:1", resources: { requests: { cpu: "2" } } }] }
+    await cluster.client.create(StatefulSet, { ...set, spec: { ...spec, template: { ...spec.template, spec: large } } })
+    await cluster.settle()
+    const told = journal(cluster)
+    // when
+    await setImage(cluster, "db:2")
+    await cluster.advance("1h")
+    // then the first of them waits for the other
+    expect(told()).toEqual(["-db-1", "+db-1"])
+    expect(await images(cluster)).toEqual(["db-0 db:1", "db-1 db:2"])
+  })
+
   test("with OnDelete waits for somebody to delete the old pods", async () => {
     await using cluster = await start()
     await cluster.client.create(StatefulSet, db(2, { updateStrategy: { type: "OnDelete" } }))

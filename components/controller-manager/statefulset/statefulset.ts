@@ -88,10 +88,15 @@ export function statefulSetController(): Controller<StatefulSet> {
       const current = all.find(({ metadata }) => metadata.name === set.status.currentRevision) ?? update
       const round = roundOf(set, pods, current, update)
       const retryIn = pace!.wait(set, set.spec.replicas)
-      const status = statusOf(round, pods, collisionCount, clock.now())
+      let status = statusOf(round, pods, collisionCount, clock.now())
       let failure: unknown
       if (set.metadata.deletionTimestamp === undefined && retryIn === 0)
-        await takeSteps(round, pace!, context).catch((err: unknown) => (failure = err))
+        try {
+          const replaced = await takeSteps(round, pace!, context)
+          if (replaced > 0) status = withoutReplaced(status, replaced)
+        } catch (err) {
+          failure = err
+        }
       if (!deepEqual(status, set.status)) {
         await client.updateStatus(StatefulSet, { ...set, status }).catch((err: unknown) => {
           if (!isNotFound(err)) throw err
@@ -157,6 +162,14 @@ function statusOf(
     collisionCount: collisionCount ?? 0,
     ...(conditions === undefined ? {} : { conditions }),
   }
+}
+
+/**
+ * Returns the status without pods that were deleted to be replaced: how many pods of the old version are left says of
+ * which version the next round makes them.
+ */
+function withoutReplaced({ currentReplicas = 0, ...status }: StatefulSetStatus, replaced: number): StatefulSetStatus {
+  return currentReplicas > replaced ? { ...status, currentReplicas: currentReplicas - replaced } : status
 }
 
 function nextLook(

@@ -30,8 +30,11 @@ export interface Round {
   readonly update: History["update"]
 }
 
-/** Source of the steps: updateStatefulSet in pkg/controller/statefulset/stateful_set_control.go. */
-export async function takeSteps(round: Round, pace: CreationPace, context: ReconcileContext): Promise<void> {
+/**
+ * Takes the steps of one round, and returns how many pods of an old version were deleted to be replaced. Source of the
+ * steps: updateStatefulSet in pkg/controller/statefulset/stateful_set_control.go.
+ */
+export async function takeSteps(round: Round, pace: CreationPace, context: ReconcileContext): Promise<number> {
   const { set, replicas, condemned } = round
   const start = startOrdinal(set)
   const parallel = set.spec.podManagementPolicy === "Parallel"
@@ -41,7 +44,7 @@ export async function takeSteps(round: Round, pace: CreationPace, context: Recon
       parallel,
     ))
   )
-    return
+    return 0
   for (const pod of condemned) await setClaimOwners(set, pod, ordinalOf(pod, set)!, context)
   if (
     !(await each(
@@ -49,8 +52,8 @@ export async function takeSteps(round: Round, pace: CreationPace, context: Recon
       parallel,
     ))
   )
-    return
-  if (set.spec.updateStrategy.type !== "OnDelete") await replaceOld(round, context)
+    return 0
+  return set.spec.updateStrategy.type === "OnDelete" ? 0 : replaceOld(round, context)
 }
 
 /**
@@ -129,23 +132,30 @@ async function condemn({ set, replicas, condemned }: Round, pod: Pod, context: R
 }
 
 /**
- * Deletes pods of an old version from the highest ordinal down to the partition, so that no more than maxUnavailable
- * are missing.
+ * Deletes pods of an old version from the highest ordinal down to the partition, and returns how many. Without
+ * maxUnavailable one is deleted at a time, and none while one above it is missing; with it so many that no more than
+ * maxUnavailable are missing. Source: updateStatefulSet, updateStatefulSetAfterInvariantEstablished.
  */
-async function replaceOld({ set, replicas, update }: Round, context: ReconcileContext): Promise<void> {
+async function replaceOld({ set, replicas, update }: Round, context: ReconcileContext): Promise<number> {
   const { partition = 0, maxUnavailable } = set.spec.updateStrategy.rollingUpdate ?? {}
   const now = context.clock.now()
   const isMissing = (pod: Pod | undefined): boolean =>
     pod === undefined || pod.metadata.deletionTimestamp !== undefined || !isAvailable(set, pod, now)
-  const most = maxUnavailable === undefined ? 1 : Math.max(1, scaledValue(maxUnavailable, replicas.length, "down"))
-  let room = most - replicas.filter(isMissing).length
-  for (let i = replicas.length - 1; i >= partition; i--) {
+  const room =
+    maxUnavailable === undefined
+      ? 1
+      : Math.max(1, scaledValue(maxUnavailable, replicas.length, "down")) - replicas.filter(isMissing).length
+  let deleted = 0
+  for (let i = replicas.length - 1; i >= partition && deleted < room; i--) {
     const pod = replicas[i]
-    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || revisionOf(pod) === update.metadata.name)
-      continue
-    if (!isMissing(pod) && room-- <= 0) return // one that is missing already costs nothing
-    await deletePod(set, pod, context)
+    const isOld =
+      pod !== undefined && pod.metadata.deletionTimestamp === undefined && revisionOf(pod) !== update.metadata.name
+    if (isOld) {
+      await deletePod(set, pod, context)
+      deleted++
+    } else if (maxUnavailable === undefined && isMissing(pod)) break
   }
+  return deleted
 }
 
 async function createPod({ set, current, update }: Round, ordinal: number, context: ReconcileContext): Promise<void> {
