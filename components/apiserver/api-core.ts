@@ -1,4 +1,3 @@
-import type { Scheme } from "../../pkg/api/scheme.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
@@ -7,7 +6,12 @@ import type { TokenIssuer } from "../../pkg/jwt/service-account.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import { DEFAULT_FEATURES, type Features } from "../../pkg/component/features.ts"
+import type { Scheme } from "../../pkg/api/scheme.ts"
+import type { Registry } from "../../pkg/metrics/registry.ts"
 import { defaultChain } from "./admission/chain.ts"
+import { httpsCaller } from "./admission/webhooks/https-caller.ts"
+import { webhookMetrics } from "./admission/webhooks/metrics.ts"
+import type { WebhookCaller } from "./admission/webhooks/webhook-caller.ts"
 import { keepAggregated } from "./authorization/aggregation.ts"
 import type { Authorizer } from "./authorization/authorizer.ts"
 import { authorizerChain } from "./authorization/chain.ts"
@@ -38,6 +42,10 @@ export interface ApiCoreOptions {
   readonly log: Logger
   /** The kinds that are served; those with a time to live are swept, and custom ones are added. */
   readonly scheme: Scheme
+  /** Where the figures of admission go; kept nowhere unless given. */
+  readonly metrics?: Registry
+  /** Takes the place of how webhooks are asked, which is over HTTPS. */
+  readonly webhooks?: (overHttps: WebhookCaller) => WebhookCaller
   /** Such as 10.43.0.0/16. */
   readonly serviceCidr: string
   readonly nodePorts: { readonly first: number; readonly last: number }
@@ -83,6 +91,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     random,
     log,
     scheme,
+    metrics,
     nodePorts,
     tokenIssuer,
     apiAudiences,
@@ -120,7 +129,19 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   })
   const custom = customHooks(() => registrar)
   const hooks = (resource: Resource) => custom(resource) ?? builtinHooks(resource)
-  const admission = defaultChain({ objects, storage, clock, random, authorizer }, options.disabledAdmission, features)
+  const overHttps = httpsCaller({ objects, clock })
+  const webhooks = {
+    caller: options.webhooks?.(overHttps) ?? overHttps,
+    metrics: webhookMetrics(metrics),
+    scheme,
+    log,
+  }
+  const admission = defaultChain(
+    { objects, storage, clock, random, authorizer },
+    webhooks,
+    options.disabledAdmission,
+    features,
+  )
   const pipeline = createPipeline({
     storage,
     hub,

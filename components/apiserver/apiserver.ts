@@ -17,6 +17,7 @@ import { replaceFile } from "../../pkg/files/files.ts"
 import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/listen.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
+import type { WebhookCaller } from "./admission/webhooks/webhook-caller.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
 import { createAuthenticator } from "./authentication/authenticator.ts"
 import { certificateMeaning } from "./authentication/certificate-meaning.ts"
@@ -92,6 +93,8 @@ export interface ApiServerConfig {
   readonly disabledAdmission?: ReadonlySet<string>
   /** On and off as in Kubernetes 1.36 unless given. */
   readonly features?: Features
+  /** Takes the place of how admission webhooks are asked, which is over HTTPS: test clusters call functions. */
+  readonly webhooks?: (overHttps: WebhookCaller) => WebhookCaller
   /** Comes between the codec and the pipeline, for every request and watch: where test clusters make requests fail. */
   readonly intercept?: (pipeline: Pipeline) => Pipeline
 }
@@ -204,6 +207,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       random,
       log,
       scheme,
+      metrics,
+      ...(config.webhooks === undefined ? {} : { webhooks: config.webhooks }),
       serviceCidr: config.serviceCidr,
       nodePorts: config.nodePorts,
       advertiseAddress,

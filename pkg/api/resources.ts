@@ -1,4 +1,6 @@
 import type { Resource } from "../apimachinery/resource.ts"
+import { MutatingWebhookConfiguration } from "./admissionregistration/v1/mutatingwebhookconfiguration.ts"
+import { ValidatingWebhookConfiguration } from "./admissionregistration/v1/validatingwebhookconfiguration.ts"
 import { CustomResourceDefinition } from "./apiextensions/v1/customresourcedefinition.ts"
 import { ControllerRevision } from "./apps/v1/controllerrevision.ts"
 import { DaemonSet } from "./apps/v1/daemonset.ts"
@@ -107,6 +109,8 @@ export const RESOURCES: readonly Resource[] = [
   StorageClass,
   VolumeAttachment,
   VolumeAttributesClass,
+  MutatingWebhookConfiguration,
+  ValidatingWebhookConfiguration,
   CustomResourceDefinition,
   PriorityClass,
   Lease,

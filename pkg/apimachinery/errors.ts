@@ -84,14 +84,17 @@ export class ApiError extends Error {
     readonly reason: Reason,
     message: string,
     readonly details: StatusDetails | undefined = undefined,
-    options?: ErrorOptions & { code?: number; metadata?: Status["metadata"] },
+    options?: ErrorOptions & { code?: number; metadata?: Status["metadata"]; shownReason?: string },
   ) {
     super(message, options)
     this.code = options?.code ?? HTTP_CODE[reason]
     this.metadata = options?.metadata ?? {}
+    this.shownReason = options?.shownReason
   }
   readonly code: number
   readonly metadata: Status["metadata"]
+  /** The reason in the answer, where it is none of ours: admission webhooks refuse with any text. */
+  readonly shownReason: string | undefined
 
   /** Any thrown thing as an ApiError: itself, or an InternalError that carries it as cause. */
   static from(err: unknown): ApiError {
@@ -123,7 +126,9 @@ export class ApiError extends Error {
       metadata: this.metadata,
       status: "Failure",
       message: this.message,
-      ...(this.reason === "Unknown" ? {} : { reason: this.reason }),
+      ...(this.shownReason === undefined && this.reason === "Unknown"
+        ? {}
+        : { reason: this.shownReason ?? this.reason }),
       ...(this.details === undefined ? {} : { details: this.details }),
       code: this.code,
     }

@@ -97,6 +97,30 @@ export const SAMPLES: Readonly<Record<string, KindSample>> = {
     body: { spec: { suspend: true, ...jobTemplate.spec } },
     status: { conditions: [{ ...condition, lastProbeTime: "2026-01-01T00:00:00Z" }] },
   },
+  "admissionregistration.k8s.io/v1 mutatingwebhookconfigurations": {
+    body: {
+      webhooks: [
+        {
+          name: "policy.example.com",
+          clientConfig: { url: "https://127.0.0.1:1/ask" },
+          sideEffects: "None",
+          admissionReviewVersions: ["v1"],
+        },
+      ],
+    },
+  },
+  "admissionregistration.k8s.io/v1 validatingwebhookconfigurations": {
+    body: {
+      webhooks: [
+        {
+          name: "policy.example.com",
+          clientConfig: { url: "https://127.0.0.1:1/ask" },
+          sideEffects: "None",
+          admissionReviewVersions: ["v1"],
+        },
+      ],
+    },
+  },
   "networking.k8s.io/v1 ingressclasses": { body: { spec: { controller: "example.com/controller" } } },
   "networking.k8s.io/v1 ingresses": {
     body: { spec: { defaultBackend: { service: { name: "web", port: { number: 80 } } } } },

@@ -1,6 +1,7 @@
 import { qualified } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { RequestOptions, UserInfo } from "../request.ts"
+import { Reinvocation } from "./webhooks/reinvocation.ts"
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT"
 
@@ -21,6 +22,8 @@ export interface AdmissionAttributes {
   warn(text: string): void
   /** Notes something in the audit event of the request; absent where none is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
+  /** What webhooks did to the object so far; there while any are configured. */
+  readonly reinvocation?: Reinvocation
 }
 
 /**
@@ -42,6 +45,8 @@ export interface AdmissionPlugin {
    * quota.
    */
   settled?(attributes: AdmissionAttributes, written: boolean): void
+  /** Whether `admit` may ask for a second round of every plugin. Never unless given. */
+  mayReinvoke?(): boolean
 }
 
 /** The plugins as one. It answers at once unless one of them does not. */
@@ -54,7 +59,7 @@ export interface Admission {
 
 /** The plugins that are asked about an operation on a kind. */
 interface Chain {
-  readonly admitting: readonly Required<Pick<AdmissionPlugin, "admit">>[]
+  readonly admitting: readonly (AdmissionPlugin & Required<Pick<AdmissionPlugin, "admit">>)[]
   readonly validating: readonly Required<Pick<AdmissionPlugin, "validate">>[]
   readonly settling: readonly Required<Pick<AdmissionPlugin, "settled">>[]
 }
@@ -88,12 +93,29 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
     return chain
   }
   return {
-    admit: (attributes) => admitFrom(0, chainFor(attributes).admitting, attributes),
+    admit(attributes) {
+      const { admitting } = chainFor(attributes)
+      return admitting.some((plugin) => plugin.mayReinvoke?.() === true)
+        ? admitInRounds(admitting, attributes)
+        : admitFrom(0, admitting, attributes)
+    },
     validate: (attributes) => validateFrom(0, chainFor(attributes).validating, attributes),
     settled(attributes, written) {
       for (const plugin of chainFor(attributes).settling) plugin.settled(attributes, written)
     },
   }
+}
+
+/** Every plugin, and all of them a second time where webhooks changed the object. Source: pkg/admission/reinvocation.go. */
+async function admitInRounds(
+  plugins: Chain["admitting"],
+  attributes: AdmissionAttributes,
+): Promise<KubeObject | undefined> {
+  const reinvocation = new Reinvocation()
+  const object = await admitFrom(0, plugins, { ...attributes, reinvocation })
+  if (!reinvocation.isDue) return object
+  reinvocation.round = 1
+  return admitFrom(0, plugins, withObject({ ...attributes, reinvocation }, object))
 }
 
 function admitFrom(

@@ -15,6 +15,7 @@ import { resourceQuota } from "./plugins/resourcequota.ts"
 import { runtimeClass } from "./plugins/runtimeclass.ts"
 import { serviceAccount } from "./plugins/serviceaccount.ts"
 import { storageObjectInUseProtection } from "./plugins/storageobjectinuseprotection.ts"
+import { mutatingWebhooks, validatingWebhooks, type WebhookDependencies } from "./webhooks/webhooks.ts"
 
 /**
  * The plugins in their order. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins; webhooks and policies
@@ -22,6 +23,7 @@ import { storageObjectInUseProtection } from "./plugins/storageobjectinuseprotec
  */
 export const defaultChain = (
   context: AdmissionContext,
+  webhooks: WebhookDependencies,
   disabled: ReadonlySet<string> = new Set(),
   features: Features = DEFAULT_FEATURES,
 ): Admission =>
@@ -41,6 +43,8 @@ export const defaultChain = (
       runtimeClass(context),
       defaultIngressClass(context),
       disabledFields(features),
+      mutatingWebhooks(context, webhooks),
+      validatingWebhooks(context, webhooks),
       resourceQuota(context),
     ]
       .filter((plugin) => plugin !== undefined)

@@ -44,12 +44,12 @@ const isVersion = (version: string | undefined): boolean => version !== undefine
 export const createObject = (context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> =>
   (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
     ? createGenerated(context, request, sent)
-    : createOnce(context, request, sent, false)
+    : createOnce(context, request, sent)
 
 async function createGenerated(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await createOnce(context, request, sent, true)
+      return await createOnce(context, request, sent)
     } catch (err) {
       if (!isAlreadyExists(err)) throw err
       if (attempt < NAME_ATTEMPTS) continue
@@ -62,20 +62,15 @@ async function createGenerated(context: RegistryContext, request: ApiRequest, se
   }
 }
 
-async function createOnce(
-  context: RegistryContext,
-  request: ApiRequest,
-  sent: KubeObject,
-  generated: boolean,
-): Promise<Stored> {
+async function createOnce(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
   const { resource, user, options } = request
   const { admission, storage, clock } = context
   const hooks = context.hooks(resource)
-  let object = withSystemFields(context, recordUpdate(context, request, sent, undefined), generated)
+  let object = withoutSystemFields(recordUpdate(context, request, sent, undefined))
   const attributes = admissionAttributes(aboutWhole(request), "CREATE", object, undefined, object.metadata.name ?? "")
   const admitted = admission.admit(attributes)
   object = (admitted instanceof Promise ? await admitted : admitted) ?? object
-  object = prepare(context, resource, object)
+  object = prepare(context, resource, withSystemFields(context, object))
   // for a dry run too: it shows what would be given, or why not
   const reservation = hooks?.allocateForCreate?.(object, options.dryRun === true)
   let settledAttributes: AdmissionAttributes | undefined
@@ -124,35 +119,36 @@ async function createOnce(
 }
 
 /**
- * Adds uid and creationTimestamp, which only the server gives. Source: registry/rest/meta.go
+ * Adds uid and creationTimestamp, which only the server gives, after what admission may still change. Source: registry/rest/meta.go
  * FillObjectMetaSystemFields, create.go BeforeCreate.
  */
-function withSystemFields({ clock, random }: RegistryContext, object: KubeObject, generated: boolean): KubeObject {
-  const metadata = withoutServerFields(object.metadata)
-  const name = generated ? generatedName(metadata.generateName!, nameSuffix(random)) : metadata.name
-  return { ...object, metadata: { ...metadata, name, uid: uuid(random), creationTimestamp: timestamp(clock) } }
+function withSystemFields({ clock, random }: RegistryContext, object: KubeObject): KubeObject {
+  const { metadata } = object
+  const { name = "", generateName = "" } = metadata
+  const made = name === "" && generateName !== "" ? generatedName(generateName, nameSuffix(random)) : metadata.name
+  return { ...object, metadata: { ...metadata, name: made, uid: uuid(random), creationTimestamp: timestamp(clock) } }
 }
 
 /**
- * Metadata without what a client may send but not decide. Nearly always nothing of it was sent, and nothing is copied.
+ * An object without what a client may send but not decide. Nearly always nothing of it was sent, and nothing is copied.
+ * Source: registry/rest/meta.go WipeObjectMetaSystemFields.
  */
-function withoutServerFields(metadata: ObjectMeta): ObjectMeta {
-  if (
-    metadata.selfLink === undefined &&
-    metadata.resourceVersion === undefined &&
-    metadata.deletionTimestamp === undefined &&
-    metadata.deletionGracePeriodSeconds === undefined
-  )
-    return metadata
-  const {
-    selfLink: _link,
-    resourceVersion: _version,
-    deletionTimestamp: _deletion,
-    deletionGracePeriodSeconds: _grace,
-    ...kept
-  } = metadata
-  return kept
+function withoutSystemFields(object: KubeObject): KubeObject {
+  const { metadata } = object
+  if (SYSTEM_FIELDS.every((field) => metadata[field] === undefined)) return object
+  const kept: { -readonly [K in keyof ObjectMeta]: ObjectMeta[K] } = { ...metadata }
+  for (const field of SYSTEM_FIELDS) delete kept[field]
+  return { ...object, metadata: kept }
 }
+
+const SYSTEM_FIELDS = [
+  "uid",
+  "creationTimestamp",
+  "selfLink",
+  "resourceVersion",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+] as const
 
 /** A generated name has at most 63 characters, the suffix included. Source: apiserver pkg/storage/names/generate.go. */
 const generatedName = (prefix: string, suffix: string): string => prefix.slice(0, 63 - suffix.length) + suffix

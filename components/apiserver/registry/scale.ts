@@ -23,7 +23,13 @@ export async function scale(context: RegistryContext, request: ApiRequest): Prom
   if (verb === "get")
     return { kind: "object", code: 200, object: scaleOf(resource, getStored(context, request).object) }
   if (verb !== "update" && verb !== "patch") throw methodNotSupported(resource, verb)
-  const changed = await changeObject(context, request, (old) => scaled(context, request, old!.object), false)
+  const steps = stepsOf(resource.subresources!.scale!.specReplicas)
+  const view = {
+    show: (object: KubeObject) => scaleOf(resource, object),
+    take: (shown: KubeObject, object: KubeObject) =>
+      withPath(object, steps, (shown as Scale).spec.replicas ?? 0) as KubeObject,
+  }
+  const changed = await changeObject(context, request, (old) => scaled(context, request, old!.object), false, view)
   if (changed.kind !== "object") return changed
   return { kind: "object", code: 200, object: scaleOf(resource, changed.object) }
 }

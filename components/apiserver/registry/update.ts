@@ -35,6 +35,14 @@ export async function update(context: RegistryContext, request: ApiRequest): Pro
   )
 }
 
+/** What admission sees of an object: the object, but for a subresource that shows another, such as a Scale. */
+export interface AdmissionView {
+  show(object: KubeObject): KubeObject
+  /** `object` with what admission changed in what it was shown. */
+  take(shown: KubeObject, object: KubeObject): KubeObject
+}
+const WHOLE: AdmissionView = { show: (object) => object, take: (shown) => shown }
+
 /**
  * The way of every change of an object, PUT and PATCH alike: `change` gives the new object from what is stored now. It
  * is called again when somebody else was faster. A change that names no resourceVersion goes over whatever is there,
@@ -45,13 +53,14 @@ export async function changeObject(
   request: ApiRequest,
   change: (old: Stored | undefined) => KubeObject,
   mayCreate: boolean,
+  view: AdmissionView = WHOLE,
 ): Promise<ApiResult> {
   const { resource, name = "" } = request
   let created: Stored | undefined
   const attempt = (current: Stored | undefined): Promise<Attempt> => {
     if (current === undefined && !mayCreate) throw notFound(resource, name)
     const wanted = change(current)
-    return current === undefined ? attemptCreate(wanted) : attemptUpdate(context, request, wanted, current)
+    return current === undefined ? attemptCreate(wanted) : attemptUpdate(context, request, wanted, current, view)
   }
   const attemptCreate = async (wanted: KubeObject): Promise<Attempt> => {
     authorize(context.authorizer, createAttributes(request))
@@ -86,6 +95,7 @@ async function attemptUpdate(
   request: ApiRequest,
   wanted: KubeObject,
   current: Stored,
+  view: AdmissionView,
 ): Promise<Attempt> {
   const { resource, name = "", subresource, options } = request
   const { admission } = context
@@ -93,9 +103,10 @@ async function attemptUpdate(
   const old = current.object
   // A patch that changes the uid is invalid; an update with another uid means another object.
   if (request.verb === "update") checkUid(resource, name, wanted.metadata.uid, old.metadata.uid)
-  const attributes = admissionAttributes(request, "UPDATE", wanted, old)
+  const attributes = admissionAttributes(request, "UPDATE", view.show(wanted), view.show(old))
   const admitted = admission.admit(attributes)
-  let object = (admitted instanceof Promise ? await admitted : admitted) ?? wanted
+  const shown = (admitted instanceof Promise ? await admitted : admitted) ?? attributes.object!
+  let object = shown === attributes.object ? wanted : view.take(shown, wanted)
   if (request.verb === "patch") object = withDistinctOwners(request, object, " after mutating admission happens")
   object = atVersion(resource, name, object, old)
   object = prepare(context, request, object, old)
@@ -108,7 +119,7 @@ async function attemptUpdate(
     // A write through a subresource warns of nothing in the parts it cannot change.
     if (subresource === undefined) for (const text of resource.warnings?.(object, old) ?? []) request.warn(text)
     hooks?.checkWrite?.(request, object, old)
-    const last = { ...attributes, object }
+    const last = { ...attributes, object: view.show(object) }
     const checked = admission.validate(last)
     if (checked instanceof Promise) await checked
     if (options.dryRun === true) {

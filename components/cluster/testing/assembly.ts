@@ -19,6 +19,7 @@ import type { RequestRules } from "./faults/request-rules.ts"
 import type { ClusterOptions } from "./options.ts"
 import { keepingApart, type Frozen } from "./own-objects.ts"
 import { testServingFiles } from "./serving-files.ts"
+import { functionCaller } from "./webhooks.ts"
 import { drivenTransport, type DrivenOptions } from "./time/driven-transport.ts"
 
 export interface AssemblyOptions {
@@ -29,7 +30,7 @@ export interface AssemblyOptions {
   readonly rules: RequestRules
   readonly historyMs: number
   readonly frozen: Frozen
-  readonly options: Pick<ClusterOptions, "components" | "admission">
+  readonly options: Pick<ClusterOptions, "components" | "admission" | "webhooks">
   readonly features: Features
   /** Addresses of pods. */
   readonly clusterCidr: string
@@ -54,7 +55,7 @@ export class Assembly {
 
   constructor(options: AssemblyOptions) {
     const { clock, random, log, storage, rules, historyMs, features, clusterCidr, signal } = options
-    const { components = {}, admission = {} } = options.options
+    const { components = {}, admission = {}, webhooks = {} } = options.options
     const { scheduler = true, controllers = true } = components
     this.#frozen = options.frozen
     this.#signal = signal
@@ -69,6 +70,7 @@ export class Assembly {
         files: testServingFiles(),
         historyMs,
         disabledAdmission: new Set(admission.disabled),
+        webhooks: functionCaller(webhooks, clock),
         intercept: rules.around,
         withoutTimeLimits: clock instanceof VirtualClock,
       },

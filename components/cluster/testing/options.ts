@@ -8,6 +8,7 @@ import { TestClusterError } from "./caller.ts"
 import { SYNC_FREQUENCY_MS } from "../../kubelet/context.ts"
 import { milliseconds, type Duration } from "./time/duration.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
+import type { WebhookFunctions } from "./webhooks.ts"
 
 export interface NodeOptions {
   /** `node-0`, `node-1` … unless given. */
@@ -52,6 +53,11 @@ export interface ClusterOptions {
     /** False for none of the controllers, or which of them by name are not to run. */
     readonly controllers?: boolean | { readonly disabled: readonly string[] }
   }
+  /**
+   * Admission webhooks that are functions of the test, by the place that their configurations name: a URL, or the
+   * namespace and name of a Service with its path, such as `hooks/policy/validate`.
+   */
+  readonly webhooks?: WebhookFunctions
   /** Admission plugins that are not to run, such as `ServiceAccount`. */
   readonly admission?: { readonly disabled?: readonly string[] }
   /** Feature gates by Kubernetes' names; each is on or off as in Kubernetes 1.36 unless given. */

@@ -1,0 +1,139 @@
+import {
+  ApiError,
+  badRequest,
+  type Reason,
+  HTTP_CODE,
+  type StatusDetails,
+} from "../../../../pkg/apimachinery/errors.ts"
+import { uuid } from "../../../../pkg/clock/random.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
+import type { Random } from "../../../../pkg/clock/random.ts"
+import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
+import type { AdmissionAttributes } from "../admission.ts"
+import { admissionReview, readResponse, reviewVersion, UndecodablePatch, UnsupportedPatchType } from "./review.ts"
+import { WebhookCallError, type WebhookCaller } from "./webhook-caller.ts"
+import type { WebhookMetrics } from "./metrics.ts"
+import type { ConfiguredWebhook, WebhookType } from "./webhook-source.ts"
+
+export interface Asking {
+  readonly type: WebhookType
+  readonly caller: WebhookCaller
+  readonly clock: Clock
+  readonly random: Random
+  readonly metrics: WebhookMetrics
+  /** An object in the version of an equivalent resource. */
+  convert(object: AdmissionAttributes["object"], from: Resource, to: Resource): AdmissionAttributes["object"]
+  /** Says in the log that a webhook failed and that the request goes on all the same. */
+  warn(message: string, fields: Readonly<Record<string, unknown>>): void
+}
+
+/** What is told in the audit event of webhooks that failed and were passed over. */
+const FAILED_OPEN: Readonly<Record<WebhookType, string>> = {
+  admit: "failed-open.mutation.webhook.admission.k8s.io",
+  validating: "failed-open.validating.webhook.admission.k8s.io",
+}
+
+/**
+ * Asks one webhook about a request. Gives the JSON Patch it wants applied, none where it failed and its failures are to
+ * be ignored.
+ * @throws ApiError where it refuses, or fails and must not. Source: webhook/mutating/dispatcher.go,
+ * webhook/validating/dispatcher.go.
+ */
+export async function ask(
+  asking: Asking,
+  { webhook, configuration }: ConfiguredWebhook,
+  resource: Resource,
+  attributes: AdmissionAttributes,
+  place: { readonly round: number; readonly index: number },
+): Promise<readonly unknown[]> {
+  const { type, clock, metrics } = asking
+  const { name, failurePolicy } = webhook
+  const began = clock.monotonic()
+  const observe = (rejected: boolean, code: number) =>
+    metrics.asked({
+      name,
+      type,
+      operation: attributes.operation,
+      code,
+      rejected,
+      seconds: (clock.monotonic() - began) / 1000,
+    })
+  try {
+    const response = await answerOf(asking, webhook, resource, attributes)
+    for (const [key, value] of Object.entries(response.auditAnnotations)) attributes.annotate?.(`${name}/${key}`, value)
+    for (const warning of response.warnings) attributes.warn(warning)
+    if (!response.allowed) throw refusal(name, response.result)
+    observe(false, 200)
+    return response.patch
+  } catch (err) {
+    if (!(err instanceof WebhookCallError)) {
+      const { code } = ApiError.from(err)
+      observe(true, code)
+      metrics.refused({ name, type, operation: attributes.operation, why: "no_error", code })
+      throw err
+    }
+    const message = `failed calling webhook ${JSON.stringify(name)}: ${err.message}`
+    const ignored = failurePolicy === "Ignore"
+    observe(!ignored, err.code)
+    if (!ignored) {
+      metrics.refused({ name, type, operation: attributes.operation, why: "calling_webhook_error", code: err.code })
+      throw new ApiError("InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] })
+    }
+    metrics.failedOpen(name, type)
+    attributes.annotate?.(`${FAILED_OPEN[type]}/round_${place.round}_index_${place.index}`, name)
+    asking.warn("A webhook failed and was passed over", { webhook: name, configuration, error: err.message })
+    return []
+  }
+}
+
+async function answerOf(
+  { type, caller, random, convert }: Asking,
+  webhook: ConfiguredWebhook["webhook"],
+  resource: Resource,
+  attributes: AdmissionAttributes,
+) {
+  const { name, sideEffects, admissionReviewVersions, clientConfig, timeoutSeconds } = webhook
+  if (attributes.options.dryRun === true && sideEffects !== "None" && sideEffects !== "NoneOnDryRun")
+    throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`)
+  const version = reviewVersion(admissionReviewVersions)
+  if (version === undefined)
+    throw new WebhookCallError(
+      "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)",
+      400,
+    )
+  const review = admissionReview(version, uuid(random), attributes, {
+    resource,
+    object: convert(attributes.object, attributes.resource, resource),
+    old: convert(attributes.old, attributes.resource, resource),
+  })
+  let answer: unknown
+  try {
+    answer = await caller.call(clientConfig, review, timeoutSeconds * 1000)
+  } catch (err) {
+    if (err instanceof WebhookCallError) throw new WebhookCallError(`failed to call webhook: ${err.message}`, err.code)
+    throw err
+  }
+  try {
+    return readResponse(answer, review, type === "admit")
+  } catch (err) {
+    if (err instanceof UndecodablePatch || err instanceof UnsupportedPatchType) throw new WebhookCallError(err.message)
+    throw new WebhookCallError(`received invalid webhook response: ${(err as Error).message}`)
+  }
+}
+
+/** The answer to a request that a webhook refused. Source: webhook/errors/statuserror.go ToStatusErr. */
+function refusal(webhook: string, result: Readonly<Record<string, unknown>> = {}): ApiError {
+  const { message, reason, code, details } = result
+  const refused = `admission webhook ${JSON.stringify(webhook)} denied the request`
+  const told =
+    typeof message === "string" && message !== ""
+      ? `${refused}: ${message}`
+      : typeof reason === "string" && reason !== ""
+        ? `${refused}: ${reason}`
+        : `${refused} without explanation`
+  const known = typeof reason === "string" && reason in HTTP_CODE ? (reason as Reason) : "Unknown"
+  return new ApiError(known, told, details as StatusDetails | undefined, {
+    code: typeof code === "number" && code >= 400 ? code : 400,
+    ...(known === "Unknown" && typeof reason === "string" && reason !== "" ? { shownReason: reason } : {}),
+  })
+}

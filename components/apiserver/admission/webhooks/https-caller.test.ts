@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { createServer, type Server } from "node:https"
+import type { AddressInfo, Socket } from "node:net"
+import { createCa, issueCertificate } from "../../../../pkg/pki/certificate.ts"
+import { cm, CONFIGMAPS, json, startHttpServer, type Answer } from "../../http-server.fixtures.ts"
+import type { AdmissionReview } from "./review.ts"
+
+const DAY_MS = 86_400_000
+const now = Date.now()
+const validity = { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + DAY_MS) }
+const ca = createCa({ commonName: "webhooks", validity })
+const pair = issueCertificate(ca, {
+  subject: { commonName: "webhook", organizations: [] },
+  validity,
+  ipAddresses: ["127.0.0.1"],
+  usages: ["server"],
+})
+const CA_BUNDLE = Buffer.from(ca.certPem).toString("base64")
+
+type Reply = (review: AdmissionReview) => { readonly code?: number; readonly body: string }
+
+let webhook: Server
+let reply: Reply
+let connections = 0
+const sockets = new Set<Socket>()
+let api: Awaited<ReturnType<typeof startHttpServer>>
+
+beforeAll(async () => {
+  webhook = createServer({ key: pair.keyPem, cert: pair.certPem }, (req, res) => {
+    let text = ""
+    req.on("data", (part: Buffer) => (text += part.toString()))
+    req.on("end", () => {
+      const { code = 200, body } = reply(JSON.parse(text) as AdmissionReview)
+      res.writeHead(code, { "content-type": "application/json" }).end(body)
+    })
+  })
+  webhook.on("secureConnection", (socket) => {
+    connections++
+    sockets.add(socket)
+  })
+  await new Promise<void>((resolve) => webhook.listen(0, "127.0.0.1", resolve))
+  api = await startHttpServer()
+})
+afterAll(async () => {
+  await api.stop()
+  for (const socket of sockets) socket.destroy()
+  webhook.close()
+})
+
+const urlOf = (path = "/ask"): string => `https://127.0.0.1:${(webhook.address() as AddressInfo).port}${path}`
+const allowed = ({ request: { uid }, apiVersion }: AdmissionReview, more: object = {}): string =>
+  JSON.stringify({ apiVersion, kind: "AdmissionReview", response: { uid, allowed: true, ...more } })
+
+let made = 0
+/** Creates a ConfigMap while one validating webhook is configured, and gives the answer. */
+async function createWith(clientConfig: object, more: object = {}): Promise<Answer> {
+  const name = `w${++made}`
+  const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+  const created = await api.call(
+    "POST",
+    path,
+    json({
+      metadata: { name },
+      webhooks: [
+        {
+          name: "policy.example.com",
+          clientConfig,
+          rules: [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] }],
+          sideEffects: "None",
+          admissionReviewVersions: ["v1"],
+          ...more,
+        },
+      ],
+    }),
+  )
+  expect(created.code).toBe(201)
+  try {
+    return await api.call("POST", CONFIGMAPS, json(cm(name)))
+  } finally {
+    await api.call("DELETE", `${path}/${name}`)
+  }
+}
+const messageOf = ({ text }: Answer): string => (JSON.parse(text) as { readonly message: string }).message
+
+describe("a webhook over HTTPS", () => {
+  test("is reached by its URL, its certificate checked, and its warnings are given to the client", async () => {
+    reply = (review) => ({ body: allowed(review, { warnings: ["old style"] }) })
+    const answer = await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
+    expect(answer.code).toBe(201)
+    expect(answer.headers["warning"]).toBe('299 - "old style"')
+  })
+
+  test("keeps its connection for the next call", async () => {
+    reply = (review) => ({ body: allowed(review) })
+    await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
+    const before = connections
+    for (let i = 0; i < 5; i++) await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
+    expect(connections).toBe(before)
+  })
+
+  const FAILURES: readonly { title: string; given: () => object; at?: Reply; wants: string }[] = [
+    {
+      title: "a certificate of an unknown authority",
+      given: () => ({ url: urlOf() }),
+      wants: "tls: failed to verify certificate: x509: certificate signed by unknown authority",
+    },
+    {
+      title: "a port on which nothing listens",
+      given: () => ({ url: "https://127.0.0.1:1/ask", caBundle: CA_BUNDLE }),
+      wants: 'Post "https://127.0.0.1:1/ask?timeout=10s": dial tcp 127.0.0.1:1: connect: connection refused',
+    },
+    {
+      title: "a Service that is not there",
+      given: () => ({ service: { namespace: "default", name: "nobody", path: "/ask" }, caBundle: CA_BUNDLE }),
+      wants: 'Post "https://nobody.default.svc:443/ask?timeout=10s": service "nobody" not found',
+    },
+    {
+      title: "a Service without the port",
+      given: () => ({ service: { namespace: "default", name: "kubernetes", port: 1 }, caBundle: CA_BUNDLE }),
+      wants: 'Post "https://kubernetes.default.svc:1/?timeout=10s": no service port 1 found for service "kubernetes"',
+    },
+    {
+      title: "an HTTP error",
+      given: () => ({ url: urlOf(), caBundle: CA_BUNDLE }),
+      at: () => ({ code: 500, body: "out of order" }),
+      wants: 'an error on the server ("unknown") has prevented the request from succeeding',
+    },
+    {
+      title: "an answer to another review",
+      given: () => ({ url: urlOf(), caBundle: CA_BUNDLE }),
+      at: ({ apiVersion }) => ({
+        body: JSON.stringify({ apiVersion, kind: "AdmissionReview", response: { uid: "x", allowed: true } }),
+      }),
+      wants: 'received invalid webhook response: expected response.uid="',
+    },
+    {
+      title: "an answer without a response",
+      given: () => ({ url: urlOf(), caBundle: CA_BUNDLE }),
+      at: () => ({ body: "{}" }),
+      wants: "received invalid webhook response: webhook response was absent",
+    },
+  ]
+  test.each(FAILURES)("$title is told, and the request refused", async ({ given, at, wants }) => {
+    reply = at ?? ((review) => ({ body: allowed(review) }))
+    const answer = await createWith(given())
+    expect(answer.code).toBe(500)
+    expect(messageOf(answer)).toStartWith('Internal error occurred: failed calling webhook "policy.example.com": ')
+    expect(messageOf(answer)).toContain(wants)
+  })
+
+  test("an answer without end is cut off", async () => {
+    reply = () => ({ body: "x".repeat(4 * 1024 * 1024) })
+    const answer = await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
+    expect([answer.code, messageOf(answer)]).toEqual([500, expect.stringContaining("larger than 3 MiB")])
+  })
+})

@@ -1,0 +1,196 @@
+import { Agent, request, type RequestOptions } from "node:https"
+import type { IncomingMessage } from "node:http"
+import { isIP } from "node:net"
+import { rootCertificates } from "node:tls"
+import type { WebhookClientConfig } from "../../../../pkg/api/admissionregistration/v1/clientconfig.ts"
+import type { ServiceReference } from "../../../../pkg/api/admissionregistration/v1/clientconfig.ts"
+import { Service } from "../../../../pkg/api/core/v1/service/service.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
+import type { Objects } from "../../cacher/objects.ts"
+import { failedPost, WebhookCallError, webhookUrl, type WebhookCaller } from "./webhook-caller.ts"
+
+/** The largest answer of a webhook that is read, as upstream's client bounds what it reads. */
+const MOST_ANSWER_BYTES = 3 * 1024 * 1024
+/** Agents with open connections that are kept, one for each place and set of certificates. */
+const MOST_AGENTS = 200
+const MOST_SOCKETS = 64
+
+/**
+ * Calls webhooks over HTTPS. Connections are kept open between calls; a webhook that is slow has its own, so that nobody
+ * waits for it who does not ask it. A Service is reached at its cluster IP. Source: apiserver pkg/util/webhook/client.go.
+ */
+export function httpsCaller({ objects, clock }: { readonly objects: Objects; readonly clock: Clock }): WebhookCaller {
+  const agents = new Map<string, Agent>()
+  const agentFor = ({ caBundle = "" }: WebhookClientConfig, host: string): Agent => {
+    const key = `${host} ${caBundle}`
+    let agent = agents.get(key)
+    if (agent === undefined) {
+      if (agents.size >= MOST_AGENTS) {
+        const [oldest] = agents
+        oldest![1].destroy()
+        agents.delete(oldest![0])
+      }
+      const pem = Buffer.from(caBundle, "base64").toString()
+      agent = new Agent({
+        keepAlive: true,
+        maxSockets: MOST_SOCKETS,
+        ca: pem === "" ? [...rootCertificates] : pem,
+      })
+      agents.set(key, agent)
+    }
+    return agent
+  }
+
+  return {
+    async call(config, review, timeoutMs) {
+      const url = webhookUrl(config, timeoutMs)
+      const failed = (why: string) => failedPost(config, timeoutMs, why)
+      const target =
+        config.service === undefined
+          ? { host: url.hostname.replace(/^\[|\]$/g, ""), port: url.port === "" ? 443 : Number(url.port) }
+          : addressOf(config.service, objects, failed)
+      const body = Buffer.from(JSON.stringify(review))
+      const answered = await post(
+        {
+          ...target,
+          // An address is no name to ask for; the certificate is checked against it all the same.
+          ...(isIP(url.hostname.replace(/^\[|\]$/g, "")) === 0 ? { servername: url.hostname } : {}),
+          path: url.pathname + url.search,
+          method: "POST",
+          agent: agentFor(config, url.host),
+          headers: {
+            host: url.host,
+            "content-type": "application/json",
+            accept: "application/json, */*",
+            "content-length": body.length,
+          },
+        },
+        body,
+        { clock, timeoutMs, failed },
+      )
+      const { code } = answered
+      if (code < 200 || code > 206) throw new WebhookCallError(meaningOf(code, answered), code)
+      try {
+        return JSON.parse(answered.answer)
+      } catch (err) {
+        throw new WebhookCallError(`couldn't decode the answer: ${(err as Error).message}`)
+      }
+    },
+  }
+}
+
+interface Answered {
+  readonly code: number
+  readonly answer: string
+  /** Whether it is for people to read: only then is it told. */
+  readonly isText: boolean
+}
+
+interface Posting {
+  readonly clock: Clock
+  readonly timeoutMs: number
+  failed(why: string): WebhookCallError
+}
+
+function post(
+  options: RequestOptions & Target,
+  body: Buffer,
+  { clock, timeoutMs, failed }: Posting,
+): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(options)
+    const timer = clock.setTimeout(() => end(failed("context deadline exceeded")), timeoutMs)
+    const end = (err: Error) => {
+      timer.cancel()
+      reject(err)
+      outgoing.destroy()
+    }
+    // Heard until the end: a connection that has failed can fail again.
+    outgoing.on("error", (err: NodeJS.ErrnoException) => end(failed(causeOf(err, options))))
+    outgoing.once("response", (incoming: IncomingMessage) => {
+      const parts: Buffer[] = []
+      let bytes = 0
+      incoming.on("data", (part: Buffer) => {
+        parts.push(part)
+        if ((bytes += part.length) > MOST_ANSWER_BYTES) end(failed("the answer is larger than 3 MiB"))
+      })
+      incoming.on("error", (err) => end(failed(err.message)))
+      incoming.once("end", () => {
+        timer.cancel()
+        resolve({
+          code: incoming.statusCode ?? 0,
+          answer: Buffer.concat(parts).toString(),
+          isText: (incoming.headers["content-type"] ?? "text/plain").startsWith("text/"),
+        })
+      })
+    })
+    outgoing.end(body)
+  })
+}
+
+/** The address behind a Service's name. Source: apiserver pkg/util/proxy/proxy.go ResolveCluster. */
+function addressOf(
+  { namespace, name, port }: ServiceReference,
+  objects: Objects,
+  failed: (why: string) => WebhookCallError,
+): Target {
+  const service = objects.get(Service, { namespace, name })
+  if (service === undefined) throw failed(`service ${JSON.stringify(name)} not found`)
+  const { type, clusterIP = "", externalName = "", ports = [] } = service.spec
+  if (type === "ExternalName") return { host: externalName, port }
+  if (clusterIP === "" || clusterIP === "None") throw failed('cannot route to service with ClusterIP "None"')
+  if (!ports.some((candidate) => candidate.port === port))
+    throw failed(`no service port ${port} found for service ${JSON.stringify(name)}`)
+  return { host: clusterIP, port }
+}
+
+interface Target {
+  readonly host: string
+  readonly port: number
+}
+
+/** A failed connection in Go's words, which people look for. */
+function causeOf(err: NodeJS.ErrnoException, { host, port }: Target): string {
+  const dialled = DIAL_ERRORS[err.code ?? ""]
+  if (dialled !== undefined) return `dial tcp ${host}:${port}: ${dialled}`
+  const certificate = CERTIFICATE_ERRORS[err.code ?? ""]
+  if (certificate !== undefined) return `tls: failed to verify certificate: x509: ${certificate}`
+  if (err.code === "ENOTFOUND") return `dial tcp: lookup ${host}: no such host`
+  if (err.code === "ECONNRESET") return "EOF"
+  return err.message
+}
+const DIAL_ERRORS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connect: connection refused",
+  EHOSTUNREACH: "connect: no route to host",
+  ENETUNREACH: "connect: network is unreachable",
+  ETIMEDOUT: "i/o timeout",
+}
+const UNKNOWN_AUTHORITY = "certificate signed by unknown authority"
+const CERTIFICATE_ERRORS: Readonly<Record<string, string>> = {
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
+  CERT_HAS_EXPIRED: "certificate has expired or is not yet valid",
+  ERR_TLS_CERT_ALTNAME_INVALID: "certificate is valid for other names than the one that was asked for",
+}
+
+/** Source: apimachinery pkg/api/errors NewGenericServerResponse. */
+const meaningOf = (code: number, { answer, isText }: Answered): string =>
+  MEANINGS[code] ??
+  (code >= 500
+    ? `an error on the server (${JSON.stringify(isText ? answer.slice(0, 2048) : "unknown")}) has prevented the request from succeeding`
+    : `the server responded with the status code ${code} but did not return more information`)
+const MEANINGS: Readonly<Record<number, string>> = {
+  400: "the server rejected our request for an unknown reason",
+  401: "the server has asked for the client to provide credentials",
+  403: "the server does not allow access to the requested resource",
+  404: "the server could not find the requested resource",
+  405: "the server does not allow this method on the requested resource",
+  409: "the server reported a conflict",
+  422: "the server rejected our request due to an error in our request",
+  429: "the server has received too many requests and has asked us to try again later",
+  503: "the server is currently unable to handle the request",
+  504: "the server was unable to return a response in the time allotted, but may still be processing the request",
+}

@@ -1,0 +1,222 @@
+import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import type { AdmissionAttributes } from "../admission.ts"
+
+/**
+ * What a webhook is sent and what it answers: AdmissionReview, v1 and v1beta1, which are alike but for how strictly the
+ * answer is read. Source: k8s.io/api admission/v1/types.go, webhook/request/admissionreview.go.
+ */
+export interface AdmissionReview {
+  readonly apiVersion: ReviewVersion
+  readonly kind: "AdmissionReview"
+  readonly request: AdmissionRequest
+}
+export type ReviewVersion = "admission.k8s.io/v1" | "admission.k8s.io/v1beta1"
+
+interface GroupVersionKind {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+}
+interface GroupVersionResource {
+  readonly group: string
+  readonly version: string
+  readonly resource: string
+}
+
+export interface AdmissionRequest {
+  readonly uid: string
+  readonly kind: GroupVersionKind
+  readonly resource: GroupVersionResource
+  readonly subResource?: string
+  readonly requestKind: GroupVersionKind
+  readonly requestResource: GroupVersionResource
+  readonly requestSubResource?: string
+  readonly name?: string
+  readonly namespace?: string
+  readonly operation: AdmissionAttributes["operation"]
+  readonly userInfo: {
+    readonly username: string
+    readonly uid?: string
+    readonly groups?: readonly string[]
+    readonly extra?: Readonly<Record<string, readonly string[]>>
+  }
+  readonly object: unknown
+  readonly oldObject: unknown
+  readonly dryRun: boolean
+  readonly options: unknown
+}
+
+/** What a webhook said, once its answer was found to be in order. */
+export interface AdmissionResponse {
+  readonly allowed: boolean
+  /** JSON Patch operations; empty where nothing is to be changed. */
+  readonly patch: readonly unknown[]
+  readonly warnings: readonly string[]
+  readonly auditAnnotations: Readonly<Record<string, string>>
+  /** The Status of a refusal, as it was sent. */
+  readonly result: Readonly<Record<string, unknown>> | undefined
+}
+
+/** The first version in the webhook's list that this server knows; undefined where there is none. */
+export function reviewVersion(versions: readonly string[]): ReviewVersion | undefined {
+  for (const version of versions) if (version === "v1" || version === "v1beta1") return `admission.k8s.io/${version}`
+  return undefined
+}
+
+/** The objects of a request in the version in which a webhook wants them. */
+export interface ReviewedObjects {
+  readonly resource: Resource
+  readonly object: KubeObject | undefined
+  readonly old: KubeObject | undefined
+}
+
+export function admissionReview(
+  apiVersion: ReviewVersion,
+  uid: string,
+  attributes: AdmissionAttributes,
+  { resource, object, old }: ReviewedObjects,
+): AdmissionReview {
+  const { user, subresource, name, operation, options } = attributes
+  const isNamespace = attributes.resource.group === "" && attributes.resource.plural === "namespaces"
+  const namespace = isNamespace ? name : attributes.namespace
+  return {
+    kind: "AdmissionReview",
+    apiVersion,
+    request: {
+      uid,
+      kind: kindOf(resource, object ?? old),
+      resource: { group: resource.group, version: resource.version, resource: resource.plural },
+      ...(subresource === undefined ? {} : { subResource: subresource }),
+      requestKind: kindOf(attributes.resource, attributes.object ?? attributes.old),
+      requestResource: {
+        group: attributes.resource.group,
+        version: attributes.resource.version,
+        resource: attributes.resource.plural,
+      },
+      ...(subresource === undefined ? {} : { requestSubResource: subresource }),
+      ...(name === "" ? {} : { name }),
+      ...((namespace ?? "") === "" ? {} : { namespace: namespace! }),
+      operation,
+      userInfo: {
+        username: user.name,
+        ...(user.uid === undefined ? {} : { uid: user.uid }),
+        ...(user.groups.length === 0 ? {} : { groups: user.groups }),
+        ...(user.extra === undefined || Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
+      },
+      object: object ?? null,
+      oldObject: old ?? null,
+      dryRun: options.dryRun === true,
+      options: operationOptions(attributes),
+    },
+  }
+}
+
+function kindOf(resource: Resource, object: KubeObject | undefined): GroupVersionKind {
+  if (object === undefined) return { group: resource.group, version: resource.version, kind: resource.kind }
+  const slash = object.apiVersion.indexOf("/")
+  return {
+    group: slash < 0 ? "" : object.apiVersion.slice(0, slash),
+    version: object.apiVersion.slice(slash + 1),
+    kind: object.kind,
+  }
+}
+
+const OPTIONS_KINDS = { CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions" } as const
+
+/** The options of the request as an object of meta.k8s.io/v1. */
+function operationOptions({ operation, options }: AdmissionAttributes): unknown {
+  if (operation === "CONNECT") return null
+  const { dryRun, fieldManager, fieldValidation, gracePeriodSeconds, propagationPolicy } = options
+  const { orphanDependents, preconditions } = options
+  const own =
+    operation === "DELETE"
+      ? { gracePeriodSeconds, preconditions, orphanDependents, propagationPolicy }
+      : { fieldManager, fieldValidation }
+  return {
+    kind: OPTIONS_KINDS[operation],
+    apiVersion: "meta.k8s.io/v1",
+    ...(dryRun === true ? { dryRun: ["All"] } : {}),
+    ...own,
+  }
+}
+
+/**
+ * The answer of a webhook, checked.
+ * @throws Error in upstream's words where it is no answer to this review. Source: VerifyAdmissionResponse.
+ */
+export function readResponse(
+  answer: unknown,
+  { apiVersion, request: { uid } }: AdmissionReview,
+  mayChange: boolean,
+): AdmissionResponse {
+  const review = asRecord(answer)
+  const response = asRecord(review?.["response"])
+  if (response === undefined) throw new Error("webhook response was absent")
+  const isStrict = apiVersion === "admission.k8s.io/v1"
+  if (isStrict) {
+    const sentUid = text(response["uid"])
+    if (sentUid !== uid) throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(sentUid)}`)
+    const sent = `${text(review!["apiVersion"])}, Kind=${text(review!["kind"])}`
+    if (sent !== `${apiVersion}, Kind=AdmissionReview`)
+      throw new Error(`expected webhook response of ${apiVersion}, Kind=AdmissionReview, got ${sent}`)
+  }
+  return {
+    allowed: response["allowed"] === true,
+    patch: patchOf(response, mayChange, isStrict),
+    warnings: Array.isArray(response["warnings"]) ? response["warnings"].map(String) : [],
+    auditAnnotations: texts(asRecord(response["auditAnnotations"])),
+    result: asRecord(response["status"]),
+  }
+}
+
+function patchOf(
+  response: Readonly<Record<string, unknown>>,
+  mayChange: boolean,
+  isStrict: boolean,
+): readonly unknown[] {
+  const patch = text(response["patch"])
+  const type = response["patchType"] ?? undefined
+  if (!mayChange) {
+    if (isStrict && patch !== "") throw new Error("validating webhook may not return response.patch")
+    if (isStrict && type !== undefined) throw new Error("validating webhook may not return response.patchType")
+    return []
+  }
+  if (isStrict) {
+    if (patch !== "" && type === undefined)
+      throw new Error("webhook returned response.patch but not response.patchType")
+    if (patch === "" && type !== undefined)
+      throw new Error("webhook returned response.patchType but not response.patch")
+    if (type === "") throw new Error('webhook returned invalid response.patchType of ""')
+  }
+  if (patch === "") return []
+  let operations: unknown
+  try {
+    operations = JSON.parse(Buffer.from(patch, "base64").toString())
+  } catch (err) {
+    throw new UndecodablePatch((err as Error).message)
+  }
+  if (!Array.isArray(operations)) throw new UndecodablePatch("the patch is no list of operations")
+  if (operations.length > 0 && isStrict && type !== "JSONPatch") throw new UnsupportedPatchType(String(type))
+  return operations
+}
+
+/** The patch of a response is of a type that this server does not know. */
+export class UnsupportedPatchType extends Error {
+  constructor(type: string) {
+    super(`unsupported patch type ${JSON.stringify(type)}`)
+  }
+}
+/** The patch of a response is no JSON list. */
+export class UndecodablePatch extends Error {
+  constructor(why: string) {
+    super(`received undecodable patch in webhook response: ${why}`)
+  }
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "")
+const asRecord = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : undefined
+const texts = (record: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, String(value)]))

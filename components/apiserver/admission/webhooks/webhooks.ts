@@ -1,0 +1,164 @@
+import type { MutatingWebhook } from "../../../../pkg/api/admissionregistration/v1/mutatingwebhookconfiguration.ts"
+import { decodeObject } from "../../../../pkg/apimachinery/decode.ts"
+import { deepEqual } from "../../../../pkg/apimachinery/equal.ts"
+import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
+import { applyJsonPatch } from "../../../../pkg/apimachinery/patch/json.ts"
+import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import type { Scheme } from "../../../../pkg/api/scheme.ts"
+import type { Logger } from "../../../../pkg/log/log.ts"
+import type { AdmissionAttributes, AdmissionPlugin, Operation } from "../admission.ts"
+import type { AdmissionContext } from "../context.ts"
+import { ask, type Asking } from "./asking.ts"
+import { isExemptFromWebhooks, matchedResource } from "./matching.ts"
+import type { WebhookMetrics } from "./metrics.ts"
+import { Reinvocation } from "./reinvocation.ts"
+import type { WebhookCaller } from "./webhook-caller.ts"
+import { WebhookSource, type ConfiguredWebhook } from "./webhook-source.ts"
+
+/** What asking webhooks takes beside what every plugin has. */
+export interface WebhookDependencies {
+  readonly caller: WebhookCaller
+  readonly metrics: WebhookMetrics
+  readonly scheme: Scheme
+  readonly log: Logger
+}
+
+const OPERATIONS: readonly Operation[] = ["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+/**
+ * MutatingAdmissionWebhook: asks one webhook after the other, each about the object as the one before left it. Source:
+ * webhook/mutating/dispatcher.go.
+ */
+export function mutatingWebhooks(context: AdmissionContext, dependencies: WebhookDependencies): AdmissionPlugin {
+  const source = new WebhookSource("admit", context)
+  const asking = askingFor("admit", context, dependencies)
+  const equivalents = equivalentsIn(dependencies.scheme)
+
+  async function admit(attributes: AdmissionAttributes, webhooks: readonly ConfiguredWebhook[]) {
+    const reinvocation = attributes.reinvocation ?? new Reinvocation()
+    const { round } = reinvocation
+    reinvocation.begin(attributes.object, deepEqual)
+    let current = attributes
+    for (const [index, configured] of webhooks.entries()) {
+      const { webhook, configuration } = configured
+      const resource = matchedResource(webhook, current, context.objects, equivalents)
+      const id = `${configuration}/${webhook.name}`
+      if (resource === undefined || !reinvocation.asks(id)) continue
+      const patch = await ask(asking, configured, resource, current, { round, index })
+      const object = patch.length === 0 ? current.object : patchedBy(webhook.name, patch, resource, current)
+      const changed = object !== current.object && !deepEqual(object, current.object)
+      if (changed) current = { ...current, object }
+      attributes.annotate?.(
+        `mutation.webhook.admission.k8s.io/round_${round}_index_${index}`,
+        JSON.stringify({ configuration, webhook: webhook.name, mutated: changed }),
+      )
+      reinvocation.asked(id, { changed, again: (webhook as MutatingWebhook).reinvocationPolicy === "IfNeeded" })
+    }
+    reinvocation.end(current.object)
+    return current.object
+  }
+
+  /** The object with a webhook's patch on it, with the defaults of its kind. */
+  function patchedBy(
+    webhook: string,
+    patch: readonly unknown[],
+    resource: Resource,
+    { object, resource: own }: AdmissionAttributes,
+  ): KubeObject {
+    if (object === undefined)
+      throw internalError(
+        `admission webhook ${JSON.stringify(webhook)} attempted to modify the object, which is not supported for this operation`,
+      )
+    const shown = asking.convert(object, own, resource)!
+    const kind = dependencies.scheme.of(shown.apiVersion, shown.kind)
+    if (kind === undefined) throw internalError(`no kind ${JSON.stringify(shown.kind)} is registered`)
+    try {
+      const json = applyJsonPatch(shown, patch)
+      const decoded = decodeObject(kind, json, {
+        fieldValidation: "Ignore",
+        known: shown,
+        refuse: internalError,
+      }).object
+      return asking.convert(decoded, resource, own)!
+    } catch (err) {
+      const { message, details, reason } = ApiError.from(err)
+      if (reason === "InternalError") throw err
+      throw internalError(details?.causes?.[0]?.message ?? message)
+    }
+  }
+
+  return {
+    name: "MutatingAdmissionWebhook",
+    operations: OPERATIONS,
+    mayReinvoke: () => source.all().length > 0,
+    admit(attributes) {
+      const webhooks = source.all()
+      if (webhooks.length === 0 || isExemptFromWebhooks(attributes)) return attributes.object
+      return admit(attributes, webhooks)
+    },
+  }
+}
+
+/**
+ * ValidatingAdmissionWebhook: asks all webhooks that match at once, about the object as it is to be stored. The refusal
+ * of the first in their order is told. Source: webhook/validating/dispatcher.go.
+ */
+export function validatingWebhooks(context: AdmissionContext, dependencies: WebhookDependencies): AdmissionPlugin {
+  const source = new WebhookSource("validating", context)
+  const asking = askingFor("validating", context, dependencies)
+  const equivalents = equivalentsIn(dependencies.scheme)
+  return {
+    name: "ValidatingAdmissionWebhook",
+    operations: OPERATIONS,
+    validate(attributes) {
+      const webhooks = source.all()
+      if (webhooks.length === 0 || isExemptFromWebhooks(attributes)) return undefined
+      const calls = webhooks.flatMap((configured) => {
+        const resource = matchedResource(configured.webhook, attributes, context.objects, equivalents)
+        return resource === undefined ? [] : [{ configured, resource }]
+      })
+      if (calls.length === 0) return undefined
+      return Promise.allSettled(
+        calls.map(({ configured, resource }, index) =>
+          ask(asking, configured, resource, attributes, { round: 0, index }),
+        ),
+      ).then((outcomes) => {
+        for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason
+      })
+    },
+  }
+}
+
+const askingFor = (
+  type: Asking["type"],
+  { clock, random }: AdmissionContext,
+  { caller, metrics, log }: WebhookDependencies,
+): Asking => ({
+  type,
+  caller,
+  metrics,
+  clock,
+  random,
+  convert: convertBetween,
+  warn: (message, fields) => log.warn(message, fields),
+})
+
+/** Other resources under which the same objects are served: Events have two groups, custom resources versions. */
+const equivalentsIn =
+  ({ resources }: Scheme) =>
+  (resource: Resource): readonly Resource[] =>
+    resources.filter((other) => other !== resource && storedKind(other) === storedKind(resource))
+
+const storedKind = ({ storedAs, group, version, kind }: Resource): string =>
+  storedAs === undefined ? `${group}/${version} ${kind}` : `${storedAs.group}/${storedAs.version} ${storedAs.kind}`
+
+/** An object of one resource as the other shows it. Bodies of subresources have one form only. */
+function convertBetween(object: KubeObject | undefined, from: Resource, to: Resource): KubeObject | undefined {
+  if (object === undefined || from === to || object.kind !== from.kind || object.apiVersion !== from.apiVersion)
+    return object
+  const stored = from.storedAs?.toStored(object) ?? object
+  return to.storedAs?.fromStored(stored) ?? stored
+}
+
+const internalError = (why: string): ApiError =>
+  new ApiError("InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] })

@@ -1,0 +1,53 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { matchConditions, objectSelector, webhookFields, webhooksFaults } from "./webhook.ts"
+
+/**
+ * Source: k8s.io/api admissionregistration/v1/types.go, pkg/registry/admissionregistration/mutatingwebhookconfiguration.
+ */
+
+export const MutatingWebhook = message(
+  "admissionregistration.v1.MutatingWebhook",
+  "A webhook, and which requests it is asked about.",
+  {
+    ...webhookFields,
+    reinvocationPolicy: f
+      .string(10, "Whether it is asked once more when others changed the object after it: Never or IfNeeded.")
+      .default("Never")
+      .pointer(),
+    objectSelector: objectSelector(11),
+    matchConditions: matchConditions(12),
+  },
+)
+export interface MutatingWebhook extends ObjectOf<typeof MutatingWebhook> {}
+
+const fields = {
+  webhooks: f.list(2, MutatingWebhook, "The webhooks.").listMap("name").merge("name"),
+}
+export interface MutatingWebhookConfiguration extends ObjectFor<typeof fields> {}
+
+export const MutatingWebhookConfiguration = defineResource(
+  {
+    group: "admissionregistration.k8s.io",
+    version: "v1",
+    kind: "MutatingWebhookConfiguration",
+    plural: "mutatingwebhookconfigurations",
+    categories: ["api-extensions"],
+    scope: "Cluster",
+    doc: "Webhooks that may change an object before it is stored.",
+    generation: { counts: (obj, old) => !deepEqual(obj.webhooks, old.webhooks) },
+    allowUnconditionalUpdate: false,
+    columns: [
+      { name: "Webhooks", type: "integer", doc: "Number of webhooks.", value: ({ webhooks = [] }) => webhooks.length },
+    ],
+    warnings: ({ metadata }) =>
+      metadata.name?.endsWith(".static.k8s.io") === true
+        ? [
+            'metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based configurations and cannot be managed via the API',
+          ]
+        : [],
+    validate: ({ webhooks }, old) => webhooksFaults(webhooks, old && (old.webhooks ?? [])),
+  },
+  fields,
+)

@@ -1,0 +1,49 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { matchConditions, objectSelector, webhookFields, webhooksFaults } from "./webhook.ts"
+
+/**
+ * Source: k8s.io/api admissionregistration/v1/types.go, pkg/registry/admissionregistration/validatingwebhookconfiguration.
+ */
+
+export const ValidatingWebhook = message(
+  "admissionregistration.v1.ValidatingWebhook",
+  "A webhook, and which requests it is asked about.",
+  {
+    ...webhookFields,
+    objectSelector: objectSelector(10),
+    matchConditions: matchConditions(11),
+  },
+)
+export interface ValidatingWebhook extends ObjectOf<typeof ValidatingWebhook> {}
+
+const fields = {
+  webhooks: f.list(2, ValidatingWebhook, "The webhooks.").listMap("name").merge("name"),
+}
+export interface ValidatingWebhookConfiguration extends ObjectFor<typeof fields> {}
+
+export const ValidatingWebhookConfiguration = defineResource(
+  {
+    group: "admissionregistration.k8s.io",
+    version: "v1",
+    kind: "ValidatingWebhookConfiguration",
+    plural: "validatingwebhookconfigurations",
+    categories: ["api-extensions"],
+    scope: "Cluster",
+    doc: "Webhooks that are asked whether a request may be carried out.",
+    generation: { counts: (obj, old) => !deepEqual(obj.webhooks, old.webhooks) },
+    allowUnconditionalUpdate: false,
+    columns: [
+      { name: "Webhooks", type: "integer", doc: "Number of webhooks.", value: ({ webhooks = [] }) => webhooks.length },
+    ],
+    warnings: ({ metadata }) =>
+      metadata.name?.endsWith(".static.k8s.io") === true
+        ? [
+            'metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based configurations and cannot be managed via the API',
+          ]
+        : [],
+    validate: ({ webhooks }, old) => webhooksFaults(webhooks, old && (old.webhooks ?? [])),
+  },
+  fields,
+)

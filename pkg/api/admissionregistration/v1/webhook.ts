@@ -1,0 +1,160 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import {
+  at,
+  duplicate,
+  invalidValue,
+  invalidValues,
+  notSupported,
+  required,
+  tooMany,
+} from "../../../apimachinery/field-errors.ts"
+import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { LabelSelector } from "../../../apimachinery/meta.ts"
+import { isDNS1035Label, isDNS1123Subdomain, isQualifiedName, oneProblem } from "../../../apimachinery/names.ts"
+import { clientConfigFaults, WebhookClientConfig } from "./clientconfig.ts"
+import { RuleWithOperations, ruleFaults } from "./rules.ts"
+
+/**
+ * What webhooks that check and webhooks that change have in common. Source: k8s.io/api admissionregistration/v1/types.go,
+ * pkg/apis/admissionregistration/v1/defaults.go, validateValidatingWebhook and validateMutatingWebhook in
+ * pkg/apis/admissionregistration/validation.
+ */
+
+export const MatchCondition = message(
+  "admissionregistration.v1.MatchCondition",
+  "A condition in CEL; the webhook is called only for requests of which it is true.",
+  {
+    name: f.string(1, "Name of the condition, unique in its list.").required().ownRule(),
+    expression: f.string(2, "The condition, which gives a bool.").required().ownRule(),
+  },
+)
+export interface MatchCondition extends ObjectOf<typeof MatchCondition> {}
+
+/** Fields of either kind of webhook, but for the match conditions, whose number differs. */
+export const webhookFields = {
+  name: f.string(1, "Name of the webhook, fully qualified: imagepolicy.example.com.").required().ownRule(),
+  clientConfig: f.message(2, WebhookClientConfig, "Where the webhook is.").required().ownRule(),
+  rules: f.list(3, RuleWithOperations, "Which requests it is asked about.").atomic(),
+  failurePolicy: f
+    .string(4, "What becomes of a request when the webhook cannot be asked: Fail or Ignore.")
+    .default("Fail")
+    .pointer(),
+  namespaceSelector: f
+    .message(5, LabelSelector, "Labels of the namespaces whose objects it is asked about.")
+    .default({})
+    .pointer(),
+  sideEffects: f.string(6, "Whether asking it changes anything: None, or NoneOnDryRun.").required().ownRule().pointer(),
+  timeoutSeconds: f.int32(7, "Seconds it is given for an answer.").default(10).pointer(),
+  admissionReviewVersions: f
+    .list(8, e.string, "Versions of AdmissionReview that it understands, the preferred one first.")
+    .required()
+    .ownRule()
+    .atomic(),
+  matchPolicy: f
+    .string(9, "Exact, or Equivalent: asked about the same objects in other versions as well.")
+    .default("Equivalent")
+    .pointer(),
+}
+
+export const objectSelector = (number: number) =>
+  f
+    .message(number, LabelSelector, "Labels of the objects it is asked about, before or after the request.")
+    .default({})
+    .pointer()
+
+export const matchConditions = (number: number) =>
+  f.list(number, MatchCondition, "Further conditions, in CEL.").listMap("name").merge("name")
+
+const Common = message("admissionregistration.v1.Webhook", "What both kinds of webhook say.", {
+  ...webhookFields,
+  objectSelector: objectSelector(10),
+  matchConditions: matchConditions(11),
+})
+export interface Webhook extends ObjectOf<typeof Common> {
+  readonly reinvocationPolicy?: string
+}
+
+const SIDE_EFFECTS_NOW = ["None", "NoneOnDryRun"]
+const SIDE_EFFECTS = ["None", "NoneOnDryRun", "Some", "Unknown"]
+const REVIEW_VERSIONS: readonly string[] = ["v1", "v1beta1"]
+const MOST_CONDITIONS = 64
+
+/** What is wrong with the webhooks of a configuration. What was accepted once in `old` may stay. */
+export function webhooksFaults(webhooks: readonly Webhook[] = [], old?: readonly Webhook[]): readonly Cause[] {
+  const sideEffects = old?.every(({ sideEffects }) => SIDE_EFFECTS_NOW.includes(sideEffects)) !== false
+  const knownVersion =
+    old?.every(({ admissionReviewVersions }) => admissionReviewVersions.some(isKnownVersion)) !== false
+  const uniqueNames = old === undefined || new Set(old.map(({ name }) => name)).size === old.length
+  return webhooks.flatMap((webhook, i) => {
+    const path = at("webhooks", i)
+    const { name, admissionReviewVersions } = webhook
+    const isTwin = uniqueNames && name !== "" && webhooks.findIndex((other) => other.name === name) < i
+    return [
+      ...webhookFaults(path, webhook, sideEffects ? SIDE_EFFECTS_NOW : SIDE_EFFECTS),
+      ...versionFaults(at(path, "admissionReviewVersions"), admissionReviewVersions, knownVersion),
+      ...(isTwin ? [duplicate(at(path, "name"), name)] : []),
+    ]
+  })
+}
+
+const isKnownVersion = (version: string): boolean => REVIEW_VERSIONS.includes(version)
+
+function webhookFaults(path: string, webhook: Webhook, sideEffects: readonly string[]): readonly Cause[] {
+  const { rules = [], failurePolicy, matchPolicy, reinvocationPolicy, timeoutSeconds } = webhook
+  const { namespaceSelector, objectSelector: objects, clientConfig, matchConditions: conditions = [] } = webhook
+  const oneOf = (field: string, value: string, values: readonly string[]) =>
+    values.includes(value) ? [] : [notSupported(at(path, field), value, values)]
+  return [
+    ...nameFaults(at(path, "name"), webhook.name),
+    ...rules.flatMap((rule, i) => ruleFaults(at(path, "rules", i), rule)),
+    ...oneOf("failurePolicy", failurePolicy, ["Fail", "Ignore"]),
+    ...oneOf("matchPolicy", matchPolicy, ["Equivalent", "Exact"]),
+    ...((webhook.sideEffects ?? "") === ""
+      ? [required(at(path, "sideEffects"), `must specify one of ${sideEffects.join(", ")}`)]
+      : oneOf("sideEffects", webhook.sideEffects, sideEffects)),
+    ...(timeoutSeconds < 1 || timeoutSeconds > 30
+      ? [invalidValue(at(path, "timeoutSeconds"), timeoutSeconds, "the timeout value must be between 1 and 30 seconds")]
+      : []),
+    ...labelSelectorFaults(at(path, "namespaceSelector"), namespaceSelector),
+    ...labelSelectorFaults(at(path, "objectSelector"), objects),
+    ...(reinvocationPolicy === undefined ? [] : oneOf("reinvocationPolicy", reinvocationPolicy, ["IfNeeded", "Never"])),
+    ...clientConfigFaults(at(path, "clientConfig"), clientConfig ?? {}),
+    ...conditionsFaults(at(path, "matchConditions"), conditions),
+  ]
+}
+
+/** Source: apimachinery pkg/util/validation IsFullyQualifiedName. */
+function nameFaults(path: string, name: string): readonly Cause[] {
+  if (name === "") return [required(path)]
+  const problem = isDNS1123Subdomain(name)
+  if (problem !== undefined) return [invalidValue(path, name, oneProblem(problem, ","))]
+  return name.split(".").length < 3
+    ? [invalidValue(path, name, "should be a domain with at least three segments separated by dots")]
+    : []
+}
+
+function versionFaults(path: string, versions: readonly string[] = [], mustKnowOne: boolean): readonly Cause[] {
+  if (versions.length === 0) return [required(path, `must specify one of ${REVIEW_VERSIONS.join(", ")}`)]
+  const causes = versions.flatMap((version, i) =>
+    versions.indexOf(version) < i
+      ? [invalidValue(at(path, i), version, "duplicate version")]
+      : invalidValues(at(path, i), version, isDNS1035Label(version)),
+  )
+  return mustKnowOne && !versions.some(isKnownVersion)
+    ? [...causes, invalidValue(path, versions, `must include at least one of ${REVIEW_VERSIONS.join(", ")}`)]
+    : causes
+}
+
+function conditionsFaults(path: string, conditions: readonly MatchCondition[]): readonly Cause[] {
+  const causes: Cause[] = conditions.length > MOST_CONDITIONS ? [tooMany(path, conditions.length, MOST_CONDITIONS)] : []
+  for (const [i, { name, expression }] of conditions.entries()) {
+    if (expression.trim() === "") causes.push(required(at(path, i, "expression")))
+    if (name === "") causes.push(required(at(path, i, "name")))
+    else {
+      causes.push(...invalidValues(at(path, i, "name"), name, isQualifiedName(name)))
+      if (conditions.findIndex((other) => other.name === name) < i) causes.push(duplicate(at(path, i, "name"), name))
+    }
+  }
+  return causes
+}
