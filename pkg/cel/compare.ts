@@ -75,9 +75,10 @@ function mapsEqual(a: MapValue, b: MapValue): boolean {
 /** -1, 0 or 1, NaN for what has no order, undefined for what are no two numbers. */
 function compareNumbers(a: Value, b: Value): number | undefined {
   if (a instanceof Double || b instanceof Double) {
-    const left = a instanceof Double ? a.value : exact(a)
-    const right = b instanceof Double ? b.value : exact(b)
-    if (left === undefined || right === undefined) return undefined
+    // cel-go compares as doubles, though an int beyond 2^53 loses digits.
+    const left = a instanceof Double ? a.value : Number(exact(a) ?? NaN)
+    const right = b instanceof Double ? b.value : Number(exact(b) ?? NaN)
+    if (!isNumber(a) || !isNumber(b)) return undefined
     if (Number.isNaN(left) || Number.isNaN(right)) return NaN
     return left < right ? -1 : left > right ? 1 : 0
   }
@@ -86,6 +87,8 @@ function compareNumbers(a: Value, b: Value): number | undefined {
   if (left === undefined || right === undefined) return undefined
   return left < right ? -1 : left > right ? 1 : 0
 }
+
+const isNumber = (value: Value): boolean => isInt(value) || value instanceof Uint || value instanceof Double
 
 /** The number that an int or a uint is. JavaScript compares numbers and bigints exactly. */
 const exact = (value: Value): number | bigint | undefined =>

@@ -1,13 +1,13 @@
 import { check } from "./check/checker.ts"
-import { functionTable, type FunctionDeclaration } from "./library/declare.ts"
-import { OPERATORS } from "./library/operators.ts"
-import { OPTIONAL_MACROS, OPTIONALS } from "./library/optional.ts"
-import { STANDARD } from "./library/standard.ts"
-import { TIME } from "./library/time.ts"
+import { validate } from "./check/validate.ts"
+import { estimateCost } from "./cost/estimate.ts"
+import { sizesOf } from "./cost/estimated-node.ts"
+import { functionTable } from "./library/declare.ts"
+import { KUBERNETES, type Library } from "./kubernetes.ts"
 import { CostExceeded, Frame, type Activation } from "./plan/frame.ts"
 import { plan, PlanError, type Planned } from "./plan/planner.ts"
 import { Issues, type CelIssue } from "./syntax/issue.ts"
-import { macroTable, STANDARD_MACROS, type Macro } from "./syntax/macros.ts"
+import { macroTable } from "./syntax/macros.ts"
 import { parse } from "./syntax/parser.ts"
 import type { CelType } from "./type.ts"
 import { TYPE_NAMES } from "./types-by-name.ts"
@@ -15,12 +15,6 @@ import { CelError, type Value } from "./values.ts"
 
 /** The most that one evaluation may cost. Source: apiserver pkg/apis/cel/config.go PerCallLimit. */
 export const PER_CALL_LIMIT = 1_000_000
-
-/** Functions and macros beyond those of the language. */
-export interface Library {
-  readonly functions: readonly FunctionDeclaration[]
-  readonly macros: readonly Macro[]
-}
 
 export interface CompileOptions {
   /** The variables that the expression may use. */
@@ -95,20 +89,12 @@ export class Program {
   }
 }
 
-const FUNCTIONS: readonly FunctionDeclaration[] = [...OPERATORS, ...STANDARD, ...TIME, ...OPTIONALS]
-const MACROS: readonly Macro[] = [...STANDARD_MACROS, ...OPTIONAL_MACROS]
-const KUBERNETES = { functions: functionTable(FUNCTIONS), macros: macroTable(MACROS) }
+const TABLES = tablesOf([KUBERNETES])
 
 /** Compiles an expression with the libraries of Kubernetes 1.36. */
 export function compile(source: string, options: CompileOptions): Compiled | Refused {
   const { variables, types = () => undefined, libraries = [] } = options
-  const { functions, macros } =
-    libraries.length === 0
-      ? KUBERNETES
-      : {
-          functions: functionTable([...FUNCTIONS, ...libraries.flatMap((library) => library.functions)]),
-          macros: macroTable([...MACROS, ...libraries.flatMap((library) => library.macros)]),
-        }
+  const { functions, macros } = libraries.length === 0 ? TABLES : tablesOf([KUBERNETES, ...libraries])
   const typeNamed = (name: string): CelType | undefined => TYPE_NAMES.get(name) ?? types(name)
   const issues = new Issues(source)
   const refused = (): Refused => ({ stage: "compilation", issues: issues.sorted() })
@@ -119,13 +105,22 @@ export function compile(source: string, options: CompileOptions): Compiled | Ref
     { variables: new Map(Object.entries(variables)), functions, types: typeNamed },
     issues,
   )
+  if (issues.count === 0) validate(expression, issues)
   if (issues.count > 0) return refused()
   const globals = Object.entries(variables).map(([name, type]) => ({ name, type }))
   try {
     const planned = plan(expression, { functions, globals, types: typeNamed })
-    return { program: new Program(planned, globals), resultType, estimatedCost: { min: 0, max: 0 } }
+    const estimatedCost = estimateCost(expression, sizesOf(variables["self"]))
+    return { program: new Program(planned, globals), resultType, estimatedCost }
   } catch (err) {
     if (!(err instanceof PlanError)) throw err
     return { stage: "instantiation", issues: [{ message: err.message, line: 0, column: -1 }] }
+  }
+}
+
+function tablesOf(libraries: readonly Library[]) {
+  return {
+    functions: functionTable(libraries.flatMap((library) => library.functions)),
+    macros: macroTable(libraries.flatMap((library) => library.macros)),
   }
 }

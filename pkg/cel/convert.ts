@@ -55,7 +55,9 @@ export function typeOfValue(value: Value): CelType {
       return INT
     default:
   }
-  if (value instanceof StructValue || value instanceof OpaqueValue) return value.type
+  if (value instanceof OpaqueValue) return value.type
+  // Objects of a schema are maps at run time, as upstream.
+  if (value instanceof StructValue) return value.isMade ? value.type : ANY_MAP
   if (value instanceof ListValue) return ANY_LIST
   if (value instanceof MapValue) return ANY_MAP
   if (value instanceof Double) return DOUBLE
@@ -170,7 +172,7 @@ export function formatDouble(value: number): string {
   if (value === 0) return "0"
   const [mantissa = "", exponent = "0"] = value.toExponential().split("e")
   const power = Number(exponent)
-  if (power >= -4 && power < 21) return plain(value)
+  if (power >= -4 && power < 6) return plain(value)
   return `${mantissa}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`
 }
 

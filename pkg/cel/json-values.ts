@@ -114,6 +114,7 @@ type Json = Readonly<Record<string, unknown>>
 
 /** An object whose schema names its properties. */
 export class JsonObject extends StructValue {
+  readonly isMade = false
   readonly json: Json
   readonly type: CelType
 
@@ -137,7 +138,9 @@ export class JsonObject extends StructValue {
     return valueOf(json, declared!.type)
   }
   fieldNames(): readonly string[] {
-    return [...this.type.fields!.keys()].filter((name) => this.has(name))
+    const names: string[] = []
+    for (const [name, { property }] of this.type.fields!) if (this.json[property] !== undefined) names.push(name)
+    return names
   }
   equals(other: StructValue): boolean {
     if (!(other instanceof JsonObject) || this.size !== other.size) return false

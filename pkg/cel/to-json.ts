@@ -31,7 +31,12 @@ export function jsonOf(value: Value): unknown {
   if (value instanceof Optional) return value.value === undefined ? null : jsonOf(value.value)
   if (value instanceof ListValue) return firstFault(Array.from(value, jsonOf))
   if (value instanceof StructValue)
-    return objectOf(value.fieldNames().map((name) => [name, jsonOf(value.get(name))] as const))
+    return objectOf(
+      value
+        .fieldNames()
+        .filter((name) => value.has(name) === true)
+        .map((name) => [name, jsonOf(value.get(name))] as const),
+    )
   if (value instanceof MapValue) {
     return objectOf(Array.from(value.keys(), (key) => [String(toText(key)), jsonOf(value.find(key)!)] as const))
   }

@@ -1,10 +1,12 @@
 import {
   BOOL,
   BYTES,
+  CIDR,
   DOUBLE,
   DURATION,
   DYN,
   INT,
+  IP,
   listOf,
   mapOf,
   NULL,
@@ -21,6 +23,8 @@ export const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map(
   [
     BOOL,
     BYTES,
+    CIDR,
+    IP,
     DOUBLE,
     DURATION,
     INT,

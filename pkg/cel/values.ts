@@ -129,10 +129,12 @@ export abstract class StructValue {
   abstract readonly type: CelType
   abstract has(field: string): boolean | CelError
   abstract get(field: string): Value
-  /** The names of the fields that are set, as expressions name them. */
+  /** The names of the fields that are there, also as null, as expressions name them. */
   abstract fieldNames(): readonly string[]
   abstract readonly size: number
   abstract equals(other: StructValue): boolean
+  /** Whether an expression made the object, and not JSON. */
+  abstract readonly isMade: boolean
 }
 
 /** A value of one of Kubernetes' own types. */

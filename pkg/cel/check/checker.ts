@@ -260,17 +260,17 @@ class Checker {
     return type
   }
 
-  #join(expr: Expr, before: CelType | undefined, type: CelType): CelType {
+  /** The type of what holds values of both types. Kubernetes refuses mixed types later (validate.ts). */
+  #join(before: CelType | undefined, type: CelType): CelType {
     if (before === undefined) return type
     if (this.#bindings.assignable([before], [type])) return mostGeneral(before, type)
-    this.#mismatch(expr.offset, before, type)
-    return ERROR_TYPE
+    return DYN
   }
 
   #list(expr: ListExpr): void {
     let element: CelType | undefined
     expr.elements.forEach((item, i) => {
-      element = this.#join(item, element, this.#element(item, expr.optional.has(i)))
+      element = this.#join(element, this.#element(item, expr.optional.has(i)))
     })
     expr.type = listOf(element ?? this.#variable())
   }
@@ -279,8 +279,8 @@ class Checker {
     let key: CelType | undefined
     let value: CelType | undefined
     for (const entry of expr.entries) {
-      key = this.#join(entry.key, key, this.#element(entry.key, false))
-      value = this.#join(entry.value, value, this.#element(entry.value, entry.optional))
+      key = this.#join(key, this.#element(entry.key, false))
+      value = this.#join(value, this.#element(entry.value, entry.optional))
     }
     expr.type = mapOf(key ?? this.#variable(), value ?? this.#variable())
   }
@@ -299,7 +299,12 @@ class Checker {
     expr.type = object ?? ERROR_TYPE
     for (const field of expr.fields) {
       const value = this.#element(field.value, field.optional)
-      if (object === undefined) continue
+      if (object === undefined) {
+        const fault =
+          type === undefined ? `unexpected failed resolution of '${expr.name}'` : `undefined field '${field.name}'`
+        this.#report(field.offset, fault)
+        continue
+      }
       const wanted = this.#fieldOf(field.offset, object, field.name)
       if (!this.#bindings.assignable([wanted], [value]))
         this.#report(

@@ -1,4 +1,91 @@
-import type { CallCost } from "./runtime.ts"
+import { FormatValue } from "../library/named-formats.ts"
+import { ListValue, MapValue, StructValue, type Value } from "../values.ts"
+import { NEW_LIST, NEW_STRUCT, PATTERN, sizeForCost, TEXT, type CallCost } from "./sizes.ts"
 
-/** Replaced when the libraries are in. */
-export const KUBERNETES_COSTS = (_name: string, _overload: string): CallCost | undefined => undefined
+/** Costs of Kubernetes' functions, by their names. Source: apiserver pkg/cel/library/cost.go CallCost. */
+
+/** Two checks use up what one expression may cost. */
+export const AUTHORIZATION_CHECK = 350_000
+
+/** Functions that only read what is there. */
+export const NOMINAL = new Set(
+  (
+    "serviceAccount path group resource subresource namespace name allowed reason error errored masked prefixLength " +
+    "family isUnspecified isLoopback isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast format.named sign " +
+    "asInteger isInteger asApproximateFloat isGreaterThan isLessThan compareTo add sub major minor patch getScheme " +
+    "getHostname getHost getPort getEscapedPath getQuery"
+  ).split(" "),
+)
+const ONE_PASS = new Set(
+  "url lowerAscii upperAscii substring trim jsonpatch.escapeKey cidr isIP isCIDR ip quantity isQuantity semver isSemver".split(
+    " ",
+  ),
+)
+const TRAVERSALS = new Set("isSorted sum max min indexOf lastIndexOf".split(" "))
+
+/** One pass over a value and all that is in it. */
+function traversal(value: Value): number {
+  if (typeof value === "string") return Math.trunc(Buffer.byteLength(value) * TEXT)
+  if (value instanceof Uint8Array) return Math.trunc(value.length * TEXT)
+  let cost = 0
+  if (value instanceof ListValue) for (const item of value) cost += traversal(item)
+  else if (value instanceof MapValue)
+    for (const key of value.keys()) cost += traversal(key) + traversal(value.find(key)!)
+  else if (value instanceof StructValue)
+    for (const name of value.fieldNames()) cost += traversal(name) + traversal(value.get(name))
+  else return 1
+  return cost
+}
+
+const passes = (value: Value, count = 1): number => Math.ceil(sizeForCost(value) * count * TEXT)
+
+const onePass: CallCost = ([value]) => passes(value!)
+const twoPasses: CallCost = ([value]) => passes(value!, 2)
+
+const matching = (text: Value, patternSize: number): number =>
+  Math.ceil((1 + sizeForCost(text)) * TEXT) * Math.ceil(patternSize * PATTERN)
+
+/** A selector's requirements take two characters each, and a list and a struct to hold. */
+function selector(size: number): number {
+  return NEW_LIST + Math.ceil(size * TEXT) + Math.ceil(size * 0.5) * (NEW_LIST + NEW_STRUCT)
+}
+
+const contains = (overload: string, isText: boolean, extra: (size: number) => number): CallCost | undefined => {
+  if (overload === "") return undefined
+  return ([cidr, other]) => {
+    const size = sizeForCost(cidr!)
+    return Math.ceil(2 * size * TEXT) + extra(size) + (isText ? passes(other!) : 0)
+  }
+}
+
+/** What calls of one of Kubernetes' functions cost; undefined for other functions. */
+export function KUBERNETES_COSTS(name: string, overload: string): CallCost | undefined {
+  if (name === "ip" && overload === "cidr_ip") return 1
+  if (NOMINAL.has(name)) return 1
+  if (ONE_PASS.has(name)) return onePass
+  if (TRAVERSALS.has(name)) return ([list]) => traversal(list!)
+  switch (name) {
+    case "check":
+      return AUTHORIZATION_CHECK
+    case "fieldSelector":
+    case "labelSelector":
+      return ([, text]) => selector(sizeForCost(text!))
+    case "replace":
+    case "split":
+    case "ip.isCanonical":
+      return twoPasses
+    case "join":
+      return (_args, result) => passes(result, 2)
+    case "find":
+    case "findAll":
+      return ([text, pattern]) => matching(text!, sizeForCost(pattern!))
+    case "containsIP":
+      return contains(overload, overload === "cidr_contains_ip_string", () => 0)
+    case "containsCIDR":
+      return contains(overload, overload === "cidr_contains_cidr_string", (size) => Math.ceil(size * TEXT) + 1)
+    case "validate":
+      return ([format, text]) => (format instanceof FormatValue ? matching(text!, format.patternSize) : 1)
+    default:
+      return undefined
+  }
+}

@@ -6,7 +6,7 @@ import type { CelError, Value } from "../values.ts"
  * method, so that an implementation may name the exact types of its arguments: the planner has held the arguments
  * against the overload's types before.
  */
-export type Implementation = { call(...args: Value[]): Value }["call"]
+export type Implementation = { call(...args: (Value | undefined)[]): Value }["call"]
 
 export interface Overload {
   /** cel-go's name, by which costs are found. */

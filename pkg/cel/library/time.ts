@@ -68,7 +68,7 @@ export const TIME: readonly FunctionDeclaration[] = [
     (date) => date.getUTCMinutes(),
     whole("duration_to_minutes", 60n * SECOND),
   ),
-  part("getSeconds", "timestamp_to_seconds_tz", (date) => date.getUTCSeconds(), whole("duration_to_seconds", SECOND)),
+  part("getSeconds", "timestamp_to_seconds", (date) => date.getUTCSeconds(), whole("duration_to_seconds", SECOND)),
   part(
     "getMilliseconds",
     "timestamp_to_milliseconds",

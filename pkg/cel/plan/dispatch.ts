@@ -8,7 +8,7 @@ import { CelError, ListValue, MapValue, type Value } from "../values.ts"
  * common/decls/decls.go.
  */
 export function dispatcher({ name }: FunctionDeclaration, overloads: readonly Overload[]): Implementation {
-  return (...args) => {
+  return (...args: Value[]) => {
     for (const { args: types, implementation } of overloads) {
       if (types.length !== args.length || implementation === undefined) continue
       if (types.every((type, i) => fits(args[i]!, type))) return implementation(...args)

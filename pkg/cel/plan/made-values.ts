@@ -22,6 +22,7 @@ export class GrowingList extends ListValue {
 
 /** An object that an expression made: `Object{spec: …}`. */
 export class MadeStruct extends StructValue {
+  readonly isMade = true
   readonly type: CelType
   readonly values: ReadonlyMap<string, Value>
 

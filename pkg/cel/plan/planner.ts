@@ -1,10 +1,12 @@
 import { NO_SUCH_OVERLOAD, equal } from "../compare.ts"
-import { callCost, sizeForCost, type CallCost } from "../cost/runtime.ts"
+import { callCost } from "../cost/runtime.ts"
+import { NEW_LIST, NEW_MAP, NEW_STRUCT, sizeForCost, type CallCost } from "../cost/sizes.ts"
 import { show, typeOfValue } from "../convert.ts"
 import type { FunctionDeclaration, Implementation, Overload } from "../library/declare.ts"
 import { HashMap, identity } from "../maps.ts"
-import { ACCUMULATOR, type Call, type Comprehension, type Expr, type ListExpr, type MapExpr } from "../syntax/ast.ts"
+import type { Call, Comprehension, Expr, ListExpr, MapExpr } from "../syntax/ast.ts"
 import type { Select, StructExpr } from "../syntax/ast.ts"
+import { isBinding } from "../syntax/binding.ts"
 import type { CelType } from "../type.ts"
 import { ArrayList, CelError, ListValue, MapValue, Optional, StructValue, TypeValue, type Value } from "../values.ts"
 import { GrowingList, MadeStruct } from "./made-values.ts"
@@ -12,11 +14,8 @@ import { dispatcher } from "./dispatch.ts"
 import type { Frame, Global, Step } from "./frame.ts"
 import { find, isPresent, qualify } from "./qualify.ts"
 
-/** Costs of steps. Source: cel-go common/cost.go. */
+/** Cost of reading a variable or a field. Source: cel-go common/cost.go. */
 const SELECT = 1
-const NEW_LIST = 10
-const NEW_MAP = 30
-const NEW_STRUCT = 40
 
 /** How an expression is evaluated. */
 interface Plan {
@@ -28,6 +27,8 @@ interface Plan {
    * leaves it out where the path is the branch of a condition or an index.
    */
   readonly bare?: Step
+  /** Whether the path begins with a condition; such a path costs no more than its parts. */
+  readonly isConditional?: boolean
 }
 
 export interface Planned {
@@ -112,7 +113,8 @@ class Planner {
   }
 
   #select({ operand, field, testOnly }: Select): Plan {
-    const read = bareOf(this.plan(operand))
+    const from = this.plan(operand)
+    const read = bareOf(from)
     if (testOnly) {
       const step: Step = (frame) => {
         const object = read(frame)
@@ -130,7 +132,7 @@ class Planner {
         return object.get(field)
       }
       return access(frame, object, field)
-    })
+    }, from.isConditional)
   }
 
   #call(expr: Call): Plan {
@@ -328,25 +330,20 @@ class Planner {
   }
 }
 
-/** Whether a comprehension only gives a variable its value. */
-export const isBinding = ({ range, condition, accumulator }: Comprehension): boolean =>
-  range.kind === "list" &&
-  range.elements.length === 0 &&
-  condition.kind === "literal" &&
-  condition.value === false &&
-  accumulator !== ACCUMULATOR
-
 const bareOf = ({ bare, step }: Plan): Step => bare ?? step
 
 /** A path: its cost comes once, after its parts. */
-const path = (bare: Step): Plan => ({
-  bare,
-  step(frame) {
-    const value = bare(frame)
-    frame.charge(SELECT)
-    return value
-  },
-})
+function path(bare: Step, isConditional = false): Plan {
+  if (isConditional) return { step: bare, bare, isConditional }
+  return {
+    bare,
+    step(frame) {
+      const value = bare(frame)
+      frame.charge(SELECT)
+      return value
+    },
+  }
+}
 
 function readLocal({ slot, init }: Local): Step {
   if (init === undefined) return (frame) => frame.slots[slot]!
@@ -380,7 +377,7 @@ function index(object: Plan, key: Plan, optional: boolean): Plan {
     if (at instanceof CelError) return at
     if (from !== inner || optional) return accessOptional(frame, inner, at)
     return access(frame, inner, at)
-  })
+  }, object.isConditional)
 }
 
 /** A condition costs nothing, and its branches no more than their parts. */
@@ -394,7 +391,7 @@ function conditional(condition: Plan, yes: Plan, no: Plan): Plan {
     if (value === false) return whenFalse(frame)
     return value instanceof CelError ? value : NO_SUCH_OVERLOAD
   }
-  return { step, bare: step }
+  return { step, bare: step, isConditional: true }
 }
 
 /** `&&` and `||`: a term that decides wins over errors in other terms. */
@@ -550,7 +547,14 @@ function* single(range: Value): Iterable<Item> {
   if (range instanceof ListValue) for (const item of range) yield [item, null]
   else if (range instanceof MapValue) for (const key of range.keys()) yield [key, null]
   else if (range instanceof StructValue) for (const name of range.fieldNames()) yield [name, null]
-  else yield [new Fault(new CelError(`got '${typeOfValue(range).name}', expected iterable type`)), null]
+  else yield [new Fault(new CelError(`got '${goType(range)}', expected iterable type`)), null]
+}
+
+/** The name of a value's type in cel-go's own code, which its message shows. */
+function goType(value: Value): string {
+  if (value instanceof Optional) return "*types.Optional"
+  const word = typeOfValue(value).name.replace(/^google\.protobuf\.|_type$/g, "")
+  return `types.${word[0]!.toUpperCase()}${word.slice(1)}`
 }
 
 function* pairs(range: Value): Iterable<Item> {

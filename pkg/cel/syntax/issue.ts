@@ -23,6 +23,10 @@ export class Issues {
       this.#found.push({ message, line: 0, column: -1 })
       return
     }
+    if (this.#source === "") {
+      this.#found.push({ message, line: 1, column: -1 })
+      return
+    }
     const before = this.#source.slice(0, offset).split("\n")
     this.#found.push({ message, line: before.length, column: Array.from(before.at(-1)!).length })
   }
@@ -45,7 +49,7 @@ const MOST_SHOWN = 100
  * common/error.go ToDisplayString.
  */
 export function formatIssues(issues: readonly CelIssue[], source: string): string {
-  const lines = source.split("\n")
+  const lines = source === "" ? [] : source.split("\n")
   const shown = issues.slice(0, MOST_SHOWN).map(({ message, line, column }) => {
     const head = `ERROR: <input>:${line}:${column + 1}: ${message}`
     const text = lines[line - 1]

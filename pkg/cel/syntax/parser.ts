@@ -14,6 +14,9 @@ const LONGEST = 100_000
 const EXPRESSION_START =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 
+const ARGUMENT_START = EXPRESSION_START.replace("'(',", "'(', ')',")
+const INDEX_START = EXPRESSION_START.replace("'!',", "'!', '?',")
+
 const RESERVED: ReadonlySet<string> = new Set(
   "as break const continue else false for function if import in let loop package namespace null return true var void while".split(
     " ",
@@ -61,6 +64,12 @@ class Parser {
   readonly #issues: Issues
   #at = 0
   #depth = 0
+  /** What may come, in the words for a fault at the start of an expression. */
+  #expecting = EXPRESSION_START
+  /** Whether tokens have been passed over since the last that fitted: further faults are not told then. */
+  #recovering = false
+  /** Where parsing went on after the last fault. */
+  #resumed = -1
 
   constructor(list: readonly Token[], source: string, macros: ReadonlyMap<string, Macro>, issues: Issues) {
     this.#tokens = list
@@ -88,7 +97,9 @@ class Parser {
   }
 
   #take(text: string): Token | undefined {
-    return this.#is(text) ? this.#tokens[this.#at++] : undefined
+    if (!this.#is(text)) return undefined
+    this.#recovering = false
+    return this.#tokens[this.#at++]
   }
 
   /** Takes a sign that must come; where only that sign is missing, goes on as if it were there. */
@@ -110,9 +121,30 @@ class Parser {
     )
   }
 
+  /** Takes the end of a list or a map, where a comma might have come too. */
+  #close(text: string): void {
+    if (this.#take(text) !== undefined) return
+    const next = this.#tokens[this.#at + 1]
+    const isExtra = next?.kind === "punctuation" && (next.text === text || next.text === ",")
+    this.#syntax(`${isExtra ? "extraneous" : "mismatched"} input '${this.#token.text}' expecting {'${text}', ','}`)
+  }
+
   #syntax(message: string): never {
-    this.#report(this.#token.offset, `Syntax error: ${message}`)
+    this.#syntaxFault(message)
     throw new Stop()
+  }
+
+  #syntaxFault(message: string): void {
+    if (!this.#recovering) this.#report(this.#token.offset, `Syntax error: ${message}`)
+  }
+
+  /** Goes on at the next token that can follow an expression; the faulty one stands for null. */
+  #recover(): Expr {
+    if (this.#resumed === this.#at) throw new Stop()
+    while (this.#token.kind !== "EOF" && !followsExpression(this.#token)) this.#at++
+    this.#resumed = this.#at
+    this.#recovering = true
+    return this.#literal(this.#token.offset, null)
   }
 
   #report(offset: number | undefined, message: string): void {
@@ -162,6 +194,7 @@ class Parser {
       if (name === undefined) return left
       this.#deeper(length + this.#depth)
       this.#at++
+      this.#recovering = false
       left = this.#call(token.offset, name, [left, next()])
     }
   }
@@ -196,6 +229,7 @@ class Parser {
       const bracket = this.#take("[")
       if (bracket === undefined) return operand
       const optional = this.#take("?") !== undefined
+      if (!optional) this.#expecting = INDEX_START
       const index = this.#expression()
       this.#expect("]")
       operand = this.#call(bracket.offset, optional ? "_[?_]" : "_[_]", [operand, index])
@@ -206,9 +240,13 @@ class Parser {
     const optional = this.#take("?") !== undefined
     const token = this.#token
     if (token.kind !== "IDENTIFIER" && token.kind !== "ESC_IDENTIFIER") {
-      if (/^(true|false|null)$/.test(token.text)) this.#syntax(`mismatched input '${token.text}' expecting IDENTIFIER`)
       const end = token.kind === "EOF" ? this.#source.length : token.offset + token.text.length
-      this.#syntax(`no viable alternative at input '${this.#source.slice(dot.offset, end)}'`)
+      this.#syntaxFault(
+        /^(true|false|null)$/.test(token.text)
+          ? `mismatched input '${token.text}' expecting IDENTIFIER`
+          : `no viable alternative at input '${this.#source.slice(dot.offset, end)}'`,
+      )
+      return this.#recover()
     }
     this.#at++
     if (token.kind === "ESC_IDENTIFIER") this.#report(token.offset, "unsupported syntax: '`'")
@@ -223,6 +261,7 @@ class Parser {
   #arguments(): readonly Expr[] {
     const args: Expr[] = []
     if (this.#take(")") !== undefined) return args
+    this.#expecting = ARGUMENT_START
     do args.push(this.#expression())
     while (this.#take(",") !== undefined)
     this.#expect(")")
@@ -231,6 +270,10 @@ class Parser {
 
   #primary(): Expr {
     const token = this.#token
+    if (startsExpression(token)) {
+      this.#expecting = EXPRESSION_START
+      this.#recovering = false
+    }
     switch (token.kind) {
       case "NUM_INT":
       case "NUM_UINT":
@@ -281,9 +324,13 @@ class Parser {
   #noExpression(): Expr {
     const { text, offset } = this.#token
     const next = this.#tokens[this.#at + 1]
-    if (next === undefined || !startsExpression(next))
-      return this.#syntax(`mismatched input '${text}' expecting ${EXPRESSION_START}`)
-    this.#report(offset, `Syntax error: extraneous input '${text}' expecting ${EXPRESSION_START}`)
+    const canClose = this.#expecting === ARGUMENT_START && next?.text === ")"
+    if (next === undefined || !(canClose || startsExpression(next))) {
+      this.#syntaxFault(`mismatched input '${text}' expecting ${this.#expecting}`)
+      return this.#recover()
+    }
+    this.#report(offset, `Syntax error: extraneous input '${text}' expecting ${this.#expecting}`)
+    if (canClose) throw new Stop()
     this.#at++
     return this.#primary()
   }
@@ -377,7 +424,7 @@ class Parser {
       elements.push(this.#expression())
       if (this.#take(",") === undefined) break
     }
-    this.#expect("]")
+    this.#close("]")
     return { kind: "list", offset, elements, optional }
   }
 
@@ -392,7 +439,7 @@ class Parser {
       entries.push({ offset: colon.offset, key, value: this.#expression(), optional })
       if (this.#take(",") === undefined) break
     }
-    this.#expect("}")
+    this.#close("}")
     return { kind: "map", offset, entries }
   }
 
@@ -411,6 +458,9 @@ class Parser {
 
 /** A bytes token without its `b`; the raw sign may stand on either side of it. */
 const bytesBody = (text: string): string => text.replace(/^([rR]?)[bB]/, "$1")
+
+const followsExpression = ({ kind, text }: Token): boolean =>
+  kind === "punctuation" && !/^[[{(.!]$|^true$|^false$|^null$/.test(text)
 
 const startsExpression = ({ kind, text }: Token): boolean =>
   kind === "punctuation"

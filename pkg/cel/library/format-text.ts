@@ -1,0 +1,226 @@
+import { toText, typeOfValue } from "../convert.ts"
+import { DOUBLE, type CelKind, type CelType } from "../type.ts"
+import {
+  CelError,
+  Double,
+  Duration,
+  isInt,
+  ListValue,
+  MapValue,
+  StructValue,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Value,
+} from "../values.ts"
+
+/** `"%s of %d".format([…])`. Source: cel-go ext/formatting.go. */
+
+/** A place of a format text where a value goes. */
+export interface Clause {
+  readonly verb: string
+  /** Digits behind the point; undefined where the text says nothing. */
+  readonly precision: number | undefined
+}
+
+/** Digits behind the point where a format text names none. Source: cel-go ext/formatting.go defaultPrecision. */
+const PRECISION = 6
+const VERBS = new Set("sdfebxXo")
+
+/** The parts of a format text in order, or the words that say what is wrong with it. */
+export function parseFormat(format: string): readonly (string | Clause)[] | CelError {
+  const parts: (string | Clause)[] = []
+  let plain = ""
+  for (let i = 0; i < format.length; i++) {
+    if (format[i] !== "%") {
+      plain += format[i]
+      continue
+    }
+    if (i + 1 >= format.length) return new CelError("unexpected end of string")
+    if (format[i + 1] === "%") {
+      plain += "%"
+      i++
+      continue
+    }
+    const rest = format.slice(i + 1)
+    const precision = /^\.([0-9]*)/.exec(rest)
+    const verb = rest[precision?.[0].length ?? 0]
+    if (precision !== null && precision[1] === "")
+      return new CelError("could not parse precision: error while converting precision to integer")
+    if (verb === undefined) return new CelError("could not parse formatting clause: unexpected end of string")
+    if (!VERBS.has(verb))
+      return new CelError(`could not parse formatting clause: unrecognized formatting clause ${JSON.stringify(verb)}`)
+    parts.push(plain, { verb, precision: precision === null ? undefined : Number(precision[1]) })
+    plain = ""
+    i += 1 + (precision?.[0].length ?? 0)
+  }
+  parts.push(plain)
+  return parts
+}
+
+export function formatText(format: string, args: ListValue): Value {
+  const parts = parseFormat(format)
+  if (parts instanceof CelError) return parts
+  let text = ""
+  let index = 0
+  for (const part of parts) {
+    if (typeof part === "string") {
+      text += part
+      continue
+    }
+    if (index >= args.size) return new CelError(`index ${index} out of range`)
+    const shown = formatClause(part, args.at(index))
+    index++
+    if (typeof shown !== "string") return shown
+    text += shown
+  }
+  return text
+}
+
+const FAULTS: Readonly<Record<string, string>> = {
+  s: "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
+  d: "decimal clause can only be used on integers",
+  f: "fixed-point clause can only be used on doubles",
+  e: "scientific clause can only be used on doubles",
+  b: "only integers and bools can be formatted as binary",
+  x: "only integers, byte buffers, and strings can be formatted as hex",
+  X: "only integers, byte buffers, and strings can be formatted as hex",
+  o: "octal clause can only be used on integers",
+}
+
+const TEXTS = [
+  "list",
+  "map",
+  "int",
+  "uint",
+  "double",
+  "bool",
+  "string",
+  "timestamp",
+  "bytes",
+  "duration",
+  "type",
+  "null",
+]
+const KINDS: Readonly<Record<string, readonly CelKind[]>> = {
+  s: TEXTS as readonly CelKind[],
+  d: ["int", "uint"],
+  f: ["double", "string"],
+  e: ["double", "string"],
+  b: ["int", "uint", "bool"],
+  o: ["int", "uint"],
+}
+const HEXADECIMAL: readonly CelKind[] = ["int", "uint", "string", "bytes"]
+
+/** The kinds of types whose values a clause may take. */
+export const formatKinds = (verb: string): readonly CelKind[] => KINDS[verb] ?? HEXADECIMAL
+
+/** The words about a value of a type that a clause does not take. */
+export const clauseFault = (verb: string, type: CelType): string =>
+  `error during formatting: ${FAULTS[verb]}, was given ${type.name}`
+
+function formatClause({ verb, precision = PRECISION }: Clause, value: Value): string | CelError {
+  const integer = isInt(value) ? BigInt(value) : value instanceof Uint ? value.value : undefined
+  switch (verb) {
+    case "s":
+      return formatPlain(value)
+    case "d":
+      if (integer !== undefined) return String(integer)
+      break
+    case "f":
+    case "e": {
+      const number = value instanceof Double ? value.value : specialNumber(value)
+      if (number !== undefined) return verb === "f" ? fixed(number, precision) : scientific(number, precision)
+      break
+    }
+    case "b":
+      if (typeof value === "boolean") return value ? "1" : "0"
+      if (integer !== undefined) return integer.toString(2)
+      break
+    case "o":
+      if (integer !== undefined) return integer.toString(8)
+      break
+    default: {
+      const bytes = typeof value === "string" ? Buffer.from(value) : value instanceof Uint8Array ? value : undefined
+      const hex = integer?.toString(16) ?? (bytes && Buffer.from(bytes).toString("hex"))
+      if (hex !== undefined) return verb === "X" ? hex.toUpperCase() : hex
+    }
+  }
+  return new CelError(clauseFault(verb, typeOfValue(value)))
+}
+
+const SPECIAL: Readonly<Record<string, number>> = { NaN, Infinity, "-Infinity": -Infinity }
+const specialNumber = (value: Value): number | undefined => (typeof value === "string" ? SPECIAL[value] : undefined)
+
+const infinite = (value: number): string | undefined =>
+  Number.isNaN(value) ? "NaN" : value === Infinity ? "∞" : value === -Infinity ? "-∞" : undefined
+
+/** With a comma between thousands, as upstream's message printer writes English. */
+function fixed(value: number, precision: number): string {
+  const special = infinite(value)
+  if (special !== undefined) return special
+  const [whole = "", fraction] = halfToEven(value, Math.min(precision, 100)).split(".")
+  const grouped = whole.replaceAll(/\B(?=(?:[0-9]{3})+$)/g, ",")
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`
+}
+
+/** As toFixed, but what lies in the middle between two numbers becomes the even one, as in Go. */
+function halfToEven(value: number, digits: number): string {
+  const more = value.toFixed(Math.min(digits + 25, 100))
+  const point = more.indexOf(".")
+  const kept = more.slice(0, digits === 0 ? point : point + 1 + digits)
+  const isMiddle = /^50*$/.test(more.slice(point + 1 + digits))
+  return isMiddle && /[02468]$/.test(kept) ? kept : value.toFixed(digits)
+}
+
+const SUPERSCRIPT = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+
+/** As upstream's message printer writes it: `1.052033×10⁰³`. */
+function scientific(value: number, precision: number): string {
+  const special = infinite(value)
+  if (special !== undefined) return special
+  const [mantissa = "", exponent = "0"] = value.toExponential(Math.min(precision, 100)).split("e")
+  const digits = exponent.replace(/^[+-]/, "").padStart(2, "0")
+  const raised = Array.from(digits, (digit) => SUPERSCRIPT[Number(digit)]).join("")
+  return `${mantissa}×10${exponent.startsWith("-") ? "⁻" : ""}${raised}`
+}
+
+function formatPlain(value: Value): string | CelError {
+  if (value === null) return "null"
+  if (value instanceof TypeValue) return value.type.name
+  if (value instanceof ListValue) return formatList(value)
+  if (value instanceof MapValue || value instanceof StructValue) return formatMap(value)
+  const text = toText(value)
+  return typeof text === "string" ? text : new CelError(clauseFault("s", typeOfValue(value)))
+}
+
+/** A value inside a list or a map. */
+function nested(value: Value): string | CelError {
+  if (typeof value === "string") return JSON.stringify(value)
+  if (value instanceof Uint8Array) return `b${JSON.stringify(Buffer.from(value).toString())}`
+  if (value instanceof Timestamp) return `timestamp("${toText(value) as string}")`
+  if (value instanceof Duration) return `duration("${toText(value) as string}")`
+  if (!(value instanceof Double)) return formatPlain(value)
+  return Number.isFinite(value.value) ? value.value.toFixed(PRECISION) : `"${doubleWord(value.value)}"`
+}
+
+const doubleWord = (value: number): string => (Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf")
+
+function formatList(list: ListValue): string | CelError {
+  const items = Array.from(list, nested)
+  return items.find((item) => item instanceof CelError) ?? `[${items.join(", ")}]`
+}
+
+function formatMap(map: MapValue | StructValue): string | CelError {
+  const entries: (readonly [string, string])[] = []
+  for (const key of map instanceof MapValue ? map.keys() : map.fieldNames()) {
+    if (key instanceof Double) return new CelError(`no formatting function for map key of type ${DOUBLE.name}`)
+    const name = nested(key)
+    const value = nested(map instanceof MapValue ? map.find(key)! : map.get(key as string))
+    if (name instanceof CelError) return name
+    if (value instanceof CelError) return value
+    entries.push([name, value])
+  }
+  entries.sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([name, value]) => `${name}:${value}`).join(", ")}}`
+}

@@ -1,0 +1,48 @@
+import { NO_SUCH_OVERLOAD } from "../compare.ts"
+import { compilePattern, type Pattern } from "../regex.ts"
+import { INT, listOf, STRING } from "../type.ts"
+import { ArrayList, CelError, isInt, type Value } from "../values.ts"
+import { declare, member, type FunctionDeclaration, type Implementation } from "./declare.ts"
+
+/** `find` and `findAll`. Source: apiserver pkg/cel/library/regex.go. */
+
+const find = (text: string, pattern: Pattern): Value => pattern.findAll(text, 1)[0] ?? ""
+
+const findAll = (text: string, pattern: Pattern, limit: number | bigint = -1): Value =>
+  new ArrayList(pattern.findAll(text, Number(limit)))
+
+/** Calls with a pattern that is worked out at run time. */
+const withPattern =
+  (search: (text: string, pattern: Pattern, limit?: number | bigint) => Value) =>
+  (text: string, source: string, limit?: number | bigint): Value => {
+    const pattern = compilePattern(source)
+    return typeof pattern === "string" ? new CelError(`Illegal regex: ${pattern}`) : search(text, pattern, limit)
+  }
+
+/** A pattern that is written in the expression is compiled once. */
+const prepare =
+  (search: (text: string, pattern: Pattern, limit?: number | bigint) => Value) =>
+  (constants: readonly (Value | undefined)[]): Implementation | CelError | undefined => {
+    const source = constants[1]
+    if (typeof source !== "string") return undefined
+    const pattern = compilePattern(source)
+    if (typeof pattern === "string") return new CelError(pattern)
+    return (text: Value, _pattern: Value, limit?: Value) =>
+      typeof text === "string" && (limit === undefined || isInt(limit))
+        ? search(text, pattern, limit)
+        : NO_SUCH_OVERLOAD
+  }
+
+export const PATTERNS: readonly FunctionDeclaration[] = [
+  {
+    ...declare("find", [member("string_find_string", [STRING, STRING], STRING, withPattern(find))]),
+    prepare: prepare(find),
+  },
+  {
+    ...declare("findAll", [
+      member("string_find_all_string", [STRING, STRING], listOf(STRING), withPattern(findAll)),
+      member("string_find_all_string_int", [STRING, STRING, INT], listOf(STRING), withPattern(findAll)),
+    ]),
+    prepare: prepare(findAll),
+  },
+]
