@@ -104,7 +104,8 @@ function want(resource: Resource, object: object, reconcile?: Wanted["reconcile"
 
 function newObject({ clock, random }: BootstrapOptions, { resource, object }: Wanted): KubeObject {
   const now = timestamp(clock)
-  const prepared = resource.prepareForCreate?.(object, { now, uuid: () => uuid(random) }) ?? object
+  const strategy = { now, uuid: () => uuid(random), warn: () => undefined }
+  const prepared = resource.prepareForCreate?.(object, strategy) ?? object
   return {
     ...prepared,
     metadata: { ...prepared.metadata, uid: uuid(random), creationTimestamp: now, ...firstGeneration(resource) },

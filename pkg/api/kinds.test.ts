@@ -7,7 +7,7 @@ import { builtinScheme } from "./scheme.ts"
 
 /** The rules of the kinds, as a client meets them: decoded, prepared, checked. */
 const scheme = builtinScheme()
-const context = { now: "2026-01-02T03:04:05Z", uuid: () => "u" }
+const context = { now: "2026-01-02T03:04:05Z", uuid: () => "u", warn: () => undefined }
 type Json = Readonly<Record<string, unknown>>
 
 const find = (name: string): Resource => {

@@ -19,11 +19,12 @@ export interface KubeObjectInput {
   readonly metadata?: ObjectMetaInput | undefined
 }
 
-/** Time and chance for strategy hooks, and who asks. */
+/** Time and chance for strategy hooks, and a way to warn whoever asked. */
 export interface StrategyContext {
   /** RFC 3339, whole seconds. */
   readonly now: string
   readonly uuid: () => string
+  readonly warn: (text: string) => void
 }
 
 /**

@@ -65,7 +65,11 @@ export interface KindHooks {
 
 export type SubresourceHandler = (context: RegistryContext, request: ApiRequest) => Promise<ApiResult>
 
-export const strategyContext = ({ clock, random }: Pick<RegistryContext, "clock" | "random">): StrategyContext => ({
+export const strategyContext = (
+  { clock, random }: Pick<RegistryContext, "clock" | "random">,
+  warn: StrategyContext["warn"],
+): StrategyContext => ({
   now: timestamp(clock),
   uuid: () => uuid(random),
+  warn,
 })

@@ -70,7 +70,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   const attributes = admissionAttributes(aboutWhole(request), "CREATE", object, undefined, object.metadata.name ?? "")
   const admitted = admission.admit(attributes)
   object = (admitted instanceof Promise ? await admitted : admitted) ?? object
-  object = prepare(context, resource, withSystemFields(context, object))
+  object = prepare(context, request, withSystemFields(context, object))
   // for a dry run too: it shows what would be given, or why not
   const reservation = hooks?.allocateForCreate?.(object, options.dryRun === true)
   let settledAttributes: AdmissionAttributes | undefined
@@ -154,13 +154,13 @@ const SYSTEM_FIELDS = [
 const generatedName = (prefix: string, suffix: string): string => prefix.slice(0, 63 - suffix.length) + suffix
 
 /** What the kind drops and sets at creation. */
-function prepare(context: RegistryContext, resource: Resource, sent: KubeObject): KubeObject {
+function prepare(context: RegistryContext, { resource, warn }: ApiRequest, sent: KubeObject): KubeObject {
   let object = sent
   if (resource.subresources?.status !== undefined && resource.keepsStatusOnCreate !== true)
     object = { ...object, status: emptyStatus(resource) } as KubeObject
   if (resource.generation !== undefined)
     object = { ...object, metadata: { ...object.metadata, ...firstGeneration(resource) } }
-  return resource.prepareForCreate?.(object, strategyContext(context)) ?? object
+  return resource.prepareForCreate?.(object, strategyContext(context, warn)) ?? object
 }
 
 /** A write that names the object it means by uid. Source: apiserver pkg/storage/interfaces.go Preconditions.Check. */

@@ -162,7 +162,7 @@ function atVersion(resource: Resource, name: string, object: KubeObject, old: Ku
 /** Puts back what this request may not change, counts generations, and lets the kind have its say. */
 function prepare(
   context: RegistryContext,
-  { resource, subresource }: ApiRequest,
+  { resource, subresource, warn }: ApiRequest,
   wanted: KubeObject,
   old: KubeObject,
 ): KubeObject {
@@ -174,7 +174,7 @@ function prepare(
     if (resource.subresources?.status !== undefined && (wanted as WithStatus).status !== (old as WithStatus).status)
       object = { ...object, status: (old as WithStatus).status } as KubeObject
   }
-  object = strategyOf(resource, subresource)?.prepareForUpdate?.(object, old, strategyContext(context)) ?? object
+  object = strategyOf(resource, subresource)?.prepareForUpdate?.(object, old, strategyContext(context, warn)) ?? object
   if (subresource === "status") return object
   return withGeneration(resource, object, old)
 }

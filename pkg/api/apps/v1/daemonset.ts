@@ -1,3 +1,5 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import { templateWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
 import { DaemonSetUpdateStrategy } from "./strategies.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -106,6 +108,10 @@ export const DaemonSet = defineResource(
         validateUpdate: ({ status }, old) => collisionFaults(status, old.status),
       },
     },
+    warnings: (set, old) =>
+      old !== undefined && deepEqual(set.spec.template, old.spec.template)
+        ? []
+        : templateWarnings(set, undefined, set.spec.template),
     validate: ({ spec }, old) => (spec === old?.spec ? [] : validateDaemonSetSpec(spec)),
     validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
   },

@@ -1,3 +1,4 @@
+import { nameWarnings, templateWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
 import { DeploymentStrategy } from "./strategies.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
@@ -120,6 +121,10 @@ export const Deployment = defineResource(
         selector: (deployment) => fromLabelSelector(deployment.spec.selector).toString(),
       },
     },
+    warnings: (deployment, old) => [
+      ...(old === undefined ? nameWarnings(deployment) : []),
+      ...templateWarnings(deployment, old, deployment.spec.template),
+    ],
     validate: ({ metadata, spec }, old) =>
       spec === old?.spec && metadata.annotations === old.metadata.annotations
         ? []

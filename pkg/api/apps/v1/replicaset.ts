@@ -1,3 +1,4 @@
+import { nameWarnings, templateWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { fromLabelSelector } from "../../../apimachinery/labels.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
@@ -75,6 +76,10 @@ export const ReplicaSet = defineResource(
         selector: (rs) => fromLabelSelector(rs.spec.selector).toString(),
       },
     },
+    warnings: (set, old) => [
+      ...(old === undefined ? nameWarnings(set) : []),
+      ...templateWarnings(set, old, set.spec.template),
+    ],
     validate: ({ spec }, old) => (spec === old?.spec ? [] : validateReplicaSetSpec(spec)),
     validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
   },

@@ -3,6 +3,7 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, forbiddenField, invalidValue, invalidValues, within } from "../../../apimachinery/field-errors.ts"
 import { isDNS1123Label } from "../../../apimachinery/names.ts"
 import { goForm } from "../../../apimachinery/go-form.ts"
+import { claimSpecWarnings } from "../../core/v1/persistentvolume/claim-warnings.ts"
 import { claimSpecFaults } from "../../core/v1/persistentvolume/claimspec-validation.ts"
 import type { PodSpec } from "../../core/v1/pod/podspec.ts"
 import {
@@ -115,3 +116,16 @@ export function validateStatefulSetChange(spec: StatefulSetSpec, old: StatefulSe
         ),
       ]
 }
+
+/** `step`: what the spec of a claim is called, which is another name in a change. Source: the strategy's WarningsOnUpdate. */
+export const statefulSetWarnings = (
+  { volumeClaimTemplates = [], revisionHistoryLimit }: StatefulSetSpec,
+  step: "spec" | "Spec",
+): readonly string[] => [
+  ...volumeClaimTemplates.flatMap(({ spec }, i) =>
+    claimSpecWarnings(`spec.volumeClaimTemplates[${i}]${step === "Spec" ? ".Spec" : ""}`, spec),
+  ),
+  ...(revisionHistoryLimit < 0
+    ? ["spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"]
+    : []),
+]

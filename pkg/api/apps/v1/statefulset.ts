@@ -1,3 +1,5 @@
+import { templateWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
+import { statefulSetWarnings } from "./statefulset-validation.ts"
 import { isDNS1123Label } from "../../../apimachinery/names.ts"
 import { StatefulSetUpdateStrategy } from "./strategies.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
@@ -122,6 +124,10 @@ export const StatefulSet = defineResource(
         selector: (set) => fromLabelSelector(set.spec.selector).toString(),
       },
     },
+    warnings: (set, old) => [
+      ...templateWarnings(set, old, set.spec.template),
+      ...statefulSetWarnings(set.spec, old === undefined ? "spec" : "Spec"),
+    ],
     validate: ({ spec }, old) => (spec === old?.spec ? [] : validateStatefulSetSpec(spec, old?.spec)),
     validateUpdate: ({ spec }, old) => validateStatefulSetChange(spec, old.spec),
   },

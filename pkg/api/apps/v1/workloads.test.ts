@@ -32,7 +32,12 @@ const made = <T extends KubeObject, I extends KubeObjectInput>(
 const shown = (causes: readonly { readonly field?: string; readonly message: string }[]) =>
   causes.map(({ field, message }) => `${field}: ${message}`)
 const created = <T extends KubeObject>(resource: Resource<T>, obj: T) =>
-  shown(validateObject(resource, resource.prepareForCreate?.(obj, { now: "", uuid: () => "u" }) ?? obj))
+  shown(
+    validateObject(
+      resource,
+      resource.prepareForCreate?.(obj, { now: "", uuid: () => "u", warn: () => undefined }) ?? obj,
+    ),
+  )
 
 describe("defaults", () => {
   test("a deployment rolls a quarter at a time", () => {
@@ -85,6 +90,7 @@ describe("defaults", () => {
     const job = Job.prepareForCreate!(made(Job, { template: template({ restartPolicy: "Never" }) }), {
       now: "",
       uuid: () => "",
+      warn: () => undefined,
     })
     expect(job.spec).toMatchObject({
       completions: 1,

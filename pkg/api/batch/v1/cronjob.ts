@@ -1,3 +1,5 @@
+import { nameWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
+import { jobSpecWarnings, ZONE_IN_SCHEDULE } from "./job-warnings.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
@@ -74,6 +76,11 @@ export const CronJob = defineResource(
       ),
     ],
     subresources: { status: true },
+    warnings: (cron, old) => [
+      ...(old === undefined ? nameWarnings(cron) : []),
+      ...jobSpecWarnings(cron, old, cron.spec.jobTemplate.spec, "spec.jobTemplate.spec"),
+      ...(old !== undefined && cron.spec.schedule.includes("TZ") ? [ZONE_IN_SCHEDULE] : []),
+    ],
     validate: (cron, old) => (cron.spec === old?.spec ? [] : validateCronJob(cron, old?.spec)),
     validateCreate: (cron) => validateNewCronJob(cron),
   },

@@ -1,3 +1,5 @@
+import { nameWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
+import { jobSpecWarnings } from "./job-warnings.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { selectorText, templateColumns } from "../../core/v1/podtemplate/template-columns.ts"
@@ -35,6 +37,10 @@ export const Job = defineResource(
     subresources: { status: { validateUpdate: (job, old) => jobStatusFaults(job, old) } },
     defaults: (job) => jobDefaults(job),
     prepareForCreate: (job) => withGeneratedSelector(job),
+    warnings: (job, old) => [
+      ...(old === undefined ? nameWarnings(job) : []),
+      ...jobSpecWarnings(job, old, job.spec, "spec"),
+    ],
     validate: (job, old) => {
       if (job.spec === old?.spec) return []
       // of a change these are looked at once, and the rest twice

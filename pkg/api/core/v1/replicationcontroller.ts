@@ -1,3 +1,4 @@
+import { nameWarnings, templateWarnings } from "./podtemplate/template-warnings.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
@@ -89,6 +90,11 @@ export const ReplicationController = defineResource(
         selector: (rc) => fromLabels(rc.spec.selector).toString(),
       },
     },
+    // upstream warns of what a changed template was before
+    warnings: (rc, old) => [
+      ...(old === undefined ? nameWarnings(rc) : []),
+      ...templateWarnings(rc, old, (old ?? rc).spec.template),
+    ],
     validate({ spec: { selector, template } }) {
       const causes: Cause[] = [...requiredSelector(selector, "spec.selector")]
       if (template === undefined) return [...causes, required("spec.template")]

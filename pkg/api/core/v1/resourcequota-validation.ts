@@ -1,6 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, atKey, invalidValue, required, within } from "../../../apimachinery/field-errors.ts"
 import { goForm } from "../../../apimachinery/go-form.ts"
+import { compareQuantities, quantity } from "../../../apimachinery/quantity.ts"
 import { amountFaults, isQuotaResource, quotaResourceNameFaults } from "./resource-names.ts"
 import { QUOTA_SCOPES, ScopeSelector, type ResourceQuotaSpec, type ResourceQuotaStatus } from "./resourcequotaspec.ts"
 
@@ -104,3 +105,17 @@ function selectorFaults({ hard, scopes = [], scopeSelector }: ResourceQuotaSpec)
   for (const _ of conflicts(conditions.map(({ scopeName }) => scopeName))) wrong(path, scopes, "conflicting scopes")
   return causes
 }
+
+/** Resources whose requests and limits are limited apart. */
+const OVERCOMMITTED = ["cpu", "memory", "storage", "ephemeral-storage"]
+
+/** Requests that may be higher than limits. Source: pkg/registry/core/resourcequota/strategy.go. */
+export const quotaWarnings = ({ hard = {} }: ResourceQuotaSpec): readonly string[] =>
+  OVERCOMMITTED.flatMap((name) => {
+    const isShort = hard[`requests.${name}`] === undefined && (name === "cpu" || name === "memory")
+    const [request, limit] = [isShort ? name : `requests.${name}`, `limits.${name}`]
+    const [asked, most] = [hard[request], hard[limit]]
+    return asked === undefined || most === undefined || compareQuantities(quantity(asked), quantity(most)) <= 0
+      ? []
+      : [`ResourceQuota ${request} (${asked}) should be less than ${limit} (${most})`]
+  })

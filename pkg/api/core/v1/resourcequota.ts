@@ -1,3 +1,4 @@
+import { quotaWarnings } from "./resourcequota-validation.ts"
 import { ResourceQuotaSpec, ResourceQuotaStatus } from "./resourcequotaspec.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { quotaFaults, quotaStatusFaults, scopesAreFixed } from "./resourcequota-validation.ts"
@@ -39,6 +40,7 @@ export const ResourceQuota = defineResource(
       },
     ],
     returnsDeletedObject: true,
+    warnings: ({ spec }, old) => (old === undefined ? quotaWarnings(spec) : []),
     validate: ({ spec }, old) => (spec === old?.spec ? [] : quotaFaults(spec)),
     validateUpdate: ({ spec }, old) => scopesAreFixed(spec, old.spec),
   },

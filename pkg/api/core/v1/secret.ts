@@ -1,3 +1,4 @@
+import { keyPairWarnings } from "./key-pair-warnings.ts"
 import { Buffer } from "node:buffer"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { atKey, invalidValue, required, tooLong } from "../../../apimachinery/field-errors.ts"
@@ -46,6 +47,7 @@ export const Secret = defineResource(
     fieldSelectors: { type: (secret) => secret.type },
     defaults: withStringData,
     prepareForUpdate: (secret, old) => (secret.type === "" ? { ...secret, type: old.type } : secret),
+    warnings: (secret) => (secret.type === "kubernetes.io/tls" ? keyPairWarnings(secret.data) : []),
     validate: (secret) => {
       const data = secret.data ?? {}
       const size = Object.values(data).reduce((sum, value) => sum + decodedSize(value), 0)

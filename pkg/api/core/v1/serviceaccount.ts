@@ -4,6 +4,9 @@ import { LocalObjectReference, ObjectReference } from "./reference.ts"
 
 /** Source: pkg/registry/core/serviceaccount/strategy.go. */
 
+/** Restricts pods to the secrets that their account names. */
+const ENFORCE_SECRETS = "kubernetes.io/enforce-mountable-secrets"
+
 const fields = {
   secrets: f
     .list(2, ObjectReference, "Secrets that pods of this account may use, when only listed ones are allowed.")
@@ -27,6 +30,12 @@ export const ServiceAccount = defineResource(
     shortNames: ["sa"],
     scope: "Namespaced",
     looks: { whole: 1 },
+    warnings: ({ metadata: { annotations } }, old) =>
+      annotations?.[ENFORCE_SECRETS] === undefined || old?.metadata.annotations?.[ENFORCE_SECRETS] !== undefined
+        ? []
+        : [
+            `metadata.annotations[${ENFORCE_SECRETS}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
+          ],
     doc: "An identity for the processes in pods.",
     returnsDeletedObject: true,
     subresources: {

@@ -1,3 +1,4 @@
+import { addressWarnings } from "../../../apimachinery/address-warnings.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
@@ -72,6 +73,13 @@ const fields = {
 }
 export interface EndpointSlice extends ObjectFor<typeof fields> {}
 
+/** Controllers that write addresses as they are to be written. */
+const OWN_CONTROLLERS: ReadonlySet<string> = new Set([
+  "endpointslice-controller.k8s.io",
+  "endpointslicemirroring-controller.k8s.io",
+])
+const MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+
 export const EndpointSlice = defineResource(
   {
     group: "discovery.k8s.io",
@@ -99,6 +107,14 @@ export const EndpointSlice = defineResource(
     ],
     prepareForCreate: (slice) => withoutTopology(slice, undefined),
     prepareForUpdate: (slice, old) => withoutTopology(counted(slice, old), old),
+    warnings: ({ metadata: { labels }, addressType, endpoints }, old) => [
+      ...(old === undefined && addressType === "FQDN" ? ["spec.addressType: FQDN endpoints are deprecated"] : []),
+      ...(OWN_CONTROLLERS.has(labels?.[MANAGED_BY] ?? "")
+        ? []
+        : (endpoints ?? []).flatMap(({ addresses }, i) =>
+            addresses.flatMap((address, j) => addressWarnings(`endpoints[${i}].addresses[${j}]`, address)),
+          )),
+    ],
     validate: (slice, old) => [
       ...portListFaults(slice.ports ?? []),
       ...(slice.endpoints === old?.endpoints || deepEqual(slice.endpoints, old?.endpoints)

@@ -159,6 +159,10 @@ export const Ingress = defineResource(
         value: ({ spec }) => ((spec.tls ?? []).length > 0 ? "80, 443" : "80"),
       },
     ],
+    warnings: ({ metadata: { annotations }, spec }, old) =>
+      old === undefined && annotations?.[CLASS_ANNOTATION] !== undefined && spec.ingressClassName === undefined
+        ? [`annotation "${CLASS_ANNOTATION}" is deprecated, please use 'spec.ingressClassName' instead`]
+        : [],
     validate: ({ spec }) => specFaults(spec),
     validateCreate: (ingress) => classFaults(ingress),
   },

@@ -1,3 +1,4 @@
+import { rangeWarnings } from "../../../apimachinery/address-warnings.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { covers, parseNetwork } from "../../../apimachinery/cidr.ts"
 import {
@@ -93,7 +94,11 @@ export const NetworkPolicy = defineResource(
         value: ({ spec }) => selectorText(spec.podSelector),
       },
     ],
-    warnings: () => ["NetworkPolicies are stored but not enforced: this one restricts no traffic"],
+    warnings: ({ spec }) => [
+      "NetworkPolicies are stored but not enforced: this one restricts no traffic",
+      ...(spec.ingress ?? []).flatMap(({ from = [] }, i) => blockWarnings(from, `spec.ingress[${i}].from`)),
+      ...(spec.egress ?? []).flatMap(({ to = [] }, i) => blockWarnings(to, `spec.egress[${i}].to`)),
+    ],
     validate: ({ spec }) => specFaults(spec),
   },
   fields,
@@ -196,3 +201,13 @@ function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector
   ]
   return parts.sort().join(",") || undefined
 }
+
+const blockWarnings = (peers: readonly NetworkPolicyPeer[], path: string): readonly string[] =>
+  peers.flatMap(({ ipBlock }, i) =>
+    ipBlock === undefined
+      ? []
+      : [
+          ...rangeWarnings(`${path}[${i}].ipBlock.cidr`, ipBlock.cidr),
+          ...(ipBlock.except ?? []).flatMap((range, j) => rangeWarnings(`${path}[${i}].ipBlock.except[${j}]`, range)),
+        ],
+  )

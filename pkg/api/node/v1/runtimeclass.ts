@@ -1,3 +1,4 @@
+import { deprecationOf } from "../../core/v1/node/node-label-warnings.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, duplicate, invalidValues, within } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
@@ -41,6 +42,11 @@ export const RuntimeClass = defineResource(
     columns: [{ name: "Handler", type: "string", doc: "Name of the configuration.", value: ({ handler }) => handler }],
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: false,
+    warnings: ({ scheduling }) =>
+      Object.keys(scheduling?.nodeSelector ?? {}).flatMap((label) => {
+        const deprecation = deprecationOf(label)
+        return deprecation === undefined ? [] : [`scheduling.nodeSelector: ${deprecation}`]
+      }),
     validate: ({ handler, overhead, scheduling }) => [
       ...invalidValues("handler", handler, isDNS1123Label(handler)),
       ...overheadFaults(overhead),

@@ -1,3 +1,4 @@
+import { nodeSelectorWarnings } from "../../core/v1/node/node-label-warnings.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import { invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
@@ -27,6 +28,8 @@ export const CSIStorageCapacity = defineResource(
     looks: { whole: 1 },
     doc: "How much storage of a class is free in a part of the cluster.",
     allowUnconditionalUpdate: false,
+    warnings: ({ nodeTopology }) =>
+      nodeTopology === undefined ? [] : nodeSelectorWarnings("nodeTopology", nodeTopology),
     validate: ({ storageClassName, nodeTopology, capacity }) => [
       ...(nodeTopology === undefined ? [] : labelSelectorFaults("nodeTopology", nodeTopology)),
       ...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)),

@@ -1,3 +1,4 @@
+import { deprecationOf } from "../../core/v1/node/node-label-warnings.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import {
@@ -105,6 +106,15 @@ export const StorageClass = defineResource(
       },
     ],
     returnsDeletedObject: true,
+    warnings: ({ allowedTopologies = [] }) =>
+      allowedTopologies.flatMap(({ matchLabelExpressions = [] }, i) =>
+        matchLabelExpressions.flatMap(({ key }, j) => {
+          const deprecation = deprecationOf(key)
+          return deprecation === undefined
+            ? []
+            : [`allowedTopologies[${i}].matchLabelExpressions[${j}].key: ${deprecation}`]
+        }),
+      ),
     validate: (storageClass) => classFaults(storageClass),
     validateUpdate: (storageClass, old) =>
       (["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] as const).flatMap((field) =>

@@ -1,3 +1,4 @@
+import { rangeWarnings } from "../../../../apimachinery/address-warnings.ts"
 import { f } from "../../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../../apimachinery/resource.ts"
 import { ageOf } from "../../../../apimachinery/time.ts"
@@ -70,6 +71,10 @@ export const Node = defineResource(
       },
     ],
     fieldSelectors: { "spec.unschedulable": (node) => String(node.spec.unschedulable === true) },
+    warnings: ({ spec: { externalID = "", podCIDRs = [] } }) => [
+      ...(externalID === "" ? [] : ["spec.externalID: this field is deprecated, and is unused by Kubernetes"]),
+      ...podCIDRs.flatMap((range, i) => rangeWarnings(`spec.podCIDRs[${i}]`, range)),
+    ],
     validateCreate: (node) => nodeFaults(node),
     validateUpdate: (node, old) => [...nodeFaults(node), ...nodeChangeFaults(node, old)],
   },

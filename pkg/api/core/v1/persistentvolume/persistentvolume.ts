@@ -1,3 +1,4 @@
+import { volumeWarnings } from "./persistentvolume-warnings.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import { within } from "../../../../apimachinery/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
@@ -116,6 +117,7 @@ export const PersistentVolume = defineResource(
             },
           }
     },
+    warnings: (volume) => volumeWarnings(volume),
     validate: ({ metadata, spec }, old) => {
       const causes: Cause[] = []
       if (spec !== old?.spec) within(causes, volumeSpecFaults(spec, metadata.name ?? ""), "spec")

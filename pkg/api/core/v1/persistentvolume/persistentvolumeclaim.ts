@@ -1,3 +1,4 @@
+import { claimSpecWarnings, STORAGE_CLASS_ANNOTATION, STORAGE_CLASS_DEPRECATION } from "./claim-warnings.ts"
 import { withDataSources } from "./data-sources.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import { within } from "../../../../apimachinery/field-errors.ts"
@@ -81,6 +82,10 @@ export const PersistentVolumeClaim = defineResource(
       ...claim,
       spec: claim.spec === old.spec ? claim.spec : withDataSources(claim.spec, old.spec),
     }),
+    warnings: ({ metadata: { annotations }, spec }) => [
+      ...(annotations?.[STORAGE_CLASS_ANNOTATION] === undefined ? [] : [STORAGE_CLASS_DEPRECATION]),
+      ...claimSpecWarnings("spec", spec),
+    ],
     validate: ({ spec }, old) => {
       const causes: Cause[] = []
       if (spec !== old?.spec) within(causes, claimSpecFaults(spec, old?.spec), "spec")

@@ -1,3 +1,4 @@
+import type { StrategyContext } from "../../../../apimachinery/resource.ts"
 import type { LabelSelector, ObjectMeta } from "../../../../apimachinery/meta.ts"
 import type { Labels } from "../../../../apimachinery/labels.ts"
 import type { PodAffinityTerm } from "./affinity.ts"
@@ -17,7 +18,7 @@ interface PodView {
  * A new pod is pending, has its class of service (or the one that was sent along), and says so when it is held back by
  * gates.
  */
-export function prepareNewPod<P extends PodView>(pod: P, now: string): P {
+export function prepareNewPod<P extends PodView>(pod: P, { now, warn }: Pick<StrategyContext, "now" | "warn">): P {
   const {
     metadata: { labels = {}, annotations },
     spec,
@@ -26,7 +27,7 @@ export function prepareNewPod<P extends PodView>(pod: P, now: string): P {
   const gated = spec.schedulingGates !== undefined && spec.schedulingGates.length > 0
   return {
     ...pod,
-    spec: withProfiles(withLabelKeys(spec, labels), annotations),
+    spec: withProfiles(withLabelKeys(spec, labels), annotations, warn),
     status: gated
       ? { phase: "Pending", conditions: [{ ...GATED, lastProbeTime: null, lastTransitionTime: now }], qosClass }
       : { phase: "Pending", qosClass },

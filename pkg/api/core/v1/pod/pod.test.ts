@@ -572,7 +572,7 @@ describe("changes of a pod", () => {
 })
 
 describe("life of a pod", () => {
-  const context = { now: "2026-01-01T00:00:00Z", uuid: () => "u" }
+  const context = { now: "2026-01-01T00:00:00Z", uuid: () => "u", warn: () => undefined }
   test.each<[string, Json, string]>([
     ["nothing asked", {}, "BestEffort"],
     ["limits for all", { limits: { cpu: "1", memory: "1Gi" } }, "Guaranteed"],

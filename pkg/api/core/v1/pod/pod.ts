@@ -1,3 +1,5 @@
+import { nameWarnings } from "../podtemplate/template-warnings.ts"
+import { podSpecWarnings } from "./podspec-warnings.ts"
 import { f } from "../../../../apimachinery/fields.ts"
 import { defineResource, type ObjectOfResource } from "../../../../apimachinery/resource.ts"
 import { completedCondition, readinessGatesCell, restartsCell, summarizePod } from "./pod-columns.ts"
@@ -128,7 +130,10 @@ export const Pod = defineResource(
       const spec = defaultPodSpec(pod.spec)
       return spec === pod.spec ? pod : { ...pod, spec }
     },
-    prepareForCreate: (pod, { now }) => prepareNewPod(pod, now),
+    prepareForCreate: (pod, context) => prepareNewPod(pod, context),
+    // Nobody changes a pod by hand.
+    warnings: (pod, old) =>
+      old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podSpecWarnings(pod, "")] : [],
     validate: (pod, old) =>
       pod.spec === old?.spec
         ? pod.metadata.annotations === old.metadata.annotations

@@ -13,6 +13,7 @@ import type { SecurityContext } from "../container/securitycontext.ts"
 export const SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 export const SECCOMP_PREFIX = "container.seccomp.security.alpha.kubernetes.io/"
 export const APPARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
+export const APPARMOR_DEPRECATION = 'deprecated since v1.30; use the "appArmorProfile" field instead'
 const RUNTIME = "runtime/default"
 const DOCKER = "docker/default"
 const UNCONFINED = "unconfined"
@@ -108,15 +109,23 @@ function mismatch(
  * The spec of a new pod, whose containers get the AppArmor profile that an annotation names for them. Source:
  * applyAppArmorVersionSkew in pkg/registry/core/pod/strategy.go.
  */
-export function withProfiles(spec: PodSpec, annotations: Annotations | undefined): PodSpec {
+export function withProfiles(
+  spec: PodSpec,
+  annotations: Annotations | undefined,
+  warn: (text: string) => void,
+): PodSpec {
   if (spec.os?.name === "windows" || annotations === undefined) return spec
   if (!Object.keys(annotations).some((key) => key.startsWith(APPARMOR_PREFIX))) return spec
   const podProfile = spec.securityContext?.appArmorProfile
   const profiled = <C extends NamedContainer>(container: C): C => {
-    const profile = profileOf(annotations[APPARMOR_PREFIX + container.name])
+    const key = APPARMOR_PREFIX + container.name
+    const annotation = annotations[key]
     const { securityContext } = container
-    if (profile === undefined || securityContext?.appArmorProfile !== undefined || deepEqual(profile, podProfile))
-      return container
+    if (annotation === undefined || securityContext?.appArmorProfile !== undefined) return container
+    const profile = annotatedProfile(annotation)
+    if (profile !== undefined && deepEqual(profile, podProfile)) return container
+    warn(`metadata.annotations[${key}]: ${APPARMOR_DEPRECATION}`)
+    if (profile === undefined) return container
     return { ...container, securityContext: { ...securityContext, appArmorProfile: profile } }
   }
   const { containers, initContainers, ephemeralContainers } = spec
@@ -132,7 +141,8 @@ interface NamedContainer {
   readonly securityContext?: SecurityContext | undefined
 }
 
-function profileOf(annotation: string | undefined): Profile | undefined {
+/** The profile that an annotation names; undefined where it names none. */
+export function annotatedProfile(annotation: string | undefined): Profile | undefined {
   if (annotation === UNCONFINED) return { type: "Unconfined" }
   if (annotation === RUNTIME) return { type: "RuntimeDefault" }
   const file = annotation?.startsWith(LOCALHOST) === true ? annotation.slice(LOCALHOST.length) : ""

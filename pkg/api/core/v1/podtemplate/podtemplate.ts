@@ -1,3 +1,4 @@
+import { templateWarnings } from "./template-warnings.ts"
 import { f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
 import { ObjectMeta } from "../../../../apimachinery/meta.ts"
 import { defineResource, type ObjectOfResource } from "../../../../apimachinery/resource.ts"
@@ -42,6 +43,7 @@ export const PodTemplate = defineResource(
         value: ({ template }) => labelsText(template.metadata.labels),
       },
     ],
+    warnings: (owner, old) => templateWarnings(owner, old, owner.template, "template"),
     validate: ({ template }) => validateTemplate(template, "template"),
   },
   {

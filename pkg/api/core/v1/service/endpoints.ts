@@ -1,3 +1,4 @@
+import { addressWarnings } from "../../../../apimachinery/address-warnings.ts"
 import { deepEqual } from "../../../../apimachinery/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import { at, invalidValues, required } from "../../../../apimachinery/field-errors.ts"
@@ -77,6 +78,14 @@ export const Endpoints = defineResource(
       },
     ],
     allowCreateOnUpdate: true,
+    warnings: ({ metadata: { labels }, subsets = [] }) =>
+      labels?.["endpoints.kubernetes.io/managed-by"] === "endpoint-controller"
+        ? []
+        : subsets.flatMap((subset, i) =>
+            (["addresses", "notReadyAddresses"] as const).flatMap((list) =>
+              (subset[list] ?? []).flatMap(({ ip }, j) => addressWarnings(`subsets[${i}].${list}[${j}].ip`, ip)),
+            ),
+          ),
     validate: ({ subsets = [] }, old) =>
       old !== undefined && deepEqual(subsets, old.subsets ?? [])
         ? []

@@ -1,3 +1,5 @@
+import { isIP } from "node:net"
+import { addressWarnings, rangeWarnings } from "../../../../apimachinery/address-warnings.ts"
 import type { KubeObject } from "../../../../apimachinery/resource.ts"
 import { TOPOLOGY_HINTS, TOPOLOGY_MODE } from "./service-validation.ts"
 import type { ServiceSpec } from "./service.ts"
@@ -9,7 +11,9 @@ export function serviceWarnings({
 }: KubeObject & { readonly spec: ServiceSpec }): readonly string[] {
   const {
     type,
-    clusterIP,
+    clusterIP = "",
+    clusterIPs = [],
+    loadBalancerSourceRanges = [],
     loadBalancerIP = "",
     externalIPs = [],
     sessionAffinity,
@@ -21,12 +25,20 @@ export function serviceWarnings({
     ...(annotations[TOPOLOGY_HINTS] === undefined
       ? []
       : [`annotation ${TOPOLOGY_HINTS} is deprecated, please use ${TOPOLOGY_MODE} instead`]),
+    ...(clusterIP === "" || clusterIP === "None"
+      ? []
+      : clusterIPs.flatMap((ip, i) => addressWarnings(`spec.clusterIPs[${i}]`, ip))),
     ...(headless && loadBalancerIP !== "" ? ["spec.loadBalancerIP is ignored for headless services"] : []),
     ...(headless && externalIPs.length > 0 ? ["spec.externalIPs is ignored for headless services"] : []),
     ...(headless && sessionAffinity !== "None" ? ["spec.SessionAffinity is ignored for headless services"] : []),
+    ...externalIPs.flatMap((ip, i) => addressWarnings(`spec.externalIPs[${i}]`, ip)),
     ...(externalIPs.length > 0 && !headless && type !== "ExternalName"
       ? ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"]
       : []),
+    ...(isIP(loadBalancerIP) === 6 ? addressWarnings("spec.loadBalancerIP", loadBalancerIP) : []),
+    ...loadBalancerSourceRanges.flatMap((range, i) =>
+      rangeWarnings(`spec.loadBalancerSourceRanges[${i}]`, range.trim()),
+    ),
     ...(type === "ExternalName" && externalIPs.length > 0
       ? ['spec.externalIPs is ignored when spec.type is "ExternalName"']
       : []),

@@ -1,0 +1,23 @@
+import { createPrivateKey, X509Certificate } from "node:crypto"
+
+const PEM = /-----BEGIN [A-Z0-9 ]+-----[^]*?-----END [A-Z0-9 ]+-----/
+
+/**
+ * What is wrong with the certificate and the key of a Secret for TLS, as far as it is told without looking deep into
+ * either. Source: warningsForSecret in pkg/registry/core/secret/strategy.go, Go's crypto/tls X509KeyPair.
+ */
+export function keyPairWarnings(data: Readonly<Record<string, string>> = {}): readonly string[] {
+  const [certificate, key] = [textOf(data["tls.crt"]), textOf(data["tls.key"])]
+  if (!PEM.test(certificate)) return ["tls: failed to find any PEM data in certificate input"]
+  if (!PEM.test(key)) return ["tls: failed to find any PEM data in key input"]
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))
+      ? []
+      : ["tls: private key does not match public key"]
+  } catch {
+    // what exactly cannot be read, Go would say in its own words
+    return []
+  }
+}
+
+const textOf = (base64 = ""): string => Buffer.from(base64, "base64").toString("latin1")

@@ -1,0 +1,16 @@
+import { fractionWarnings } from "../resource-warnings.ts"
+import type { PersistentVolumeClaimSpec } from "./volumeclaim.ts"
+
+/** Of a claim, wherever it stands. Source: pkg/api/persistentvolumeclaim/util.go. */
+export const claimSpecWarnings = (
+  path: string,
+  { resources: { requests, limits } }: PersistentVolumeClaimSpec,
+): readonly string[] => [
+  ...fractionWarnings(`${path}.resources.requests`, requests, SIZE),
+  ...fractionWarnings(`${path}.resources.limits`, limits, SIZE),
+]
+const SIZE = ["storage"]
+
+/** The older way to name the class of a claim or a volume. */
+export const STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+export const STORAGE_CLASS_DEPRECATION = `metadata.annotations[${STORAGE_CLASS_ANNOTATION}]: deprecated since v1.8; use "storageClassName" attribute instead`

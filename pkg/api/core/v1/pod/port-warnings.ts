@@ -1,0 +1,52 @@
+import type { ContainerPort } from "../container/container.ts"
+
+interface Ports {
+  readonly ports?: readonly ContainerPort[] | undefined
+}
+
+interface Place {
+  readonly field: string
+  readonly port: ContainerPort
+}
+
+/** Ports that stand in one another's way; of all containers of a pod, each with its path. Source: pkg/api/pod/warnings.go. */
+export function portWarnings(containers: readonly (readonly [Ports, string])[]): readonly string[] {
+  if (containers.every(([{ ports }]) => ports === undefined)) return NO_WARNINGS
+  const warnings: string[] = []
+  const byNumber = new Map<string, Place[]>()
+  const byName = new Map<string, string>()
+  const sameNames: string[] = []
+  for (const [{ ports = [] }, path] of containers)
+    for (const [i, port] of ports.entries()) {
+      const field = `${path}.ports[${i}]`
+      if ((port.hostIP ?? "") !== "" && (port.hostPort ?? 0) === 0)
+        warnings.push(`${field}: hostIP set without hostPort: ${shown(port)}`)
+      const key = `${port.containerPort}/${port.protocol}`
+      const others = byNumber.get(key) ?? []
+      for (const other of others) {
+        const conflict = conflictOf(port, other.port)
+        if (conflict !== undefined) warnings.push(`${field}: ${conflict} port definition with ${other.field}`)
+      }
+      byNumber.set(key, [...others, { field, port }])
+      if ((port.name ?? "") === "") continue
+      const known = byName.get(port.name!)
+      if (known === undefined) byName.set(port.name!, field)
+      else
+        sameNames.push(
+          `${field}: duplicate port name "${port.name}" with ${known}, services and probes that select ports by name will use ${known}`,
+        )
+    }
+  return [...warnings, ...sameNames]
+}
+const NO_WARNINGS: readonly string[] = []
+
+function conflictOf(a: ContainerPort, b: ContainerPort): string | undefined {
+  const [ipA, ipB, portA, portB] = [a.hostIP ?? "", b.hostIP ?? "", a.hostPort ?? 0, b.hostPort ?? 0]
+  if (ipA === ipB && portA === portB) return "duplicate"
+  if (portA === 0 || portB === 0) return "overlapping"
+  return portA === portB && (ipA === "") !== (ipB === "") ? "dangerously ambiguous" : undefined
+}
+
+/** As Go prints the struct. */
+const shown = ({ name = "", hostPort = 0, containerPort, protocol, hostIP = "" }: ContainerPort): string =>
+  `{Name:${name} HostPort:${hostPort} ContainerPort:${containerPort} Protocol:${protocol} HostIP:${hostIP}}`

@@ -1,0 +1,84 @@
+import { claimSpecWarnings } from "../persistentvolume/claim-warnings.ts"
+import type { VolumeProjection } from "./volume-projected.ts"
+import type { Volume } from "./volume.ts"
+
+/** Source: pkg/api/pod/warnings.go. */
+
+/** What is said of sources that are served no more; some are spelled as Go spells their fields. */
+const DEPRECATED = {
+  photonPersistentDisk: ["photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"],
+  gitRepo: ["gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"],
+  scaleIO: ["scaleIO", "deprecated in v1.16, non-functional in v1.22+"],
+  flocker: ["flocker", "deprecated in v1.22, non-functional in v1.25+"],
+  storageos: ["storageOS", "deprecated in v1.22, non-functional in v1.25+"],
+  quobyte: ["quobyte", "deprecated in v1.22, non-functional in v1.25+"],
+  glusterfs: ["glusterfs", "deprecated in v1.25, non-functional in v1.26+"],
+  cephfs: ["cephfs", "deprecated in v1.28, non-functional in v1.31+"],
+  rbd: ["rbd", "deprecated in v1.28, non-functional in v1.31+"],
+} as const
+
+/** `path` is that of the list of volumes. */
+export function volumeWarnings(path: string, volumes: readonly Volume[]): readonly string[] {
+  const warnings: string[] = []
+  for (const [i, volume] of volumes.entries()) {
+    for (const [source, [field, deprecation]] of Object.entries(DEPRECATED))
+      if (volume[source as keyof typeof DEPRECATED] !== undefined)
+        warnings.push(`${path}[${i}].${field}: ${deprecation}`)
+    const claim = volume.ephemeral?.volumeClaimTemplate?.spec
+    if (claim !== undefined)
+      warnings.push(...claimSpecWarnings(`${path}[${i}].ephemeral.volumeClaimTemplate.spec`, claim))
+  }
+  for (const volume of volumes) warnings.push(...overlapWarnings(volume))
+  return warnings
+}
+
+/** A file that a volume makes, and of what. */
+interface File {
+  readonly path: string
+  readonly source: string
+}
+
+function overlapWarnings({ name, configMap, secret, downwardAPI, projected }: Volume): readonly string[] {
+  const overlapping = (what: string, overlaps: readonly string[]) =>
+    overlaps.map((overlap) => `volume "${name}" (${what}): overlapping paths: ${overlap}`)
+  const of = (items: readonly { readonly path: string }[] = [], source = ""): readonly File[] =>
+    items.map(({ path }) => ({ path, source }))
+  const empty = (projected?.sources ?? []).filter((source) => Object.keys(source).length === 0)
+  return [
+    ...(configMap === undefined ? [] : overlapping(`ConfigMap "${configMap.name}"`, overlapsOf(of(configMap.items)))),
+    ...(secret === undefined ? [] : overlapping(`Secret "${secret.secretName ?? ""}"`, overlapsOf(of(secret.items)))),
+    ...(downwardAPI === undefined ? [] : overlapping("DownwardAPI", overlapsOf(of(downwardAPI.items)))),
+    ...empty.map(() => `volume "${name}" (Projected) has no sources provided`),
+    ...(projected === undefined
+      ? []
+      : overlapping("Projected", overlapsOf((projected.sources ?? []).flatMap(filesOf)))),
+  ]
+
+  function filesOf({ configMap, secret, downwardAPI, serviceAccountToken }: VolumeProjection): readonly File[] {
+    if (configMap?.items !== undefined) return of(configMap.items, `ConfigMap "${configMap.name}"`)
+    if (secret?.items !== undefined) return of(secret.items, `Secret "${secret.name}"`)
+    if (downwardAPI?.items !== undefined) return of(downwardAPI.items, "DownwardAPI")
+    return serviceAccountToken === undefined ? [] : [{ path: serviceAccountToken.path, source: "ServiceAccountToken" }]
+  }
+}
+
+const shown = ({ path, source }: File): string => `"${path}"${source === "" ? "" : ` (${source})`}`
+
+/** Files of which one is the other, or a folder on its path. */
+function overlapsOf(files: readonly File[]): readonly string[] {
+  if (files.length < 2) return []
+  const seen: File[] = []
+  const overlaps: string[] = []
+  for (const { path, source } of files) {
+    const file = { path: path.replace(/\/+$/, ""), source }
+    if (file.path !== "")
+      for (const other of seen)
+        if (
+          other.path !== "" &&
+          (`${other.path}/`.startsWith(`${file.path}/`) || `${file.path}/`.startsWith(`${other.path}/`))
+        )
+          overlaps.push(`${shown(file)} with ${shown(other)}`)
+    seen.push(file)
+  }
+  return overlaps
+}
