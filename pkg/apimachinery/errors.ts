@@ -163,7 +163,7 @@ const about = ({ group, plural }: GroupResource, name: string): StatusDetails =>
 
 export const badRequest = (message: string): ApiError => new ApiError("BadRequest", message)
 export const notFound = (resource: GroupResource, name: string): ApiError =>
-  new ApiError("NotFound", `${qualified(resource)} "${name}" not found`, about(resource, name))
+  new ApiError("NotFound", `${qualified(resource)} ${JSON.stringify(name)} not found`, about(resource, name))
 export const alreadyExists = (resource: GroupResource, name: string): ApiError =>
   new ApiError("AlreadyExists", `${qualified(resource)} "${name}" already exists`, about(resource, name))
 export const conflict = (resource: GroupResource, name: string, why: string): ApiError =>

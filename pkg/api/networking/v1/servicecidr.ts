@@ -45,7 +45,8 @@ export const ServiceCIDR = defineResource(
     validateUpdate: ({ spec }, { spec: { cidrs: old = [] } }) => {
       const { cidrs = [] } = spec
       const grows = old.length === 1 && cidrs.length === 2
-      if (cidrs.length !== old.length && !grows) return [invalidValue("spec.cidrs", cidrs, "field is immutable")]
+      if (cidrs.length !== old.length && !grows)
+        return [invalidValue("spec.cidrs", cidrs.length === 0 ? null : cidrs, "field is immutable")]
       return [
         ...old.flatMap((cidr, i) =>
           cidrs[i] === cidr ? [] : [invalidValue(at("spec.cidrs", i), cidrs[i], "field is immutable")],

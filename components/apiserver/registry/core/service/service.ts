@@ -118,17 +118,23 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
             // A Service that is no longer exposed gives back the ports it had; others were not its to ask for.
             return before.includes(port.nodePort) ? without(port, "nodePort") : port
           }
-          takePort(port.nodePort, at("spec.ports", i, "nodePort"))
+          if (byPort.get(port.port) !== port.nodePort) takePort(port.nodePort, at("spec.ports", i, "nodePort"))
           byPort.set(port.port, port.nodePort)
           return port
         }
         if (!exposes) return port
-        const shared = byPort.get(port.port)
+        const shared = byPort.get(port.port) ?? requestedFor(port.port, i)
         const nodePort = shared ?? drawPort(at("spec.ports", i, "nodePort"))
         if (nodePort === undefined) return port
         byPort.set(port.port, nodePort)
         return { ...port, nodePort }
       })
+      /** What a later port of the same number asks for: two protocols share it. */
+      function requestedFor(number: number, i: number): number | undefined {
+        const wish = old === undefined && spec.ports?.find(({ port, nodePort }) => port === number && nodePort)
+        if (!wish) return undefined
+        return takePort(wish.nodePort!, at("spec.ports", i, "nodePort"))
+      }
       const health = !healthWanted
         ? undefined
         : spec.healthCheckNodePort
@@ -154,10 +160,14 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
     }
 
     function takePort(port: number, field: string): number {
-      if (before.includes(port) === true || asked.has(port)) return port
-      const refusal = ports.take(port, key)
+      if (before.includes(port) === true || (old !== undefined && asked.has(port))) return port
+      // A new Service asks for each port once.
+      const refusal = asked.has(port) ? "taken" : ports.take(port, key)
       // As upstream's, a dry run takes a port from outside the range for granted.
-      if (refusal === "out of range" && dryRun) return port
+      if (refusal === "out of range" && dryRun) {
+        asked.add(port)
+        return port
+      }
       if (refusal === undefined) {
         asked.add(port)
         undo.push(() => ports.release(port, key))

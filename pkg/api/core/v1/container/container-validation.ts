@@ -132,7 +132,7 @@ function takeName(name: string, taken: Set<string>): readonly Cause[] {
 /** What holds for every container. */
 function common(container: Container | EphemeralContainer, { spec, volumes, claims }: Surroundings): readonly Cause[] {
   const { name, ports, env, envFrom, volumeMounts, volumeDevices, resources, resizePolicy, securityContext } = container
-  const causes: Cause[] = [...checked("name", name, isDNS1123Label)]
+  const causes: Cause[] = name === "" ? [required("name")] : [...checked("name", name, isDNS1123Label)]
   if ((container.image ?? "") === "") causes.push(required("image"))
   if (ports !== undefined) within(causes, validatePorts(ports), "ports")
   if (env !== undefined) within(causes, validateEnv(env), "env")

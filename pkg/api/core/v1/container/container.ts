@@ -15,14 +15,14 @@ export const ContainerPort = message("core.v1.ContainerPort", "A port on which a
 export interface ContainerPort extends ObjectOf<typeof ContainerPort> {}
 
 export const VolumeMount = message("core.v1.VolumeMount", "Where a volume of the pod appears in the container.", {
-  name: f.string(1, "Name of the volume.").required(),
+  name: f.string(1, "Name of the volume.").required().ownRule(),
   readOnly: f.bool(2, "Whether the mount is read-only."),
   recursiveReadOnly: f
     .string(7, "Whether mounts inside are read-only too.")
     .enum("Disabled", "IfPossible", "Enabled")
     .pointer()
     .ownRule(),
-  mountPath: f.string(3, "Path in the container; must not contain `:`.").required(),
+  mountPath: f.string(3, "Path in the container; must not contain `:`.").required().ownRule(),
   subPath: f.string(4, "Path inside the volume; its root unless given."),
   mountPropagation: f
     .string(5, "Whether mounts made later are seen on the other side.")
@@ -63,7 +63,7 @@ export const Container = message(
   "core.v1.Container",
   "A container of a pod.",
   {
-    name: f.string(1, "Name, unique in the pod. Cannot be changed.").required(),
+    name: f.string(1, "Name, unique in the pod. Cannot be changed.").required().ownRule(),
     image: f.string(2, "Image to run."),
     command: f.list(3, e.string, "Replaces the image's entrypoint; $(NAME) stands for variables.").atomic(),
     args: f.list(4, e.string, "Replaces the image's arguments; $(NAME) stands for variables.").atomic(),
@@ -123,7 +123,7 @@ export const EphemeralContainer = message(
   "core.v1.EphemeralContainer",
   "A container put into a running pod, for debugging.",
   {
-    name: f.string(1, "Name, unique among all containers of the pod.").required().embeddedIn(1),
+    name: f.string(1, "Name, unique among all containers of the pod.").required().embeddedIn(1).ownRule(),
     image: f.string(2, "Image to run.").embeddedIn(1),
     command: f.list(3, e.string, "Replaces the image's entrypoint.").atomic().embeddedIn(1),
     args: f.list(4, e.string, "Replaces the image's arguments.").atomic().embeddedIn(1),

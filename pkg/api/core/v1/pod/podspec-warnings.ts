@@ -143,7 +143,9 @@ function envWarnings(path: string, env: readonly EnvVar[]): readonly string[] {
     const { name, value = "", valueFrom } = env[i]!
     const reference = `$(${name})`
     if (valueFrom !== undefined || value === reference || !value.includes(reference))
-      warnings.push(`${path}[${i}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`)
+      warnings.push(
+        `${path}[${i}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`,
+      )
   }
   return warnings
 }

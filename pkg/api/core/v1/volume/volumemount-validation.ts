@@ -1,5 +1,12 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, notFoundField, notSupported } from "../../../../apimachinery/field-errors.ts"
+import {
+  at,
+  forbiddenField,
+  invalidValue,
+  notFoundField,
+  notSupported,
+  required,
+} from "../../../../apimachinery/field-errors.ts"
 import type { Container, EphemeralContainer, VolumeDevice, VolumeMount } from "../container/container.ts"
 import { localPath, withoutBacksteps } from "../path-validation.ts"
 import type { Volume } from "./volume.ts"
@@ -20,7 +27,9 @@ export function validateMounts(
   const causes: Cause[] = []
   for (let i = 0; i < mounts.length; i++) {
     const { name, mountPath, subPath = "", subPathExpr = "", mountPropagation } = mounts[i]!
+    if (name === "") causes.push(required(at("", i, "name")))
     if (!volumes.has(name)) causes.push(notFoundField(at("", i, "name"), name))
+    if (mountPath === "") causes.push(required(at("", i, "mountPath")))
     if (taken.has(mountPath)) causes.push(invalidValue(at("", i, "mountPath"), mountPath, "must be unique"))
     taken.add(mountPath)
     if (devices.some((device) => device.name === name))
