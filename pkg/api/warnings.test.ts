@@ -6,10 +6,15 @@ import { RESOURCES } from "./resources.ts"
 const POD = { containers: [{ name: "c", image: "i" }] }
 const TEMPLATE = { metadata: { labels: { a: "b" } }, spec: POD }
 
+interface Given {
+  readonly metadata: object
+  readonly [field: string]: unknown
+}
+
 interface Row {
   readonly title: string
   /** `<apiVersion> <kind>` */
-  readonly given: readonly [kind: string, object: object, old?: object]
+  readonly given: readonly [kind: string, object: Given, old?: Given]
   readonly wants: readonly string[]
 }
 
@@ -197,9 +202,8 @@ const ROWS: readonly Row[] = [
 describe("what is taken, but warned of", () => {
   test.each(ROWS)("$title", ({ given: [kind, object, old], wants }) => {
     const resource = RESOURCES.find((each) => `${each.apiVersion} ${each.kind}` === kind)! as Resource
-    const decoded = (value: object, generation: number) =>
-      decodeObject(resource, { ...value, metadata: { ...("metadata" in value ? value.metadata : {}), generation } })
-        .object as never
+    const decoded = (value: Given, generation: number) =>
+      decodeObject(resource, { ...value, metadata: { ...value.metadata, generation } }).object as never
     const found = resource.warnings!(decoded(object, 2), old === undefined ? undefined : decoded(old, 1))
     expect([...found]).toEqual([...wants])
   })
