@@ -42,6 +42,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
   readonly shortNames?: readonly string[]
   readonly categories?: readonly string[]
   readonly scope: "Namespaced" | "Cluster"
+  /** Where objects of this kind hold the template of their pods, as in `spec.template`; absent where they have none. */
+  readonly podTemplate?: string
   /** Every verb unless given; virtual kinds (reviews, bindings) allow only create. */
   readonly verbs?: readonly Verb[]
   /** What the kind is for, in a sentence or two. */

@@ -38,6 +38,8 @@ export interface AdmissionPlugin {
    * All unless given.
    */
   readonly kinds?: readonly string[]
+  /** The same by what the kind declares, where a list would have to be kept. */
+  concerns?(resource: Resource): boolean
   admit?(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined>
   validate?(attributes: AdmissionAttributes): void | Promise<void>
   /**
@@ -47,6 +49,46 @@ export interface AdmissionPlugin {
   settled?(attributes: AdmissionAttributes, written: boolean): void
   /** Whether `admit` may ask for a second round of every plugin. Never unless given. */
   mayReinvoke?(): boolean
+}
+
+/** What admission is asked about objects of one kind. */
+export interface AttributesOf<T extends KubeObject> extends AdmissionAttributes {
+  readonly object: T
+  /** What is stored now; undefined for a creation. */
+  readonly old: T | undefined
+}
+
+/** A plugin, or its part, that is for objects of one kind. */
+export interface KindPlugin<T extends KubeObject> extends Pick<AdmissionPlugin, "name"> {
+  readonly operations: readonly ("CREATE" | "UPDATE")[]
+  /**
+   * Of these subresources, which must take the whole object (`status`, `resize`), and not of the object itself unless
+   * `undefined` is among them. Only of the object itself unless given.
+   */
+  readonly subresources?: readonly (string | undefined)[]
+  admit?(attributes: AttributesOf<T>): T | undefined | Promise<T | undefined>
+  validate?(attributes: AttributesOf<T>): void | Promise<void>
+}
+
+const ITSELF = [undefined]
+
+/**
+ * A plugin that is asked about objects of `resource` only, and is given them in their type. A plugin that is for
+ * several kinds is a list of such.
+ */
+export function on<T extends KubeObject>(resource: Resource<T>, plugin: KindPlugin<T>): AdmissionPlugin {
+  const { name, operations, subresources = ITSELF, admit, validate } = plugin
+  const concerns = (attributes: AdmissionAttributes): attributes is AttributesOf<T> =>
+    attributes.object !== undefined && subresources.includes(attributes.subresource)
+  return {
+    name,
+    operations,
+    kinds: [qualified(resource)],
+    ...(admit === undefined ? {} : { admit: (attributes) => (concerns(attributes) ? admit(attributes) : undefined) }),
+    ...(validate === undefined
+      ? {}
+      : { validate: (attributes) => (concerns(attributes) ? validate(attributes) : undefined) }),
+  }
 }
 
 /** The plugins as one. It answers at once unless one of them does not. */
@@ -75,7 +117,10 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
     let chain = chains[operation].get(resource)
     if (chain === undefined) {
       const asked = plugins.filter(
-        ({ operations, kinds }) => operations.includes(operation) && kinds?.includes(qualified(resource)) !== false,
+        (plugin) =>
+          plugin.operations.includes(operation) &&
+          plugin.kinds?.includes(qualified(resource)) !== false &&
+          plugin.concerns?.(resource) !== false,
       )
       chain = {
         admitting: asked.filter(

@@ -30,12 +30,12 @@ export const defaultChain = (
   chainOf(
     [
       namespaceLifecycle(context),
-      limitRanger(context),
+      ...limitRanger(context),
       serviceAccount(context),
       nodeRestriction(context),
       taintNodesByCondition,
-      podSecurity(context),
-      priority(context),
+      ...podSecurity(context),
+      ...priority(context),
       defaultTolerationSeconds,
       defaultStorageClass(context),
       storageObjectInUseProtection,

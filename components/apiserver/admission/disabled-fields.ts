@@ -1,4 +1,6 @@
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { FeatureName, Features } from "../../../pkg/component/features.ts"
+import { qualified } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { AdmissionPlugin } from "./admission.ts"
 
@@ -30,17 +32,10 @@ const OF_PODS: Readonly<Partial<Record<FeatureName, readonly Field[]>>> = {
   PodLevelResources: [{ path: ["resources"] }],
 }
 
-/** Where a kind has the spec of a pod. */
-const POD_SPECS: Readonly<Record<string, readonly string[]>> = {
-  pods: ["spec"],
-  podtemplates: ["template", "spec"],
-  replicationcontrollers: ["spec", "template", "spec"],
-  "replicasets.apps": ["spec", "template", "spec"],
-  "deployments.apps": ["spec", "template", "spec"],
-  "daemonsets.apps": ["spec", "template", "spec"],
-  "statefulsets.apps": ["spec", "template", "spec"],
-  "jobs.batch": ["spec", "template", "spec"],
-  "cronjobs.batch": ["spec", "jobTemplate", "spec", "template", "spec"],
+/** Where a kind has the spec of a pod; undefined where it has none. */
+function podSpecOf(resource: Resource): readonly string[] | undefined {
+  if (qualified(resource) === qualified(Pod)) return ["spec"]
+  return resource.podTemplate === undefined ? undefined : [...resource.podTemplate.split("."), "spec"]
 }
 
 /** Fields of other kinds. */
@@ -76,11 +71,10 @@ export function disabledFields(features: Features): AdmissionPlugin | undefined 
   }
 }
 
-function fieldsOf({ group, plural }: Resource, name: FeatureName): readonly Field[] {
-  const kind = group === "" ? plural : `${plural}.${group}`
-  const spec = POD_SPECS[kind]
+function fieldsOf(resource: Resource, name: FeatureName): readonly Field[] {
+  const spec = podSpecOf(resource)
   return [
-    ...(OF_KINDS[name]?.[kind] ?? []),
+    ...(OF_KINDS[name]?.[qualified(resource)] ?? []),
     ...(spec === undefined
       ? []
       : (OF_PODS[name] ?? []).map(({ path, ...rest }) => ({ path: [...spec, ...path], ...rest }))),

@@ -1,10 +1,10 @@
-import type { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
-import type { Ingress } from "../../../../pkg/api/networking/v1/ingress.ts"
+import { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { Ingress } from "../../../../pkg/api/networking/v1/ingress.ts"
 import { IngressClass } from "../../../../pkg/api/networking/v1/ingressclass.ts"
 import { StorageClass } from "../../../../pkg/api/storage/v1/storageclass.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
-import type { AdmissionPlugin } from "../admission.ts"
+import { on, type AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 
 const DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
@@ -19,49 +19,45 @@ const marked = <T extends KubeObject>(classes: readonly T[], annotation: string)
  * A claim that names no class gets the default one; of several the newest. Source:
  * plugin/pkg/admission/storage/storageclass/setdefault.
  */
-export const defaultStorageClass = ({ objects }: AdmissionContext): AdmissionPlugin => ({
-  name: "DefaultStorageClass",
-  operations: ["CREATE"],
-  kinds: ["persistentvolumeclaims"],
-  admit({ subresource, object }) {
-    if (subresource !== undefined) return undefined
-    const claim = object as PersistentVolumeClaim
-    if (
-      claim.spec.storageClassName !== undefined ||
-      claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] !== undefined
-    )
-      return undefined
-    const [newest] = [...marked(objects.list(StorageClass), DEFAULT_STORAGE_CLASS)].sort((a, b) => byAge(b, a))
-    return newest === undefined
-      ? undefined
-      : ({ ...claim, spec: { ...claim.spec, storageClassName: newest.metadata.name } } as PersistentVolumeClaim)
-  },
-})
+export const defaultStorageClass = ({ objects }: AdmissionContext): AdmissionPlugin =>
+  on(PersistentVolumeClaim, {
+    name: "DefaultStorageClass",
+    operations: ["CREATE"],
+    admit({ object: claim }) {
+      if (
+        claim.spec.storageClassName !== undefined ||
+        claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] !== undefined
+      )
+        return undefined
+      const [newest] = [...marked(objects.list(StorageClass), DEFAULT_STORAGE_CLASS)].sort((a, b) => byAge(b, a))
+      return newest === undefined
+        ? undefined
+        : { ...claim, spec: { ...claim.spec, storageClassName: newest.metadata.name } }
+    },
+  })
 
 /**
  * The same for an Ingress; here several defaults of one controller are no fault, of several they are. Source:
  * plugin/pkg/admission/network/defaultingressclass.
  */
-export const defaultIngressClass = ({ objects }: AdmissionContext): AdmissionPlugin => ({
-  name: "DefaultIngressClass",
-  operations: ["CREATE"],
-  kinds: ["ingresses.networking.k8s.io"],
-  admit({ resource, subresource, object, name }) {
-    if (subresource !== undefined) return undefined
-    const ingress = object as Ingress
-    if (
-      ingress.spec.ingressClassName !== undefined ||
-      ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined
-    )
-      return undefined
-    const classes = [...marked(objects.list(IngressClass), DEFAULT_INGRESS_CLASS)].sort((a, b) => byAge(b, a))
-    const [newest] = classes
-    if (newest === undefined) return undefined
-    if (new Set(classes.map(({ spec }) => spec?.controller)).size > 1)
-      throw forbidden(resource, name, `${classes.length} default IngressClasses were found, only 1 allowed`)
-    return { ...ingress, spec: { ...ingress.spec, ingressClassName: newest.metadata.name } } as Ingress
-  },
-})
+export const defaultIngressClass = ({ objects }: AdmissionContext): AdmissionPlugin =>
+  on(Ingress, {
+    name: "DefaultIngressClass",
+    operations: ["CREATE"],
+    admit({ resource, object: ingress, name }) {
+      if (
+        ingress.spec.ingressClassName !== undefined ||
+        ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined
+      )
+        return undefined
+      const classes = [...marked(objects.list(IngressClass), DEFAULT_INGRESS_CLASS)].sort((a, b) => byAge(b, a))
+      const [newest] = classes
+      if (newest === undefined) return undefined
+      if (new Set(classes.map(({ spec }) => spec?.controller)).size > 1)
+        throw forbidden(resource, name, `${classes.length} default IngressClasses were found, only 1 allowed`)
+      return { ...ingress, spec: { ...ingress.spec, ingressClassName: newest.metadata.name } }
+    },
+  })
 
 const byAge = ({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number =>
   a.creationTimestamp === b.creationTimestamp

@@ -1,7 +1,6 @@
-import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { TAINT } from "../../../../pkg/api/core/v1/node/taints.ts"
-import type { AdmissionPlugin } from "../admission.ts"
-import { podOf } from "./pods.ts"
+import { on, type AdmissionPlugin } from "../admission.ts"
 
 const SECONDS = 300
 
@@ -9,13 +8,10 @@ const SECONDS = 300
  * Pods stay for five minutes on a node that has failed, unless they say otherwise; a change that takes the tolerations
  * away gets them again. Source: plugin/pkg/admission/defaulttolerationseconds.
  */
-export const defaultTolerationSeconds: AdmissionPlugin = {
+export const defaultTolerationSeconds: AdmissionPlugin = on(Pod, {
   name: "DefaultTolerationSeconds",
   operations: ["CREATE", "UPDATE"],
-  kinds: ["pods"],
-  admit(attributes) {
-    const pod = podOf(attributes)
-    if (pod === undefined) return undefined
+  admit({ object: pod }) {
     const tolerations = pod.spec.tolerations ?? []
     const lacking = [TAINT.notReady, TAINT.unreachable].filter(
       (taint) =>
@@ -24,7 +20,9 @@ export const defaultTolerationSeconds: AdmissionPlugin = {
         ),
     )
     if (lacking.length === 0) return undefined
-    const added = lacking.map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: SECONDS }))
-    return { ...pod, spec: { ...pod.spec, tolerations: [...tolerations, ...added] } } as Pod
+    const added = lacking.map(
+      (key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: SECONDS }) as const,
+    )
+    return { ...pod, spec: { ...pod.spec, tolerations: [...tolerations, ...added] } }
   },
-}
+})

@@ -1,37 +1,47 @@
 import { LimitRange, type LimitRangeItem } from "../../../../pkg/api/core/v1/limitrange.ts"
-import type { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
-import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { addQuantities, compareQuantities, formatQuantity, quantity } from "../../../../pkg/apimachinery/quantity.ts"
-import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
+import { on, type AdmissionAttributes, type AdmissionPlugin, type AttributesOf } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
-import { podOf } from "./pods.ts"
 
 type Amounts = Readonly<Record<string, string>>
 type Container = Pod["spec"]["containers"][number]
 
+const NAME = "LimitRanger"
+
 /** Bounds and defaults of what pods and claims of a namespace ask for. Source: plugin/pkg/admission/limitranger. */
-export const limitRanger = ({ objects }: AdmissionContext): AdmissionPlugin => ({
-  name: "LimitRanger",
-  operations: ["CREATE", "UPDATE"],
-  kinds: ["pods", "persistentvolumeclaims"],
-  admit(attributes) {
-    const pod = podOf(attributes)
-    if (pod === undefined || attributes.operation === "UPDATE") return undefined
-    const ranges = objects.list(LimitRange, attributes.namespace)
-    return ranges.length === 0 ? undefined : ranges.reduce(withDefaults, pod)
-  },
-  validate(attributes) {
-    const { operation, resource, subresource, namespace, name } = attributes
-    // What a pod asks for is changed in one way only.
-    const resize = resource.plural === "pods" && operation === "UPDATE" ? "resize" : undefined
-    if (subresource !== resize) return
+export function limitRanger({ objects }: AdmissionContext): readonly AdmissionPlugin[] {
+  /** @throws ApiError that names all bounds of the namespace that are crossed */
+  function check(
+    { resource, namespace, name }: AdmissionAttributes,
+    faultsOf: (item: LimitRangeItem) => readonly string[],
+  ): void {
     const ranges = objects.list(LimitRange, namespace)
     if (ranges.length === 0) return
-    const faults = ranges.flatMap(({ spec }) => (spec.limits ?? []).flatMap((item) => faultsOf(attributes, item)))
+    const faults = ranges.flatMap(({ spec }) => (spec.limits ?? []).flatMap(faultsOf))
     if (faults.length > 0) throw forbidden(resource, name, faults.length === 1 ? faults[0]! : `[${faults.join(", ")}]`)
-  },
-})
+  }
+  const checkPod = (attributes: AttributesOf<Pod>) => check(attributes, (item) => faultsOfPod(attributes.object, item))
+  const newPods = on(Pod, {
+    name: NAME,
+    operations: ["CREATE"],
+    admit({ object: pod, namespace }) {
+      const ranges = objects.list(LimitRange, namespace)
+      return ranges.length === 0 ? undefined : ranges.reduce(withDefaults, pod)
+    },
+    validate: checkPod,
+  })
+  // What a pod asks for is changed in one way only.
+  const resizedPods = on(Pod, { name: NAME, operations: ["UPDATE"], subresources: ["resize"], validate: checkPod })
+  const claims = on(PersistentVolumeClaim, {
+    name: NAME,
+    operations: ["CREATE", "UPDATE"],
+    validate: (attributes) => check(attributes, (item) => faultsOfClaim(attributes.object, item)),
+  })
+  return [newPods, resizedPods, claims]
+}
 
 function withDefaults(pod: Pod, range: LimitRange): Pod {
   const item = range.spec.limits?.find(({ type }) => type === "Container")
@@ -72,17 +82,15 @@ function withDefaults(pod: Pod, range: LimitRange): Pod {
     ...pod,
     metadata: { ...pod.metadata, annotations },
     spec: { ...pod.spec, containers, ...(initContainers === undefined ? {} : { initContainers }) },
-  } as Pod
+  }
 }
 
-function faultsOf({ resource, object }: AdmissionAttributes, item: LimitRangeItem): string[] {
-  if (resource.plural === "persistentvolumeclaims") {
-    const { requests } = (object as PersistentVolumeClaim).spec.resources ?? {}
-    return item.type === "PersistentVolumeClaim"
-      ? outside(item, "PersistentVolumeClaim", requests ?? {}, undefined)
-      : []
-  }
-  const { spec } = object as Pod
+const faultsOfClaim = ({ spec }: PersistentVolumeClaim, item: LimitRangeItem): readonly string[] =>
+  item.type === "PersistentVolumeClaim"
+    ? outside(item, "PersistentVolumeClaim", spec.resources?.requests ?? {}, undefined)
+    : []
+
+function faultsOfPod({ spec }: Pod, item: LimitRangeItem): readonly string[] {
   if (item.type === "Container")
     return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ resources }) =>
       outside(item, "Container", resources.requests ?? {}, resources.limits ?? {}),

@@ -1,11 +1,4 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
-import type { AdmissionAttributes } from "../admission.ts"
-
-/** The pod that a request creates or changes as a whole; nothing for other kinds and for subresources. */
-export const podOf = ({ resource, subresource, object }: AdmissionAttributes): Pod | undefined =>
-  resource.plural === "pods" && resource.group === "" && subresource === undefined
-    ? (object as Pod | undefined)
-    : undefined
 
 /** Every container of a pod's spec. Admission comes before validation, so even what is required may be absent. */
 export const containersOf = ({ spec }: Pod) => [

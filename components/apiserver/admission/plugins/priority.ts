@@ -1,33 +1,31 @@
-import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { PriorityClass } from "../../../../pkg/api/scheduling/v1/priorityclass.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
-import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
+import { on, type AdmissionAttributes, type AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
-import { podOf } from "./pods.ts"
+
+const NAME = "Priority"
 
 /** A pod's priority comes from its class, or the default class. Source: plugin/pkg/admission/priority. */
-export function priority({ objects }: AdmissionContext): AdmissionPlugin {
-  return {
-    name: "Priority",
+export function priority({ objects }: AdmissionContext): readonly AdmissionPlugin[] {
+  const ofPods = on(Pod, {
+    name: NAME,
     operations: ["CREATE", "UPDATE"],
-    kinds: ["pods", "priorityclasses.scheduling.k8s.io"],
     admit(attributes) {
-      const pod = podOf(attributes)
-      if (pod === undefined) return undefined
-      if (attributes.operation === "UPDATE") return withOldPriority(pod, attributes.old as Pod)
+      const { object: pod, old } = attributes
+      if (old !== undefined) return withOldPriority(pod, old)
       return withPriority(
         attributes,
         pod,
         pod.spec.priorityClassName ? classNamed(attributes, pod.spec.priorityClassName) : defaultClass(),
       )
     },
+  })
+  const ofClasses = on(PriorityClass, {
+    name: NAME,
+    operations: ["CREATE", "UPDATE"],
     validate({ resource, name, object }) {
-      if (
-        resource.group !== PriorityClass.group ||
-        resource.plural !== PriorityClass.plural ||
-        (object as PriorityClass).globalDefault !== true
-      )
-        return
+      if (object.globalDefault !== true) return
       const other = objects
         .list(PriorityClass)
         .find((known) => known.globalDefault === true && known.metadata.name !== name)
@@ -38,7 +36,8 @@ export function priority({ objects }: AdmissionContext): AdmissionPlugin {
           `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`,
         )
     },
-  }
+  })
+  return [ofPods, ofClasses]
 
   function classNamed({ resource, name }: AdmissionAttributes, className: string): PriorityClass {
     const found = objects.get(PriorityClass, { name: className })
@@ -79,7 +78,7 @@ function withPriority({ resource, name }: AdmissionAttributes, pod: Pod, found: 
       priority: value,
       preemptionPolicy: preemption,
     },
-  } as Pod
+  }
 }
 
 /** What was worked out at creation stays, though a client that knows the fields not sends the pod back without. */
@@ -93,5 +92,5 @@ function withOldPriority(pod: Pod, old: Pod): Pod | undefined {
       priority: priority ?? old.spec.priority,
       preemptionPolicy: preemptionPolicy ?? old.spec.preemptionPolicy,
     },
-  } as Pod
+  }
 }

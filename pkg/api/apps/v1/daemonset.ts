@@ -55,6 +55,7 @@ export const DaemonSet = defineResource(
     shortNames: ["ds"],
     categories: ["all"],
     scope: "Namespaced",
+    podTemplate: "spec.template",
     generation: true,
     doc: "Keeps a pod running on every node, or on every node of a kind.",
     columns: [

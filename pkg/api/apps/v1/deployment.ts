@@ -73,6 +73,7 @@ export const Deployment = defineResource(
     shortNames: ["deploy"],
     categories: ["all"],
     scope: "Namespaced",
+    podTemplate: "spec.template",
     // Annotations are copied to the ReplicaSets, so a change of them has to be observed too.
     generation: {
       counts: ({ metadata, spec }, old) =>

@@ -53,6 +53,7 @@ export const ReplicaSet = defineResource(
     shortNames: ["rs"],
     categories: ["all"],
     scope: "Namespaced",
+    podTemplate: "spec.template",
     generation: true,
     doc: "Keeps a number of like pods running; Deployments make them.",
     columns: [

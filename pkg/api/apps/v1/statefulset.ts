@@ -95,6 +95,7 @@ export const StatefulSet = defineResource(
     shortNames: ["sts"],
     categories: ["all"],
     scope: "Namespaced",
+    podTemplate: "spec.template",
     validateName: isDNS1123Label,
     generation: true,
     doc: "Keeps pods running that each have a lasting name and volumes of their own.",

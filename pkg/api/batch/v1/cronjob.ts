@@ -46,6 +46,7 @@ export const CronJob = defineResource(
     shortNames: ["cj"],
     categories: ["all"],
     scope: "Namespaced",
+    podTemplate: "spec.jobTemplate.spec.template",
     generation: true,
     doc: "Starts a job at given times.",
     columns: [

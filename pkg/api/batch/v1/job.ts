@@ -18,6 +18,7 @@ export const Job = defineResource(
     plural: "jobs",
     categories: ["all"],
     scope: "Namespaced",
+    podTemplate: "spec.template",
     looks: { whole: 1, rules: 2 },
     generation: true,
     defaultGarbageCollectionPolicy: "OrphanDependents",

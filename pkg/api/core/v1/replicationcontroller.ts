@@ -65,6 +65,7 @@ export const ReplicationController = defineResource(
     shortNames: ["rc"],
     categories: ["all"],
     scope: "Namespaced",
+    podTemplate: "spec.template",
     generation: true,
     looks: { generateName: false },
     defaultGarbageCollectionPolicy: "OrphanDependents",

@@ -4,7 +4,7 @@ import { Namespace } from "../../../../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
 import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
-import type { AdmissionAttributes } from "../../admission.ts"
+import { chainOf, type AdmissionAttributes } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
 import { podSecurity } from "./podsecurity.ts"
 
@@ -36,12 +36,11 @@ function asked(
   const warnings: string[] = []
   const annotations: Record<string, string> = {}
   const { pods = [], ...attributes } = more
-  const plugin = podSecurity({
-    objects: { get: () => labelled(labels), list: () => pods },
-  } as unknown as AdmissionContext)
+  const context = { objects: { get: () => labelled(labels), list: () => pods } } as unknown as AdmissionContext
+  const plugin = chainOf(podSecurity(context))
   let refusal = ""
   try {
-    void plugin.validate!({
+    void plugin.validate({
       operation: "CREATE",
       resource: resource as Resource,
       subresource: undefined,

@@ -4,8 +4,9 @@
 import { Namespace } from "../../../../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
-import { forbidden, invalid, qualified } from "../../../../../pkg/apimachinery/errors.ts"
-import type { AdmissionAttributes, AdmissionPlugin } from "../../admission.ts"
+import { forbidden, invalid } from "../../../../../pkg/apimachinery/errors.ts"
+import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
+import { on, type AdmissionAttributes, type AdmissionPlugin, type AttributesOf } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
 import {
   isPrivileged,
@@ -19,43 +20,36 @@ import {
 } from "./policy.ts"
 import { detailsOf, reasonsOf, violations } from "./standards.ts"
 
-/** Templates are judged too, but only with a warning: it is the pods that are refused. */
-const TEMPLATED = [
-  "replicationcontrollers",
-  "podtemplates",
-  "replicasets.apps",
-  "deployments.apps",
-  "statefulsets.apps",
-  "daemonsets.apps",
-  "jobs.batch",
-  "cronjobs.batch",
-]
-/** Writes to pods that may change what they are allowed. */
-const SUBRESOURCES: readonly (string | undefined)[] = [undefined, "ephemeralcontainers", "resize"]
+const COMMON = { name: "PodSecurity", operations: ["CREATE", "UPDATE"] } as const
 /** Pods of a namespace that are looked at when its level rises. */
 const MOST_PODS = 3000
 
-export const podSecurity = ({ objects }: AdmissionContext): AdmissionPlugin => {
+export function podSecurity({ objects }: AdmissionContext): readonly AdmissionPlugin[] {
   const policyFor = (namespace: string | undefined) =>
     policyOf(objects.get(Namespace, { name: namespace ?? "" })?.metadata.labels)
-  return {
-    name: "PodSecurity",
-    operations: ["CREATE", "UPDATE"],
-    kinds: ["namespaces", "pods", ...TEMPLATED],
-    validate(attributes) {
-      const { resource, subresource, namespace } = attributes
-      const kind = qualified(resource)
-      if (kind === "namespaces") {
-        if (subresource === undefined) checkNamespace(attributes, (name) => objects.list(Pod, name))
-      } else if (kind === "pods") {
-        if (SUBRESOURCES.includes(subresource)) checkPod(attributes, policyFor(namespace))
-      } else if (subresource === undefined) checkTemplate(attributes, policyFor(namespace))
+  return [
+    on(Namespace, {
+      ...COMMON,
+      validate: (attributes) => checkNamespace(attributes, (name) => objects.list(Pod, name)),
+    }),
+    on(Pod, {
+      ...COMMON,
+      subresources: [undefined, "ephemeralcontainers", "resize"],
+      validate: (attributes) => checkPod(attributes, policyFor(attributes.namespace)),
+    }),
+    {
+      ...COMMON,
+      // Templates are judged too, but only with a warning: it is the pods that are refused.
+      concerns: ({ podTemplate }) => podTemplate !== undefined,
+      validate(attributes) {
+        if (attributes.subresource === undefined) checkTemplate(attributes, policyFor(attributes.namespace))
+      },
     },
-  }
+  ]
 }
 
-function checkPod(attributes: AdmissionAttributes, policy: Policy): void {
-  const { operation, annotate } = attributes
+function checkPod(attributes: AttributesOf<Pod>, policy: Policy): void {
+  const { annotate } = attributes
   if (
     policy.faults.length === 0 &&
     isPrivileged(policy.enforce) &&
@@ -65,15 +59,15 @@ function checkPod(attributes: AdmissionAttributes, policy: Policy): void {
     annotate?.(`${LABEL_PREFIX}enforce-policy`, standardText(policy.enforce))
     return
   }
-  const pod = attributes.object as Pod
+  const { object: pod, old } = attributes
   // A pod that runs may be changed in other ways however the standards have changed since.
-  if (operation === "UPDATE" && !changesContainers(pod, attributes.old as Pod)) return
+  if (old !== undefined && !changesContainers(pod, old)) return
   evaluate(attributes, policy, pod, true)
 }
 
 function checkTemplate(attributes: AdmissionAttributes, policy: Policy): void {
   if (policy.faults.length === 0 && isPrivileged(policy.audit) && isPrivileged(policy.warn)) return
-  const pod = templateOf(attributes.object)
+  const pod = templateOf(attributes.resource, attributes.object)
   if (pod !== undefined) evaluate(attributes, policy, pod, false)
 }
 
@@ -118,13 +112,11 @@ function changesContainers({ spec }: Pod, { spec: old }: Pod): boolean {
   )
 }
 
-function templateOf(object: unknown): Pod | undefined {
-  type Templated = {
-    readonly template?: Pod
-    readonly spec?: { readonly template?: Pod; readonly jobTemplate?: { readonly spec?: { readonly template?: Pod } } }
-  }
-  const { template, spec } = object as Templated
-  return template ?? spec?.template ?? spec?.jobTemplate?.spec?.template
+/** The template of an object's pods, which has what a pod has but its status. */
+function templateOf({ podTemplate = "" }: Resource, object: KubeObject | undefined): Pod | undefined {
+  let found: unknown = object
+  for (const step of podTemplate.split(".")) found = (found as Readonly<Record<string, unknown>> | undefined)?.[step]
+  return found as Pod | undefined
 }
 
 /**

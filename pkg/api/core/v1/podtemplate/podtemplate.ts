@@ -19,6 +19,7 @@ export const PodTemplate = defineResource(
     kind: "PodTemplate",
     plural: "podtemplates",
     scope: "Namespaced",
+    podTemplate: "template",
     generation: true,
     doc: "A stored description of pods.",
     returnsDeletedObject: true,
