@@ -2,7 +2,6 @@ import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { builtinScheme, type Scheme } from "../../pkg/api/scheme.ts"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
-import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
@@ -25,7 +24,7 @@ import { keepLastUsed } from "./authentication/last-used.ts"
 import { createLegacyTokens } from "./authentication/legacy-token.ts"
 import { createServiceAccountTokens } from "./authentication/service-account.ts"
 import { createStaticTokens } from "./authentication/static-token.ts"
-import { storageKey } from "./cacher/view.ts"
+import { Objects } from "./cacher/objects.ts"
 import { createConnections } from "./endpoints/connect.ts"
 import type { Health } from "./endpoints/health.ts"
 import { createOpenApi } from "./endpoints/openapi.ts"
@@ -177,13 +176,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const port = listener?.port ?? 6443
 
     const keys = [opened.signingKey]
-    const live = (
-      plural: string,
-      ref: { readonly namespace?: string; readonly name: string },
-    ): KubeObject | undefined => {
-      const resource = scheme.resource("", "v1", plural)
-      return resource === undefined ? undefined : storage.get(storageKey(resource, ref))?.object
-    }
+    const objects = new Objects(storage)
     const authenticator = createAuthenticator({
       meaningOf: certificateMeaning(opened, () => clock.now()),
       now: () => clock.now(),
@@ -191,12 +184,12 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         createStaticTokens({ [opened.adminToken]: { name: "system:admin", groups: ["system:masters"] } }),
         createLegacyTokens({
           verifier: createLegacyTokenVerifier({ keys, apiAudiences: [DEFAULT_ISSUER] }),
-          lookup: live,
+          objects,
           used: keepLastUsed({ client: () => ownClient, clock, log }),
         }),
         createServiceAccountTokens({
           verifier: createTokenVerifier({ keys, clock }),
-          lookup: live,
+          objects,
           now: () => clock.now(),
         }),
       ],
@@ -244,8 +237,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ...(config.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: config.requestTimeoutMs }),
       ...(config.withoutTimeLimits === undefined ? {} : { withoutTimeLimits: config.withoutTimeLimits }),
       connections: createConnections({
-        ...podStreams(live, config.nodes),
-        ...proxies({ live, nodes: config.nodes, random }),
+        ...podStreams(objects, config.nodes),
+        ...proxies({ objects, nodes: config.nodes, random }),
       }),
       paths: createPaths({
         scheme,

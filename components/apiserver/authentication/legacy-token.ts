@@ -1,10 +1,11 @@
 import { timingSafeEqual } from "node:crypto"
-import type { Secret } from "../../../pkg/api/core/v1/secret.ts"
-import type { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { INVALID_SINCE } from "../../../pkg/api/core/v1/legacy-tokens.ts"
 import type { LegacyClaims, LegacyTokenVerifier } from "../../../pkg/jwt/legacy-token.ts"
+import type { ObjectReader } from "../cacher/objects.ts"
 import type { TokenAuthenticator, TokenRefused } from "./authenticator.ts"
-import { serviceAccountGroups, type Lookup } from "./service-account.ts"
+import { serviceAccountGroups } from "./service-account.ts"
 
 /**
  * Tokens out of Secrets of type kubernetes.io/service-account-token. One counts while its Secret holds it and its
@@ -12,11 +13,11 @@ import { serviceAccountGroups, type Lookup } from "./service-account.ts"
  */
 export function createLegacyTokens({
   verifier,
-  lookup,
+  objects,
   used,
 }: {
   verifier: LegacyTokenVerifier
-  lookup: Lookup
+  objects: ObjectReader
   /** Told of every use of a token that its Secret holds, also of one that is marked invalid. */
   used: (secret: Secret) => void
 }): TokenAuthenticator {
@@ -29,11 +30,11 @@ export function createLegacyTokens({
           : { error: verdict.message }
       const { claims, audiences } = verdict
       const { namespace, subject, serviceAccount, secretName } = claims
-      const secret = lookup("secrets", { namespace, name: secretName }) as Secret | undefined
+      const secret = objects.get(Secret, { namespace, name: secretName })
       if (secret === undefined || secret.metadata.deletionTimestamp !== undefined)
         return { error: "Token has been invalidated" }
       if (!isSame(secret.data?.["token"], token)) return { error: "Token does not match server's copy" }
-      const account = lookup("serviceaccounts", { namespace, name: serviceAccount.name }) as ServiceAccount | undefined
+      const account = objects.get(ServiceAccount, { namespace, name: serviceAccount.name })
       const error = accountProblem(claims, account)
       if (error !== undefined) return { error }
       used(secret)

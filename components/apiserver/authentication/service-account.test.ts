@@ -4,7 +4,9 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { createTokenIssuer, createTokenVerifier, type TokenRequest } from "../../../pkg/jwt/service-account.ts"
 import { newSigningKey } from "../../../pkg/jwt/signing-key.ts"
 import { createAuthenticator } from "./authenticator.ts"
-import { createServiceAccountTokens, type Lookup } from "./service-account.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { ObjectReader } from "../cacher/objects.ts"
+import { createServiceAccountTokens } from "./service-account.ts"
 
 const NOW = Date.UTC(2026, 0, 1)
 const key = newSigningKey()
@@ -29,13 +31,13 @@ function asked(
     ...request,
   })
   const now = NOW + later * 1000
-  const lookup: Lookup = (plural, { name }) => {
+  const get = ({ plural }: Resource, { name }: { readonly name?: string }) => {
     const metadata = objects[`${plural}/${name}`]
     return metadata === undefined ? undefined : { apiVersion: "v1", kind: "Any", metadata }
   }
   const tokens = createServiceAccountTokens({
     verifier: createTokenVerifier({ keys: [key], clock: clockAt(now) }),
-    lookup,
+    objects: { get } as unknown as ObjectReader,
     now: () => now,
   })
   const annotations: Record<string, string> = {}

@@ -1,14 +1,13 @@
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { ObjectRef, ServiceAccountClaims } from "../../../pkg/jwt/claims.ts"
 import type { TokenVerifier } from "../../../pkg/jwt/service-account.ts"
+import type { ObjectReader } from "../cacher/objects.ts"
 import type { UserInfo } from "../request.ts"
 import { AUTHENTICATED, type TokenAuthenticator, type TokenUser } from "./authenticator.ts"
-
-/** Gives the live object of a core kind, by its plural. */
-export type Lookup = (
-  plural: "serviceaccounts" | "pods" | "nodes" | "secrets",
-  ref: { readonly namespace?: string; readonly name: string },
-) => KubeObject | undefined
 
 /**
  * Tokens of service accounts. One that verifies still only counts while its account, and the pod, secret or node it is
@@ -16,11 +15,11 @@ export type Lookup = (
  */
 export function createServiceAccountTokens({
   verifier,
-  lookup,
+  objects,
   now,
 }: {
   verifier: TokenVerifier
-  lookup: Lookup
+  objects: ObjectReader
   now: () => number
 }): TokenAuthenticator {
   return {
@@ -30,7 +29,7 @@ export function createServiceAccountTokens({
         return verdict.reason === "malformed" || verdict.reason === "unknown issuer"
           ? undefined
           : { error: verdict.message }
-      const error = unbound(verdict.claims, lookup, now())
+      const error = unbound(verdict.claims, objects, now())
       if (error !== undefined) return { error }
       return { user: userOf(verdict.claims), audiences: verdict.audiences, ...annotationsOf(verdict.claims, now()) }
     },
@@ -66,7 +65,7 @@ const DELETION_LEEWAY_MS = 60_000
 
 function unbound(
   { namespace, serviceAccount, pod, secret, node }: ServiceAccountClaims,
-  lookup: Lookup,
+  objects: ObjectReader,
   now: number,
 ): string | undefined {
   const problem = (what: string, object: KubeObject | undefined, ref: ObjectRef): string | undefined => {
@@ -79,15 +78,15 @@ function unbound(
     return undefined
   }
   return (
-    problem("service account", lookup("serviceaccounts", { namespace, name: serviceAccount.name }), serviceAccount) ??
+    problem("service account", objects.get(ServiceAccount, { namespace, name: serviceAccount.name }), serviceAccount) ??
     (secret === undefined
       ? undefined
-      : problem("secret", lookup("secrets", { namespace, name: secret.name }), secret)) ??
+      : problem("secret", objects.get(Secret, { namespace, name: secret.name }), secret)) ??
     (pod === undefined
       ? node === undefined
         ? undefined
-        : problem("node", lookup("nodes", { name: node.name }), node)
-      : problem("pod", lookup("pods", { namespace, name: pod.name }), pod))
+        : problem("node", objects.get(Node, { name: node.name }), node)
+      : problem("pod", objects.get(Pod, { namespace, name: pod.name }), pod))
   )
 }
 

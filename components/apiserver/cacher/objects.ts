@@ -2,6 +2,9 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import { storageKey, storagePrefix, viewOf } from "./view.ts"
 
+/** Reads one live object, in its type. */
+export type ObjectReader = Pick<Objects, "get">
+
 /**
  * Typed reads of what is stored: for admission, authorization and the registry, which are close enough to need no
  * client.

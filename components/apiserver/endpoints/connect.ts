@@ -1,4 +1,3 @@
-import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { noSuchMethod } from "../subresource-verbs.ts"
@@ -6,12 +5,6 @@ import type { UserInfo } from "../request.ts"
 
 /** Serves a subresource that is a stream and no object. */
 export type Connection = (exchange: Exchange, info: RequestInfo, user: UserInfo) => Promise<void>
-
-/** Reads live objects for connections, by the plural of a core kind. */
-export type Live = (
-  plural: "pods" | "services" | "nodes" | "endpoints",
-  ref: { readonly namespace?: string; readonly name: string },
-) => KubeObject | undefined
 
 /** The streaming subresources, by `<plural>/<subresource>` of the core group. */
 export interface Connections {

@@ -1,13 +1,13 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
 import { acceptPortForward } from "../../../pkg/streaming/port-forward.ts"
 import { acceptRemoteCommand, type CommandStreams } from "../../../pkg/streaming/remote-command.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { Query } from "../http/query.ts"
+import type { ObjectReader } from "../cacher/objects.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { accepted, upgradeOf } from "./accept-upgrade.ts"
-import type { Live } from "./connect.ts"
 
 interface Target {
   readonly kind: "exec" | "attach" | "portForward"
@@ -35,10 +35,14 @@ export async function serveKubeletStream(
   exchange: Exchange,
   { query }: RequestInfo,
   target: Target,
-  { node, connector, live }: { readonly node: string; readonly connector: NodeConnector; readonly live: Live },
+  {
+    node,
+    connector,
+    objects,
+  }: { readonly node: string; readonly connector: NodeConnector; readonly objects: ObjectReader },
 ): Promise<void> {
   try {
-    await serve(exchange, query, target, podOn(node, target, live), connector)
+    await serve(exchange, query, target, podOn(node, target, objects), connector)
   } catch (err) {
     const { code, message } = ApiError.from(err)
     exchange.sendText(code, message)
@@ -76,8 +80,8 @@ async function serve(
 /** The kubelet takes it for its own failure when nobody asked to leave HTTP. */
 const leftOut = (): ApiError => new ApiError("InternalError", "Upgrade request required")
 
-function podOn(node: string, { namespace, pod: name }: Target, live: Live): Pod {
-  const pod = live("pods", { namespace, name }) as Pod | undefined
+function podOn(node: string, { namespace, pod: name }: Target, objects: ObjectReader): Pod {
+  const pod = objects.get(Pod, { namespace, name })
   if (pod?.spec.nodeName !== node) throw new ApiError("NotFound", "pod does not exist")
   return pod
 }

@@ -1,6 +1,7 @@
+import type { ObjectReader } from "../cacher/objects.ts"
 import { badRequest, ApiError, notFound } from "../../../pkg/apimachinery/errors.ts"
 import type { NodeConnector, NodeConnectors, LogOptions, PodTarget } from "../../../pkg/component/node-connector.ts"
-import type { Pod as PodKind } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { Pod as PodKind } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { acceptPortForward } from "../../../pkg/streaming/port-forward.ts"
 import {
   acceptRemoteCommand,
@@ -13,7 +14,7 @@ import type { Query } from "../http/query.ts"
 import { drained } from "../http/send-parts.ts"
 import { isTrue, type RequestInfo } from "../http/request-info.ts"
 import { accepted, upgradeOf } from "./accept-upgrade.ts"
-import type { ConnectionEntry, Live } from "./connect.ts"
+import type { ConnectionEntry } from "./connect.ts"
 import { sendLogOverWebSocket } from "./log-socket.ts"
 
 /**
@@ -21,11 +22,11 @@ import { sendLogOverWebSocket } from "./log-socket.ts"
  * the pod. Source: pkg/registry/core/pod/strategy.go (LogLocation, ExecLocation …) and pkg/registry/core/pod/rest (also
  * AuthorizePodWebsocketUpgradeCreatePermission).
  */
-export function podStreams(live: Live, nodes: NodeConnectors): Readonly<Record<string, ConnectionEntry>> {
+export function podStreams(objects: ObjectReader, nodes: NodeConnectors): Readonly<Record<string, ConnectionEntry>> {
   const podOf = ({ namespace, name }: RequestInfo): PodKind => {
-    const pod = live("pods", { namespace, name })
+    const pod = objects.get(PodKind, { namespace, name })
     if (pod === undefined) throw notFound({ group: "", plural: "pods" }, name)
-    return pod as PodKind
+    return pod
   }
   const nodeOf = ({ metadata, spec }: PodKind): NodeConnector => {
     const { nodeName = "" } = spec

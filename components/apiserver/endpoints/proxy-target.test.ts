@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { seededRandom } from "../../../pkg/clock/random.ts"
 import { requestInfo } from "../http/request-info.ts"
-import type { Live } from "./connect.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { ObjectReader } from "../cacher/objects.ts"
 import { nodeTarget, podTarget, serviceTarget, splitProxyName, type ProxyTarget } from "./proxy-target.ts"
 
 const pod = (ip: string) => ({
@@ -32,15 +33,17 @@ const services = {
 }
 type Objects = Readonly<Record<string, object>>
 const NAMESPACE = "/api/v1/namespaces/default"
-const liveOf = (objects: Objects) =>
-  ((plural: string, { name }: { name: string }) => objects[`${plural}/${name}`]) as unknown as Live
+const readerOf = (objects: Objects) =>
+  ({
+    get: ({ plural }: Resource, { name }: { readonly name?: string }) => objects[`${plural}/${name}`],
+  }) as unknown as ObjectReader
 
 const serviceOf = (name: string, objects: Objects = services) =>
-  serviceTarget(requestInfo("GET", `${NAMESPACE}/services/${name}/proxy/`), liveOf(objects), seededRandom(1))
+  serviceTarget(requestInfo("GET", `${NAMESPACE}/services/${name}/proxy/`), readerOf(objects), seededRandom(1))
 const podOf = (name: string, objects: Objects) =>
-  podTarget(requestInfo("GET", `${NAMESPACE}/pods/${name}/proxy/`), liveOf(objects))
+  podTarget(requestInfo("GET", `${NAMESPACE}/pods/${name}/proxy/`), readerOf(objects))
 const nodeOf = async (name: string, objects: Objects) => {
-  const target = await nodeTarget(requestInfo("GET", `/api/v1/nodes/${name}/proxy/`), liveOf(objects))
+  const target = await nodeTarget(requestInfo("GET", `/api/v1/nodes/${name}/proxy/`), readerOf(objects))
   return target.kubelet === undefined ? target.address : `kubelet of ${target.kubelet}`
 }
 const nodeWith = (...addresses: readonly (readonly [string, string])[]) => ({

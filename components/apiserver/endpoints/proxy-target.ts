@@ -2,14 +2,14 @@ import { lookup } from "node:dns/promises"
 import { ApiError, badRequest, notFound } from "../../../pkg/apimachinery/errors.ts"
 import { parseAddress } from "../../../pkg/apimachinery/cidr.ts"
 import { isGlobalUnicast } from "../../../pkg/apimachinery/global-unicast.ts"
-import type { EndpointAddress, Endpoints } from "../../../pkg/api/core/v1/service/endpoints.ts"
-import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
+import { Endpoints, type EndpointAddress } from "../../../pkg/api/core/v1/service/endpoints.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import { KUBELET_PORT } from "../../../pkg/component/node-connector.ts"
+import type { ObjectReader } from "../cacher/objects.ts"
 import type { RequestInfo } from "../http/request-info.ts"
-import type { Live } from "./connect.ts"
 
 /** Where a proxied request goes. */
 export interface ProxyTarget {
@@ -39,9 +39,9 @@ export function splitProxyName(
  * The pod's address, and the port given or its first one. Source: pkg/registry/core/pod/strategy.go ResourceLocation.
  * Differs from upstream: a port may be given by its name.
  */
-export function podTarget({ namespace, name: text }: RequestInfo, live: Live): ProxyTarget {
+export function podTarget({ namespace, name: text }: RequestInfo, objects: ObjectReader): ProxyTarget {
   const { scheme, name, port } = splitProxyName(text, "pod")
-  const pod = live("pods", { namespace, name }) as Pod | undefined
+  const pod = objects.get(Pod, { namespace, name })
   if (pod === undefined) throw notFound({ group: "", plural: "pods" }, name)
   const host = pod.status?.podIPs?.[0]?.ip ?? pod.status?.podIP ?? ""
   if (!isGlobalUnicast(host)) throw notAllowed()
@@ -60,10 +60,10 @@ export function podTarget({ namespace, name: text }: RequestInfo, live: Live): P
  */
 export async function nodeTarget(
   { name: text }: RequestInfo,
-  live: Live,
+  objects: ObjectReader,
 ): Promise<{ readonly kubelet: string } | { readonly kubelet?: undefined; readonly address: ProxyTarget }> {
   const { scheme, name, port } = splitProxyName(text, "node")
-  const node = live("nodes", { name }) as Node | undefined
+  const node = objects.get(Node, { name })
   if (node === undefined) throw notFound({ group: "", plural: "nodes" }, name)
   const { daemonEndpoints } = node.status
   if (port === "" || Number(port) === (daemonEndpoints?.kubeletEndpoint?.Port || KUBELET_PORT)) return { kubelet: name }
@@ -107,12 +107,16 @@ async function proxyableAddress(host: string): Promise<string> {
  * One of the service's ready endpoints that is a pod. Source: pkg/registry/core/service/storage/storage.go
  * ResourceLocation.
  */
-export function serviceTarget({ namespace, name: text }: RequestInfo, live: Live, random: Random): ProxyTarget {
+export function serviceTarget(
+  { namespace, name: text }: RequestInfo,
+  objects: ObjectReader,
+  random: Random,
+): ProxyTarget {
   const { scheme, name, port } = splitProxyName(text, "service")
-  const service = live("services", { namespace, name }) as Service | undefined
+  const service = objects.get(Service, { namespace, name })
   if (service === undefined) throw notFound({ group: "", plural: "services" }, name)
-  const targets = readyAddresses(service, live("endpoints", { namespace, name }) as Endpoints | undefined, port)
-    .filter(({ address }) => isPodAddress(address, namespace, live))
+  const targets = readyAddresses(service, objects.get(Endpoints, { namespace, name }), port)
+    .filter(({ address }) => isPodAddress(address, namespace, objects))
     .map(({ address: { ip, nodeName: node }, port }) => ({ scheme, host: ip, port, node }))
   if (targets.length === 0)
     throw new ApiError("ServiceUnavailable", `no endpoints available for service ${JSON.stringify(text)}`)
@@ -150,9 +154,9 @@ function portNameOf({ metadata, spec }: Service, port: string): string {
 }
 
 /** Whoever writes Endpoints must not lead the API server to any other address than that of a pod of the namespace. */
-function isPodAddress({ ip, targetRef }: EndpointAddress, namespace: string, live: Live): boolean {
+function isPodAddress({ ip, targetRef }: EndpointAddress, namespace: string, objects: ObjectReader): boolean {
   if (targetRef?.name === undefined || targetRef.namespace !== namespace || !isGlobalUnicast(ip)) return false
-  const pod = live("pods", { namespace, name: targetRef.name }) as Pod | undefined
+  const pod = objects.get(Pod, { namespace, name: targetRef.name })
   return pod?.status?.podIPs?.some((one) => one.ip === ip) === true
 }
 

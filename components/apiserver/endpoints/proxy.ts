@@ -2,10 +2,11 @@ import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { NodeConnector, NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Exchange } from "../http/exchange.ts"
+import type { ObjectReader } from "../cacher/objects.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { noSuchMethod } from "../subresource-verbs.ts"
 import { drained } from "../http/send-parts.ts"
-import type { ConnectionEntry, Live } from "./connect.ts"
+import type { ConnectionEntry } from "./connect.ts"
 import { serveKubeletStream, streamTargetOf } from "./kubelet-streams.ts"
 import { passRequest, passToSimulated } from "./proxy-pass.ts"
 import { pathToTarget, prefixOf } from "./proxy-path.ts"
@@ -20,11 +21,11 @@ const VERBS = ["get", "create", "update", "patch", "delete", ""]
  * pkg/registry/core/node/rest/proxy.go.
  */
 export function proxies({
-  live,
+  objects,
   nodes,
   random,
 }: {
-  readonly live: Live
+  readonly objects: ObjectReader
   readonly nodes: NodeConnectors
   readonly random: Random
 }): Readonly<Record<string, ConnectionEntry>> {
@@ -34,21 +35,21 @@ export function proxies({
     connect: async (exchange, info) => pass(exchange, info, target(info), nodes),
   })
   return {
-    "pods/proxy": entry((info) => podTarget(info, live)),
-    "services/proxy": entry((info) => serviceTarget(info, live, random)),
+    "pods/proxy": entry((info) => podTarget(info, objects)),
+    "services/proxy": entry((info) => serviceTarget(info, objects, random)),
     "nodes/proxy": {
       verbs: VERBS,
       // Stricter than upstream, where who may read a kubelet's metrics may also run commands in its pods.
       starts: (info) => streamTargetOf(info) !== undefined,
       async connect(exchange, info) {
-        const target = await nodeTarget(info, live)
+        const target = await nodeTarget(info, objects)
         if (target.kubelet === undefined) return pass(exchange, info, target.address, nodes)
         const connector = nodes.get(target.kubelet)
         if (connector === undefined) throw notConnected(target.kubelet)
         const stream = STREAMED.includes(exchange.req.method ?? "") ? streamTargetOf(info) : undefined
         return stream === undefined
           ? askKubelet(exchange, info, target.kubelet, connector)
-          : serveKubeletStream(exchange, info, stream, { node: target.kubelet, connector, live })
+          : serveKubeletStream(exchange, info, stream, { node: target.kubelet, connector, objects })
       },
     },
   }
