@@ -10,7 +10,8 @@
  */
 import type { Duplex } from "node:stream"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
-import type { Clock, Timer } from "../../pkg/clock/clock.ts"
+import type { Clock } from "../../pkg/clock/clock.ts"
+import { Deadlines } from "../../pkg/clock/deadlines.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
 import { FairShare } from "../../pkg/flow/fair-share.ts"
 import type { Logger } from "../../pkg/log/log.ts"
@@ -83,6 +84,7 @@ export function createServer(options: ServerOptions): Server {
   const watchSeconds = withoutTimeLimits ? () => undefined : () => usualWatchSeconds(options.random)
   const resourceOptions = { pipeline, scheme, clock, watchSeconds, watchEvents: metrics.watchEvents }
   const nextAuditId = auditIds(options.random)
+  const deadlines = new Deadlines<Exchange>(clock, overdue)
 
   /** Every stage in its order. Gives a promise when the answer is not complete in this turn. */
   function serve(exchange: Exchange): void | Promise<void> {
@@ -173,34 +175,36 @@ export function createServer(options: ServerOptions): Server {
   }
 
   /** Answers a request whose time is up. What it has begun goes on, and nobody hears of it. */
-  function limitTime(exchange: Exchange): Timer | undefined {
-    const { timeoutMs, began } = exchange
-    if (timeoutMs === undefined) return undefined
-    return clock.setTimeout(
-      () => {
-        breakOff(exchange, requestTimedOut())
-        finish(exchange)
-      },
-      Math.max(0, began + timeoutMs - clock.monotonic()),
-    )
+  function overdue(exchange: Exchange): void {
+    breakOff(exchange, requestTimedOut())
+    finish(exchange)
   }
 
   function run(exchange: Exchange): void {
     try {
       const pending = serve(exchange)
       if (pending === undefined) return finish(exchange)
-      const timer = limitTime(exchange)
-      // A failure that cannot even be told ends the connection, and not the server.
-      pending
-        .catch((err: unknown) => fail(exchange, err))
-        .then(() => {
-          timer?.cancel()
-          finish(exchange)
-        })
-        .catch(() => exchange.res.destroy())
+      const { timeoutMs, began } = exchange
+      if (timeoutMs !== undefined) deadlines.add(exchange, began + timeoutMs)
+      void finishAfter(pending, exchange)
     } catch (err) {
       fail(exchange, err)
       finish(exchange)
+    }
+  }
+
+  async function finishAfter(pending: Promise<void>, exchange: Exchange): Promise<void> {
+    try {
+      try {
+        await pending
+      } catch (err) {
+        fail(exchange, err)
+      }
+      deadlines.delete(exchange)
+      finish(exchange)
+    } catch {
+      // A failure that cannot even be told ends the connection, and not the server.
+      exchange.res.destroy()
     }
   }
 
@@ -267,7 +271,15 @@ function settled(serve: () => void | Promise<void>, end: () => void): void | Pro
   } finally {
     if (pending === undefined) end()
   }
-  return pending?.finally(end)
+  return pending === undefined ? undefined : endAfter(pending, end)
+}
+
+async function endAfter(pending: Promise<void>, end: () => void): Promise<void> {
+  try {
+    await pending
+  } finally {
+    end()
+  }
 }
 
 /** Watches and streams last as long as the client likes. Source: genericfilters.BasicLongRunningRequestCheck. */

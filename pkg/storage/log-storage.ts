@@ -50,6 +50,8 @@ export abstract class LogStorage implements Storage {
    * commit costs as much as many writes, they had better share it. A write that comes alone never waits.
    */
   protected readonly turnsToGather: number = 0
+  /** Does `persist` need the JSON of every object? */
+  protected readonly makesJson: boolean = false
   #revision = 0
   #compacted = 0
   #next = 1
@@ -177,12 +179,13 @@ export abstract class LogStorage implements Storage {
 
   /** Checks and numbers a write; throws StorageError, and then nothing is staged. */
   #stage(write: Write): StagedWrite {
-    const { key, object, time, author, highChurn = false } = write
+    const { key, object, time, author, highChurn = false, checkSize } = write
     const current = this.#pending.has(key) ? this.#pending.get(key) : this.live.get(key)
     check(write, current)
     current?.hold() // its revision goes with the write, if it is not kept
     const revision = this.#next
     const stored = this.#storedFrom(write, current, revision)
+    checkSize?.(this.makesJson ? stored.json : undefined)
     this.#next++
     this.#pending.set(key, object === null ? undefined : stored)
     const type = object === null ? "delete" : current === undefined ? "create" : "update"

@@ -139,7 +139,7 @@ describe("a database that has lost acknowledged writes", () => {
     {
       what: "whose log of changes was cut at the end of a commit",
       lose(file) {
-        const page = 16_384 + 24 // with its head; a commit here has one or two
+        const page = 8192 + 24 // with its head; a commit here has one or two
         truncateSync(`${file}-wal`, readFileSync(`${file}-wal`).length - 2 * page)
       },
       found: /it ends at revision 1\d, but \S+\.acknowledged says that revision 20 was acknowledged/,

@@ -15,9 +15,9 @@ const CUT_REVISIONS = 100
 /** When history has outgrown its bound it is cut to this part of it, so that not every write has to cut. */
 const KEPT_OF_BOUND = 0.9
 /** Pages that one step of giving back moves. */
-const STEP_PAGES = 16
+const STEP_PAGES = 32
 /** Free pages that the file keeps, as new writes need some: at least so many, and a part of those in use. */
-const SPARE_PAGES = 64
+const SPARE_PAGES = 128
 const SPARE_PART = 0.1
 /** What a row takes beside its value, key and author. */
 const ROW_BYTES = 50

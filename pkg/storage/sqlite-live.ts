@@ -15,6 +15,7 @@ export class LiveList {
   readonly #db: SqliteDatabase
   readonly #list: SqliteStatement
   readonly #unlist: SqliteStatement
+  readonly #unlistOne: SqliteStatement
   #folded: number
   /** Events since then. */
   #events: number
@@ -24,8 +25,10 @@ export class LiveList {
 
   constructor(db: SqliteDatabase, { revision, folded, added, removed }: LoadedState) {
     this.#db = db
-    this.#list = db.prepare("INSERT INTO live (rev) VALUES (?)")
-    this.#unlist = db.prepare("DELETE FROM live WHERE rev = ?")
+    // One statement for all: a statement for each revision costs as much as writing it.
+    this.#list = db.prepare("INSERT INTO live (rev) SELECT value FROM json_each(?)")
+    this.#unlist = db.prepare("DELETE FROM live WHERE rev IN (SELECT value FROM json_each(?))")
+    this.#unlistOne = db.prepare("DELETE FROM live WHERE rev = ?")
     this.#folded = folded
     this.#events = revision - folded
     this.#added = new Set(added)
@@ -46,7 +49,7 @@ export class LiveList {
 
   /** A row is dropped from the log, within the open transaction: the list must not name it. */
   dropped(revision: number): void {
-    if (revision <= this.#folded) this.#unlist.run(revision)
+    if (revision <= this.#folded) this.#unlistOne.run(revision)
   }
 
   /**
@@ -56,8 +59,8 @@ export class LiveList {
   fold(revision: number): () => void {
     // At once, for rows that the same transaction drops; and should it fail, there is only more to look for.
     this.#folded = revision
-    for (const removed of this.#removed) this.#unlist.run(removed)
-    for (const added of this.#added) this.#list.run(added)
+    this.#unlist.run(JSON.stringify([...this.#removed]))
+    this.#list.run(JSON.stringify([...this.#added]))
     writeMeta(this.#db, "folded", revision)
     return () => {
       this.#events = 0

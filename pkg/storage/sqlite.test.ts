@@ -292,7 +292,7 @@ describe("a store in a file", () => {
       const random = seededRandom(1)
       // Two frames at most make one commit here; a frame is a page and its head.
       for (let i = 0; i < 40; i++) {
-        const bytes = flipped(Math.floor(random.next() * (log.length - 3 * 16_408)))
+        const bytes = flipped(Math.floor(random.next() * (log.length - 3 * 8216)))
         const file = leftWith(bytes)
         const before = readFileSync(file)
         try {

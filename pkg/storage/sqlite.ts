@@ -51,6 +51,7 @@ export interface SqliteStorageOptions extends LogStorageOptions, OpenOptions {
 
 export class SqliteStorage extends LogStorage {
   protected override readonly turnsToGather = TURNS_TO_GATHER
+  protected override readonly makesJson = true
   readonly #file: string
   readonly #elsewhere: Elsewhere
   readonly #db: SqliteDatabase
@@ -135,7 +136,7 @@ export class SqliteStorage extends LogStorage {
     })
   }
 
-  /** The most pages (of 16 KiB) the file may have; beyond them writes fail as on a full disk. */
+  /** The most pages (of 8 KiB) the file may have; beyond them writes fail as on a full disk. */
   limitPages(pages: number): void {
     this.#db.exec(`PRAGMA max_page_count = ${Math.floor(pages)}`)
   }
@@ -156,19 +157,8 @@ export class SqliteStorage extends LogStorage {
         const code = gone
           ? DELETE
           : TYPES.indexOf(type) + (highChurn ? TRANSIENT : 0) + (stored.seldomRead ? SELDOM_READ : 0)
-        const row = [
-          revision,
-          key,
-          code,
-          stored.created,
-          prev,
-          linked,
-          objects,
-          revisions,
-          stored.json,
-          time,
-          author,
-        ] as const
+        const { created, json } = stored
+        const row = [revision, key, code, created, prev, linked, objects, revisions, json, time, author] as const
         if (highChurn && prev !== 0) {
           this.#drop.run(prev)
           this.#live.dropped(prev)

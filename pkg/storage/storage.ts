@@ -69,6 +69,11 @@ export interface Write {
   /** Only the newest revision is kept (Lease, Event). */
   readonly highChurn?: boolean
   /**
+   * Throws when the object is too large, and then nothing is written. `json` is its JSON where the store makes that
+   * anyway.
+   */
+  readonly checkSize?: (json: Uint8Array | undefined) => void
+  /**
    * There may be many of them and hardly anybody asks (Event): a while after it was written, a store on disk keeps it
    * there only.
    */

@@ -35,7 +35,8 @@ export interface BodyOptions {
 export async function decodeBody(bytes: Uint8Array, options: BodyOptions): Promise<Parsed> {
   const { kind } = options
   try {
-    return objectFrom(await parsed(bytes, options))
+    const value = parsed(bytes, options)
+    return objectFrom(value instanceof Promise ? await value : value)
   } catch (err) {
     if (!(err instanceof BodyError)) throw err
     if (kind === undefined) throw badRequest(err.message)
@@ -45,7 +46,7 @@ export async function decodeBody(bytes: Uint8Array, options: BodyOptions): Promi
   }
 }
 
-async function parsed(bytes: Uint8Array, { encoding, scheme, rawFields = [] }: BodyOptions): Promise<Parsed> {
+function parsed(bytes: Uint8Array, { encoding, scheme, rawFields = [] }: BodyOptions): Parsed | Promise<Parsed> {
   switch (encoding) {
     case "json":
       try {
@@ -56,7 +57,7 @@ async function parsed(bytes: Uint8Array, { encoding, scheme, rawFields = [] }: B
         throw err instanceof BodyError ? new BodyError(`${NO_TYPE}${err.message}`) : err
       }
     case "yaml":
-      return (await yamlParser()).parseYaml(bytes)
+      return yamlParser().then(({ parseYaml }) => parseYaml(bytes))
     case "protobuf":
       return { value: fromProtobuf(bytes, scheme), faults: [] }
   }

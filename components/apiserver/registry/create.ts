@@ -15,7 +15,7 @@ import { apiErrorFrom } from "./errors.ts"
 import { firstGeneration } from "./generation.ts"
 import { recordUpdate } from "./managed-fields.ts"
 import { withDistinctOwners } from "./owner-references.ts"
-import { storable } from "./object-size.ts"
+import { writeWithinSize } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
 import { writeAlong } from "./write-along.ts"
 
@@ -100,15 +100,19 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
         if (storage.get(key) !== undefined) throw alreadyExists(resource, object.metadata.name!)
         return unstored(key, object)
       }
-      const write = {
-        key,
-        object: view.toStored(storable(resource, context.sharing.shared(resource, object))),
-        expected: 0,
-        time: clock.now(),
-        author: user.name,
-        ...keepingOf(resource),
-      }
-      return view.shown(await writeAlong(storage, write, hooks?.alongside?.(object, undefined)))
+      const others = hooks?.alongside?.(object, undefined)
+      const stored = await writeWithinSize(resource, context.sharing.shared(resource, object), (object, checkSize) => {
+        const write = {
+          key,
+          object: view.toStored(object),
+          expected: 0,
+          time: clock.now(),
+          author: user.name,
+          checkSize,
+        }
+        return writeAlong(storage, { ...write, ...keepingOf(resource) }, others)
+      })
+      return view.shown(stored)
     } catch (err) {
       const error = apiErrorFrom(err, resource, object.metadata.name!)
       if (error.reason === "AlreadyExists" && storage.get(key)?.object.metadata.deletionTimestamp !== undefined)

@@ -4,7 +4,7 @@ import { keepingOf, storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 import { apiErrorFrom } from "./errors.ts"
-import { storable } from "./object-size.ts"
+import { writeWithinSize } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
 import { writeAlong } from "./write-along.ts"
 
@@ -61,21 +61,23 @@ export async function guaranteedUpdate(
       if ("keep" in wanted) return { stored: wanted.keep, removed: false }
       if ("pretend" in wanted) return { stored: wanted.pretend, removed: false }
       try {
-        const object = "write" in wanted ? view.toStored(storable(resource, wanted.write)) : null
-        const write = {
+        const before = current
+        const base = {
           key,
-          object,
-          expected: current?.revision ?? 0,
+          expected: before?.revision ?? 0,
           time: clock.now(),
           author: user.name,
           ...keepingOf(resource),
         }
-        const others = context.hooks(resource)?.alongside?.(object ?? undefined, current?.object)
-        const marked = "remove" in wanted ? wanted.marked : undefined
-        const stored =
-          marked === undefined
-            ? await writeAlong(storage, write, others)
-            : await removeMarked(storage, { ...write, object: view.toStored(marked) }, others)
+        const alongside = (object?: KubeObject) => context.hooks(resource)?.alongside?.(object, before?.object)
+        let stored: Stored
+        if ("write" in wanted)
+          stored = await writeWithinSize(resource, wanted.write, (shown, checkSize) => {
+            const object = view.toStored(shown)
+            return writeAlong(storage, { ...base, object, checkSize }, alongside(object))
+          })
+        else if (wanted.marked === undefined) stored = await writeAlong(storage, { ...base, object: null }, alongside())
+        else stored = await removeMarked(storage, { ...base, object: view.toStored(wanted.marked) }, alongside())
         wanted.settle?.(true)
         if (!("remove" in wanted)) return { stored: view.shown(stored), removed: false }
         return { stored: wanted.shown === undefined ? view.shown(stored) : unstored(key, wanted.shown), removed: true }

@@ -1,25 +1,48 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { encodeRaw } from "../../../pkg/apimachinery/protobuf/envelope.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Write } from "../../../pkg/storage/storage.ts"
 
 /** Source: etcd server/embed/config.go DefaultMaxRequestBytes; upstream stores objects in their protobuf form. */
 const MOST_BYTES = 1.5 * 1024 * 1024
+/** Tags and lengths, or a number. */
+const MOST_BYTES_AROUND = 12
+const MOST_BYTES_A_CHARACTER = 3
+/** In JSON a value takes two bytes at least, and each of its characters one. */
+const MOST_BYTES_A_JSON_BYTE = MOST_BYTES_AROUND / 2 + MOST_BYTES_A_CHARACTER
+
+class ObjectTooLarge extends ApiError {
+  constructor() {
+    super("Unknown", "etcdserver: request is too large")
+  }
+}
 
 /**
- * The object as it may be stored: itself, or without its managedFields where only those make it too large, as upstream
+ * Writes an object with a check of its size; without its managedFields where only those make it too large, as upstream
  * has it in endpoints/handlers/{create,update,patch}.go.
  * @throws ApiError 500 in etcd's words when it is larger than etcd would take
  */
-export function storable<T extends KubeObject>(resource: Resource, object: T): T {
-  if (!isTooLarge(resource, object)) return object
-  const { managedFields, ...metadata } = object.metadata
-  const smaller = { ...object, metadata }
-  if (managedFields !== undefined && !isTooLarge(resource, smaller)) return smaller
-  throw new ApiError("Unknown", "etcdserver: request is too large")
+export async function writeWithinSize<T, K extends KubeObject>(
+  resource: Resource,
+  object: K,
+  write: (object: K, checkSize: NonNullable<Write["checkSize"]>) => Promise<T>,
+): Promise<T> {
+  try {
+    return await write(object, sizeCheck(resource, object))
+  } catch (err) {
+    const { managedFields, ...metadata } = object.metadata
+    if (!(err instanceof ObjectTooLarge) || managedFields === undefined) throw err
+    const smaller = { ...object, metadata }
+    return await write(smaller, sizeCheck(resource, smaller))
+  }
 }
 
-const isTooLarge = ({ schema }: Resource, object: KubeObject): boolean =>
-  roomBeside(object, MOST_BYTES) < 0 && encodeRaw(schema, object).length > MOST_BYTES
+const sizeCheck =
+  ({ schema }: Resource, object: KubeObject): NonNullable<Write["checkSize"]> =>
+  (json) => {
+    if (json !== undefined && json.length * MOST_BYTES_A_JSON_BYTE <= MOST_BYTES) return
+    if (roomBeside(object, MOST_BYTES) < 0 && encodeRaw(schema, object).length > MOST_BYTES) throw new ObjectTooLarge()
+  }
 
 /**
  * What is left of `room` bytes beside the protobuf form of a value, which takes at most what is counted here. Negative,
@@ -31,10 +54,20 @@ function roomBeside(value: unknown, room: number): number {
   if (typeof value !== "object" || value === null) return left
   for (const key in value) {
     if (left < 0) break
-    left = roomBeside((value as Readonly<Record<string, unknown>>)[key], left - key.length * MOST_BYTES_A_CHARACTER)
+    const member = (value as Readonly<Record<string, unknown>>)[key]
+    left -= key.length * MOST_BYTES_A_CHARACTER
+    left = key === "fieldsV1" ? left - takenByFieldSet(member) : roomBeside(member, left)
   }
   return left
 }
-/** Tags and lengths, or a number. */
-const MOST_BYTES_AROUND = 12
-const MOST_BYTES_A_CHARACTER = 3
+
+/** Field sets are half of many objects, and many objects share them. */
+const fieldSets = new WeakMap<object, number>()
+
+function takenByFieldSet(set: unknown): number {
+  const known = typeof set === "object" && set !== null ? fieldSets.get(set) : undefined
+  if (known !== undefined) return known
+  const taken = MOST_BYTES - roomBeside(set, MOST_BYTES)
+  if (typeof set === "object" && set !== null) fieldSets.set(set, taken)
+  return taken
+}

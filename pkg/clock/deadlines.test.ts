@@ -1,0 +1,33 @@
+import { expect, test } from "bun:test"
+import { Deadlines } from "./deadlines.ts"
+import { VirtualClock } from "./virtual.ts"
+
+test("things that are not over in their time are told, each once and at its time", async () => {
+  // given
+  const clock = new VirtualClock(0)
+  const told: string[] = []
+  const deadlines = new Deadlines<string>(clock, (thing) => told.push(`${thing} at ${clock.monotonic()}`))
+  deadlines.add("usual", 60_000)
+  deadlines.add("over in time", 60_000)
+  deadlines.add("short", 1000)
+  await clock.advance(500)
+  deadlines.add("later", 60_500)
+  deadlines.delete("over in time")
+  // when
+  await clock.advance(120_000)
+  // then
+  expect(told).toEqual(["short at 1000", "usual at 60000", "later at 60500"])
+})
+
+test("when nothing is left that must be over, no timer is", async () => {
+  const clock = new VirtualClock(0)
+  const deadlines = new Deadlines<string>(clock, () => undefined)
+  deadlines.add("a", 1000)
+  deadlines.add("b", 2000)
+  deadlines.delete("a")
+  deadlines.delete("b")
+  expect(clock.nextDue).toBeUndefined()
+  // and what is added then has its time
+  deadlines.add("c", 3000)
+  expect(clock.nextDue).toBe(3000)
+})
