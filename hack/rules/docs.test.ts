@@ -1,0 +1,28 @@
+import { describe, expect, test } from "bun:test"
+import { existsSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+
+const root = join(import.meta.dirname, "../..")
+const read = (path: string) => readFileSync(join(root, path), "utf8")
+
+/** The paths from the root that a page names in backquotes; of `<group>/<kind>` in one, what stands before it. */
+const pathsIn = (text: string): readonly string[] =>
+  [...text.matchAll(/`((?:\.ci|cmd|components|docs|hack|manifests|pkg|test)\/[^`\s]*)`/g)].map(([, path]) => {
+    const placeholder = path!.indexOf("<")
+    return placeholder < 0 ? path! : dirname(`${path!.slice(0, placeholder)}x`)
+  })
+
+describe("the documentation", () => {
+  test.each(["README.md", "docs/architecture.md", "docs/security.md"])("%s names only files that are there", (page) => {
+    const paths = pathsIn(read(page))
+    expect(paths.length).toBeGreaterThan(5)
+    expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+
+  test("every row of the table of what to open names a path", () => {
+    const table = read("docs/architecture.md").split("| to change | open |")[1]!.split("\n\n")[0]!
+    const rows = table.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| ---"))
+    expect(rows.length).toBeGreaterThan(10)
+    expect(rows.filter((row) => pathsIn(row).length === 0)).toEqual([])
+  })
+})
