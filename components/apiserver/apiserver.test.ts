@@ -89,7 +89,11 @@ describe("a request that is wrong", () => {
     ["a token nobody has, even for health", "GET", "/readyz", { token: "nobody" }, 401, "Unauthorized"],
     ["an object that is not there", "GET", `${CONFIGMAPS}/none`, {}, 404, "NotFound"],
     ["a resource that is not there", "GET", "/api/v1/nothings", {}, 404, "NotFound"],
-    ["a group that is not there", "GET", "/apis/nowhere/v1/things", {}, 404, "NotFound"],
+    ["a version that is not there", "GET", "/api/v2/things", {}, 404, "NotFound"],
+    ["a resource that is not there", "GET", "/api/v1/things", {}, 404, "NotFound"],
+    ["a write under the path of old watches", "POST", "/api/v1/watch/namespaces", json({}), 405, "MethodNotAllowed"],
+    ["a form with a wildcard", "GET", CONFIGMAPS, { headers: { accept: "application/*" } }, 406, "NotAcceptable"],
+    ["a name that leads elsewhere", "GET", `${CONFIGMAPS}/%2E%2E`, {}, 400, "BadRequest"],
     ["a subresource that is not there", "GET", `${CONFIGMAPS}/a/status`, {}, 404, "NotFound"],
     ["one object of all namespaces", "GET", "/api/v1/configmaps/a", {}, 404, "NotFound"],
     ["a method the resource does not take", "OPTIONS", CONFIGMAPS, {}, 405, "MethodNotAllowed"],
@@ -392,9 +396,8 @@ describe("an object", () => {
     )
   })
 
-  test("of HEAD has its headers and no body", async () => {
-    const answer = await call("HEAD", `${CONFIGMAPS}`)
-    expect([answer.code, answer.text, answer.headers["cache-control"]]).toEqual([200, "", "no-cache, private"])
+  test("has no head by itself, as no path of a resource takes HEAD", async () => {
+    expect((await call("HEAD", CONFIGMAPS)).code).toBe(405)
   })
 
   test("is indented for people, and compressed when it is big", async () => {

@@ -39,6 +39,7 @@ import { requestInfo, type RequestInfo } from "./http/request-info.ts"
 import { DEFAULT_REQUEST_TIMEOUT_MS, requestTimedOut, requestTimeout } from "./http/request-timeout.ts"
 import { resourceOf, serveResource, usualWatchSeconds } from "./http/resource-request.ts"
 import { UpgradeAnswer } from "./http/upgrade-answer.ts"
+import { noSuchMethod } from "./subresource-verbs.ts"
 import type { ServerMetrics } from "./metrics.ts"
 import type { NonResourceRequest, Pipeline, ResourceAttributes, UserInfo } from "./request.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
@@ -104,7 +105,7 @@ export function createServer(options: ServerOptions): Server {
     const attributes = attributesOf(user, info)
     authorize(pipeline, attributes, exchange.annotator)
     if (connections.needsCreate(info)) authorize(pipeline, { ...attributes, verb: "create" }, undefined)
-    const answer = handlerOf(info)
+    const answer = handlerOf(info, req.method ?? "GET")
     exchange.isServed = true
 
     if (longRunning) return settled(() => answer(exchange, info, user), metrics.longRunning(info))
@@ -117,11 +118,14 @@ export function createServer(options: ServerOptions): Server {
   }
 
   /** What answers a request. Throws NotFound and MethodNotAllowed where nothing does. */
-  function handlerOf(info: RequestInfo): Handler {
+  function handlerOf(info: RequestInfo, method: string): Handler {
     if (!info.isResource) return options.paths
+    // No part of the server has paths of this group, so nobody answers in its form.
+    if (scheme.group(info.group) === undefined) return (exchange) => exchange.sendText(404, "404 page not found\n")
     const connection = connections.find(info)
     if (connection !== undefined) return connection
     const resource = resourceOf(info, scheme)
+    if (method === "HEAD" || (info.legacyWatch && method !== "GET")) throw noSuchMethod()
     return (exchange, _, user) => serveResource(exchange, info, user, resource, resourceOptions)
   }
 

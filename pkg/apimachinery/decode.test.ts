@@ -193,13 +193,23 @@ describe("decodeObject", () => {
 
   test("refuses another version, another kind and what is no object", () => {
     expect(problem(() => decodeObject(Widget, { apiVersion: "test/v2", kind: "Widget" }))).toBe(
-      "the API version in the data (test/v2) does not match the expected API version (test/v1)",
+      'Widget in version "v2" cannot be handled as a Widget: no kind "Widget" is registered for version "test/v2" in scheme "pkg/api/legacyscheme/scheme.go:30"',
     )
+    expect(
+      problem(() => decodeObject(Widget, { apiVersion: "test/v2", kind: "Widget" }, { foreign: () => undefined })),
+    ).toBe("the API version in the data (test/v2) does not match the expected API version (test/v1)")
     expect(problem(() => decodeObject(Widget, { kind: "Gadget" }))).toContain(
       'Gadget in version "v1" cannot be handled as a Widget',
     )
     expect(problem(() => decodeObject(Widget, []))).toContain("must be of type Widget")
   })
+
+  test.each([{ kind: "", apiVersion: "" }, { kind: null, apiVersion: null }, {}])(
+    "takes %j for its own kind",
+    (type) => {
+      expect(decodeObject(Widget, type).object).toMatchObject({ kind: "Widget", apiVersion: "test/v1" })
+    },
+  )
 
   test.each([
     { field: "big", number: "9007199254740993" },

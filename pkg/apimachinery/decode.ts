@@ -1,5 +1,6 @@
 import { badRequest, type ApiError } from "./errors.ts"
 import { Cursor, decoderOf, DecodeError } from "./decoder.ts"
+import { goQuoted } from "./go-text.ts"
 import { f, type Message } from "./fields.ts"
 import type { KubeObject, KubeObjectInput, Resource } from "./resource.ts"
 
@@ -17,6 +18,11 @@ export interface DecodeOptions {
   readonly known?: KubeObject | undefined
   /** How JSON that is no such object is refused; as the body of a request unless given. */
   readonly refuse?: (why: string) => ApiError
+  /**
+   * Why an object that says to be of another kind cannot be read as one of this; undefined where it is another version
+   * of the same kind. No other kind is known unless this is given.
+   */
+  readonly foreign?: (resource: Resource, apiVersion: string, kind: string) => string | undefined
 }
 
 export interface Decoded<T> {
@@ -38,29 +44,33 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
   json: unknown,
   options: DecodeOptions = {},
 ): Decoded<T> {
-  const { apiVersion, kind, version } = resource
+  const { apiVersion, kind } = resource
   if (typeof json !== "object" || json === null || Array.isArray(json))
     throw (options.refuse ?? badRequest)(
       `the object provided is unrecognized (must be of type ${kind}): expected a JSON object`,
     )
   const sent = json as Record<string, unknown>
-  const sentKind = sent["kind"] ?? kind
-  const sentVersion = sent["apiVersion"] ?? apiVersion
-  if (sentVersion !== apiVersion)
-    throw (options.refuse ?? badRequest)(
-      `the API version in the data (${String(sentVersion)}) does not match the expected API version (${apiVersion})`,
-    )
+  const sentKind = given(sent["kind"]) ?? kind
+  const sentVersion = given(sent["apiVersion"]) ?? apiVersion
   const refuse =
     options.refuse ??
-    ((why: string) => badRequest(`${String(sentKind)} in version "${version}" cannot be handled as a ${kind}: ${why}`))
-  if (sentKind !== kind)
-    throw refuse(`the kind in the data (${String(sentKind)}) does not match the expected kind (${kind})`)
+    ((why: string) =>
+      badRequest(`${sentKind} in version "${versionIn(sentVersion)}" cannot be handled as a ${kind}: ${why}`))
+  if (sentKind !== kind || sentVersion !== apiVersion) {
+    const why = (options.foreign ?? ((_resource, ...type) => notRegistered(...type)))(resource, sentVersion, sentKind)
+    if (why !== undefined) throw refuse(why)
+    throw (options.refuse ?? badRequest)(
+      `the API version in the data (${sentVersion}) does not match the expected API version (${apiVersion})`,
+    )
+  }
 
   let decoded: Decoded<unknown>
   try {
     decoded = decodeMessage(
       typed(resource.schema),
-      sent["apiVersion"] === undefined || sent["kind"] === undefined ? withType(sent, kind, apiVersion) : sent,
+      given(sent["apiVersion"]) === undefined || given(sent["kind"]) === undefined
+        ? withType(sent, kind, apiVersion)
+        : sent,
       options.known,
     )
   } catch (err) {
@@ -77,6 +87,19 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
     throw refuse(`strict decoding error: ${faults.join(", ")}`)
   return { object: decoded.object as T, faults }
 }
+
+/** Where upstream registers its kinds. */
+const SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+
+/** Why an object of a kind that nothing declares cannot be read. Source: apimachinery pkg/runtime/error.go. */
+export const notRegistered = (apiVersion: string, kind: string): string =>
+  `no kind ${goQuoted(kind)} is registered for version ${goQuoted(apiVersion)} in scheme ${goQuoted(SCHEME)}`
+
+/** The kind or version that an object says it has; undefined for null and the empty text, as in Go. */
+const given = (value: unknown): string | undefined =>
+  value === undefined || value === null || value === "" ? undefined : typeof value === "string" ? value : String(value)
+
+const versionIn = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf("/") + 1)
 
 /**
  * Any JSON as the value of a message (DeleteOptions, a part of an object); `known` as in `DecodeOptions`. @throws

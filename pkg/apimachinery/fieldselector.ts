@@ -16,7 +16,10 @@ export function parseFieldSelector(text: string): readonly FieldRequirement[] {
   for (const term of text.match(/(?:\\.|[^,\\]|\\$)+/gs) ?? []) {
     const split = /^(.*?)(!=|==|=)(.*)$/s.exec(term)
     if (split === null) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`)
-    found.push({ path: split[1]!, operator: split[2] === "!=" ? "!=" : "=", value: unescapeValue(split[3]!) })
+    const value = unescapeValue(split[3]!)
+    // An operator by itself says nothing.
+    if (split[1] !== "" || value !== "")
+      found.push({ path: split[1]!, operator: split[2] === "!=" ? "!=" : "=", value })
   }
   return found
 }

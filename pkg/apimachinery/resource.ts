@@ -72,6 +72,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
   rowConditions?(obj: T): readonly RowCondition[]
   /** Field selectors beside metadata.name and metadata.namespace: path → value as text. */
   readonly fieldSelectors?: { readonly [path: string]: { of(obj: T): string }["of"] }
+  /** How a field that is none of `fieldSelectors` is refused, where the kind has words of its own for it. */
+  unknownFieldSelector?(path: string): string
   /** How the name is checked; DNS-1123 subdomain unless given. Gives what is wrong, or nothing. */
   validateName?(name: string): Problem | undefined
   /** May an update create the object? (Lease, Endpoints, Event … upstream's AllowCreateOnUpdate.) */

@@ -145,8 +145,16 @@ test("tokens that are none are refused with what is wrong with them", () => {
   const token = (content: unknown) => Buffer.from(JSON.stringify(content)).toString("base64url")
   const start = "a\u0000"
   const CASES = [
-    { continue: "abc", why: "it was not made by this server" },
-    { continue: token(null), why: "server does not recognize this encoded version undefined" },
+    { continue: "a.c", why: "illegal base64 data at input byte 1" },
+    { continue: "abcde", why: "illegal base64 data at input byte 4" },
+    { continue: "YWJj", why: "invalid character 'a' looking for beginning of value" },
+    { continue: token([]), why: "json: cannot unmarshal array into Go value of type storage.continueToken" },
+    {
+      continue: token({ v: "meta.k8s.io/v1", rv: "1", start }),
+      why: "json: cannot unmarshal string into Go struct field continueToken.rv of type int64",
+    },
+    { continue: token({ v: "meta.k8s.io/v1", rv: 1, start: "../secrets/a" }), why: "../secrets/a" },
+    { continue: token(null), why: "server does not recognize this encoded version " },
     { continue: token({ v: "x", rv: 1, start }), why: "server does not recognize this encoded version x" },
     {
       continue: token({ v: "meta.k8s.io/v1", rv: 0, start }),
@@ -164,6 +172,6 @@ test("tokens that are none are refused with what is wrong with them", () => {
     })
   expect(list({ continue: token({ v: "meta.k8s.io/v1", rv: 9, start }) })).toMatchObject({
     reason: "Timeout",
-    message: "Too large resource version: 9, current: 0",
+    message: "Timeout: Too large resource version: 9, current: 0",
   })
 })

@@ -1,5 +1,6 @@
-import { ApiError, invalid, type Cause } from "../../../pkg/apimachinery/errors.ts"
-import { forbiddenField, invalidValue, notSupported } from "../../../pkg/apimachinery/field-errors.ts"
+import { ApiError, badRequest, invalid, type Cause } from "../../../pkg/apimachinery/errors.ts"
+import { forbiddenField, notSupported } from "../../../pkg/apimachinery/field-errors.ts"
+import { goQuoted } from "../../../pkg/apimachinery/go-text.ts"
 import type { RequestOptions } from "../request.ts"
 
 /**
@@ -32,10 +33,17 @@ function listFaults({
   return causes
 }
 
-function watchFaults(
-  { resourceVersionMatch: match = "", continue: token = "", sendInitialEvents }: RequestOptions,
-  watchList: boolean,
-): Cause[] {
+function watchFaults(options: RequestOptions, watchList: boolean): Cause[] {
+  const { resourceVersion = "", continue: token = "" } = options
+  let { resourceVersionMatch: match = "", sendInitialEvents } = options
+  // Source: apimachinery pkg/apis/meta/internalversion SetListOptionsDefaults.
+  if (
+    watchList &&
+    sendInitialEvents === undefined &&
+    match === "" &&
+    (resourceVersion === "" || resourceVersion === "0")
+  )
+    [match, sendInitialEvents] = ["NotOlderThan", true]
   const causes: Cause[] = []
   const forbid = (why: string) => causes.push(forbiddenField("resourceVersionMatch", why))
   if (sendInitialEvents !== undefined && match !== "NotOlderThan")
@@ -56,26 +64,49 @@ function watchFaults(
   return causes
 }
 
-/**
- * A resourceVersion as a number; undefined when it was not given. @throws ApiError Invalid for text that is no number.
- */
+/** A resourceVersion that cannot be read, as the store says it. Source: apiserver pkg/storage/api_object_versioner.go. */
+export class ResourceVersionError extends Error {}
+
+/** A resourceVersion as a number; undefined when it was not given. @throws ResourceVersionError */
 export function parseResourceVersion(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined
-  if (!/^\d{1,16}$/.test(text))
-    throw invalid({ group: "", kind: "resourceVersion" }, "", [
-      invalidValue("resourceVersion", text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`),
-    ])
-  return Number(text)
+  const why = !/^\d+$/.test(text) ? "invalid syntax" : BigInt(text) >= 2n ** 64n ? "value out of range" : undefined
+  if (why === undefined) return Number(text)
+  const quoted = goQuoted(text)
+  throw new ResourceVersionError(
+    `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: ${why}`,
+  )
 }
 
 /**
- * A version that this server has not reached: the client has seen another one's, or a store that was set back. Source:
- * apiserver pkg/storage/errors.go.
+ * The same of a get or a watch, where upstream lets the error of the store through as it is.
+ * @throws ApiError Unknown, with 500
  */
-export function checkNotFuture(wanted: number, current: number): void {
+export function versionOfRead(text: string | undefined): number | undefined {
+  try {
+    return parseResourceVersion(text)
+  } catch (err) {
+    throw err instanceof ResourceVersionError ? new ApiError("Unknown", err.message) : err
+  }
+}
+
+/** The same of a list. @throws ApiError BadRequest. Source: apiserver pkg/storage/cacher/delegator.go GetList. */
+export function versionOfList(text: string | undefined): number | undefined {
+  try {
+    return parseResourceVersion(text)
+  } catch (err) {
+    throw err instanceof ResourceVersionError ? badRequest(`invalid resource version: ${err.message}`) : err
+  }
+}
+
+/**
+ * A version that this server has not reached: the client has seen another one's, or a store that was set back.
+ * `retryAfterSeconds` is told by who would wait for the version. Source: apiserver pkg/storage/errors.go.
+ */
+export function checkNotFuture(wanted: number, current: number, retryAfterSeconds = 1): void {
   if (wanted <= current) return
-  throw new ApiError("Timeout", `Too large resource version: ${wanted}, current: ${current}`, {
+  throw new ApiError("Timeout", `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
     causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
-    retryAfterSeconds: 1,
+    ...(retryAfterSeconds === 0 ? {} : { retryAfterSeconds }),
   })
 }

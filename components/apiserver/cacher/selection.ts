@@ -1,5 +1,6 @@
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import { matchesFields, parseFieldSelector } from "../../../pkg/apimachinery/fieldselector.ts"
+import { goQuoted } from "../../../pkg/apimachinery/go-text.ts"
 import { parseLabelSelector } from "../../../pkg/apimachinery/labels.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 
@@ -25,12 +26,7 @@ export function selectionOf(
   if (labelSelector === "" && fieldSelector === "") return EVERYTHING
   const labels = parseLabelSelector(labelSelector)
   const fields = parseFieldSelector(fieldSelector)
-  for (const { path } of fields) {
-    if (!isSelectable(resource, path))
-      throw badRequest(
-        `Unable to find "${resource.group === "" ? "" : `${resource.group}/`}${resource.version}, Resource=${resource.plural}" that match label selector "${labelSelector}", field selector "${fieldSelector}": field label not supported: ${path}`,
-      )
-  }
+  for (const { path } of fields) if (!isSelectable(resource, path)) throw badRequest(unknownField(resource, path))
   const name = fields.find(({ path, operator }) => path === "metadata.name" && operator !== "!=")?.value
   return {
     everything: false,
@@ -41,10 +37,17 @@ export function selectionOf(
   }
 }
 
-const isSelectable = (resource: Resource, path: string): boolean =>
+/** A kind without fields of its own takes both of metadata's, in whatever scope. */
+const isSelectable = ({ scope, fieldSelectors }: Resource, path: string): boolean =>
   path === "metadata.name" ||
-  (path === "metadata.namespace" && resource.scope === "Namespaced") ||
-  resource.fieldSelectors?.[path] !== undefined
+  (path === "metadata.namespace" && (scope === "Namespaced" || fieldSelectors === undefined)) ||
+  fieldSelectors?.[path] !== undefined
+
+/** Source: apimachinery pkg/runtime/conversion.go DefaultMetaV1FieldSelectorConversion, pkg/apis/core/v1/conversion.go. */
+const unknownField = ({ fieldSelectors, unknownFieldSelector }: Resource, path: string): string =>
+  fieldSelectors === undefined
+    ? `${goQuoted(path)} is not a known field selector: only "metadata.name", "metadata.namespace"`
+    : (unknownFieldSelector?.(path) ?? `field label not supported: ${path}`)
 
 function fieldValue(resource: Resource, object: KubeObject, path: string): string {
   const own = resource.fieldSelectors?.[path]

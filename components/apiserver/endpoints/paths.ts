@@ -8,7 +8,7 @@ import type { Registry } from "../../../pkg/metrics/registry.ts"
 import type { Exchange } from "../http/exchange.ts"
 import { parseAccept } from "../http/negotiate.ts"
 import type { RequestInfo } from "../http/request-info.ts"
-import { noSuchMethod } from "../subresource-verbs.ts"
+import { noSuchMethod, noSuchResource } from "../subresource-verbs.ts"
 import type { Pipeline, UserInfo } from "../request.ts"
 import { aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions, type Document } from "./discovery.ts"
 import type { Health } from "./health.ts"
@@ -121,7 +121,11 @@ function routes(options: PathsOptions): Hono<Env> {
     })
   }
 
-  app.get("/version", (c) => json(c, versionInfo()))
+  // Source: apiserver pkg/endpoints/handlers/responsewriters WriteRawJSON.
+  const indented = (c: Context<Env>, value: unknown) =>
+    c.body(JSON.stringify(value, undefined, 2), 200, { "Content-Type": "application/json" })
+
+  app.get("/version", (c) => indented(c, versionInfo()))
   const figures = (registry: Registry) => (c: Context<Env>) =>
     c.body(registry.text(), 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" })
   app.get("/metrics", figures(metrics))
@@ -163,12 +167,21 @@ function routes(options: PathsOptions): Hono<Env> {
   app.get("/openid/v1/jwks", (c) =>
     c.body(JSON.stringify(jwks(serviceAccounts.keys)), 200, { "Content-Type": "application/jwk-set+json" }),
   )
-  app.get("/", (c) => json(c, { paths: indexOf(scheme) }))
-  app.notFound((c) => c.body("404 page not found\n", 404, { "Content-Type": "text/plain; charset=utf-8" }))
+  for (const path of ["/", "/index.html"]) app.get(path, (c) => indented(c, { paths: indexOf(scheme) }))
+  app.notFound((c) => {
+    if (isUnderApi(scheme, c.req.path)) throw noSuchResource()
+    return c.body("404 page not found\n", 404, { "Content-Type": "text/plain; charset=utf-8" })
+  })
   app.onError((err) => {
     throw err
   })
   return app
+}
+
+/** Whether a path stands below one whose answers are objects of the API, failures among them. */
+function isUnderApi(scheme: Scheme, path: string): boolean {
+  const [, first, second = ""] = path.split("/")
+  return first === "api" || first === "version" || (first === "apis" && scheme.group(second) !== undefined)
 }
 
 /** The aggregated form that is wanted before the plain one, if any. */
@@ -194,6 +207,10 @@ function aggregatedVersion(accept: string | undefined): "v2" | "v2beta1" | undef
  */
 const versionInfo = () => ({
   ...KUBERNETES_MINOR,
+  emulationMajor: KUBERNETES_MINOR.major,
+  emulationMinor: KUBERNETES_MINOR.minor,
+  minCompatibilityMajor: KUBERNETES_MINOR.major,
+  minCompatibilityMinor: String(Number(KUBERNETES_MINOR.minor) - 1),
   gitVersion: GIT_VERSION,
   gitCommit,
   gitTreeState,

@@ -71,6 +71,9 @@ function objectFrom({ value, faults }: Parsed): Parsed {
   if (!isJsonObject(value)) throw new BodyError(NO_TYPE + noTypeMeta(value))
   const problem = wrongTypeMeta(value)
   if (problem !== undefined) throw new BodyError(NO_TYPE + problem)
+  const { apiVersion } = value
+  if (typeof apiVersion === "string" && apiVersion.split("/").length > 2)
+    throw new BodyError(`unexpected GroupVersion string: ${apiVersion}`)
   return { value, faults }
 }
 
@@ -123,8 +126,8 @@ export async function decodePatch(bytes: Uint8Array, type: Exclude<BodyType, Enc
       return applyPatch(bytes)
     case "json-patch": {
       const parsed = patchJson(bytes, "error decoding patch: ")
-      const faults = operationFaults(parsed.value)
-      return { patch: { type: "json", body: parsed.value ?? [] }, faults: [...parsed.faults, ...faults] }
+      const faults = [...parsed.faults, ...operationFaults(parsed.value)].map((fault) => `json patch ${fault}`)
+      return { patch: { type: "json", body: parsed.value ?? [] }, faults }
     }
     case "merge-patch": {
       const parsed = patchJson(bytes, "error decoding patch: ")
@@ -192,7 +195,7 @@ function operationFaults(value: unknown): readonly string[] {
     }
     return Object.keys(operation)
       .filter((name) => !OPERATION_FIELDS.includes(name))
-      .map((name) => `json patch unknown field "[${i}].${name}"`)
+      .map((name) => `unknown field "[${i}].${name}"`)
   })
 }
 const OPERATION_FIELDS: readonly string[] = ["op", "from", "path", "value"]

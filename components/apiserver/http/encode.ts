@@ -1,27 +1,21 @@
-import { Buffer } from "node:buffer"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { ApiError, type Status } from "../../../pkg/apimachinery/errors.ts"
 import { f, message } from "../../../pkg/apimachinery/fields.ts"
 import { type ListMeta, ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
 import { encodeProtobuf, encodeProtobufList } from "../../../pkg/apimachinery/protobuf/envelope.ts"
+import { internalType } from "../../../pkg/apimachinery/internal-type.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import { StatusMessage } from "../../../pkg/apimachinery/status.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { ApiResult } from "../request.ts"
-import { MEDIA_TYPE, notAcceptable, type Accepted, type Encoding } from "./negotiate.ts"
+import { listBytes, withoutType, type Parts } from "./list-bytes.ts"
+import { MEDIA_TYPE, type Accepted, type Encoding } from "./negotiate.ts"
 import { tableOf } from "../../../pkg/apimachinery/table.ts"
 import { writeYaml } from "../../../pkg/yaml/write.ts"
 
 export interface Encoded {
   readonly contentType: string
   readonly body: Uint8Array | string | Parts
-}
-
-/** A body that is too large to be put together at once: its pieces in their order. */
-export interface Parts {
-  /** Bytes in all. */
-  readonly length: number
-  readonly pieces: () => Iterable<Uint8Array>
 }
 
 export interface EncodeOptions {
@@ -101,60 +95,12 @@ const listObject = ({ kind, apiVersion }: Resource, metadata: ListMeta, items: r
   kind: `${kind}List`,
   apiVersion,
   metadata,
-  items: items.map(({ object }) => object),
+  items: items.map(({ object }) => withoutType(object)),
 })
 
 function* objectsOf(items: readonly Stored[]): Iterable<KubeObject> {
   for (const { object } of items) yield object
 }
-
-/** Pieces of a list are about this large; a smaller list is one. */
-const PIECE_BYTES = 256 * 1024
-
-/** A list in JSON, put together from the bytes its items have already. */
-export function listBytes(
-  { kind, apiVersion }: Resource,
-  metadata: ListMeta,
-  items: readonly Stored[],
-): Uint8Array | Parts {
-  const head = Buffer.from(
-    `{"kind":${JSON.stringify(`${kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`,
-  )
-  let length = head.length + TAIL.length + Math.max(0, items.length - 1)
-  for (const item of items) length += item.json.length
-  const pieces = () => joined(head, items)
-  if (length > PIECE_BYTES) return { length, pieces }
-  const [whole = head] = pieces()
-  return whole
-}
-const TAIL = Buffer.from("]}\n")
-const COMMA = 44
-
-function* joined(head: Uint8Array, items: readonly Stored[]): Generator<Uint8Array> {
-  let from = 0
-  let lead = head
-  do {
-    let to = from
-    let length = lead.length
-    while (to < items.length && (length < PIECE_BYTES || to === from)) length += items[to++]!.json.length + 1
-    const last = to === items.length
-    // Before each item but the very first stands a comma.
-    const piece = Buffer.allocUnsafe(length - (from === 0 && to > 0 ? 1 : 0) + (last ? TAIL.length : 0))
-    piece.set(lead)
-    let at = lead.length
-    for (let i = from; i < to; i++) {
-      if (i > 0) piece[at++] = COMMA
-      const { json } = items[i]!
-      piece.set(json, at)
-      at += json.length
-    }
-    if (last) piece.set(TAIL, at)
-    yield piece
-    from = to
-    lead = NOTHING
-  } while (from < items.length)
-}
-const NOTHING = new Uint8Array(0)
 
 /** Rows, or metadata alone, in place of the objects. Source: apiserver pkg/endpoints/handlers/response.go. */
 function encodeTransformed(
@@ -177,9 +123,10 @@ function encodeTransformed(
     }
     case "PartialObjectMetadata": {
       if (result.kind === "list")
-        throw notAcceptable([
-          `you requested PartialObjectMetadata, but the requested object is a list (${resource.kind}List): ask for PartialObjectMetadataList`,
-        ])
+        throw new ApiError(
+          "NotAcceptable",
+          `you requested PartialObjectMetadata, but the requested object is a list (*${internalType(resource)}List)`,
+        )
       return accepted.encoding === "protobuf"
         ? {
             contentType: MEDIA_TYPE.protobuf,
@@ -189,9 +136,10 @@ function encodeTransformed(
     }
     default: {
       if (result.kind !== "list")
-        throw notAcceptable([
-          `you requested PartialObjectMetadataList, but the requested object is not a list (${resource.kind}): ask for PartialObjectMetadata`,
-        ])
+        throw new ApiError(
+          "NotAcceptable",
+          `you requested PartialObjectMetadataList, but the requested object is not a list (*${internalType(resource)})`,
+        )
       if (accepted.encoding === "protobuf")
         return {
           contentType: MEDIA_TYPE.protobuf,

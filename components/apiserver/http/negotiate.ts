@@ -24,16 +24,22 @@ export interface Offer {
   readonly encodings: readonly Encoding[]
   /** False where only the object itself can be had, no table and no part of it. */
   readonly transforms?: false
+  /** The media types that the path says it gives: others are refused before the handler looks. */
+  readonly produces: readonly string[]
 }
 
-export const OBJECTS: Offer = { encodings: ["json", "yaml", "protobuf"] }
+const PRODUCES: readonly string[] = Object.values(MEDIA_TYPE)
+const LIST_PRODUCES = [...PRODUCES, ...[MEDIA_TYPE.json, MEDIA_TYPE.protobuf].map((type) => `${type};stream=watch`)]
+
+export const OBJECTS: Offer = { encodings: ["json", "yaml", "protobuf"], produces: PRODUCES }
+export const LISTS: Offer = { encodings: ["json", "yaml", "protobuf"], produces: LIST_PRODUCES }
 /**
  * Reviews, bindings and failures are answers of their own: nothing is there to be tabulated. Source: upstream's REST
  * storages without a TableConvertor.
  */
-export const PLAIN: Offer = { encodings: ["json", "yaml", "protobuf"], transforms: false }
+export const PLAIN: Offer = { encodings: ["json", "yaml", "protobuf"], transforms: false, produces: PRODUCES }
 /** Watches are streams, and YAML has no framing. */
-export const STREAMS: Offer = { encodings: ["json", "protobuf"] }
+export const STREAMS: Offer = { encodings: ["json", "protobuf"], produces: LIST_PRODUCES }
 
 const DEFAULT: Accepted = { encoding: "json", as: undefined, asVersion: "v1", pretty: false }
 
@@ -53,6 +59,7 @@ export function negotiate(accept: string | undefined, offer: Offer): Accepted {
   if (known === undefined) remembered.set(offer, (known = new Map<string, Accepted>()))
   const found = known.get(accept)
   if (found !== undefined) return found
+  if (!isProduced(accept, offer.produces)) throw noSuchForm(offer.produces)
   for (const clause of parseAccept(accept)) {
     const accepted = match(clause, offer)
     if (accepted === undefined) continue
@@ -67,6 +74,20 @@ export function negotiate(accept: string | undefined, offer: Offer): Accepted {
     ),
   )
 }
+
+/**
+ * Whether a path gives one of the types that a client names, in so many letters. Source: go-restful route.go
+ * matchesAccept.
+ */
+const isProduced = (accept: string, produces: readonly string[]): boolean =>
+  accept.split(",").some((clause) => {
+    const type = clause.split(";", 1)[0]!.trim()
+    return type === "*/*" || produces.includes(type)
+  })
+
+/** Source: go-restful jsr311.go detectRoute. */
+const noSuchForm = (produces: readonly string[]): ApiError =>
+  new ApiError("NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${produces.join(", ")}`, {})
 
 export const notAcceptable = (supported: readonly string[]): ApiError =>
   new ApiError("NotAcceptable", `only the following media types are accepted: ${supported.join(", ")}`)
@@ -98,7 +119,7 @@ export function parseAccept(header: string): readonly Clause[] {
       if (name === "q") q = Number.isNaN(Number(value)) ? 1 : Number(value)
       else params.set(name, value)
     }
-    if (q > 0) clauses.push({ type, subtype: subtype === "" ? "*" : subtype, q, params })
+    clauses.push({ type, subtype: subtype === "" ? "*" : subtype, q, params })
   }
   const width = ({ type, subtype }: Clause) => (type === "*" ? 2 : subtype === "*" ? 1 : 0)
   return clauses.sort((a, b) => b.q - a.q || width(a) - width(b))
@@ -151,12 +172,9 @@ export function objectBody(contentType: string | undefined, encodings: readonly 
 /** The type of a patch. Throws UnsupportedMediaType. */
 export function patchBody(contentType: string | undefined): Exclude<BodyType, Encoding> {
   const type = contentType === undefined ? undefined : bodyType(contentType)
+  // Source: go-restful jsr311.go detectRoute.
   if (type === undefined || !PATCH_BODIES.includes(type))
-    throw unsupportedMediaType(
-      Object.entries(BODY_TYPES)
-        .filter(([, known]) => PATCH_BODIES.includes(known))
-        .map(([mediaType]) => mediaType),
-    )
+    throw new ApiError("UnsupportedMediaType", "415: Unsupported Media Type", {})
   return type as Exclude<BodyType, Encoding>
 }
 
@@ -166,8 +184,15 @@ function bodyType(contentType: string | undefined): BodyType | undefined {
   if (contentType === undefined || contentType === "") return "json"
   const exact = BODY_TYPES[contentType]
   if (exact !== undefined) return exact
-  const semicolon = contentType.indexOf(";")
-  return BODY_TYPES[(semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase()]
+  const [type = "", ...parameters] = contentType.split(";")
+  // A parameter has a name and a value (Go's mime.ParseMediaType); the last one may be empty.
+  if (
+    parameters.some(
+      (parameter, i) => !parameter.includes("=") && (parameter.trim() !== "" || i < parameters.length - 1),
+    )
+  )
+    return undefined
+  return BODY_TYPES[type.trim().toLowerCase()]
 }
 
 const unsupportedMediaType = (supported: readonly string[]): ApiError =>

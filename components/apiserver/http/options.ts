@@ -1,5 +1,13 @@
+import { Buffer } from "node:buffer"
 import { badRequest, invalid, type Cause } from "../../../pkg/apimachinery/errors.ts"
-import { invalidValue, notSupported } from "../../../pkg/apimachinery/field-errors.ts"
+import {
+  forbiddenField,
+  invalidValue,
+  invalidWithoutValue,
+  notSupported,
+  tooLong,
+} from "../../../pkg/apimachinery/field-errors.ts"
+import { goQuoted } from "../../../pkg/apimachinery/go-text.ts"
 import { decodeMessage } from "../../../pkg/apimachinery/decode.ts"
 import { DecodeError } from "../../../pkg/apimachinery/decoder.ts"
 import { DeleteOptions } from "../../../pkg/apimachinery/meta.ts"
@@ -11,67 +19,136 @@ import { isTrue } from "./request-info.ts"
 /** Nothing was asked for: one value for all the requests without a query. */
 const NONE: RequestOptions = {}
 
-const BOOLEANS = ["allowWatchBookmarks", "sendInitialEvents", "force", "orphanDependents"] as const
-const NUMBERS = ["limit", "timeoutSeconds", "gracePeriodSeconds"] as const
-const TEXTS = [
-  "labelSelector",
-  "fieldSelector",
-  "continue",
-  "resourceVersion",
-  "resourceVersionMatch",
-  "fieldManager",
-] as const
+/** The parameters that a verb reads, by their types; others may stand in the query and mean nothing. */
+interface Parameters {
+  readonly texts?: readonly (keyof RequestOptions)[]
+  readonly numbers?: readonly (keyof RequestOptions)[]
+  readonly booleans?: readonly (keyof RequestOptions)[]
+}
+const LIST: Parameters = {
+  texts: ["labelSelector", "fieldSelector", "continue", "resourceVersion", "resourceVersionMatch"],
+  numbers: ["limit", "timeoutSeconds"],
+  booleans: ["allowWatchBookmarks", "sendInitialEvents"],
+}
+const WRITE: Parameters = { texts: ["fieldManager", "fieldValidation"] }
+const DELETE: Parameters = {
+  texts: ["propagationPolicy"],
+  numbers: ["gracePeriodSeconds"],
+  booleans: ["orphanDependents"],
+}
+/** Source: apimachinery pkg/apis/meta/v1/types.go GetOptions, ListOptions, CreateOptions … */
+const PARAMETERS: Readonly<Record<string, Parameters>> = {
+  get: { texts: ["resourceVersion"] },
+  list: LIST,
+  watch: LIST,
+  create: WRITE,
+  update: WRITE,
+  patch: { ...WRITE, booleans: ["force"] },
+  delete: DELETE,
+  deletecollection: {
+    texts: [...LIST.texts!, ...DELETE.texts!],
+    numbers: [...LIST.numbers!, ...DELETE.numbers!],
+    booleans: [...LIST.booleans!, ...DELETE.booleans!],
+  },
+}
 const FIELD_VALIDATION: readonly string[] = ["", "Ignore", "Strict", "Warn"]
 const PROPAGATION: readonly string[] = ["Foreground", "Background", "Orphan"]
 
 /**
- * The options in a query. Throws BadRequest where a value cannot be read and Invalid where it can but is not allowed.
- * Source: apimachinery pkg/apis/meta/v1 ListOptions, CreateOptions …, and meta/v1/validation.
+ * The options in a query, as the verb reads them. `isApply` says of a patch whether it is a server-side apply. Throws
+ * BadRequest where a value cannot be read and Invalid where it can but is not allowed. Source: apimachinery
+ * pkg/apis/meta/v1 ListOptions, CreateOptions …, and meta/v1/validation.
  */
-export function optionsOf(query: Query, verb: string): RequestOptions {
+export function optionsOf(query: Query, verb: string, isApply = false): RequestOptions {
   if (query.raw === "") return NONE
+  const { texts = [], numbers = [], booleans = [] } = PARAMETERS[verb] ?? LIST
   const options: Record<string, unknown> = {}
-  for (const name of TEXTS) {
+  for (const name of numbers) {
     const value = query.get(name)
-    if (value !== undefined && value !== "") options[name] = value
+    if (value !== undefined) options[name] = integer(value)
   }
-  for (const name of NUMBERS) {
-    const value = query.get(name)
-    if (value !== undefined && value !== "") options[name] = integer(value)
-  }
-  for (const name of BOOLEANS) {
+  for (const name of booleans) {
     const value = query.get(name)
     if (value !== undefined) options[name] = isTrue(value)
   }
-  const causes: Cause[] = []
+  for (const name of texts) {
+    const value = query.get(name)
+    // A policy without a name is none of those there are; other texts may be empty.
+    if (value !== undefined && (value !== "" || name === "propagationPolicy")) options[name] = value
+  }
+  if (!(verb in KIND)) return options
   const dryRun = query.all("dryRun")
-  if (dryRun.length > 0) {
-    if (dryRun.some((value) => value !== "All")) causes.push(notSupported("dryRun", dryRun, ["All"]))
-    options.dryRun = true
-  }
-  const fieldValidation = query.get("fieldValidation")
-  if (fieldValidation !== undefined && fieldValidation !== "") {
-    if (!FIELD_VALIDATION.includes(fieldValidation))
-      causes.push(notSupported("fieldValidation", fieldValidation, FIELD_VALIDATION))
-    options.fieldValidation = fieldValidation
-  }
-  const propagationPolicy = query.get("propagationPolicy")
-  if (propagationPolicy !== undefined && propagationPolicy !== "") {
-    if (!PROPAGATION.includes(propagationPolicy))
-      causes.push(notSupported("propagationPolicy", propagationPolicy, [...PROPAGATION, "nil"]))
-    options.propagationPolicy = propagationPolicy
-  }
-  const { fieldManager } = options
-  if (typeof fieldManager === "string" && fieldManager.length > 128)
-    causes.push({
-      reason: "FieldValueTooLong",
-      field: "fieldManager",
-      message: "Too long: may not be more than 128 bytes",
-    })
-  else if (typeof fieldManager === "string" && !PRINTABLE.test(fieldManager))
-    causes.push(invalidValue("fieldManager", fieldManager, "should only contain printable characters"))
-  if (causes.length > 0) throw invalid({ group: "meta.k8s.io", kind: KIND[verb] ?? "ListOptions" }, "", causes)
+  if (dryRun.length > 0) options.dryRun = true
+  const isDelete = verb === "delete" || verb === "deletecollection"
+  if (isDelete) Object.assign(options, queryPreconditions(query))
+  const causes = isDelete
+    ? [...deleteFaults(options), ...dryRunFaults(dryRun)]
+    : [
+        ...(verb === "patch" && !isApply ? forceFaults(options) : []),
+        ...fieldManagerFaults(options),
+        ...dryRunFaults(dryRun),
+        ...fieldValidationFaults(options),
+      ]
+  if (causes.length > 0) throw invalid({ group: "meta.k8s.io", kind: KIND[verb]! }, "", causes)
   return options
+}
+
+const dryRunFaults = (dryRun: readonly string[]): Cause[] =>
+  dryRun.every((value) => value === "All") ? [] : [notSupported("dryRun", dryRun, ["All"])]
+
+const forceFaults = ({ force }: RequestOptions): Cause[] =>
+  force === undefined ? [] : [forbiddenField("force", "may not be specified for non-apply patch")]
+
+const fieldValidationFaults = ({
+  fieldValidation: given,
+}: {
+  readonly fieldValidation?: string | undefined
+}): Cause[] =>
+  given === undefined || FIELD_VALIDATION.includes(given)
+    ? []
+    : [notSupported("fieldValidation", given, FIELD_VALIDATION)]
+
+function fieldManagerFaults({ fieldManager = "" }: RequestOptions): Cause[] {
+  const causes: Cause[] = []
+  if (Buffer.byteLength(fieldManager) > LONGEST_MANAGER) causes.push(tooLong("fieldManager", LONGEST_MANAGER))
+  let at = 0
+  for (const char of fieldManager) {
+    if (!PRINTABLE.test(char)) {
+      const code = `U+${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`
+      causes.push(
+        invalidWithoutValue("fieldManager", `${goQuoted(fieldManager)}: invalid character ${code} (at position ${at})`),
+      )
+    }
+    at += Buffer.byteLength(char)
+  }
+  return causes
+}
+const LONGEST_MANAGER = 128
+const PRINTABLE = /^[ \p{L}\p{M}\p{N}\p{P}\p{S}]$/u
+
+/** In the order of upstream's ValidateDeleteOptions. */
+function deleteFaults(options: {
+  readonly orphanDependents?: boolean | undefined
+  readonly propagationPolicy?: string | undefined
+}): Cause[] {
+  const { orphanDependents, propagationPolicy: policy } = options
+  if (policy === undefined) return []
+  const causes: Cause[] = []
+  if (orphanDependents !== undefined)
+    causes.push(
+      invalidValue("propagationPolicy", policy, "orphanDependents and deletionPropagation cannot be both set"),
+    )
+  if (!PROPAGATION.includes(policy)) causes.push(notSupported("propagationPolicy", policy, [...PROPAGATION, "nil"]))
+  return causes
+}
+
+/** What the query of a deletion says of the state that is to be deleted. Source: Convert_url_Values_To_v1_DeleteOptions. */
+function queryPreconditions(query: Query): Pick<RequestOptions, "preconditions"> {
+  const [uid = "", resourceVersion = ""] = [query.get("uid"), query.get("resourceVersion")]
+  if (uid === "" && resourceVersion === "") return {}
+  return {
+    preconditions: { ...(uid === "" ? {} : { uid }), ...(resourceVersion === "" ? {} : { resourceVersion }) },
+  }
 }
 
 /** Options may name any group, or that of metadata. Source: apimachinery pkg/apis/meta/internalversion/scheme. */
@@ -84,7 +161,7 @@ const OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme
  */
 export function deleteOptionsOf(fromQuery: RequestOptions, body: unknown): RequestOptions {
   const { dryRun: _dry, gracePeriodSeconds: _grace, propagationPolicy: _policy, ...others } = fromQuery
-  const { orphanDependents: _orphan, ...selection } = others
+  const { orphanDependents: _orphan, preconditions: _preconditions, ...selection } = others
   if (body === undefined || body === null) return selection
   if (typeof body !== "object" || Array.isArray(body))
     throw badRequest(`couldn't get version/kind; json parse error: ${noTypeMeta(body)}`)
@@ -94,18 +171,7 @@ export function deleteOptionsOf(fromQuery: RequestOptions, body: unknown): Reque
       `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${JSON.stringify(OPTIONS_SCHEME)}`,
     )
   const { dryRun, gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = decodedOptions(sent)
-  const causes: Cause[] = []
-  if (dryRun?.some((value) => value !== "All") === true) causes.push(notSupported("dryRun", dryRun, ["All"]))
-  if (propagationPolicy !== undefined && !PROPAGATION.includes(propagationPolicy))
-    causes.push(notSupported("propagationPolicy", propagationPolicy, [...PROPAGATION, "nil"]))
-  if (orphanDependents !== undefined && propagationPolicy !== undefined)
-    causes.push(
-      invalidValue(
-        "propagationPolicy",
-        propagationPolicy,
-        "orphanDependents and deletionPropagation cannot be both set",
-      ),
-    )
+  const causes = [...deleteFaults({ orphanDependents, propagationPolicy }), ...dryRunFaults(dryRun ?? [])]
   if (causes.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", causes)
   return {
     ...selection,
@@ -139,12 +205,11 @@ const KIND: Readonly<Record<string, string>> = {
   delete: "DeleteOptions",
   deletecollection: "DeleteOptions",
 }
-const PRINTABLE = /^[^\p{C}\p{Z}]*(?: [^\p{C}\p{Z}]*)*$/u
 
 function integer(text: string): number {
-  const value = Number(text)
-  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
-  if (!Number.isSafeInteger(value))
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`)
-  return value
+  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${goQuoted(text)}: invalid syntax`)
+  const value = BigInt(text.replace("+", ""))
+  if (value !== BigInt.asIntN(64, value))
+    throw badRequest(`strconv.ParseInt: parsing ${goQuoted(text)}: value out of range`)
+  return Number(value)
 }

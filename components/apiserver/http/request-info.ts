@@ -1,4 +1,5 @@
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
+import { noSuchResource } from "../subresource-verbs.ts"
 import { Query } from "./query.ts"
 
 /**
@@ -122,8 +123,7 @@ export const isTrue = (value: string | undefined): boolean =>
 function segment(raw: string): string {
   const text = decoded(raw)
   // What percent-encoding hides must not turn into another path.
-  if (text !== raw && (text.includes("/") || text.includes("\0")))
-    throw badRequest(`invalid path segment "${raw}": may not contain '/'`)
+  if (text !== raw && (text.includes("/") || text.includes("\0"))) throw noSuchResource()
   return text
 }
 

@@ -35,8 +35,12 @@ describe("a watch from outside", () => {
       name: undefined,
       options: { fieldSelector: "metadata.name=a" },
     })
-    expect(watched(watch({ fieldSelector: "metadata.namespace=b" }, "a"), () => undefined).options.fieldSelector).toBe(
-      "metadata.namespace=b,metadata.name=a",
+    expect(watched(watch({ fieldSelector: "metadata.name=a" }, "a"), () => undefined).options.fieldSelector).toBe(
+      "metadata.name=a",
     )
+    for (const fieldSelector of ["metadata.namespace=b", "metadata.name=b", "metadata.name!=a"])
+      expect(() => watched(watch({ fieldSelector }, "a"), () => undefined)).toThrow(
+        "fieldSelector metadata.name doesn't match requested name",
+      )
   })
 })

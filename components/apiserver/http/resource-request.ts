@@ -1,4 +1,6 @@
-import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { badRequest } from "../../../pkg/apimachinery/errors.ts"
+import { parseFieldSelector } from "../../../pkg/apimachinery/fieldselector.ts"
+import { goQuoted } from "../../../pkg/apimachinery/go-text.ts"
 import { rawFieldsOf } from "../../../pkg/apimachinery/raw-fields.ts"
 import type { Resource, Verb } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
@@ -11,9 +13,9 @@ import { checkSubresource, noSuchMethod, noSuchResource } from "../subresource-v
 import { decodeBody, decodePatch } from "./decode.ts"
 import { encodeResult } from "./encode.ts"
 import type { Exchange } from "./exchange.ts"
-import { negotiate, OBJECTS, objectBody, patchBody, PLAIN, STREAMS, type Offer } from "./negotiate.ts"
+import { LISTS, negotiate, OBJECTS, objectBody, patchBody, PLAIN, STREAMS, type Offer } from "./negotiate.ts"
 import { deleteOptionsOf, optionsOf } from "./options.ts"
-import type { RequestInfo } from "./request-info.ts"
+import { isTrue, type RequestInfo } from "./request-info.ts"
 import { sendParts } from "./send-parts.ts"
 import { frameEncoder } from "./watch.ts"
 import { tie, WatchStream } from "./watch-stream.ts"
@@ -51,6 +53,13 @@ export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
   return resource
 }
 
+/** Source: apimachinery pkg/api/validation/path, and registry/generic/registry/store.go NamespaceKeyFunc. */
+function checkNameInPath(name: string): void {
+  const refuse = (why: string) => badRequest(`Name parameter invalid: ${goQuoted(name)}: ${why}`)
+  if (name === "." || name === "..") throw refuse(`may not be '${name}'`)
+  if (name.includes("%")) throw refuse("may not contain '%'")
+}
+
 /**
  * Makes a value of a request for a resource, has the pipeline answer it, and sends the answer. Reads are answered in
  * the same turn.
@@ -62,27 +71,43 @@ export function serveResource(
   resource: Resource,
   options: ResourceRequestOptions,
 ): void | Promise<void> {
-  const { verb } = info
+  const { verb, name } = info
+  checkNameInPath(name)
   if (verb === "watch") return serveWatch(exchange, request(exchange, info, user, resource), options)
   // a form that cannot be had is refused before anything is changed
-  negotiate(exchange.header("accept"), offerOf(resource))
+  const accepted = negotiate(exchange.header("accept"), offerOf(resource, verb))
+  if (accepted.as === "Table") includeObjectOf(exchange)
   switch (verb) {
     case "create":
     case "update":
       return withObject(exchange, request(exchange, info, user, resource), options)
-    case "patch":
-      return withPatch(exchange, request(exchange, info, user, resource), options)
+    case "patch": {
+      const type = patchBody(exchange.header("content-type"))
+      return withPatch(exchange, request(exchange, info, user, resource, type === "apply-patch"), type, options)
+    }
     case "delete":
     case "deletecollection":
       return withDeleteOptions(exchange, request(exchange, info, user, resource), options)
+    case "get":
+      // Clients of old ask for an object without what only its cluster gives.
+      if (info.subresource === "" && isTrue(info.query.get("export")))
+        throw badRequest("the export parameter, deprecated since v1.14, is no longer supported")
+      return answer(exchange, request(exchange, info, user, resource), options)
     default:
       return answer(exchange, request(exchange, info, user, resource), options)
   }
 }
 
-const offerOf = ({ verbs }: Resource): Offer => (verbs.includes("list") ? OBJECTS : PLAIN)
+const offerOf = ({ verbs }: Resource, verb: string): Offer =>
+  !verbs.includes("list") ? PLAIN : verb === "list" ? LISTS : OBJECTS
 
-function request(exchange: Exchange, info: RequestInfo, user: UserInfo, resource: Resource): ApiRequest {
+function request(
+  exchange: Exchange,
+  info: RequestInfo,
+  user: UserInfo,
+  resource: Resource,
+  isApply = false,
+): ApiRequest {
   const { verb, query, namespace, name, subresource } = info
   if (resource.deprecated !== undefined) {
     exchange.warn(resource.deprecated)
@@ -95,7 +120,7 @@ function request(exchange: Exchange, info: RequestInfo, user: UserInfo, resource
     subresource: subresource === "" ? undefined : subresource,
     namespace: namespace === "" ? undefined : namespace,
     name: name === "" ? undefined : name,
-    options: optionsOf(query, verb),
+    options: optionsOf(query, verb, isApply),
     warn: exchange.warn,
     annotate: exchange.annotator,
     authorized: true,
@@ -126,8 +151,12 @@ function kindOf({ kind, subresources }: Resource, subresource: string | undefine
   return subresources?.other?.[subresource]?.kind ?? (subresource === "scale" ? "Scale" : kind)
 }
 
-async function withPatch(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
-  const type = patchBody(exchange.header("content-type"))
+async function withPatch(
+  exchange: Exchange,
+  request: ApiRequest,
+  type: ReturnType<typeof patchBody>,
+  options: ResourceRequestOptions,
+): Promise<void> {
   const { patch, faults } = await decodePatch(exchange.body, type)
   return answer(exchange, { ...request, patch, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
 }
@@ -153,17 +182,17 @@ function answer(exchange: Exchange, request: ApiRequest, options: ResourceReques
 
 function send(
   exchange: Exchange,
-  { resource }: ApiRequest,
+  { resource, verb }: ApiRequest,
   result: Awaited<ReturnType<Pipeline["handle"]>>,
   { clock, scheme }: ResourceRequestOptions,
 ): void | Promise<void> {
-  const accepted = negotiate(exchange.header("accept"), offerOf(resource))
+  const accepted = negotiate(exchange.header("accept"), offerOf(resource, verb))
   const { contentType, body } = encodeResult(result, resource, {
     accepted,
     scheme,
     pretty: accepted.pretty || exchange.pretty(),
     now: clock.now(),
-    includeObject: includeObjectOf(exchange),
+    includeObject: accepted.as === "Table" ? includeObjectOf(exchange) : "Metadata",
   })
   const code = result.kind === "list" ? 200 : result.code
   if (typeof body === "object" && "pieces" in body) return sendParts(exchange, code, contentType, body)
@@ -175,18 +204,18 @@ function includeObjectOf(exchange: Exchange): "None" | "Metadata" | "Object" {
   const value = exchange.info?.query.get("includeObject")
   if (value === undefined || value === "" || value === "Metadata") return "Metadata"
   if (value === "None" || value === "Object") return value
-  throw new ApiError(
-    "BadRequest",
-    `includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`,
+  throw badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${goQuoted(value)}: must be 'Metadata', 'Object', 'None', or empty`,
   )
 }
 
 function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
   const { resource } = request
+  const accepted = negotiate(exchange.header("accept"), STREAMS)
   const encoder = frameEncoder({
-    accepted: negotiate(exchange.header("accept"), STREAMS),
+    accepted,
     resource,
-    includeObject: includeObjectOf(exchange),
+    includeObject: accepted.as === "Table" ? includeObjectOf(exchange) : "Metadata",
     now: () => options.clock.now(),
   })
   const events = options.watchEvents(resource)
@@ -217,7 +246,10 @@ export function watched(request: ApiRequest, watchSeconds: ResourceRequestOption
   const seconds = asked || watchSeconds()
   const timed: RequestOptions = seconds === undefined ? others : { ...others, timeoutSeconds: seconds }
   if (name === undefined) return { ...request, options: timed }
-  const only = `metadata.name=${name}`
-  const fieldSelector = options.fieldSelector === undefined ? only : `${options.fieldSelector},${only}`
+  const { fieldSelector = `metadata.name=${name}` } = options
+  const named = parseFieldSelector(fieldSelector).find(
+    ({ path, operator }) => path === "metadata.name" && operator === "=",
+  )
+  if (named?.value !== name) throw badRequest("fieldSelector metadata.name doesn't match requested name")
   return { ...request, name: undefined, options: { ...timed, fieldSelector } }
 }

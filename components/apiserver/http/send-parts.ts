@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream"
 import { createGzip } from "node:zlib"
-import type { Parts } from "./encode.ts"
+import type { Parts } from "./list-bytes.ts"
 import { acceptsGzip, type Exchange } from "./exchange.ts"
 
 /** Resolves when more may be written, or the stream is closed. */

@@ -1,5 +1,4 @@
-import { alreadyExists, ApiError, conflict, invalid, isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
-import type { ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
+import { alreadyExists, ApiError, invalid, isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { nameSuffix, uuid } from "../../../pkg/clock/random.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
@@ -66,7 +65,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   const { resource, user, options } = request
   const { admission, storage, clock } = context
   const hooks = context.hooks(resource)
-  let object = withoutSystemFields(recordUpdate(context, request, sent, undefined))
+  let object = recordUpdate(context, request, withoutSystemFields(sent), undefined)
   const attributes = admissionAttributes(aboutWhole(request), "CREATE", object, undefined, object.metadata.name ?? "")
   const admitted = admission.admit(attributes)
   object = (admitted instanceof Promise ? await admitted : admitted) ?? object
@@ -165,19 +164,4 @@ function prepare(context: RegistryContext, { resource, warn }: ApiRequest, sent:
   if (resource.generation !== undefined)
     object = { ...object, metadata: { ...object.metadata, ...firstGeneration(resource) } }
   return resource.prepareForCreate?.(object, strategyContext(context, warn)) ?? object
-}
-
-/** A write that names the object it means by uid. Source: apiserver pkg/storage/interfaces.go Preconditions.Check. */
-export function checkUid(
-  resource: Resource,
-  name: string,
-  wanted: string | undefined,
-  current: string | undefined,
-): void {
-  if (wanted !== undefined && wanted !== "" && wanted !== current)
-    throw conflict(
-      resource,
-      name,
-      `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${current ?? ""}`,
-    )
 }

@@ -2,6 +2,7 @@ import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { ApiRequest } from "../request.ts"
+import { foreignKind } from "./foreign-kind.ts"
 
 /**
  * The body of a create or update as an object: typed, defaulted, in the namespace of the request. Unknown fields are
@@ -9,14 +10,29 @@ import type { ApiRequest } from "../request.ts"
  * components change what they were given and send it back.
  */
 export function decodeBody(request: ApiRequest, resource: Resource = request.resource, known?: KubeObject): KubeObject {
+  return inNamespace(decodeSent(resource, request.body, request, known), request)
+}
+
+/**
+ * JSON that a client sent as an object of a kind, which need not be that of the request; unknown fields are refused,
+ * warned of or dropped as the request asks.
+ */
+export function decodeSent<T extends KubeObject>(
+  resource: Resource<T>,
+  body: unknown,
+  request: ApiRequest,
+  known?: KubeObject,
+): T {
   const { fieldValidation } = request.options
-  const { object, faults } = decodeObject(resource, request.body ?? {}, {
+  const { bodyFaults } = request
+  const { object, faults } = decodeObject(resource, body ?? {}, {
     fieldValidation,
-    bodyFaults: request.bodyFaults,
+    bodyFaults,
     known,
+    foreign: foreignKind,
   })
   warnOf(faults, request)
-  return inNamespace(object, request)
+  return object
 }
 
 /**

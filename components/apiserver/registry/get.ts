@@ -1,13 +1,13 @@
 import { notFound } from "../../../pkg/apimachinery/errors.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
-import { checkNotFuture, parseResourceVersion } from "../cacher/resource-version.ts"
+import { checkNotFuture, versionOfRead } from "../cacher/resource-version.ts"
 import { storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 
 /** GET of one object. Memory is never behind the log, so every resourceVersion that exists is fresh enough. */
 export function get(context: RegistryContext, request: ApiRequest): ApiResult {
-  const version = parseResourceVersion(request.options.resourceVersion)
+  const version = versionOfRead(request.options.resourceVersion)
   if (version !== undefined) checkNotFuture(version, context.storage.revision)
   const virtual = context.hooks(request.resource)?.listVirtual
   if (virtual !== undefined) {

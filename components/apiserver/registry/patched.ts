@@ -1,6 +1,8 @@
 import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
 import { invalid, type ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
+import { goText } from "../../../pkg/apimachinery/go-text.ts"
+import { isJsonObject } from "../../../pkg/apimachinery/json-value.ts"
 import { applyJsonPatch } from "../../../pkg/apimachinery/patch/json.ts"
 import { applyMergePatch } from "../../../pkg/apimachinery/patch/merge.ts"
 import { applyStrategicMergePatch } from "../../../pkg/apimachinery/patch/strategic.ts"
@@ -8,6 +10,7 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import type { Patch } from "../../../pkg/client/client.ts"
 import type { ApiRequest } from "../request.ts"
 import { warnOf } from "./decode.ts"
+import { foreignKind } from "./foreign-kind.ts"
 
 export type PlainPatch = Patch & { readonly type: "json" | "merge" | "strategic" }
 
@@ -26,25 +29,68 @@ export function patched<T extends KubeObject>(
   const { fieldValidation } = request.options
   const json = changed(resource, patch, old)
   const refuse = (why: string): ApiError =>
-    invalid({ group: "", kind: "" }, "", [invalidValue("patch", JSON.stringify(json), why)])
-  const { object, faults } = decodeObject(resource, json, {
-    fieldValidation,
+    invalid({ group: "", kind: "" }, "", [
+      invalidValue("patch", shown(patch, json, old), patch.type === "strategic" ? converted(why) : why),
+    ])
+  const decoded = decodeObject(resource, json, {
+    fieldValidation: fieldValidation === "Strict" ? "Warn" : fieldValidation,
     bodyFaults: request.bodyFaults,
     known: old,
     refuse,
+    foreign: foreignKind,
   })
   // Go's patches lose the order of fields, so faults are told in that of their names.
-  warnOf(faults.toSorted(), request)
-  return object
+  const faults = decoded.faults.toSorted()
+  if (fieldValidation === "Strict" && faults.length > 0) throw refuse(`strict decoding error: ${faults.join(", ")}`)
+  warnOf(faults, request)
+  return decoded.object
 }
 
-function changed({ schema }: Resource, { type, body }: PlainPatch, old: object): unknown {
+/**
+ * A fault of Go's JSON decoder in the words of its converter, which reads the result of a strategic merge patch. Source:
+ * apimachinery pkg/runtime/converter.go.
+ */
+function converted(why: string): string {
+  const [, given, goType = ""] =
+    /^json: cannot unmarshal (\w+) into Go (?:struct field \S+|value) of type (\S+)$/.exec(why) ?? []
+  const from = FROM[given ?? ""]
+  if (from === undefined) return why
+  if (goType.startsWith("[]")) return `cannot restore slice from ${from.kind}`
+  if (goType.startsWith("map[")) return `cannot restore map from ${from.kind}`
+  return goType.includes(".") ? `cannot restore struct from: ${from.kind}` : `cannot convert ${from.type} to ${goType}`
+}
+const FROM: Readonly<Record<string, { readonly kind: string; readonly type: string }>> = {
+  string: { kind: "string", type: "string" },
+  number: { kind: "int64", type: "int64" },
+  bool: { kind: "bool", type: "bool" },
+  array: { kind: "slice", type: "[]interface {}" },
+  object: { kind: "map", type: "map[string]interface {}" },
+}
+
+/** What a fault of the result shows: of a strategic merge patch the patch, of others the result. */
+const shown = ({ type, body }: PlainPatch, json: unknown, old: unknown): string =>
+  type === "strategic" ? goText(body) : JSON.stringify(byName(json, old))
+
+/** The fields of what a patch has changed stand in the order of their names; the rest is as it was. */
+function byName(json: unknown, old: unknown): unknown {
+  if (json === old || !isJsonObject(json)) return json
+  return Object.fromEntries(
+    Object.entries(json)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, value]) => [key, byName(value, isJsonObject(old) ? old[key] : undefined)]),
+  )
+}
+
+function changed({ schema, apiVersion, kind }: Resource, { type, body }: PlainPatch, old: object): unknown {
   switch (type) {
     case "json":
       return applyJsonPatch(old, body)
     case "merge":
       return applyMergePatch(old, body)
-    case "strategic":
-      return applyStrategicMergePatch(schema, old, body)
+    case "strategic": {
+      const made = applyStrategicMergePatch(schema, old, body) as Partial<KubeObject>
+      // What it says of kind and version is passed over.
+      return made.kind === kind && made.apiVersion === apiVersion ? made : { ...made, apiVersion, kind }
+    }
   }
 }

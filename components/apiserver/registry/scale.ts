@@ -1,16 +1,16 @@
 import { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
-import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
-import { conflict, invalid, methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
+import { invalid, methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import { withEntries } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
-import { checkName, inNamespace, warnOf } from "./decode.ts"
+import { checkName, decodeSent, inNamespace } from "./decode.ts"
 import { getStored } from "./get.ts"
 import { applyFields, recordUpdate } from "./managed-fields.ts"
 import { patched } from "./patched.ts"
 import { entriesOfScale, entriesOfWorkload } from "./scale-managed-fields.ts"
+import { checkUid } from "./uid-precondition.ts"
 import { changeObject } from "./update.ts"
 
 /**
@@ -44,13 +44,15 @@ function scaled(context: RegistryContext, request: ApiRequest, old: KubeObject):
   const replicas = wanted.spec.replicas ?? 0
   if (replicas < 0)
     throw invalid(Scale, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")])
-  const { uid = "", resourceVersion } = wanted.metadata
-  if (uid !== "" && uid !== metadata.uid)
-    throw conflict(
-      { group: resource.group, plural: `${resource.plural}/scale` },
-      name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid ?? ""}`,
-    )
+  const { uid, resourceVersion } = wanted.metadata
+  checkUid({
+    resource,
+    namespace: metadata.namespace,
+    name,
+    wanted: uid,
+    current: metadata.uid,
+    about: { group: resource.group, plural: `${resource.plural}/scale` },
+  })
   const entries = entriesOfWorkload(metadata.managedFields, wanted.metadata.managedFields, resource, steps)
   const same = replicas === (before.spec.replicas ?? 0)
   const object = same ? old : (withPath(old, steps, replicas) as KubeObject)
@@ -61,16 +63,11 @@ function scaled(context: RegistryContext, request: ApiRequest, old: KubeObject):
  * The Scale as the request makes it from the present one, with the fields of who wrote. `request` is about the Scale.
  */
 function wantedScale(context: RegistryContext, request: ApiRequest, before: Scale): Scale {
-  const { patch, body, options, bodyFaults } = request
+  const { patch, body } = request
   if (patch?.type === "apply") return applyFields(context, request, patch.body, before) as Scale
   let sent: Scale
   if (patch !== undefined) sent = patched(request, Scale, { ...patch, type: patch.type }, before)
-  else {
-    const { fieldValidation } = options
-    const decoded = decodeObject(Scale, body ?? {}, { fieldValidation, bodyFaults })
-    warnOf(decoded.faults, request)
-    sent = decoded.object
-  }
+  else sent = decodeSent(Scale, body, request)
   checkName(sent, request)
   return recordUpdate(context, request, inNamespace(sent, request), before) as Scale
 }

@@ -9,9 +9,10 @@ import { authorize } from "../authorization/authorize.ts"
 import type { ApiRequest, ApiResult, ResourceAttributes } from "../request.ts"
 import { admissionAttributes } from "./admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "./context.ts"
-import { checkUid, createObject } from "./create.ts"
+import { createObject } from "./create.ts"
 import { checkName, decodeBody } from "./decode.ts"
 import { withGeneration } from "./generation.ts"
+import { checkUid } from "./uid-precondition.ts"
 import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
 import { recordUpdate } from "./managed-fields.ts"
 import { withDistinctOwners } from "./owner-references.ts"
@@ -55,7 +56,7 @@ export async function changeObject(
   mayCreate: boolean,
   view: AdmissionView = WHOLE,
 ): Promise<ApiResult> {
-  const { resource, name = "" } = request
+  const { resource, namespace, name = "" } = request
   let created: Stored | undefined
   const attempt = (current: Stored | undefined): Promise<Attempt> => {
     if (current === undefined && !mayCreate) throw notFound(resource, name)
@@ -64,7 +65,14 @@ export async function changeObject(
   }
   const attemptCreate = async (wanted: KubeObject): Promise<Attempt> => {
     authorize(context.authorizer, createAttributes(request))
-    checkUid(resource, name, wanted.metadata.uid, undefined)
+    const { uid } = wanted.metadata
+    if (request.verb === "patch" && uid !== undefined && uid !== "")
+      throw conflict(
+        resource,
+        name,
+        `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+      )
+    checkUid({ resource, namespace, name, wanted: uid, current: undefined })
     created = await createObject(context, { ...request, verb: "create" }, wanted)
     return { keep: created }
   }
@@ -102,7 +110,14 @@ async function attemptUpdate(
   const hooks = context.hooks(resource)
   const old = current.object
   // A patch that changes the uid is invalid; an update with another uid means another object.
-  if (request.verb === "update") checkUid(resource, name, wanted.metadata.uid, old.metadata.uid)
+  if (request.verb === "update")
+    checkUid({
+      resource,
+      namespace: request.namespace,
+      name,
+      wanted: wanted.metadata.uid,
+      current: old.metadata.uid,
+    })
   const attributes = admissionAttributes(request, "UPDATE", view.show(wanted), view.show(old))
   const admitted = admission.admit(attributes)
   const shown = (admitted instanceof Promise ? await admitted : admitted) ?? attributes.object!

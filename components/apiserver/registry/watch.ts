@@ -1,6 +1,6 @@
-import { methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
+import { ApiError, methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
 import type { Watch } from "../../../pkg/client/client.ts"
-import { checkListOptions, checkNotFuture, parseResourceVersion } from "../cacher/resource-version.ts"
+import { checkListOptions, checkNotFuture, versionOfRead } from "../cacher/resource-version.ts"
 import { selectionOf } from "../cacher/selection.ts"
 import type { ApiRequest, WatchSink } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
@@ -21,8 +21,12 @@ export function watch({ storage, hub, features }: RegistryContext, request: ApiR
   const { resource, namespace, name, options } = request
   if (!resource.verbs.includes("watch")) throw methodNotSupported(resource, "watch")
   checkListOptions(options, "watch", features?.WatchList)
-  const version = parseResourceVersion(options.resourceVersion)
+  const version = versionOfRead(options.resourceVersion)
   if (version !== undefined) checkNotFuture(version, storage.revision)
+  if (options.timeoutSeconds !== undefined && options.timeoutSeconds < 0) {
+    sink.end(new ApiError("InternalError", "context deadline exceeded"))
+    return { close: () => undefined }
+  }
   const fromPresent = version === undefined || version === 0
   const fieldSelector = [options.fieldSelector ?? "", name === undefined ? "" : `metadata.name=${name}`]
     .filter((text) => text !== "")

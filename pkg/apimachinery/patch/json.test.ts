@@ -118,10 +118,11 @@ describe("JSON patch", () => {
       applyJsonPatch({ a: [1] }, patch)
       throw new Error("nothing was thrown")
     } catch (err) {
-      const { code, message, details } = err as ApiError
+      const { code, message, details, cause } = err as ApiError
       expect(code).toBe(422)
       expect(message).toBe("the server rejected our request due to an error in our request")
-      expect(details?.causes?.[0]?.message).toBe(why)
+      expect(details).toEqual({})
+      expect(cause).toBe(why)
     }
   })
 

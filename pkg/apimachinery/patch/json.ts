@@ -189,8 +189,6 @@ function missing(op: string, what: string, path: string): never {
   throw doesNotFit(`${op} operation does not apply: doc is missing ${what}: ${path}: missing value`)
 }
 
-/** Upstream's words hide the reason; it goes into the causes, with a field since kubectl prints one. */
+/** `why` is for who reads the code: upstream's words hide it from clients. */
 const doesNotFit = (why: string): ApiError =>
-  new ApiError("Invalid", "the server rejected our request due to an error in our request", {
-    causes: [{ reason: "UnexpectedServerResponse", field: "patch", message: why }],
-  })
+  new ApiError("Invalid", "the server rejected our request due to an error in our request", {}, { cause: why })

@@ -240,11 +240,15 @@ describe("strategic merge patch", () => {
 
   test.each<[string, object, RegExp]>([
     ["an item without its key", { containers: [{ image: "1" }] }, /does not contain declared merge key: name/],
-    ["an unknown directive", { strategy: { $patch: "shuffle" } }, /unknown patch type found: shuffle/],
+    [
+      "an unknown directive",
+      { strategy: { $patch: "shuffle" } },
+      /unknown patch type: shuffle in map: map\[\$patch:shuffle\]/,
+    ],
     [
       "an unknown directive in a list",
       { containers: [{ name: "a", $patch: "shuffle" }] },
-      /unknown patch type found: shuffle/,
+      /unknown patch type: shuffle in map: map\[\$patch:shuffle name:a\]/,
     ],
     [
       "a directive to merge a list",
@@ -264,12 +268,12 @@ describe("strategic merge patch", () => {
     [
       "a patch in another order than the order list",
       { "$setElementOrder/containers": [{ name: "b" }, { name: "a" }], containers: [{ name: "a" }, { name: "b" }] },
-      /invalid patch format of setElementOrder list/,
+      /The order in patch list:\n.*\n doesn't match \$setElementOrder list:\n/,
     ],
     [
       "an order that lacks a patched item",
       { "$setElementOrder/containers": [{ name: "a" }], containers: [{ name: "b" }] },
-      /invalid patch format of setElementOrder list/,
+      /The order in patch list:\n.*\n doesn't match \$setElementOrder list:\n/,
     ],
   ])("refuses %s", (_title, patch, why) => {
     expect(() => apply({ containers: [{ name: "a" }], strategy: { type: "A" }, metadata: {} }, patch)).toThrow(why)

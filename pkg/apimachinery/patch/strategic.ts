@@ -1,6 +1,7 @@
 import { deepEqual } from "../equal.ts"
-import { badRequest } from "../errors.ts"
+import { ApiError, badRequest } from "../errors.ts"
 import type { FieldSpec, Message, Type } from "../fields.ts"
+import { goText, goType } from "../go-text.ts"
 import { isJsonObject as isObject } from "../json-value.ts"
 
 /**
@@ -8,7 +9,7 @@ import { isJsonObject as isObject } from "../json-value.ts"
  * (`$patch`, `$retainKeys`, `$setElementOrder/<field>`, `$deleteFromPrimitiveList/<field>`) say what plain merging
  * cannot. What the patch does not touch is shared with the result. Source: apimachinery
  * pkg/util/strategicpatch/patch.go.
- * @throws ApiError BadRequest when the patch is malformed.
+ * @throws ApiError when the patch is malformed: BadRequest, or without a reason, as upstream has it.
  */
 export function applyStrategicMergePatch(schema: Message, document: object, patch: unknown): object {
   if (!isObject(patch)) throw badRequest("error decoding patch: a strategic merge patch must be an object")
@@ -24,7 +25,12 @@ const DELETE_FROM = "$deleteFromPrimitiveList/"
 
 const badRetainKeys = () => badRequest("invalid patch format of retainKeys")
 const badPrimitiveList = () => badRequest("invalid patch format of primitive list")
-const badElementOrder = () => badRequest("invalid patch format of setElementOrder list")
+/** Upstream lets most faults of a patch through as they are, without a reason. Source: endpoints/handlers/patch.go. */
+const fault = (message: string): ApiError => new ApiError("Unknown", message)
+const unknownDirective = (directive: unknown, patch: Values): ApiError =>
+  fault(`unknown patch type: ${goText(directive)} in map: ${goText(patch)}`)
+const wrongType = (expected: unknown, actual: unknown): ApiError =>
+  fault(`expected a ${goType(expected)}, but received a ${goType(actual)}`)
 
 /**
  * Where nothing comes out differently the original is given back, so that a patch without effect makes no new object.
@@ -128,7 +134,7 @@ function replaced(directive: unknown, patch: Values): Values {
     return rest
   }
   if (directive === "delete") return {}
-  throw badRequest(`unknown patch type found: ${String(directive)} in ${JSON.stringify(patch)}`)
+  throw unknownDirective(directive, patch)
 }
 
 /** Only the keys that `$retainKeys` names; for unions, where setting one member must drop the others. */
@@ -158,12 +164,9 @@ function orderedList(
   order: unknown,
   spec: FieldSpec | undefined,
 ): readonly unknown[] | undefined {
-  if (
-    !Array.isArray(order) ||
-    (current !== undefined && !Array.isArray(current)) ||
-    (patch !== undefined && patch !== null && !Array.isArray(patch))
-  )
-    throw badElementOrder()
+  if (!Array.isArray(order)) throw wrongType([], order)
+  if (current !== undefined && !Array.isArray(current)) throw wrongType([], current)
+  if (patch !== undefined && patch !== null && !Array.isArray(patch)) throw wrongType([], patch)
   const key = spec?.patchMergeKey
   if (Array.isArray(patch)) checkOrder(patch, order, key)
   if (current === undefined && !Array.isArray(patch)) return undefined
@@ -182,7 +185,10 @@ function checkOrder(patch: readonly unknown[], order: readonly unknown[], key: s
   for (const item of patch) {
     if (isObject(item) && item[PATCH] !== undefined) continue
     while (at < order.length && !sameItem(order[at], item, key)) at++
-    if (at++ >= order.length) throw badElementOrder()
+    if (at++ >= order.length)
+      throw fault(
+        `The order in patch list:\n${goText(patch)}\n doesn't match $setElementOrder list:\n${goText(order)}\n`,
+      )
   }
 }
 
@@ -198,20 +204,19 @@ function mergeList(
     return arranged(merged, patch, current, undefined)
   }
   const key = spec?.patchMergeKey
-  if (key === undefined) throw badRequest("cannot merge lists without merge key")
+  if (key === undefined) throw fault("cannot merge lists without merge key")
   const schema = messageOf(spec?.type)
   const added: Values[] = []
   const removed = new Set<unknown>()
   let replace = false
   for (const item of patch) {
-    if (!isObject(item))
-      throw badRequest(`expected an object in a list that merges by ${key}, but received: ${JSON.stringify(item)}`)
+    if (!isObject(item)) throw wrongType({}, item)
     const directive = item[PATCH]
     if (directive === undefined) added.push(item)
     else if (directive === "delete") removed.add(identity(item, keyOf(item, key)))
     else if (directive === "replace") replace = true
-    else if (directive === "merge") throw badRequest("merging lists cannot yet be specified in the patch")
-    else throw badRequest(`unknown patch type found: ${String(directive)} in ${JSON.stringify(item)}`)
+    else if (directive === "merge") throw fault("merging lists cannot yet be specified in the patch")
+    else throw unknownDirective(directive, item)
   }
   if (replace) return added
   const merged = current.filter((item) => !isObject(item) || !removed.has(identity(item, key)))
@@ -234,8 +239,7 @@ function mergeList(
 
 /** The declared merge key, which the item must have. */
 function keyOf(item: Values, key: string): string {
-  if (item[key] === undefined)
-    throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`)
+  if (item[key] === undefined) throw fault(`map: ${goText(item)} does not contain declared merge key: ${key}`)
   return key
 }
 

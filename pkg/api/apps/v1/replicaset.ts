@@ -65,7 +65,6 @@ export const ReplicaSet = defineResource(
         (rs) => selectorText(rs.spec.selector),
       ),
     ],
-    fieldSelectors: { "status.replicas": (rs) => String(rs.status.replicas) },
     subresources: {
       status: {
         validateUpdate: ({ status }) =>

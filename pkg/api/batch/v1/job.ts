@@ -1,5 +1,6 @@
 import { nameWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
 import { jobSpecWarnings } from "./job-warnings.ts"
+import { goQuoted } from "../../../apimachinery/go-text.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { selectorText, templateColumns } from "../../core/v1/podtemplate/template-columns.ts"
@@ -35,6 +36,7 @@ export const Job = defineResource(
       ),
     ],
     fieldSelectors: { "status.successful": (job) => String(job.status.succeeded ?? 0) },
+    unknownFieldSelector: (path) => `field label ${goQuoted(path)} not supported for Job`,
     subresources: { status: { validateUpdate: (job, old) => jobStatusFaults(job, old) } },
     defaults: (job) => jobDefaults(job),
     prepareForCreate: (job) => withGeneratedSelector(job),

@@ -461,8 +461,9 @@ describe("applyConfiguration", () => {
     expect(refusal(() => apply(first, "two", template({ name: "a" }, { name: "a" }))).message).toContain(
       '.spec.template.spec.containers: duplicate entries for key [name="a"]',
     )
-    expect(refusal(() => apply(first, "two", template({ image: "a" }))).message).toContain(
-      "associative list with keys has an element that omits all key fields",
+    // A key that Go never leaves out stands for its zero: the rules of the kind refuse it.
+    expect(ownedBy(apply(first, "two", template({ image: "a" })), "two")).toContain(
+      '.spec.template.spec.containers[name=""].image',
     )
   })
 
@@ -499,14 +500,47 @@ describe("applyConfiguration", () => {
     const by = { manager: "me", now: NOW }
     expect(
       refusal(() => applyConfiguration(Deployment, undefined, { ...config({}), apiVersion: "apps/v2" }, by)).message,
-    ).toBe("Incorrect version specified in apply patch. Specified patch version: apps/v2, expected: apps/v1")
+    ).toBe("invalid object type: apps/v2, Kind=Deployment")
     expect(refusal(() => apply(undefined, "me", {}, { metadata: { managedFields: [] } })).message).toBe(
       "metadata.managedFields must be nil",
     )
     expect(refusal(() => apply(undefined, "me", { foo: 1 })).message).toBe(
       "failed to create typed patch object (default/web; apps/v1, Kind=Deployment): .spec.foo: field not declared in schema",
     )
-    expect(refusal(() => apply(undefined, "me", { replicas: "x" })).code).toBe(400)
+  })
+
+  test.each([
+    {
+      title: "a number",
+      given: { replicas: "x" },
+      wants: ".spec.replicas: expected numeric (int or float), got string",
+    },
+    { title: "a switch", given: { paused: 1 }, wants: ".spec.paused: expected boolean, got &{1}" },
+    { title: "a struct", given: { template: ["a"] }, wants: ".spec.template: expected map, got &{[a]}" },
+    { title: "a list", given: template().template.spec, wants: ".spec.containers: field not declared in schema" },
+    {
+      title: "a text",
+      given: template({ name: "a", image: { b: 1 } }),
+      wants:
+        '.spec.template.spec.containers[name="a"].image: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"b":1}}',
+    },
+    {
+      title: "an item",
+      given: { template: { spec: { containers: [null] } } },
+      wants: ".spec.template.spec.containers: element 0: associative list with keys may not have a null element",
+    },
+    {
+      title: "more than one",
+      given: { replicas: "x", paused: "y" },
+      wants:
+        "errors:\n  .spec.replicas: expected numeric (int or float), got string\n  .spec.paused: expected boolean, got &{y}",
+    },
+  ])("refuses $title of another type without a reason, as upstream", ({ given, wants }) => {
+    const { code, message } = refusal(() => apply(undefined, "me", given as never))
+    expect([code, message]).toEqual([
+      500,
+      `failed to create typed patch object (default/web; apps/v1, Kind=Deployment): ${wants}`,
+    ])
   })
 
   test("keeps the revision when only times differ", () => {

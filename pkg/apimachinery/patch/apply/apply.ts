@@ -3,12 +3,13 @@ import { DecodeError } from "../../decoder.ts"
 import { deepEqual } from "../../equal.ts"
 import { ApiError, badRequest } from "../../errors.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
+import { configurationFault } from "./check-configuration.ts"
 import { compare, fieldSetOf } from "./compare.ts"
 import { difference, intersection, isEmpty, NOTHING, pathsOf, union, type FieldSet } from "./fieldset.ts"
 import { lastAppliedFields, withLastApplied } from "./last-applied.ts"
 import { entriesFrom, entryOf, isBy, sorted, withSet, type Entry, type ManagedBy } from "./managers.ts"
 import { mergeInto, removeFields, withNamedFields } from "./merge.ts"
-import { elementOf, shapeOf, ANY, type Shape } from "./shape.ts"
+import { shapeOf, type Shape } from "./shape.ts"
 import { recorded, withEntries, withoutIdentity, withoutReset, type ChangedBy } from "./track.ts"
 
 export interface AppliedBy extends ChangedBy {
@@ -30,7 +31,7 @@ export function applyConfiguration<T extends KubeObject>(
   by: AppliedBy,
 ): Decoded<T> {
   const shape = shapeOf(resource.schema)
-  const wanted = checkedConfiguration(resource, shape, config)
+  const wanted = checkedConfiguration(resource, config)
   const self: ManagedBy = {
     manager: by.manager,
     operation: "Apply",
@@ -96,21 +97,13 @@ function entriesBefore<T extends KubeObject>(
       )
 }
 
-function checkedConfiguration(resource: Resource, shape: Shape, config: unknown): Readonly<Record<string, unknown>> {
+function checkedConfiguration(resource: Resource, config: unknown): Readonly<Record<string, unknown>> {
   const { apiVersion, kind } = resource
   if (typeof config !== "object" || config === null || Array.isArray(config))
     throw badRequest(`error decoding YAML: an apply configuration must be an object`)
   const given = config as Readonly<Record<string, unknown>>
-  if (given["apiVersion"] === undefined && given["kind"] === undefined)
-    throw badRequest("invalid object type: /, Kind=")
-  if (given["apiVersion"] !== apiVersion)
-    throw badRequest(
-      `Incorrect version specified in apply patch. Specified patch version: ${String(given["apiVersion"] ?? "")}, expected: ${apiVersion}`,
-    )
-  if (given["kind"] !== kind)
-    throw badRequest(
-      `Incorrect kind specified in apply patch. Specified kind: ${String(given["kind"] ?? "")}, expected: ${kind}`,
-    )
+  if (given["apiVersion"] !== apiVersion || given["kind"] !== kind)
+    throw badRequest(`invalid object type: ${shownType(given["apiVersion"], given["kind"])}`)
   const {
     name = "",
     namespace = "",
@@ -121,48 +114,26 @@ function checkedConfiguration(resource: Resource, shape: Shape, config: unknown)
     readonly managedFields?: unknown
   }
   if (managedFields !== undefined && managedFields !== null) throw badRequest("metadata.managedFields must be nil")
-  // Differs from upstream, which answers 500 to these: the fault is the client's.
-  const refuse = (why: string) =>
-    badRequest(`failed to create typed patch object (${namespace}/${name}; ${apiVersion}, Kind=${kind}): ${why}`)
+  const about = `(${namespace}/${name}; ${shownType(apiVersion, kind)})`
+  // Upstream lets these faults through as they are, without a reason.
+  const fault = configurationFault(typed(resource.schema), given)
+  if (fault !== undefined) throw new ApiError("Unknown", `failed to create typed patch object ${about}: ${fault}`)
   try {
-    const { faults } = decodeMessage(typed(resource.schema), given)
-    if (faults.length > 0)
-      throw refuse(
-        faults.map((fault) => `.${fault.slice('unknown field "'.length, -1)}: field not declared in schema`).join("\n"),
-      )
+    decodeMessage(typed(resource.schema), given)
   } catch (err) {
-    throw err instanceof DecodeError ? refuse(err.message) : err
+    throw err instanceof DecodeError
+      ? new ApiError("Unknown", `failed to convert new typed object ${about} to object: ${err.message}`)
+      : err
   }
-  const problem = listProblem(shape, given, "")
-  if (problem !== undefined) throw refuse(problem)
   return given
 }
 
-/** Items that cannot be told apart by their keys, or lack them. */
-function listProblem(shape: Shape, value: unknown, path: string): string | undefined {
-  if (typeof value !== "object" || value === null || shape.kind === "leaf" || shape.kind === "any") return undefined
-  if (Array.isArray(value)) {
-    if (shape.kind !== "list" && shape.kind !== "set") return undefined
-    const seen = new Set<string>()
-    for (const [i, item] of value.entries()) {
-      const element = elementOf(shape, item)
-      if (element === undefined)
-        return `${path}: element ${i}: associative list with keys has an element that omits all key fields ${JSON.stringify(shape.kind === "list" ? shape.keys.map(({ name }) => name) : [])} (and doesn't have default values for any key fields)`
-      if (seen.has(element)) return `${path}: duplicate entries for key ${pathsOf({ [element]: {} })[0]!}`
-      seen.add(element)
-      const problem =
-        shape.kind === "list" ? listProblem(shape.of(), item, `${path}${pathsOf({ [element]: {} })[0]!}`) : undefined
-      if (problem !== undefined) return problem
-    }
-    return undefined
-  }
-  for (const [name, inner] of Object.entries(value)) {
-    const of =
-      shape.kind === "struct" ? (shape.fields().get(name)?.shape ?? ANY) : shape.kind === "map" ? shape.of() : ANY
-    const problem = listProblem(of, inner, `${path}.${name}`)
-    if (problem !== undefined) return problem
-  }
-  return undefined
+/** `apps/v1, Kind=Deployment`, and `/v1, Kind=Pod`: a GroupVersionKind as Go shows it. */
+function shownType(apiVersion: unknown, kind: unknown): string {
+  const parts = typeof apiVersion === "string" ? apiVersion.split("/") : []
+  if (parts.length > 2) return "/, Kind="
+  const [version = "", group = ""] = parts.toReversed()
+  return `${group}/${version}, Kind=${typeof kind === "string" ? kind : ""}`
 }
 
 /**

@@ -90,7 +90,8 @@ function isByValue({ type, presence, pointer, printZero, orNull, default: fallba
   }
 }
 
-function shapeOfField(spec: FieldSpec): Shape {
+/** The shape of a field, with what it says of its list or map. */
+export function shapeOfField(spec: FieldSpec): Shape {
   if (spec.mapType === "atomic") return LEAF_SHAPE
   return shapeOfType(spec.type, spec)
 }
@@ -116,7 +117,7 @@ function listShape(of: Type, spec: FieldSpec | undefined): Shape {
   const item = of.message()
   const keys = [...(spec.listMapKeys ?? [])]
     .sort()
-    .map((name) => ({ name, quoted: `${JSON.stringify(name)}:`, fallback: item.fields[name]?.spec.default }))
+    .map((name) => ({ name, quoted: `${JSON.stringify(name)}:`, fallback: fallbackOf(item.fields[name]?.spec) }))
   return { kind: "list", keys, of: () => shapeOf(item) }
 }
 
@@ -183,6 +184,13 @@ function schemaList(schema: JsonSchema, items: JsonSchema): Shape {
     .sort()
     .map((name) => ({ name, quoted: `${JSON.stringify(name)}:`, fallback: items.properties?.[name]?.default }))
   return { kind: "list", keys, of: () => shapeOfSchema(items) }
+}
+
+/** What stands for a key that is absent: its default, or the zero of what Go never leaves out. */
+function fallbackOf(spec: FieldSpec | undefined): unknown {
+  if (spec === undefined || spec.default !== undefined) return spec?.default
+  if (spec.presence !== "required" && spec.printZero !== true) return undefined
+  return spec.type.kind === "string" ? "" : spec.type.kind === "bool" ? false : 0
 }
 
 /** The shape of a message that may contain the one being made: nothing of it is looked at before it is walked. */

@@ -1,6 +1,6 @@
 import { Binding } from "../../../../../pkg/api/core/v1/binding.ts"
 import type { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
-import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
+import { decodeSent } from "../../decode.ts"
 import { badRequest, conflict, invalid, type Status } from "../../../../../pkg/apimachinery/errors.ts"
 import { required, notSupported } from "../../../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
@@ -8,6 +8,7 @@ import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ApiRequest, ApiResult } from "../../../request.ts"
 import { admitBody } from "../../admission-attributes.ts"
 import type { RegistryContext } from "../../context.ts"
+import { checkUid } from "../../uid-precondition.ts"
 import { updateBySubresource } from "../../subresource-update.ts"
 
 /**
@@ -15,7 +16,7 @@ import { updateBySubresource } from "../../subresource-update.ts"
  * BindingREST.assignPod.
  */
 export async function bind(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
-  const { object: binding } = decodeObject(Binding, request.body, { fieldValidation: request.options.fieldValidation })
+  const binding = decodeSent(Binding, request.body, request)
   const name = request.name ?? binding.metadata.name ?? ""
   if (binding.metadata.name !== undefined && binding.metadata.name !== name)
     throw badRequest("name in URL does not match name in Binding object")
@@ -44,10 +45,13 @@ function bound(
 ): KubeObject {
   const { metadata, spec, status } = pod
   const refuse = (why: string) => conflict(resource, metadata.name!, why)
-  if (binding.metadata.uid !== undefined && binding.metadata.uid !== metadata.uid)
-    throw refuse(
-      `Precondition failed: UID in precondition: ${binding.metadata.uid}, UID in object meta: ${metadata.uid}`,
-    )
+  checkUid({
+    resource,
+    namespace: metadata.namespace,
+    name: metadata.name!,
+    wanted: binding.metadata.uid,
+    current: metadata.uid,
+  })
   if (metadata.deletionTimestamp !== undefined)
     throw refuse(`pod ${metadata.name} is being deleted, cannot be assigned to a host`)
   if (spec.nodeName !== undefined && spec.nodeName !== "")

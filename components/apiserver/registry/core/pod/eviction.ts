@@ -1,7 +1,7 @@
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { Eviction } from "../../../../../pkg/api/policy/v1/eviction.ts"
 import { PodDisruptionBudget } from "../../../../../pkg/api/policy/v1/poddisruptionbudget.ts"
-import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
+import { decodeSent } from "../../decode.ts"
 import { ApiError, badRequest, notFound, type Status } from "../../../../../pkg/apimachinery/errors.ts"
 import { fromLabelSelector } from "../../../../../pkg/apimachinery/labels.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
@@ -22,9 +22,7 @@ const MOST_UNSEEN = 2000
  * pkg/registry/core/pod/storage/eviction.go.
  */
 export async function evict(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
-  const { object: eviction } = decodeObject(Eviction, inThisVersion(request.body), {
-    fieldValidation: request.options.fieldValidation,
-  })
+  const eviction = decodeSent(Eviction, inThisVersion(request.body), request)
   const { namespace, name = "" } = request
   if (eviction.metadata.name !== undefined && eviction.metadata.name !== name)
     throw badRequest("name in URL does not match name in Eviction object")

@@ -3,7 +3,7 @@ import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../../../../pkg/api/core/v1/serviceaccount.ts"
 import { TokenRequest } from "../../../../../pkg/api/authentication/v1/tokenrequest.ts"
-import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
+import { decodeSent } from "../../decode.ts"
 import { badRequest, conflict, invalid, methodNotSupported, notFound } from "../../../../../pkg/apimachinery/errors.ts"
 import { invalidValue, notSupported } from "../../../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
@@ -45,9 +45,7 @@ async function issue(
 ): Promise<ApiResult> {
   const { objects, clock } = context
   const { namespace = "", name = "" } = request
-  const { object: sent } = decodeObject(TokenRequest, request.body ?? {}, {
-    fieldValidation: request.options.fieldValidation,
-  })
+  const sent = decodeSent(TokenRequest, request.body, request)
   const account = objects.get(ServiceAccount, { namespace, name })
   if (account === undefined) throw notFound(request.resource, name)
   if (sent.metadata.name !== undefined && sent.metadata.name !== "" && sent.metadata.name !== name)

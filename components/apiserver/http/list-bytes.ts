@@ -1,0 +1,111 @@
+/**
+ * Lists in JSON, put together from the bytes that their items have already. An item of a list says nothing of its kind
+ * and version, which those of the list tell; nearly always these two stand first in its bytes, and are left out by
+ * beginning behind them. Source: apimachinery pkg/runtime/codec.go, which encodes lists of typed items.
+ */
+import { Buffer } from "node:buffer"
+import type { ListMeta } from "../../../pkg/apimachinery/meta.ts"
+import { objectJson } from "../../../pkg/apimachinery/object-json.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Stored } from "../../../pkg/storage/storage.ts"
+
+/** A body that is too large to be put together at once: its pieces in their order. */
+export interface Parts {
+  /** Bytes in all. */
+  readonly length: number
+  readonly pieces: () => Iterable<Uint8Array>
+}
+
+/** Pieces of a list are about this large; a smaller list is one. */
+const PIECE_BYTES = 256 * 1024
+
+/** Returns the list of the items, as one body or, where that would be large, in parts. */
+export function listBytes(resource: Resource, metadata: ListMeta, items: readonly Stored[]): Uint8Array | Parts {
+  const { kind, apiVersion } = resource
+  const head = Buffer.from(
+    `{"kind":${JSON.stringify(`${kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`,
+  )
+  const heads = headsOf(resource)
+  let length = head.length + TAIL.length + Math.max(0, items.length - 1)
+  for (const item of items) length += lengthWithoutType(item, heads)
+  const pieces = () => joined(head, items, heads)
+  if (length > PIECE_BYTES) return { length, pieces }
+  const [whole = head] = pieces()
+  return whole
+}
+const TAIL = Buffer.from("]}\n")
+const OPEN_BRACE = 123
+const COMMA = 44
+
+function* joined(head: Uint8Array, items: readonly Stored[], heads: readonly Uint8Array[]): Generator<Uint8Array> {
+  let from = 0
+  let lead = head
+  do {
+    let to = from
+    let length = lead.length
+    while (to < items.length && (length < PIECE_BYTES || to === from))
+      length += lengthWithoutType(items[to++]!, heads) + 1
+    const last = to === items.length
+    // Before each item but the very first stands a comma.
+    const piece = Buffer.allocUnsafe(length - (from === 0 && to > 0 ? 1 : 0) + (last ? TAIL.length : 0))
+    piece.set(lead)
+    let at = lead.length
+    for (let i = from; i < to; i++) {
+      if (i > 0) piece[at++] = COMMA
+      const item = items[i]!
+      const skipped = typeLength(item.json, heads)
+      const bytes = skipped === 0 ? bytesWithoutType(item) : item.json.subarray(skipped)
+      if (skipped !== 0) piece[at++] = OPEN_BRACE
+      piece.set(bytes, at)
+      at += bytes.length
+    }
+    if (last) piece.set(TAIL, at)
+    yield piece
+    from = to
+    lead = NOTHING
+  } while (from < items.length)
+}
+const NOTHING = new Uint8Array(0)
+
+/** What the bytes of an object of a kind begin with, in either order of the two. */
+const knownHeads = new WeakMap<Resource, readonly Uint8Array[]>()
+
+function headsOf(resource: Resource): readonly Uint8Array[] {
+  const known = knownHeads.get(resource)
+  if (known !== undefined) return known
+  const [kind, version] = [JSON.stringify(resource.kind), JSON.stringify(resource.apiVersion)]
+  const made = [`{"kind":${kind},"apiVersion":${version},`, `{"apiVersion":${version},"kind":${kind},`].map((text) =>
+    Buffer.from(text),
+  )
+  knownHeads.set(resource, made)
+  return made
+}
+
+/** How many bytes of an object tell its type, with the brace before them; 0 where they do not stand first. */
+function typeLength(json: Uint8Array, heads: readonly Uint8Array[]): number {
+  for (const head of heads) {
+    let i = 0
+    while (i < head.length && json[i] === head[i]) i++
+    if (i === head.length) return i
+  }
+  return 0
+}
+
+function lengthWithoutType(item: Stored, heads: readonly Uint8Array[]): number {
+  const skipped = typeLength(item.json, heads)
+  return skipped === 0 ? bytesWithoutType(item).length : item.json.length - skipped + 1
+}
+
+const rewritten = new WeakMap<Stored, Uint8Array>()
+
+function bytesWithoutType(item: Stored): Uint8Array {
+  let bytes = rewritten.get(item)
+  if (bytes === undefined) rewritten.set(item, (bytes = Buffer.from(objectJson(withoutType(item.object)))))
+  return bytes
+}
+
+/** An object as the item of a list. */
+export function withoutType(object: KubeObject): KubeObject {
+  const { kind: _kind, apiVersion: _version, ...item } = object
+  return item as KubeObject
+}

@@ -1,0 +1,41 @@
+import { conflict, type GroupResource } from "../../../pkg/apimachinery/errors.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+
+interface UidCheck {
+  readonly resource: Resource
+  readonly namespace: string | undefined
+  readonly name: string
+  /** The uid that the write means; none where it is empty. */
+  readonly wanted: string | undefined
+  readonly current: string | undefined
+  /** What the refusal is about; the resource unless given. */
+  readonly about?: GroupResource
+}
+
+/**
+ * A write that names the object it means by uid. @throws ApiError Conflict. Source: apiserver pkg/storage/interfaces.go
+ * Preconditions.Check, and errors.go StorageError.
+ */
+export function checkUid({ resource, namespace, name, wanted = "", current = "", about = resource }: UidCheck): void {
+  if (wanted === "" || wanted === current) return
+  const key = [prefixOf(resource), ...(namespace === undefined ? [] : [namespace]), name].join("/")
+  throw conflict(
+    about,
+    name,
+    `StorageError: invalid object, Code: 4, Key: /${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${current}`,
+  )
+}
+
+/**
+ * Kinds that upstream's store keeps under another name than their own. Source: pkg/kubeapiserver
+ * SpecialDefaultResourcePrefixes.
+ */
+const PREFIXES: Readonly<Record<string, string>> = {
+  replicationcontrollers: "controllers",
+  endpoints: "services/endpoints",
+  services: "services/specs",
+  nodes: "minions",
+  ingresses: "ingress",
+}
+
+const prefixOf = ({ plural }: Resource): string => PREFIXES[plural] ?? plural

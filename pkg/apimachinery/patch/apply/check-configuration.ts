@@ -1,0 +1,119 @@
+import { ExactNumber } from "../../exact-number.ts"
+import type { FieldSpec, Message, Scalar, Type } from "../../fields.ts"
+import { goQuoted, goSyntax, goText, goType } from "../../go-text.ts"
+import { isJsonObject } from "../../json-value.ts"
+import { pathsOf } from "./fieldset.ts"
+import { elementOf, shapeOfField } from "./shape.ts"
+
+/**
+ * Returns what keeps a configuration from being merged as a value of `message`, in the words of upstream: fields that
+ * nothing declares, values of another type, items of a list that cannot be told apart. Undefined when nothing does.
+ * Source: structured-merge-diff typed/validate.go.
+ */
+export function configurationFault(message: Message, config: unknown): string | undefined {
+  const faults: Fault[] = []
+  checkMessage(message, config, "", faults)
+  if (faults.length === 0) return undefined
+  const texts = faults.map(({ path, text }) => (path === "" ? text : `${path}: ${text}`))
+  return texts.length === 1 ? texts[0] : ["errors:", ...texts.map((text) => `  ${text}`)].join("\n")
+}
+
+interface Fault {
+  readonly path: string
+  readonly text: string
+}
+
+function checkMessage({ fields, rules }: Message, value: unknown, path: string, faults: Fault[]): void {
+  if (value === null) return
+  if (!isJsonObject(value)) return void faults.push({ path, text: `expected map, got ${held(value)}` })
+  for (const [name, inner] of Object.entries(value)) {
+    const spec = fields[name]?.spec
+    if (spec !== undefined) checkType(spec.type, inner, `${path}.${name}`, faults, spec)
+    else if (rules.preserveUnknownFields !== true)
+      return void faults.push({ path: `${path}.${name}`, text: "field not declared in schema" })
+  }
+}
+
+function checkType(type: Type, value: unknown, path: string, faults: Fault[], spec?: FieldSpec): void {
+  switch (type.kind) {
+    case "message":
+      return checkMessage(type.message(), value, path, faults)
+    case "map":
+      if (value === null) return
+      if (!isJsonObject(value)) return void faults.push({ path, text: `expected map, got ${held(value)}` })
+      for (const [key, inner] of Object.entries(value)) checkType(type.of, inner, `${path}.${key}`, faults)
+      return
+    case "list":
+      if (value === null) return
+      if (!Array.isArray(value)) return void faults.push({ path, text: `expected list, got ${held(value)}` })
+      return checkItems(type.of, value, path, faults, spec)
+    default: {
+      const wrong = scalarFault(type.kind, value)
+      if (wrong !== undefined) faults.push({ path, text: wrong })
+    }
+  }
+}
+
+function checkItems(of: Type, items: readonly unknown[], path: string, faults: Fault[], spec?: FieldSpec): void {
+  const shape = spec === undefined ? undefined : shapeOfField(spec)
+  const isAssociative = shape?.kind === "list" || shape?.kind === "set"
+  const seen = new Set<string>()
+  for (const [i, item] of items.entries()) {
+    if (!isAssociative) {
+      checkType(of, item, `${path}[${i}]`, faults)
+      continue
+    }
+    const nameless = shape.kind === "list" ? keylessFault(item, shape.keys) : scalarItemFault(item)
+    const element = nameless === undefined ? elementOf(shape, item) : undefined
+    if (element === undefined) {
+      faults.push({ path, text: `element ${i}: ${nameless ?? "it has no key"}` })
+      return
+    }
+    const shown = pathsOf({ [element]: {} })[0]!
+    if (seen.has(element)) faults.push({ path, text: `duplicate entries for key ${shown}` })
+    seen.add(element)
+    checkType(of, item, path + shown, faults)
+  }
+}
+
+function keylessFault(item: unknown, keys: readonly { name: string; fallback: unknown }[]): string | undefined {
+  if (item === null) return "associative list with keys may not have a null element"
+  if (!isJsonObject(item)) return "associative list with keys may not have non-map elements"
+  if (keys.some(({ name, fallback }) => item[name] !== undefined || fallback !== undefined)) return undefined
+  const names = keys.map(({ name }) => goQuoted(name)).join(" ")
+  return `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`
+}
+
+function scalarItemFault(item: unknown): string | undefined {
+  if (item === null) return "associative list without keys has an element that's an explicit null"
+  if (isJsonObject(item)) return "associative list without keys has an element that's a map type"
+  return Array.isArray(item) ? "not supported: associative list with lists as elements" : undefined
+}
+
+const isNumber = (value: unknown): boolean => typeof value === "number" || value instanceof ExactNumber
+
+function scalarFault(kind: Scalar, value: unknown): string | undefined {
+  if (value === null) return undefined
+  switch (kind) {
+    case "int32":
+    case "int64":
+    case "double":
+      return isNumber(value) ? undefined : `expected numeric (int or float), got ${goType(value)}`
+    case "bool":
+      return typeof value === "boolean" ? undefined : `expected boolean, got ${held(value)}`
+    case "quantity":
+    case "intOrString":
+      return typeof value === "object" && !isNumber(value) ? `expected any scalar, got ${held(value)}` : undefined
+    case "json":
+    case "rawExtension":
+    case "fieldsV1":
+      return undefined
+    default:
+      return typeof value === "string"
+        ? undefined
+        : `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`
+  }
+}
+
+/** A value as Go's `%v` shows what holds it. */
+const held = (value: unknown): string => `&{${goText(value)}}`
