@@ -3,7 +3,8 @@ import type { FieldSpec, Message, Scalar, Type } from "../../fields.ts"
 import { goQuoted, goSyntax, goText, goType } from "../../go-text.ts"
 import { isJsonObject } from "../../json-value.ts"
 import { pathsOf } from "./fieldset.ts"
-import { elementOf, shapeOfField } from "./shape.ts"
+import { itemsOf, membersOf, type JsonSchema } from "../../structural/json-schema.ts"
+import { elementOf, shapeOfField, shapeOfSchema, type Shape } from "./shape.ts"
 
 /**
  * Returns what keeps a configuration from being merged as a value of `message`, in the words of upstream: fields that
@@ -24,11 +25,14 @@ interface Fault {
 }
 
 function checkMessage({ fields, rules }: Message, value: unknown, path: string, faults: Fault[]): void {
-  if (value === null) return
+  if (value === null || rules.ownJson !== undefined) return
   if (!isJsonObject(value)) return void faults.push({ path, text: `expected map, got ${held(value)}` })
   for (const [name, inner] of Object.entries(value)) {
     const spec = fields[name]?.spec
+    const property = rules.structural?.schema.properties?.[name]
     if (spec !== undefined) checkType(spec.type, inner, `${path}.${name}`, faults, spec)
+    else if (property !== undefined) checkSchema(property, inner, `${path}.${name}`, faults)
+    else if (rules.structural?.schema["x-kubernetes-preserve-unknown-fields"] === true) continue
     else if (rules.preserveUnknownFields !== true)
       return void faults.push({ path: `${path}.${name}`, text: "field not declared in schema" })
   }
@@ -54,13 +58,61 @@ function checkType(type: Type, value: unknown, path: string, faults: Fault[], sp
   }
 }
 
+/** The same for what the schema of a custom resource describes. */
+function checkSchema(schema: JsonSchema, value: unknown, path: string, faults: Fault[]): void {
+  if (value === null) return
+  const keeps = schema["x-kubernetes-preserve-unknown-fields"] === true
+  const members = membersOf(schema)
+  const items = itemsOf(schema)
+  switch (schema.type) {
+    case "object": {
+      if (!isJsonObject(value)) return void faults.push({ path, text: `expected map, got ${held(value)}` })
+      if (schema["x-kubernetes-embedded-resource"] === true) return
+      for (const [name, inner] of Object.entries(value)) {
+        const property = schema.properties?.[name] ?? members
+        if (property !== undefined) checkSchema(property, inner, `${path}.${name}`, faults)
+        else if (!keeps && schema.properties !== undefined)
+          return void faults.push({ path: `${path}.${name}`, text: "field not declared in schema" })
+      }
+      return
+    }
+    case "array":
+      if (!Array.isArray(value)) return void faults.push({ path, text: `expected list, got ${held(value)}` })
+      if (items === undefined) return
+      return checkEach(value, shapeOfSchema(schema), path, faults, (item, at) => checkSchema(items, item, at, faults))
+    case undefined:
+      return
+    default: {
+      const wrong = scalarFault(SCALARS[schema.type] ?? "json", value)
+      if (wrong !== undefined) faults.push({ path, text: wrong })
+    }
+  }
+}
+const SCALARS: Readonly<Record<string, Scalar>> = {
+  string: "string",
+  integer: "int64",
+  number: "double",
+  boolean: "bool",
+}
+
 function checkItems(of: Type, items: readonly unknown[], path: string, faults: Fault[], spec?: FieldSpec): void {
   const shape = spec === undefined ? undefined : shapeOfField(spec)
+  checkEach(items, shape, path, faults, (item, at) => checkType(of, item, at, faults))
+}
+
+/** Looks at the items of a list, which of an associative one must be told apart by their keys. */
+function checkEach(
+  items: readonly unknown[],
+  shape: Shape | undefined,
+  path: string,
+  faults: Fault[],
+  check: (item: unknown, path: string) => void,
+): void {
   const isAssociative = shape?.kind === "list" || shape?.kind === "set"
   const seen = new Set<string>()
   for (const [i, item] of items.entries()) {
     if (!isAssociative) {
-      checkType(of, item, `${path}[${i}]`, faults)
+      check(item, `${path}[${i}]`)
       continue
     }
     const nameless = shape.kind === "list" ? keylessFault(item, shape.keys) : scalarItemFault(item)
@@ -72,7 +124,7 @@ function checkItems(of: Type, items: readonly unknown[], path: string, faults: F
     const shown = pathsOf({ [element]: {} })[0]!
     if (seen.has(element)) faults.push({ path, text: `duplicate entries for key ${shown}` })
     seen.add(element)
-    checkType(of, item, path + shown, faults)
+    check(item, path + shown)
   }
 }
 

@@ -127,7 +127,7 @@ const schemaShapes = new WeakMap<JsonSchema, Shape>()
  * The shape of what a schema of a custom resource describes. Source: kube-openapi pkg/schemaconv, apiextensions-apiserver
  * pkg/controller/openapi/builder.
  */
-function shapeOfSchema(schema: JsonSchema): Shape {
+export function shapeOfSchema(schema: JsonSchema): Shape {
   let made = schemaShapes.get(schema)
   if (made === undefined) schemaShapes.set(schema, (made = makeSchemaShape(schema)))
   return made
