@@ -1,4 +1,5 @@
 import { alreadyExists, ApiError, invalid, isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
+import type { ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { nameSuffix, uuid } from "../../../pkg/clock/random.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
