@@ -2,7 +2,7 @@ import { alreadyExists, ApiError, invalid, isAlreadyExists } from "../../../pkg/
 import type { ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { nameSuffix, uuid } from "../../../pkg/clock/random.ts"
-import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { validateObject } from "../../../pkg/apimachinery/validate.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { AdmissionAttributes } from "../admission/admission.ts"
