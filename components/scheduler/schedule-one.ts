@@ -51,11 +51,13 @@ export function findNode(
   const verdicts = context.verdicts.for(pod, signing)
   const all = [...signing, ...others]
   const refused: [NodeInfo, Refusal][] = []
-  const feasible: NodeInfo[] = []
-  const totals: number[] = []
   const enough = feasibleToFind(candidates.length)
+  // Made at their full length: growing them for each pod took longer than looking at the nodes.
+  const feasible = new Array<NodeInfo>(enough)
+  const totals = new Float64Array(enough)
+  let found = 0
   let looked = 0
-  for (let at = startAt; looked < candidates.length && feasible.length < enough; looked++, at++) {
+  for (let at = startAt; looked < candidates.length && found < enough; looked++, at++) {
     if (at >= candidates.length) at %= candidates.length
     const node = candidates[at]!
     const verdict = verdicts.of(state, pod, node)
@@ -64,11 +66,12 @@ export function findNode(
       verdict.refusal ??
       (nominated === undefined ? firstRefusal(others, state, pod, node) : refusalBy(all, state, pod, node, nominated))
     if (refusal === undefined) {
-      feasible.push(node)
-      totals.push(verdict.score)
+      feasible[found] = node
+      totals[found++] = verdict.score
     } else refused.push([node, refusal])
   }
-  if (feasible.length === 0) return { outcome: unschedulableOutcome(refused, narrowed, context), looked }
+  feasible.length = found
+  if (found === 0) return { outcome: unschedulableOutcome(refused, narrowed, context), looked }
   return { outcome: { node: choose(pod, state, feasible, totals, context).name }, looked }
 }
 
@@ -162,7 +165,7 @@ function choose(
   pod: Pod,
   state: CycleState,
   nodes: readonly NodeInfo[],
-  totals: number[],
+  totals: Float64Array,
   { plugins, random, cache }: CycleContext,
 ): NodeInfo {
   if (nodes.length === 1) return nodes[0]!
@@ -172,7 +175,7 @@ function choose(
     const scores = new Array<number>(nodes.length)
     for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i]!)
     plugin.normalize?.(scores)
-    for (let i = 0; i < totals.length; i++) totals[i]! += weight * scores[i]!
+    for (let i = 0; i < nodes.length; i++) totals[i]! += weight * scores[i]!
   }
   let best = 0
   let equals = 1

@@ -25,13 +25,24 @@ export interface PendingWrite {
  * deletion. One is made for each reconcile.
  */
 export class NotingClient implements Client {
-  readonly written: PendingWrite[] = []
+  readonly #deleted: PendingWrite[] = []
+  /** By kind, the newest revision written: an informer that has reached it shows every write before. */
+  readonly #newest = new Map<Resource, number>()
   /** Whether a write was refused, for whatever reason. */
   refused = false
   readonly #client: Client
 
   constructor(client: Client) {
     this.#client = client
+  }
+
+  /** One for each kind, however much was written, and one for each deletion. */
+  get written(): readonly PendingWrite[] {
+    const newest = [...this.#newest].map(([resource, revision]): PendingWrite => ({
+      resource,
+      seenBy: (informer) => informer.revision >= revision,
+    }))
+    return [...newest, ...this.#deleted]
   }
 
   async create<T extends KubeObject, I extends KubeObjectInput>(
@@ -67,7 +78,7 @@ export class NotingClient implements Client {
     const answer = await this.#tried(this.#client.delete(resource, ref, options))
     const key = keyFrom(ref)
     const uid = options?.preconditions?.uid
-    this.written.push({
+    this.#deleted.push({
       resource,
       seenBy(informer) {
         const left = informer.get(key)
@@ -111,7 +122,8 @@ export class NotingClient implements Client {
 
   #wrote<T extends KubeObject>(resource: Resource<T>, written: T): T {
     const revision = Number(written.metadata.resourceVersion ?? 0)
-    if (revision > 0) this.written.push({ resource, seenBy: (informer) => informer.revision >= revision })
+    const kind = resource as unknown as Resource
+    if (revision > (this.#newest.get(kind) ?? 0)) this.#newest.set(kind, revision)
     return written
   }
 }

@@ -85,7 +85,7 @@ export async function startController<T extends KubeObject>(
     observer?.queue(controller.name),
   )
   /** Keys whose last reconcile wrote something that an informer does not show yet. */
-  const held = new Map<Key, PendingWrite[]>()
+  const held = new Map<Key, readonly PendingWrite[]>()
   const running = new Set<Promise<void>>()
   let reconciles = 0
   let ready = false
