@@ -36,7 +36,8 @@ function inOrder(node: FieldSet): FieldSet {
 
 /** The names in a key are sorted. */
 function canonicalElement(element: string): string {
-  if (!element.startsWith("k:")) return element
+  // A key of one name has no comma but in its value, and most have one name.
+  if (!element.startsWith("k:") || !element.includes(",")) return element
   const key: unknown = JSON.parse(element.slice(2))
   const names = Object.keys(key as object)
   return names.length > 1 && names.some((name, i) => i > 0 && names[i - 1]! > name)
@@ -49,16 +50,24 @@ const KINDS = ".fkvi"
 function compareElements(a: string, b: string): number {
   if (a[0] !== b[0]) return KINDS.indexOf(a[0]!) - KINDS.indexOf(b[0]!)
   if (a === b || a === SELF) return 0
+  // Both begin with the same two characters.
+  if (a[0] === "f" || (isPlainKey(a) && isPlainKey(b))) return compareTexts(a, b)
   const [left, right] = [a.slice(2), b.slice(2)]
   switch (a[0]) {
-    case "f":
-      return compareTexts(left, right)
     case "i":
       return Number(left) - Number(right)
     default:
       return compareValues(JSON.parse(left), JSON.parse(right))
   }
 }
+
+/**
+ * Whether the element is a key of one name and a text, such as `k:{"type":"Ready"}`, whose characters all come after
+ * the quotation mark: such elements have the order of their values. Reading each as JSON took a sixth of the time of
+ * managedFields.
+ */
+const isPlainKey = (element: string): boolean => PLAIN_KEY.test(element)
+const PLAIN_KEY = /^k:\{"[#-[\]-~]*":"[#-[\]-~]*"\}$/
 
 const TYPES = ["number", "string", "boolean", "list", "map", "null"]
 const typeOf = (value: unknown): string =>

@@ -18,7 +18,11 @@ export function emptyLike(value: unknown): unknown {
 const NO_ITEMS: readonly unknown[] = []
 const NO_FIELDS: Values = {}
 const isNothing = (value: unknown): boolean =>
-  value === null || value === "" || value === 0 || value === false || deepEqual(value, emptyLike(value))
+  value === null ||
+  value === "" ||
+  value === 0 ||
+  value === false ||
+  (typeof value === "object" && deepEqual(value, emptyLike(value)))
 
 /** Whether a field has a value: null is one where it is shown for want of others. */
 export const isGiven = (value: unknown, field: FieldShape | undefined): boolean =>
