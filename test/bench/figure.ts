@@ -5,7 +5,7 @@ export interface Figure {
   readonly value: number
   /** What the machine can do without k3ts: the same work straight on containerd, SQLite or a bare TLS server. */
   readonly limit?: { readonly what: string; readonly value: number }
-  readonly goal?: number
+  readonly goal?: number | undefined
   readonly better: "less" | "more"
 }
 

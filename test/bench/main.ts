@@ -4,17 +4,23 @@ import { api } from "./api.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { node } from "./node.ts"
 import { soak } from "./soak.ts"
-import { testing } from "./testing.ts"
+import { largest, testing } from "./testing.ts"
 import { watch } from "./watch.ts"
 
 /**
- * `npm run bench [-- NAME…]`: every benchmark but the soak, or those named. Prints a table and writes the figures as
+ * `npm run bench [-- NAME…]`: every benchmark but `soak` and `largest`, or those named. Prints a table and writes the figures as
  * JSON. A number is the length of the soak in minutes.
  */
 const isNumber = (word: string) => /^\d+$/.test(word)
 const asked = process.argv.slice(2).filter((word) => !isNumber(word))
 const minutes = Number(process.argv.slice(2).find(isNumber) ?? 3)
-const BENCHMARKS: readonly Benchmark[] = [node, api, watch, testing, ...(asked.includes("soak") ? [soak(minutes)] : [])]
+const BENCHMARKS: readonly Benchmark[] = [
+  node,
+  api,
+  watch,
+  testing,
+  ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),
+]
 const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))
 if (unknown.length > 0) {
   console.error(

@@ -1,6 +1,17 @@
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { ALIVE, CRON_JOBS, IN_A_ROW, MONTHS, NODES, PODS, SCHEDULING_NODES, type RUNS } from "./cluster-runs.ts"
+import {
+  ALIVE,
+  CRON_JOBS,
+  IN_A_ROW,
+  LARGE,
+  LARGEST,
+  MONTHS,
+  SCHEDULING_NODES,
+  STARTED_NODES,
+  type LargeRun,
+  type RUNS,
+} from "./cluster-runs.ts"
 import type { Benchmark, Figure } from "./figure.ts"
 
 /**
@@ -50,13 +61,14 @@ export const testing: Benchmark = {
       name: `test cluster: 30 days of ${CRON_JOBS} CronJobs, median of ${MONTHS}`,
       unit: "s",
       value: median / 1000,
-      goal: 2,
+      goal: 1,
       better: "less",
     }
     yield {
       name: "test cluster: the first of these, in a process just begun",
       unit: "s",
       value: first / 1000,
+      goal: 1,
       better: "less",
     }
     yield {
@@ -66,17 +78,36 @@ export const testing: Benchmark = {
       goal: 680,
       better: "more",
     }
-    const { seconds, scheduled, peak } = measured("large")
     yield {
-      name: `test cluster: ${NODES} nodes, ${PODS} pods Running`,
+      name: `test cluster: start with ${STARTED_NODES} nodes, in a process just begun`,
       unit: "s",
-      value: seconds,
-      goal: 60,
+      value: measured("startedNodes"),
+      goal: 1,
       better: "less",
     }
-    yield { name: "test cluster: pods of that, created to Running", unit: "/s", value: scheduled, better: "more" }
-    yield { name: "test cluster: peak memory of that", unit: "MB", value: peak, goal: 1536, better: "less" }
+    yield* sizes(LARGE, measured("large"), { seconds: 20, peak: 800 })
   },
+}
+
+/** Takes minutes, and gigabytes of memory. */
+export const largest: Benchmark = {
+  name: "largest",
+  async *run(): AsyncIterable<Figure> {
+    yield* sizes(LARGEST, measured("largest"), { peak: 4096 })
+  },
+}
+
+function sizes(
+  { nodes, pods }: typeof LARGE,
+  { seconds, scheduled, peak }: LargeRun,
+  goals: { readonly seconds?: number; readonly peak: number },
+): readonly Figure[] {
+  const name = `test cluster: ${nodes} nodes, ${pods} pods`
+  return [
+    { name: `${name} Running`, unit: "s", value: seconds, goal: goals.seconds, better: "less" },
+    { name: `${name}, created to Running`, unit: "/s", value: scheduled, better: "more" },
+    { name: `${name}, peak memory`, unit: "MB", value: peak, goal: goals.peak, better: "less" },
+  ]
 }
 
 type Runs = typeof RUNS
