@@ -1,4 +1,4 @@
-import { amounts, noAmounts, add, requestsOf } from "../../../pkg/api/core/v1/pod/pod-requests.ts"
+import { allocatableAmounts, noAmounts, add, requestsOf } from "../../../pkg/api/core/v1/pod/pod-requests.ts"
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isExtendedResource } from "../../../pkg/api/core/v1/resource-names.ts"
@@ -19,7 +19,7 @@ export interface Shortage {
  */
 export function shortages(pod: Pod, others: readonly Pod[], { status }: Node): readonly Shortage[] {
   const wanted = requestsOf(pod).exact
-  const has = amounts(status.allocatable, false)
+  const has = allocatableAmounts(status.allocatable)
   const used = noAmounts()
   for (const other of others) add(used, requestsOf(other).exact)
   const rows: Shortage[] = [

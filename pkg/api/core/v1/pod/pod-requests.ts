@@ -27,15 +27,28 @@ const DEFAULT_MEMORY = 200 * 1024 * 1024
 
 type Quantities = Readonly<Record<string, string>> | undefined
 
-/** Requests are worked out once for each spec; specs are immutable values. */
-const known = new WeakMap<Pod["spec"], PodRequests>()
+/** What requests are worked out from, beside the containers. */
+type Beside = Pick<Pod["spec"], "initContainers" | "resources" | "overhead">
 
-export function requestsOf(pod: Pod): PodRequests {
-  const before = known.get(pod.spec)
-  if (before !== undefined) return before
-  const computed = compute(pod.spec)
-  known.set(pod.spec, computed)
-  return computed
+/**
+ * Requests are worked out once for each list of containers, an immutable value: a pod that is bound has another spec
+ * with the same containers.
+ */
+const known = new WeakMap<Pod["spec"]["containers"], { readonly beside: Beside; readonly requests: PodRequests }>()
+
+export function requestsOf({ spec }: Pod): PodRequests {
+  const before = known.get(spec.containers)
+  if (
+    before !== undefined &&
+    before.beside.initContainers === spec.initContainers &&
+    before.beside.resources === spec.resources &&
+    before.beside.overhead === spec.overhead
+  )
+    return before.requests
+  const { initContainers, resources, overhead } = spec
+  const requests = compute(spec)
+  known.set(spec.containers, { beside: { initContainers, resources, overhead }, requests })
+  return requests
 }
 
 /**
@@ -80,6 +93,16 @@ export function amounts(quantities: Quantities, fill: boolean): Amounts {
   override(result, quantities)
   return result
 }
+
+/** The same as `amounts` without a fill, worked out once for each value; nobody may change it. */
+export function allocatableAmounts(quantities: Quantities): Readonly<Amounts> {
+  if (quantities === undefined) return NOTHING
+  let found = allocatable.get(quantities)
+  if (found === undefined) allocatable.set(quantities, (found = amounts(quantities, false)))
+  return found
+}
+const allocatable = new WeakMap<NonNullable<Quantities>, Readonly<Amounts>>()
+const NOTHING: Readonly<Amounts> = noAmounts()
 
 function override(result: Amounts, quantities: Quantities): void {
   for (const [name, quantity] of Object.entries(quantities ?? {})) {
