@@ -1,5 +1,6 @@
 /**
- * Writes the table of docs/compatibility.md: puts the recorded cases of test/conformance/validation to the API server, and counts on how many it agrees with
+ * Writes the table of docs/compatibility.md: puts the recorded cases of test/conformance/validation to the API server,
+ * and counts on how many it agrees with
  * Kubernetes. With `--differences` it prints every case on which it does not.
  *
  *     bun hack/compatibility.ts [--differences]

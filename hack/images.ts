@@ -139,7 +139,8 @@ function busyboxLayer(): LayerSource {
       { type: "directory", path: "tmp", mode: 0o1777 },
       file(
         "etc/passwd",
-        "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\nuser:x:1000:1000:user:/home:/bin/sh\n",
+        "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n" +
+          "user:x:1000:1000:user:/home:/bin/sh\n",
       ),
       file("etc/group", "root:x:0:\nnogroup:x:65534:\nuser:x:1000:\n"),
       { type: "file", path: "bin/busybox", data: busybox, mode: 0o755 },

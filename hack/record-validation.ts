@@ -1,10 +1,13 @@
 /**
- * Asks a real API server of Kubernetes for its verdict on every case of test/conformance/validation, and writes the verdicts to the fixture of that test.
+ * Asks a real API server of Kubernetes for its verdict on every case of test/conformance/validation, and writes the
+ * verdicts to the fixture of that test.
  *
  *     bun hack/record-validation.ts --server https://127.0.0.1:6443 --token TOKEN [--kind 'v1 Pod']...
  *
- * Nearly all requests are dry runs. Objects that are to be changed are made, in a namespace of their own or cluster-wide, and deleted in the end.
- * With --kind only the cases of those kinds are asked for, and the others stay as they are. The server's certificate is not checked.
+ * Nearly all requests are dry runs. Objects that are to be changed are made, in a namespace of their own or
+ * cluster-wide, and deleted in the end.
+ * With --kind only the cases of those kinds are asked for, and the others stay as they are. The server's certificate is
+ * not checked.
  */
 import { parseArgs } from "node:util"
 import { BASES } from "../test/conformance/validation/bases.ts"

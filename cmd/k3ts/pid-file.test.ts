@@ -17,7 +17,8 @@ test("a data directory is one server's until it lets go", () => {
   lock.setListening({ host: "127.0.0.5", port: 7443 })
   expect(findServer(dir)).toEqual({ pid: process.pid, listens: { host: "127.0.0.5", port: 7443 } })
   expect(() => lockDataDir(dir)).toThrow(
-    `cannot use ${dir}: another k3ts server runs on it (pid ${process.pid}); stop that one, or choose another --data-dir`,
+    `cannot use ${dir}: another k3ts server runs on it (pid ${process.pid}); stop that one, or choose another ` +
+      "--data-dir",
   )
   lock.release()
   expect(findServer(dir)).toBeUndefined()
@@ -28,7 +29,8 @@ test("a machine runs one node", () => {
   const path = join(folder, "run/k3ts.pid")
   const lock = lockNode(path)
   expect(() => lockNode(path)).toThrow(
-    `cannot run a node: another k3ts server runs one on this machine (pid ${process.pid}); stop that one, or start this one with --disable-agent`,
+    `cannot run a node: another k3ts server runs one on this machine (pid ${process.pid}); stop that one, or ` +
+      "start this one with --disable-agent",
   )
   lock.release()
   lockNode(path).release()

@@ -68,7 +68,8 @@ export function refuseSecondServer(dataDir: string): void {
   const holder = findServer(dataDir)
   if (holder !== undefined)
     throw new Error(
-      `cannot use ${dataDir}: another k3ts server runs on it (pid ${holder.pid}); stop that one, or choose another --data-dir`,
+      `cannot use ${dataDir}: another k3ts server runs on it (pid ${holder.pid}); stop that one, or choose ` +
+        "another --data-dir",
     )
 }
 
@@ -77,7 +78,8 @@ export function refuseSecondNode(path = NODE_PID_FILE): void {
   const holder = holderOf(path)
   if (holder !== undefined)
     throw new Error(
-      `cannot run a node: another k3ts server runs one on this machine (pid ${holder.pid}); stop that one, or start this one with --disable-agent`,
+      `cannot run a node: another k3ts server runs one on this machine (pid ${holder.pid}); stop that one, or ` +
+        "start this one with --disable-agent",
     )
 }
 

@@ -132,7 +132,8 @@ export const serverFlags = {
   "node-taint": list(v.taint, "Taint of this node when it registers", { placeholder: "KEY=VALUE:EFFECT" }),
   "kubelet-arg": list(
     v.kubeletArg,
-    "Setting of the kubelet: sync-frequency, how long volumes may lag behind their ConfigMaps and Secrets (0s for not at all)",
+    "Setting of the kubelet: sync-frequency, how long volumes may lag behind their ConfigMaps and Secrets (0s " +
+      "for not at all)",
     { placeholder: "NAME=VALUE", defaultText: "sync-frequency=1m" },
   ),
   "container-runtime-endpoint": serverRuntimeFlag(),
@@ -177,7 +178,8 @@ export function networkOf(flags: ServerFlags): { readonly clusterDns: string } {
     clusterDns === addressAt(services, 1)
   ) {
     throw new UsageError(
-      `invalid value "${clusterDns}" for --cluster-dns: must be an address of --service-cidr ${serviceCidr}, but not one of its first two`,
+      `invalid value "${clusterDns}" for --cluster-dns: must be an address of --service-cidr ${serviceCidr}, ` +
+        "but not one of its first two",
     )
   }
   return { clusterDns }

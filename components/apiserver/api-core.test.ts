@@ -91,7 +91,8 @@ describe("the API without its wire", () => {
       }),
     )
     expect(refused.message).toContain(
-      'is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["nodes"], Verbs:["get"]}',
+      'is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["nodes"], ' +
+        'Verbs:["get"]}',
     )
     expect(
       (
@@ -137,10 +138,12 @@ describe("the API without its wire", () => {
 
     // then
     expect(byApply.message).toBe(
-      'configmaps "other" is forbidden: User "jane" cannot create resource "configmaps" in API group "" in the namespace "default"',
+      'configmaps "other" is forbidden: User "jane" cannot create resource "configmaps" in API group "" in ' +
+        'the namespace "default"',
     )
     expect(byUpdate.message).toBe(
-      'leases.coordination.k8s.io "other" is forbidden: User "jane" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "default"',
+      'leases.coordination.k8s.io "other" is forbidden: User "jane" cannot create resource "leases" in API ' +
+        'group "coordination.k8s.io" in the namespace "default"',
     )
     expect((await applied("mine")).metadata.name).toBe("mine")
   })
@@ -313,7 +316,11 @@ describe("admission", () => {
     })
     const refused = await failure(admin.create(Pod, pod("a")))
     expect(refused.message).toBe(
-      'pods "a" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+      'pods "a" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false ' +
+        '(container "c" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities ' +
+        '(container "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or ' +
+        'container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must ' +
+        'set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
     )
     await admin.update(Namespace, {
       ...(await admin.get(Namespace, { name: "default" })),
@@ -390,7 +397,8 @@ describe("a kubelet", () => {
       "node requested token with a pod binding without a uid",
     )
     expect((await failure(tokenFor({ boundObjectRef, audiences: ["vault"] }))).message).toContain(
-      'audience "vault" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience',
+      'audience "vault" not found in pod spec volume, system:node:n1 is not authorized to request tokens for ' +
+        "this audience",
     )
   })
 

@@ -24,7 +24,8 @@ afterAll(async () => {
 })
 
 const websocket = (protocol: string) =>
-  `Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${protocol === "" ? "" : `Sec-WebSocket-Protocol: ${protocol}\r\n`}`
+  "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" +
+  `${protocol === "" ? "" : `Sec-WebSocket-Protocol: ${protocol}\r\n`}`
 const spdy = (protocol: string) => `Upgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: ${protocol}\r\n`
 const EXEC = `${POD}/exec?command=cat&stdin=true&stdout=true`
 const STREAMS = [
@@ -72,7 +73,8 @@ function send(path: string, upgrade: string, bytes: Buffer): Promise<string> {
     let answer = ""
     const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
       socket.write(
-        `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${server.authorization}\r\nConnection: Upgrade\r\n${upgrade}\r\n`,
+        `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${server.authorization}\r\nConnection: Upgrade\r\n` +
+          `${upgrade}\r\n`,
       ),
     )
     socket.on("error", () => undefined)

@@ -63,49 +63,53 @@ test("certificates are renewed in time, and a failure is tried again", async () 
   rmSync(dir, { recursive: true })
 })
 
-test("certificates are renewed within the hour when the clock was set forward past their end, and stay when it is set back", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "k3ts-renewal-"))
-  const time = new VirtualClock(Date.parse("2026-01-01T00:00:00Z"))
-  let set = 0
-  const clock: Clock = {
-    now: () => time.now() + set,
-    monotonic: () => time.monotonic(),
-    setTimeout: (run, ms) => time.setTimeout(run, ms),
-    afterTurn: (run) => time.afterTurn(run),
-  }
-  const open = () =>
-    openServingFiles({
-      dir,
-      advertiseAddress: "192.0.2.1",
-      tlsSans: [],
-      serviceAddress: "10.43.0.1",
-      clusterDomain: "cluster.local",
-      now: () => clock.now(),
-      random: seededRandom(1),
+test(
+  "certificates are renewed within the hour when the clock was set forward past their end, and stay when it is " +
+    "set back",
+  async () => {
+    const dir = mkdtempSync(join(tmpdir(), "k3ts-renewal-"))
+    const time = new VirtualClock(Date.parse("2026-01-01T00:00:00Z"))
+    let set = 0
+    const clock: Clock = {
+      now: () => time.now() + set,
+      monotonic: () => time.monotonic(),
+      setTimeout: (run, ms) => time.setTimeout(run, ms),
+      afterTurn: (run) => time.afterTurn(run),
+    }
+    const open = () =>
+      openServingFiles({
+        dir,
+        advertiseAddress: "192.0.2.1",
+        tlsSans: [],
+        serviceAddress: "10.43.0.1",
+        clusterDomain: "cluster.local",
+        now: () => clock.now(),
+        random: seededRandom(1),
+      })
+    const first = open()
+    let current: ServingFiles = first
+    const stop = keepCertificates({
+      clock,
+      log: silent,
+      files: first,
+      reopen: open,
+      renewed: (files) => (current = files),
     })
-  const first = open()
-  let current: ServingFiles = first
-  const stop = keepCertificates({
-    clock,
-    log: silent,
-    files: first,
-    reopen: open,
-    renewed: (files) => (current = files),
-  })
 
-  // when the clock is set back by a day
-  set = -DAY_MS
-  await time.advance(2 * DAY_MS)
-  expect(current).toBe(first)
+    // when the clock is set back by a day
+    set = -DAY_MS
+    await time.advance(2 * DAY_MS)
+    expect(current).toBe(first)
 
-  // when it is set forward by two years
-  set = 2 * 365 * DAY_MS
-  await time.advance(3_600_000)
-  expect(
-    verifyCertificate(current.serving.certPem, current.pki.authorities["server-ca"].certPem, {
-      now: clock.now() + 100 * DAY_MS,
-    }).ok,
-  ).toBe(true)
-  stop()
-  rmSync(dir, { recursive: true })
-})
+    // when it is set forward by two years
+    set = 2 * 365 * DAY_MS
+    await time.advance(3_600_000)
+    expect(
+      verifyCertificate(current.serving.certPem, current.pki.authorities["server-ca"].certPem, {
+        now: clock.now() + 100 * DAY_MS,
+      }).ok,
+    ).toBe(true)
+    stop()
+    rmSync(dir, { recursive: true })
+  },
+)

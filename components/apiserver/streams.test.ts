@@ -248,7 +248,8 @@ describe("a proxy", () => {
       let text = ""
       const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
         socket.write(
-          `GET ${POD}/proxy/ HTTP/1.1\r\nHost: a\r\nAuthorization: ${server.authorization}\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`,
+          `GET ${POD}/proxy/ HTTP/1.1\r\nHost: a\r\nAuthorization: ${server.authorization}\r\nConnection: ` +
+            "Upgrade\r\nUpgrade: echo\r\n\r\n",
         ),
       )
       socket.on("error", reject)
@@ -270,7 +271,8 @@ test("a request to upgrade where nothing can be is answered as an ordinary one",
     let text = ""
     const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
       socket.write(
-        `GET ${POD} HTTP/1.1\r\nHost: a\r\nAuthorization: ${server.authorization}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`,
+        `GET ${POD} HTTP/1.1\r\nHost: a\r\nAuthorization: ${server.authorization}\r\nConnection: Upgrade\r\n` +
+          "Upgrade: h2c\r\n\r\n",
       ),
     )
     socket.on("error", reject)

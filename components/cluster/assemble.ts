@@ -1,6 +1,7 @@
 /**
  * The composition root: puts the components that need no machine together. `k3ts server` gives it a data directory and
- * the system's clock, `k3ts/testing` a store in memory and a clock that the test moves; both get the same cluster. Nodes
+ * the system's clock, `k3ts/testing` a store in memory and a clock that the test moves; both get the same cluster.
+ * Nodes
  * join it: host-node.ts for this machine, simulated-node.ts for machines in memory.
  */
 import type { Transport } from "../../pkg/client/client.ts"

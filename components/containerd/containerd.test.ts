@@ -122,22 +122,26 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     return { sandboxId, containerId }
   }
 
-  test("is ready, has the pause image, the pod network and the images laid down for it, and passes over an archive that is none", async () => {
-    // given a started containerd
-    expect(containerd.state).toBe("ready")
-    expect(containerd.problem()).toBeUndefined()
-    // then both conditions hold and the images are there
-    const { status } = await runtime.status()
-    expect(status?.conditions.map(({ type, status }) => [type, status])).toEqual([
-      ["RuntimeReady", true],
-      ["NetworkReady", true],
-    ])
-    expect((await images.imageStatus(PAUSE_IMAGE))?.repoTags).toEqual([PAUSE_IMAGE])
-    expect((await images.listImages()).flatMap((image) => image.repoTags).sort()).toEqual(
-      [IMAGE, PAUSE_IMAGE, LAID_DOWN].sort(),
-    )
-    expect((await images.imageFsInfo()).imageFilesystems[0]!.fsId!.mountpoint).toStartWith(paths.root)
-  })
+  test(
+    "is ready, has the pause image, the pod network and the images laid down for it, and passes over an archive " +
+      "that is none",
+    async () => {
+      // given a started containerd
+      expect(containerd.state).toBe("ready")
+      expect(containerd.problem()).toBeUndefined()
+      // then both conditions hold and the images are there
+      const { status } = await runtime.status()
+      expect(status?.conditions.map(({ type, status }) => [type, status])).toEqual([
+        ["RuntimeReady", true],
+        ["NetworkReady", true],
+      ])
+      expect((await images.imageStatus(PAUSE_IMAGE))?.repoTags).toEqual([PAUSE_IMAGE])
+      expect((await images.listImages()).flatMap((image) => image.repoTags).sort()).toEqual(
+        [IMAGE, PAUSE_IMAGE, LAID_DOWN].sort(),
+      )
+      expect((await images.imageFsInfo()).imageFilesystems[0]!.fsId!.mountpoint).toStartWith(paths.root)
+    },
+  )
 
   test("runs a pod with an address, executes commands in it, writes its log and tells of its end", async () => {
     // given a subscription

@@ -27,7 +27,8 @@ export async function inspectHost(snapshotRoot: string): Promise<HostFacts> {
     const plugins = CNI_PLUGINS.join(", ")
     const places = CNI_BIN_DIRS.join(", ")
     throw new Error(
-      `Cannot start containerd: no CNI plugins (${plugins}) in ${places}. Install them: apt-get install containernetworking-plugins`,
+      `Cannot start containerd: no CNI plugins (${plugins}) in ${places}. Install them: apt-get install ` +
+        "containernetworking-plugins",
     )
   }
   const [version, overlay] = await Promise.all([containerdVersion(), overlayWorks(snapshotRoot)])

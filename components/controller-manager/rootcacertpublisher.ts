@@ -6,7 +6,9 @@ import { defineController, type Controller } from "../../pkg/controller/controll
 const NAME = "kube-root-ca.crt"
 const DESCRIPTION = {
   "kubernetes.io/description":
-    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.",
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as " +
+    "the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of " +
+    "Kubernetes clusters.",
 }
 
 /**

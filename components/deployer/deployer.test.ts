@@ -219,12 +219,14 @@ describe("parseManifest", () => {
   test.each([
     [
       "several documents, empty ones passed over",
-      "---\n---\n# nothing\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: v1\nkind: B\nmetadata: {name: b, namespace: ns}\n",
+      "---\n---\n# nothing\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: v1\nkind: B\n" +
+        "metadata: {name: b, namespace: ns}\n",
       ["3 A -/a", "4 B ns/b"],
     ],
     [
       "a list",
-      "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a}}\n- {apiVersion: v1, kind: B, metadata: {name: b}}\n",
+      "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a}}\n- {apiVersion: " +
+        "v1, kind: B, metadata: {name: b}}\n",
       ["1 A -/a", "1 B -/b"],
     ],
     ["JSON", '{"apiVersion":"v1","kind":"A","metadata":{"name":"a"}}', ["1 A -/a"]],

@@ -38,7 +38,8 @@ async function ip(...args: string[]): Promise<void> {
     await run("ip", args)
   } catch (err) {
     throw new Error(
-      `Cannot set up the DNS address: \`ip ${args.join(" ")}\` failed: ${(err as Error).message.split("\n").slice(1).join(" ").trim() || (err as Error).message}`,
+      `Cannot set up the DNS address: \`ip ${args.join(" ")}\` failed: ` +
+        `${(err as Error).message.split("\n").slice(1).join(" ").trim() || (err as Error).message}`,
       { cause: err },
     )
   }

@@ -130,7 +130,8 @@ describe("cluster DNS", () => {
       "_http._tcp.web.default.svc.cluster.local",
       "SRV",
       [
-        'SRV _http._tcp.web.default.svc.cluster.local {"priority":0,"weight":100,"port":80,"target":"web.default.svc.cluster.local"}',
+        "SRV _http._tcp.web.default.svc.cluster.local " +
+          '{"priority":0,"weight":100,"port":80,"target":"web.default.svc.cluster.local"}',
       ],
     ],
     [

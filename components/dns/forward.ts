@@ -32,7 +32,9 @@ export function createForwarder(
     async ask(query) {
       const [question] = query.questions ?? []
       if (question === undefined) return undefined
-      const key = `${question.name.toLowerCase()} ${question.type} ${(query.additionals ?? []).some(({ type }) => type === "OPT")}`
+      const key =
+        `${question.name.toLowerCase()} ${question.type} ` +
+        `${(query.additionals ?? []).some(({ type }) => type === "OPT")}`
       const kept = cache.get(key)
       if (kept !== undefined && kept.until > clock.now())
         return { ...kept.packet, id: query.id ?? 0, questions: query.questions ?? [] }

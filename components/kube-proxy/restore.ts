@@ -49,7 +49,8 @@ export const JUMPS: readonly (readonly [table: "nat" | "filter", chain: string, 
   [
     "filter",
     "INPUT",
-    '-m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j KUBE-EXTERNAL-SERVICES',
+    '-m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j ' +
+      "KUBE-EXTERNAL-SERVICES",
   ],
   [
     "filter",
@@ -61,7 +62,8 @@ export const JUMPS: readonly (readonly [table: "nat" | "filter", chain: string, 
   [
     "filter",
     "FORWARD",
-    '-m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j KUBE-EXTERNAL-SERVICES',
+    '-m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j ' +
+      "KUBE-EXTERNAL-SERVICES",
   ],
   [
     "filter",

@@ -40,8 +40,10 @@ describe("rules of a Service port", () => {
   test("send its address to each endpoint with the same chance", () => {
     expect(natOf(portOf())).toEqual([
       `KUBE-SERVICES ${c("default/web:http cluster IP")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j KUBE-SVC`,
-      `KUBE-SVC ${c("default/web:http cluster IP")} -m tcp -p tcp -d 10.43.0.9 --dport 80 ! -s 10.42.0.0/16 -j KUBE-MARK-MASQ`,
-      `KUBE-SVC ${c("default/web:http -> 10.42.0.5:8080")} -m statistic --mode random --probability 0.5000000000 -j KUBE-SEP`,
+      `KUBE-SVC ${c("default/web:http cluster IP")} -m tcp -p tcp -d 10.43.0.9 --dport 80 ! -s 10.42.0.0/16 ` +
+        "-j KUBE-MARK-MASQ",
+      `KUBE-SVC ${c("default/web:http -> 10.42.0.5:8080")} -m statistic --mode random --probability ` +
+        "0.5000000000 -j KUBE-SEP",
       `KUBE-SVC ${c("default/web:http -> 10.42.1.6:8080")} -j KUBE-SEP`,
       `KUBE-SEP ${c("default/web:http")} -s 10.42.0.5 -j KUBE-MARK-MASQ`,
       `KUBE-SEP ${c("default/web:http")} -m tcp -p tcp -j DNAT --to-destination 10.42.0.5:8080`,
@@ -62,7 +64,8 @@ describe("rules of a Service port", () => {
     expect(filter.get("KUBE-SERVICES")).toEqual(
       ["10.43.0.0/16", "10.44.0.0/24"].map(
         (range) =>
-          `${c("ports and addresses that no Service has")} -d ${range} -m addrtype ! --dst-type LOCAL -j KUBE-CLUSTER-IPS`,
+          `${c("ports and addresses that no Service has")} -d ${range} -m addrtype ! --dst-type LOCAL -j ` +
+          "KUBE-CLUSTER-IPS",
       ),
     )
     expect(filter.get("KUBE-CLUSTER-IPS")).toEqual(["-d 10.43.0.8 -j REJECT", "-d 10.43.0.9 -j REJECT", "-j DROP"])
@@ -73,7 +76,8 @@ describe("rules of a Service port", () => {
     expect(natOf(port)).toEqual([])
     expect(filterOf(port)).toEqual([
       `KUBE-SERVICES ${c("default/web:http has no endpoints")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j REJECT`,
-      `KUBE-EXTERNAL-SERVICES ${c("default/web:http has no endpoints")} -m addrtype --dst-type LOCAL -m tcp -p tcp --dport 30080 -j REJECT`,
+      `KUBE-EXTERNAL-SERVICES ${c("default/web:http has no endpoints")} -m addrtype --dst-type LOCAL -m tcp ` +
+        "-p tcp --dport 30080 -j REJECT",
     ])
   })
 
@@ -106,17 +110,20 @@ describe("rules of a Service port", () => {
     })
     expect(filterOf(port)).toEqual([
       `KUBE-SERVICES ${c("default/web:http has no local endpoints")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j DROP`,
-      `KUBE-EXTERNAL-SERVICES ${c("default/web:http has no local endpoints")} -m addrtype --dst-type LOCAL -m tcp -p tcp --dport 30080 -j DROP`,
+      `KUBE-EXTERNAL-SERVICES ${c("default/web:http has no local endpoints")} -m addrtype --dst-type LOCAL -m ` +
+        "tcp -p tcp --dport 30080 -j DROP",
     ])
   })
 
   test("bring a client back to its endpoint under session affinity", () => {
     const rules = natOf(portOf({ affinitySeconds: 60, cluster: [endpoint("10.42.0.5")] }))
     expect(rules.filter((rule) => rule.startsWith("KUBE-SVC"))[1]).toBe(
-      `KUBE-SVC ${c("default/web:http -> 10.42.0.5:8080")} -m recent --name KUBE-SEP --rcheck --seconds 60 --reap -j KUBE-SEP`,
+      `KUBE-SVC ${c("default/web:http -> 10.42.0.5:8080")} -m recent --name KUBE-SEP --rcheck --seconds 60 ` +
+        "--reap -j KUBE-SEP",
     )
     expect(rules.at(-1)).toBe(
-      `KUBE-SEP ${c("default/web:http")} -m recent --name KUBE-SEP --set -m tcp -p tcp -j DNAT --to-destination 10.42.0.5:8080`,
+      `KUBE-SEP ${c("default/web:http")} -m recent --name KUBE-SEP --set -m tcp -p tcp -j DNAT ` +
+        "--to-destination 10.42.0.5:8080",
     )
   })
 })

@@ -56,7 +56,8 @@ export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ru
     [
       "KUBE-FIREWALL",
       [
-        `${comment("block incoming localnet connections")} ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP`,
+        `${comment("block incoming localnet connections")} ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! ` +
+          "--ctstate RELATED,ESTABLISHED,DNAT -j DROP",
       ],
     ],
   ])
@@ -65,7 +66,8 @@ export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ru
   nat
     .get("KUBE-SERVICES")!
     .push(
-      `${comment("kubernetes service nodeports; NOTE: this must be the last rule in this chain")} -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS`,
+      `${comment("kubernetes service nodeports; NOTE: this must be the last rule in this chain")} -m addrtype ` +
+        "--dst-type LOCAL -j KUBE-NODEPORTS",
     )
   return { nat, filter }
 }
@@ -86,7 +88,8 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
     filter
       .get("KUBE-SERVICES")!
       .push(
-        `${nowhere(port.cluster.length === 0 ? "endpoints" : "local endpoints")} ${to(port.clusterIp)} ${refuse(port.cluster)}`,
+        `${nowhere(port.cluster.length === 0 ? "endpoints" : "local endpoints")} ${to(port.clusterIp)} ` +
+          `${refuse(port.cluster)}`,
       )
   const fromOutside = port.externalLocal ? port.local : port.cluster
   if (outside && fromOutside.length === 0) {
@@ -150,7 +153,8 @@ function addStrays(ports: readonly ServicePort[], { serviceCidrs }: RulesConfig,
     filter
       .get("KUBE-SERVICES")!
       .push(
-        `${comment("ports and addresses that no Service has")} -d ${range} -m addrtype ! --dst-type LOCAL -j KUBE-CLUSTER-IPS`,
+        `${comment("ports and addresses that no Service has")} -d ${range} -m addrtype ! --dst-type LOCAL -j ` +
+          "KUBE-CLUSTER-IPS",
       )
   const addresses = [...new Set(ports.map(({ clusterIp }) => clusterIp))].sort()
   filter.set("KUBE-CLUSTER-IPS", [...addresses.map((ip) => `-d ${ip} -j REJECT`), "-j DROP"])
@@ -168,7 +172,8 @@ function externalChain(port: ServicePort, clusterCidr: string, svc: string, svl:
     return [`${comment(`masquerade traffic for ${what} external destinations`)} -j KUBE-MARK-MASQ`, `-j ${svc}`]
   return [
     `${comment(`pod traffic for ${what} external destinations`)} -s ${clusterCidr} -j ${svc}`,
-    `${comment(`masquerade LOCAL traffic for ${what} external destinations`)} -m addrtype --src-type LOCAL -j KUBE-MARK-MASQ`,
+    `${comment(`masquerade LOCAL traffic for ${what} external destinations`)} -m addrtype --src-type LOCAL -j ` +
+      "KUBE-MARK-MASQ",
     `${comment(`route LOCAL traffic for ${what} external destinations`)} -m addrtype --src-type LOCAL -j ${svc}`,
     ...(port.local.length > 0 ? [`-j ${svl}`] : []),
   ]

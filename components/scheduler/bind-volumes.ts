@@ -92,7 +92,8 @@ function areBound(
     const volume = informers.of(PersistentVolume).get(now.spec.volumeName ?? "")
     if (volume !== undefined && !isReachedFrom(volume, node))
       throw new Error(
-        `binding volumes: pv ${JSON.stringify(volume.metadata.name)} node affinity doesn't match node ${JSON.stringify(node.metadata.name)}`,
+        `binding volumes: pv ${JSON.stringify(volume.metadata.name)} node affinity doesn't match node ` +
+          `${JSON.stringify(node.metadata.name)}`,
       )
     return isBound(now)
   })

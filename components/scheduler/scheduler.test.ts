@@ -24,7 +24,8 @@ describe("the scheduler", () => {
     await cluster.client.create(Pod, pod("large", asking("4")))
     await cluster.settle()
     const message =
-      "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+      "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not " +
+      "helpful for scheduling."
     expect(podCondition(await cluster.get(Pod, "large"), "PodScheduled")).toMatchObject({
       status: "False",
       reason: "Unschedulable",

@@ -1,6 +1,7 @@
 /**
  * Who may import whom (docs/architecture.md): `cmd` → `components/cluster` → the other components → `pkg`, never back;
- * components meet only in the API; only the API server touches the store, which components/cluster may pass to it; in `pkg`, the foundation lies below the API's kinds, those below the
+ * components meet only in the API; only the API server touches the store, which components/cluster may pass to it; in
+ * `pkg`, the foundation lies below the API's kinds, those below the
  * client, that below the controller library.
  */
 import { posix } from "node:path"

@@ -24,20 +24,24 @@ const COLUMNS: Readonly<Record<string, string>> = {
   "v1/persistentvolumeclaims":
     "Name(name) | Status | Volume | Capacity | Access Modes | StorageClass | VolumeAttributesClass | Age | VolumeMode*",
   "v1/persistentvolumes":
-    "Name(name) | Capacity | Access Modes | Reclaim Policy | Status | Claim | StorageClass | VolumeAttributesClass | Reason | Age | VolumeMode*",
+    "Name(name) | Capacity | Access Modes | Reclaim Policy | Status | Claim | StorageClass | " +
+    "VolumeAttributesClass | Reason | Age | VolumeMode*",
   "v1/nodes":
-    "Name(name) | Status | Roles | Age | Version | Internal-IP* | External-IP* | OS-Image* | Kernel-Version* | Container-Runtime*",
+    "Name(name) | Status | Roles | Age | Version | Internal-IP* | External-IP* | OS-Image* | Kernel-Version* " +
+    "| Container-Runtime*",
   "v1/namespaces": "Name(name) | Status | Age",
   "apps/v1/deployments": "Name(name) | Ready | Up-to-date | Available | Age | Containers* | Images* | Selector*",
   "apps/v1/replicasets":
     "Name(name) | Desired:integer | Current:integer | Ready:integer | Age | Containers* | Images* | Selector*",
   "apps/v1/statefulsets": "Name(name) | Ready | Age | Containers* | Images*",
   "apps/v1/daemonsets":
-    "Name(name) | Desired:integer | Current:integer | Ready:integer | Up-to-date:integer | Available:integer | Node Selector | Age | Containers* | Images* | Selector*",
+    "Name(name) | Desired:integer | Current:integer | Ready:integer | Up-to-date:integer | Available:integer " +
+    "| Node Selector | Age | Containers* | Images* | Selector*",
   "apps/v1/controllerrevisions": "Name(name) | Controller | Revision | Age",
   "batch/v1/jobs": "Name(name) | Status | Completions | Duration | Age | Containers* | Images* | Selector*",
   "batch/v1/cronjobs":
-    "Name(name) | Schedule | Timezone | Suspend:boolean | Active:integer | Last Schedule | Age | Containers* | Images* | Selector*",
+    "Name(name) | Schedule | Timezone | Suspend:boolean | Active:integer | Last Schedule | Age | Containers* " +
+    "| Images* | Selector*",
   "networking.k8s.io/v1/ingresses": "Name(name) | Class | Hosts | Address | Ports | Age",
   "networking.k8s.io/v1/ingressclasses": "Name(name) | Controller | Parameters | Age",
   "networking.k8s.io/v1/networkpolicies": "Name(name) | Pod-Selector | Age",
@@ -51,7 +55,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
   "storage.k8s.io/v1/storageclasses":
     "Name(name) | Provisioner | ReclaimPolicy | VolumeBindingMode | AllowVolumeExpansion | Age",
   "storage.k8s.io/v1/csidrivers":
-    "Name(name) | AttachRequired:boolean | PodInfoOnMount:boolean | StorageCapacity:boolean | TokenRequests | RequiresRepublish:boolean | Modes | Age",
+    "Name(name) | AttachRequired:boolean | PodInfoOnMount:boolean | StorageCapacity:boolean | TokenRequests | " +
+    "RequiresRepublish:boolean | Modes | Age",
   "storage.k8s.io/v1/csinodes": "Name(name) | Drivers:integer | Age",
   "storage.k8s.io/v1/csistoragecapacities": "Name(name) | Created At:date",
   "storage.k8s.io/v1/volumeattachments": "Name(name) | Attacher(name) | PV | Node | Attached:boolean | Age",

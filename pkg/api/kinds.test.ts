@@ -44,7 +44,9 @@ describe("creating", () => {
       "keys that are no file names",
       { data: { "a/b": "" } },
       [
-        `data[a/b]: Invalid value: "a/b": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')`,
+        `data[a/b]: Invalid value: "a/b": a valid config key must consist of alphanumeric characters, '-', ` +
+          "'_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is " +
+          "'[-._a-zA-Z0-9]+')",
       ],
     ],
     ["ConfigMap", "no key for what it is called", { data: { constructor: "a", toString: "b" } }, []],
@@ -71,7 +73,8 @@ describe("creating", () => {
       "a Docker config that is no JSON",
       { type: "kubernetes.io/dockercfg", data: { ".dockercfg": "eA==" } },
       [
-        `data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character 'x' looking for beginning of value`,
+        `data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character 'x' looking for ` +
+          "beginning of value",
       ],
     ],
     [
@@ -98,7 +101,8 @@ describe("creating", () => {
         },
       },
       [
-        `metadata.taints[1]: Duplicate value: {"Key":"a","Value":"b","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair`,
+        `metadata.taints[1]: Duplicate value: {"Key":"a","Value":"b","Effect":"NoSchedule","TimeAdded":null}: ` +
+          "taints must be unique by key and effect pair",
       ],
     ],
     [
@@ -106,7 +110,8 @@ describe("creating", () => {
       "an unknown effect",
       { spec: { taints: [{ key: "a", effect: "Never" }] } },
       [
-        `metadata.taints[0].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`,
+        `metadata.taints[0].effect: Unsupported value: "Never": supported values: "NoSchedule", ` +
+          `"PreferNoSchedule", "NoExecute"`,
       ],
     ],
     ["Service", "nothing wrong", service({}), []],
@@ -128,7 +133,8 @@ describe("creating", () => {
       "a type that does not exist",
       service({ type: "Other" }),
       [
-        `spec.type: Unsupported value: "Other": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"`,
+        `spec.type: Unsupported value: "Other": supported values: "ClusterIP", "ExternalName", ` +
+          `"LoadBalancer", "NodePort"`,
       ],
     ],
     ["Service", "an alias of no name", { spec: { type: "ExternalName" } }, ["spec.externalName: Required value"]],
@@ -149,7 +155,8 @@ describe("creating", () => {
       "an affinity of two days",
       service({ sessionAffinity: "ClientIP", sessionAffinityConfig: { clientIP: { timeoutSeconds: 172800 } } }),
       [
-        "spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 172800: must be greater than 0 and less than 86400",
+        "spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 172800: must be greater than 0 " +
+          "and less than 86400",
       ],
     ],
     [
@@ -157,7 +164,8 @@ describe("creating", () => {
       "an address of the node itself",
       { subsets: [{ addresses: [{ ip: "127.0.0.1" }], ports: [PORT] }] },
       [
-        `subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`,
+        `subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range ` +
+          "(127.0.0.0/8, ::1/128)",
       ],
     ],
     [
@@ -249,7 +257,8 @@ describe("creating", () => {
       "a reserved name",
       { metadata: { name: "system-mine" }, value: 1 },
       [
-        "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: system-mine is not a known system priority class",
+        "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use " +
+          "only. error: system-mine is not a known system priority class",
       ],
     ],
     [
@@ -327,9 +336,16 @@ describe("creating", () => {
       },
       [
         'spec.rules[0].host: Invalid value: "10.0.0.1": must be a DNS name, not an IP address',
-        `spec.tls[0].hosts[0]: Invalid value: "*": a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
-        `spec.tls[0].secretName: Invalid value: "S": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
-        'annotations.kubernetes.io/ingress.class: Invalid value: "a": must match `ingressClassName` when both are specified',
+        `spec.tls[0].hosts[0]: Invalid value: "*": a wildcard DNS-1123 subdomain must start with '*.', ` +
+          "followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or " +
+          "'.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is " +
+          "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+        `spec.tls[0].secretName: Invalid value: "S": a lowercase RFC 1123 subdomain must consist of lower ` +
+          "case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character " +
+          "(e.g. 'example.com', regex used for validation is " +
+          "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+        'annotations.kubernetes.io/ingress.class: Invalid value: "a": must match `ingressClassName` when both ' +
+          "are specified",
       ],
     ],
     [
@@ -353,7 +369,8 @@ describe("creating", () => {
       "a range with further bits",
       { spec: { ingress: [{ from: [{ ipBlock: { cidr: "10.0.0.1/8", except: ["10.0.0.0/8"] } }] }] } },
       [
-        'spec.ingress[0].from[0].ipBlock.cidr: Invalid value: "10.0.0.1/8": must not have bits set beyond the prefix length',
+        'spec.ingress[0].from[0].ipBlock.cidr: Invalid value: "10.0.0.1/8": must not have bits set beyond the ' +
+          "prefix length",
         'spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "10.0.0.0/8": must be a strict subset of `cidr`',
       ],
     ],
@@ -369,7 +386,8 @@ describe("creating", () => {
       [
         'spec.ports[1].name: Duplicate value: "a"',
         "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
-        'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}',
+        "spec.ports[1]: Duplicate value: " +
+          '{"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}',
       ],
     ],
     [
@@ -449,7 +467,9 @@ describe("creating", () => {
       [
         "spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 0: cannot be 0",
         "spec.volumeClaimTemplates[0].spec.resources[storage]: Required value",
-        `spec.serviceName: Invalid value: "A": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`,
+        `spec.serviceName: Invalid value: "A": a lowercase RFC 1123 label must consist of lower case ` +
+          "alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. " +
+          "'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
       ],
     ],
     [
@@ -489,7 +509,8 @@ describe("creating", () => {
       },
       [
         "spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required",
-        'spec.podFailurePolicy.rules[1].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set',
+        'spec.podFailurePolicy.rules[1].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex ' +
+          "to be set",
         "spec.podFailurePolicy.rules[1].onExitCodes.values[1]: Invalid value: 0: must not be 0 for the In operator",
         "spec.podFailurePolicy.rules[1].onExitCodes.values[2]: Duplicate value: 3",
         "spec.podFailurePolicy.rules[1].onExitCodes.values: Invalid value: [3,0,3]: must be ordered",
@@ -511,7 +532,8 @@ describe("creating", () => {
         },
       },
       [
-        'spec.selector: Invalid value: {"matchLabels":{"a":"b","batch.kubernetes.io/controller-uid":""}}: `selector` not auto-generated',
+        'spec.selector: Invalid value: {"matchLabels":{"a":"b","batch.kubernetes.io/controller-uid":""}}: ' +
+          "`selector` not auto-generated",
       ],
     ],
     [
@@ -534,8 +556,10 @@ describe("creating", () => {
       },
       [
         'spec.managedBy: Invalid value: "me": must be a domain-prefixed path (such as "acme.io/foo")',
-        'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0-5": error parsing succeededIndexes: too large index: "5"',
-        "spec.successPolicy.rules[1].succeededCount: Invalid value: 4: must be less than or equal to 3 (the number of specified completions)",
+        'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0-5": error parsing succeededIndexes: ' +
+          'too large index: "5"',
+        "spec.successPolicy.rules[1].succeededCount: Invalid value: 4: must be less than or equal to 3 (the " +
+          "number of specified completions)",
       ],
     ],
     [
@@ -559,7 +583,8 @@ describe("creating", () => {
         },
       },
       [
-        'spec.schedule: Invalid value: "TZ=UTC * * * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead',
+        'spec.schedule: Invalid value: "TZ=UTC * * * * *": cannot use TZ or CRON_TZ in schedule, use timeZone ' +
+          "field instead",
         'spec.timeZone: Invalid value: "Mars/Olympus": unknown time zone Mars/Olympus',
       ],
     ],
@@ -575,7 +600,8 @@ describe("creating", () => {
         },
       },
       [
-        `spec.dataSource: Invalid value: "Other": must be 'PersistentVolumeClaim' when referencing the default apiGroup`,
+        `spec.dataSource: Invalid value: "Other": must be 'PersistentVolumeClaim' when referencing the ` +
+          "default apiGroup",
         "spec: Invalid value: {}: must match dataSourceRef",
       ],
     ],
@@ -584,7 +610,9 @@ describe("creating", () => {
       "both counts",
       { spec: { minAvailable: 1, maxUnavailable: "50%" } },
       [
-        'spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":"50%","UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set',
+        "spec: Invalid value: " +
+          '{"MinAvailable":1,"Selector":null,"MaxUnavailable":"50%","UnhealthyPodEvictionPolicy":null}: ' +
+          "minAvailable and maxUnavailable cannot be both set",
       ],
     ],
     [
@@ -607,7 +635,8 @@ describe("creating", () => {
       "no question",
       { spec: { user: "u" } },
       [
-        "spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified",
+        "spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or " +
+          "resourceAttributes must be specified",
         'metadata: Invalid value: {"name":"a"}: must be empty',
       ],
     ],
@@ -695,7 +724,8 @@ describe("changing", () => {
       { roleRef: { kind: "Role", name: "a" } },
       { roleRef: { kind: "Role", name: "b" } },
       [
-        `roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"b"}: cannot change roleRef`,
+        `roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"b"}: cannot ` +
+          "change roleRef",
       ],
     ],
     [
@@ -738,7 +768,8 @@ describe("changing", () => {
       { spec: { accessModes: ["ReadWriteOnce"], storageClassName: "a", resources: { requests: { storage: "1Gi" } } } },
       { spec: { accessModes: ["ReadWriteOnce"], storageClassName: "b", resources: { requests: { storage: "1Gi" } } } },
       [
-        "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+        "spec: Forbidden: spec is immutable after creation except resources.requests and " +
+          "volumeAttributesClassName for bound claims",
       ],
     ],
   ])("%s: %s", (name, _title, before, after, wanted) => {

@@ -84,9 +84,12 @@ describe("createScheme", () => {
 })
 
 describe("storageVersionHash", () => {
-  test("is upstream's for a kind, that of the stored version for another view of it, and none for what is not stored", () => {
-    expect(storageVersionHash(Pod)).toBe("xPOwRZ+Yhw8=")
-    expect(storageVersionHash(EventsEvent)).toBe("r2yiGXH7wu8=")
-    expect(storageVersionHash(builtinScheme().of("v1", "Binding")!)).toBeUndefined()
-  })
+  test(
+    "is upstream's for a kind, that of the stored version for another view of it, and none for what is not " + "stored",
+    () => {
+      expect(storageVersionHash(Pod)).toBe("xPOwRZ+Yhw8=")
+      expect(storageVersionHash(EventsEvent)).toBe("r2yiGXH7wu8=")
+      expect(storageVersionHash(builtinScheme().of("v1", "Binding")!)).toBeUndefined()
+    },
+  )
 })

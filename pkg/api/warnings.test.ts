@@ -30,7 +30,8 @@ const ROWS: readonly Row[] = [
     title: "a pod whose name is no DNS label",
     given: pod({}, { name: "a.b" }),
     wants: [
-      "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]",
+      "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS " +
+        "label is recommended: [must not contain dots]",
     ],
   },
   {
@@ -94,7 +95,8 @@ const ROWS: readonly Row[] = [
     }),
     wants: [
       "spec.containers[0].ports[2]: overlapping port definition with spec.containers[0].ports[0]",
-      'spec.containers[0].ports[1]: duplicate port name "a" with spec.containers[0].ports[0], services and probes that select ports by name will use spec.containers[0].ports[0]',
+      'spec.containers[0].ports[1]: duplicate port name "a" with spec.containers[0].ports[0], services and ' +
+        "probes that select ports by name will use spec.containers[0].ports[0]",
     ],
   },
   {
@@ -103,7 +105,8 @@ const ROWS: readonly Row[] = [
       affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: "t" }] } },
     }),
     wants: [
-      "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null labelSelector results in matching no pod",
+      "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null " +
+        "labelSelector results in matching no pod",
     ],
   },
   {
@@ -149,7 +152,8 @@ const ROWS: readonly Row[] = [
       { metadata: { name: "c" }, spec: { schedule: "* * * * *", jobTemplate: { spec: { template: TEMPLATE } } } },
     ],
     wants: [
-      "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details",
+      "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see " +
+        "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details",
     ],
   },
   {
@@ -194,7 +198,8 @@ const ROWS: readonly Row[] = [
       },
     ],
     wants: [
-      "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.",
+      "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended " +
+        "approach is to use dynamic provisioning.",
     ],
   },
 ]

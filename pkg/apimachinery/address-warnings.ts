@@ -1,7 +1,8 @@
 import { canonicalAddress } from "./cidr.ts"
 
 /**
- * Warnings of addresses that are valid and written in another form than RFC 5952 has: only those of IPv6 can be. Source:
+ * Warnings of addresses that are valid and written in another form than RFC 5952 has: only those of IPv6 can be.
+ * Source:
  * GetWarningsForIP and GetWarningsForCIDR in apimachinery pkg/util/validation/ip.go.
  */
 export function addressWarnings(path: string, address: string): readonly string[] {

@@ -6,7 +6,8 @@ import { isQualifiedName, patternMessage } from "./names.ts"
 
 const REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 const REASON_RULE =
-  "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'"
+  "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric " +
+  "characters or '_,:', and must end with an alphanumeric character or '_'"
 const reasonPattern = new RegExp(`^${REASON}$`)
 const LONGEST_REASON = 1024
 const LONGEST_MESSAGE = 32 * 1024

@@ -360,7 +360,8 @@ function wrongInt64(value: unknown, cursor: Cursor, depth: number): never {
   const text = value instanceof ExactNumber ? value.text : String(value)
   if (/^-?\d+$/.test(text) && text.length <= 20 && BigInt.asIntN(64, BigInt(text)) === BigInt(text))
     throw new DecodeError(
-      `${cursor.path(depth - 1)}: ${text} cannot be stored exactly: give an integer between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
+      `${cursor.path(depth - 1)}: ${text} cannot be stored exactly: give an integer between ` +
+        `${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
     )
   throw cursor.mismatch(value, "int64", depth - 1)
 }

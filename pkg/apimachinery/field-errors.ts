@@ -42,7 +42,9 @@ export const duplicate = (field: string, value: unknown, detail = ""): Cause => 
 export const notSupported = (field: string, value: unknown, supported: readonly string[]): Cause => ({
   reason: "FieldValueNotSupported",
   field,
-  message: `Unsupported value: ${shown(value)}${supported.length === 0 ? "" : `: supported values: ${supported.map((value) => JSON.stringify(value)).join(", ")}`}`,
+  message:
+    "Unsupported value: " +
+    `${shown(value)}${supported.length === 0 ? "" : `: supported values: ${supported.map((value) => JSON.stringify(value)).join(", ")}`}`,
 })
 export const forbiddenField = (field: string, detail: string): Cause => ({
   reason: "FieldValueForbidden",

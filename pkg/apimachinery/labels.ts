@@ -207,7 +207,8 @@ class SelectorParser {
     const values = operator === "in" || operator === "notin" ? this.values() : [this.exactValue()]
     if ((operator === "gt" || operator === "lt") && !/^[+-]?[0-9]+$/.test(values[0]!))
       throw unparsable(
-        `values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer`,
+        `values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be ` +
+          "an integer",
       )
     values.forEach((value, i) => {
       const wrong = isLabelValue(value)

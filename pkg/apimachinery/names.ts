@@ -28,7 +28,8 @@ const qualifiedPattern = whole(QUALIFIED)
 export const patternMessage = (rule: string, pattern: string, ...examples: string[]): string =>
   examples.length === 0
     ? `${rule} (regex used for validation is '${pattern}')`
-    : `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")}regex used for validation is '${pattern}')`
+    : `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")}regex used for validation is ` +
+      `'${pattern}')`
 
 const byteLength = (value: string) => Buffer.byteLength(value)
 function all(...problems: readonly (string | undefined | false)[]): Problem | undefined {
@@ -51,7 +52,8 @@ export const isDNS1123Label: Check = (value) =>
       (subdomainPattern.test(value)
         ? "must not contain dots"
         : patternMessage(
-            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must " +
+              "start and end with an alphanumeric character",
             LABEL,
             "my-name",
             "123-abc",
@@ -64,7 +66,8 @@ export const isDNS1123Subdomain: Check = (value) =>
     longerThan(value, 253),
     !subdomainPattern.test(value) &&
       patternMessage(
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and " +
+          "must start and end with an alphanumeric character",
         SUBDOMAIN,
         "example.com",
       ),
@@ -76,7 +79,8 @@ export const isDNS1035Label: Check = (value) =>
     longerThan(value, 63),
     !label1035Pattern.test(value) &&
       patternMessage(
-        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic " +
+          "character, and end with an alphanumeric character",
         LABEL_1035,
         "my-name",
         "abc-123",
@@ -89,7 +93,8 @@ export const isWildcardDNS1123Subdomain: Check = (value) =>
     longerThan(value, 253),
     !wildcardPattern.test(value) &&
       patternMessage(
-        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must " +
+          "consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
         `\\*\\.${SUBDOMAIN}`,
         "*.example.com",
       ),
@@ -128,7 +133,10 @@ const PREFIX_RULE =
 export const isQualifiedName: Check = remembered((value) => {
   const parts = value.split("/")
   if (parts.length > 2)
-    return `a valid label key ${patternMessage(PREFIX_RULE, QUALIFIED, "MyName", "my.name", "123-abc")} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`
+    return (
+      `a valid label key ${patternMessage(PREFIX_RULE, QUALIFIED, "MyName", "my.name", "123-abc")} with an ` +
+      "optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+    )
   const name = parts[parts.length - 1]!
   const prefix = parts.length === 2 ? parts[0]! : undefined
   const prefixProblem =
@@ -151,7 +159,8 @@ export const isLabelValue: Check = (value) =>
     value !== "" &&
       !qualifiedPattern.test(value) &&
       patternMessage(
-        `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character`,
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and " +
+          "must start and end with an alphanumeric character",
         `(${QUALIFIED})?`,
         "MyValue",
         "my_value",

@@ -259,7 +259,8 @@ describe("validateObjectUpdate", () => {
     const deleting = { ...old, metadata: { ...stored, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["a/b"] } }
     const more = { ...deleting, metadata: { ...deleting.metadata, finalizers: ["a/b", "c/d"] } }
     expect(lines(validateObjectUpdate(Widget, more, deleting))).toEqual([
-      'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"c/d"} (FieldValueForbidden)',
+      "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found " +
+        'new finalizers []string{"c/d"} (FieldValueForbidden)',
     ])
   })
 })

@@ -20,7 +20,8 @@ import { CelError, Double, type Value } from "./values.ts"
 import { typeOfVector, Unsupported, valueOfVector } from "./vectors.fixtures.ts"
 
 /**
- * The test vectors of the language, google/cel-spec tests/simple/testdata, as @bufbuild/cel-spec carries them. Lists and
+ * The test vectors of the language, google/cel-spec tests/simple/testdata, as @bufbuild/cel-spec carries them. Lists
+ * and
  * maps of mixed types are allowed here: that Kubernetes refuses them is not the language's.
  */
 type Vector = IncrementalTest["original"]

@@ -81,12 +81,14 @@ export function parseKubeconfig(
   const context = contexts.find((known) => known.name === name)?.context
   if (context === undefined)
     throw new Error(
-      `Cannot use the kubeconfig: it has no context ${JSON.stringify(name)}; it has ${contexts.map((known) => known.name).join(", ") || "none"}`,
+      `Cannot use the kubeconfig: it has no context ${JSON.stringify(name)}; it has ` +
+        `${contexts.map((known) => known.name).join(", ") || "none"}`,
     )
   const cluster = clusters.find((known) => known.name === context.cluster)?.cluster
   if (cluster === undefined)
     throw new Error(
-      `Cannot use the kubeconfig: context ${JSON.stringify(name)} names cluster ${JSON.stringify(context.cluster)}, which is not in it`,
+      `Cannot use the kubeconfig: context ${JSON.stringify(name)} names cluster ` +
+        `${JSON.stringify(context.cluster)}, which is not in it`,
     )
   const user = users.find((known) => known.name === context.user)?.user ?? {}
 
@@ -101,7 +103,8 @@ export function parseKubeconfig(
   const key = read(user["client-key-data"], user["client-key"])
   if ((cert === undefined) !== (key === undefined))
     throw new Error(
-      `Cannot use the kubeconfig: user ${JSON.stringify(context.user)} has a client ${cert === undefined ? "key without a certificate" : "certificate without a key"}`,
+      `Cannot use the kubeconfig: user ${JSON.stringify(context.user)} has a client ` +
+        `${cert === undefined ? "key without a certificate" : "certificate without a key"}`,
     )
   return {
     server: cluster.server.replace(/(?<!\/)\/+$/, ""),

@@ -6,7 +6,8 @@ export interface Timer {
 export type TimerKind = "work" | "upkeep" | "watchdog"
 
 /**
- * The only source of time in k3ts. The real one reads the system; the virtual one (components/cluster/testing) stands still until a
+ * The only source of time in k3ts. The real one reads the system; the virtual one (components/cluster/testing) stands
+ * still until a
  * test moves it. Nothing else under `components/` or `pkg/` may ask the system for the time.
  */
 export interface Clock {

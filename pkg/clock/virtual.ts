@@ -16,7 +16,8 @@ export class EndlessInstantError extends Error {
 
   constructor(turns: number, origins: readonly string[]) {
     super(
-      `Time stands still: one instant has had ${turns} turns and does not end. What runs in it is set off by\n${origins.map((origin) => `    ${origin}`).join("\n") || "    nobody that could be seen"}`,
+      `Time stands still: one instant has had ${turns} turns and does not end. What runs in it is set off by\n` +
+        `${origins.map((origin) => `    ${origin}`).join("\n") || "    nobody that could be seen"}`,
     )
     this.origins = origins
   }

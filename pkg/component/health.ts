@@ -45,7 +45,8 @@ export function reportAll(
   const unknown = excluded.filter((name) => !checks.some((check) => check.name === name))
   if (unknown.length > 0)
     lines.push(
-      `warn: some health checks cannot be excluded: no matches for ${unknown.map((name) => JSON.stringify(name)).join(",")}`,
+      "warn: some health checks cannot be excluded: no matches for " +
+        `${unknown.map((name) => JSON.stringify(name)).join(",")}`,
     )
   if (failed) return { status: 500, text: `${lines.join("\n")}\n${endpoint} check failed\n` }
   return { status: 200, text: verbose ? `${lines.join("\n")}\n${endpoint} check passed\n` : "ok" }

@@ -2,7 +2,8 @@ import type { PortForwardSession } from "../streaming/port-forward.ts"
 import type { CommandStreams, RemoteCommandSession } from "../streaming/remote-command.ts"
 
 /**
- * The port of a kubelet's endpoint, as it stands in the status of every Node. Nothing listens there: what upstream serves
+ * The port of a kubelet's endpoint, as it stands in the status of every Node. Nothing listens there: what upstream
+ * serves
  * on it is reached through the API server.
  */
 export const KUBELET_PORT = 10250

@@ -80,11 +80,13 @@ class LeaderElector {
     if (options.identity === "") throw new Error("Cannot elect a leader: identity is empty")
     if (leaseDurationMs <= renewDeadlineMs)
       throw new Error(
-        `Cannot elect a leader: leaseDurationMs (${leaseDurationMs}) must be greater than renewDeadlineMs (${renewDeadlineMs})`,
+        `Cannot elect a leader: leaseDurationMs (${leaseDurationMs}) must be greater than renewDeadlineMs ` +
+          `(${renewDeadlineMs})`,
       )
     if (retryPeriodMs <= 0 || renewDeadlineMs <= retryPeriodMs * JITTER_FACTOR)
       throw new Error(
-        `Cannot elect a leader: renewDeadlineMs (${renewDeadlineMs}) must be greater than retryPeriodMs (${retryPeriodMs}) × ${JITTER_FACTOR}, and that greater than zero`,
+        `Cannot elect a leader: renewDeadlineMs (${renewDeadlineMs}) must be greater than retryPeriodMs ` +
+          `(${retryPeriodMs}) × ${JITTER_FACTOR}, and that greater than zero`,
       )
     this.#options = { ...options, leaseDurationMs, renewDeadlineMs, retryPeriodMs, releaseOnCancel }
     this.#context = context

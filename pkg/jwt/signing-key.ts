@@ -69,7 +69,8 @@ function signingKeyOf(path: string, pem: string): SigningKey {
   } catch (err) {
     const reason = err instanceof TypeError ? err.message : "it holds no private key in PEM"
     throw new Error(
-      `Cannot use the key of service account tokens ${path}: ${reason}; restore the file, or remove it to start with a new key, with which all tokens so far are void`,
+      `Cannot use the key of service account tokens ${path}: ${reason}; restore the file, or remove it to ` +
+        "start with a new key, with which all tokens so far are void",
       { cause: err },
     )
   }

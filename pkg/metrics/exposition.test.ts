@@ -17,6 +17,7 @@ test("figures that are made when they are asked for are written by name, with th
       { name: "asked_total", kind: "counter", help: "How often.", series: [{ labels: { code: "200" }, value: 3 }] },
     ]),
   ).toBe(
-    '# HELP asked_total How often.\n# TYPE asked_total counter\nasked_total{code="200"} 3\n# HELP used How much.\n# TYPE used gauge\nused{container="c",pod="a\\"b"} 1.5 1000\nused 2\n',
+    '# HELP asked_total How often.\n# TYPE asked_total counter\nasked_total{code="200"} 3\n# HELP used How ' +
+      'much.\n# TYPE used gauge\nused{container="c",pod="a\\"b"} 1.5 1000\nused 2\n',
   )
 })

@@ -84,7 +84,8 @@ function configFrom(kubeconfig: ConnectOptions["kubeconfig"], context: string | 
   const account = inClusterConfig(process.env, ACCOUNT_FOLDER)
   if (account !== undefined) return account
   throw new Error(
-    `Cannot connect to a cluster: KUBECONFIG is not set, ${own} does not exist, and this program does not run in a pod; set KUBECONFIG`,
+    `Cannot connect to a cluster: KUBECONFIG is not set, ${own} does not exist, and this program does not run ` +
+      "in a pod; set KUBECONFIG",
   )
 }
 

@@ -35,7 +35,8 @@ export async function runOperator<T extends KubeObject>(
     const end = await runLeaderElected(leaderElection, context, until, work)
     if (end === "lost")
       throw new Error(
-        `Lost the lease ${leaderElection.namespace}/${leaderElection.name}: another process leads, or it could not be renewed in time`,
+        `Lost the lease ${leaderElection.namespace}/${leaderElection.name}: another process leads, or it ` +
+          "could not be renewed in time",
       )
   }
   failure.signal.throwIfAborted()

@@ -111,7 +111,8 @@ function loadOrCreateCa(
     // one's signatures.
   } else if (found.certPem !== undefined) {
     throw new Error(
-      `Cannot use certificate authority ${dir}/${name}: ${found.keyPem === undefined ? `${name}.key is missing` : `${name}.crt and ${name}.key do not belong together`}. ` +
+      `Cannot use certificate authority ${dir}/${name}: ` +
+        `${found.keyPem === undefined ? `${name}.key is missing` : `${name}.crt and ${name}.key do not belong together`}. ` +
         `Restore both files, or remove both to start with a new authority`,
     )
   }

@@ -39,7 +39,8 @@ function send(client: Socket, chunked: boolean, whole = () => {}) {
     whole()
   }
   client.write(
-    `POST / HTTP/1.1\r\nHost: a\r\n${chunked ? "Transfer-Encoding: chunked" : `Content-Length: ${PART.length * PARTS}`}\r\n\r\n`,
+    "POST / HTTP/1.1\r\nHost: a\r\n" +
+      `${chunked ? "Transfer-Encoding: chunked" : `Content-Length: ${PART.length * PARTS}`}\r\n\r\n`,
   )
   next()
   return progress

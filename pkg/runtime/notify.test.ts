@@ -17,7 +17,8 @@ test.skipIf(!python)("a datagram reaches the socket, whole", async () => {
     "python3",
     [
       "-c",
-      `import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\nprint("bound",flush=True)\nprint(s.recv(100).decode(),flush=True)`,
+      "import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\n" +
+        `print("bound",flush=True)\nprint(s.recv(100).decode(),flush=True)`,
       path,
     ],
     { stdio: ["ignore", "pipe", "inherit"] },

@@ -69,48 +69,53 @@ async function filled(file: string, random: Random): Promise<SqliteStorage> {
 }
 
 describe("a database in which a bit has flipped", () => {
-  test("is refused, or says that it is damaged when it is read, or tells exactly what it told before; and so does a check of it", async () => {
-    // given a database that a server left in order
-    const random = seededRandom(Number(process.env["K3TS_SEED"] ?? 20_261_122))
-    const file = newFile()
-    const store = await filled(file, random)
-    store.close()
-    const reopened = open(file)
-    const before = told(reopened)
-    reopened.close()
-    const bytes = readFileSync(file)
-    expect(checkStore(file).problems).toEqual([])
-    const seen = { refused: 0, read: 0, harmless: 0 }
-    let found = 0
+  test(
+    "is refused, or says that it is damaged when it is read, or tells exactly what it told before; and so does " +
+      "a check of it",
+    async () => {
+      // given a database that a server left in order
+      const random = seededRandom(Number(process.env["K3TS_SEED"] ?? 20_261_122))
+      const file = newFile()
+      const store = await filled(file, random)
+      store.close()
+      const reopened = open(file)
+      const before = told(reopened)
+      reopened.close()
+      const bytes = readFileSync(file)
+      expect(checkStore(file).problems).toEqual([])
+      const seen = { refused: 0, read: 0, harmless: 0 }
+      let found = 0
 
-    for (let i = 0; i < FLIPS; i++) {
-      // when a bit of it flips: anywhere, or where every byte counts
-      const at = Math.floor(random.next() * (i % 4 === 0 ? 100 : bytes.length))
-      const flipped = Buffer.from(bytes)
-      flipped[at]! ^= 1 << Math.floor(random.next() * 8)
-      const copy = newFile()
-      writeFileSync(copy, flipped)
+      for (let i = 0; i < FLIPS; i++) {
+        // when a bit of it flips: anywhere, or where every byte counts
+        const at = Math.floor(random.next() * (i % 4 === 0 ? 100 : bytes.length))
+        const flipped = Buffer.from(bytes)
+        flipped[at]! ^= 1 << Math.floor(random.next() * 8)
+        const copy = newFile()
+        writeFileSync(copy, flipped)
 
-      // then
-      const whole = problemsOf(copy).length === 0
-      if (!whole) found++
-      let damaged: SqliteStorage | undefined
-      try {
-        damaged = open(copy)
-        expect({ at, ...told(damaged) }).toEqual({ at, ...before })
-        seen.harmless++
-      } catch (err) {
-        if (!(err instanceof StorageError)) throw err
-        expect({ at, code: err.code, whole }).toEqual({ at, code: "damaged", whole: false })
-        seen[damaged === undefined ? "refused" : "read"]++
-      } finally {
-        damaged?.close()
-        rmSync(copy, { force: true })
+        // then
+        const whole = problemsOf(copy).length === 0
+        if (!whole) found++
+        let damaged: SqliteStorage | undefined
+        try {
+          damaged = open(copy)
+          expect({ at, ...told(damaged) }).toEqual({ at, ...before })
+          seen.harmless++
+        } catch (err) {
+          if (!(err instanceof StorageError)) throw err
+          expect({ at, code: err.code, whole }).toEqual({ at, code: "damaged", whole: false })
+          seen[damaged === undefined ? "refused" : "read"]++
+        } finally {
+          damaged?.close()
+          rmSync(copy, { force: true })
+        }
       }
-    }
-    expect(seen.refused).toBeGreaterThan(FLIPS / 2)
-    expect(found).toBeGreaterThanOrEqual(seen.refused + seen.read)
-  }, 60_000)
+      expect(seen.refused).toBeGreaterThan(FLIPS / 2)
+      expect(found).toBeGreaterThanOrEqual(seen.refused + seen.read)
+    },
+    60_000,
+  )
 })
 
 /** What a check finds; a file that cannot be read at all is one problem. */
@@ -203,7 +208,8 @@ describe("a database that has lost acknowledged writes", () => {
     const file = newFile()
     const evidence = join(root, "service.key")
     expect(() => open(file, { evidence })).toThrow(
-      `Cannot open ${file}: it is missing or empty, but ${evidence} shows that a cluster has been here; restore it from a backup`,
+      `Cannot open ${file}: it is missing or empty, but ${evidence} shows that a cluster has been here; ` +
+        "restore it from a backup",
     )
     open(file, { evidence, acceptLoss: true }).close()
     open(file, { evidence }).close()

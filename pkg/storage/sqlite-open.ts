@@ -196,13 +196,16 @@ function refuseLoss({ file, evidence, acceptLoss = false }: OpenOptions, state: 
   if (state !== undefined && state.revision < promised)
     throw new StorageError(
       "lost",
-      `Cannot open ${file}: it ends at revision ${state.revision}, but ${acknowledgedPath(file)} says that revision ${promised} was acknowledged; restore ${file}-wal or a newer backup, or start with --accept-data-loss to go on without those writes`,
+      `Cannot open ${file}: it ends at revision ${state.revision}, but ${acknowledgedPath(file)} says that ` +
+        `revision ${promised} was acknowledged; restore ${file}-wal or a newer backup, or start with ` +
+        "--accept-data-loss to go on without those writes",
     )
   if (state !== undefined || (promised === 0 && evidence === undefined)) return
   const proof = promised > 0 ? acknowledgedPath(file) : evidence
   throw new StorageError(
     "lost",
-    `Cannot open ${file}: it is missing or empty, but ${proof} shows that a cluster has been here; restore it from a backup, or start with --accept-data-loss to begin an empty cluster`,
+    `Cannot open ${file}: it is missing or empty, but ${proof} shows that a cluster has been here; restore it ` +
+      "from a backup, or start with --accept-data-loss to begin an empty cluster",
   )
 }
 

@@ -208,7 +208,8 @@ describe("a store in a file", () => {
     expect(() => open(file)).toThrow(
       new StorageError(
         "locked",
-        `Cannot open ${file}: process ${child.pid} uses it; stop that server first, or give this one another data directory`,
+        `Cannot open ${file}: process ${child.pid} uses it; stop that server first, or give this one another ` +
+          "data directory",
       ),
     )
     // when the first is killed, then the file opens and has what was acknowledged

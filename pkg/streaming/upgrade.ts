@@ -43,7 +43,8 @@ export function refuseUpgrade(
   })
   socket.on("error", () => {}) // a client that is gone needs no answer
   socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${message}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n` +
+      `${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${message}`,
   )
 }
 
@@ -65,7 +66,8 @@ export function agreeToSpdy(req: UpgradeRequest, socket: Duplex, supported: read
     refuseUpgrade(
       socket,
       403,
-      `unable to upgrade: unable to negotiate protocol: client supports [${offered.join(" ")}], server accepts [${supported.join(" ")}]`,
+      `unable to upgrade: unable to negotiate protocol: client supports [${offered.join(" ")}], server ` +
+        `accepts [${supported.join(" ")}]`,
       {
         "X-Accepted-Stream-Protocol-Versions": supported.join(", "),
       },

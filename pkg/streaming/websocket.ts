@@ -37,7 +37,8 @@ export function acceptWebSocket(
     refuseUpgrade(
       socket,
       400,
-      `unable to upgrade: requested protocol(s) are not supported: [${offered.join(" ")}]; supports [${supported.join(" ")}]`,
+      `unable to upgrade: requested protocol(s) are not supported: [${offered.join(" ")}]; supports ` +
+        `[${supported.join(" ")}]`,
     )
     return Promise.resolve(undefined)
   }

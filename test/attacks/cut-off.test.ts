@@ -71,7 +71,8 @@ const stages: Readonly<Record<string, () => Promise<SilentClient>>> = {
   "between two chunks of the body": () =>
     tlsClient(
       server.port,
-      `${head("PATCH", `${CONFIGMAPS}/a`, { "Content-Type": "application/merge-patch+json", "Transfer-Encoding": "chunked" })}2\r\n{}\r\n`,
+      `${head("PATCH", `${CONFIGMAPS}/a`, { "Content-Type": "application/merge-patch+json", "Transfer-Encoding": "chunked" })}2\r\n` +
+        "{}\r\n",
       { as: identities.namespaceAdmin },
     ),
   "in the options of a deletion": () =>

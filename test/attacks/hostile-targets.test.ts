@@ -26,7 +26,8 @@ const ANSWERS: Readonly<Record<string, string | Uint8Array>> = {
   "304 with a body": "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello",
   "a header of HTTP/2": "HTTP/1.1 200 OK\r\n:status: 500\r\nContent-Length: 2\r\n\r\nok",
   "headers that end with a connection":
-    "HTTP/1.1 200 OK\r\nConnection: x-a\r\nX-A: 1\r\nKeep-Alive: 1\r\nProxy-Connection: a\r\nHTTP2-Settings: AAMAAABk\r\nTE: gzip\r\nTrailer: x\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nok",
+    "HTTP/1.1 200 OK\r\nConnection: x-a\r\nX-A: 1\r\nKeep-Alive: 1\r\nProxy-Connection: a\r\nHTTP2-Settings: " +
+    "AAMAAABk\r\nTE: gzip\r\nTrailer: x\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nok",
   "a name with blanks": "HTTP/1.1 200 OK\r\nX A: 1\r\nContent-Length: 2\r\n\r\nok",
   "a name that is empty": "HTTP/1.1 200 OK\r\n: 1\r\nContent-Length: 2\r\n\r\nok",
   "a name with bytes above ASCII": "HTTP/1.1 200 OK\r\nX-\xe4: 1\r\nContent-Length: 2\r\n\r\nok",
@@ -158,7 +159,9 @@ describe.each([
   test.each(["GET", "DELETE"])("is passed on or refused: %s", async (method) => {
     answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     const socket = await dial(server)
-    const head = `${method} ${path}${line} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${server.token}\r\n${header}\r\nConnection: close\r\n\r\n`
+    const head =
+      `${method} ${path}${line} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${server.token}\r\n${header}\r\n` +
+      "Connection: close\r\n\r\n"
     socket.write(Buffer.from(head, "latin1"))
     const timer = setTimeout(() => socket.destroy(), LIMIT_MS)
     const text = await received(socket)
@@ -184,7 +187,8 @@ test("connections that either side cuts at any moment harm nobody", async () => 
     const socket = await dial(server)
     const upgrade = i % 2 === 1 ? "Connection: Upgrade\r\nUpgrade: websocket\r\n" : "Content-Length: 50000\r\n"
     socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${server.token}\r\n${upgrade}\r\n${"y".repeat(below(60_000))}`,
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${server.token}\r\n${upgrade}\r\n` +
+        `${"y".repeat(below(60_000))}`,
     )
     const gone = received(socket)
     await Bun.sleep(below(6))

@@ -129,7 +129,8 @@ describe("a server with difficult clients", () => {
     while ((await open())! > 0) await Bun.sleep(10)
     expect(await open()).toBe(0)
     console.info(
-      `memory: ${before.toFixed(0)} MB before, ${server.residentMb().toFixed(0)} MB after 150 MB of events that a client did not read`,
+      `memory: ${before.toFixed(0)} MB before, ${server.residentMb().toFixed(0)} MB after 150 MB of events ` +
+        "that a client did not read",
     )
     deaf.destroy()
     await server.send("DELETE", `${NAMESPACE}/configmaps/large`, undefined)
@@ -147,11 +148,13 @@ describe("a server with difficult clients", () => {
       halfHead.write("GET /api/v1/pods HTTP/1.1\r\nHost: k3ts\r\nX-Never-Ends: ")
       const halfBody = await tls(server)
       halfBody.write(
-        `POST ${NAMESPACE}/configmaps HTTP/1.1\r\nHost: k3ts\r\nAuthorization: Bearer ${server.token}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"apiVersion":`,
+        `POST ${NAMESPACE}/configmaps HTTP/1.1\r\nHost: k3ts\r\nAuthorization: Bearer ${server.token}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"apiVersion":`,
       )
       const gone = await tls(server)
       gone.write(
-        `POST ${NAMESPACE}/configmaps HTTP/1.1\r\nHost: k3ts\r\nAuthorization: Bearer ${server.token}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"api`,
+        `POST ${NAMESPACE}/configmaps HTTP/1.1\r\nHost: k3ts\r\nAuthorization: Bearer ${server.token}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"api`,
       )
       gone.resetAndDestroy()
       silent.push(halfHead, halfBody)
@@ -196,35 +199,40 @@ describe("a server with difficult clients", () => {
 })
 
 describe("a server that is told to end", () => {
-  test("under heavy writes and with watches and half-open connections ends within 5 s with exit 0, and keeps all that it acknowledged", async () => {
-    await using server = await startServer()
-    const agent = new Agent({ maxSockets: Infinity })
-    for (let i = 0; i < 20; i++) await watch(server, `${NAMESPACE}/configmaps?watch=true`, agent)
-    for (let i = 0; i < 20; i++) await tls(server)
-    const taken: string[] = []
-    const writers = Array.from({ length: 32 }, async (_, writer) => {
-      for (let i = 0; ; i++) {
-        const name = `w${writer}-${i}`
-        const answer = await server.send("POST", `${NAMESPACE}/configmaps`, configMap(name)).catch(() => undefined)
-        if (answer?.status === 201) taken.push(name)
-        else if (answer === undefined || answer.status === 503) return
-        else throw new Error(`${answer.status}: ${answer.body.toString()}`)
+  test(
+    "under heavy writes and with watches and half-open connections ends within 5 s with exit 0, and keeps all " +
+      "that it acknowledged",
+    async () => {
+      await using server = await startServer()
+      const agent = new Agent({ maxSockets: Infinity })
+      for (let i = 0; i < 20; i++) await watch(server, `${NAMESPACE}/configmaps?watch=true`, agent)
+      for (let i = 0; i < 20; i++) await tls(server)
+      const taken: string[] = []
+      const writers = Array.from({ length: 32 }, async (_, writer) => {
+        for (let i = 0; ; i++) {
+          const name = `w${writer}-${i}`
+          const answer = await server.send("POST", `${NAMESPACE}/configmaps`, configMap(name)).catch(() => undefined)
+          if (answer?.status === 201) taken.push(name)
+          else if (answer === undefined || answer.status === 503) return
+          else throw new Error(`${answer.status}: ${answer.body.toString()}`)
+        }
+      })
+      while (taken.length < 500) await Bun.sleep(5)
+      const from = performance.now()
+      expect(await server.kill("SIGTERM")).toBe(0)
+      const seconds = (performance.now() - from) / 1000
+      expect(seconds).toBeLessThan(5)
+      await Promise.all(writers)
+      expect(server.output()).not.toMatch(/unhandled|uncaught|Background work failed|Gave up|did not stop well/)
+      await using again = await startServer({ dataDir: server.dataDir })
+      const { items } = JSON.parse((await again.get(`${NAMESPACE}/configmaps`)).body.toString()) as {
+        items: { metadata: { name: string } }[]
       }
-    })
-    while (taken.length < 500) await Bun.sleep(5)
-    const from = performance.now()
-    expect(await server.kill("SIGTERM")).toBe(0)
-    const seconds = (performance.now() - from) / 1000
-    expect(seconds).toBeLessThan(5)
-    await Promise.all(writers)
-    expect(server.output()).not.toMatch(/unhandled|uncaught|Background work failed|Gave up|did not stop well/)
-    await using again = await startServer({ dataDir: server.dataDir })
-    const { items } = JSON.parse((await again.get(`${NAMESPACE}/configmaps`)).body.toString()) as {
-      items: { metadata: { name: string } }[]
-    }
-    const found = new Set(items.map(({ metadata }) => metadata.name))
-    expect(taken.filter((name) => !found.has(name))).toEqual([])
-  }, 60_000)
+      const found = new Set(items.map(({ metadata }) => metadata.name))
+      expect(taken.filter((name) => !found.has(name))).toEqual([])
+    },
+    60_000,
+  )
 })
 
 const MANY = Number(process.env["K3TS_MANY_OBJECTS"] ?? 20_000)
@@ -251,7 +259,8 @@ describe("a server with many objects", () => {
     }
     expect(list.metadata.remainingItemCount).toBe(MANY) // and kube-root-ca.crt
     console.info(
-      `${MANY} ConfigMaps: made in ${created.toFixed(1)} s; ${memory.toFixed(0)} MB resident; after SIGKILL ready in ${again.readyAfter.toFixed(2)} s with ${again.residentMb().toFixed(0)} MB`,
+      `${MANY} ConfigMaps: made in ${created.toFixed(1)} s; ${memory.toFixed(0)} MB resident; after SIGKILL ` +
+        `ready in ${again.readyAfter.toFixed(2)} s with ${again.residentMb().toFixed(0)} MB`,
     )
     await again.kill("SIGTERM")
   }, 180_000)

@@ -42,81 +42,86 @@ function smallDisk(megabytes: number) {
 const messageOf = ({ body }: Answer) => (JSON.parse(body.toString()) as { message: string }).message
 
 describe.skipIf(!canMount)("a disk that fills up", () => {
-  test("refuses writes and says why, goes on with reads and watches, takes writes again when there is room, and loses nothing that it took", async () => {
-    using disk = smallDisk(32)
-    const dataDir = join(disk.path, "k3ts")
-    mkdirSync(dataDir)
-    const taken = new Map<string, number>()
-    {
-      await using server = await startServer({ dataDir })
-      const create = async (name: string, bytes: number): Promise<Answer> => {
-        const answer = await server.send("POST", PATH, configMap(name, bytes))
-        if (answer.status === 201) taken.set(name, bytes)
-        return answer
-      }
-      expect((await create("first", 10)).status).toBe(201)
+  test(
+    "refuses writes and says why, goes on with reads and watches, takes writes again when there is room, and " +
+      "loses nothing that it took",
+    async () => {
+      using disk = smallDisk(32)
+      const dataDir = join(disk.path, "k3ts")
+      mkdirSync(dataDir)
+      const taken = new Map<string, number>()
+      {
+        await using server = await startServer({ dataDir })
+        const create = async (name: string, bytes: number): Promise<Answer> => {
+          const answer = await server.send("POST", PATH, configMap(name, bytes))
+          if (answer.status === 201) taken.set(name, bytes)
+          return answer
+        }
+        expect((await create("first", 10)).status).toBe(201)
 
-      // given a disk without room for what comes
-      disk.fill(600)
-      let refused: Answer | undefined
-      const refusedNames: string[] = []
-      for (let i = 0; i < 30; i++) {
-        const answer = await create(`big-${i}`, 100_000)
-        if (answer.status === 201) continue
-        refused = answer
-        refusedNames.push(`big-${i}`)
-      }
-      // then writes are refused with the reason
-      expect(refused?.status).toBe(500)
-      expect(messageOf(refused!)).toContain("disk is full")
-      // and reads show all that was taken and nothing that was not
-      const names = async () =>
-        (JSON.parse((await server.get(PATH)).body.toString()) as { items: { metadata: { name: string } }[] }).items.map(
-          ({ metadata }) => metadata.name,
-        )
-      expect(await names()).toEqual(expect.arrayContaining([...taken.keys()]))
-      expect((await names()).filter((name) => refusedNames.includes(name))).toEqual([])
-      // and the server is alive, but not ready, which the check of the store says and can be told to leave out
-      expect((await server.get("/livez")).status).toBe(200)
-      const ready = await server.get("/readyz")
-      expect([ready.status, ready.body.toString()]).toEqual([
-        500,
-        expect.stringMatching(/^\[-\]etcd-readiness failed: .*disk is full/m),
-      ])
-      expect((await server.get("/readyz?exclude=etcd-readiness")).status).toBe(200)
-      // and a watch begun now tells what is there
-      const watched = await server.get(`${PATH}?watch=true&timeoutSeconds=1`)
-      expect(watched.body.toString()).toContain('"name":"first"')
+        // given a disk without room for what comes
+        disk.fill(600)
+        let refused: Answer | undefined
+        const refusedNames: string[] = []
+        for (let i = 0; i < 30; i++) {
+          const answer = await create(`big-${i}`, 100_000)
+          if (answer.status === 201) continue
+          refused = answer
+          refusedNames.push(`big-${i}`)
+        }
+        // then writes are refused with the reason
+        expect(refused?.status).toBe(500)
+        expect(messageOf(refused!)).toContain("disk is full")
+        // and reads show all that was taken and nothing that was not
+        const names = async () =>
+          (
+            JSON.parse((await server.get(PATH)).body.toString()) as { items: { metadata: { name: string } }[] }
+          ).items.map(({ metadata }) => metadata.name)
+        expect(await names()).toEqual(expect.arrayContaining([...taken.keys()]))
+        expect((await names()).filter((name) => refusedNames.includes(name))).toEqual([])
+        // and the server is alive, but not ready, which the check of the store says and can be told to leave out
+        expect((await server.get("/livez")).status).toBe(200)
+        const ready = await server.get("/readyz")
+        expect([ready.status, ready.body.toString()]).toEqual([
+          500,
+          expect.stringMatching(/^\[-\]etcd-readiness failed: .*disk is full/m),
+        ])
+        expect((await server.get("/readyz?exclude=etcd-readiness")).status).toBe(200)
+        // and a watch begun now tells what is there
+        const watched = await server.get(`${PATH}?watch=true&timeoutSeconds=1`)
+        expect(watched.body.toString()).toContain('"name":"first"')
 
-      // and when there is room, writes go on
-      disk.makeRoom()
-      expect((await create("after", 100_000)).status).toBe(201)
-      expect((await server.get("/readyz")).status).toBe(200)
-      expect((await server.send("DELETE", `${PATH}/first`, undefined)).status).toBe(200)
-      taken.delete("first")
-      expect(server.output()).not.toContain("Background work failed")
-      // and the log has a line for the beginning and one for the end, and none for each refusal
-      expect(
-        server
-          .output()
-          .split("\n")
-          .filter((line) => /The store (refuses|takes) writes|Request failed/.test(line))
-          .map((line) => line.match(/The store \w+ writes|Request failed/)![0]),
-      ).toEqual(["The store refuses writes", "The store takes writes"])
-      await server.kill("SIGKILL")
-    }
-    // and after a kill everything taken is there
-    await using again = await startServer({ dataDir })
-    const { items } = JSON.parse((await again.get(PATH)).body.toString()) as {
-      items: { metadata: { name: string }; data: { text?: string } }[]
-    }
-    const found = new Map(
-      items
-        .filter(({ data }) => data.text !== undefined)
-        .map(({ metadata, data }) => [metadata.name, data.text!.length]),
-    )
-    expect(found).toEqual(taken)
-  }, 60_000)
+        // and when there is room, writes go on
+        disk.makeRoom()
+        expect((await create("after", 100_000)).status).toBe(201)
+        expect((await server.get("/readyz")).status).toBe(200)
+        expect((await server.send("DELETE", `${PATH}/first`, undefined)).status).toBe(200)
+        taken.delete("first")
+        expect(server.output()).not.toContain("Background work failed")
+        // and the log has a line for the beginning and one for the end, and none for each refusal
+        expect(
+          server
+            .output()
+            .split("\n")
+            .filter((line) => /The store (refuses|takes) writes|Request failed/.test(line))
+            .map((line) => line.match(/The store \w+ writes|Request failed/)![0]),
+        ).toEqual(["The store refuses writes", "The store takes writes"])
+        await server.kill("SIGKILL")
+      }
+      // and after a kill everything taken is there
+      await using again = await startServer({ dataDir })
+      const { items } = JSON.parse((await again.get(PATH)).body.toString()) as {
+        items: { metadata: { name: string }; data: { text?: string } }[]
+      }
+      const found = new Map(
+        items
+          .filter(({ data }) => data.text !== undefined)
+          .map(({ metadata, data }) => [metadata.name, data.text!.length]),
+      )
+      expect(found).toEqual(taken)
+    },
+    60_000,
+  )
 
   test("a server that finds no room at its start says so and ends, and starts when there is room", async () => {
     using disk = smallDisk(16)

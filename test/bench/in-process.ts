@@ -68,7 +68,8 @@ const raw = openSqlite(join(directory, "raw.db"))
 raw.exec("PRAGMA journal_mode = WAL")
 raw.exec("PRAGMA synchronous = FULL")
 raw.exec(
-  "CREATE TABLE log (rev INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB NOT NULL); CREATE INDEX log_key ON log (key, rev)",
+  "CREATE TABLE log (rev INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB NOT NULL); CREATE INDEX log_key " +
+    "ON log (key, rev)",
 )
 const insert = raw.prepare("INSERT INTO log (key, value) VALUES (?, ?)")
 const bytes = new TextEncoder().encode("x".repeat(900))
@@ -129,7 +130,8 @@ const pod = (i: number) => ({
 await rate("Pod create, durable", 20_000, (i) => client.create(Pod, pod(i)))
 Bun.gc(true)
 figures["memory of 20,000 pods"] =
-  `${megabytes()} MB resident, ${megabytes() - before} MB more than before, heap ${Math.round(process.memoryUsage().heapUsed / 2 ** 20)} MB`
+  `${megabytes()} MB resident, ${megabytes() - before} MB more than before, heap ` +
+  `${Math.round(process.memoryUsage().heapUsed / 2 ** 20)} MB`
 
 const listBegin = performance.now()
 for (let i = 0; i < 20; i++) await client.list(Pod)

@@ -45,7 +45,9 @@ describe("k3ts server", () => {
     // then it ends with one line, and the first goes on
     expect(second).toMatchObject({
       code: 1,
-      stderr: `k3ts: cannot use ${server.dataDir}: another k3ts server runs on it (pid ${server.pid}); stop that one, or choose another --data-dir\n`,
+      stderr:
+        `k3ts: cannot use ${server.dataDir}: another k3ts server runs on it (pid ${server.pid}); stop that one, ` +
+        "or choose another --data-dir\n",
     })
     expect((await server.get("/readyz")).status).toBe(200)
   })
@@ -137,7 +139,8 @@ describe("k3ts server", () => {
     // then it says so, and has made nothing
     expect(code).toBe(1)
     expect(stderr).toBe(
-      `k3ts: this machine lacks what k3ts needs:\n  port ${port}: in use on 0.0.0.0; end the program that has it (ss -ltnp 'sport = :${port}' names it), or choose another --https-listen-port\n`,
+      `k3ts: this machine lacks what k3ts needs:\n  port ${port}: in use on 0.0.0.0; end the program that has ` +
+        `it (ss -ltnp 'sport = :${port}' names it), or choose another --https-listen-port\n`,
     )
     expect(existsSync(join(folder, "data"))).toBe(false)
     holder.close()

@@ -127,7 +127,8 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     ).toBe("deployment.apps/web patched\n")
     expect(
       await ok(
-        "get deploy web -o jsonpath={.spec.template.spec.containers[0].image}/{.spec.template.spec.containers[0].env[0].value}/{.spec.revisionHistoryLimit}",
+        "get deploy web -o " +
+          "jsonpath={.spec.template.spec.containers[0].image}/{.spec.template.spec.containers[0].env[0].value}/{.spec.revisionHistoryLimit}",
       ),
     ).toBe("web:1/2/5")
     expect(await ok("scale deploy web --replicas=1 --current-replicas=3")).toMatch(/deployment.apps\/web scaled\n/)
@@ -206,7 +207,8 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
       "selfsubjectaccessreviews.authorization.k8s.io",
     )
     expect(await fails("get pods --as jane")).toBe(
-      'Error from server (Forbidden): pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "default"\n',
+      'Error from server (Forbidden): pods is forbidden: User "jane" cannot list resource "pods" in API group ' +
+        '"" in the namespace "default"\n',
     )
     expect(await ok("get pods --as jane --as-group system:masters -o name")).toContain("pod/web-")
     expect(await ok("cluster-info")).toContain("is running at")

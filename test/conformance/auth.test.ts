@@ -59,7 +59,8 @@ describe("service accounts", () => {
     const absent = await cluster.send("POST", `${NS}/pods`, { body: pod("absent", { serviceAccountName: "absent" }) })
     expect([absent.code, absent.body.message]).toEqual([
       403,
-      'pods "absent" is forbidden: error looking up service account svcaccounts/absent: serviceaccount "absent" not found',
+      'pods "absent" is forbidden: error looking up service account svcaccounts/absent: serviceaccount ' +
+        '"absent" not found',
     ])
   })
 
@@ -125,7 +126,8 @@ describe("service accounts", () => {
     })
     expect([short.code, short.body.message]).toEqual([
       422,
-      'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 60: may not specify a duration less than 10 minutes',
+      'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 60: may not ' +
+        "specify a duration less than 10 minutes",
     ])
   })
 

@@ -513,7 +513,10 @@ describe("Pods", () => {
     )
     expect(change.code).toBe(422)
     expect(change.message).toStartWith(
-      'Pod "few" is invalid: spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
+      'Pod "few" is invalid: spec: Forbidden: pod updates may not change fields other than ' +
+        "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` " +
+        "(only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 " +
+        "if it was previously negative)",
     )
     expect(
       (
@@ -654,7 +657,8 @@ describe("PersistentVolumes and claims", () => {
         )
       ).message,
     ).toContain(
-      "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+      "spec: Forbidden: spec is immutable after creation except resources.requests and " +
+        "volumeAttributesClassName for bound claims",
     )
     expect((await cluster.delete(`${NS}/persistentvolumeclaims/pvc1`)).metadata.deletionTimestamp).toBeTruthy()
   })

@@ -119,7 +119,9 @@ describe("a new object has the defaults of its kind", () => {
     })
     expect(refused.body).toMatchObject({
       code: 400,
-      message: `DaemonSet in version "v1" cannot be handled as a DaemonSet: strconv.ParseInt: parsing "x": invalid syntax`,
+      message:
+        `DaemonSet in version "v1" cannot be handled as a DaemonSet: strconv.ParseInt: parsing "x": invalid ` +
+        "syntax",
     })
   })
 
@@ -163,7 +165,8 @@ describe("a claim", () => {
       expandable: false,
       phase: "Bound",
       refused:
-        "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize",
+        "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must " +
+        "support resize",
     },
   ] as const
   test.each(rows)("$title", async ({ expandable, phase, refused }) => {
@@ -195,7 +198,9 @@ test("the priority classes of the system cannot be deleted", async () => {
   for (const name of ["system-node-critical", "system-cluster-critical"])
     expect((await cluster.send("DELETE", `/apis/scheduling.k8s.io/v1/priorityclasses/${name}`)).body).toMatchObject({
       code: 403,
-      message: `priorityclasses.scheduling.k8s.io "${name}" is forbidden: this is a system priority class and cannot be deleted`,
+      message:
+        `priorityclasses.scheduling.k8s.io "${name}" is forbidden: this is a system priority class and cannot ` +
+        "be deleted",
     })
 })
 
@@ -234,7 +239,8 @@ test("a write through a subresource warns of nothing in the parts it cannot chan
 test("whoever asks for a driver's tokens is told to have them passed as secrets", async () => {
   const path = "/apis/storage.k8s.io/v1/csidrivers"
   const warning =
-    '299 - "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"'
+    '299 - "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to ' +
+    'prevent possible logging of tokens in volume attributes"'
   const made = await cluster.send("POST", path, {
     body: { metadata: { name: "d.example.com" }, spec: { tokenRequests: [{ audience: "a" }] } },
   })

@@ -58,7 +58,8 @@ test("a token whose account lists its Secret says that there are better ones", a
   // then
   expect([code, headers["warning"]]).toEqual([
     201,
-    '299 - "Use tokens from the TokenRequest API or manually created secret-based tokens instead of auto-generated secret-based tokens."',
+    '299 - "Use tokens from the TokenRequest API or manually created secret-based tokens instead of ' +
+      'auto-generated secret-based tokens."',
   ])
 })
 
@@ -76,7 +77,8 @@ test("a token that is marked invalid is refused until the mark is taken away", a
   // then
   expect((await whoIs(token)).code).toBe(401)
   expect(await errorOf(token)).toStartWith(
-    "the token in secret default/marked for service account default/marked has been marked invalid. Use tokens from the TokenRequest API",
+    "the token in secret default/marked for service account default/marked has been marked invalid. Use " +
+      "tokens from the TokenRequest API",
   )
   await mark(null)
   expect((await whoIs(token)).code).toBe(201)

@@ -268,10 +268,14 @@ describe("field validation", () => {
     const { code, body } = await post(deployment('"unknownField":"foo","replicas":2,"replicas":3,'))
     expect([code, body.message]).toEqual([
       400,
-      'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.unknownField", duplicate field "spec.replicas"',
+      'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field ' +
+        '"spec.unknownField", duplicate field "spec.replicas"',
     ])
     const yaml = await post(
-      "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: my-dep\n  labels:\n    app: nginx\nspec:\n  unknownField: foo\n  replicas: 2\n  replicas: 3\n  selector:\n    matchLabels:\n      app: nginx\n  template:\n    metadata:\n      labels:\n        app: nginx\n    spec:\n      containers:\n      - name: nginx\n        image: nginx:latest\n",
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: my-dep\n  labels:\n    app: nginx\nspec:\n  " +
+        "unknownField: foo\n  replicas: 2\n  replicas: 3\n  selector:\n    matchLabels:\n      app: nginx\n  " +
+        "template:\n    metadata:\n      labels:\n        app: nginx\n    spec:\n      containers:\n      - " +
+        "name: nginx\n        image: nginx:latest\n",
       "application/yaml",
     )
     expect(yaml.code).toBe(400)
@@ -353,7 +357,8 @@ describe("errors", () => {
         })
       ).body.message,
     ).toBe(
-      'Operation cannot be fulfilled on configmaps "twice": the object has been modified; please apply your changes to the latest version and try again',
+      'Operation cannot be fulfilled on configmaps "twice": the object has been modified; please apply your ' +
+        "changes to the latest version and try again",
     )
     expect(
       (await cluster.send("POST", CONFIGMAPS, { body: { metadata: { name: "a", namespace: "other" } } })).body,

@@ -68,7 +68,8 @@ test("Services are counted, with their node ports and load balancers", async () 
   })
   expect([refused.code, refused.body.message]).toEqual([
     403,
-    'services "lb" is forbidden: exceeded quota: test-quota, requested: services.nodeports=1, used: services.nodeports=1, limited: services.nodeports=1',
+    'services "lb" is forbidden: exceeded quota: test-quota, requested: services.nodeports=1, used: ' +
+      "services.nodeports=1, limited: services.nodeports=1",
   ])
   await used({ services: "2", "services.nodeports": "1" })
   for (const name of ["a", "np"]) await cluster.delete(`${ns}/services/${name}`)

@@ -77,7 +77,8 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.stop())
 
-// No two definitions can be made of one sample, since their names say what stands in them: they have tests of their own.
+// No two definitions can be made of one sample, since their names say what stands in them: they have tests of their
+// own.
 const kinds = RESOURCES.filter(
   ({ verbs, kind }) => verbs.includes("update") && kind !== "CustomResourceDefinition",
 ).map((resource): [string, Resource] => [`${resource.apiVersion} ${resource.plural}`, resource])
@@ -116,7 +117,9 @@ test.each(kinds)(
     if (unconditional.code !== 200)
       expect(unconditional.body).toMatchObject({
         code: 422,
-        message: `${plural}${group === "" ? "" : `.${group}`} "${name(1)}" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update`,
+        message:
+          `${plural}${group === "" ? "" : `.${group}`} "${name(1)}" is invalid: metadata.resourceVersion: ` +
+          "Invalid value: 0: must be specified for an update",
       })
   },
 )
@@ -229,7 +232,10 @@ describe("a deletion", () => {
     })
     expect(answer.body).toMatchObject({
       code: 409,
-      message: `Operation cannot be fulfilled on ConfigMap "${metadata.name}": the UID in the precondition (another) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
+      message:
+        `Operation cannot be fulfilled on ConfigMap "${metadata.name}": the UID in the precondition (another) ` +
+        `does not match the UID in record (${metadata.uid}). The object might have been deleted and then ` +
+        "recreated",
     })
   })
 
@@ -241,12 +247,15 @@ describe("a deletion", () => {
     })
     expect(answer.body).toMatchObject({
       code: 422,
-      message: `ConfigMap "${metadata.name}" is invalid: metadata.deletionTimestamp: Invalid value: "2030-01-01T00:00:00Z": field is immutable`,
+      message:
+        `ConfigMap "${metadata.name}" is invalid: metadata.deletionTimestamp: Invalid value: ` +
+        `"2030-01-01T00:00:00Z": field is immutable`,
     })
   })
 
   const JOB_WARNING =
-    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove " +
+    "them or set propagationPolicy=Orphan to suppress this warning"
   test.each([
     { options: undefined, warned: true },
     { options: { gracePeriodSeconds: 0 }, warned: true },

@@ -80,7 +80,9 @@ describe.each([
     const refused = await cluster.send("PATCH", `${named}?fieldManager=applier`, { body, type: APPLY })
     expect(refused.body).toMatchObject({
       code: 409,
-      message: `Apply failed with 1 conflict: conflict with "other" with subresource "scale" using ${apiVersion}: .spec.replicas`,
+      message:
+        `Apply failed with 1 conflict: conflict with "other" with subresource "scale" using ${apiVersion}: ` +
+        ".spec.replicas",
     })
     await cluster.patch(`${named}?fieldManager=applier&force=true`, "apply", body)
     const scale = `${named}/scale?fieldManager=scaling`

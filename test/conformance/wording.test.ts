@@ -64,19 +64,22 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
     "a port out of range",
     `${V}/pods`,
     pod({ containers: [{ ...container, ports: [{ containerPort: 70000 }] }] }),
-    'Pod "p" is invalid: spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive',
+    'Pod "p" is invalid: spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 ' +
+      "and 65535, inclusive",
   ],
   [
     "a restart policy that is none",
     `${V}/pods`,
     pod({ restartPolicy: "Sometimes" }),
-    'Pod "p" is invalid: spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
+    'Pod "p" is invalid: spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", ' +
+      '"OnFailure", "Never"',
   ],
   [
     "a limit below its request",
     `${V}/pods`,
     pod({ containers: [{ ...container, resources: { requests: { cpu: "2" }, limits: { cpu: "1" } } }] }),
-    'Pod "p" is invalid: spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1',
+    'Pod "p" is invalid: spec.containers[0].resources.requests: Invalid value: "2": must be less than or ' +
+      "equal to cpu limit of 1",
   ],
   [
     "a mount of no volume",
@@ -88,13 +91,17 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
     "a name with capitals",
     `${V}/pods`,
     pod({}, "Pod_1"),
-    `Pod "Pod_1" is invalid: metadata.name: Invalid value: "Pod_1": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+    `Pod "Pod_1" is invalid: metadata.name: Invalid value: "Pod_1": a lowercase RFC 1123 subdomain must ` +
+      "consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric " +
+      "character (e.g. 'example.com', regex used for validation is " +
+      "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
   ],
   [
     "a name that is too long",
     `${V}/configmaps`,
     { metadata: { name: "a".repeat(254) } },
-    `ConfigMap "${"a".repeat(254)}" is invalid: metadata.name: Invalid value: "${"a".repeat(254)}": must be no more than 253 characters`,
+    `ConfigMap "${"a".repeat(254)}" is invalid: metadata.name: Invalid value: "${"a".repeat(254)}": must be ` +
+      "no more than 253 characters",
   ],
   [
     "no name",
@@ -112,13 +119,17 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
     "a namespace name that is too long",
     "/api/v1/namespaces",
     { metadata: { name: long } },
-    `Namespace "${long}" is invalid: [metadata.name: Invalid value: "${long}": must be no more than 63 characters, metadata.labels: Invalid value: "${long}": must be no more than 63 bytes]`,
+    `Namespace "${long}" is invalid: [metadata.name: Invalid value: "${long}": must be no more than 63 ` +
+      `characters, metadata.labels: Invalid value: "${long}": must be no more than 63 bytes]`,
   ],
   [
     "a label that is none",
     `${V}/configmaps`,
     { metadata: { name: "a", labels: { a: "b c" } } },
-    `ConfigMap "a" is invalid: metadata.labels: Invalid value: "b c": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
+    `ConfigMap "a" is invalid: metadata.labels: Invalid value: "b c": a valid label must be an empty string ` +
+      "or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +
+      "character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is " +
+      "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
   ],
   [
     "a Service without ports",
@@ -136,13 +147,15 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
     "a Deployment without a selector",
     "/apis/apps/v1/namespaces/v/deployments",
     deployment({ selector: undefined }),
-    'Deployment.apps "d" is invalid: [spec.selector: Required value, spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`]',
+    'Deployment.apps "d" is invalid: [spec.selector: Required value, spec.template.metadata.labels: Invalid ' +
+      'value: {"a":"b"}: `selector` does not match template `labels`]',
   ],
   [
     "a selector that does not match the template",
     "/apis/apps/v1/namespaces/v/deployments",
     deployment({ selector: { matchLabels: { x: "y" } } }),
-    'Deployment.apps "d" is invalid: spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`',
+    'Deployment.apps "d" is invalid: spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does ' +
+      "not match template `labels`",
   ],
   [
     "replicas below zero",
@@ -172,7 +185,8 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
     "an empty claim",
     `${V}/persistentvolumeclaims`,
     { metadata: { name: "c" }, spec: {} },
-    'PersistentVolumeClaim "c" is invalid: [spec.accessModes: Required value: at least 1 access mode is required, spec.resources[storage]: Required value]',
+    'PersistentVolumeClaim "c" is invalid: [spec.accessModes: Required value: at least 1 access mode is ' +
+      "required, spec.resources[storage]: Required value]",
   ],
   [
     "a role binding to no name",
@@ -199,7 +213,8 @@ describe("invalid objects", () => {
     const { code, body: status } = await cluster.send("POST", `${V}/services`, { body })
     expect([code, status.message]).toEqual([
       422,
-      'Service "s" is invalid: spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
+      'Service "s" is invalid: spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid ' +
+        "range. The range of valid ports is 30000-32767",
     ])
   })
 })
@@ -209,19 +224,22 @@ const UNREADABLE: [what: string, path: string, body: object | string, message: s
     "a quantity that is none",
     `${V}/pods`,
     pod({ containers: [{ ...container, resources: { requests: { cpu: "lots" } } }] }),
-    `Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
+    `Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression ` +
+      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
   ],
   [
     "a number for a string",
     `${V}/configmaps`,
     { metadata: { name: "a" }, data: { a: 1 } },
-    'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string',
+    'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct ' +
+      "field ConfigMap.data of type string",
   ],
   [
     "a string for a number",
     "/apis/apps/v1/namespaces/v/deployments",
     deployment({ replicas: "3" }),
-    'Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32',
+    'Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal string into Go ' +
+      "struct field DeploymentSpec.spec.replicas of type int32",
   ],
   [
     "a field of a container that is unknown",
@@ -242,7 +260,12 @@ describe("pod security", () => {
     })
     expect([code, body.message]).toEqual([
       403,
-      'pods "p" is forbidden: violates PodSecurity "restricted:latest": host namespaces (hostNetwork=true), allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+      'pods "p" is forbidden: violates PodSecurity "restricted:latest": host namespaces (hostNetwork=true), ' +
+        'allowPrivilegeEscalation != false (container "c" must set ' +
+        'securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set ' +
+        'securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "c" must set ' +
+        'securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set ' +
+        'securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
     ])
   })
   test("warns where it only warns, of pods and of templates", async () => {
@@ -250,14 +273,16 @@ describe("pod security", () => {
     const pods = await cluster.send("POST", "/api/v1/namespaces/warned/pods", { body: pod(privileged) })
     expect([pods.code, pods.headers["warning"]]).toEqual([
       201,
-      '299 - "would violate PodSecurity \\"baseline:latest\\": privileged (container \\"c\\" must not set securityContext.privileged=true)"',
+      '299 - "would violate PodSecurity \\"baseline:latest\\": privileged (container \\"c\\" must not set ' +
+        'securityContext.privileged=true)"',
     ])
     const made = await cluster.send("POST", "/apis/apps/v1/namespaces/warned/deployments", {
       body: deployment({ template: { metadata: { labels: { a: "b" } }, spec: privileged } }),
     })
     expect([made.code, made.headers["warning"]]).toEqual([
       201,
-      '299 - "would violate PodSecurity \\"baseline:latest\\": privileged (container \\"c\\" must not set securityContext.privileged=true)"',
+      '299 - "would violate PodSecurity \\"baseline:latest\\": privileged (container \\"c\\" must not set ' +
+        'securityContext.privileged=true)"',
     ])
   })
 })

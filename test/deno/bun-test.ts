@@ -98,7 +98,9 @@ function matchers(is: unknown, negated: boolean) {
   const check = (name: string, ok: boolean, wanted: unknown): void => {
     if (ok === negated)
       throw new Error(
-        `expect(received).${negated ? "not." : ""}${name}(expected)\n\n${name === "toHaveLength" ? "Expected length" : "Expected"}: ${shown(wanted)}\nReceived: ${shown(is)}`,
+        `expect(received).${negated ? "not." : ""}${name}(expected)\n\n` +
+          `${name === "toHaveLength" ? "Expected length" : "Expected"}: ${shown(wanted)}\nReceived: ` +
+          `${shown(is)}`,
       )
   }
   const number = is as number

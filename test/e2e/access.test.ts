@@ -37,7 +37,8 @@ describeOnNode("a pod", () => {
       body: { data: { a: "b" } },
     })
     expect((await asPod("reader", "DELETE", "/api/v1/namespaces/default/configmaps/seen")).body.message).toBe(
-      'configmaps "seen" is forbidden: User "system:serviceaccount:default:reader" cannot delete resource "configmaps" in API group "" in the namespace "default"',
+      'configmaps "seen" is forbidden: User "system:serviceaccount:default:reader" cannot delete resource ' +
+        '"configmaps" in API group "" in the namespace "default"',
     )
     expect((await asPod("nobody", "GET", "/api/v1/namespaces/default/configmaps/seen")).status).toBe(403)
     expect(await cluster.kubectl.sh("reader", `cat ${folder}/namespace`)).toBe("default")
@@ -113,12 +114,15 @@ describeOnNode("a pod", () => {
     const inside = (script: string, container = "c") => cluster.kubectl.sh("volumes", script, container)
     expect(
       await inside(
-        "cat /cm/a /cm/b /one/file /secret/password /all/sub/b /all/password; cat /all/labels; ls /all; stat -L -c %a /cm/a",
+        "cat /cm/a /cm/b /one/file /secret/password /all/sub/b /all/password; cat /all/labels; ls /all; stat " +
+          "-L -c %a /cm/a",
       ),
     ).toBe('1211s3cret2s3cretapp="volumes"labels\npassword\nsub\ntoken\n440\n'.replace("1211", "121"))
     expect(
       await inside(
-        "echo hi > /disk/x; echo there > /part/y; ls /disk/volumes; mount | grep -c 'tmpfs on /memory'; ls /host/server/token; head -c 2m /dev/zero > /memory/big; [ $(stat -c %s /memory/big) -le 1048576 ] && echo small",
+        "echo hi > /disk/x; echo there > /part/y; ls /disk/volumes; mount | grep -c 'tmpfs on /memory'; ls " +
+          "/host/server/token; head -c 2m /dev/zero > /memory/big; [ $(stat -c %s /memory/big) -le 1048576 ] && " +
+          "echo small",
       ),
     ).toBe("y\n1\n/host/server/token\nsmall\n")
     expect(await inside("cat /shared/x", "d")).toBe("hi\n")
@@ -130,7 +134,8 @@ describeOnNode("a pod", () => {
     await ok("label pod volumes app=changed --overwrite")
     expect(
       await inside(
-        'i=0; until [ "$(cat /cm/a)" = new ] && grep -q changed /all/labels; do i=$((i+1)); [ $i -gt 100 ] && exit 1; sleep 0.1; done; cat /one/file',
+        'i=0; until [ "$(cat /cm/a)" = new ] && grep -q changed /all/labels; do i=$((i+1)); [ $i -gt 100 ] && ' +
+          "exit 1; sleep 0.1; done; cat /one/file",
       ),
     ).toBe("1")
   }, 60_000)
@@ -176,7 +181,8 @@ describeOnNode("a pod", () => {
     expect(await ok("get nodes")).toContain("Ready,SchedulingDisabled")
     await ok("wait --for=jsonpath={.status.conditions[0].reason}=Unschedulable pod -l app=drained --timeout=10s")
     expect(await ok("get pods -l app=drained -o jsonpath={.items[0].status.conditions[0].message}")).toBe(
-      "0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+      "0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available: 1 " +
+        "Preemption is not helpful for scheduling.",
     )
     await ok(`uncordon ${node}`)
     await ok("rollout status deploy/drained --timeout=30s")

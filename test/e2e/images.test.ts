@@ -144,7 +144,8 @@ async function startRegistry(folder: string, login?: Login): Promise<AsyncDispos
     )
   writeFileSync(
     join(folder, "config.yml"),
-    `version: 0.1\nlog: { level: error }\nstorage: { filesystem: { rootdirectory: ${folder}/data } }\nhttp: { addr: "127.0.0.1:${port}" }\n${auth}`,
+    `version: 0.1\nlog: { level: error }\nstorage: { filesystem: { rootdirectory: ${folder}/data } }\nhttp: { ` +
+      `addr: "127.0.0.1:${port}" }\n${auth}`,
   )
   const child: ChildProcess = spawn("docker-registry", ["serve", join(folder, "config.yml")], { stdio: "ignore" })
   while ((await fetch(`http://127.0.0.1:${port}/v2/`).catch(() => undefined)) === undefined) {

@@ -47,7 +47,8 @@ describeOnNode("a node's own paths", () => {
       "--",
       "sh",
       "-c",
-      "for file in /big /disk/big /memory/big; do dd if=/dev/zero of=$file bs=1M count=5 2>/dev/null; done; nc -w 1 $KUBERNETES_SERVICE_HOST 443 </dev/null",
+      "for file in /big /disk/big /memory/big; do dd if=/dev/zero of=$file bs=1M count=5 2>/dev/null; done; " +
+        "nc -w 1 $KUBERNETES_SERVICE_HOST 443 </dev/null",
     ])
 
     // when it has run long enough to tell how much it uses

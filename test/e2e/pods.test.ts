@@ -146,7 +146,8 @@ describeOnNode("pods", () => {
             image,
             restartPolicy: "Always",
             command: sh(
-              "echo side >> /log/all; trap 'echo side ends >> /log/all; cat /log/all; exit 0' TERM; while :; do sleep 3600 & wait $!; done",
+              "echo side >> /log/all; trap 'echo side ends >> /log/all; cat /log/all; exit 0' TERM; while :; " +
+                "do sleep 3600 & wait $!; done",
             ),
             volumeMounts,
             startupProbe: { exec: { command: ["grep", "side", "/log/all"] }, periodSeconds: 1 },
@@ -392,7 +393,8 @@ describeOnNode("pods", () => {
       const v2 = existsSync("/sys/fs/cgroup/cgroup.controllers")
       const show = v2
         ? "cat /sys/fs/cgroup/memory.max; cat /sys/fs/cgroup/cpu.max; cat /sys/fs/cgroup/cpu.weight"
-        : "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu/cpu.shares"
+        : "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/cpu/cpu.cfs_quota_us " +
+          "/sys/fs/cgroup/cpu/cpu.shares"
       const out = await cluster.output("limited", {
         command: sh(show),
         resources: { requests: { cpu: "100m", memory: "16Mi" }, limits: { cpu: "500m", memory: "32Mi" } },
@@ -412,7 +414,8 @@ describeOnNode("pods", () => {
         "secured",
         {
           command: sh(
-            "id -u; id -g; id -G; touch /x 2>&1; grep -E 'CapEff|NoNewPrivs|Seccomp:' /proc/self/status | tr -s '\\t' ' '; ls -ln /data | tail -1 | tr -s ' ' | cut -d' ' -f4",
+            "id -u; id -g; id -G; touch /x 2>&1; grep -E 'CapEff|NoNewPrivs|Seccomp:' /proc/self/status | tr " +
+              "-s '\\t' ' '; ls -ln /data | tail -1 | tr -s ' ' | cut -d' ' -f4",
           ),
           securityContext: {
             runAsUser: 1000,

@@ -153,7 +153,9 @@ describeOnNode("a node", () => {
     const file = join(dataDir, "agent/pod-manifests/static.yaml")
     const name = `static-${hostname().toLowerCase()}`
     const manifest = (value: string) =>
-      `apiVersion: v1\nkind: Pod\nmetadata: { name: static, namespace: default }\nspec:\n  terminationGracePeriodSeconds: 1\n  containers: [{ name: c, image: "${BUSYBOX}", command: ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"], env: [{ name: V, value: ${value} }] }]\n`
+      "apiVersion: v1\nkind: Pod\nmetadata: { name: static, namespace: default }\nspec:\n  " +
+      `terminationGracePeriodSeconds: 1\n  containers: [{ name: c, image: "${BUSYBOX}", command: ["sh", "-c", ` +
+      `"trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"], env: [{ name: V, value: ${value} }] }]\n`
     writeFileSync(file, manifest("one"))
     const first = await cluster.pod(name)
     expect(first.metadata.annotations).toHaveProperty(["kubernetes.io/config.mirror"])

@@ -37,7 +37,8 @@ describeOnNode("Services and DNS", () => {
     while ((await run("iptables-save", [])).out.includes(text) !== there) {
       if (performance.now() > deadline)
         throw new Error(
-          `After 10 s ${text} is ${there ? "not yet" : "still"} in the rules:\n${(await run("iptables-save", ["-t", "nat"])).out}`,
+          `After 10 s ${text} is ${there ? "not yet" : "still"} in the rules:\n` +
+            `${(await run("iptables-save", ["-t", "nat"])).out}`,
         )
       await Bun.sleep(20)
     }

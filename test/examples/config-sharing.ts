@@ -1,5 +1,6 @@
 /**
- * An operator: a control loop on ConfigMaps that copies every ConfigMap labelled `share=everywhere` into all namespaces,
+ * An operator: a control loop on ConfigMaps that copies every ConfigMap labelled `share=everywhere` into all
+ * namespaces,
  * and takes the copies away when the original goes. operator.test.ts tests it in virtual time, and as the program that
  * config-sharing-main.ts makes of it.
  */

@@ -174,7 +174,8 @@ describe("a server that is sent garbage", () => {
       [
         "application/yaml",
         Buffer.from(
-          "apiVersion: v1\nkind: Pod\nmetadata:\n  name: &a fuzz\n  labels: {a: *a}\nspec:\n  containers:\n  - name: c\n    image: i\n",
+          "apiVersion: v1\nkind: Pod\nmetadata:\n  name: &a fuzz\n  labels: {a: *a}\nspec:\n  containers:\n  " +
+            "- name: c\n    image: i\n",
         ),
       ],
       ["application/vnd.kubernetes.protobuf", protobuf],

@@ -152,7 +152,9 @@ function connect(server: TestServer): Cluster {
           finish(() =>
             reject(
               new Error(
-                `${resource.kind} ${name} is not as wanted after ${LIMIT_MS / 1000} s: ${JSON.stringify(last === undefined ? "absent" : "status" in last ? last.status : last, undefined, 1)}\n${server.output().slice(-3000)}`,
+                `${resource.kind} ${name} is not as wanted after ${LIMIT_MS / 1000} s: ` +
+                  `${JSON.stringify(last === undefined ? "absent" : "status" in last ? last.status : last, undefined, 1)}\n` +
+                  `${server.output().slice(-3000)}`,
               ),
             ),
           ),

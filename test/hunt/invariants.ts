@@ -27,7 +27,8 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       .filter((object) => !isProtected(object, world))
       .map(
         (object) =>
-          `${nameOf(object)} since ${object.metadata.deletionTimestamp}, finalizers ${JSON.stringify(object.metadata.finalizers)}`,
+          `${nameOf(object)} since ${object.metadata.deletionTimestamp}, finalizers ` +
+          `${JSON.stringify(object.metadata.finalizers)}`,
       ),
 
   "Deployments have converged": (world) =>
@@ -101,7 +102,8 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
         : world.quotas.length > 0
           ? []
           : [
-              `${nameOf(set)} has ${mine.length} pods on ${on.size} of ${world.nodes.length} nodes, status ${JSON.stringify(status)}`,
+              `${nameOf(set)} has ${mine.length} pods on ${on.size} of ${world.nodes.length} nodes, status ` +
+                `${JSON.stringify(status)}`,
             ]
     }),
 
@@ -136,7 +138,8 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       return pod !== undefined && pod.spec.nodeName === node && !isPodTerminal(pod)
         ? []
         : [
-            `container ${container} of pod ${namespace}/${name} runs on ${node}; the pod is ${pod === undefined ? "gone" : `${pod.status.phase} on ${pod.spec.nodeName}`}`,
+            `container ${container} of pod ${namespace}/${name} runs on ${node}; the pod is ` +
+              `${pod === undefined ? "gone" : `${pod.status.phase} on ${pod.spec.nodeName}`}`,
           ]
     })
   },

@@ -29,14 +29,17 @@ export async function checkNetfilter(): Promise<Finding[]> {
     RULES.map(async ([what, table, rule]) => {
       // MASQUERADE is for POSTROUTING only, and a chain of our own may be led to from anywhere.
       const chain = rule.includes("MASQUERADE") ? "POSTROUTING" : "TRIAL"
-      const script = `${chain === "TRIAL" ? `iptables -w -t ${table} -N TRIAL && ` : ""}iptables -w -t ${table} -A ${chain} ${rule}`
+      const script =
+        `${chain === "TRIAL" ? `iptables -w -t ${table} -N TRIAL && ` : ""}iptables -w -t ${table} -A ${chain} ` +
+        `${rule}`
       const fault = await trial(script)
       return fault === undefined
         ? found(`iptables ${what}`, "there")
         : missing(
             `iptables ${what}`,
             fault,
-            "load the kernel's netfilter modules (modprobe -a nf_nat xt_comment xt_statistic xt_recent xt_addrtype xt_conntrack xt_mark), or start a kernel that has them",
+            "load the kernel's netfilter modules (modprobe -a nf_nat xt_comment xt_statistic xt_recent " +
+              "xt_addrtype xt_conntrack xt_mark), or start a kernel that has them",
           )
     }),
   )

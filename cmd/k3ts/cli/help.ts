@@ -27,7 +27,8 @@ export function commandHelp(path: string, { summary, details, positionals, flags
   const [example] = Object.keys(flags)
   if (example !== undefined)
     parts.push(
-      `Each flag can also be set by a variable, as in ${variableOf(example)}${"config" in flags ? ", or by a key of the config file" : ""}.`,
+      "Each flag can also be set by a variable, as in " +
+        `${variableOf(example)}${"config" in flags ? ", or by a key of the config file" : ""}.`,
     )
   return parts.join("\n\n") + "\n"
 }
@@ -38,7 +39,10 @@ export function overview(
   summary: string,
   commands: readonly (readonly [name: string, summary: string])[],
 ): string {
-  return `${summary}\n\nUsage: ${path} COMMAND [flags]\n\nCommands:\n${table(commands)}\n\n\`${path} COMMAND --help\` tells more of a command.\n`
+  return (
+    `${summary}\n\nUsage: ${path} COMMAND [flags]\n\nCommands:\n${table(commands)}\n\n\`${path} COMMAND ` +
+    `--help\` tells more of a command.\n`
+  )
 }
 
 function table(rows: readonly (readonly [left: string, right: string])[]): string {

@@ -143,11 +143,13 @@ describe("a wrong command line is named with its mend", () => {
     [["--log-format", "xml"], 'invalid value "xml" for --log-format: must be text or json'],
     [
       ["--cluster-cidr", "10.42.0.1/16"],
-      'invalid value "10.42.0.1/16" for --cluster-cidr: must be an IPv4 range whose address ends where its prefix does, as in 10.42.0.0/16',
+      'invalid value "10.42.0.1/16" for --cluster-cidr: must be an IPv4 range whose address ends where its ' +
+        "prefix does, as in 10.42.0.0/16",
     ],
     [
       ["--service-cidr", "10.43.0.0"],
-      'invalid value "10.43.0.0" for --service-cidr: must be an IPv4 range whose address ends where its prefix does, as in 10.42.0.0/16',
+      'invalid value "10.43.0.0" for --service-cidr: must be an IPv4 range whose address ends where its ' +
+        "prefix does, as in 10.42.0.0/16",
     ],
     [["--bind-address", "localhost"], 'invalid value "localhost" for --bind-address: must be an IP address'],
     [
@@ -160,11 +162,13 @@ describe("a wrong command line is named with its mend", () => {
     ],
     [
       ["--kubelet-arg", "max-pods=5"],
-      'invalid value "max-pods=5" for --kubelet-arg: must be sync-frequency=TIME, as in sync-frequency=30s; other settings of a kubelet are not known',
+      'invalid value "max-pods=5" for --kubelet-arg: must be sync-frequency=TIME, as in sync-frequency=30s; ' +
+        "other settings of a kubelet are not known",
     ],
     [
       ["--node-taint", "a=b:Never"],
-      'invalid value "a=b:Never" for --node-taint: must be a taint, as in dedicated=db:NoSchedule (NoSchedule, PreferNoSchedule, NoExecute)',
+      'invalid value "a=b:Never" for --node-taint: must be a taint, as in dedicated=db:NoSchedule ' +
+        "(NoSchedule, PreferNoSchedule, NoExecute)",
     ],
     [
       ["--node-label", "disk"],
@@ -172,7 +176,8 @@ describe("a wrong command line is named with its mend", () => {
     ],
     [
       ["--node-label", "node-role.kubernetes.io/db="],
-      'invalid value "node-role.kubernetes.io/db=" for --node-label: must be a label that a node may give itself, as in disk=ssd',
+      'invalid value "node-role.kubernetes.io/db=" for --node-label: must be a label that a node may give ' +
+        "itself, as in disk=ssd",
     ],
     [
       ["--write-kubeconfig-mode", "rw"],
@@ -232,11 +237,13 @@ describe("addresses that follow from each other", () => {
   test.each<[string[], string]>([
     [
       ["--cluster-dns", "10.42.0.10"],
-      'invalid value "10.42.0.10" for --cluster-dns: must be an address of --service-cidr 10.43.0.0/16, but not one of its first two',
+      'invalid value "10.42.0.10" for --cluster-dns: must be an address of --service-cidr 10.43.0.0/16, but ' +
+        "not one of its first two",
     ],
     [
       ["--cluster-dns", "10.43.0.1"],
-      'invalid value "10.43.0.1" for --cluster-dns: must be an address of --service-cidr 10.43.0.0/16, but not one of its first two',
+      'invalid value "10.43.0.1" for --cluster-dns: must be an address of --service-cidr 10.43.0.0/16, but ' +
+        "not one of its first two",
     ],
     [
       ["--cluster-cidr", "10.0.0.0/8"],

@@ -15,7 +15,9 @@ const NOT_CHECKED = 3
 export default defineCommand({
   summary: "Check whether a cluster's stored data are whole, while no server runs on them",
   details:
-    "Reads all that is stored, the history too, and changes nothing. The exit code is 0 when it is whole, 1 when something is damaged or missing, and 3 when it cannot be checked: a server runs on it, or there is no database.",
+    "Reads all that is stored, the history too, and changes nothing. The exit code is 0 when it is whole, 1 " +
+    "when something is damaged or missing, and 3 when it cannot be checked: a server runs on it, or there is " +
+    "no database.",
   flags: { config, "data-dir": dataDir, output: oneOf(["text", "json"], "text", "Form of the output") },
   run({ flags, print }) {
     const file = databaseFile(flags["data-dir"])
@@ -38,7 +40,12 @@ export default defineCommand({
 const isWhole = (report: StoreReport | undefined): boolean => report?.problems.length === 0
 
 function textOf(file: string, { problems, objects, rows, revision, bytes }: StoreReport): string {
-  const size = `${objects} objects and ${rows - objects} earlier states and deletions at revision ${revision}, ${(bytes / 2 ** 20).toFixed(1)} MiB`
+  const size =
+    `${objects} objects and ${rows - objects} earlier states and deletions at revision ${revision}, ` +
+    `${(bytes / 2 ** 20).toFixed(1)} MiB`
   if (problems.length === 0) return `whole: ${file} (${size})\n`
-  return `${problems.map((problem) => `damaged: ${problem}`).join("\n")}\n\n${size}\nmend: restore ${file} and the files beside it from a backup\n`
+  return (
+    `${problems.map((problem) => `damaged: ${problem}`).join("\n")}\n\n${size}\nmend: restore ${file} and the ` +
+    "files beside it from a backup\n"
+  )
 }

@@ -47,7 +47,8 @@ const importCommand = defineCommand({
   async run({ flags, args, print }) {
     if (flags["container-runtime-endpoint"] !== undefined)
       throw new Error(
-        "images import is for the containerd that k3ts runs; import into another runtime with its own tool, as in: ctr -n k8s.io images import FILE",
+        "images import is for the containerd that k3ts runs; import into another runtime with its own tool, " +
+          "as in: ctr -n k8s.io images import FILE",
       )
     const missing = args.find((path) => !existsSync(path))
     if (missing !== undefined) throw new Error(`There is no file ${missing}`)

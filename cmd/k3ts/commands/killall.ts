@@ -6,7 +6,8 @@ import { configFlag, dataDirFlag } from "../server-flags.ts"
 export default defineCommand({
   summary: "Stop the server and all its containers, and remove what they left on the host",
   details:
-    "Removes containers, Service rules, mounts, interfaces, network namespaces and cgroups that k3ts made, and nothing else.\nThe cluster's data stays: the next `k3ts server` starts its pods again.",
+    "Removes containers, Service rules, mounts, interfaces, network namespaces and cgroups that k3ts made, " +
+    "and nothing else.\nThe cluster's data stays: the next `k3ts server` starts its pods again.",
   flags: { config: configFlag(), "data-dir": dataDirFlag() },
   async run({ flags, print }) {
     requireRoot("killall")

@@ -15,7 +15,8 @@ const name = z.string().min(1, "must not be empty")
 export default defineCommand({
   summary: "Print a kubeconfig: the administrator's, or with --user one for somebody else",
   details:
-    "A kubeconfig made with --user holds a new certificate, valid for a year. What that user may do is a matter of RBAC.",
+    "A kubeconfig made with --user holds a new certificate, valid for a year. What that user may do is a " +
+    "matter of RBAC.",
   flags: {
     config: configFlag(),
     "data-dir": dataDirFlag(),

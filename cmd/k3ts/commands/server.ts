@@ -31,7 +31,8 @@ export default defineCommand({
     const lacking = await preflight(flags)
     if (lacking.length > 0)
       throw new Error(
-        `this machine lacks what k3ts needs:\n${lacking.map(({ name, detail, mend }) => `  ${name}: ${detail}; ${mend}`).join("\n")}`,
+        "this machine lacks what k3ts needs:\n" +
+          `${lacking.map(({ name, detail, mend }) => `  ${name}: ${detail}; ${mend}`).join("\n")}`,
       )
     const lock = lockDataDir(dataDir)
     const nodeLock = ownsNode ? lockNode() : undefined

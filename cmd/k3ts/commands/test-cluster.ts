@@ -26,7 +26,8 @@ export default defineCommand({
   summary: "Run a command beside a cluster in memory, with KUBECONFIG set, and take both away again",
   details: [
     "k3ts test-cluster --nodes 3 -- go test ./...",
-    "Its nodes are simulated: pods are scheduled, start, become ready and answer logs and exec, but no program runs in them. Neither root nor a container runtime is needed.",
+    "Its nodes are simulated: pods are scheduled, start, become ready and answer logs and exec, but no " +
+      "program runs in them. Neither root nor a container runtime is needed.",
     "Without a command it prints the path of the kubeconfig and waits for Ctrl-C. The exit code is the command's.",
   ].join("\n"),
   flags: {

@@ -27,7 +27,9 @@ export default defineCommand({
     else if (flags.output === "yaml") print(writeYaml(info))
     else
       print(
-        `k3ts ${version}${gitCommit === "" ? "" : ` (${gitCommit.slice(0, 12)}${gitTreeState === "dirty" ? ", changed" : ""})`}\nKubernetes ${GIT_VERSION}\n${info.runtime}, ${info.platform}\n`,
+        "k3ts " +
+          `${version}${gitCommit === "" ? "" : ` (${gitCommit.slice(0, 12)}${gitTreeState === "dirty" ? ", changed" : ""})`}\n` +
+          `Kubernetes ${GIT_VERSION}\n${info.runtime}, ${info.platform}\n`,
       )
     return Promise.resolve(0)
   },

@@ -143,19 +143,22 @@ describe("a definition", () => {
       title: "without a type",
       spec: { type: "object", properties: { spec: { properties: { a: { type: "string" } } } } },
       wants:
-        "spec.validation.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields",
+        "spec.validation.openAPIV3Schema.properties[spec].type: Required value: must not be empty for " +
+        "specified object fields",
     },
     {
       title: "with a pattern that is none",
       spec: { type: "object", properties: { a: { type: "string", pattern: "(" } } },
       wants:
-        'spec.validation.openAPIV3Schema.properties[a].pattern: Invalid value: "(": must be a valid regular expression, but isn\'t: error parsing regexp: missing closing ): `(`',
+        'spec.validation.openAPIV3Schema.properties[a].pattern: Invalid value: "(": must be a valid regular ' +
+        "expression, but isn't: error parsing regexp: missing closing ): `(`",
     },
     {
       title: "with a default of another type",
       spec: { type: "object", properties: { a: { type: "string", default: 1 } } },
       wants:
-        'spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer"',
+        'spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "integer":  in body must be of ' +
+        'type string: "integer"',
     },
     {
       title: "with a key that may be missing",
@@ -171,7 +174,8 @@ describe("a definition", () => {
         },
       },
       wants:
-        "spec.validation.openAPIV3Schema.properties[a].items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
+        "spec.validation.openAPIV3Schema.properties[a].items.properties[k].default: Required value: this " +
+        "property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
     },
   ])("with a schema $title is refused", async ({ spec, wants }) => {
     const broken = definition("things", "Thing", { ...version("v1"), schema: { openAPIV3Schema: spec } })

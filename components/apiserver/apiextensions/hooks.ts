@@ -7,7 +7,8 @@ import { markedDeleting } from "./finalizer.ts"
 import type { Registrar } from "./registrar.ts"
 
 /**
- * What definitions add to the generic registry: they stay until their objects are gone, and who has written one can make
+ * What definitions add to the generic registry: they stay until their objects are gone, and who has written one can
+ * make
  * objects of it with the next request.
  */
 export const definitionHooks = (clock: Clock, registrar: () => Registrar): KindHooks => ({

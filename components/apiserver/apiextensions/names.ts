@@ -9,7 +9,8 @@ import { conditionOf, saysTheSame, withCondition, type Condition } from "./condi
 /**
  * A definition with the names it may have among the others of its group, and Established once it has all that it asks
  * for; the very same where nothing is to be said. Source: apiextensions-apiserver pkg/controller/status
- * naming_controller.go, pkg/controller/establish, pkg/controller/apiapproval. Differs from upstream: Established is said
+ * naming_controller.go, pkg/controller/establish, pkg/controller/apiapproval. Differs from upstream: Established is
+ * said
  * at once and not seconds later, since there is one server and it serves the names already.
  */
 export function named(

@@ -107,5 +107,6 @@ function withStatus(object: KubeObject, status: unknown): KubeObject {
 export const RULES_NOT_CHECKED: Cause = invalidValue(
   "<nil>",
   null,
-  "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+  "some validation rules were not checked because the object was invalid; correct the existing errors to " +
+    "complete validation",
 )

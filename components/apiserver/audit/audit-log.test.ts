@@ -88,7 +88,8 @@ test("an audit log has a line for each request: who, as whom, what, and how it w
         code: 403,
         reason: "Forbidden",
         message:
-          'secrets "s" is forbidden: User "jane" cannot get resource "secrets" in API group "" in the namespace "default"',
+          'secrets "s" is forbidden: User "jane" cannot get resource "secrets" in API group "" in the ' +
+          'namespace "default"',
         details: { name: "s", kind: "secrets" },
       },
       annotations: { "authorization.k8s.io/decision": "forbid", "authorization.k8s.io/reason": "" },

@@ -69,7 +69,8 @@ describe("a request made as somebody else", () => {
         ({ resource }) => resource === "users",
       ),
     ).toThrow(
-      'groups "system:masters" is forbidden: User "boss" cannot impersonate resource "groups" in API group "" at the cluster scope',
+      'groups "system:masters" is forbidden: User "boss" cannot impersonate resource "groups" in API group "" ' +
+        "at the cluster scope",
     )
   })
 

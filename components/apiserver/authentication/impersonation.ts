@@ -35,11 +35,13 @@ export function impersonate(
     const { allowed, reason } = authorize({ user: sender, verb: "impersonate", ...attributes })
     if (allowed) return
     const { group, resource, subresource, namespace } = attributes
-    const what = `resource "${subresource === undefined ? resource : `${resource}/${subresource}`}" in API group "${group}"`
+    const what =
+      `resource "${subresource === undefined ? resource : `${resource}/${subresource}`}" in API group ` + `"${group}"`
     const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`
     throw new ApiError(
       "Forbidden",
-      `${group === "" ? resource : `${resource}.${group}`} "${attributes.name}" is forbidden: User "${sender.name}" cannot impersonate ${what} ${where}${reason === "" ? "" : `: ${reason}`}`,
+      `${group === "" ? resource : `${resource}.${group}`} "${attributes.name}" is forbidden: User ` +
+        `"${sender.name}" cannot impersonate ${what} ${where}${reason === "" ? "" : `: ${reason}`}`,
       { name: attributes.name ?? "", ...(group === "" ? {} : { group }), kind: resource },
     )
   }

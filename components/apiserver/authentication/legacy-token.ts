@@ -51,7 +51,8 @@ export function createLegacyTokens({
         ...(isGenerated
           ? {
               warning:
-                "Use tokens from the TokenRequest API or manually created secret-based tokens instead of auto-generated secret-based tokens.",
+                "Use tokens from the TokenRequest API or manually created secret-based tokens instead of " +
+                "auto-generated secret-based tokens.",
             }
           : {}),
       }
@@ -79,7 +80,10 @@ function accountProblem(
 function invalidity({ namespace, serviceAccount, secretName }: LegacyClaims, secret: Secret): TokenRefused | undefined {
   if (!secret.metadata.labels?.[INVALID_SINCE]) return undefined
   return {
-    error: `the token in secret ${namespace}/${secretName} for service account ${namespace}/${serviceAccount.name} has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the '${INVALID_SINCE}' label from the secret to temporarily allow use of this token`,
+    error:
+      `the token in secret ${namespace}/${secretName} for service account ${namespace}/${serviceAccount.name} ` +
+      "has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, " +
+      `or remove the '${INVALID_SINCE}' label from the secret to temporarily allow use of this token`,
     annotations: { "authentication.k8s.io/legacy-token-invalidated": `${secretName}/${namespace}` },
   }
 }

@@ -15,7 +15,8 @@ describe("a request that is not allowed is refused in upstream's words", () => {
     {
       request: { ...pods, group: "apps", resource: "deployments", subresource: "scale", verb: "update", name: "web" },
       message:
-        'deployments.apps "web" is forbidden: User "jane" cannot update resource "deployments/scale" in API group "apps" at the cluster scope',
+        'deployments.apps "web" is forbidden: User "jane" cannot update resource "deployments/scale" in API ' +
+        'group "apps" at the cluster scope',
     },
     {
       request: { user, verb: "get", path: "/metrics" },

@@ -25,7 +25,9 @@ const VIEWED = [
   on(
     READ,
     "core",
-    "pods pods/status replicationcontrollers replicationcontrollers/scale replicationcontrollers/status serviceaccounts services services/status endpoints persistentvolumeclaims persistentvolumeclaims/status configmaps",
+    "pods pods/status replicationcontrollers replicationcontrollers/scale replicationcontrollers/status " +
+      "serviceaccounts services services/status endpoints persistentvolumeclaims persistentvolumeclaims/status " +
+      "configmaps",
   ),
   on(READ, "core", "limitranges resourcequotas resourcequotas/status bindings pods/log namespaces/status"),
   on(READ, "core events.k8s.io", "events"),
@@ -34,14 +36,16 @@ const VIEWED = [
   on(
     READ,
     "apps",
-    "controllerrevisions statefulsets statefulsets/status statefulsets/scale daemonsets daemonsets/status deployments deployments/status deployments/scale replicasets replicasets/status replicasets/scale",
+    "controllerrevisions statefulsets statefulsets/status statefulsets/scale daemonsets daemonsets/status " +
+      "deployments deployments/status deployments/scale replicasets replicasets/status replicasets/scale",
   ),
   on(READ, "autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status"),
   on(READ, "batch", "jobs cronjobs cronjobs/status jobs/status"),
   on(
     READ,
     "extensions",
-    "daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses ingresses/status replicasets replicasets/scale replicasets/status replicationcontrollers/scale networkpolicies",
+    "daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses ingresses/status " +
+      "replicasets replicasets/scale replicasets/status replicationcontrollers/scale networkpolicies",
   ),
   on(READ, "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
   on(READ, "networking.k8s.io", "networkpolicies ingresses ingresses/status"),
@@ -56,21 +60,24 @@ const EDITED = [
   on(
     WRITE,
     "core",
-    "replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy persistentvolumeclaims configmaps secrets",
+    "replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy " +
+      "persistentvolumeclaims configmaps secrets",
   ),
   on(WRITE, "core events.k8s.io", "events"),
   on("create", "core", "serviceaccounts/token"),
   on(
     WRITE,
     "apps",
-    "statefulsets statefulsets/scale daemonsets deployments deployments/scale deployments/rollback replicasets replicasets/scale",
+    "statefulsets statefulsets/scale daemonsets deployments deployments/scale deployments/rollback " +
+      "replicasets replicasets/scale",
   ),
   on(WRITE, "autoscaling", "horizontalpodautoscalers"),
   on(WRITE, "batch", "jobs cronjobs"),
   on(
     WRITE,
     "extensions",
-    "daemonsets deployments deployments/scale deployments/rollback ingresses replicasets replicasets/scale replicationcontrollers/scale networkpolicies",
+    "daemonsets deployments deployments/scale deployments/rollback ingresses replicasets replicasets/scale " +
+      "replicationcontrollers/scale networkpolicies",
   ),
   on(WRITE, "policy", "poddisruptionbudgets"),
   on(WRITE, "networking.k8s.io", "networkpolicies ingresses"),

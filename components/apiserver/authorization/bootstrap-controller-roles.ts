@@ -6,7 +6,8 @@ import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { EVENTS, on, READ } from "./bootstrap-rules.ts"
 
 const SIGNERS =
-  "kubernetes.io/legacy-unknown kubernetes.io/kube-apiserver-client kubernetes.io/kube-apiserver-client-kubelet kubernetes.io/kubelet-serving"
+  "kubernetes.io/legacy-unknown kubernetes.io/kube-apiserver-client " +
+  "kubernetes.io/kube-apiserver-client-kubelet kubernetes.io/kubelet-serving"
 
 export const CONTROLLER_ROLES: Readonly<Record<string, readonly PolicyRule[]>> = {
   "attachdetach-controller": [

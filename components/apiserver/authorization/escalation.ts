@@ -87,7 +87,8 @@ function refuseUncovered(
   throw forbidden(
     resource,
     metadata.name ?? "",
-    `user ${JSON.stringify(user.name)} (groups=${shownGroups(user)}) is attempting to grant RBAC permissions not currently held:\n${text}`,
+    `user ${JSON.stringify(user.name)} (groups=${shownGroups(user)}) is attempting to grant RBAC permissions ` +
+      `not currently held:\n${text}`,
   )
 }
 

@@ -136,7 +136,8 @@ export class RbacAuthorizer implements Authorizer {
       const granted = this.rulesOfRole(grant.roleRef, grant.namespace)
       if (granted === undefined)
         missing.push(
-          `${grant.roleRef.kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(grant.roleRef.name)} not found`,
+          `${grant.roleRef.kind.toLowerCase()}.rbac.authorization.k8s.io ` +
+            `${JSON.stringify(grant.roleRef.name)} not found`,
         )
       const allowed: AuthorizationDecision = {
         allowed: true,

@@ -78,7 +78,8 @@ function stage() {
             frames.push(frame)
             const { name, resourceVersion, annotations } = frame.stored.object.metadata
             seen.push(
-              `${frame.type} ${name ?? ""}@${resourceVersion}${annotations?.["k8s.io/initial-events-end"] === "true" ? " end" : ""}`,
+              `${frame.type} ` +
+                `${name ?? ""}@${resourceVersion}${annotations?.["k8s.io/initial-events-end"] === "true" ? " end" : ""}`,
             )
           }
           return accept(sent)

@@ -35,7 +35,8 @@ export function podStreams(objects: ObjectReader, nodes: NodeConnectors): Readon
     if (connector === undefined)
       throw new ApiError(
         "ServiceUnavailable",
-        `Cannot reach node ${JSON.stringify(nodeName)}, which runs pod ${JSON.stringify(metadata.name)}: its kubelet is not connected to this server`,
+        `Cannot reach node ${JSON.stringify(nodeName)}, which runs pod ${JSON.stringify(metadata.name)}: its ` +
+          "kubelet is not connected to this server",
       )
     return connector
   }
@@ -151,7 +152,8 @@ function logOptionsOf(query: Query, container: string): LogOptions {
     if (Number(text) < least)
       throw new ApiError(
         "Invalid",
-        `PodLogOptions "" is invalid: ${name}: Invalid value: ${text}: must be greater than ${least === 0 ? "or equal to 0" : "0"}`,
+        `PodLogOptions "" is invalid: ${name}: Invalid value: ${text}: must be greater than ` +
+          `${least === 0 ? "or equal to 0" : "0"}`,
         {
           kind: "PodLogOptions",
           causes: [

@@ -199,13 +199,15 @@ export function checkPreconditions(
     throw conflict(
       { group, plural },
       name,
-      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid ?? ""}). The object might have been deleted and then recreated`,
+      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid ?? ""}). The ` +
+        "object might have been deleted and then recreated",
     )
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion)
     throw conflict(
       { group, plural },
       name,
-      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion ?? ""}). The object might have been modified`,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in ` +
+        `record (${metadata.resourceVersion ?? ""}). The object might have been modified`,
     )
 }
 

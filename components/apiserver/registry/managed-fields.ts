@@ -55,14 +55,16 @@ export function applyFields(
   })
   if (fieldValidation === "Strict" && (bodyFaults.length > 0 || faults.length > 0))
     throw badRequest(
-      `error strict decoding YAML: ${[...bodyFaults.map((fault) => `error converting YAML to JSON: ${fault}`), ...faults].join(", ")}`,
+      "error strict decoding YAML: " +
+        `${[...bodyFaults.map((fault) => `error converting YAML to JSON: ${fault}`), ...faults].join(", ")}`,
     )
   warnOf([...bodyFaults, ...faults], request)
   const named =
     object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: request.name } } : object
   if (named.metadata.name !== request.name)
     throw badRequest(
-      `the name of the object (${named.metadata.name ?? ""}) does not match the name on the URL (${request.name ?? ""})`,
+      `the name of the object (${named.metadata.name ?? ""}) does not match the name on the URL ` +
+        `(${request.name ?? ""})`,
     )
   return inNamespace(named, request)
 }

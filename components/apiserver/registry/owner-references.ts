@@ -27,7 +27,9 @@ export function withDistinctOwners<T extends KubeObject>(
   }
   if (repeated.length === 0) return object
   warn(
-    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${repeated.join(", ")}`,
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in ` +
+      "1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) " +
+      `observed: ${repeated.join(", ")}`,
   )
   return { ...object, metadata: { ...object.metadata, ownerReferences: kept } }
 }

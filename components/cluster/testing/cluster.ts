@@ -359,7 +359,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
       const connector = this.#assembly.cluster.connectors.get(found.spec.nodeName ?? "")
       if (connector === undefined)
         throw new TestClusterError(
-          `Cannot read the log of pod ${JSON.stringify(pod)}: ${found.spec.nodeName ? `no kubelet runs on its node ${found.spec.nodeName}` : "it has no node yet"}`,
+          `Cannot read the log of pod ${JSON.stringify(pod)}: ` +
+            `${found.spec.nodeName ? `no kubelet runs on its node ${found.spec.nodeName}` : "it has no node yet"}`,
         )
       const wanted = typeof options === "string" ? { container: options } : options
       return this.#driver.ended(
@@ -402,7 +403,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
       )
       await this.#driver.ended(
         () =>
-          `run waits for ${controller.name} to start; as ${user} it cannot list ${context.informers.pending().join(", ") || "what it watches"}`,
+          `run waits for ${controller.name} to start; as ${user} it cannot list ` +
+          `${context.informers.pending().join(", ") || "what it watches"}`,
         starting,
       )
       await this.#settle()
@@ -538,7 +540,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   async #move(method: string, work: (clock: VirtualClock) => Promise<void>): Promise<void> {
     if (this.#virtual === undefined)
       throw new TestClusterError(
-        `Cannot ${method}: the cluster runs on the real clock, which nobody can move. Use \`eventually\`, or clock: "virtual"`,
+        `Cannot ${method}: the cluster runs on the real clock, which nobody can move. Use \`eventually\`, or ` +
+          `clock: "virtual"`,
       )
     await this.#driver.move(work)
   }

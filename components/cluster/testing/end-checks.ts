@@ -64,6 +64,7 @@ export function orphans(storage: MemoryStorage, resources: readonly Resource[]):
     .filter(isOrphan)
     .map(
       ({ kind, metadata: { namespace, name, ownerReferences = [] } }) =>
-        `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name} is an orphan of ${ownerReferences.map((owner) => `${owner.kind} ${owner.name}`).join(", ")}`,
+        `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name} is an orphan of ` +
+        `${ownerReferences.map((owner) => `${owner.kind} ${owner.name}`).join(", ")}`,
     )
 }

@@ -43,7 +43,8 @@ test.each(OPTIONS)("options %j are refused", async (options, message) => {
 const MANIFESTS: readonly [string, string][] = [
   ["a: [", "line 1"],
   [
-    "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n---\napiVersion: v1\nkind: Widget\nmetadata: { name: b }\n",
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n---\napiVersion: v1\nkind: Widget\nmetadata: { " +
+      "name: b }\n",
     'line 5: no kind "Widget" is served in "v1"',
   ],
   ["kind: Pod\nmetadata: { name: a }", "apiVersion is missing"],

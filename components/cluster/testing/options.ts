@@ -126,7 +126,8 @@ function amount(value: string | number, resource: string, node: string): number 
   const parsed = parseQuantity(String(value))
   if (parsed === undefined || parsed.nano < 0n)
     throw new TestClusterError(
-      `Cannot give node ${JSON.stringify(node)} ${resource} ${JSON.stringify(value)}: expected a quantity such as "4" or "16Gi"`,
+      `Cannot give node ${JSON.stringify(node)} ${resource} ${JSON.stringify(value)}: expected a quantity ` +
+        `such as "4" or "16Gi"`,
     )
   return unitsOf(String(value))
 }

@@ -133,14 +133,16 @@ describe("a validating webhook", () => {
         given: { failurePolicy: "Fail" },
         at: broken,
         wants:
-          'Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post "https://policy.hooks.svc:443/ask?timeout=10s": out of order',
+          'Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post ' +
+          '"https://policy.hooks.svc:443/ask?timeout=10s": out of order',
       },
       { given: { failurePolicy: "Ignore" }, at: broken, wants: undefined },
       {
         given: { timeoutSeconds: 3 },
         at: silent,
         wants:
-          'Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post "https://policy.hooks.svc:443/ask?timeout=3s": context deadline exceeded',
+          'Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post ' +
+          '"https://policy.hooks.svc:443/ask?timeout=3s": context deadline exceeded',
       },
       { given: { timeoutSeconds: 3, failurePolicy: "Ignore" }, at: silent, wants: undefined },
     ]

@@ -21,7 +21,8 @@ COMMIT`
 
 test("removes the rules and the chain of one pod and leaves those of another", () => {
   expect(removalOf(RULES, new Set(["one"]))).toEqual([
-    '-D CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \\"k3ts\\" id: \\"one\\"" -m multiport --dports 80 -j CNI-DN-aaaa',
+    '-D CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \\"k3ts\\" id: \\"one\\"" -m multiport ' +
+      "--dports 80 -j CNI-DN-aaaa",
     "-F CNI-DN-aaaa",
     "-X CNI-DN-aaaa",
   ])

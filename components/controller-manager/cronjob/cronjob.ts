@@ -154,7 +154,8 @@ function timetableOf(cron: CronJob, { parsed }: Known, { events }: ReconcileCont
       cron,
       "Warning",
       "UnsupportedSchedule",
-      `CRON_TZ or TZ used in schedule ${JSON.stringify(text)} is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details`,
+      `CRON_TZ or TZ used in schedule ${JSON.stringify(text)} is not officially supported, see ` +
+        "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details",
     )
   }
   if (typeof parsed === "string") {

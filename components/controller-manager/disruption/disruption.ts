@@ -73,7 +73,10 @@ async function sync(
       budget,
       "Warning",
       "UnmanagedPods",
-      `Pods selected by this PodDisruptionBudget (selector: ${selector.toString()}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`,
+      `Pods selected by this PodDisruptionBudget (selector: ${selector.toString()}) were found to be ` +
+        "unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in " +
+        `undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an ` +
+        "integer value.",
     )
   }
   const now = clock.now()

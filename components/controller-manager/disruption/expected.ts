@@ -54,7 +54,8 @@ function scaleOf(
   )
   if (resource === undefined)
     throw new Error(
-      `${owner.kind} ${owner.name} (${owner.apiVersion}), the controller of pod ${JSON.stringify(pod.metadata.name)}, does not implement the scale subresource`,
+      `${owner.kind} ${owner.name} (${owner.apiVersion}), the controller of pod ` +
+        `${JSON.stringify(pod.metadata.name)}, does not implement the scale subresource`,
     )
   const key = (name: string): string => `${pod.metadata.namespace}/${name}`
   const object = informers.of<ReplicaSet | ReplicationController | StatefulSet>(resource).get(key(owner.name))

@@ -102,7 +102,8 @@ function grouped(
         endpoints,
         "Warning",
         "TooManyAddressesToMirror",
-        `A max of ${MOST_PER_SUBSET} addresses can be mirrored to EndpointSlices per Endpoints subset. ${all.length - MOST_PER_SUBSET} addresses were skipped`,
+        `A max of ${MOST_PER_SUBSET} addresses can be mirrored to EndpointSlices per Endpoints subset. ` +
+          `${all.length - MOST_PER_SUBSET} addresses were skipped`,
       )
     }
     const group = groups.get(portsKey(ports)) ?? { ports, endpoints: new Map<string, Endpoint>() }

@@ -37,7 +37,10 @@ function matchedContainer(
     const exitCode = state?.terminated?.exitCode
     if (exitCode === undefined || exitCode === 0 || (containerName !== undefined && containerName !== name)) continue
     if (values.includes(exitCode) === (operator === "In"))
-      return `Container ${name} for pod ${pod.metadata.namespace}/${pod.metadata.name} failed with exit code ${exitCode}`
+      return (
+        `Container ${name} for pod ${pod.metadata.namespace}/${pod.metadata.name} failed with exit code ` +
+        `${exitCode}`
+      )
   }
   return undefined
 }

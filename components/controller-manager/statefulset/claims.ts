@@ -86,7 +86,8 @@ export async function setClaimOwners(
         set,
         "Warning",
         "ConflictingController",
-        `PersistentVolumeClaim ${claim.metadata.name} has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim: ${controllerOf(claim)?.name ?? ""}`,
+        `PersistentVolumeClaim ${claim.metadata.name} has a conflicting OwnerReference that acts as a manging ` +
+          `controller, the retention policy is ignored for this claim: ${controllerOf(claim)?.name ?? ""}`,
       )
       continue
     }

@@ -59,7 +59,8 @@ function request(row: Row, more: { preempt?: (pods: readonly Pod[]) => void; fre
 const critical = { priority: 2_000_000_000 }
 const taint = (effect: "NoExecute" | "NoSchedule") => ({ taints: [{ key: "k", value: "v", effect }] })
 const shortOf = (resource: string, requested: number, used: number, capacity: number) =>
-  `OutOf${resource}: Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`
+  `OutOf${resource}: Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, ` +
+  `capacity: ${capacity}`
 
 const rows: readonly Row[] = [
   { title: "an ordinary pod", pod: {} },
@@ -152,7 +153,8 @@ const rows: readonly Row[] = [
     pod: {},
     metadata: { labels: { "kubernetes.io/os": "windows" } },
     rejection:
-      "PodOSSelectorNodeLabelDoesNotMatch: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+      "PodOSSelectorNodeLabelDoesNotMatch: Failed to admit pod as the `kubernetes.io/os` label doesn't match " +
+      "node label",
   },
   {
     title: "strict groups where the runtime knows only the union",
@@ -273,7 +275,8 @@ describe("room for a critical pod", () => {
     expect(await preempted(asking({ cpu: "4" }))).toEqual({
       reason: "UnexpectedAdmissionError",
       message:
-        "Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 1000), ]",
+        "Unexpected error while attempting to recover from admission failure: preemption: error finding a set " +
+        "of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 1000), ]",
     })
   })
 

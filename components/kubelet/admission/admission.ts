@@ -118,7 +118,9 @@ async function madeRoom(request: AdmitRequest, failed: readonly Failure[]): Prom
   const missing = [...found.missing].map(([resource, amount]) => `(res: ${resource}, q: ${amount}), `)
   return {
     reason: "UnexpectedAdmissionError",
-    message: `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [${missing.join("")}]`,
+    message:
+      "Unexpected error while attempting to recover from admission failure: preemption: error finding a set of " +
+      `pods to preempt: no set of running pods found to reclaim resources: [${missing.join("")}]`,
   }
 }
 

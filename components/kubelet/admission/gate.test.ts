@@ -44,26 +44,31 @@ test("the port is free again when the pod that had it is gone, also while it tak
   expect(node.status("late").phase).toBe("Running")
 })
 
-test("a pod that was refused is left as it is: no more writes, whatever happens on the node and when the kubelet starts anew", async () => {
-  // given
-  await using node = await simulatedKubelet({ web: {} })
-  await node.create("a", onPort80)
-  await node.create("b", onPort80)
-  const writes = () => node.cluster.history({ kind: "Pod" }).filter(({ object }) => object.metadata.name === "b").length
-  const before = writes()
-  // when
-  await node.delete("a")
-  await node.cluster.advance("10m")
-  await node.restart()
-  await node.cluster.advance("10m")
-  // then
-  expect(writes()).toBe(before)
-  expect(node.status("b").phase).toBe("Failed")
-  // and it goes at once when it is deleted
-  await node.delete("b")
-  await node.cluster.settle()
-  expect(node.pod("b")).toBeUndefined()
-})
+test(
+  "a pod that was refused is left as it is: no more writes, whatever happens on the node and when the kubelet " +
+    "starts anew",
+  async () => {
+    // given
+    await using node = await simulatedKubelet({ web: {} })
+    await node.create("a", onPort80)
+    await node.create("b", onPort80)
+    const writes = () =>
+      node.cluster.history({ kind: "Pod" }).filter(({ object }) => object.metadata.name === "b").length
+    const before = writes()
+    // when
+    await node.delete("a")
+    await node.cluster.advance("10m")
+    await node.restart()
+    await node.cluster.advance("10m")
+    // then
+    expect(writes()).toBe(before)
+    expect(node.status("b").phase).toBe("Failed")
+    // and it goes at once when it is deleted
+    await node.delete("b")
+    await node.cluster.settle()
+    expect(node.pod("b")).toBeUndefined()
+  },
+)
 
 test("when a machine boots, the pods that were there first have its ports and its room", async () => {
   // given a node on which two pods were to run, of which the second was bound while the node was off

@@ -28,7 +28,8 @@ export async function runHook(
     if (exitCode === 0) return
     const output = Buffer.concat([stdout, stderr]).subarray(0, 1024).toString("utf8")
     throw new Error(
-      `Exec lifecycle hook (${JSON.stringify(command)}) for Container "${container.name}" failed - error: command '${command.join(" ")}' exited with ${exitCode}: ${output}, message: ${JSON.stringify(output)}`,
+      `Exec lifecycle hook (${JSON.stringify(command)}) for Container "${container.name}" failed - error: ` +
+        `command '${command.join(" ")}' exited with ${exitCode}: ${output}, message: ${JSON.stringify(output)}`,
     )
   }
   if (handler.httpGet !== undefined) {

@@ -86,7 +86,9 @@ export function effective(pod: Pod, container: AnyContainer): SecurityContext {
 export function verifyRunAsNonRoot(pod: Pod, container: AnyContainer, image: Pick<Image, "uid" | "username">): void {
   const { runAsNonRoot, runAsUser } = effective(pod, container)
   if (runAsNonRoot !== true) return
-  const who = `(pod: "${pod.metadata.name ?? ""}_${pod.metadata.namespace ?? ""}(${pod.metadata.uid ?? ""})", container: ${container.name})`
+  const who =
+    `(pod: "${pod.metadata.name ?? ""}_${pod.metadata.namespace ?? ""}(${pod.metadata.uid ?? ""})", container: ` +
+    `${container.name})`
   if (runAsUser !== undefined) {
     if (runAsUser === 0) throw configError(`container's runAsUser breaks non-root policy ${who}`)
     return
@@ -97,7 +99,8 @@ export function verifyRunAsNonRoot(pod: Pod, container: AnyContainer, image: Pic
   }
   if (image.username !== "")
     throw configError(
-      `container has runAsNonRoot and image has non-numeric user (${image.username}), cannot verify user is non-root ${who}`,
+      `container has runAsNonRoot and image has non-numeric user (${image.username}), cannot verify user is ` +
+        `non-root ${who}`,
     )
   throw configError(`container has runAsNonRoot and image will run as root ${who}`)
 }

@@ -104,22 +104,26 @@ describe("the environment of a container", () => {
     ).toEqual(["PLAIN=x", "EMPTY=", "CM=1", "SECRET=pw", "IP=10.42.0.7", "LABEL=x", "MEMORY=64", "CPUS=4", "FILE=yes"])
   })
 
-  test("takes all text keys of an object, with a prefix if one is given; env goes before envFrom, and the later before the earlier", async () => {
-    expect(
-      await of({
-        envFrom: [
-          { configMapRef: { name: "cm" } },
-          { prefix: "S_", secretRef: { name: "sec" } },
-          { prefix: "X_", configMapRef: { name: "none", optional: true } },
-        ],
-        env: [
-          { name: "B", value: "own" },
-          { name: "TWICE", value: "1" },
-          { name: "TWICE", value: "2" },
-        ],
-      }),
-    ).toEqual(["B=own", "a=1", "S_password=pw", "TWICE=2"])
-  })
+  test(
+    "takes all text keys of an object, with a prefix if one is given; env goes before envFrom, and the later " +
+      "before the earlier",
+    async () => {
+      expect(
+        await of({
+          envFrom: [
+            { configMapRef: { name: "cm" } },
+            { prefix: "S_", secretRef: { name: "sec" } },
+            { prefix: "X_", configMapRef: { name: "none", optional: true } },
+          ],
+          env: [
+            { name: "B", value: "own" },
+            { name: "TWICE", value: "1" },
+            { name: "TWICE", value: "2" },
+          ],
+        }),
+      ).toEqual(["B=own", "a=1", "S_password=pw", "TWICE=2"])
+    },
+  )
 
   test("expands references to variables before it, of envFrom and of services", async () => {
     expect(

@@ -189,7 +189,8 @@ class Sources {
     if (value) return value
     if (optional === true) return undefined
     throw configError(
-      `environment variable key ${JSON.stringify(key)} not found in file ${JSON.stringify(path)} of volume ${JSON.stringify(volumeName)}`,
+      `environment variable key ${JSON.stringify(key)} not found in file ${JSON.stringify(path)} of volume ` +
+        `${JSON.stringify(volumeName)}`,
     )
   }
 

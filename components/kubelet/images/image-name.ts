@@ -27,7 +27,8 @@ export function parseImageName(image: string): ImageName {
   const [, name = "", tag, digest] = match
   if (/^[a-f0-9]{64}$/.test(name))
     throw new Error(
-      `couldn't parse image name "${image}": invalid repository name (${name}), cannot specify 64-byte hexadecimal strings`,
+      `couldn't parse image name "${image}": invalid repository name (${name}), cannot specify 64-byte ` +
+        "hexadecimal strings",
     )
   const slash = name.indexOf("/")
   const first = slash < 0 ? "" : name.slice(0, slash)

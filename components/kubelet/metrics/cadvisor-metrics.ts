@@ -310,7 +310,9 @@ function machineMetrics({ cpus, memoryBytes, info }: Machine): readonly MetricFa
     {
       name: "cadvisor_version_info",
       kind: "gauge",
-      help: "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.",
+      help:
+        "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor " +
+        "version & cadvisor revision.",
       series: [
         {
           labels: {

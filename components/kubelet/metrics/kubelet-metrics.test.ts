@@ -36,13 +36,16 @@ test("probes are counted by their result, for as long as their pod is there", ()
   // then
   const lines = metrics.probes.text().split("\n")
   expect(lines).toContain(
-    'prober_probe_total{container="c",namespace="default",pod="web",pod_uid="u1",probe_type="Liveness",result="successful"} 1',
+    'prober_probe_total{container="c",namespace="default",pod="web",pod_uid="u1",probe_type="Liveness",result="successful"} ' +
+      "1",
   )
   expect(lines).toContain(
-    'prober_probe_total{container="c",namespace="default",pod="web",pod_uid="u1",probe_type="Liveness",result="failed"} 1',
+    'prober_probe_total{container="c",namespace="default",pod="web",pod_uid="u1",probe_type="Liveness",result="failed"} ' +
+      "1",
   )
   expect(lines).toContain(
-    'prober_probe_duration_seconds_bucket{container="c",namespace="default",pod="web",probe_type="Liveness",le="0.025"} 1',
+    'prober_probe_duration_seconds_bucket{container="c",namespace="default",pod="web",probe_type="Liveness",le="0.025"} ' +
+      "1",
   )
   expect(lines).toContain("process_start_time_seconds 5")
   // and when the pod is gone

@@ -71,41 +71,45 @@ describe("what a node has", () => {
   })
 })
 
-test("an extended resource of a node can be given to pods ten seconds after somebody patched it in, until it is taken out", async () => {
-  // given a node and its kubelet
-  await using node = await simulatedKubelet({})
-  const { cluster } = node
-  const device = "example.com/device"
-  const amounts = async () => {
-    const { capacity = {}, allocatable = {} } = (await cluster.get(Node, "node-0")).status
-    return [capacity[device], allocatable[device]]
-  }
-  const patch = (amount: string | null) =>
-    cluster.client.patch(
-      Node,
-      { name: "node-0" },
-      { type: "merge", body: { status: { capacity: { [device]: amount } } } },
-      { subresource: "status" },
-    )
-  // when
-  await patch("3")
-  await cluster.advance("10s")
-  // then
-  expect(await amounts()).toEqual(["3", "3"])
-  // and pods may have it, but no more than there is
-  const asking = { containers: [{ name: "c", image: "web", resources: { limits: { [device]: "2" } } }] }
-  await node.create("a", asking)
-  await node.create("b", asking)
-  expect([node.status("a").phase, node.status("b").reason]).toEqual(["Running", `OutOf${device}`])
-  // and it stays over a restart of the kubelet and the reports that follow
-  await node.restart()
-  await cluster.advance("20m")
-  expect(await amounts()).toEqual(["3", "3"])
-  // until somebody takes it out
-  await patch(null)
-  await cluster.advance("10s")
-  expect(await amounts()).toEqual([undefined, undefined])
-})
+test(
+  "an extended resource of a node can be given to pods ten seconds after somebody patched it in, until it is " +
+    "taken out",
+  async () => {
+    // given a node and its kubelet
+    await using node = await simulatedKubelet({})
+    const { cluster } = node
+    const device = "example.com/device"
+    const amounts = async () => {
+      const { capacity = {}, allocatable = {} } = (await cluster.get(Node, "node-0")).status
+      return [capacity[device], allocatable[device]]
+    }
+    const patch = (amount: string | null) =>
+      cluster.client.patch(
+        Node,
+        { name: "node-0" },
+        { type: "merge", body: { status: { capacity: { [device]: amount } } } },
+        { subresource: "status" },
+      )
+    // when
+    await patch("3")
+    await cluster.advance("10s")
+    // then
+    expect(await amounts()).toEqual(["3", "3"])
+    // and pods may have it, but no more than there is
+    const asking = { containers: [{ name: "c", image: "web", resources: { limits: { [device]: "2" } } }] }
+    await node.create("a", asking)
+    await node.create("b", asking)
+    expect([node.status("a").phase, node.status("b").reason]).toEqual(["Running", `OutOf${device}`])
+    // and it stays over a restart of the kubelet and the reports that follow
+    await node.restart()
+    await cluster.advance("20m")
+    expect(await amounts()).toEqual(["3", "3"])
+    // until somebody takes it out
+    await patch(null)
+    await cluster.advance("10s")
+    expect(await amounts()).toEqual([undefined, undefined])
+  },
+)
 
 test("a node that somebody else has called unready says after ten seconds that it is ready", async () => {
   // given

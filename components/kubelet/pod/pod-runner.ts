@@ -132,7 +132,9 @@ export class PodRunner {
     }
     this.failures.set(container.name, {
       reason: "CrashLoopBackOff",
-      message: `back-off ${formatDuration(crashes.delay(key))} restarting failed container=${container.name} pod=${shown}`,
+      message:
+        `back-off ${formatDuration(crashes.delay(key))} restarting failed container=${container.name} ` +
+        `pod=${shown}`,
     })
     this.#waker.wakeIn(left)
     return true

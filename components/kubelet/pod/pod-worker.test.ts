@@ -28,33 +28,37 @@ describe("a pod's worker", () => {
     expect(node.events("web").map((text) => text.split(":")[0])).toEqual(["Pulling", "Pulled", "Created", "Started"])
   })
 
-  test("waits ten seconds, then twenty, then forty before it starts a crashing container again, and forgets after ten quiet minutes", async () => {
-    // given a container that ends after a second, but the fifth time after eleven minutes
-    await using node = await simulatedKubelet({
-      crash: {
-        run: async (container) => {
-          await container.sleep(container.attempt === 4 ? 660_000 : 1000)
-          return 1
+  test(
+    "waits ten seconds, then twenty, then forty before it starts a crashing container again, and forgets after " +
+      "ten quiet minutes",
+    async () => {
+      // given a container that ends after a second, but the fifth time after eleven minutes
+      await using node = await simulatedKubelet({
+        crash: {
+          run: async (container) => {
+            await container.sleep(container.attempt === 4 ? 660_000 : 1000)
+            return 1
+          },
         },
-      },
-    })
-    await node.create("crash", { containers: [{ name: "c", image: "crash" }] })
-    const starts: number[] = []
-    let seen = -1
-    // when time passes
-    for (let second = 0; second < 900; second++) {
-      const { restartCount, state } = node.status("crash").containerStatuses![0]!
-      if (state.running !== undefined && restartCount > seen) {
-        starts.push(second)
-        seen = restartCount
+      })
+      await node.create("crash", { containers: [{ name: "c", image: "crash" }] })
+      const starts: number[] = []
+      let seen = -1
+      // when time passes
+      for (let second = 0; second < 900; second++) {
+        const { restartCount, state } = node.status("crash").containerStatuses![0]!
+        if (state.running !== undefined && restartCount > seen) {
+          starts.push(second)
+          seen = restartCount
+        }
+        await node.cluster.advance(1000)
       }
-      await node.cluster.advance(1000)
-    }
-    // then the first start after a crash comes at once, and each later one after twice as long
-    expect(starts.slice(0, 5)).toEqual([0, 1, 12, 33, 74])
-    // and after the long run there is again no waiting
-    expect(starts[5]).toBe(74 + 660)
-  })
+      // then the first start after a crash comes at once, and each later one after twice as long
+      expect(starts.slice(0, 5)).toEqual([0, 1, 12, 33, 74])
+      // and after the long run there is again no waiting
+      expect(starts[5]).toBe(74 + 660)
+    },
+  )
 
   test("tries every ten seconds to make a sandbox that cannot be made", async () => {
     // given a node whose network has no address left, and counts how often it is asked
@@ -429,50 +433,56 @@ describe("a pod's worker", () => {
     expect(node.events("web")).toContainEqual("SandboxChanged: Pod sandbox changed, it will be killed and re-created.")
   })
 
-  test("resizes running containers in place, restarts those that ask for it, and waits where the node has too little", async () => {
-    // given a pod whose memory may only change with a restart
-    await using node = await simulatedKubelet({ web: {} })
-    const sized = (cpu: string, memory: string) => [
-      { name: "a", image: "web", resources: { requests: { cpu, memory: "1Gi" } }, resizePolicy: [] },
-      {
-        name: "b",
-        image: "web",
-        resources: { requests: { cpu: "1", memory } },
-        resizePolicy: [{ resourceName: "memory" as const, restartPolicy: "RestartContainer" as const }],
-      },
-    ]
-    await node.create("web", { containers: sized("1", "1Gi") })
-    const resize = async (cpu: string, memory: string) => {
-      await node.cluster.client.patch(
-        Pod,
-        { name: "web", namespace: "default" },
-        { type: "strategic", body: { spec: { containers: sized(cpu, memory) } } },
-        { subresource: "resize" },
+  test(
+    "resizes running containers in place, restarts those that ask for it, and waits where the node has too " + "little",
+    async () => {
+      // given a pod whose memory may only change with a restart
+      await using node = await simulatedKubelet({ web: {} })
+      const sized = (cpu: string, memory: string) => [
+        { name: "a", image: "web", resources: { requests: { cpu, memory: "1Gi" } }, resizePolicy: [] },
+        {
+          name: "b",
+          image: "web",
+          resources: { requests: { cpu: "1", memory } },
+          resizePolicy: [{ resourceName: "memory" as const, restartPolicy: "RestartContainer" as const }],
+        },
+      ]
+      await node.create("web", { containers: sized("1", "1Gi") })
+      const resize = async (cpu: string, memory: string) => {
+        await node.cluster.client.patch(
+          Pod,
+          { name: "web", namespace: "default" },
+          { type: "strategic", body: { spec: { containers: sized(cpu, memory) } } },
+          { subresource: "resize" },
+        )
+        await node.cluster.advance(1000)
+        return node.status("web")
+      }
+      // when cpu changes, then nothing is restarted
+      const ids = node.status("web").containerStatuses!.map(({ containerID }) => containerID)
+      const first = await resize("2", "1Gi")
+      expect(
+        first.containerStatuses!.map(({ containerID, allocatedResources }) => [
+          containerID,
+          allocatedResources!["cpu"],
+        ]),
+      ).toEqual([
+        [ids[0], "2"],
+        [ids[1], "1"],
+      ])
+      // when memory changes, then one is
+      const second = await resize("2", "2Gi")
+      expect(second.containerStatuses!.map(({ restartCount }) => restartCount)).toEqual([0, 1])
+      // when it asks for more than there is, then it keeps what it has, and says so
+      const third = await resize("64", "2Gi")
+      expect(third.containerStatuses![0]!.allocatedResources).toMatchObject({ cpu: "2" })
+      expect(third.conditions).toContainEqual(
+        expect.objectContaining({ type: "PodResizePending", status: "True", reason: "Infeasible" }),
       )
-      await node.cluster.advance(1000)
-      return node.status("web")
-    }
-    // when cpu changes, then nothing is restarted
-    const ids = node.status("web").containerStatuses!.map(({ containerID }) => containerID)
-    const first = await resize("2", "1Gi")
-    expect(
-      first.containerStatuses!.map(({ containerID, allocatedResources }) => [containerID, allocatedResources!["cpu"]]),
-    ).toEqual([
-      [ids[0], "2"],
-      [ids[1], "1"],
-    ])
-    // when memory changes, then one is
-    const second = await resize("2", "2Gi")
-    expect(second.containerStatuses!.map(({ restartCount }) => restartCount)).toEqual([0, 1])
-    // when it asks for more than there is, then it keeps what it has, and says so
-    const third = await resize("64", "2Gi")
-    expect(third.containerStatuses![0]!.allocatedResources).toMatchObject({ cpu: "2" })
-    expect(third.conditions).toContainEqual(
-      expect.objectContaining({ type: "PodResizePending", status: "True", reason: "Infeasible" }),
-    )
-    // and no longer says so when it is content again
-    expect((await resize("2", "2Gi")).conditions!.some(({ type }) => type === "PodResizePending")).toBe(false)
-  })
+      // and no longer says so when it is content again
+      expect((await resize("2", "2Gi")).conditions!.some(({ type }) => type === "PodResizePending")).toBe(false)
+    },
+  )
 
   test("evicts a pod when memory is short", async () => {
     await using node = await simulatedKubelet({

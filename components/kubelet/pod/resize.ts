@@ -142,7 +142,9 @@ export function resizeProblem(
         type: "PodResizePending",
         status: "True",
         reason: "Deferred",
-        message: `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
+        message:
+          `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${used}, capacity: ` +
+          `${capacity}`,
       }
   }
   return undefined

@@ -3,7 +3,8 @@ import { parseResolvConf, podDns } from "./dns.ts"
 import { podOf } from "../testing/pod.ts"
 
 const host = parseResolvConf(
-  "# of the node\nnameserver 192.0.2.1\nnameserver 192.0.2.2 ; second\nsearch old\nsearch example.com. corp\noptions timeout:1 rotate\n",
+  "# of the node\nnameserver 192.0.2.1\nnameserver 192.0.2.2 ; second\nsearch old\nsearch example.com. corp\n" +
+    "options timeout:1 rotate\n",
 )
 const config = { clusterDns: ["10.43.0.10"], clusterDomain: "cluster.local" }
 const cluster = ["default.svc.cluster.local", "svc.cluster.local", "cluster.local", "example.com", "corp"]

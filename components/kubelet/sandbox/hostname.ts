@@ -25,7 +25,8 @@ export function podHostname(pod: Pod, clusterDomain: string, nodeHostname: strin
   const full = `${own}.${domain}`
   if (full.length > MAX_FQDN)
     throw new Error(
-      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${full} is too long (64 characters is the max, ${full.length} characters requested)`,
+      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${full} is too long (64 characters ` +
+        `is the max, ${full.length} characters requested)`,
     )
   return { hostname: full, domain }
 }

@@ -34,4 +34,5 @@ export const hostNetworkHostsFile = (nodeFile: string, aliases: readonly HostAli
 const aliasLines = (aliases: readonly HostAlias[]): string =>
   aliases.length === 0
     ? ""
-    : `\n# Entries added by HostAliases.\n${aliases.map(({ ip, hostnames = [] }) => `${ip}\t${hostnames.join("\t")}\n`).join("")}`
+    : "\n# Entries added by HostAliases.\n" +
+      `${aliases.map(({ ip, hostnames = [] }) => `${ip}\t${hostnames.join("\t")}\n`).join("")}`

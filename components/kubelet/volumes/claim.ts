@@ -26,7 +26,8 @@ export const mountEphemeral: VolumeMounter<object> = (setup) => {
     )
       return
     throw new Error(
-      `PVC ${metadata.namespace ?? ""}/${metadata.name ?? ""} was not created for pod ${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""} (pod is not owner)`,
+      `PVC ${metadata.namespace ?? ""}/${metadata.name ?? ""} was not created for pod ` +
+        `${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""} (pod is not owner)`,
     )
   })
 }

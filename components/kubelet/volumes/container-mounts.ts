@@ -99,7 +99,8 @@ async function bound(
     // What exactly is wrong could tell the pod about files of the host.
     log.error("Cannot prepare a subPath", { container, volume: volume.name, subPath, err })
     throw configError(
-      `failed to prepare subPath for volumeMount ${JSON.stringify(volume.name)} of container ${JSON.stringify(container)}`,
+      `failed to prepare subPath for volumeMount ${JSON.stringify(volume.name)} of container ` +
+        `${JSON.stringify(container)}`,
       err,
     )
   }
@@ -113,7 +114,8 @@ function recursiveReadOnly(
   if (mode === "Disabled") return false
   const refused = (why: string) =>
     configError(
-      `failed to resolve recursive read-only mode: volume ${JSON.stringify(name)} requested recursive read-only mode, but it is ${why}`,
+      `failed to resolve recursive read-only mode: volume ${JSON.stringify(name)} requested recursive ` +
+        `read-only mode, but it is ${why}`,
     )
   if (readOnly !== true) throw refused("not read-only")
   if (mountPropagation !== "None") throw refused(`not compatible with propagation ${JSON.stringify(mountPropagation)}`)

@@ -23,6 +23,7 @@ export async function mountVolume(context: KubeletContext, pod: Pod, volume: Vol
   const kind = Object.keys(volume).find((field) => field !== "name")
   if (kind === undefined) return mountEmptyDir({ ...setup, source: {} })
   throw new Error(
-    `volumes of kind ${kind} are not supported: use configMap, secret, projected, downwardAPI, emptyDir, hostPath, nfs, or a claim of a hostPath, local or nfs volume`,
+    `volumes of kind ${kind} are not supported: use configMap, secret, projected, downwardAPI, emptyDir, ` +
+      "hostPath, nfs, or a claim of a hostPath, local or nfs volume",
   )
 }

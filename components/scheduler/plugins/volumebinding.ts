@@ -76,7 +76,8 @@ export function delayedClaims(pod: Pod, objects: VolumeObjects): readonly Persis
 }
 
 /**
- * Returns how the claims can be bound for a pod on the node: the smallest first, each to a volume that is there, else to
+ * Returns how the claims can be bound for a pod on the node: the smallest first, each to a volume that is there, else
+ * to
  * one that is made. Undefined when one of them cannot be. Source: FindPodVolumes.
  */
 export function planFor(
@@ -135,7 +136,8 @@ function claimsOf(pod: Pod, objects: VolumeObjects): readonly PersistentVolumeCl
       )
     if (claim.status.phase === "Lost")
       return unresolvable(
-        `persistentvolumeclaim ${JSON.stringify(name)} bound to non-existent persistentvolume ${JSON.stringify(claim.spec.volumeName ?? "")}`,
+        `persistentvolumeclaim ${JSON.stringify(name)} bound to non-existent persistentvolume ` +
+          `${JSON.stringify(claim.spec.volumeName ?? "")}`,
       )
     if (claim.metadata.deletionTimestamp !== undefined)
       return unresolvable(`persistentvolumeclaim ${JSON.stringify(name)} is being deleted`)

@@ -75,7 +75,8 @@ export class Draft {
     this.#shifts -= items
     if (this.#shifts < 0)
       throw new RangeError(
-        `Cannot apply the patch: its operations shift more than ${MOST_SHIFTS} list items; work at the end of long lists`,
+        `Cannot apply the patch: its operations shift more than ${MOST_SHIFTS} list items; work at the end of ` +
+          "long lists",
       )
   }
 }

@@ -91,21 +91,25 @@ const Everything = message("test.v1.Everything", "", {
 const roundTrip = (value: object) => decodeProtobuf(Everything, encodeRaw(Everything, value))
 
 describe("the protobuf codec", () => {
-  test("reads what kubectl sends for a Deployment: zeros of fields that are no pointers are absent, a pointer's zero is kept", () => {
-    const { apiVersion, kind, raw } = openEnvelope(Buffer.from(DEPLOYMENT, "base64"))
-    expect({ apiVersion, kind }).toEqual({ apiVersion: "apps/v1", kind: "Deployment" })
-    expect(decodeProtobuf(Deployment.schema, raw)).toEqual({
-      metadata: { name: "web", namespace: "default", labels: { app: "web" } },
-      spec: {
-        replicas: 0,
-        selector: { matchLabels: { app: "web" } },
-        template: {
-          metadata: { labels: { app: "web" } },
-          spec: { containers: [{ name: "nginx", image: "nginx:1", ports: [{ containerPort: 80 }] }] },
+  test(
+    "reads what kubectl sends for a Deployment: zeros of fields that are no pointers are absent, a pointer's " +
+      "zero is kept",
+    () => {
+      const { apiVersion, kind, raw } = openEnvelope(Buffer.from(DEPLOYMENT, "base64"))
+      expect({ apiVersion, kind }).toEqual({ apiVersion: "apps/v1", kind: "Deployment" })
+      expect(decodeProtobuf(Deployment.schema, raw)).toEqual({
+        metadata: { name: "web", namespace: "default", labels: { app: "web" } },
+        spec: {
+          replicas: 0,
+          selector: { matchLabels: { app: "web" } },
+          template: {
+            metadata: { labels: { app: "web" } },
+            spec: { containers: [{ name: "nginx", image: "nginx:1", ports: [{ containerPort: 80 }] }] },
+          },
         },
-      },
-    })
-  })
+      })
+    },
+  )
 
   test("reads what kubectl sends for a ConfigMap: an empty value in a map is kept", () => {
     const { raw } = openEnvelope(Buffer.from(CONFIG_MAP, "base64"))

@@ -309,7 +309,8 @@ class Checker {
       if (!this.#bindings.assignable([wanted], [value]))
         this.#report(
           field.offset,
-          `expected type of field '${field.name}' is '${formatType(wanted)}' but provided type is '${formatType(value)}'`,
+          `expected type of field '${field.name}' is '${formatType(wanted)}' but provided type is ` +
+            `'${formatType(value)}'`,
         )
     }
   }

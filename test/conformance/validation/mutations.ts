@@ -1,7 +1,8 @@
 import type { FieldSpec, Message, Type } from "../../../pkg/apimachinery/fields.ts"
 
 /**
- * One change of an object: `path` is a JSON pointer, and `change` says what is there then. `-` takes it away, `+` adds a copy of a list's first item to it,
+ * One change of an object: `path` is a JSON pointer, and `change` says what is there then. `-` takes it away, `+` adds
+ * a copy of a list's first item to it,
  * `~64` is a text of that many letters, and everything else is JSON.
  */
 export interface Mutation {

@@ -9,7 +9,8 @@ export interface Answer {
 }
 
 /**
- * An answer in one line. Refused: the code, the reason, and of each cause the field and the kind of fault. Accepted: the code, and in what the object differs
+ * An answer in one line. Refused: the code, the reason, and of each cause the field and the kind of fault. Accepted:
+ * the code, and in what the object differs
  * from the one that the unchanged base makes.
  */
 export function verdictOf(

@@ -236,7 +236,8 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
           name: "files",
           image: IMAGE,
           command: report(
-            "cat /etc/resolv.conf /proc/sys/net/ipv4/ip_local_port_range; busybox tail -n 1 /etc/hosts; busybox grep named /etc/hosts | busybox cut -f2,3",
+            "cat /etc/resolv.conf /proc/sys/net/ipv4/ip_local_port_range; busybox tail -n 1 /etc/hosts; " +
+              "busybox grep named /etc/hosts | busybox cut -f2,3",
           ),
         },
         {

@@ -131,7 +131,8 @@ function outside(item: LimitRangeItem, type: string, requests: Amounts, limits: 
     const [limit, request] = [limits?.[name], requests[name]]
     if (limit === undefined || request === undefined || quantity(request).nano === 0n) {
       faults.push(
-        `${name} max limit to request ratio per ${type} is ${ratio}, but no limit or request is specified or request is 0`,
+        `${name} max limit to request ratio per ${type} is ${ratio}, but no limit or request is specified or ` +
+          "request is 0",
       )
       continue
     }

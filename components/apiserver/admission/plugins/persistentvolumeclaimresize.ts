@@ -26,7 +26,8 @@ export const persistentVolumeClaimResize = ({ objects }: AdmissionContext): Admi
         throw forbidden(
           resource,
           name,
-          "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize",
+          "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must " +
+            "support resize",
         )
     },
   })

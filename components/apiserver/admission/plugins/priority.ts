@@ -62,13 +62,15 @@ function withPriority({ resource, name }: AdmissionAttributes, pod: Pod, found: 
     throw forbidden(
       resource,
       name,
-      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`,
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission ` +
+        `controller computed ${value} from the given PriorityClass name`,
     )
   if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemption)
     throw forbidden(
       resource,
       name,
-      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemption} from the given PriorityClass name`,
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; ` +
+        `priority admission controller computed ${preemption} from the given PriorityClass name`,
     )
   return {
     ...pod,

@@ -80,7 +80,9 @@ export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {
     throw forbidden(
       resource,
       name,
-      `exceeded quota: ${quota.metadata.name}, requested: ${text((key) => formatQuantity(minus(wanted[key]!, before[key])))}, used: ${text((key) => formatQuantity(used[key] ?? ZERO))}, limited: ${text((key) => hard[key]!)}`,
+      `exceeded quota: ${quota.metadata.name}, requested: ` +
+        `${text((key) => formatQuantity(minus(wanted[key]!, before[key])))}, used: ` +
+        `${text((key) => formatQuantity(used[key] ?? ZERO))}, limited: ${text((key) => hard[key]!)}`,
     )
   }
 

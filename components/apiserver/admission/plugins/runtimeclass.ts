@@ -32,7 +32,8 @@ export const runtimeClass = ({ objects }: AdmissionContext): AdmissionPlugin =>
       )
       if (clash !== undefined)
         throw refuse(
-          `conflict: runtimeClass.scheduling.nodeSelector[${clash[0]}] = ${clash[1]}; pod.spec.nodeSelector[${clash[0]}] = ${nodeSelector[clash[0]]}`,
+          `conflict: runtimeClass.scheduling.nodeSelector[${clash[0]}] = ${clash[1]}; ` +
+            `pod.spec.nodeSelector[${clash[0]}] = ${nodeSelector[clash[0]]}`,
         )
       const added = (scheduling?.tolerations ?? []).filter(
         (toleration) => !tolerations.some((known) => deepEqual(known, toleration)),

@@ -16,8 +16,10 @@ const MOST_AGENTS = 200
 const MOST_SOCKETS = 64
 
 /**
- * Calls webhooks over HTTPS. Connections are kept open between calls; a webhook that is slow has its own, so that nobody
- * waits for it who does not ask it. A Service is reached at its cluster IP. Source: apiserver pkg/util/webhook/client.go.
+ * Calls webhooks over HTTPS. Connections are kept open between calls; a webhook that is slow has its own, so that
+ * nobody
+ * waits for it who does not ask it. A Service is reached at its cluster IP. Source: apiserver
+ * pkg/util/webhook/client.go.
  */
 export function httpsCaller({ objects, clock }: { readonly objects: Objects; readonly clock: Clock }): WebhookCaller {
   const agents = new Map<string, Agent>()
@@ -180,7 +182,8 @@ const CERTIFICATE_ERRORS: Readonly<Record<string, string>> = {
 const meaningOf = (code: number, { answer, isText }: Answered): string =>
   MEANINGS[code] ??
   (code >= 500
-    ? `an error on the server (${JSON.stringify(isText ? answer.slice(0, 2048) : "unknown")}) has prevented the request from succeeding`
+    ? `an error on the server (${JSON.stringify(isText ? answer.slice(0, 2048) : "unknown")}) has prevented the ` +
+      "request from succeeding"
     : `the server responded with the status code ${code} but did not return more information`)
 const MEANINGS: Readonly<Record<number, string>> = {
   400: "the server rejected our request for an unknown reason",

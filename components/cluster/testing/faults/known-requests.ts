@@ -35,7 +35,8 @@ export function checkKind(kind: string, kinds: readonly Resource[]): void {
   if (known.includes(kind)) return
   const meant = nearest(kind, known)
   throw new TestClusterError(
-    `No object has the kind ${JSON.stringify(kind)}${meant === undefined ? "" : `: do you mean ${JSON.stringify(meant)}?`}`,
+    "No object has the kind " +
+      `${JSON.stringify(kind)}${meant === undefined ? "" : `: do you mean ${JSON.stringify(meant)}?`}`,
   )
 }
 
@@ -57,6 +58,7 @@ function check(what: string, value: string, known: Iterable<string>): void {
 
 function refuse(what: string, value: string, meant: string | undefined): never {
   throw new TestClusterError(
-    `No request has the ${what} ${JSON.stringify(value)}${meant === undefined ? "" : `: do you mean ${JSON.stringify(meant)}?`}`,
+    `No request has the ${what} ` +
+      `${JSON.stringify(value)}${meant === undefined ? "" : `: do you mean ${JSON.stringify(meant)}?`}`,
   )
 }

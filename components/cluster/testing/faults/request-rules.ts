@@ -165,7 +165,8 @@ function failing(error: RequestRule["error"], request: ApiRequest): ApiError | u
   if (typeof error === "function") return error(request)
   return new ApiError(
     error,
-    `${error}: a rule of the test refuses ${request.verb} ${request.resource.plural}${request.name === undefined ? "" : ` ${JSON.stringify(request.name)}`}`,
+    `${error}: a rule of the test refuses ${request.verb} ` +
+      `${request.resource.plural}${request.name === undefined ? "" : ` ${JSON.stringify(request.name)}`}`,
   )
 }
 

@@ -64,7 +64,8 @@ function reasonsOf({ metadata, spec, status }: Pod, diagnosis: Diagnosis | undef
   const reasons: string[] = []
   if (metadata.deletionTimestamp !== undefined)
     reasons.push(
-      `is being deleted, until ${metadata.deletionTimestamp}${(metadata.finalizers ?? []).length > 0 ? `; finalizers: ${metadata.finalizers!.join(", ")}` : ""}`,
+      "is being deleted, until " +
+        `${metadata.deletionTimestamp}${(metadata.finalizers ?? []).length > 0 ? `; finalizers: ${metadata.finalizers!.join(", ")}` : ""}`,
     )
   if (status.reason !== undefined) reasons.push(`${status.reason}: ${status.message ?? ""}`)
   if (!spec.nodeName) {
@@ -85,10 +86,12 @@ function containerReasons({ name, state, lastState, ready, restartCount }: Conta
   const ended =
     last === undefined
       ? ""
-      : `; it ended ${ends === 1 ? "once," : `${ends} times, last`} with exit code ${last.exitCode} (${last.reason ?? ""})${last.message ? `: ${last.message}` : ""}`
+      : `; it ended ${ends === 1 ? "once," : `${ends} times, last`} with exit code ${last.exitCode} ` +
+        `(${last.reason ?? ""})${last.message ? `: ${last.message}` : ""}`
   if (state.waiting !== undefined)
     return [
-      `container ${name} waits: ${state.waiting.reason ?? ""}${state.waiting.message ? `: ${state.waiting.message}` : ""}${ended}`,
+      `container ${name} waits: ` +
+        `${state.waiting.reason ?? ""}${state.waiting.message ? `: ${state.waiting.message}` : ""}${ended}`,
     ]
   if (state.terminated !== undefined) {
     const { exitCode, reason = "", message = "" } = state.terminated

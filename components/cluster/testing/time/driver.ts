@@ -186,7 +186,8 @@ export class Driver {
     const { virtual, hindrances, replay } = this.#options
     return new TestClusterError(
       [
-        `Not done within ${formatDuration(patience)}${virtual === undefined ? "" : " of virtual time"} (${replay}): ${what()}`,
+        `Not done within ${formatDuration(patience)}${virtual === undefined ? "" : " of virtual time"} ` +
+          `(${replay}): ${what()}`,
         ...hindrances(),
       ].join("\n  "),
       { reason: "Timeout" },

@@ -11,7 +11,8 @@ export function milliseconds(duration: Duration): number {
   const ms = typeof duration === "number" ? duration : fromText(duration)
   if (ms === undefined || !Number.isFinite(ms) || ms < 0) {
     throw new TestClusterError(
-      `Cannot use ${JSON.stringify(duration)} as a duration: expected milliseconds, or text such as "90s", "1h30m" or "3d"`,
+      `Cannot use ${JSON.stringify(duration)} as a duration: expected milliseconds, or text such as "90s", ` +
+        `"1h30m" or "3d"`,
     )
   }
   return ms

@@ -45,7 +45,8 @@ async function applyOne(
     )
   } catch (err) {
     throw new TestClusterError(
-      `Cannot apply ${where} (${resource.kind} ${object.metadata.name}): ${err instanceof Error ? err.message : String(err)}`,
+      `Cannot apply ${where} (${resource.kind} ${object.metadata.name}): ` +
+        `${err instanceof Error ? err.message : String(err)}`,
       { cause: err, ...(err instanceof ApiError ? { reason: err.reason } : {}) },
     )
   }

@@ -153,7 +153,8 @@ async function podsToEvict(
   }
   if (refused.size > 0)
     throw new TestClusterError(
-      `Cannot drain node ${JSON.stringify(node)}: ${[...refused].map(([why, names]) => `${why}: ${names.join(", ")}`).join("; ")}`,
+      `Cannot drain node ${JSON.stringify(node)}: ` +
+        `${[...refused].map(([why, names]) => `${why}: ${names.join(", ")}`).join("; ")}`,
     )
   return evicted
 }

@@ -52,7 +52,8 @@ export async function eventually(
     if (clock.now() >= deadline)
       throw new TestClusterError(
         [
-          `Not within ${formatDuration(deadline - began)} of ${driver.isVirtual ? "virtual " : ""}time (${replay(seed)}); last seen: ${seen.why}`,
+          `Not within ${formatDuration(deadline - began)} of ${driver.isVirtual ? "virtual " : ""}time ` +
+            `(${replay(seed)}); last seen: ${seen.why}`,
           ...(await lastSeen.inWords(explain)),
         ].join("\n  "),
         { cause: seen.cause, reason: "Timeout" },
@@ -81,7 +82,9 @@ async function outcome(
   if (value === true || (value === undefined && asserts)) return undefined
   if (value === false) return { why: "the check gave false" }
   throw new TestClusterError(
-    `Cannot tell whether the check holds: it gave ${inShort(value)}. Let it give true or false, such as \`… !== undefined\` or \`… === true\`, or assert with \`expect\`; a helper that asserts can give true at its end`,
+    `Cannot tell whether the check holds: it gave ${inShort(value)}. Let it give true or false, such as \`… ` +
+      `!== undefined\` or \`… === true\`, or assert with \`expect\`; a helper that asserts can give true at its ` +
+      "end",
   )
 }
 

@@ -34,7 +34,8 @@ export function refOf<T extends KubeObject>({ scope, kind }: Resource<T>, refere
   const { name, namespace } = partsOf(reference)
   if (name === undefined || name === "")
     throw new TestClusterError(
-      `Cannot tell which ${kind} is meant by ${JSON.stringify(reference)}: expected "name", "namespace/name", { name, namespace } or an object`,
+      `Cannot tell which ${kind} is meant by ${JSON.stringify(reference)}: expected "name", "namespace/name", ` +
+        "{ name, namespace } or an object",
     )
   return scope === "Cluster" ? { name } : { name, namespace: namespace ?? "default" }
 }

@@ -118,7 +118,8 @@ export abstract class KubectlVerbs {
       const running = this.container(pod, container)
       if (running?.running !== true)
         throw new TestClusterError(
-          `Cannot run ${JSON.stringify(command)} in pod ${namespace}/${name}: it has no such container that runs on a simulated node`,
+          `Cannot run ${JSON.stringify(command)} in pod ${namespace}/${name}: it has no such container that ` +
+            "runs on a simulated node",
         )
       const { exitCode, stdout, stderr } = await ended(
         () => `exec waits for ${JSON.stringify(command)} in pod ${namespace}/${name}`,

@@ -40,7 +40,8 @@ export function parseCondition<T extends KubeObject>(condition: string): Unmet<T
   const path = braced ?? relaxed
   if (path !== undefined) return unmetPath(path, wanted)
   throw new TestClusterError(
-    `Cannot wait for ${JSON.stringify(condition)}: expected "condition=Ready", "condition=Ready=False", "jsonpath={.status.phase}=Running", "create" or "delete"`,
+    `Cannot wait for ${JSON.stringify(condition)}: expected "condition=Ready", "condition=Ready=False", ` +
+      `"jsonpath={.status.phase}=Running", "create" or "delete"`,
   )
 }
 
@@ -101,7 +102,8 @@ export function conditionCheck<T extends KubeObject>(
       ? (object) =>
           object === undefined || first === undefined || object.metadata.uid !== first.metadata.uid
             ? undefined
-            : `it is there${object.metadata.deletionTimestamp === undefined ? "" : `, being deleted${finalizersOf(object)}`}`
+            : "it is " +
+              `there${object.metadata.deletionTimestamp === undefined ? "" : `, being deleted${finalizersOf(object)}`}`
       : parseCondition(condition)
   const { name, namespace } = refOf(resource, ref)
   const what = `${resource.kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`

@@ -58,7 +58,8 @@ export function hostNetwork(clock: Clock): PodNetwork {
             else if (err?.code === 4)
               reject(
                 new Error(
-                  `timeout: failed to connect service "${address(host, port)}" within ${timeoutMs / 1000}s: context deadline exceeded`,
+                  `timeout: failed to connect service "${address(host, port)}" within ${timeoutMs / 1000}s: ` +
+                    "context deadline exceeded",
                 ),
               )
             else if (err) reject(new Error(`rpc error: ${err.details}`))

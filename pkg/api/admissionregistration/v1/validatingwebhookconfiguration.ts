@@ -4,7 +4,8 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 import { matchConditions, objectSelector, webhookFields, webhooksFaults } from "./webhook.ts"
 
 /**
- * Source: k8s.io/api admissionregistration/v1/types.go, pkg/registry/admissionregistration/validatingwebhookconfiguration.
+ * Source: k8s.io/api admissionregistration/v1/types.go,
+ * pkg/registry/admissionregistration/validatingwebhookconfiguration.
  */
 
 export const ValidatingWebhook = message(
@@ -40,7 +41,8 @@ export const ValidatingWebhookConfiguration = defineResource(
     warnings: ({ metadata }) =>
       metadata.name?.endsWith(".static.k8s.io") === true
         ? [
-            'metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based configurations and cannot be managed via the API',
+            'metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based ' +
+              "configurations and cannot be managed via the API",
           ]
         : [],
     validate: ({ webhooks }, old) => webhooksFaults(webhooks, old && (old.webhooks ?? [])),

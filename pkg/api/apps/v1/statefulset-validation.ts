@@ -112,7 +112,9 @@ export function validateStatefulSetChange(spec: StatefulSetSpec, old: StatefulSe
     : [
         forbiddenField(
           "spec",
-          "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+          "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', " +
+            "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and " +
+            "'minReadySeconds' are forbidden",
         ),
       ]
 }

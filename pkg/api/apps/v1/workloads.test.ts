@@ -164,7 +164,9 @@ describe("rules", () => {
       "no percentage",
       () => deployment({ strategy: { rollingUpdate: { maxSurge: "a lot" } } }),
       [
-        "spec.strategy.rollingUpdate.maxSurge: Invalid value: \"a lot\": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
+        'spec.strategy.rollingUpdate.maxSurge: Invalid value: "a lot": a valid percent string must be a ' +
+          "numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is " +
+          "'[0-9]+%')",
       ],
     ],
     [
@@ -227,7 +229,9 @@ describe("rules", () => {
       "a budget with both bounds",
       () => created(PodDisruptionBudget, made(PodDisruptionBudget, { minAvailable: 1, maxUnavailable: 1 })),
       [
-        'spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":1,"UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set',
+        "spec: Invalid value: " +
+          '{"MinAvailable":1,"Selector":null,"MaxUnavailable":1,"UnhealthyPodEvictionPolicy":null}: ' +
+          "minAvailable and maxUnavailable cannot be both set",
       ],
     ],
     [
@@ -265,7 +269,9 @@ describe("rules", () => {
       made(StatefulSet, { selector, template: template(), replicas: 3, serviceName: "web" }),
     ]
     expect(shown(validateObjectUpdate(StatefulSet, after, before))).toEqual([
-      "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+      "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', " +
+        "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' " +
+        "are forbidden",
     ])
   })
 })

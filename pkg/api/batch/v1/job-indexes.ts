@@ -23,7 +23,10 @@ export function countIndexes(text: string, completions: number): number | string
 function intervalOf(text: string, completions: number): Interval | string {
   const ends = text.split("-")
   if (ends.length > 2)
-    return `the fragment ${JSON.stringify(text)} violates the requirement that an index interval can have at most two parts separated by '-'`
+    return (
+      `the fragment ${JSON.stringify(text)} violates the requirement that an index interval can have at most ` +
+      "two parts separated by '-'"
+    )
   for (const end of ends) {
     if (!/^[+-]?\d+$/.test(end)) return `cannot convert string to integer for index: ${JSON.stringify(end)}`
     if (Number(end) >= completions) return `too large index: ${JSON.stringify(end)}`

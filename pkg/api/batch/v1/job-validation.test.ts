@@ -36,7 +36,8 @@ describe("the status of a job", () => {
       {},
       [
         "status.completionTime: Required value: completionTime is required for Complete jobs",
-        "status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+        "status.conditions: Invalid value: cannot set Complete=True condition without the " +
+          "SuccessCriteriaMet=true condition",
         "status.startTime: Required value: startTime is required for finished job",
       ],
     ],
@@ -123,7 +124,8 @@ test.each<[text: string, wanted: number | string]>([
   ["a", 'cannot convert string to integer for index: "a"'],
   [
     "1-2-3",
-    "the fragment \"1-2-3\" violates the requirement that an index interval can have at most two parts separated by '-'",
+    'the fragment "1-2-3" violates the requirement that an index interval can have at most two parts ' +
+      "separated by '-'",
   ],
 ])("the indexes %p", (text, wanted) => {
   expect(countIndexes(text, 5)).toBe(wanted)

@@ -18,7 +18,9 @@ export function jobSpecWarnings(owner: Owner, old: Owner | undefined, spec: JobS
   return [
     ...(isMany
       ? [
-          `${path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail`,
+          `${path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher ` +
+            "than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes " +
+            "fail",
         ]
       : []),
     ...templateWarnings(owner, old, template, `${path}.template`),
@@ -27,4 +29,5 @@ export function jobSpecWarnings(owner: Owner, old: Owner | undefined, spec: JobS
 
 /** The path is upstream's. */
 export const ZONE_IN_SCHEDULE =
-  "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+  "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see " +
+  "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"

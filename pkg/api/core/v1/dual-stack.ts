@@ -43,7 +43,8 @@ const RANGES: Kind = {
     )
   },
   wrong: (value, i) =>
-    `invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[${i}]: <nil> (invalid CIDR address: ${value})`,
+    `invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[${i}]: <nil> (invalid CIDR ` +
+    `address: ${value})`,
   tooMany: "may specify no more than one CIDR for each IP family",
 }
 

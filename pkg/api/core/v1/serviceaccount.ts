@@ -34,7 +34,8 @@ export const ServiceAccount = defineResource(
       annotations?.[ENFORCE_SECRETS] === undefined || old?.metadata.annotations?.[ENFORCE_SECRETS] !== undefined
         ? []
         : [
-            `metadata.annotations[${ENFORCE_SECRETS}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
+            `metadata.annotations[${ENFORCE_SECRETS}]: deprecated in v1.32+; prefer separate namespaces to ` +
+              "isolate access to mounted secrets",
           ],
     doc: "An identity for the processes in pods.",
     returnsDeletedObject: true,

@@ -10,7 +10,9 @@ export const Eviction = defineResource(
     plural: "evictions",
     scope: "Namespaced",
     verbs: ["create"],
-    doc: "Asks for the deletion of a pod if the disruption budgets allow it; created under the pod's eviction subresource, never stored.",
+    doc:
+      "Asks for the deletion of a pod if the disruption budgets allow it; created under the pod's eviction " +
+      "subresource, never stored.",
   },
   {
     deleteOptions: f.message(2, DeleteOptions, "How the pod is to be deleted."),

@@ -106,7 +106,8 @@ export const CSIDriver = defineResource(
       spec.serviceAccountTokenInSecrets === undefined &&
       !deepEqual(spec.tokenRequests, old?.spec.tokenRequests)
         ? [
-            "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes",
+            "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to " +
+              "prevent possible logging of tokens in volume attributes",
           ]
         : [],
     validate: ({ spec }) => driverFaults(spec),

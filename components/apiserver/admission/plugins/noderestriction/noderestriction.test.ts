@@ -98,7 +98,8 @@ test("a node gives itself neither taints nor labels that only an administrator m
     ),
   ).toBe("")
   expect(refusal(Node, node({ "node-role.kubernetes.io/db": "", "x.node-restriction.kubernetes.io/a": "" }))).toBe(
-    'nodes "n1" is forbidden: node "n1" is not allowed to set the following labels: node-role.kubernetes.io/db, x.node-restriction.kubernetes.io/a',
+    'nodes "n1" is forbidden: node "n1" is not allowed to set the following labels: ' +
+      "node-role.kubernetes.io/db, x.node-restriction.kubernetes.io/a",
   )
   const old = { operation: "UPDATE", old: node({ "node-role.kubernetes.io/db": "" }) } as const
   expect(refusal(Node, node({ "node-role.kubernetes.io/db": "", disk: "hdd" }), old)).toBe("")

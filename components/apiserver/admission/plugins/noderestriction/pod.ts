@@ -38,7 +38,8 @@ export function checkPod(attributes: AdmissionAttributes, node: string, { object
   }
   if (operation !== "CREATE")
     throw refuse(
-      `unexpected operation ${JSON.stringify(operation)}, node ${JSON.stringify(node)} can only create and delete mirror pods`,
+      `unexpected operation ${JSON.stringify(operation)}, node ${JSON.stringify(node)} can only create and ` +
+        "delete mirror pods",
     )
   checkMirror(attributes, node, objects.get(Node, { name: node }))
 }

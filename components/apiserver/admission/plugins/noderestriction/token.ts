@@ -26,7 +26,8 @@ export function checkToken(
   if (pod === undefined) throw notFound(Pod, ref.name)
   if (pod.metadata.uid !== ref.uid)
     throw refuse(
-      `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+      `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might ` +
+        "have been deleted and then recreated",
     )
   if (pod.spec.nodeName !== node) throw refuse("node requested token bound to a pod scheduled on a different node")
   const [audience = "", ...more] = audiences
@@ -43,7 +44,8 @@ export function checkToken(
   })
   if (!allowed)
     throw refuse(
-      `audience ${JSON.stringify(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`,
+      `audience ${JSON.stringify(audience)} not found in pod spec volume, ${user.name} is not authorized to ` +
+        "request tokens for this audience",
     )
 }
 

@@ -108,7 +108,9 @@ export const BASELINE: readonly Check[] = [
         ? undefined
         : {
             reason: "non-default capabilities",
-            detail: `${containersText(names)} must not include ${quoted(distinct(containersOf(pod).flatMap(extra)))} in securityContext.capabilities.add`,
+            detail:
+              `${containersText(names)} must not include ${quoted(distinct(containersOf(pod).flatMap(extra)))} ` +
+              "in securityContext.capabilities.add",
           }
     },
   },
@@ -144,7 +146,9 @@ export const BASELINE: readonly Check[] = [
         ? undefined
         : {
             reason: "hostPort",
-            detail: `${containersText(names)} ${plural(names.length, "uses", "use")} ${plural(ports.length, "hostPort")} ${ports.join(", ")}`,
+            detail:
+              `${containersText(names)} ${plural(names.length, "uses", "use")} ` +
+              `${plural(ports.length, "hostPort")} ${ports.join(", ")}`,
           }
     },
   },
@@ -165,7 +169,9 @@ export const BASELINE: readonly Check[] = [
         ? undefined
         : {
             reason: "probe or lifecycle host",
-            detail: `${containersText(names)} ${plural(names.length, "uses", "use")} ${plural(hosts.length, "probe or lifecycle host")} ${quoted(hosts)}`,
+            detail:
+              `${containersText(names)} ${plural(names.length, "uses", "use")} ` +
+              `${plural(hosts.length, "probe or lifecycle host")} ${quoted(hosts)}`,
           }
     },
   },
@@ -265,7 +271,9 @@ export function unconfined(pod: Pod): Finding | undefined {
     ? undefined
     : {
         reason: "seccompProfile",
-        detail: `${bad.who} must not set securityContext.seccompProfile.type to ${quoted(distinct(bad.settings.map(({ type }) => type)))}`,
+        detail:
+          `${bad.who} must not set securityContext.seccompProfile.type to ` +
+          `${quoted(distinct(bad.settings.map(({ type }) => type)))}`,
       }
 }
 

@@ -89,7 +89,8 @@ describe("a pod", () => {
     const { refusal, annotations } = asked({ enforce: "strict" }, Pod, pod(PRIVILEGED))
     expect(refusal).toContain('violates PodSecurity "restricted:latest"')
     expect(annotations["error"]).toBe(
-      'Failed to parse policy: metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "strict": must be one of privileged, baseline, restricted',
+      'Failed to parse policy: metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "strict": ' +
+        "must be one of privileged, baseline, restricted",
     )
     expect(asked({ audit: "strict", warn: "strict" }, Pod, pod(PRIVILEGED))).toMatchObject({
       refusal: "",
@@ -143,7 +144,8 @@ describe("a namespace", () => {
         ...(old === undefined ? {} : { operation: "UPDATE", old: labelled(old) }),
       }).refusal
     const text =
-      'Namespace "team" is invalid: metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: "1.25": must be "latest" or "v1.x"'
+      'Namespace "team" is invalid: metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: ' +
+      '"1.25": must be "latest" or "v1.x"'
     expect([
       change({ "warn-version": "1.25" }),
       change({ "warn-version": "1.25" }, {}),
@@ -192,7 +194,8 @@ describe("the standards", () => {
     [
       "capabilities",
       { containers: [container({ securityContext: { capabilities: { add: ["SYS_TIME", "CHOWN", "NET_ADMIN"] } } })] },
-      'non-default capabilities (container "c" must not include "NET_ADMIN", "SYS_TIME" in securityContext.capabilities.add)',
+      'non-default capabilities (container "c" must not include "NET_ADMIN", "SYS_TIME" in ' +
+        "securityContext.capabilities.add)",
     ],
     [
       "host paths",
@@ -258,7 +261,11 @@ describe("the standards", () => {
     [
       "everything left open",
       {},
-      'allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+      'allowPrivilegeEscalation != false (container "c" must set ' +
+        'securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set ' +
+        'securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "c" must set ' +
+        'securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set ' +
+        'securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
     ],
     [
       "root",
@@ -266,7 +273,8 @@ describe("the standards", () => {
         securityContext: { runAsUser: 0, runAsNonRoot: false },
         containers: [container({ securityContext: hardened })],
       },
-      "runAsNonRoot != true (pod must not set securityContext.runAsNonRoot=false), runAsUser=0 (pod must not set runAsUser=0)",
+      "runAsNonRoot != true (pod must not set securityContext.runAsNonRoot=false), runAsUser=0 (pod must not " +
+        "set runAsUser=0)",
     ],
     [
       "root in a user namespace",

@@ -85,7 +85,8 @@ function evaluate(
     if (faults.length > 0)
       annotate(
         `${LABEL_PREFIX}error`,
-        `Failed to parse policy: ${faults.length === 1 ? faultText(faults[0]!) : `[${faults.map(faultText).join(", ")}]`}`,
+        "Failed to parse policy: " +
+          `${faults.length === 1 ? faultText(faults[0]!) : `[${faults.map(faultText).join(", ")}]`}`,
       )
     if (refuses) annotate(`${LABEL_PREFIX}enforce-policy`, standardText(enforce))
     const noted = against(audit)
@@ -151,7 +152,8 @@ function warningsOf(namespace: string, enforce: Standard, all: readonly Pod[]): 
       : []),
     ...(names.size > 0
       ? [
-          `existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ${JSON.stringify(standardText(enforce))}`,
+          `existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ` +
+            `${JSON.stringify(standardText(enforce))}`,
         ]
       : []),
     ...[...names]

@@ -67,7 +67,8 @@ export const RESTRICTED: readonly Check[] = [
         ...(keep.length > 0 ? [`${containersText(keep)} must set securityContext.capabilities.drop=["ALL"]`] : []),
         ...(add.length > 0
           ? [
-              `${containersText(add)} must not include ${quoted(distinct(containersOf(pod).flatMap(added)))} in securityContext.capabilities.add`,
+              `${containersText(add)} must not include ${quoted(distinct(containersOf(pod).flatMap(added)))} ` +
+                "in securityContext.capabilities.add",
             ]
           : []),
       ]
@@ -88,7 +89,10 @@ export const RESTRICTED: readonly Check[] = [
         ? undefined
         : {
             reason: "restricted volume types",
-            detail: `${plural(bad.length, "volume")} ${quoted(bad.map(({ name }) => name))} ${plural(bad.length, "uses", "use")} ${plural(types.length, "restricted volume type")} ${quoted(types)}`,
+            detail:
+              `${plural(bad.length, "volume")} ${quoted(bad.map(({ name }) => name))} ` +
+              `${plural(bad.length, "uses", "use")} ${plural(types.length, "restricted volume type")} ` +
+              `${quoted(types)}`,
           }
     },
   },
@@ -143,7 +147,9 @@ export const RESTRICTED: readonly Check[] = [
         ? undefined
         : {
             reason: "seccompProfile",
-            detail: `pod or ${containersText(silent)} must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"`,
+            detail:
+              `pod or ${containersText(silent)} must set securityContext.seccompProfile.type to ` +
+              `"RuntimeDefault" or "Localhost"`,
           }
     },
   },

@@ -116,7 +116,8 @@ describe("a cluster IP", () => {
       spec: { parentRef: { resource: "gateways", group: "example.com", name: "g" } },
     })
     expect((await failure(admin.create(Service, service("a", { clusterIP: "10.43.0.2" })))).message).toBe(
-      'Service "a" is invalid: spec.clusterIPs: Invalid value: ["10.43.0.2"]: failed to allocate IP 10.43.0.2: provided IP is already allocated',
+      'Service "a" is invalid: spec.clusterIPs: Invalid value: ["10.43.0.2"]: failed to allocate IP ' +
+        "10.43.0.2: provided IP is already allocated",
     )
     expect(await failure(admin.create(Service, service("a")))).toMatchObject({
       code: 500,
@@ -149,27 +150,31 @@ describe("a cluster IP", () => {
     })
   })
 
-  test("of a store from before there were IPAddresses gets one at the start, and one whose Service is gone is removed", async () => {
-    // given
-    const first = await start()
-    const made = await first.admin.create(Service, service("a"))
-    const gone = await first.admin.create(Service, service("gone"))
-    first.plane.close()
-    const { storage } = first
-    const write = { expected: undefined, time: 0, author: "x", object: null }
-    await storage.writeAll([
-      { ...write, key: `/registry/networking.k8s.io/ipaddresses/${made.spec.clusterIP}` },
-      { ...write, key: "/registry/core/services/default/gone" },
-    ])
-    // when
-    const { admin } = await start({ storage })
-    await committed(admin)
-    // then
-    expect((await admin.list(IPAddress)).items.map(({ metadata }) => metadata.name)).toEqual(
-      ["10.43.0.1", made.spec.clusterIP!].sort(),
-    )
-    expect((await failure(admin.get(IPAddress, { name: gone.spec.clusterIP! }))).reason).toBe("NotFound")
-  })
+  test(
+    "of a store from before there were IPAddresses gets one at the start, and one whose Service is gone is " +
+      "removed",
+    async () => {
+      // given
+      const first = await start()
+      const made = await first.admin.create(Service, service("a"))
+      const gone = await first.admin.create(Service, service("gone"))
+      first.plane.close()
+      const { storage } = first
+      const write = { expected: undefined, time: 0, author: "x", object: null }
+      await storage.writeAll([
+        { ...write, key: `/registry/networking.k8s.io/ipaddresses/${made.spec.clusterIP}` },
+        { ...write, key: "/registry/core/services/default/gone" },
+      ])
+      // when
+      const { admin } = await start({ storage })
+      await committed(admin)
+      // then
+      expect((await admin.list(IPAddress)).items.map(({ metadata }) => metadata.name)).toEqual(
+        ["10.43.0.1", made.spec.clusterIP!].sort(),
+      )
+      expect((await failure(admin.get(IPAddress, { name: gone.spec.clusterIP! }))).reason).toBe("NotFound")
+    },
+  )
 })
 
 describe("ServiceCIDRs", () => {
@@ -182,7 +187,8 @@ describe("ServiceCIDRs", () => {
     })
     expect((await failure(admin.create(Service, service("a")))).message).toContain("range is full")
     expect(await causesOf(admin.create(Service, service("a", { clusterIP: "10.44.0.3" })))).toEqual([
-      'spec.clusterIPs: Invalid value: ["10.44.0.3"]: failed to allocate IP 10.44.0.3: the provided network does not match the current range',
+      'spec.clusterIPs: Invalid value: ["10.44.0.3"]: failed to allocate IP 10.44.0.3: the provided network ' +
+        "does not match the current range",
     ])
     await admin.updateStatus(ServiceCIDR, { ...more, status: ready("more", []).status })
     // when
@@ -212,7 +218,8 @@ describe("ServiceCIDRs", () => {
       'spec.cidrs[0]: Invalid value: "10.45.0.0/24": field is immutable',
     ])
     expect(await causesOf(change(["10.44.0.0/24", "10.45.0.0/24"]))).toEqual([
-      'spec.cidrs: Invalid value: ["10.44.0.0/24","10.45.0.0/24"]: may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64',
+      'spec.cidrs: Invalid value: ["10.44.0.0/24","10.45.0.0/24"]: may specify no more than one IP for each ' +
+        "IP family, i.e 192.168.0.0/24 and 2001:db8::/64",
     ])
     expect((await change(["10.44.0.0/24", "fd00::/112"])).spec.cidrs).toEqual(["10.44.0.0/24", "fd00::/112"])
   })
@@ -241,7 +248,8 @@ describe("families of a Service", () => {
       'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster',
     ])
     expect(await faults({ ipFamilies: ["IPv4", "IPv6"] })).toEqual([
-      `spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified`,
+      `spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' ` +
+        "when multiple IP families are specified",
     ])
     expect(await faults({ clusterIP: "fd00::1" })).toEqual([
       'spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster',

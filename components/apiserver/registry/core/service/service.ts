@@ -178,7 +178,8 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
             port,
             refusal === "taken"
               ? "provided port is already allocated"
-              : `provided port is not in the valid range. The range of valid ports is ${nodePorts.first}-${nodePorts.last}`,
+              : "provided port is not in the valid range. The range of valid ports is " +
+                  `${nodePorts.first}-${nodePorts.last}`,
           ),
         )
       return port

@@ -23,10 +23,14 @@ function kernel(name: string, files: Readonly<Record<string, string>>) {
 
 const NET_DEV = [
   "Inter-|   Receive                                                |  Transmit",
-  " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed",
-  "    lo:       5       1    0    0    0     0          0         0        5       1    0    0    0     0       0          0",
-  "  eth0: 1000      10    1    2    0     0          0         0     2000      20    3    4    0     0       0          0",
-  "veth12:       7       1    0    0    0     0          0         0        7       1    0    0    0     0       0          0",
+  " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls " +
+    "carrier compressed",
+  "    lo:       5       1    0    0    0     0          0         0        5       1    0    0    0     0    " +
+    "   0          0",
+  "  eth0: 1000      10    1    2    0     0          0         0     2000      20    3    4    0     0       " +
+    "0          0",
+  "veth12:       7       1    0    0    0     0          0         0        7       1    0    0    0     0    " +
+    "   0          0",
   "",
 ].join("\n")
 const eth0 = {
@@ -49,7 +53,8 @@ test("a container's cgroup is read from the hierarchies of v1", async () => {
       [`cgroup/memory/${at}/memory.max_usage_in_bytes`]: "8192\n",
       [`cgroup/memory/${at}/memory.failcnt`]: "1\n",
       [`cgroup/memory/${at}/memory.stat`]:
-        "cache 1\ninactive_file 1\ntotal_cache 2000\ntotal_rss 1500\ntotal_mapped_file 300\ntotal_inactive_file 1096\ntotal_pgfault 12\ntotal_pgmajfault 1\ntotal_swap 0\n",
+        "cache 1\ninactive_file 1\ntotal_cache 2000\ntotal_rss 1500\ntotal_mapped_file 300\n" +
+        "total_inactive_file 1096\ntotal_pgfault 12\ntotal_pgmajfault 1\ntotal_swap 0\n",
       [`cgroup/memory/${at}/cgroup.procs`]: "42\n43\n",
       [`cgroup/pids/${at}/pids.current`]: "2\n",
       "proc/42/net/dev": NET_DEV,
@@ -146,7 +151,9 @@ test("the machine is read from /proc, without the ends of pods' networks", async
       "proc/net/route": "Iface\tDestination\tGateway\neth0\t00000000\t0100007F\n",
       "proc/vmstat": "pgfault 7\npgmajfault 2\n",
       "proc/meminfo":
-        "MemTotal:       1000 kB\nMemFree:         400 kB\nMemAvailable:    700 kB\nBuffers:          10 kB\nCached:           90 kB\nAnonPages:       200 kB\nMapped:           20 kB\nSwapTotal:       100 kB\nSwapFree:         75 kB\n",
+        "MemTotal:       1000 kB\nMemFree:         400 kB\nMemAvailable:    700 kB\nBuffers:          10 kB\n" +
+        "Cached:           90 kB\nAnonPages:       200 kB\nMapped:           20 kB\nSwapTotal:       100 kB\n" +
+        "SwapFree:         75 kB\n",
     }),
   )
   expect(await meter.machine()).toMatchObject({

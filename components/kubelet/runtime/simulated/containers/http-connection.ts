@@ -53,7 +53,8 @@ export function httpConnection(
         .map(([name, value]) => `${name}: ${value}\r\n`)
         .join("")
       data.push(
-        `HTTP/1.1 ${response.status} ${response.statusText || "OK"}\r\n${lines}content-length: ${bytes.length}\r\nconnection: close${END_OF_HEAD}`,
+        `HTTP/1.1 ${response.status} ${response.statusText || "OK"}\r\n${lines}content-length: ` +
+          `${bytes.length}\r\nconnection: close${END_OF_HEAD}`,
       )
       if (method !== "HEAD") data.push(bytes)
       finish("")

@@ -6,7 +6,8 @@ import { patternProblem } from "../../../../apimachinery/structural/pattern.ts"
 
 /**
  * What keeps a schema from being structural: each value must have one type that is said outside of anyOf, allOf, oneOf
- * and not, so that fields can be pruned and defaulted. Source: apiextensions-apiserver pkg/apiserver/schema/validation.go
+ * and not, so that fields can be pruned and defaulted. Source: apiextensions-apiserver
+ * pkg/apiserver/schema/validation.go
  * and complete.go.
  */
 export function structuralFaults(schema: JsonSchema, path: string): readonly Cause[] {

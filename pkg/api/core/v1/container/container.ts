@@ -102,7 +102,8 @@ export const Container = message(
     terminationMessagePolicy: f
       .string(
         20,
-        "File reads the file only; FallbackToLogsOnError takes the end of the log when it is empty and the container failed.",
+        "File reads the file only; FallbackToLogsOnError takes the end of the log when it is empty and the " +
+          "container failed.",
       )
       .enum("File", "FallbackToLogsOnError")
       .inOrder()

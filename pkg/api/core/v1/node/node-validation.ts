@@ -104,7 +104,8 @@ function featureFaults(features: readonly string[]): readonly Cause[] {
         invalidValue(
           at("", i),
           name,
-          `${shown} must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`,
+          `${shown} must start with an UpperCamelCase segment, with subsequent segments separated by '/' ` +
+            "(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes",
         ),
       )
     const next = features[i + 1]

@@ -13,4 +13,6 @@ const SIZE = ["storage"]
 
 /** The older way to name the class of a claim or a volume. */
 export const STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-export const STORAGE_CLASS_DEPRECATION = `metadata.annotations[${STORAGE_CLASS_ANNOTATION}]: deprecated since v1.8; use "storageClassName" attribute instead`
+export const STORAGE_CLASS_DEPRECATION =
+  `metadata.annotations[${STORAGE_CLASS_ANNOTATION}]: deprecated since v1.8; use "storageClassName" attribute ` +
+  "instead"

@@ -31,7 +31,8 @@ export function volumeWarnings({
       : [`metadata.annotations[${MOUNT_OPTIONS}]: deprecated since v1.31; use "mountOptions" attribute instead`]),
     ...(spec.persistentVolumeReclaimPolicy === "Recycle"
       ? [
-          "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.",
+          "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the " +
+            "recommended approach is to use dynamic provisioning.",
         ]
       : []),
     ...terms.flatMap((term, i) => termWarnings(`spec.nodeAffinity.required.nodeSelectorTerms[${i}]`, term, false)),

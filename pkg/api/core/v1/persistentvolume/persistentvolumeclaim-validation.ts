@@ -79,7 +79,8 @@ export function claimChangeFaults(claim: Claim, old: Claim): readonly Cause[] {
     causes.push(
       forbiddenField(
         "spec.volumeAttributesClassName",
-        `update to ${attributes === undefined ? "nil" : "empty string"} is forbidden when status.currentVolumeAttributesClassName is not nil`,
+        `update to ${attributes === undefined ? "nil" : "empty string"} is forbidden when ` +
+          "status.currentVolumeAttributesClassName is not nil",
       ),
     )
   return causes

@@ -91,7 +91,8 @@ export function validatePodChange({ spec }: PodView, { spec: old }: PodView): re
     causes.push(
       forbiddenField(
         "spec",
-        `pod updates may not change fields other than ${UPDATABLE}\nchanged: ${changed.map((field) => `spec.${field}`).join(", ")}`,
+        `pod updates may not change fields other than ${UPDATABLE}\nchanged: ` +
+          `${changed.map((field) => `spec.${field}`).join(", ")}`,
       ),
     )
   return causes

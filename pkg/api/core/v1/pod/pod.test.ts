@@ -112,7 +112,9 @@ describe("defaults", () => {
 })
 
 const LABEL_RULE =
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and " +
+  "end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 
 describe("rules of new pods", () => {
   test.each<[string, Json, string[]]>([
@@ -173,7 +175,8 @@ describe("rules of new pods", () => {
       "a host port that differs on the host network",
       { hostNetwork: true, ...withContainer({ ports: [{ hostPort: 81, containerPort: 80 }] }) },
       [
-        "spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true",
+        "spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when " +
+          "`hostNetwork` is true",
       ],
     ],
     [
@@ -223,7 +226,8 @@ describe("rules of new pods", () => {
       "a mode out of range",
       { volumes: [{ name: "data", configMap: { name: "x", defaultMode: 1000 } }] },
       [
-        "spec.volumes[0].configMap.defaultMode: Invalid value: 1000: must be a number between 0 and 0777 (octal), both inclusive",
+        "spec.volumes[0].configMap.defaultMode: Invalid value: 1000: must be a number between 0 and 0777 " +
+          "(octal), both inclusive",
       ],
     ],
     [
@@ -235,7 +239,8 @@ describe("rules of new pods", () => {
         ],
       },
       [
-        "spec.volumes[0].projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: 60: may not specify a duration less than 10 minutes",
+        "spec.volumes[0].projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: 60: may " +
+          "not specify a duration less than 10 minutes",
       ],
     ],
     [
@@ -247,7 +252,8 @@ describe("rules of new pods", () => {
       "a variable of an unknown field",
       withContainer({ env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "spec.foo" } } }] }),
       [
-        'spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "spec.foo": error converting fieldPath: field label not supported: spec.foo',
+        'spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "spec.foo": error converting ' +
+          "fieldPath: field label not supported: spec.foo",
       ],
     ],
     [
@@ -259,7 +265,9 @@ describe("rules of new pods", () => {
         ],
       }),
       [
-        'spec.containers[0].env[1].valueFrom.fieldRef.fieldPath: Unsupported value: "metadata.labels": supported values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"',
+        'spec.containers[0].env[1].valueFrom.fieldRef.fieldPath: Unsupported value: "metadata.labels": ' +
+          'supported values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", ' +
+          '"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"',
       ],
     ],
     [
@@ -276,7 +284,8 @@ describe("rules of new pods", () => {
       "an unknown resource",
       withContainer({ resources: { requests: { foo: "1" } } }),
       [
-        'spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource type or fully qualified',
+        'spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource type ' +
+          "or fully qualified",
         'spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource for containers',
       ],
     ],
@@ -302,7 +311,8 @@ describe("rules of new pods", () => {
       },
       [
         'spec.resources.requests[pods]: Unsupported value: "pods": supported values: "cpu", "hugepages-", "memory"',
-        'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 1500m',
+        'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate ' +
+          "container requests of 1500m",
         'spec.resources.containers[0][cpu].limits: Invalid value: "3": must be less than or equal to pod limits of 2',
       ],
     ],
@@ -331,7 +341,8 @@ describe("rules of new pods", () => {
         },
       },
       [
-        'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator',
+        "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: " +
+          'Invalid value: "Is": not a valid selector operator',
       ],
     ],
     [
@@ -353,7 +364,8 @@ describe("rules of new pods", () => {
       "a probe of an init container",
       { initContainers: [{ name: "init", image: "a", livenessProbe: { tcpSocket: { port: 80 } } }] },
       [
-        "spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always",
+        "spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without " +
+          "restartPolicy=Always",
       ],
     ],
     [
@@ -369,7 +381,9 @@ describe("rules of new pods", () => {
       "privileges that contradict",
       withContainer({ securityContext: { privileged: true, allowPrivilegeEscalation: false } }),
       [
-        'spec.containers[0].securityContext: Invalid value: {"Capabilities":null,"Privileged":true,"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":null,"SeccompProfile":null,"AppArmorProfile":null}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
+        "spec.containers[0].securityContext: Invalid value: " +
+          '{"Capabilities":null,"Privileged":true,"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":null,"SeccompProfile":null,"AppArmorProfile":null}: ' +
+          "cannot set `allowPrivilegeEscalation` to false and `privileged` to true",
       ],
     ],
     [
@@ -381,7 +395,8 @@ describe("rules of new pods", () => {
       "a toleration without a key",
       { tolerations: [{ value: "x" }] },
       [
-        'spec.tolerations[0].operator: Invalid value: "": operator must be Exists when `key` is empty, which means "match all values and all keys"',
+        'spec.tolerations[0].operator: Invalid value: "": operator must be Exists when `key` is empty, which ' +
+          'means "match all values and all keys"',
       ],
     ],
     [
@@ -396,7 +411,8 @@ describe("rules of new pods", () => {
         },
       },
       [
-        "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+        "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values: " +
+          "Required value: must be specified when `operator` is 'In' or 'NotIn'",
       ],
     ],
     [
@@ -411,7 +427,8 @@ describe("rules of new pods", () => {
         },
       },
       [
-        "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 101: must be in the range 1-100",
+        "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: " +
+          "101: must be in the range 1-100",
       ],
     ],
     [
@@ -476,7 +493,8 @@ test.each<[annotations: Record<string, string>, wanted: string[], ofChange?: str
   [
     { "controller.kubernetes.io/pod-deletion-cost": "2147483648" },
     [
-      'metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "2147483648": must be a 32bit integer',
+      'metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "2147483648": must be ' +
+        "a 32bit integer",
     ],
   ],
   [
@@ -548,7 +566,8 @@ describe("changes of a pod", () => {
     const [cause] = validateObjectUpdate(Pod, made({ hostname: "a" }), made({}))
     expect(cause).toMatchObject({ field: "spec", reason: "FieldValueForbidden" })
     expect(cause!.message).toStartWith(
-      "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,",
+      "Forbidden: pod updates may not change fields other than " +
+        "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,",
     )
     expect(cause!.message).toEndWith("changed: spec.hostname")
   })

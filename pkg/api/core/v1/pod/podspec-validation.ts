@@ -43,7 +43,8 @@ import { containersOf, hostProcessFaults, osFaults } from "./windows-validation.
 
 /**
  * Rules of a pod spec, in a pod or in a template; rules of single fields stand in their declarations.
- * `podName` is given for pods only: claims and defaults of pods depend on it. `old` is the spec that is replaced. Source: ValidatePodSpec in
+ * `podName` is given for pods only: claims and defaults of pods depend on it. `old` is the spec that is replaced.
+ * Source: ValidatePodSpec in
  * pkg/apis/core/validation/validation.go.
  */
 export function validatePodSpec(spec: PodSpec, podName: string | undefined, old?: PodSpec): readonly Cause[] {
@@ -215,7 +216,8 @@ const isSearchDomain = (value: string) =>
   searchPattern.test(value)
     ? undefined
     : patternMessage(
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', " +
+          "and must start and end with an alphanumeric character",
         SEARCH,
         "example.com",
       )

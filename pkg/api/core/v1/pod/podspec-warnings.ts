@@ -110,7 +110,8 @@ function affinityWarnings({ nodeAffinity, ...others }: Affinity, path: string): 
     for (const [i, { podAffinityTerm }] of hopes.entries())
       if (podAffinityTerm.labelSelector === undefined)
         warnings.push(
-          `${path}.${kind}.preferredDuringSchedulingIgnoredDuringExecution[${i}].podAffinityTerm.labelSelector: ${NULL_SELECTOR}`,
+          `${path}.${kind}.preferredDuringSchedulingIgnoredDuringExecution[${i}].podAffinityTerm.labelSelector: ` +
+            `${NULL_SELECTOR}`,
         )
   }
   return warnings

@@ -145,7 +145,8 @@ function extendedClaimFaults(
         invalidValue(
           at(here, "resourceName"),
           resourceName,
-          "must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests",
+          "must match the extended resource name of an entry in spec.initContainers.resources.requests or " +
+            "spec.containers.resources.requests",
         ),
       )
     // upstream names the status and not the mapping
@@ -215,7 +216,8 @@ function deviceFaults({ name, resources = [] }: ResourceStatus, container: Conta
           "name",
           name,
           isClaim
-            ? "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
+            ? "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or " +
+                "'claim:<claimName>' if request is empty"
             : "must match one of the container's resource requests",
         ),
       )

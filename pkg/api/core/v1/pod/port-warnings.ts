@@ -33,7 +33,8 @@ export function portWarnings(containers: readonly (readonly [Ports, string])[]):
       if (known === undefined) byName.set(port.name!, field)
       else
         sameNames.push(
-          `${field}: duplicate port name "${port.name}" with ${known}, services and probes that select ports by name will use ${known}`,
+          `${field}: duplicate port name "${port.name}" with ${known}, services and probes that select ports ` +
+            `by name will use ${known}`,
         )
     }
   return [...warnings, ...sameNames]

@@ -20,7 +20,8 @@ export function nameWarnings(
   return problems.length === 0
     ? []
     : [
-        `metadata.name: this is used in ${use}, which can result in surprising behavior; a DNS label is recommended: [${problems.join(" ")}]`,
+        `metadata.name: this is used in ${use}, which can result in surprising behavior; a DNS label is ` +
+          `recommended: [${problems.join(" ")}]`,
       ]
 }
 
