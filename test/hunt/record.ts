@@ -12,8 +12,11 @@ import type {
 import { allocatable, requestOf } from "./room.ts"
 import { nameOf } from "./world.ts"
 
+/** What the record needs of an entry of the history. */
+export type Written = Pick<HistoryEntry, "type" | "time" | "author" | "object" | "previous">
+
 /** Replays all that was written, and says what should never have been, whatever went wrong meanwhile. */
-export function neverHappened(entries: Iterable<HistoryEntry>): readonly string[] {
+export function neverHappened(entries: Iterable<Written>): readonly string[] {
   const problems: string[] = []
   const nodes = new Map<string, Node>()
   const pods = new Map<string, Pod>()

@@ -18,7 +18,7 @@ import {
 import { AT_REST, doubles, ORDINAL } from "./invariants.ts"
 import type { FaultStep, Named, Program, Step } from "./program.ts"
 import { neverHappened, restless } from "./record.ts"
-import { nameOf, runningContainers, worldOf } from "./world.ts"
+import { nameOf, readerOf, runningContainers, worldOf } from "./world.ts"
 import { FINALIZER, IMAGES, MENDED, PRELOAD } from "./workloads.ts"
 
 const SETTLED = "50m"
@@ -52,7 +52,7 @@ export async function run({ seed, nodes, steps }: Program): Promise<readonly str
       const rule = await cluster.faults.requests({ user: "nobody", error: "Forbidden" })
       await cluster.advance("1m")
       await rule.end()
-      const world = await worldOf(cluster)
+      const world = await worldOf(readerOf(cluster))
       for (const [name, invariant] of Object.entries(AT_REST))
         problems.push(...invariant(world).map((problem) => `${name}: ${problem}`))
       problems.push(...neverHappened(cluster.history()))

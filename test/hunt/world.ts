@@ -24,6 +24,7 @@ import {
   StatefulSet,
   type Cluster,
   type KubeObject,
+  type Resource,
 } from "../../components/cluster/testing/testing.ts"
 
 /** A container that runs on a machine, whatever the API says of it. */
@@ -37,7 +38,6 @@ export interface RunningContainer {
 
 /** All that the invariants look at. */
 export interface World {
-  readonly now: number
   readonly nodes: readonly Node[]
   readonly pods: readonly Pod[]
   readonly deployments: readonly Deployment[]
@@ -64,9 +64,19 @@ export interface World {
   readonly containers: readonly RunningContainer[]
 }
 
-export async function worldOf(cluster: Cluster): Promise<World> {
+/** How the objects of a world are read: from a cluster in memory, or from a server. */
+export interface WorldReader {
+  list<T extends KubeObject>(resource: Resource<T>): Promise<readonly T[]>
+  containers(): Promise<readonly RunningContainer[]>
+}
+
+export const readerOf = (cluster: Cluster): WorldReader => ({
+  list: (resource) => cluster.list(resource),
+  containers: () => runningContainers(cluster),
+})
+
+export async function worldOf(cluster: WorldReader): Promise<World> {
   return {
-    now: cluster.now.getTime(),
     nodes: await cluster.list(Node),
     pods: await cluster.list(Pod),
     deployments: await cluster.list(Deployment),
@@ -90,7 +100,7 @@ export async function worldOf(cluster: Cluster): Promise<World> {
     maps: await cluster.list(ConfigMap),
     limits: await cluster.list(LimitRange),
     namespaces: await cluster.list(Namespace),
-    containers: await runningContainers(cluster),
+    containers: await cluster.containers(),
   }
 }
 

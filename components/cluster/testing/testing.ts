@@ -79,3 +79,4 @@ export { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.
 export { Role } from "../../../pkg/api/rbac/v1/role.ts"
 export { RoleBinding } from "../../../pkg/api/rbac/v1/rolebinding.ts"
 export { PriorityClass } from "../../../pkg/api/scheduling/v1/priorityclass.ts"
+export { StorageClass } from "../../../pkg/api/storage/v1/storageclass.ts"
