@@ -1,4 +1,5 @@
-import { badRequest, type ApiError } from "./errors.ts"
+import { badRequest, invalid, type ApiError } from "./errors.ts"
+import { invalidValue } from "./field-errors.ts"
 import { Cursor, decoderOf, DecodeError } from "./decoder.ts"
 import { goQuoted } from "./go-text.ts"
 import { f, type Message } from "./fields.ts"
@@ -56,7 +57,8 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
     options.refuse ??
     ((why: string) =>
       badRequest(`${sentKind} in version "${versionIn(sentVersion)}" cannot be handled as a ${kind}: ${why}`))
-  if (sentKind !== kind || sentVersion !== apiVersion) {
+  if (resource.definition !== undefined) checkCustom(resource, sent, sentVersion, sentKind, options.refuse)
+  else if (sentKind !== kind || sentVersion !== apiVersion) {
     const why = (options.foreign ?? ((_resource, ...type) => notRegistered(...type)))(resource, sentVersion, sentKind)
     if (why !== undefined) throw refuse(why)
     throw (options.refuse ?? badRequest)(
@@ -100,6 +102,29 @@ const given = (value: unknown): string | undefined =>
   value === undefined || value === null || value === "" ? undefined : typeof value === "string" ? value : String(value)
 
 const versionIn = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf("/") + 1)
+
+/** Of custom objects that is a fault of the object. Source: registry/customresource/validator.go ValidateTypeMeta. */
+function checkCustom(
+  { group, apiVersion, kind }: Pick<Resource, "group" | "apiVersion" | "kind">,
+  sent: Readonly<Record<string, unknown>>,
+  sentVersion: string,
+  sentKind: string,
+  refuse: DecodeOptions["refuse"],
+): void {
+  const { name } = (sent["metadata"] ?? {}) as { readonly name?: unknown }
+  const named = typeof name === "string" ? name : ""
+  if (sentVersion !== apiVersion) {
+    if (refuse === undefined)
+      throw badRequest(
+        `the API version in the data (${sentVersion}) does not match the expected API version (${apiVersion})`,
+      )
+    throw invalid({ group: sentVersion.replace(/\/?[^/]*$/, ""), kind: sentKind }, named, [
+      invalidValue("apiVersion", sentVersion, `must be ${apiVersion}`),
+    ])
+  }
+  if (sentKind !== kind)
+    throw invalid({ group, kind: sentKind }, named, [invalidValue("kind", sentKind, `must be ${kind}`)])
+}
 
 /**
  * Any JSON as the value of a message (DeleteOptions, a part of an object); `known` as in `DecodeOptions`. @throws

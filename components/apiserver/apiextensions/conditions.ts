@@ -1,7 +1,8 @@
-import type {
+import {
   CustomResourceDefinition,
-  CustomResourceDefinitionCondition,
+  type CustomResourceDefinitionCondition,
 } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import { trackUpdate } from "../../../pkg/apimachinery/patch/apply/track.ts"
 
 export type Condition = Omit<CustomResourceDefinitionCondition, "lastTransitionTime">
 
@@ -30,3 +31,11 @@ export function withCondition(
       : conditions!.map((each) => (each.type === condition.type ? next : each))
   return { ...definition, status: { ...definition.status, conditions: all } }
 }
+
+/** A definition whose status the server itself changes, as its managedFields tell of it. */
+export const asWritten = (
+  old: CustomResourceDefinition,
+  next: CustomResourceDefinition,
+  now: string,
+): CustomResourceDefinition =>
+  trackUpdate(CustomResourceDefinition, old, next, { manager: "kube-apiserver", subresource: "status", now })

@@ -62,6 +62,7 @@ function customResource(
       ...(shortNames === undefined ? {} : { shortNames }),
       ...(categories === undefined ? {} : { categories }),
       scope: spec.scope === "Namespaced" ? "Namespaced" : "Cluster",
+      verbs: ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
       doc: schema.description ?? `${kind} is the Schema for the ${plural} API`,
       schemaName: `io.${kind}`,
       looks: { plainFinalizers: true },

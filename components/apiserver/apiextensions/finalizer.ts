@@ -8,7 +8,7 @@ import { timestamp, type Clock, type Timer } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
 import { storageKey, storagePrefix } from "../cacher/view.ts"
-import { withCondition } from "./conditions.ts"
+import { asWritten, withCondition } from "./conditions.ts"
 
 /** Keeps a definition until its objects are gone. */
 export const CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
@@ -139,7 +139,7 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
     for (;;) {
       const definition = current(name)
       if (definition === undefined || stopped) return false
-      const object = change(definition)
+      const object = asWritten(definition, change(definition), timestamp(clock))
       const key = storageKey(CustomResourceDefinition, { name })
       const expected = Number(definition.metadata.resourceVersion)
       const write = { key, object, expected, time: clock.now(), author: "system:apiserver" }

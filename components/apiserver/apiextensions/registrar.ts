@@ -7,6 +7,7 @@ import type { Logger } from "../../../pkg/log/log.ts"
 import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
 import { storageKey, storagePrefix } from "../cacher/view.ts"
 import { customResourcesOf, type CustomResource, type Era } from "./custom-resource.ts"
+import { asWritten } from "./conditions.ts"
 import { named } from "./names.ts"
 
 /**
@@ -118,7 +119,7 @@ export class Registrar {
     const pending = this.#storage
       .write({
         key: storageKey(CustomResourceDefinition, definition.metadata),
-        object: next,
+        object: asWritten(definition, next, timestamp(this.#clock)),
         expected: Number(definition.metadata.resourceVersion),
         time: this.#clock.now(),
         author: "system:apiserver",

@@ -26,13 +26,32 @@ export function scaleStatusFaults(scale: Scale, object: KubeObject): readonly Ca
   if (scale === undefined) return []
   const { statusReplicasPath, labelSelectorPath = "" } = scale
   const causes = replicaFaults(statusReplicasPath, object)
+  const obstacle = labelSelectorPath === "" ? undefined : obstacleAt(object, labelSelectorPath)
+  if (obstacle !== undefined)
+    return [
+      ...causes,
+      invalidValue(labelSelectorPath, "", wrongType(labelSelectorPath, obstacle, "map[string]interface{}")),
+    ]
   const selector = labelSelectorPath === "" ? undefined : valueAt(object, labelSelectorPath)
   return selector === undefined || typeof selector === "string"
     ? causes
     : [...causes, invalidValue(labelSelectorPath, "", wrongType(labelSelectorPath, selector, "string"))]
 }
 
+/** A value on the way to a path that is no object. */
+function obstacleAt(object: object, path: string): unknown {
+  let value: unknown = object
+  for (const step of stepsOf(path)) {
+    if (value === undefined) return undefined
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value
+    value = (value as Readonly<Record<string, unknown>>)[step]
+  }
+  return undefined
+}
+
 function replicaFaults(path: string, object: KubeObject): readonly Cause[] {
+  const obstacle = obstacleAt(object, path)
+  if (obstacle !== undefined) return [invalidValue(path, 0, wrongType(path, obstacle, "map[string]interface{}"))]
   const value = valueAt(object, path)
   if (value === undefined) return []
   if (typeof value !== "number" || !Number.isInteger(value))
@@ -43,7 +62,7 @@ function replicaFaults(path: string, object: KubeObject): readonly Cause[] {
 
 /** Source: apimachinery unstructured/helpers.go. */
 const wrongType = (path: string, value: unknown, wanted: string): string =>
-  `.${stepsOf(path).join(".")} accessor error: ${JSON.stringify(value)} is of the type ${goTypeOf(value)}, expected ${wanted}`
+  `.${stepsOf(path).join(".")} accessor error: ${typeof value === "string" ? value : JSON.stringify(value)} is of the type ${goTypeOf(value)}, expected ${wanted}`
 
 const goTypeOf = (value: unknown): string =>
   value === null

@@ -44,8 +44,8 @@ const isSelectable = ({ scope, fieldSelectors }: Resource, path: string): boolea
   fieldSelectors?.[path] !== undefined
 
 /** Source: apimachinery pkg/runtime/conversion.go DefaultMetaV1FieldSelectorConversion, pkg/apis/core/v1/conversion.go. */
-const unknownField = ({ fieldSelectors, unknownFieldSelector }: Resource, path: string): string =>
-  fieldSelectors === undefined
+const unknownField = ({ fieldSelectors, unknownFieldSelector, definition }: Resource, path: string): string =>
+  fieldSelectors === undefined && definition === undefined
     ? `${goQuoted(path)} is not a known field selector: only "metadata.name", "metadata.namespace"`
     : (unknownFieldSelector?.(path) ?? `field label not supported: ${path}`)
 

@@ -15,8 +15,8 @@ interface SubresourceEntry {
   readonly version?: string
 }
 
-/** A resource's subresources in the order of their names. */
-function subresourcesOf({ kind, subresources }: Resource): readonly SubresourceEntry[] {
+/** A resource's subresources in the order of their names; those of custom resources as upstream has them. */
+function subresourcesOf({ kind, subresources, definition }: Resource): readonly SubresourceEntry[] {
   if (subresources === undefined) return []
   const entries: SubresourceEntry[] = Object.entries(subresources.other ?? {}).map(([name, entry]) => ({
     name,
@@ -31,7 +31,7 @@ function subresourcesOf({ kind, subresources }: Resource): readonly SubresourceE
       group: "autoscaling",
       version: "v1",
     })
-  return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+  return definition === undefined ? entries.sort((a, b) => (a.name < b.name ? -1 : 1)) : entries
 }
 
 /** `/api` */
@@ -75,7 +75,7 @@ export function apiResourceList(scheme: Scheme, group: string, version: string) 
         singularName: singular,
         namespaced,
         kind,
-        verbs: [...verbs].sort(),
+        verbs: inOrder(verbs, resource),
         ...nonEmpty("shortNames", shortNames),
         ...nonEmpty("categories", categories),
         ...(hash === undefined ? {} : { storageVersionHash: hash }),
@@ -94,9 +94,13 @@ export function apiResourceList(scheme: Scheme, group: string, version: string) 
     kind: "APIResourceList",
     ...(group === "" ? {} : { apiVersion: "v1" }),
     groupVersion: group === "" ? version : `${group}/${version}`,
-    resources: resources.sort((a, b) => (a.name < b.name ? -1 : 1)),
+    resources: served[0]!.definition === undefined ? resources.sort((a, b) => (a.name < b.name ? -1 : 1)) : resources,
   }
 }
+
+/** By name; those of custom resources as upstream has them. Source: customresource_discovery_controller.go. */
+const inOrder = (verbs: readonly string[], { definition }: Resource): readonly string[] =>
+  definition === undefined ? [...verbs].sort() : verbs
 
 const nonEmpty = <K extends string>(
   key: K,
@@ -149,7 +153,7 @@ function aggregatedResource(resource: Resource) {
     responseKind: { group: "", version: "", kind },
     scope,
     singularResource: singular,
-    verbs: [...verbs].sort(),
+    verbs: inOrder(verbs, resource),
     ...nonEmpty("shortNames", shortNames),
     ...nonEmpty("categories", categories),
     ...(subresources.length === 0 ? {} : { subresources }),

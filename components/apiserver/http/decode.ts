@@ -24,6 +24,8 @@ export interface BodyOptions {
   readonly scheme: Scheme
   /** Of the object that is expected, for error messages; undefined for options, whose errors name none. */
   readonly kind: string | undefined
+  /** It must say of itself what it is. */
+  readonly mustBeTyped?: boolean
   /** Its fields whose JSON is kept as it was written. */
   readonly rawFields?: readonly string[]
 }
@@ -36,7 +38,9 @@ export async function decodeBody(bytes: Uint8Array, options: BodyOptions): Promi
   const { kind } = options
   try {
     const value = parsed(bytes, options)
-    return objectFrom(value instanceof Promise ? await value : value)
+    const body = objectFrom(value instanceof Promise ? await value : value)
+    if (options.mustBeTyped === true) checkTyped(body.value, bytes)
+    return body
   } catch (err) {
     if (!(err instanceof BodyError)) throw err
     if (kind === undefined) throw badRequest(err.message)
@@ -75,6 +79,17 @@ function objectFrom({ value, faults }: Parsed): Parsed {
   if (typeof apiVersion === "string" && apiVersion.split("/").length > 2)
     throw new BodyError(`unexpected GroupVersion string: ${apiVersion}`)
   return { value, faults }
+}
+
+/** Source: apimachinery pkg/runtime/serializer/json/json.go Decode, of what no Go type stands for. */
+function checkTyped(value: unknown, bytes: Uint8Array): void {
+  const { kind, apiVersion } = value as { readonly kind?: unknown; readonly apiVersion?: unknown }
+  for (const [name, given] of [
+    ["Kind", kind],
+    ["apiVersion", apiVersion],
+  ] as const)
+    if (given === undefined || given === "")
+      throw new BodyError(`Object '${name}' is missing in '${lenient.decode(bytes)}'`)
 }
 
 /** The beginning of a body. Source: endpoints/handlers/rest.go summarizeData. */

@@ -48,7 +48,9 @@ export function encodeResult(result: ApiResult, resource: Resource, options: Enc
         return { contentType: MEDIA_TYPE.protobuf, body: objectBytes(object, resource, options) }
     }
   }
-  const { metadata, items } = result
+  const { items } = result
+  // Upstream's lists of custom objects always name where to go on.
+  const metadata = resource.definition === undefined ? result.metadata : { continue: "", ...result.metadata }
   switch (accepted.encoding) {
     case "json":
       return {

@@ -22,10 +22,12 @@ export interface Accepted {
 /** What an endpoint can answer with. */
 export interface Offer {
   readonly encodings: readonly Encoding[]
+  /** False where protobuf is only for metadata alone, as of custom objects. */
+  readonly protobuf?: false
   /** False where only the object itself can be had, no table and no part of it. */
   readonly transforms?: false
   /** The media types that the path says it gives: others are refused before the handler looks. */
-  readonly produces: readonly string[]
+  readonly produces: readonly string[] | undefined
 }
 
 const PRODUCES: readonly string[] = Object.values(MEDIA_TYPE)
@@ -38,8 +40,11 @@ export const LISTS: Offer = { encodings: ["json", "yaml", "protobuf"], produces:
  * storages without a TableConvertor.
  */
 export const PLAIN: Offer = { encodings: ["json", "yaml", "protobuf"], transforms: false, produces: PRODUCES }
+/** Custom objects have no form in protobuf, and their paths declare no media types. */
+export const CUSTOM_OBJECTS: Offer = { encodings: ["json", "yaml", "protobuf"], protobuf: false, produces: undefined }
 /** Watches are streams, and YAML has no framing. */
 export const STREAMS: Offer = { encodings: ["json", "protobuf"], produces: LIST_PRODUCES }
+export const CUSTOM_STREAMS: Offer = { encodings: ["json", "protobuf"], protobuf: false, produces: undefined }
 
 const DEFAULT: Accepted = { encoding: "json", as: undefined, asVersion: "v1", pretty: false }
 
@@ -59,7 +64,7 @@ export function negotiate(accept: string | undefined, offer: Offer): Accepted {
   if (known === undefined) remembered.set(offer, (known = new Map<string, Accepted>()))
   const found = known.get(accept)
   if (found !== undefined) return found
-  if (!isProduced(accept, offer.produces)) throw noSuchForm(offer.produces)
+  if (offer.produces !== undefined && !isProduced(accept, offer.produces)) throw noSuchForm(offer.produces)
   for (const clause of parseAccept(accept)) {
     const accepted = match(clause, offer)
     if (accepted === undefined) continue
@@ -70,7 +75,7 @@ export function negotiate(accept: string | undefined, offer: Offer): Accepted {
   }
   throw notAcceptable(
     offer.encodings.map((encoding) =>
-      offer === STREAMS ? `${MEDIA_TYPE[encoding]};stream=watch` : MEDIA_TYPE[encoding],
+      offer === STREAMS || offer === CUSTOM_STREAMS ? `${MEDIA_TYPE[encoding]};stream=watch` : MEDIA_TYPE[encoding],
     ),
   )
 }
@@ -126,7 +131,9 @@ export function parseAccept(header: string): readonly Clause[] {
 }
 
 function match({ type, subtype, params }: Clause, offer: Offer): Accepted | undefined {
+  const isWhole = params.get("as") === undefined
   const encoding = offer.encodings.find((candidate) => {
+    if (candidate === "protobuf" && offer.protobuf === false && isWhole) return false
     const [ourType, ourSubtype] = MEDIA_TYPE[candidate].split("/")
     return (type === "*" || type === ourType) && (subtype === "*" || subtype === ourSubtype)
   })
@@ -169,12 +176,23 @@ export function objectBody(contentType: string | undefined, encodings: readonly 
   return type as Encoding
 }
 
+/** Custom objects have no Go types that would say how strategic merges go. */
+const CUSTOM_PATCH_BODIES = PATCH_BODIES.filter((type) => type !== "strategic-merge-patch")
+
 /** The type of a patch. Throws UnsupportedMediaType. */
-export function patchBody(contentType: string | undefined): Exclude<BodyType, Encoding> {
+export function patchBody(contentType: string | undefined, isCustom = false): Exclude<BodyType, Encoding> {
+  const bodies = isCustom ? CUSTOM_PATCH_BODIES : PATCH_BODIES
   const type = contentType === undefined ? undefined : bodyType(contentType)
-  // Source: go-restful jsr311.go detectRoute.
-  if (type === undefined || !PATCH_BODIES.includes(type))
+  if (type === undefined || !bodies.includes(type)) {
+    if (isCustom)
+      throw unsupportedMediaType(
+        Object.entries(BODY_TYPES)
+          .filter(([, known]) => bodies.includes(known))
+          .map(([mediaType]) => mediaType),
+      )
+    // Source: go-restful jsr311.go detectRoute.
     throw new ApiError("UnsupportedMediaType", "415: Unsupported Media Type", {})
+  }
   return type as Exclude<BodyType, Encoding>
 }
 

@@ -13,7 +13,18 @@ import { checkSubresource, noSuchMethod, noSuchResource } from "../subresource-v
 import { decodeBody, decodePatch } from "./decode.ts"
 import { encodeResult } from "./encode.ts"
 import type { Exchange } from "./exchange.ts"
-import { LISTS, negotiate, OBJECTS, objectBody, patchBody, PLAIN, STREAMS, type Offer } from "./negotiate.ts"
+import {
+  CUSTOM_OBJECTS,
+  CUSTOM_STREAMS,
+  LISTS,
+  negotiate,
+  OBJECTS,
+  objectBody,
+  patchBody,
+  PLAIN,
+  STREAMS,
+  type Offer,
+} from "./negotiate.ts"
 import { deleteOptionsOf, optionsOf } from "./options.ts"
 import { isTrue, type RequestInfo } from "./request-info.ts"
 import { sendParts } from "./send-parts.ts"
@@ -82,7 +93,10 @@ export function serveResource(
     case "update":
       return withObject(exchange, request(exchange, info, user, resource), options)
     case "patch": {
-      const type = patchBody(exchange.header("content-type"))
+      const type = patchBody(
+        exchange.header("content-type"),
+        resource.definition !== undefined && info.subresource !== "scale",
+      )
       return withPatch(exchange, request(exchange, info, user, resource, type === "apply-patch"), type, options)
     }
     case "delete":
@@ -98,8 +112,8 @@ export function serveResource(
   }
 }
 
-const offerOf = ({ verbs }: Resource, verb: string): Offer =>
-  !verbs.includes("list") ? PLAIN : verb === "list" ? LISTS : OBJECTS
+const offerOf = ({ verbs, definition }: Resource, verb: string): Offer =>
+  definition !== undefined ? CUSTOM_OBJECTS : !verbs.includes("list") ? PLAIN : verb === "list" ? LISTS : OBJECTS
 
 function request(
   exchange: Exchange,
@@ -139,6 +153,7 @@ async function withObject(exchange: Exchange, request: ApiRequest, options: Reso
     encoding,
     scheme: options.scheme,
     kind: kindOf(request.resource, request.subresource),
+    mustBeTyped: request.resource.definition !== undefined && request.subresource !== "scale",
     rawFields: rawFieldsOf(request.resource.schema),
   })
   exchange.sent = value
@@ -211,7 +226,7 @@ function includeObjectOf(exchange: Exchange): "None" | "Metadata" | "Object" {
 
 function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
   const { resource } = request
-  const accepted = negotiate(exchange.header("accept"), STREAMS)
+  const accepted = negotiate(exchange.header("accept"), resource.definition === undefined ? STREAMS : CUSTOM_STREAMS)
   const encoder = frameEncoder({
     accepted,
     resource,

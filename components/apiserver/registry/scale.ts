@@ -1,5 +1,5 @@
 import { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
-import { invalid, methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
+import { ApiError, invalid, methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import { withEntries } from "../../../pkg/apimachinery/patch/apply/track.ts"
@@ -20,8 +20,11 @@ import { changeObject } from "./update.ts"
  */
 export async function scale(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource, verb } = request
-  if (verb === "get")
-    return { kind: "object", code: 200, object: scaleOf(resource, getStored(context, request).object) }
+  if (verb === "get") {
+    const { object } = getStored(context, request)
+    checkReplicas(resource, object)
+    return { kind: "object", code: 200, object: scaleOf(resource, object) }
+  }
   if (verb !== "update" && verb !== "patch") throw methodNotSupported(resource, verb)
   const steps = stepsOf(resource.subresources!.scale!.specReplicas)
   const view = {
@@ -34,15 +37,28 @@ export async function scale(context: RegistryContext, request: ApiRequest): Prom
   return { kind: "object", code: 200, object: scaleOf(resource, changed.object) }
 }
 
+/** There is no size of a custom object whose field of it is missing. Source: registry/customresource/etcd.go ScaleREST. */
+function checkReplicas({ subresources }: Resource, object: KubeObject): void {
+  const { specReplicas, needsReplicas } = subresources!.scale!
+  if (needsReplicas !== true) return
+  let value: unknown = object
+  for (const step of stepsOf(specReplicas)) value = (value as Readonly<Record<string, unknown>> | undefined)?.[step]
+  if (value !== undefined) return
+  const why = `the spec replicas field ${JSON.stringify(specReplicas)} does not exist`
+  throw new ApiError("InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] })
+}
+
 /** The workload as the request wants it. */
 function scaled(context: RegistryContext, request: ApiRequest, old: KubeObject): KubeObject {
   const { resource, name = "" } = request
   const { metadata } = old
+  checkReplicas(resource, old)
   const steps = stepsOf(resource.subresources!.scale!.specReplicas)
   const before = withEntries(scaleOf(resource, old), entriesOfScale(metadata.managedFields, steps))
   const wanted = wantedScale(context, { ...request, resource: Scale }, before)
   const replicas = wanted.spec.replicas ?? 0
-  if (replicas < 0)
+  // The rules of a custom resource look at the number in the object.
+  if (replicas < 0 && resource.definition === undefined)
     throw invalid(Scale, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")])
   const { uid, resourceVersion } = wanted.metadata
   checkUid({

@@ -96,7 +96,8 @@ function makeNode(schema: JsonSchema, isResource: boolean): Node {
     },
     keepsUnknown: schema["x-kubernetes-preserve-unknown-fields"] === true,
     isResource,
-    nullable: schema.nullable === true,
+    // Of what no schema describes, null is kept.
+    nullable: schema.nullable === true || schema === NOTHING_KNOWN,
     get filled() {
       return (filled ??= Object.entries(properties ?? {}).flatMap(([name, { default: value }]) =>
         value === undefined || value === null ? [] : [{ name, node: node.property(name)! }],

@@ -53,14 +53,13 @@ function isDateTime(text: string): boolean {
 }
 
 const GO_DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
-const UNITS = /^(ns|us|µs|ms|s|m|h|hr|d|w|wk|nano|micro|milli|sec|min|hour|day|week)/i
-const EXACT_UNITS = /^(ns|us|µs|ms|s|m|h|hr|d|w|wk)$/i
+const UNIT = /^(?:(?:ns|us|µs|ms|s|m|h|hr|d|w|wk)$|nano|micro|milli|sec|min|hour|day|week)/i
 const isDuration: Format = (text) => {
   if (text.length > LONGEST) return false
   if (GO_DURATION.test(text)) return true
   for (const [, factor, unit] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g))
     if (Number(factor) > Number.MAX_SAFE_INTEGER) return false
-    else if (EXACT_UNITS.test(unit!) || (UNITS.exec(unit!)?.[0]?.length ?? 0) > 2) return true
+    else if (UNIT.test(unit!)) return true
   return false
 }
 

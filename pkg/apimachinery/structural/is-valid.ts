@@ -2,7 +2,7 @@ import { deepEqual } from "../equal.ts"
 import { ExactNumber } from "../exact-number.ts"
 import { textFormat } from "./formats.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
-import { isInRange, isMultiple, lengthOf } from "./measures.ts"
+import { boundFor, isInRange, isMultiple, lengthOf } from "./measures.ts"
 import { patternOf } from "./pattern.ts"
 
 /**
@@ -121,9 +121,14 @@ function numberCheck(schema: JsonSchema): Check | undefined {
     const given = value as number | ExactNumber
     const number = typeof given === "number" ? given : Number(given.text)
     if (isRanged && !isInRange(schema, format, number)) return false
-    if (multipleOf !== undefined && !isMultiple(given, multipleOf)) return false
-    if (minimum !== undefined && (exclusiveMinimum === true ? number <= minimum : number < minimum)) return false
-    return maximum === undefined || (exclusiveMaximum === true ? number < maximum : number <= maximum)
+    if (multipleOf !== undefined && !isMultiple(given, boundFor(given, multipleOf))) return false
+    if (minimum !== undefined) {
+      const least = boundFor(given, minimum)
+      if (exclusiveMinimum === true ? number <= least : number < least) return false
+    }
+    if (maximum === undefined) return true
+    const most = boundFor(given, maximum)
+    return exclusiveMaximum === true ? number < most : number <= most
   }
 }
 

@@ -17,19 +17,26 @@ export function lengthOf(text: string): number {
   return length
 }
 
-/** Whether a number fits the format of its type. */
+/** Whether a number fits its type, and the format of that. Source: kube-openapi IsValueValidAgainstRange. */
 export function isInRange({ type }: JsonSchema, format: string, value: number): boolean {
-  if (type === "integer" && format === "int32") return value >= -(2 ** 31) && value < 2 ** 31
+  if (type === "integer")
+    return Number.isInteger(value) && (format !== "int32" || (value >= -(2 ** 31) && value < 2 ** 31))
   if (type === "number" && format === "float") return Math.abs(value) <= 3.4028234663852886e38
   return true
 }
 
-/** Source: kube-openapi pkg/validation/validate/values.go MultipleOf. */
+/**
+ * A bound as it is held against a number: Go cuts the fraction off where the number is an integer. Source: kube-openapi
+ * MaximumNativeType, MultipleOfNativeType.
+ */
+export const boundFor = (value: number | ExactNumber, bound: number): number =>
+  value instanceof ExactNumber || Number.isInteger(value) ? Math.trunc(bound) : bound
+
+/** `factor` is a bound for the value. Source: kube-openapi MultipleOf. */
 export function isMultiple(value: number | ExactNumber, factor: number): boolean {
-  if (value instanceof ExactNumber)
-    return Number.isInteger(factor) && factor > 0 && BigInt(value.text) % BigInt(factor) === 0n
   if (factor <= 0) return false
-  if (Number.isInteger(value) && Number.isInteger(factor)) return value % factor === 0
+  if (value instanceof ExactNumber) return BigInt(value.text) % BigInt(factor) === 0n
+  if (Number.isInteger(value)) return value % factor === 0
   const times = factor < 1 ? (1 / factor) * value : value / factor
   return Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times))
 }

@@ -5,7 +5,7 @@ import { at, invalidValue, notSupported, required, tooLong, tooMany, typeInvalid
 import { textFormat } from "./formats.ts"
 import { isValid } from "./is-valid.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
-import { isInRange, isMultiple, lengthOf } from "./measures.ts"
+import { boundFor, isInRange, isMultiple, lengthOf } from "./measures.ts"
 import { patternOf } from "./pattern.ts"
 
 /**
@@ -236,26 +236,41 @@ function numberResult(schema: JsonSchema, value: number | ExactNumber, place: st
   const result = valid(1)
   const format = formatOf(schema)
   const number = value instanceof ExactNumber ? Number(value.text) : value
-  if (!isInRange(schema, format, number))
-    result.errors.push(general(`Checked value must be of type ${schema.type!} with format ${format} in ${place}`))
-  if (multipleOf !== undefined && !isMultiple(value, multipleOf))
-    result.errors.push(invalid(place, value, `${place} in body should be a multiple of ${goNumber(multipleOf)}`))
-  if (minimum !== undefined && (exclusiveMinimum ? number <= minimum : number < minimum))
-    result.errors.push(
-      invalid(
-        place,
-        value,
-        `${place} in body should be greater than ${exclusiveMinimum ? "" : "or equal to "}${goNumber(minimum)}`,
-      ),
-    )
-  if (maximum !== undefined && (exclusiveMaximum ? number >= maximum : number > maximum))
-    result.errors.push(
-      invalid(
-        place,
-        value,
-        `${place} in body should be less than ${exclusiveMaximum ? "" : "or equal to "}${goNumber(maximum)}`,
-      ),
-    )
+  if (!isInRange(schema, format, number)) {
+    const what = format === "" ? "(default format)" : `with format ${format}`
+    result.errors.push(general(`Checked value must be of type ${schema.type!} ${what} in ${place}`))
+  }
+  if (multipleOf !== undefined) {
+    const factor = boundFor(value, multipleOf)
+    if (factor <= 0)
+      result.errors.push(
+        invalid(place, factor, `factor MultipleOf declared for ${place} must be positive: ${goNumber(factor)}`),
+      )
+    else if (!isMultiple(value, factor))
+      result.errors.push(invalid(place, value, `${place} in body should be a multiple of ${goNumber(factor)}`))
+  }
+  if (minimum !== undefined) {
+    const least = boundFor(value, minimum)
+    if (exclusiveMinimum ? number <= least : number < least)
+      result.errors.push(
+        invalid(
+          place,
+          value,
+          `${place} in body should be greater than ${exclusiveMinimum ? "" : "or equal to "}${goNumber(least)}`,
+        ),
+      )
+  }
+  if (maximum !== undefined) {
+    const most = boundFor(value, maximum)
+    if (exclusiveMaximum ? number >= most : number > most)
+      result.errors.push(
+        invalid(
+          place,
+          value,
+          `${place} in body should be less than ${exclusiveMaximum ? "" : "or equal to "}${goNumber(most)}`,
+        ),
+      )
+  }
   return result
 }
 

@@ -1,5 +1,5 @@
 import { deepEqual } from "../../equal.ts"
-import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
+import { LEAF, NOTHING, SELF, isEmpty, nodeOf, without, type FieldSet } from "./fieldset.ts"
 import { isJsonObject as isObject } from "../../json-value.ts"
 import { allOf, emptyLike, isGiven, isThere, type Values } from "./new-fields.ts"
 import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
@@ -31,7 +31,12 @@ const CHANGED: Difference = { changed: LEAF, removed: undefined }
 /** Undefined where nothing differs. */
 function differ(shape: Shape, before: unknown, after: unknown): Difference | undefined {
   if (before === after) return undefined
-  if (!isThere(before)) return isThere(after) ? { changed: allOf(shape, after), removed: undefined } : undefined
+  if (!isThere(before)) {
+    if (!isThere(after)) return undefined
+    const all = allOf(shape, after)
+    // Where null stood for want of items, the list itself was there already.
+    return { changed: before === null && shape.kind === "list" ? without(all, [[SELF]]) : all, removed: undefined }
+  }
   if (!isThere(after)) return { changed: undefined, removed: allOf(shape, before) }
   switch (shape.kind) {
     case "leaf":
@@ -58,8 +63,9 @@ function differInFields(shape: Shape, before: Values, after: Values): Difference
     if (old !== undefined) kept++
     if (old === value) continue
     const field = fields?.get(name)
-    if (field === undefined) out.add(`f:${name}`, differ(other, old, value))
-    else if (value === null) out.add(field.element, old === undefined && field.always ? undefined : CHANGED)
+    if (value === null)
+      out.add(field?.element ?? `f:${name}`, old === undefined && field?.always === true ? undefined : CHANGED)
+    else if (field === undefined) out.add(`f:${name}`, differ(other, old, value))
     else out.add(field.element, differ(field.shape, field.always && old === undefined ? emptyLike(value) : old, value))
   }
   // Mostly nothing is gone.
@@ -167,8 +173,12 @@ function collect(shape: Shape, value: unknown): FieldSet | undefined {
   const out: Record<string, FieldSet> = {}
   for (const name in value) {
     const given = value[name]
-    if (given === undefined || given === null) continue
     const field = fields?.get(name)
+    if (!isGiven(given, field)) continue
+    if (given === null) {
+      out[`f:${name}`] = LEAF
+      continue
+    }
     const inner = collect(field?.shape ?? other, given)
     const member = field === undefined || (isObject(given) && isEmpty(given as FieldSet))
     if (inner === undefined) {

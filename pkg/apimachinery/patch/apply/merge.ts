@@ -35,6 +35,10 @@ function childOf(shape: Shape, name: string): Shape {
 function mergeObjects(shape: Shape, live: Values, config: Values): Values {
   const out: Record<string, unknown> = { ...live }
   for (const name in config) {
+    if (config[name] === null && shape.kind === "struct" && shape.fields().get(name)?.orNull === true) {
+      out[name] = null
+      continue
+    }
     const merged = mergeInto(childOf(shape, name), Object.hasOwn(live, name) ? live[name] : undefined, config[name])
     if (merged !== undefined)
       Object.defineProperty(out, name, { value: merged, enumerable: true, writable: true, configurable: true })

@@ -26,7 +26,7 @@ const isNothing = (value: unknown): boolean =>
 
 /** Whether a field has a value: null is one where it is shown for want of others. */
 export const isGiven = (value: unknown, field: FieldShape | undefined): boolean =>
-  value !== undefined && (value !== null || field?.orNull === true)
+  value !== undefined && (value !== null || field === undefined || field.orNull)
 
 /**
  * Every field of an object that is new. Where the outcome is the same as `like`, the set of another object, or a part

@@ -74,7 +74,7 @@ export const statusFaults = ({ acceptedNames }: CustomResourceDefinitionStatus):
 function storedVersionFaults({ spec, status }: CustomResourceDefinition): readonly Cause[] {
   const path = "status.storedVersions"
   const stored = status.storedVersions ?? []
-  if (stored.length === 0) return [invalidValue(path, stored, "must have at least one stored version")]
+  if (stored.length === 0) return [invalidValue(path, null, "must have at least one stored version")]
   const known = new Set(spec.versions.map(({ name }) => name))
   return [
     ...spec.versions
