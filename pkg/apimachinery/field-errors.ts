@@ -121,4 +121,9 @@ export const atKey = (path: string, key: string): string => `${path}[${key}]`
 /**
  * A value as Go's %#v-like verb of field errors shows it: strings quoted, numbers and booleans bare, the rest as JSON.
  */
-const shown = (value: unknown): string => (value === undefined || value === null ? "null" : JSON.stringify(value))
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return "null"
+  const text = JSON.stringify(value)
+  if (typeof value !== "object") return text
+  return text.replace(/[<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`)
+}

@@ -239,6 +239,7 @@ describe("a custom object", () => {
         'spec.labels.a: Invalid value: "integer": spec.labels.a in body must be of type string: "integer"',
         "spec.name: Invalid value: \"ABC\": spec.name in body should match '^[a-z]+$'",
         'spec.replicas: Invalid value: "number": spec.replicas in body must be of type integer: "number"',
+        '<nil>: Invalid value: "": Checked value must be of type integer (default format) in spec.replicas',
         'spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"',
         ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: 1.5 is of the type float64, expected int64",
       ],
@@ -367,6 +368,101 @@ describe("a custom object", () => {
     expect(body(await call("GET", `${path}/a`)).spec).toEqual({ size: 1, replicas: 1, color: "red" })
     expect((body(await call("GET", path))["items"] as Body[])[0]!.spec).toEqual({ size: 1, replicas: 1, color: "red" })
     await call("DELETE", `${DEFINITIONS}/later.example.com`)
+  })
+})
+
+describe("rules in CEL", () => {
+  const rules = (...given: object[]) => ({ "x-kubernetes-validations": given })
+  const spec = {
+    type: "object",
+    properties: {
+      size: { type: "integer", ...rules({ rule: "self > 0", reason: "FieldValueForbidden" }) },
+      name: {
+        type: "string",
+        maxLength: 20,
+        ...rules(
+          { rule: "self == oldSelf", message: "immutable" },
+          { rule: "self != 'x'", messageExpression: "'not ' + self" },
+        ),
+      },
+      most: { type: "integer" },
+    },
+    ...rules(
+      { rule: "!has(self.most) || self.size <= self.most", fieldPath: ".most", message: "most is the most" },
+      { rule: "!oldSelf.hasValue() || has(self.most)", optionalOldSelf: true, message: "most must be there" },
+    ),
+  }
+  const ruled = (of: object) => ({
+    ...version("v1"),
+    schema: { openAPIV3Schema: { type: "object", properties: { spec: of } } },
+    selectableFields: [],
+  })
+  const path = "/apis/example.com/v1/namespaces/default/ruled"
+  const made = (name: string, given: object) =>
+    json({ apiVersion: "example.com/v1", kind: "Ruled", metadata: { name }, spec: given })
+  const causesOf = (answer: Answer): string[] =>
+    body(answer).details.causes.map(({ field, message }) => `${field}: ${message}`)
+
+  beforeAll(async () => {
+    expect((await call("POST", DEFINITIONS, json(definition("ruled", "Ruled", ruled(spec))))).code).toBe(201)
+  })
+
+  test("are held against new objects", async () => {
+    const answer = await call("POST", path, made("a", { size: 0, name: "x", most: -1 }))
+    expect(causesOf(answer)).toEqual([
+      "spec.most: Invalid value: most is the most",
+      "spec.size: Forbidden: failed rule: self > 0",
+      'spec.name: Invalid value: "x": not x',
+    ])
+  })
+
+  test("about changes are held against changes only", async () => {
+    expect((await call("POST", path, made("b", { size: 1, name: "one" }))).code).toBe(201)
+    const answer = await call("PATCH", `${path}/b`, merge({ spec: { name: "two" } }))
+    expect(causesOf(answer)).toEqual([
+      "spec: Invalid value: most must be there",
+      'spec.name: Invalid value: "two": immutable',
+    ])
+    expect((await call("PATCH", `${path}/b`, merge({ spec: { most: 2 } }))).code).toBe(200)
+  })
+
+  test("are not looked at where a value is of another type", async () => {
+    const answer = await call("POST", path, made("c", { size: "x" }))
+    expect(causesOf(answer)).toEqual([
+      'spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"',
+      "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+    ])
+  })
+
+  test.each<{ title: string; given: object; wants: string }>([
+    {
+      title: "name fields that are not there",
+      given: { type: "object", properties: { a: { type: "integer" } }, ...rules({ rule: "self.b" }) },
+      wants: "undefined field 'b'",
+    },
+    {
+      title: "could cost too much",
+      given: {
+        type: "object",
+        properties: { a: { type: "array", items: { type: "string" } } },
+        ...rules({ rule: "self.a.all(x, self.a.all(y, x == y))" }),
+      },
+      wants: "estimated rule cost exceeds budget by factor of more than 100x",
+    },
+    {
+      title: "compare with an old value that cannot be found",
+      given: {
+        type: "object",
+        properties: {
+          a: { type: "array", maxItems: 2, items: { type: "integer", ...rules({ rule: "self == oldSelf" }) } },
+        },
+      },
+      wants: "oldSelf cannot be used on the uncorrelatable portion of the schema within",
+    },
+  ])("that $title are refused with their definition", async ({ given, wants }) => {
+    const answer = await call("POST", DEFINITIONS, json(definition("things", "Thing", ruled(given))))
+    expect(answer.code).toBe(422)
+    expect(body(answer).message).toContain(wants)
   })
 })
 

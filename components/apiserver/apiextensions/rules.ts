@@ -1,4 +1,5 @@
 import type { CustomResourceSubresourceScale } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import { hasRules, ruleFaults } from "../../../pkg/api/apiextensions/v1/rules/rule-faults.ts"
 import type { Cause } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject, ResourceDeclaration, SubresourceStrategy } from "../../../pkg/apimachinery/resource.ts"
@@ -6,7 +7,7 @@ import { withDefaults } from "../../../pkg/apimachinery/structural/coerce.ts"
 import { embeddedFaults } from "../../../pkg/apimachinery/structural/embedded.ts"
 import type { JsonSchema } from "../../../pkg/apimachinery/structural/json-schema.ts"
 import { listTypeFaults } from "../../../pkg/apimachinery/structural/list-types.ts"
-import { counterpartIn, schemaFaults } from "../../../pkg/apimachinery/structural/validate.ts"
+import { counterpartIn, schemaFaults, type Old } from "../../../pkg/apimachinery/structural/validate.ts"
 import { scaleSpecFaults, scaleStatusFaults, valueAt } from "./scale-paths.ts"
 
 interface Version {
@@ -46,32 +47,34 @@ export function customRules({ schema, hasStatus, scale }: Version): Rules {
     validateUpdate: (object, old) => {
       const { status: value } = object as Custom
       const before = counterpartIn(schema, { value: old }, "status")
-      return [
+      return withRules(schema, object, { value: old }, [
         ...(value === undefined || statusSchema === undefined
           ? []
           : schemaFaults(statusSchema, value, "status", before)),
         ...scaleStatusFaults(scale, object),
         ...lists(object, old),
-      ]
+      ])
     },
   }
   return {
     prepareForCreate: (object) => (hasStatus ? withStatus(object, defaultOf(statusSchema)) : object),
     prepareForUpdate: (object, old) => (hasStatus ? withStatus(object, (old as Custom).status) : object),
-    validateCreate: (object) => [
-      ...schemaFaults(schema, object, ""),
-      ...scaleSpecFaults(scale, object),
-      ...scaleStatusFaults(scale, object),
-      ...embeddedFaults(schema, object),
-      ...lists(object, undefined),
-    ],
-    validateUpdate: (object, old) => [
-      ...schemaFaults(schema, object, "", { value: old }),
-      ...scaleSpecFaults(scale, object),
-      ...scaleStatusFaults(scale, object),
-      ...embeddedFaults(schema, object),
-      ...lists(object, old),
-    ],
+    validateCreate: (object) =>
+      withRules(schema, object, undefined, [
+        ...schemaFaults(schema, object, ""),
+        ...scaleSpecFaults(scale, object),
+        ...scaleStatusFaults(scale, object),
+        ...embeddedFaults(schema, object),
+        ...lists(object, undefined),
+      ]),
+    validateUpdate: (object, old) =>
+      withRules(schema, object, { value: old }, [
+        ...schemaFaults(schema, object, "", { value: old }),
+        ...scaleSpecFaults(scale, object),
+        ...scaleStatusFaults(scale, object),
+        ...embeddedFaults(schema, object),
+        ...lists(object, old),
+      ]),
     subresources: {
       ...(hasStatus ? { status } : {}),
       ...(scale === undefined
@@ -103,10 +106,30 @@ function withStatus(object: KubeObject, status: unknown): KubeObject {
   return rest
 }
 
-/** Told beside other faults, where rules in CEL could not be looked at. */
-export const RULES_NOT_CHECKED: Cause = invalidValue(
+/** Faults after which rules in CEL are not looked at: the value may not be of the type that they were checked for. */
+const BLOCKING: ReadonlySet<string | undefined> = new Set([
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
+])
+
+const NOT_CHECKED: Cause = invalidValue(
   "<nil>",
   null,
   "some validation rules were not checked because the object was invalid; correct the existing errors to " +
     "complete validation",
 )
+
+function withRules(
+  schema: JsonSchema,
+  object: KubeObject,
+  old: Old | undefined,
+  causes: readonly Cause[],
+): readonly Cause[] {
+  if (!hasRules(schema)) return causes
+  if (causes.some(({ reason }) => BLOCKING.has(reason))) return [...causes, NOT_CHECKED]
+  const broken = ruleFaults(schema, object, old)
+  return broken.length === 0 ? causes : [...causes, ...broken]
+}

@@ -4,6 +4,7 @@ import { DecodeError } from "../../../../apimachinery/decoder.ts"
 import { unknownIn } from "../../../../apimachinery/structural/coerce.ts"
 import { embeddedFaults } from "../../../../apimachinery/structural/embedded.ts"
 import { itemsOf, type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
+import { ruleFaults } from "../rules/rule-faults.ts"
 import { schemaFaults } from "../../../../apimachinery/structural/validate.ts"
 
 /**
@@ -35,5 +36,11 @@ function ownFaults(schema: JsonSchema, value: unknown, path: string): readonly C
   const embedded = embeddedFaults(schema, value)
   if (embedded.length > 0)
     return [...causes, ...embedded.map((cause) => ({ ...cause, field: at(path, cause.field ?? "") }))]
-  return [...causes, ...schemaFaults(schema, value, path)]
+  causes.push(...schemaFaults(schema, value, path))
+  if (causes.length > 0) return causes
+  // A default is no change, and a change from nothing.
+  return ruleFaults(schema, value, undefined).map((cause) => ({
+    ...cause,
+    field: cause.field === "<nil>" ? path : at(path, cause.field ?? ""),
+  }))
 }

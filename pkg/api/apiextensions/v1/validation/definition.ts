@@ -26,6 +26,7 @@ import { conversionFaults } from "./conversion.ts"
 import { defaultFaults } from "./defaults.ts"
 import { hoisted } from "./hoisted.ts"
 import { isAtomicItem, listItemFaults, openApiFaults, type SchemaOptions } from "./schema.ts"
+import { expressionFaults } from "./rule-costs.ts"
 import { structuralFaults, unsupported } from "./structurality.ts"
 
 /** Source of this file: apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go. */
@@ -151,7 +152,13 @@ function specFaults(spec: CustomResourceDefinitionSpec, old: CustomResourceDefin
   causes.push(...nameFaults(spec.names, "spec.names"))
   const anyStatus = hasStatus(whole.subresources) || whole.versions.some((version) => hasStatus(version.subresources))
   causes.push(
-    ...validationFaults(whole.schema?.openAPIV3Schema, anyStatus, "spec.validation.openAPIV3Schema", options),
+    ...validationFaults(
+      whole.schema?.openAPIV3Schema,
+      anyStatus,
+      "spec.validation.openAPIV3Schema",
+      options,
+      isUnchangedIn(old?.spec, first, whole.schema?.openAPIV3Schema),
+    ),
     ...subresourceFaults(whole.subresources, "spec.subresources"),
     ...columnFaults(whole.additionalPrinterColumns, "spec.additionalPrinterColumns"),
   )
@@ -172,6 +179,14 @@ function specFaults(spec: CustomResourceDefinitionSpec, old: CustomResourceDefin
 }
 
 const hasStatus = (subresources: Subresources): boolean => subresources?.status !== undefined
+
+/** Whether an older definition has the same schema for a version. */
+const isUnchangedIn = (
+  old: CustomResourceDefinitionSpec | undefined,
+  version: string,
+  schema: JsonSchema | undefined,
+): boolean =>
+  schema !== undefined && deepEqual(old?.versions.find(({ name }) => name === version)?.schema?.openAPIV3Schema, schema)
 
 /** Rules that an older definition breaks are not held against a newer one. */
 function schemaOptions(old: CustomResourceDefinitionSpec | undefined): SchemaOptions {
@@ -204,7 +219,13 @@ function versionFaults(
   for (const problem of warningProblems(deprecated, deprecationWarning))
     causes.push(invalidValue(at(path, "deprecationWarning"), deprecationWarning, problem))
   causes.push(
-    ...validationFaults(schema?.openAPIV3Schema, statusEnabled, at(path, "schema", "openAPIV3Schema"), options),
+    ...validationFaults(
+      schema?.openAPIV3Schema,
+      statusEnabled,
+      at(path, "schema", "openAPIV3Schema"),
+      options,
+      isUnchangedIn(old, version.name, schema?.openAPIV3Schema),
+    ),
     ...subresourceFaults(subresources, at(path, "subresources")),
     ...columnFaults(additionalPrinterColumns, at(path, "additionalPrinterColumns")),
   )
@@ -276,6 +297,7 @@ function validationFaults(
   statusEnabled: boolean,
   path: string,
   options: SchemaOptions,
+  isUnchanged: boolean,
 ): readonly Cause[] {
   if (schema === undefined) return []
   const causes: Cause[] = []
@@ -305,7 +327,8 @@ function validationFaults(
     causes.push(...(structural.length > 0 ? structural : defaultFaults(schema, path)))
   }
   causes.push(...openApiFaults(schema, path, options))
-  return causes.length === 0 && cannotBe !== undefined ? [invalidValue(path, "", cannotBe)] : causes
+  if (causes.length > 0) return causes
+  return cannotBe === undefined ? expressionFaults(schema, path, isUnchanged) : [invalidValue(path, "", cannotBe)]
 }
 
 function subresourceFaults(subresources: Subresources, path: string): readonly Cause[] {
