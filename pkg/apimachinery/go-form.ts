@@ -1,4 +1,5 @@
 import type { FieldSpec, Message, Type } from "./fields.ts"
+import { ObjectMeta } from "./meta.ts"
 
 /**
  * A value as Kubernetes' messages show it: its internal types have no JSON names, so every field stands there under its
@@ -7,9 +8,34 @@ import type { FieldSpec, Message, Type } from "./fields.ts"
  */
 export function goForm(message: Message, value: object): object {
   const given = value as Readonly<Record<string, unknown>>
+  if (message.name.startsWith(SHARED)) return plainForm(message, given)
   return Object.fromEntries(
-    Object.entries(message.fields).map(([name, { spec }]) => [goName(name), formOf(spec.type, spec, given[name])]),
+    Object.entries(message.fields).flatMap(([name, { spec }]): (readonly [string, unknown])[] =>
+      // Go embeds the metadata, whose type has JSON names.
+      name === "metadata"
+        ? Object.entries(plainForm(ObjectMeta, (given[name] ?? {}) as Values))
+        : [[goName(name), formOf(spec.type, spec, given[name])]],
+    ),
   )
+}
+
+type Values = Readonly<Record<string, unknown>>
+/** Types of these are the same inside and outside. */
+const SHARED = "io.k8s.apimachinery."
+
+/** A value of a type that has JSON names, its fields in the order of their declaration. */
+export function plainForm(message: Message, given: object): object {
+  const values = given as Values
+  return Object.fromEntries(
+    Object.entries(message.fields).flatMap(([name, { spec }]) =>
+      values[name] === undefined ? [] : [[name, plain(spec.type, values[name])]],
+    ),
+  )
+}
+
+function plain(type: Type, value: unknown): unknown {
+  if (type.kind === "message") return value === null ? null : plainForm(type.message(), value as object)
+  return type.kind === "list" ? (value as readonly unknown[]).map((item) => plain(type.of, item)) : value
 }
 
 function formOf(type: Type, { pointer }: Pick<FieldSpec, "pointer">, value: unknown): unknown {

@@ -94,27 +94,29 @@ const nameCheckOf = (resource: Named): Check => resource.validateName?.bind(reso
  */
 export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, old: ObjectMeta): readonly Cause[] {
   const { change = 1, whole = 0, plainFinalizers } = resource.looks ?? {}
-  const causes: Cause[] = []
-  repeat(causes, 1 + change, (found) => putChange(found, metadata, old))
-  repeat(causes, 2 + change + whole, (found) => putCommon(found, metadata, old))
+  const changed = found((causes) => putChange(causes, metadata, old))
+  const common = found((causes) => putCommon(causes, metadata, old))
   const { finalizers, generateName = "" } = metadata
-  if (generateName !== "" && generateName !== old.generateName) {
-    repeat(causes, 1, (found) => put(found, "generateName", generateName, asPrefix(isPathSegmentName)(generateName)))
-    repeat(causes, whole, (found) =>
-      put(found, "generateName", generateName, asPrefix(nameCheckOf(resource))(generateName)),
-    )
-  }
-  if (finalizers !== undefined && finalizers !== old.finalizers) {
-    repeat(causes, 1 + whole, (found) => putFinalizers(found, finalizers, "finalizers"))
-    if (plainFinalizers !== true) repeat(causes, change + whole, (found) => putUnqualified(found, finalizers))
+  const isRenamed = generateName !== "" && generateName !== old.generateName
+  const named = (check: Check): readonly Cause[] =>
+    isRenamed ? found((causes) => put(causes, "generateName", generateName, asPrefix(check)(generateName))) : NO_CAUSES
+  const given = finalizers === undefined || finalizers === old.finalizers ? NO_FINALIZERS : finalizers
+  const formed = found((causes) => putFinalizers(causes, given, "finalizers"))
+  const qualified = plainFinalizers === true ? NO_CAUSES : found((causes) => putUnqualified(causes, given))
+  const causes: Cause[] = [...named(isPathSegmentName), ...common, ...formed]
+  for (let i = 0; i < 1 + change; i++) causes.push(...changed, ...common, ...(i === 0 ? NO_CAUSES : qualified))
+  if (whole > 0) {
+    const ofKind = named(nameCheckOf(resource))
+    for (let i = 0; i < whole; i++) causes.push(...ofKind, ...common, ...formed, ...qualified)
   }
   return ofMetadata(causes)
 }
+const NO_FINALIZERS: readonly string[] = []
 
-function repeat(causes: Cause[], times: number, look: (causes: Cause[]) => void): void {
-  const found: Cause[] = []
-  look(found)
-  if (found.length > 0) for (let i = 0; i < times; i++) causes.push(...found)
+function found(look: (causes: Cause[]) => void): readonly Cause[] {
+  const causes: Cause[] = []
+  look(causes)
+  return causes.length === 0 ? NO_CAUSES : causes
 }
 
 function putChange(causes: Cause[], metadata: ObjectMeta, old: ObjectMeta): void {

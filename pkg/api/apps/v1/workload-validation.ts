@@ -17,7 +17,8 @@ import type { DaemonSetSpec } from "./daemonset.ts"
 import type { DeploymentSpec } from "./deployment.ts"
 import type { ReplicaSetSpec } from "./replicaset.ts"
 import { DaemonSetUpdateStrategy, DeploymentStrategy } from "./strategies.ts"
-import { goForm } from "../../../apimachinery/go-form.ts"
+import { goForm, plainForm } from "../../../apimachinery/go-form.ts"
+import { LabelSelector } from "../../../apimachinery/meta.ts"
 
 /** Rules of the kinds that keep pods running. Source: pkg/apis/apps/validation/validation.go. */
 
@@ -49,7 +50,7 @@ function replicaSetFaults({ selector, template }: ReplicaSetSpec): readonly Caus
   const causes = validateSelector(selector, "deployment", "spec.selector")
   const matcher = matcherFor(selector)
   return matcher === undefined
-    ? [...causes, invalidValue("spec.selector", selector, "invalid label selector")]
+    ? [...causes, invalidValue("spec.selector", plainForm(LabelSelector, selector), "invalid label selector")]
     : [
         ...causes,
         ...validateMatches(matcher, template, "spec.template"),
@@ -122,8 +123,10 @@ function daemonSetRolloutFaults(
 }
 
 export function selectorIsFixed(
-  { selector }: { readonly selector: object },
+  { selector }: { readonly selector: object | undefined },
   old: { readonly selector: object },
 ): readonly Cause[] {
-  return deepEqual(selector, old.selector) ? [] : [invalidValue("spec.selector", selector, "field is immutable")]
+  return deepEqual(selector, old.selector)
+    ? []
+    : [invalidValue("spec.selector", selector && plainForm(LabelSelector, selector), "field is immutable")]
 }

@@ -76,10 +76,12 @@ function validateConditions(
 }
 
 function validateExitCodes(
-  { containerName, operator, values = [] }: PodFailurePolicyOnExitCodesRequirement,
+  { containerName, operator, values: given }: PodFailurePolicyOnExitCodesRequirement,
   path: string,
   containers: ReadonlySet<string>,
 ): readonly Cause[] {
+  // what is required may be missing: then this message shows a null
+  const values: readonly number[] = given ?? []
   const causes: Cause[] = [...oneOf(at(path, "operator"), operator, OPERATORS)]
   if (containerName !== undefined && !containers.has(containerName))
     causes.push(
@@ -89,7 +91,7 @@ function validateExitCodes(
         "must be one of the container or initContainer names in the pod template",
       ),
     )
-  if (values.length === 0) causes.push(invalidValue(at(path, "values"), values, "at least one value is required"))
+  if (values.length === 0) causes.push(invalidValue(at(path, "values"), given, "at least one value is required"))
   if (values.length > MOST_EXIT_CODES) causes.push(tooMany(at(path, "values"), values.length, MOST_EXIT_CODES))
   for (const [i, value] of values.entries()) {
     if (operator === "In" && value === 0)

@@ -81,7 +81,11 @@ export const JobSpec = message("batch.v1.JobSpec", "Pods to run to their end.", 
     .required()
     .ownRule(),
   ttlSecondsAfterFinished: f.int32(8, "Seconds after its end until the job is deleted.").min(0).pointer(),
-  completionMode: f.string(9, "Whether pods are alike or each has an index.").enum("NonIndexed", "Indexed").pointer(),
+  completionMode: f
+    .string(9, "Whether pods are alike or each has an index.")
+    .enum("NonIndexed", "Indexed")
+    .inOrder()
+    .pointer(),
   suspend: f.bool(10, "Whether no pods are to run for now.").pointer(),
   podReplacementPolicy: f
     .string(14, "Whether a pod is replaced when it begins to end or when it has failed.")

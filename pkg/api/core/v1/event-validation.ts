@@ -1,8 +1,10 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { at, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
+import { goForm } from "../../../apimachinery/go-form.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { isDNS1123Subdomain, isQualifiedName } from "../../../apimachinery/names.ts"
+import { ObjectReference } from "./reference.ts"
 
 /** What a core Event has that its rules look at. */
 interface EventLike {
@@ -115,10 +117,19 @@ export function eventChangeFaults(event: EventLike, old: EventLike): readonly Ca
         : [
             invalidValue(
               at("", field === "reportingComponent" ? "reportingController" : field),
-              event[field] ?? "",
+              shownField(event, field),
               "field is immutable",
             ),
           ],
     ),
   ]
+}
+
+/** What is missing is a null for times and objects, and an empty text otherwise. */
+function shownField(event: EventLike, field: (typeof FIXED)[number]): unknown {
+  const value = event[field]
+  if (field === "involvedObject" || field === "related")
+    return value === undefined ? null : goForm(ObjectReference, value as object)
+  if (field === "eventTime" || field === "firstTimestamp" || field === "lastTimestamp") return value ?? null
+  return field === "count" ? (value ?? 0) : (value ?? "")
 }

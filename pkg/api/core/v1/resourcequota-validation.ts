@@ -39,7 +39,7 @@ export function scopesAreFixed({ scopes = [] }: ResourceQuotaSpec, old: Resource
   const [now, before] = [new Set<string>(scopes), new Set<string>(old.scopes)]
   return now.size === before.size && [...now].every((scope) => before.has(scope))
     ? []
-    : [invalidValue("spec.scopes", scopes, "field is immutable")]
+    : [invalidValue("spec.scopes", scopes.length === 0 ? null : scopes, "field is immutable")]
 }
 
 function amountsFaults(amounts: Readonly<Record<string, string>> | undefined, path: string): readonly Cause[] {

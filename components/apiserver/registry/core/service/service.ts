@@ -160,6 +160,8 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
     }
 
     function takePort(port: number, field: string): number {
+      // as upstream's, which ends with the first that cannot be had
+      if (causes.length > 0) return port
       if (before.includes(port) === true || (old !== undefined && asked.has(port))) return port
       // A new Service asks for each port once.
       const refusal = asked.has(port) ? "taken" : ports.take(port, key)

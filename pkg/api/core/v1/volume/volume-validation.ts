@@ -36,8 +36,15 @@ export function validateVolumes(volumes: readonly Volume[], podName: string | un
     const before = causes.length
     const declared = declaredFaults(Volume, volume)
     const ofSource = rulesBeside(declared, Volume, volume, (whole) => validateSource(whole, podName))
+    // upstream looks at the source first, and at what must be there before what it may be
+    const isOfName = ({ field }: Cause) => field === "name"
+    within(
+      causes,
+      declared.filter((cause) => !isOfName(cause)),
+      i,
+    )
     within(causes, ofSource, i)
-    within(causes, declared, i)
+    within(causes, declared.filter(isOfName), i)
     if (usable.has(volume.name)) causes.push(duplicate(at("", i, "name"), volume.name))
     if (causes.length === before) usable.set(volume.name, volume)
     const claim = volume.persistentVolumeClaim?.claimName
