@@ -217,15 +217,16 @@ const protoName = (name: string): string =>
     .replace("kube-aggregator", "kube_aggregator")
 
 function compareNumber(message: Message, name: string, spec: FieldSpec, where: string): readonly string[] {
-  let fields = facts.proto[protoName(message.name)]
-  if (fields === undefined) return []
-  if (spec.embeddedIn !== undefined) {
-    const outer = Object.values(fields).find(([number]) => number === spec.embeddedIn)
-    const inner =
+  const own = facts.proto[protoName(message.name)]
+  if (own === undefined) return []
+  let fields = own
+  for (const step of spec.embeddedIn ?? []) {
+    const outer: readonly [number, string] | undefined = Object.values(fields).find(([number]) => number === step)
+    const inner: typeof fields | undefined =
       outer === undefined
         ? undefined
         : facts.proto[`${protoName(message.name).replace(/[^.]+$/, "")}${lastPart(outer[1])}`]
-    if (inner === undefined) return [`${where}: no message is embedded under number ${spec.embeddedIn}`]
+    if (inner === undefined) return [`${where}: no message is embedded under number ${step}`]
     fields = inner
   }
   const found = Object.entries(fields).find(

@@ -1,5 +1,7 @@
 import type { Resource } from "../apimachinery/resource.ts"
 import { MutatingWebhookConfiguration } from "./admissionregistration/v1/mutatingwebhookconfiguration.ts"
+import { ValidatingAdmissionPolicy } from "./admissionregistration/v1/validatingadmissionpolicy.ts"
+import { ValidatingAdmissionPolicyBinding } from "./admissionregistration/v1/validatingadmissionpolicybinding.ts"
 import { ValidatingWebhookConfiguration } from "./admissionregistration/v1/validatingwebhookconfiguration.ts"
 import { CustomResourceDefinition } from "./apiextensions/v1/customresourcedefinition.ts"
 import { ControllerRevision } from "./apps/v1/controllerrevision.ts"
@@ -110,6 +112,8 @@ export const RESOURCES: readonly Resource[] = [
   VolumeAttachment,
   VolumeAttributesClass,
   MutatingWebhookConfiguration,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
   ValidatingWebhookConfiguration,
   CustomResourceDefinition,
   PriorityClass,

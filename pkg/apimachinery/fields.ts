@@ -108,9 +108,10 @@ export interface FieldSpec {
   readonly pointer?: boolean
   /**
    * Number of a message in which Go embeds the field, e.g. `handler` of a Probe: JSON shows the field beside the
-   * others, the protobuf wire has it inside that message, under `number`. Fields of one embedded message say the same.
+   * others, the protobuf wire has it inside that message, under `number`. Fields of one embedded message say the same;
+   * where one is embedded in another, the outer one's number comes first.
    */
-  readonly embeddedIn?: number
+  readonly embeddedIn?: readonly number[]
 }
 
 export type Presence =
@@ -269,8 +270,8 @@ export class Field<Out, In, P extends Presence> {
   pointer(): Field<Out, In, P> {
     return this.with({ pointer: true })
   }
-  embeddedIn(number: number): Field<Out, In, P> {
-    return this.with({ embeddedIn: number })
+  embeddedIn(...numbers: [number, ...number[]]): Field<Out, In, P> {
+    return this.with({ embeddedIn: numbers })
   }
 }
 

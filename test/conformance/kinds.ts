@@ -109,6 +109,22 @@ export const SAMPLES: Readonly<Record<string, KindSample>> = {
       ],
     },
   },
+  "admissionregistration.k8s.io/v1 validatingadmissionpolicies": {
+    body: {
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            { operations: ["CREATE"], apiGroups: ["x.example.com"], apiVersions: ["v1"], resources: ["none"] },
+          ],
+        },
+        validations: [{ expression: "true" }],
+      },
+    },
+    status: { observedGeneration: 1 },
+  },
+  "admissionregistration.k8s.io/v1 validatingadmissionpolicybindings": {
+    body: { spec: { policyName: "none", validationActions: ["Deny"] } },
+  },
   "admissionregistration.k8s.io/v1 validatingwebhookconfigurations": {
     body: {
       webhooks: [

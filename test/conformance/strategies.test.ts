@@ -41,6 +41,8 @@ const STRATEGIES: Readonly<Record<string, Partial<Strategy>>> = {
   "v1 serviceaccounts": { deleted: "object" },
   "v1 services": { deleted: "object", createdByUpdate: true },
   "admissionregistration.k8s.io/v1 mutatingwebhookconfigurations": { unconditional: false, ...counted },
+  "admissionregistration.k8s.io/v1 validatingadmissionpolicies": { unconditional: false, ...counted },
+  "admissionregistration.k8s.io/v1 validatingadmissionpolicybindings": { unconditional: false, ...counted },
   "admissionregistration.k8s.io/v1 validatingwebhookconfigurations": { unconditional: false, ...counted },
   "apps/v1 daemonsets": counted,
   "apps/v1 deployments": { generation: { first: 1, annotated: 2 } },

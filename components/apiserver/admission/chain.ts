@@ -15,6 +15,7 @@ import { resourceQuota } from "./plugins/resourcequota.ts"
 import { runtimeClass } from "./plugins/runtimeclass.ts"
 import { serviceAccount } from "./plugins/serviceaccount.ts"
 import { storageObjectInUseProtection } from "./plugins/storageobjectinuseprotection.ts"
+import { validatingPolicies } from "./policies/validating.ts"
 import { mutatingWebhooks, validatingWebhooks, type WebhookDependencies } from "./webhooks/webhooks.ts"
 
 /**
@@ -44,6 +45,7 @@ export const defaultChain = (
       defaultIngressClass(context),
       disabledFields(features),
       mutatingWebhooks(context, webhooks),
+      validatingPolicies(context, webhooks.scheme),
       validatingWebhooks(context, webhooks),
       resourceQuota(context),
     ]

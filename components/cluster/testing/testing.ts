@@ -47,6 +47,8 @@ export { owned } from "../../../pkg/controller/owned.ts"
 export { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 
 export { MutatingWebhookConfiguration } from "../../../pkg/api/admissionregistration/v1/mutatingwebhookconfiguration.ts"
+export { ValidatingAdmissionPolicy } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
+export { ValidatingAdmissionPolicyBinding } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicybinding.ts"
 export { ValidatingWebhookConfiguration } from "../../../pkg/api/admissionregistration/v1/validatingwebhookconfiguration.ts"
 export { ControllerRevision } from "../../../pkg/api/apps/v1/controllerrevision.ts"
 export { DaemonSet } from "../../../pkg/api/apps/v1/daemonset.ts"

@@ -42,7 +42,7 @@ function compile(message: Message): MessageCodec {
     const direct = specs
       .filter(([, { spec }]) => spec.embeddedIn === undefined)
       .map(([name, { spec }]) => ({ number: spec.number, codec: compileField(name, spec) }))
-    const embedded = [...new Set(specs.map(([, { spec }]) => spec.embeddedIn))].flatMap((number) =>
+    const embedded = [...new Set(specs.map(([, { spec }]) => spec.embeddedIn?.[0]))].flatMap((number) =>
       number === undefined ? [] : [{ number, codec: embeddedFields(message, number) }],
     )
     const all = [...direct, ...embedded].sort((a, b) => a.number - b.number)
@@ -80,10 +80,10 @@ function embeddedFields(message: Message, number: number): FieldCodec {
     ...message,
     fields: Object.fromEntries(
       Object.entries(message.fields)
-        .filter(([, { spec }]) => spec.embeddedIn === number)
+        .filter(([, { spec }]) => spec.embeddedIn?.[0] === number)
         .map(([name, field]) => {
-          const { embeddedIn: _outer, ...spec } = field.spec
-          return [name, new Field({ ...spec })]
+          const { embeddedIn: [, ...further] = [], ...spec } = field.spec
+          return [name, new Field({ ...spec, ...(further.length === 0 ? {} : { embeddedIn: further }) })]
         }),
     ),
   })

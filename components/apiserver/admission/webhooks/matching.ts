@@ -14,41 +14,60 @@ const EXEMPT_GROUP = "admissionregistration.k8s.io"
 /** Source: predicates/rules IsExemptAdmissionConfigurationResource. */
 export const isExemptFromWebhooks = ({ resource }: AdmissionAttributes): boolean => resource.group === EXEMPT_GROUP
 
+/** Which requests a webhook or a policy is for. */
+export interface MatchCriteria {
+  readonly rules: readonly MatchRule[]
+  /** Requests that are left out even so. */
+  readonly excluded?: readonly MatchRule[]
+  readonly matchPolicy: string
+  readonly objectSelector: LabelSelector
+  readonly namespaceSelector: LabelSelector
+}
+type MatchRule = RuleWithOperations & { readonly resourceNames?: readonly string[] | undefined }
+
 /**
- * The resource as which a webhook is asked about a request: the one of the request, or an equivalent one that a rule
- * names; undefined where the webhook is not asked at all.
- * @throws ApiError NotFound where the webhook selects namespaces by labels and the one of the request is not there.
- * Source: webhook/generic/webhook.go ShouldCallHook.
+ * The resource as which a webhook or a policy sees a request: the one of the request, or an equivalent one that a rule
+ * names; undefined where the request is none of its.
+ * @throws ApiError NotFound where namespaces are selected by labels and the one of the request is not there. Source:
+ * webhook/generic/webhook.go ShouldCallHook, policy/matching/matching.go.
  */
 export function matchedResource(
-  webhook: Webhook,
+  { rules, excluded = [], matchPolicy, objectSelector, namespaceSelector }: MatchCriteria,
   attributes: AdmissionAttributes,
   objects: Objects,
   equivalents: (resource: Resource) => readonly Resource[],
 ): Resource | undefined {
-  const { rules = [], matchPolicy, objectSelector, namespaceSelector } = webhook
   const { resource, object, old } = attributes
-  const wanted = (candidate: Resource) => rules.some((rule) => ruleMatches(rule, candidate, attributes))
-  const matched = wanted(resource)
-    ? resource
-    : matchPolicy === "Equivalent"
-      ? equivalents(resource).find(wanted)
-      : undefined
-  if (matched === undefined) return undefined
+  const found = (candidates: readonly MatchRule[]): Resource | undefined => {
+    const wanted = (candidate: Resource) => candidates.some((rule) => ruleMatches(rule, candidate, attributes))
+    if (wanted(resource)) return resource
+    return matchPolicy === "Equivalent" ? equivalents(resource).find(wanted) : undefined
+  }
+  const matched = found(rules)
+  if (matched === undefined || found(excluded) !== undefined) return undefined
   if (!selects(objectSelector, object) && !selects(objectSelector, old)) return undefined
   return namespaceMatches(namespaceSelector, attributes, objects) ? matched : undefined
 }
 
+/** The criteria of a webhook. */
+export const criteriaOf = ({ rules = [], matchPolicy, objectSelector, namespaceSelector }: Webhook): MatchCriteria => ({
+  rules,
+  matchPolicy,
+  objectSelector,
+  namespaceSelector,
+})
+
 /** Source: predicates/rules/rules.go. */
 export function ruleMatches(
-  { operations = [], apiGroups = [], apiVersions = [], resources = [], scope }: RuleWithOperations,
+  { operations = [], apiGroups = [], apiVersions = [], resources = [], resourceNames = [], scope }: MatchRule,
   resource: Resource,
-  { operation, subresource = "", namespace }: Pick<AdmissionAttributes, "operation" | "subresource" | "namespace">,
+  { operation, subresource = "", namespace, name }: AdmissionAttributes,
 ): boolean {
   const isClusterWide = resource.scope === "Cluster" || (namespace ?? "") === ""
   return (
     (scope === "*" || (scope === "Cluster") === isClusterWide) &&
     holds(operations, operation) &&
+    (resourceNames.length === 0 || resourceNames.includes(name)) &&
     holds(apiGroups, resource.group) &&
     holds(apiVersions, resource.version) &&
     resources.some((pattern) => {

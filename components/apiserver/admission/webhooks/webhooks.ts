@@ -1,15 +1,19 @@
 import type { MutatingWebhook } from "../../../../pkg/api/admissionregistration/v1/mutatingwebhookconfiguration.ts"
+import type { Webhook } from "../../../../pkg/api/admissionregistration/v1/webhook.ts"
 import { decodeObject } from "../../../../pkg/apimachinery/decode.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/equal.ts"
-import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
+import { ApiError, forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { applyJsonPatch } from "../../../../pkg/apimachinery/patch/json.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { Scheme } from "../../../../pkg/api/scheme.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
 import type { AdmissionAttributes, AdmissionPlugin, Operation } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
+import { activationOf } from "../policies/activation.ts"
+import { conditionsMatch } from "../policies/match-conditions.ts"
 import { ask, type Asking } from "./asking.ts"
-import { isExemptFromWebhooks, matchedResource } from "./matching.ts"
+import { convertBetween, equivalentsIn } from "./equivalents.ts"
+import { criteriaOf, isExemptFromWebhooks, matchedResource } from "./matching.ts"
 import type { WebhookMetrics } from "./metrics.ts"
 import { Reinvocation } from "./reinvocation.ts"
 import type { WebhookCaller } from "./webhook-caller.ts"
@@ -41,9 +45,9 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
     let current = attributes
     for (const [index, configured] of webhooks.entries()) {
       const { webhook, configuration } = configured
-      const resource = matchedResource(webhook, current, context.objects, equivalents)
+      const resource = matchedResource(criteriaOf(webhook), current, context.objects, equivalents)
       const id = `${configuration}/${webhook.name}`
-      if (resource === undefined || !reinvocation.asks(id)) continue
+      if (resource === undefined || !meetsConditions(webhook, resource, current) || !reinvocation.asks(id)) continue
       const patch = await ask(asking, configured, resource, current, { round, index })
       const object = patch.length === 0 ? current.object : patchedBy(webhook.name, patch, resource, current)
       const changed = object !== current.object && !deepEqual(object, current.object)
@@ -114,8 +118,10 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
       const webhooks = source.all()
       if (webhooks.length === 0 || isExemptFromWebhooks(attributes)) return undefined
       const calls = webhooks.flatMap((configured) => {
-        const resource = matchedResource(configured.webhook, attributes, context.objects, equivalents)
-        return resource === undefined ? [] : [{ configured, resource }]
+        const resource = matchedResource(criteriaOf(configured.webhook), attributes, context.objects, equivalents)
+        return resource === undefined || !meetsConditions(configured.webhook, resource, attributes)
+          ? []
+          : [{ configured, resource }]
       })
       if (calls.length === 0) return undefined
       return Promise.allSettled(
@@ -127,6 +133,24 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
       })
     },
   }
+}
+
+/**
+ * Whether the conditions of a webhook let it be asked about a request.
+ * @throws ApiError Forbidden where they cannot be evaluated and the webhook's failures count.
+ */
+function meetsConditions(webhook: Webhook, resource: Resource, attributes: AdmissionAttributes): boolean {
+  const { matchConditions = [], failurePolicy } = webhook
+  const matching = conditionsMatch(matchConditions, failurePolicy, () =>
+    activationOf({
+      attributes,
+      resource,
+      object: convertBetween(attributes.object, attributes.resource, resource),
+      old: convertBetween(attributes.old, attributes.resource, resource),
+    }),
+  )
+  if ("error" in matching) throw forbidden(attributes.resource, attributes.name, matching.error)
+  return matching.matches
 }
 
 const askingFor = (
@@ -142,23 +166,6 @@ const askingFor = (
   convert: convertBetween,
   warn: (message, fields) => log.warn(message, fields),
 })
-
-/** Other resources under which the same objects are served: Events have two groups, custom resources versions. */
-const equivalentsIn =
-  ({ resources }: Scheme) =>
-  (resource: Resource): readonly Resource[] =>
-    resources.filter((other) => other !== resource && storedKind(other) === storedKind(resource))
-
-const storedKind = ({ storedAs, group, version, kind }: Resource): string =>
-  storedAs === undefined ? `${group}/${version} ${kind}` : `${storedAs.group}/${storedAs.version} ${storedAs.kind}`
-
-/** An object of one resource as the other shows it. Bodies of subresources have one form only. */
-function convertBetween(object: KubeObject | undefined, from: Resource, to: Resource): KubeObject | undefined {
-  if (object === undefined || from === to || object.kind !== from.kind || object.apiVersion !== from.apiVersion)
-    return object
-  const stored = from.storedAs?.toStored(object) ?? object
-  return to.storedAs?.fromStored(stored) ?? stored
-}
 
 const internalError = (why: string): ApiError =>
   new ApiError("InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] })

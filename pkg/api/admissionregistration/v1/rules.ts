@@ -7,22 +7,47 @@ import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
  * in pkg/apis/admissionregistration/validation.
  */
 
+const operations = f.list(1, e.string, "CREATE, UPDATE, DELETE, CONNECT, or * for all.").atomic()
+
+/** What a rule says of resources; on the protobuf wire it stands in messages of these numbers. */
+const resourceFields = (...embeddedIn: [number, ...number[]]) => ({
+  apiGroups: f
+    .list(1, e.string, "Groups of the resources; * means every group.")
+    .atomic()
+    .embeddedIn(...embeddedIn),
+  apiVersions: f
+    .list(2, e.string, "Versions of the resources; * means every version.")
+    .atomic()
+    .embeddedIn(...embeddedIn),
+  resources: f
+    .list(3, e.string, "Resources, or resource/subresource; * stands for any part.")
+    .atomic()
+    .embeddedIn(...embeddedIn),
+  scope: f
+    .string(4, "Cluster for cluster-wide resources, Namespaced for the others, * for both.")
+    .default("*")
+    .pointer()
+    .embeddedIn(...embeddedIn),
+})
+
 export const RuleWithOperations = message(
   "admissionregistration.v1.RuleWithOperations",
   "Requests by what they do, and to which resources.",
-  {
-    operations: f.list(1, e.string, "CREATE, UPDATE, DELETE, CONNECT, or * for all.").atomic(),
-    apiGroups: f.list(1, e.string, "Groups of the resources; * means every group.").atomic().embeddedIn(2),
-    apiVersions: f.list(2, e.string, "Versions of the resources; * means every version.").atomic().embeddedIn(2),
-    resources: f.list(3, e.string, "Resources, or resource/subresource; * stands for any part.").atomic().embeddedIn(2),
-    scope: f
-      .string(4, "Cluster for cluster-wide resources, Namespaced for the others, * for both.")
-      .default("*")
-      .pointer()
-      .embeddedIn(2),
-  },
+  { operations, ...resourceFields(2) },
 )
 export interface RuleWithOperations extends ObjectOf<typeof RuleWithOperations> {}
+
+export const NamedRuleWithOperations = message(
+  "admissionregistration.v1.NamedRuleWithOperations",
+  "Requests by what they do, to which resources, and to which objects.",
+  {
+    resourceNames: f.list(1, e.string, "Names of the objects; all unless given.").atomic(),
+    operations: operations.embeddedIn(2),
+    ...resourceFields(2, 2),
+  },
+  { mapType: "atomic" },
+)
+export interface NamedRuleWithOperations extends ObjectOf<typeof NamedRuleWithOperations> {}
 
 const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"]
 const SCOPES = ["*", "Cluster", "Namespaced"]

@@ -12,6 +12,9 @@ import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
 import { isDNS1035Label, isDNS1123Subdomain, isQualifiedName, oneProblem } from "../../../apimachinery/names.ts"
+import { BOOL } from "../../../cel/type.ts"
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import { expressionFaults, type ExpressionScope } from "./expressions.ts"
 import { clientConfigFaults, WebhookClientConfig } from "./clientconfig.ts"
 import { RuleWithOperations, ruleFaults } from "./rules.ts"
 
@@ -86,12 +89,18 @@ export function webhooksFaults(webhooks: readonly Webhook[] = [], old?: readonly
   const knownVersion =
     old?.every(({ admissionReviewVersions }) => admissionReviewVersions.some(isKnownVersion)) !== false
   const uniqueNames = old === undefined || new Set(old.map(({ name }) => name)).size === old.length
+  // Conditions that have not changed are not looked at again: the language may have changed since.
+  const sameConditions =
+    old !== undefined &&
+    old.length === webhooks.length &&
+    webhooks.every(({ matchConditions: now }, i) => deepEqual(now, old[i]!.matchConditions))
   return webhooks.flatMap((webhook, i) => {
     const path = at("webhooks", i)
     const { name, admissionReviewVersions } = webhook
     const isTwin = uniqueNames && name !== "" && webhooks.findIndex((other) => other.name === name) < i
     return [
       ...webhookFaults(path, webhook, sideEffects ? SIDE_EFFECTS_NOW : SIDE_EFFECTS),
+      ...(sameConditions ? [] : conditionsFaults(at(path, "matchConditions"), webhook.matchConditions ?? [])),
       ...versionFaults(at(path, "admissionReviewVersions"), admissionReviewVersions, knownVersion),
       ...(isTwin ? [duplicate(at(path, "name"), name)] : []),
     ]
@@ -102,7 +111,7 @@ const isKnownVersion = (version: string): boolean => REVIEW_VERSIONS.includes(ve
 
 function webhookFaults(path: string, webhook: Webhook, sideEffects: readonly string[]): readonly Cause[] {
   const { rules = [], failurePolicy, matchPolicy, reinvocationPolicy, timeoutSeconds } = webhook
-  const { namespaceSelector, objectSelector: objects, clientConfig, matchConditions: conditions = [] } = webhook
+  const { namespaceSelector, objectSelector: objects, clientConfig } = webhook
   const oneOf = (field: string, value: string, values: readonly string[]) =>
     values.includes(value) ? [] : [notSupported(at(path, field), value, values)]
   return [
@@ -120,7 +129,6 @@ function webhookFaults(path: string, webhook: Webhook, sideEffects: readonly str
     ...labelSelectorFaults(at(path, "objectSelector"), objects),
     ...(reinvocationPolicy === undefined ? [] : oneOf("reinvocationPolicy", reinvocationPolicy, ["IfNeeded", "Never"])),
     ...clientConfigFaults(at(path, "clientConfig"), clientConfig ?? {}),
-    ...conditionsFaults(at(path, "matchConditions"), conditions),
   ]
 }
 
@@ -146,10 +154,19 @@ function versionFaults(path: string, versions: readonly string[] = [], mustKnowO
     : causes
 }
 
-function conditionsFaults(path: string, conditions: readonly MatchCondition[]): readonly Cause[] {
+/**
+ * What is wrong with the match conditions of a webhook or a policy. Source: validateMatchConditions.
+ */
+export function conditionsFaults(
+  path: string,
+  conditions: readonly MatchCondition[],
+  scope: ExpressionScope = { hasParams: false, hasAuthorizer: true },
+): readonly Cause[] {
   const causes: Cause[] = conditions.length > MOST_CONDITIONS ? [tooMany(path, conditions.length, MOST_CONDITIONS)] : []
   for (const [i, { name, expression }] of conditions.entries()) {
-    if (expression.trim() === "") causes.push(required(at(path, i, "expression")))
+    const trimmed = expression.trim()
+    if (trimmed === "") causes.push(required(at(path, i, "expression")))
+    else causes.push(...expressionFaults(at(path, i, "expression"), trimmed, scope, [BOOL]))
     if (name === "") causes.push(required(at(path, i, "name")))
     else {
       causes.push(...invalidValues(at(path, i, "name"), name, isQualifiedName(name)))

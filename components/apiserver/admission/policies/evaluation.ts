@@ -1,0 +1,135 @@
+import {
+  compileExpression,
+  variablesType,
+  type CompiledExpression,
+  type ExpressionScope,
+} from "../../../../pkg/api/admissionregistration/v1/expressions.ts"
+import type { Variable } from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
+import { DYN, type CelType } from "../../../../pkg/cel/type.ts"
+import { CelError, StructValue, type Value } from "../../../../pkg/cel/values.ts"
+
+/** The most that all expressions of one policy may cost for one request. Source: apiserver pkg/apis/cel/config.go. */
+export const POLICY_BUDGET = 10_000_000
+/** The same of match conditions. */
+export const MATCH_CONDITIONS_BUDGET = 10_000_000 / 4
+
+/** Expressions that were compiled together, of one webhook or one policy. */
+export interface CompiledSet {
+  readonly expressions: readonly (CompiledExpression | string)[]
+  readonly sources: readonly string[]
+}
+
+export interface CompiledVariables {
+  readonly type: CelType
+  readonly byName: ReadonlyMap<string, CompiledExpression | string>
+}
+
+/** Compiles variables in their order, each with those before it. */
+export function compileVariables(
+  variables: readonly Variable[],
+  scope: ExpressionScope,
+): CompiledVariables & { readonly types: ReadonlyMap<string, CelType> } {
+  const types = new Map<string, CelType>()
+  const byName = new Map<string, CompiledExpression | string>()
+  for (const { name, expression } of variables) {
+    const compiled = compileExpression(expression, { ...scope, variables: types })
+    byName.set(name, compiled)
+    types.set(name, typeof compiled === "string" ? DYN : compiled.resultType)
+  }
+  return { type: variablesType(types), byName, types }
+}
+
+export const compileSet = (
+  sources: readonly string[],
+  scope: ExpressionScope,
+  results: readonly CelType[],
+): CompiledSet => ({
+  sources,
+  expressions: sources.map((source) => compileExpression(source, scope, results)),
+})
+
+/** All expressions together have cost more than they may. */
+export class OutOfBudget extends Error {
+  constructor() {
+    super("validation failed due to running out of cost budget, no further validation rules will be run")
+  }
+}
+
+/** What expressions of one policy may still cost. */
+export class Budget {
+  #left: number
+  constructor(most: number) {
+    this.#left = most
+  }
+  /** @throws OutOfBudget where there is less left. */
+  spend(cost: number): void {
+    if (cost > this.#left) throw new OutOfBudget()
+    this.#left -= cost
+  }
+}
+
+/** The result of an expression, or why there is none. */
+export type Outcome = { readonly value: Value } | { readonly error: string }
+
+/**
+ * Evaluates an expression. Variables that it reads are evaluated then, and count.
+ * @throws OutOfBudget. Source: plugin/cel/activation.go Evaluate.
+ */
+export function evaluate(
+  compiled: CompiledExpression | string,
+  source: string,
+  activation: Readonly<Record<string, unknown>>,
+  budget: Budget,
+): Outcome {
+  if (typeof compiled === "string") return { error: `compilation error: ${compiled}` }
+  const { value, cost } = compiled.program.evaluate(activation)
+  budget.spend(cost)
+  if (value instanceof CelError) return { error: `expression '${source}' resulted in error: ${value.message}` }
+  return { value }
+}
+
+/** The variables of a policy, each evaluated when it is first read. Source: plugin/cel/composition.go. */
+export class LazyVariables extends StructValue {
+  readonly type: CelType
+  readonly #byName: CompiledVariables["byName"]
+  readonly #activation: Readonly<Record<string, unknown>>
+  readonly #budget: Budget
+  readonly #known = new Map<string, Value>()
+
+  constructor({ type, byName }: CompiledVariables, activation: Readonly<Record<string, unknown>>, budget: Budget) {
+    super()
+    this.type = type
+    this.#byName = byName
+    // Variables see those before them: this object itself.
+    this.#activation = { ...activation, variables: this }
+    this.#budget = budget
+  }
+  get size(): number {
+    return this.#byName.size
+  }
+  has(field: string): boolean {
+    return this.#byName.has(field)
+  }
+  get(field: string): Value {
+    let value = this.#known.get(field)
+    if (value === undefined) this.#known.set(field, (value = this.#evaluated(field)))
+    return value
+  }
+  fieldNames(): readonly string[] {
+    return [...this.#byName.keys()]
+  }
+  equals(other: StructValue): boolean {
+    return this === other
+  }
+  #evaluated(name: string): Value {
+    const compiled = this.#byName.get(name)
+    if (compiled === undefined) return new CelError(`no such key: ${name}`)
+    if (typeof compiled === "string")
+      return new CelError(`composited variable ${JSON.stringify(name)} fails to compile: ${compiled}`)
+    const { value, cost } = compiled.program.evaluate(this.#activation)
+    this.#budget.spend(cost)
+    return value instanceof CelError
+      ? new CelError(`composited variable ${JSON.stringify(name)} fails to evaluate: ${value.message}`)
+      : value
+  }
+}

@@ -1,0 +1,134 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { invalidValue } from "../../../apimachinery/field-errors.ts"
+import { compile, type Program } from "../../../cel/compile.ts"
+import { formatIssues } from "../../../cel/syntax/issue.ts"
+import {
+  AUTHORIZER,
+  BOOL,
+  DYN,
+  formatType,
+  INT,
+  listOf,
+  mapOf,
+  objectOf,
+  RESOURCE_CHECK,
+  sameType,
+  STRING,
+  TIMESTAMP,
+  type CelType,
+} from "../../../cel/type.ts"
+
+/**
+ * What expressions of admission may use: the object before and after, the request, the namespace, and as the place of
+ * the expression allows it parameters, an authorizer and variables. Source: apiserver pkg/admission/plugin/cel/compile.go.
+ */
+export interface ExpressionScope {
+  readonly hasParams: boolean
+  readonly hasAuthorizer: boolean
+  /** Types of the variables that the policy has made so far; undefined where none can be. */
+  readonly variables?: ReadonlyMap<string, CelType>
+}
+
+export interface CompiledExpression {
+  readonly program: Program
+  readonly resultType: CelType
+}
+
+const KIND = objectOf("kubernetes.GroupVersionKind", { group: STRING, version: STRING, kind: STRING })
+const RESOURCE = objectOf("kubernetes.GroupVersionResource", { group: STRING, version: STRING, resource: STRING })
+const USER = objectOf("kubernetes.UserInfo", {
+  username: STRING,
+  uid: STRING,
+  groups: listOf(STRING),
+  extra: mapOf(STRING, listOf(STRING)),
+})
+const REQUEST = objectOf("kubernetes.AdmissionRequest", {
+  kind: KIND,
+  resource: RESOURCE,
+  subResource: STRING,
+  requestKind: KIND,
+  requestResource: RESOURCE,
+  requestSubResource: STRING,
+  name: STRING,
+  namespace: STRING,
+  operation: STRING,
+  userInfo: USER,
+  dryRun: BOOL,
+  options: DYN,
+})
+const NAMESPACE = objectOf("kubernetes.Namespace", {
+  metadata: objectOf("kubernetes.NamespaceMetadata", {
+    name: STRING,
+    generateName: STRING,
+    namespace: STRING,
+    labels: mapOf(STRING, STRING),
+    annotations: mapOf(STRING, STRING),
+    UID: STRING,
+    creationTimestamp: TIMESTAMP,
+    deletionGracePeriodSeconds: INT,
+    deletionTimestamp: TIMESTAMP,
+    generation: INT,
+    resourceVersion: STRING,
+    finalizers: listOf(STRING),
+  }),
+  spec: objectOf("kubernetes.NamespaceSpec", { finalizers: listOf(STRING) }),
+  status: objectOf("kubernetes.NamespaceStatus", {
+    conditions: listOf(
+      objectOf("kubernetes.NamespaceCondition", {
+        status: STRING,
+        type: STRING,
+        lastTransitionTime: TIMESTAMP,
+        message: STRING,
+        reason: STRING,
+      }),
+    ),
+    phase: STRING,
+  }),
+})
+
+/** The type of the variable `variables`, whose fields are the variables that a policy has made. */
+export const variablesType = (variables: ReadonlyMap<string, CelType>): CelType =>
+  objectOf("kubernetes.variables", Object.fromEntries(variables))
+
+const typesIn = ({ hasParams, hasAuthorizer, variables }: ExpressionScope): Readonly<Record<string, CelType>> => ({
+  object: { ...DYN, nullable: true },
+  oldObject: { ...DYN, nullable: true },
+  namespaceObject: { ...NAMESPACE, nullable: true },
+  request: REQUEST,
+  ...(hasParams ? { params: { ...DYN, nullable: true } } : {}),
+  ...(hasAuthorizer ? { authorizer: AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK } : {}),
+  ...(variables === undefined ? {} : { variables: variablesType(variables) }),
+})
+
+/**
+ * Compiles an expression whose result must be of one of the types, or of any where none are given. Gives what is wrong
+ * as text in upstream's words.
+ */
+export function compileExpression(
+  expression: string,
+  scope: ExpressionScope,
+  results: readonly CelType[] = [],
+): CompiledExpression | string {
+  const compiled = compile(expression, { variables: typesIn(scope) })
+  if ("stage" in compiled)
+    return compiled.stage === "compilation"
+      ? `compilation failed: ${formatIssues(compiled.issues, expression)}`
+      : `program instantiation failed: ${compiled.issues[0]?.message ?? ""}`
+  const { program, resultType } = compiled
+  if (results.length === 0 || results.some((type) => sameType(type, resultType))) return { program, resultType }
+  const got = formatType(resultType)
+  return results.length === 1
+    ? `must evaluate to ${formatType(results[0]!)} but got ${got}`
+    : `must evaluate to one of [${results.map(({ name }) => name).join(" ")}] but got ${got}`
+}
+
+/** What is wrong with an expression at a path. */
+export function expressionFaults(
+  path: string,
+  expression: string,
+  scope: ExpressionScope,
+  results: readonly CelType[] = [],
+): readonly Cause[] {
+  const compiled = compileExpression(expression, scope, results)
+  return typeof compiled === "string" ? [invalidValue(path, expression, compiled)] : []
+}

@@ -1,0 +1,140 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import type { Cause } from "../../../apimachinery/errors.ts"
+import {
+  at,
+  duplicate,
+  invalidValue,
+  invalidValues,
+  notSupported,
+  required,
+} from "../../../apimachinery/field-errors.ts"
+import { isQualifiedName } from "../../../apimachinery/names.ts"
+import { BOOL, DYN, NULL, STRING, type CelType } from "../../../cel/type.ts"
+import { compileExpression, expressionFaults, type ExpressionScope } from "./expressions.ts"
+import { matchFaults, paramKindFaults } from "./matchresources.ts"
+import type {
+  AuditAnnotation,
+  Validation,
+  ValidatingAdmissionPolicySpec,
+  Variable,
+} from "./validatingadmissionpolicy.ts"
+import { conditionsFaults } from "./webhook.ts"
+
+/** Source: validateValidatingAdmissionPolicySpec in pkg/apis/admissionregistration/validation. */
+
+const REASONS = ["Forbidden", "Invalid", "RequestEntityTooLarge"]
+const MOST_ANNOTATIONS = 20
+const LONGEST_VALUE_EXPRESSION = 5 * 1024
+const NEITHER = "validations or auditAnnotations must contain at least one item"
+
+/** What is wrong with a policy of this name. Match conditions that are as in `old` are not looked at again. */
+export function policyFaults(
+  name: string,
+  spec: ValidatingAdmissionPolicySpec,
+  old?: ValidatingAdmissionPolicySpec,
+): readonly Cause[] {
+  const { failurePolicy, paramKind, matchConstraints, matchConditions = [], variables = [] } = spec
+  const { validations = [], auditAnnotations = [] } = spec
+  const types = new Map<string, CelType>()
+  const hasParams = paramKind !== undefined
+  const scope: ExpressionScope = {
+    hasParams,
+    hasAuthorizer: true,
+    ...(variables.length > 0 ? { variables: types } : {}),
+  }
+  const sameConditions =
+    old !== undefined && deepEqual(paramKind, old.paramKind) && deepEqual(matchConditions, old.matchConditions ?? [])
+  return [
+    ...(["Fail", "Ignore"].includes(failurePolicy)
+      ? []
+      : [notSupported("spec.failurePolicy", failurePolicy, ["Fail", "Ignore"])]),
+    ...(paramKind === undefined ? [] : paramKindFaults("spec.paramKind", paramKind)),
+    ...(matchConstraints === undefined
+      ? [required("spec.matchConstraints")]
+      : [
+          ...matchFaults("spec.matchConstraints", matchConstraints),
+          ...((matchConstraints.resourceRules ?? []).length === 0
+            ? [required("spec.matchConstraints.resourceRules")]
+            : []),
+        ]),
+    ...(sameConditions
+      ? []
+      : conditionsFaults("spec.matchConditions", matchConditions, { hasParams, hasAuthorizer: true })),
+    ...variables.flatMap((variable, i) => variableFaults(at("spec.variables", i), variable, scope, types)),
+    ...(validations.length === 0 && auditAnnotations.length === 0
+      ? [required("spec.validations", NEITHER), required("spec.auditAnnotations", NEITHER)]
+      : [
+          ...validations.flatMap((validation, i) => validationFaults(at("spec.validations", i), validation, scope)),
+          ...annotationsFaults("spec.auditAnnotations", name, auditAnnotations, scope),
+        ]),
+  ]
+}
+
+const IDENTIFIER = /^[_a-zA-Z][_a-zA-Z0-9]*$/
+const RESERVED = new Set(
+  "true false null in as break const continue else for function if import let loop package namespace return var void while".split(
+    " ",
+  ),
+)
+
+/** Adds the type of the variable for the expressions after it. */
+export function variableFaults(
+  path: string,
+  { name, expression }: Variable,
+  scope: ExpressionScope,
+  types: Map<string, CelType>,
+): readonly Cause[] {
+  const causes: Cause[] = []
+  if (name.trim() === "") causes.push(required(at(path, "name"), "name is not specified"))
+  else if (!IDENTIFIER.test(name) || RESERVED.has(name))
+    causes.push(invalidValue(at(path, "name"), name, "must be a valid CEL identifier"))
+  if (expression.trim() === "") return [...causes, required(at(path, "expression"), "expression is not specified")]
+  const compiled = compileExpression(expression, scope)
+  if (typeof compiled === "string") causes.push(invalidValue(at(path, "expression"), expression, compiled))
+  types.set(name, typeof compiled === "string" ? DYN : compiled.resultType)
+  return causes
+}
+
+function validationFaults(path: string, validation: Validation, scope: ExpressionScope): readonly Cause[] {
+  const { expression, message = "", messageExpression = "", reason } = validation
+  const causes: Cause[] = []
+  if (expression.trim() === "") causes.push(required(at(path, "expression"), "expression is not specified"))
+  else causes.push(...expressionFaults(at(path, "expression"), expression, scope, [BOOL]))
+  if (messageExpression !== "" && messageExpression.trim() === "")
+    causes.push(invalidValue(at(path, "messageExpression"), messageExpression, "must be non-empty if specified"))
+  else if (messageExpression !== "")
+    causes.push(
+      ...expressionFaults(at(path, "messageExpression"), messageExpression, { ...scope, hasAuthorizer: false }, [
+        STRING,
+      ]),
+    )
+  if (message !== "" && message.trim() === "")
+    causes.push(invalidValue(at(path, "message"), message, "must be non-empty if specified"))
+  else if (/[\n\r]/.test(message.trim()))
+    causes.push(invalidValue(at(path, "message"), message, "must not contain line breaks"))
+  if (reason !== undefined && !REASONS.includes(reason)) causes.push(notSupported(at(path, "reason"), reason, REASONS))
+  return causes
+}
+
+function annotationsFaults(
+  path: string,
+  policy: string,
+  annotations: readonly AuditAnnotation[],
+  scope: ExpressionScope,
+): readonly Cause[] {
+  const causes: Cause[] = []
+  if (annotations.length > MOST_ANNOTATIONS)
+    causes.push(invalidValue(path, annotations, `must not have more than ${MOST_ANNOTATIONS} auditAnnotations`))
+  for (const [i, { key, valueExpression }] of annotations.entries()) {
+    const here = at(path, i)
+    if (policy === "") causes.push(invalidValue(at(here, "key"), key, "requires metadata.name be non-empty"))
+    else causes.push(...invalidValues(at(here, "key"), `${policy}/${key}`, isQualifiedName(`${policy}/${key}`)))
+    const trimmed = valueExpression.trim()
+    if (trimmed === "") causes.push(required(at(here, "valueExpression"), "valueExpression is not specified"))
+    else if (trimmed.length > LONGEST_VALUE_EXPRESSION)
+      causes.push(required(at(here, "valueExpression"), `must not exceed ${LONGEST_VALUE_EXPRESSION} bytes in length`))
+    else causes.push(...expressionFaults(at(here, "valueExpression"), trimmed, scope, [STRING, NULL]))
+    if (annotations.findIndex((other) => other.key === key) < i) causes.push(duplicate(at(here, "key"), key))
+  }
+  return causes
+}
