@@ -95,6 +95,20 @@ describe("a ValidatingAdmissionPolicy", () => {
       wants: "who is it",
     },
     {
+      title: "asks what the sender and others may do",
+      spec: {
+        validations: [
+          { expression: "authorizer.requestResource.check('approve').allowed()" },
+          {
+            expression:
+              "authorizer.serviceAccount('default', 'x').group('apps').resource('deployments').check('get').allowed()",
+            message: "x may not",
+          },
+        ],
+      },
+      wants: "x may not",
+    },
+    {
       title: "that leaves the object out is not asked",
       spec: {
         matchConstraints: { resourceRules: [RULE], excludeResourceRules: [{ ...RULE, resourceNames: ["a"] }] },

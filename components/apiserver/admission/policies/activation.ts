@@ -1,6 +1,8 @@
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import type { Authorizer } from "../../authorization/authorizer.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 import { admissionReview } from "../webhooks/review.ts"
+import { authorizerVariables } from "./cel-authorizer.ts"
 
 /** What expressions see of a request, and of what it is about. */
 export interface Sight {
@@ -12,11 +14,13 @@ export interface Sight {
   /** The namespace of the object, for kinds that have one. */
   readonly namespace?: KubeObject | undefined
   readonly params?: KubeObject | undefined
+  readonly authorizer: Authorizer
 }
 
 /** The variables of admission by their names. Source: plugin/cel/activation.go, condition.go CreateAdmissionRequest. */
 export function activationOf({
   attributes,
+  authorizer,
   resource,
   object,
   old,
@@ -31,6 +35,7 @@ export function activationOf({
     request: { ...request, name: request.name ?? "", options: request.options ?? {} },
     namespaceObject: namespace === undefined ? null : shownNamespace(namespace),
     params: params ?? null,
+    ...authorizerVariables(authorizer, attributes),
   }
 }
 

@@ -91,6 +91,7 @@ export function evaluate(
 /** The variables of a policy, each evaluated when it is first read. Source: plugin/cel/composition.go. */
 export class LazyVariables extends StructValue {
   readonly type: CelType
+  readonly isMade = false
   readonly #byName: CompiledVariables["byName"]
   readonly #activation: Readonly<Record<string, unknown>>
   readonly #budget: Budget

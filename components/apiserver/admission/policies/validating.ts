@@ -33,7 +33,7 @@ const VALIDATION_FAILURE = "validation.policy.admission.k8s.io/validation_failur
 export function validatingPolicies(context: AdmissionContext, scheme: Scheme): AdmissionPlugin {
   const source = new PolicySource(context)
   const equivalents = equivalentsIn(scheme)
-  const { objects } = context
+  const { objects, authorizer } = context
 
   function validate(attributes: AdmissionAttributes, policies: readonly PolicyInForce[]): void {
     let refusal: ApiError | undefined
@@ -52,6 +52,7 @@ export function validatingPolicies(context: AdmissionContext, scheme: Scheme): A
       }
       const sight: Sight = {
         attributes,
+        authorizer,
         resource,
         object: convertBetween(attributes.object, attributes.resource, resource),
         old: convertBetween(attributes.old, attributes.resource, resource),

@@ -47,7 +47,8 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
       const { webhook, configuration } = configured
       const resource = matchedResource(criteriaOf(webhook), current, context.objects, equivalents)
       const id = `${configuration}/${webhook.name}`
-      if (resource === undefined || !meetsConditions(webhook, resource, current) || !reinvocation.asks(id)) continue
+      if (resource === undefined || !meetsConditions(context, webhook, resource, current) || !reinvocation.asks(id))
+        continue
       const patch = await ask(asking, configured, resource, current, { round, index })
       const object = patch.length === 0 ? current.object : patchedBy(webhook.name, patch, resource, current)
       const changed = object !== current.object && !deepEqual(object, current.object)
@@ -119,7 +120,7 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
       if (webhooks.length === 0 || isExemptFromWebhooks(attributes)) return undefined
       const calls = webhooks.flatMap((configured) => {
         const resource = matchedResource(criteriaOf(configured.webhook), attributes, context.objects, equivalents)
-        return resource === undefined || !meetsConditions(configured.webhook, resource, attributes)
+        return resource === undefined || !meetsConditions(context, configured.webhook, resource, attributes)
           ? []
           : [{ configured, resource }]
       })
@@ -139,11 +140,17 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
  * Whether the conditions of a webhook let it be asked about a request.
  * @throws ApiError Forbidden where they cannot be evaluated and the webhook's failures count.
  */
-function meetsConditions(webhook: Webhook, resource: Resource, attributes: AdmissionAttributes): boolean {
+function meetsConditions(
+  { authorizer }: AdmissionContext,
+  webhook: Webhook,
+  resource: Resource,
+  attributes: AdmissionAttributes,
+): boolean {
   const { matchConditions = [], failurePolicy } = webhook
   const matching = conditionsMatch(matchConditions, failurePolicy, () =>
     activationOf({
       attributes,
+      authorizer,
       resource,
       object: convertBetween(attributes.object, attributes.resource, resource),
       old: convertBetween(attributes.old, attributes.resource, resource),

@@ -1,0 +1,47 @@
+import { AuthorizerValue, ResourceCheck, type AuthorizationQuestion } from "../../../../pkg/cel/library/authorizer.ts"
+import type { Authorizer } from "../../authorization/authorizer.ts"
+import type { UserInfo } from "../../request.ts"
+import type { AdmissionAttributes } from "../admission.ts"
+
+/**
+ * The variables `authorizer` and `authorizer.requestResource`: what the sender of a request, or a service account, may
+ * do. Source: apiserver pkg/cel/library/authz.go.
+ */
+export function authorizerVariables(
+  authorizer: Authorizer,
+  { user, resource, subresource = "", namespace = "", name }: AdmissionAttributes,
+): Readonly<Record<string, unknown>> {
+  const value = new AuthorizerValue((question) => authorizer.authorize(requestFor(question, user)))
+  return {
+    authorizer: value,
+    "authorizer.requestResource": new ResourceCheck(value, {
+      group: resource.group,
+      resource: resource.plural,
+      subresource,
+      namespace,
+      name,
+    }),
+  }
+}
+
+function requestFor(question: AuthorizationQuestion, sender: UserInfo) {
+  const user = question.serviceAccount === undefined ? sender : serviceAccountUser(question.serviceAccount)
+  if ("path" in question) return { user, verb: question.verb, path: question.path }
+  const { verb, group, resource, subresource, namespace, name, fieldSelector } = question
+  return {
+    user,
+    verb,
+    group,
+    version: "*",
+    resource,
+    subresource: subresource === "" ? undefined : subresource,
+    namespace: namespace === "" ? undefined : namespace,
+    name: name === "" ? undefined : name,
+    fieldSelector,
+  }
+}
+
+const serviceAccountUser = ({ namespace, name }: { readonly namespace: string; readonly name: string }): UserInfo => ({
+  name: `system:serviceaccount:${namespace}:${name}`,
+  groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+})
