@@ -3,6 +3,7 @@
  * long.
  */
 export function repeated<T>(items: readonly T[], identity: (item: T) => unknown): ReadonlySet<number> {
+  if (items.length < 2) return NONE
   const seen = new Set<unknown>()
   const places = new Set<number>()
   for (const [i, item] of items.entries()) {
@@ -12,3 +13,4 @@ export function repeated<T>(items: readonly T[], identity: (item: T) => unknown)
   }
   return places
 }
+const NONE: ReadonlySet<number> = new Set()

@@ -189,6 +189,7 @@ function compileMessage(message: Message, except?: string): Validate {
     let causes: Cause[] | undefined
     for (const { name, mustBeThere, detail, emptyIsAbsent, check } of fields) {
       const given = values[name]
+      if (given === undefined && !mustBeThere) continue
       if (excluding?.has(name) === true && name !== first) continue
       if (typeof given === "object" && given === before?.[name]) continue
       if (given === undefined || given === null || (emptyIsAbsent && isEmpty(given))) {

@@ -84,8 +84,8 @@ export interface Listener {
  * pkg/server/secure_serving.go.
  */
 const PROBE_AFTER_MS = 180_000
-/** As Go's server: streams a client may have open at once. Watches are streams, and one client may hold many. */
-const MAX_STREAMS = 1000
+/** Streams a client may have open at once; Go's clients open another connection for more. Source: secure_serving.go. */
+const MAX_STREAMS = 100
 
 /** Starts listening. Rejects with a message that names address and cause. */
 export async function listenTls(options: ListenOptions): Promise<Listener> {

@@ -5,32 +5,38 @@ import type { Volume } from "./volume.ts"
 /** Source: pkg/api/pod/warnings.go. */
 
 /** What is said of sources that are served no more; some are spelled as Go spells their fields. */
-const DEPRECATED = {
-  photonPersistentDisk: ["photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"],
-  gitRepo: ["gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"],
-  scaleIO: ["scaleIO", "deprecated in v1.16, non-functional in v1.22+"],
-  flocker: ["flocker", "deprecated in v1.22, non-functional in v1.25+"],
-  storageos: ["storageOS", "deprecated in v1.22, non-functional in v1.25+"],
-  quobyte: ["quobyte", "deprecated in v1.22, non-functional in v1.25+"],
-  glusterfs: ["glusterfs", "deprecated in v1.25, non-functional in v1.26+"],
-  cephfs: ["cephfs", "deprecated in v1.28, non-functional in v1.31+"],
-  rbd: ["rbd", "deprecated in v1.28, non-functional in v1.31+"],
-} as const
+const DEPRECATED: readonly (readonly [source: keyof Volume, field: string, deprecation: string])[] = [
+  ["photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"],
+  ["gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"],
+  ["scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"],
+  ["flocker", "flocker", "deprecated in v1.22, non-functional in v1.25+"],
+  ["storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"],
+  ["quobyte", "quobyte", "deprecated in v1.22, non-functional in v1.25+"],
+  ["glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"],
+  ["cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"],
+  ["rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"],
+]
 
 /** `path` is that of the list of volumes. */
 export function volumeWarnings(path: string, volumes: readonly Volume[]): readonly string[] {
   const warnings: string[] = []
-  for (const [i, volume] of volumes.entries()) {
-    for (const [source, [field, deprecation]] of Object.entries(DEPRECATED))
-      if (volume[source as keyof typeof DEPRECATED] !== undefined)
-        warnings.push(`${path}[${i}].${field}: ${deprecation}`)
+  for (let i = 0; i < volumes.length; i++) {
+    const volume = volumes[i]!
+    for (const [source, field, deprecation] of DEPRECATED)
+      if (volume[source] !== undefined) warnings.push(`${path}[${i}].${field}: ${deprecation}`)
     const claim = volume.ephemeral?.volumeClaimTemplate?.spec
     if (claim !== undefined)
       warnings.push(...claimSpecWarnings(`${path}[${i}].ephemeral.volumeClaimTemplate.spec`, claim))
   }
-  for (const volume of volumes) warnings.push(...overlapWarnings(volume))
+  for (const volume of volumes) if (hasFiles(volume)) warnings.push(...overlapWarnings(volume))
   return warnings
 }
+
+const hasFiles = ({ configMap, secret, downwardAPI, projected }: Volume): boolean =>
+  projected !== undefined ||
+  configMap?.items !== undefined ||
+  secret?.items !== undefined ||
+  downwardAPI?.items !== undefined
 
 /** A file that a volume makes, and of what. */
 interface File {
@@ -64,9 +70,15 @@ function overlapWarnings({ name, configMap, secret, downwardAPI, projected }: Vo
 
 const shown = ({ path, source }: File): string => `"${path}"${source === "" ? "" : ` (${source})`}`
 
+/** The first part of a file's path: files that differ in it do not overlap. */
+function topOf({ path }: File): string {
+  const slash = path.indexOf("/")
+  return slash < 0 ? path : path.slice(0, slash)
+}
+
 /** Files of which one is the other, or a folder on its path. */
 function overlapsOf(files: readonly File[]): readonly string[] {
-  if (files.length < 2) return []
+  if (files.length < 2 || new Set(files.map(topOf)).size === files.length) return []
   const seen: File[] = []
   const overlaps: string[] = []
   for (const { path, source } of files) {
