@@ -10,10 +10,11 @@ import type { ObjectUse, WatchedObjects } from "../objects/watched-objects.ts"
 import { nodeAmounts } from "../downwardapi/resource-fields.ts"
 import { VolumeError } from "../container/start-error.ts"
 import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
-import { contentsOf, hasContents, type ContentSources } from "./contents.ts"
+import { contentsIn } from "./api-volume.ts"
+import type { ContentSources } from "./contents.ts"
 import { mountVolume } from "./mount-volume.ts"
 import { ownershipFor } from "./ownership.ts"
-import { hasToken, isFromPod, neededByVariables, volumeReferences, type Reference } from "./references.ts"
+import { neededByVariables, type Reference } from "./references.ts"
 import type { ServiceAccountTokens } from "./service-account-token.ts"
 
 export interface PodVolumesParts {
@@ -111,7 +112,9 @@ export class PodVolumes {
     const results = await Promise.allSettled(
       missing.map(async (volume) => {
         this.#noteMounted(
-          hasContents(volume) ? await this.#write(volume) : await mountVolume(this.#parts.context, pod, volume),
+          contentsIn(volume) !== undefined
+            ? await this.#write(volume)
+            : await mountVolume(this.#parts.context, pod, volume),
         )
       }),
     )
@@ -135,7 +138,7 @@ export class PodVolumes {
     const old = this.#pod
     if (pod === old) return
     this.#pod = pod
-    const fromPod = (pod.spec.volumes ?? []).filter(isFromPod)
+    const fromPod = (pod.spec.volumes ?? []).filter((volume) => contentsIn(volume)?.fromPod === true)
     if (fromPod.length === 0) return
     const told = ({ metadata: { labels, annotations }, spec: { containers, resources } }: Pod) => [
       labels,
@@ -206,7 +209,10 @@ export class PodVolumes {
         this.#noteMounted(await this.#write(volume))
         this.#told?.delete(volume.name)
       } catch (err) {
-        if (hasToken(volume) && !this.#renewals.some((renewal) => renewal.volume === volume.name)) {
+        if (
+          contentsIn(volume)?.hasToken === true &&
+          !this.#renewals.some((renewal) => renewal.volume === volume.name)
+        ) {
           this.#renewals = [...this.#renewals, { volume: volume.name, at: clock.now() + TOKEN_RETRY_MS }]
           this.#arm()
         }
@@ -229,7 +235,9 @@ export class PodVolumes {
 
   /** Whether an object that the volume refers to does not exist, as far as can be told. */
   async #lacksObject(volume: Volume): Promise<boolean> {
-    const found = await Promise.allSettled(volumeReferences(volume).map(async (reference) => this.#read(reference)))
+    const found = await Promise.allSettled(
+      (contentsIn(volume)?.references ?? []).map(async (reference) => this.#read(reference)),
+    )
     return found.some((result) => result.status === "fulfilled" && result.value === undefined)
   }
 
@@ -254,7 +262,9 @@ export class PodVolumes {
     } = this.#parts
     const pod = this.#pod
     this.#stale.delete(volume.name)
-    const payload = await contentsOf(volume, this.#sources(volume))
+    const contents = contentsIn(volume)
+    if (contents === undefined) throw new Error(`volume "${volume.name}" takes nothing from the API`)
+    const payload = await contents.files(this.#sources(volume))
     const folder = await this.#folder(volume)
     if (!this.#stopped) {
       const stamp = timestamp(clock).slice(0, 19).replaceAll(/[-T:]/g, "_")
@@ -282,7 +292,8 @@ export class PodVolumes {
     const pod = this.#pod
     const read = async <T>(reference: Reference): Promise<T | undefined> =>
       (await this.#read(reference)) as T | undefined
-    if (hasToken(volume)) this.#renewals = this.#renewals.filter((renewal) => renewal.volume !== volume.name)
+    if (contentsIn(volume)?.hasToken === true)
+      this.#renewals = this.#renewals.filter((renewal) => renewal.volume !== volume.name)
     return {
       pod,
       hostIps: context.config.nodeIps,
@@ -340,7 +351,7 @@ function neededBy(pod: Pod): Iterable<Need> {
     return found
   }
   for (const volume of pod.spec.volumes ?? [])
-    for (const reference of volumeReferences(volume)) need(reference).volumes.push(volume.name)
+    for (const reference of contentsIn(volume)?.references ?? []) need(reference).volumes.push(volume.name)
   for (const reference of neededByVariables(pod)) need(reference).variables = true
   return needed.values()
 }
