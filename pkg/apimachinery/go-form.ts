@@ -67,7 +67,7 @@ function zeroOf({ kind }: Type): unknown {
 }
 
 /** Words that Go writes in capitals, where they begin a name. */
-const CAPITALS = /^(ip|uid|api|se|fs|gmsa|csi|url|cidr)(?=[A-Z]|s?$)/
+const CAPITALS = /^(ip|uid|api|se|fs|gmsa|csi|url|cidr|pd)(?=[A-Z]|s?$)/
 
 const goName = (name: string): string =>
   name.replace(CAPITALS, (word) => word.toUpperCase()).replace(/^./, (first) => first.toUpperCase())

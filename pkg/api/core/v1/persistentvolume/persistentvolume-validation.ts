@@ -26,6 +26,7 @@ import {
   type PersistentVolumeSourceName,
   VolumeNodeAffinity,
 } from "./persistentvolumespec.ts"
+import { sourceDifference } from "./source-difference.ts"
 import { validateNodeSelector } from "../pod/scheduling-validation.ts"
 import {
   isTooLongForISCSI,
@@ -230,7 +231,10 @@ export function volumeChangeFaults(spec: PersistentVolumeSpec, old: PersistentVo
   })
   if (!unchanged)
     causes.push(
-      forbiddenField("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation"),
+      forbiddenField(
+        "spec.persistentvolumesource",
+        `spec.persistentvolumesource is immutable after creation\n${sourceDifference(old, spec)}`,
+      ),
     )
   if (spec.volumeMode !== old.volumeMode) causes.push(invalidValue("volumeMode", spec.volumeMode, "field is immutable"))
   if (

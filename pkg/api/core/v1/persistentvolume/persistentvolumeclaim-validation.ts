@@ -9,11 +9,13 @@ import {
   notSupported,
   required,
 } from "../../../../apimachinery/field-errors.ts"
+import { goForm } from "../../../../apimachinery/go-form.ts"
 import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
 import { isQualifiedName } from "../../../../apimachinery/names.ts"
 import { compareQuantities, quantity } from "../../../../apimachinery/quantity.ts"
+import { unifiedDiff } from "../../../../apimachinery/unified-diff.ts"
 import { isNativeResource } from "../resource-names.ts"
-import type { PersistentVolumeClaimSpec, PersistentVolumeClaimStatus } from "./volumeclaim.ts"
+import { PersistentVolumeClaimSpec, type PersistentVolumeClaimStatus } from "./volumeclaim.ts"
 
 /**
  * Rules of how a claim may change. Source: ValidatePersistentVolumeClaimUpdate,
@@ -59,7 +61,7 @@ export function claimChangeFaults(claim: Claim, old: Claim): readonly Cause[] {
     causes.push(
       forbiddenField(
         "spec",
-        "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+        `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${differenceOf(claim, old, fillsInClass)}`,
       ),
     )
   const [now, size] = [spec, old.spec].map(({ resources }) => quantity(resources.requests?.["storage"] ?? "0"))
@@ -84,6 +86,29 @@ export function claimChangeFaults(claim: Claim, old: Claim): readonly Cause[] {
       ),
     )
   return causes
+}
+
+/** What is told of a change: of what may change, both sides show the same. */
+function differenceOf({ spec, status }: Claim, { spec: old }: Claim, fillsInClass: boolean): string {
+  const { resources } = spec
+  const bound = status.phase === "Bound"
+  const size = old.resources.requests?.["storage"]
+  const requests =
+    bound && resources.requests !== undefined && size !== undefined
+      ? { ...resources.requests, storage: size }
+      : resources.requests
+  return unifiedDiff(
+    goForm(PersistentVolumeClaimSpec, {
+      ...old,
+      volumeName: old.volumeName || spec.volumeName,
+    }),
+    goForm(PersistentVolumeClaimSpec, {
+      ...spec,
+      resources: { ...resources, requests },
+      ...(bound ? { volumeAttributesClassName: old.volumeAttributesClassName } : {}),
+      ...(fillsInClass ? { storageClassName: undefined } : {}),
+    }),
+  )
 }
 
 const RESIZE_STATUSES = [

@@ -1,0 +1,107 @@
+/**
+ * The difference of two values as Kubernetes' messages show it: both as indented JSON, line by line, with three lines
+ * around each change. Source: apimachinery pkg/util/diff, and difflib, which looks for the longest common run of lines
+ * first.
+ */
+export function unifiedDiff(before: unknown, after: unknown): string {
+  const [a, b] = [linesOf(before), linesOf(after)]
+  return hunksOf(editsOf(a, b))
+    .map((hunk) => {
+      const [first, last] = [hunk[0]!, hunk.at(-1)!]
+      const header = `@@ -${range(first.a, last.aEnd)} +${range(first.b, last.bEnd)} @@\n`
+      return header + hunk.map((edit) => shown(edit, a, b)).join("")
+    })
+    .join("")
+}
+
+const CONTEXT = 3
+
+const linesOf = (value: unknown): readonly string[] => JSON.stringify(value, null, 1).split("\n")
+
+/** Lines [a, aEnd) of the one side that stand for lines [b, bEnd) of the other. */
+interface Edit {
+  readonly isSame: boolean
+  readonly a: number
+  readonly aEnd: number
+  readonly b: number
+  readonly bEnd: number
+}
+
+function editsOf(a: readonly string[], b: readonly string[]): readonly Edit[] {
+  const places = new Map<string, number[]>()
+  for (const [j, line] of b.entries()) places.set(line, [...(places.get(line) ?? []), j])
+  const edits: Edit[] = []
+  const compare = (aFrom: number, aTo: number, bFrom: number, bTo: number): void => {
+    const run = longestRun(aFrom, aTo, bFrom, bTo)
+    if (run === undefined) {
+      if (aFrom < aTo || bFrom < bTo) edits.push({ isSame: false, a: aFrom, aEnd: aTo, b: bFrom, bEnd: bTo })
+      return
+    }
+    compare(aFrom, run.a, bFrom, run.b)
+    const [aEnd, bEnd] = [run.a + run.length, run.b + run.length]
+    edits.push({ isSame: true, a: run.a, aEnd, b: run.b, bEnd })
+    compare(aEnd, aTo, bEnd, bTo)
+  }
+
+  /** Of runs of one length, the first. */
+  function longestRun(aFrom: number, aTo: number, bFrom: number, bTo: number) {
+    let best: { readonly a: number; readonly b: number; readonly length: number } | undefined
+    let ending = new Map<number, number>()
+    for (let i = aFrom; i < aTo; i++) {
+      const next = new Map<number, number>()
+      for (const j of places.get(a[i]!) ?? []) {
+        if (j < bFrom || j >= bTo) continue
+        const length = (ending.get(j - 1) ?? 0) + 1
+        next.set(j, length)
+        if (best === undefined || length > best.length) best = { a: i - length + 1, b: j - length + 1, length }
+      }
+      ending = next
+    }
+    return best
+  }
+
+  compare(0, a.length, 0, b.length)
+  return edits
+}
+
+/** Changes that are near one another stand together; of what is the same around them, a few lines. */
+function hunksOf(edits: readonly Edit[]): readonly (readonly Edit[])[] {
+  const hunks: Edit[][] = []
+  let hunk: Edit[] = []
+  for (const [i, edit] of edits.entries()) {
+    if (!edit.isSame) {
+      hunk.push(edit)
+      continue
+    }
+    const [isFirst, isLast] = [i === 0, i === edits.length - 1]
+    const length = edit.aEnd - edit.a
+    const head = Math.min(length, CONTEXT)
+    if (!isFirst && !isLast && length <= 2 * CONTEXT) {
+      hunk.push(edit)
+      continue
+    }
+    if (!isFirst) {
+      hunk.push({ ...edit, aEnd: edit.a + head, bEnd: edit.b + head })
+      hunks.push(hunk)
+      hunk = []
+    }
+    if (!isLast) hunk.push({ ...edit, a: edit.aEnd - head, b: edit.bEnd - head })
+  }
+  if (hunk.some(({ isSame }) => !isSame)) hunks.push(hunk)
+  return hunks
+}
+
+const shown = ({ isSame, a, aEnd, b, bEnd }: Edit, before: readonly string[], after: readonly string[]): string =>
+  isSame
+    ? before
+        .slice(a, aEnd)
+        .map((line) => ` ${line}\n`)
+        .join("")
+    : [...before.slice(a, aEnd).map((line) => `-${line}\n`), ...after.slice(b, bEnd).map((line) => `+${line}\n`)].join(
+        "",
+      )
+
+function range(from: number, to: number): string {
+  const length = to - from
+  return length === 1 ? `${from + 1}` : `${length === 0 ? from : from + 1},${length}`
+}
