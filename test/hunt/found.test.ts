@@ -124,4 +124,43 @@ describe("found", () => {
     ]
     expect(await run({ seed: 2787, nodes: [4], steps })).toEqual([])
   })
+
+  test("a StatefulSet whose pods lack a claim is rolled out once", async () => {
+    const template = (image: string) => ({
+      metadata: { labels: { app: "red" } },
+      spec: {
+        volumes: [{ name: "data", persistentVolumeClaim: { claimName: "red" } }],
+        containers: [{ name: "main", image }],
+      },
+    })
+    const steps: readonly Step[] = [
+      {
+        do: "apply",
+        object: {
+          apiVersion: "apps/v1",
+          kind: "StatefulSet",
+          metadata: { name: "red" },
+          spec: {
+            serviceName: "red",
+            replicas: 2,
+            podManagementPolicy: "Parallel",
+            updateStrategy: { type: "RollingUpdate" },
+            selector: { matchLabels: { app: "red" } },
+            template: template("app"),
+          },
+        },
+      },
+      { do: "patch", kind: "StatefulSet", name: "red", body: { spec: { template: template("api") } } },
+    ]
+    expect(await run({ seed: 157, nodes: [16], steps })).toEqual([])
+  })
+
+  test("time goes on while each watch is told that its history is gone", async () => {
+    const steps: readonly Step[] = [
+      { do: "fault", fault: { is: "requests", verb: "watch", resource: "pods", error: "Gone" }, ms: 60_000 },
+      { do: "dropWatches" },
+      { do: "advance", ms: 120_000 },
+    ]
+    expect(await run({ seed: 312, nodes: [16], steps })).toEqual([])
+  })
 })
