@@ -8,6 +8,7 @@ import type { Storage } from "../../pkg/storage/storage.ts"
 import { DEFAULT_FEATURES, type Features } from "../../pkg/component/features.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
+import type { Admission } from "./admission/admission.ts"
 import { defaultChain } from "./admission/chain.ts"
 import { httpsCaller } from "./admission/webhooks/https-caller.ts"
 import { webhookMetrics } from "./admission/webhooks/metrics.ts"
@@ -73,6 +74,7 @@ export interface ApiCore {
   readonly hub: WatchHub
   readonly objects: Objects
   readonly authorizer: Authorizer
+  readonly admission: Admission
   transportFor(user: UserInfo): Transport
   /** Ends watches and upkeep. The store stays open: it is its owner's. */
   close(): void
@@ -168,6 +170,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     hub,
     objects,
     authorizer,
+    admission,
     transportFor,
     close() {
       stops.forEach((stop) => stop())

@@ -25,6 +25,7 @@ import { createLegacyTokens } from "./authentication/legacy-token.ts"
 import { createServiceAccountTokens } from "./authentication/service-account.ts"
 import { createStaticTokens } from "./authentication/static-token.ts"
 import { Objects } from "./cacher/objects.ts"
+import { connectAdmission } from "./endpoints/connect-admission.ts"
 import { createConnections } from "./endpoints/connect.ts"
 import type { Health } from "./endpoints/health.ts"
 import { createOpenApi } from "./endpoints/openapi.ts"
@@ -236,10 +237,13 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
       ...(config.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: config.requestTimeoutMs }),
       ...(config.withoutTimeLimits === undefined ? {} : { withoutTimeLimits: config.withoutTimeLimits }),
-      connections: createConnections({
-        ...podStreams(objects, config.nodes),
-        ...proxies({ objects, nodes: config.nodes, random }),
-      }),
+      connections: createConnections(
+        {
+          ...podStreams(objects, config.nodes),
+          ...proxies({ objects, nodes: config.nodes, random }),
+        },
+        connectAdmission(plane.admission, scheme),
+      ),
       paths: createPaths({
         scheme,
         pipeline,

@@ -2,6 +2,7 @@ import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { noSuchMethod } from "../subresource-verbs.ts"
 import type { UserInfo } from "../request.ts"
+import type { AdmitConnection } from "./connect-admission.ts"
 
 /** Serves a subresource that is a stream and no object. */
 export type Connection = (exchange: Exchange, info: RequestInfo, user: UserInfo) => Promise<void>
@@ -24,7 +25,11 @@ export interface ConnectionEntry {
   readonly starts?: (info: RequestInfo) => boolean
 }
 
-export function createConnections(entries: Readonly<Record<string, ConnectionEntry>>): Connections {
+/** `admit` is asked before each connection that somebody may make. */
+export function createConnections(
+  entries: Readonly<Record<string, ConnectionEntry>>,
+  admit: AdmitConnection = () => undefined,
+): Connections {
   const byPath = new Map(Object.entries(entries))
   const entryOf = ({ group, version, resource, subresource }: RequestInfo): ConnectionEntry | undefined =>
     subresource === "" || group !== "" || version !== "v1" ? undefined : byPath.get(`${resource}/${subresource}`)
@@ -33,7 +38,12 @@ export function createConnections(entries: Readonly<Record<string, ConnectionEnt
       const entry = entryOf(info)
       if (entry === undefined) return undefined
       if (!entry.verbs.includes(info.verb)) return () => Promise.reject(noSuchMethod())
-      return entry.connect
+      return (exchange, _info, user) => {
+        const admitted = admit(exchange, info, user)
+        return admitted instanceof Promise
+          ? admitted.then(() => entry.connect(exchange, info, user))
+          : entry.connect(exchange, info, user)
+      }
     },
     needsCreate: (info) => info.verb !== "create" && entryOf(info)?.starts?.(info) === true,
   }

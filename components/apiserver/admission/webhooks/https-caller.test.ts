@@ -153,4 +153,62 @@ describe("a webhook over HTTPS", () => {
     const answer = await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
     expect([answer.code, messageOf(answer)]).toEqual([500, expect.stringContaining("larger than 3 MiB")])
   })
+
+  const CONNECTIONS: readonly { title: string; given: string; wants: object }[] = [
+    {
+      title: "exec",
+      given: "pods/p/exec?command=sh&command=-c&stdin=true&stdout=true&tty=true&container=c",
+      wants: { kind: "PodExecOptions", command: ["sh", "-c"], stdin: true, stdout: true, tty: true, container: "c" },
+    },
+    { title: "attach", given: "pods/p/attach?stdout=1", wants: { kind: "PodAttachOptions", stdout: true } },
+    {
+      title: "port-forward",
+      given: "pods/p/portforward?ports=80",
+      wants: { kind: "PodPortForwardOptions", ports: [80] },
+    },
+    { title: "a proxy", given: "pods/p/proxy/a/b?c=d", wants: { kind: "PodProxyOptions", path: "/a/b" } },
+  ]
+  test.each(CONNECTIONS)("is asked about $title, with its options as the object", async ({ given, wants }) => {
+    const asked: AdmissionReview["request"][] = []
+    reply = (review) => {
+      asked.push(review.request)
+      return { body: allowed(review, { allowed: false, status: { message: "nobody connects" } }) }
+    }
+    const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    const name = `w${++made}`
+    await api.call(
+      "POST",
+      path,
+      json({
+        metadata: { name },
+        webhooks: [
+          {
+            name: "policy.example.com",
+            clientConfig: { url: urlOf(), caBundle: CA_BUNDLE },
+            rules: [{ operations: ["CONNECT"], apiGroups: ["*"], apiVersions: ["*"], resources: ["pods/*"] }],
+            sideEffects: "None",
+            admissionReviewVersions: ["v1"],
+          },
+        ],
+      }),
+    )
+    // when
+    const answer = await api.call("POST", `/api/v1/namespaces/default/${given}`)
+    await api.call("DELETE", `${path}/${name}`)
+    // then
+    expect([answer.code, messageOf(answer)]).toEqual([
+      400,
+      'admission webhook "policy.example.com" denied the request: nobody connects',
+    ])
+    expect(asked).toMatchObject([
+      {
+        operation: "CONNECT",
+        namespace: "default",
+        name: "p",
+        kind: { kind: (wants as { kind: string }).kind },
+        oldObject: null,
+      },
+    ])
+    expect(asked[0]!.object).toEqual({ apiVersion: "v1", ...wants })
+  })
 })
