@@ -55,11 +55,16 @@ export const ObjectMeta = message(`${meta}.ObjectMeta`, "What every stored objec
 export interface ObjectMeta extends ObjectOf<typeof ObjectMeta> {}
 export interface ObjectMetaInput extends InputOf<typeof ObjectMeta> {}
 
+const ShardInfo = message(`${meta}.ShardInfo`, "Which part of a collection a list shows.", {
+  selector: f.string(1, "The selector of the part, as it was asked for.").required(),
+})
+
 export const ListMeta = message(`${meta}.ListMeta`, "What every list carries.", {
   selfLink: f.string(1, "No longer filled in."),
   resourceVersion: f.string(2, "Version of the collection from which a watch can go on."),
   continue: f.string(3, "Token with which to ask for the next part of the list."),
   remainingItemCount: f.int64(4, "How many items are left after this part, when known.").pointer(),
+  shardInfo: f.message(5, ShardInfo, "Which part of the collection this is, when a part was asked for."),
 })
 export interface ListMeta extends ObjectOf<typeof ListMeta> {}
 

@@ -1,7 +1,10 @@
+import type { Message } from "../fields.ts"
 import { DeleteOptions } from "../meta.ts"
 import type { Resource } from "../resource.ts"
 import { StatusMessage } from "../status.ts"
-import { pathsOf, rootOf, type Operation, type Path } from "./paths.ts"
+import { ANSWER_TYPES, discoveryDocuments, discoveryV2, discoveryV3, tagOf } from "./discovery-paths.ts"
+import { WatchEvent } from "./discovery.ts"
+import { pathsOf, rootOf, type Operation, type Path, type Query } from "./paths.ts"
 import { Definitions, type GroupVersionKind, type Schema } from "./schema.ts"
 
 /** What the documents tell of. `find` gives kinds that are only bodies of subresources too (Scale, Eviction). */
@@ -19,26 +22,25 @@ const PATCH_TYPES = [
   "application/strategic-merge-patch+json",
   "application/apply-patch+yaml",
 ]
-const ANSWER_TYPES = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
 const WATCH_TYPES = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]
 const PATCH_BODY = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch"
 
 /** `/openapi/v2`: one document of everything. Source: kube-openapi pkg/builder. */
 export function openApiV2({ resources, find, version }: Served): Schema {
   const definitions = new Definitions(2)
-  const schemas = schemasFor(definitions, find)
+  const schemas = schemasFor(definitions, find, kindsOfEveryGroup(resources))
   const paths: Record<string, Schema> = {}
+  for (const document of [...discoveryDocuments(resources).values()].flat())
+    paths[document.path] = { get: discoveryV2(document, definitions) }
   for (const resource of resources) {
     for (const path of pathsOf(resource)) {
+      const { shared, isShared } = parametersOf(path)
       const operations = path.operations.map(
-        (operation) => [operation.method, operationV2(operation, resource, schemas)] as const,
+        (operation) => [operation.method, operationV2(operation, resource, schemas, isShared)] as const,
       )
       paths[path.path] = {
         ...Object.fromEntries(operations),
-        parameters: [
-          ...pathParameters(path).map((parameter) => ({ ...parameter, type: "string", uniqueItems: true })),
-          { ...PRETTY, type: "string", uniqueItems: true },
-        ],
+        parameters: shared.map(({ type, ...parameter }) => ({ ...parameter, type, uniqueItems: true })),
       }
     }
   }
@@ -59,46 +61,87 @@ export function openApiV2({ resources, find, version }: Served): Schema {
  */
 export function openApiV3({ resources, find, version }: Served): ReadonlyMap<string, () => Schema> {
   const groups = Map.groupBy(resources, (resource) => rootOf(resource).slice(1))
-  return new Map(
-    [...groups].map(([root, members]) => [
-      root,
-      () => {
-        const definitions = new Definitions(3)
-        const schemas = schemasFor(definitions, find)
-        const paths: Record<string, Schema> = {}
-        for (const resource of members) {
-          for (const path of pathsOf(resource)) {
-            const operations = path.operations.map(
-              (operation) => [operation.method, operationV3(operation, resource, schemas)] as const,
-            )
-            paths[path.path] = {
-              ...Object.fromEntries(operations),
-              parameters: [...pathParameters(path), PRETTY].map((parameter) => ({
-                ...parameter,
-                schema: { type: "string", uniqueItems: true },
-              })),
-            }
-          }
+  const discovery = discoveryDocuments(resources)
+  const make = (root: string, members: readonly Resource[]): Schema => {
+    const definitions = new Definitions(3)
+    const schemas = schemasFor(definitions, find, kindsOfEveryGroup([...members, { group: "", version: "v1" }]))
+    const paths: Record<string, Schema> = {}
+    for (const document of discovery.get(root) ?? []) paths[document.path] = { get: discoveryV3(document, definitions) }
+    for (const resource of members) {
+      for (const path of pathsOf(resource)) {
+        const { shared, isShared } = parametersOf(path)
+        const operations = path.operations.map(
+          (operation) => [operation.method, operationV3(operation, resource, schemas, isShared)] as const,
+        )
+        paths[path.path] = {
+          ...Object.fromEntries(operations),
+          parameters: shared.map(({ type, ...parameter }) => ({ ...parameter, schema: { type, uniqueItems: true } })),
         }
-        return {
-          openapi: "3.0.0",
-          info: { title: TITLE, version },
-          paths: sortedByKey(paths),
-          components: {
-            schemas: definitions.finish(),
-            securitySchemes: {
-              BearerToken: {
-                type: "apiKey",
-                description: "Bearer Token authentication",
-                name: "authorization",
-                in: "header",
-              },
-            },
+      }
+    }
+    return {
+      openapi: "3.0.0",
+      info: { title: TITLE, version },
+      paths: sortedByKey(paths),
+      components: {
+        schemas: definitions.finish(),
+        securitySchemes: {
+          BearerToken: {
+            type: "apiKey",
+            description: "Bearer Token authentication",
+            name: "authorization",
+            in: "header",
           },
-        }
+        },
       },
-    ]),
-  )
+    }
+  }
+  const roots = [...new Set([...discovery.keys(), ...groups.keys()])].sort()
+  return new Map(roots.map((root) => [root, () => make(root, groups.get(root) ?? [])]))
+}
+
+/** DeleteOptions and the events of watches belong to every group and version. */
+const kindsOfEveryGroup = (
+  resources: readonly { readonly group: string; readonly version: string }[],
+): readonly { group: string; version: string }[] => {
+  const byRoot = new Map(resources.map(({ group, version }) => [`${group}/${version}`, { group, version }]))
+  return [...byRoot].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
+}
+
+/** A parameter that stands in the path or in the query. */
+interface Parameter {
+  readonly name: string
+  readonly in: "path" | "query"
+  readonly description: string
+  readonly required?: true
+  readonly type: Query["type"]
+}
+
+/**
+ * The parameters that all operations of a path have, which stand with the path. Source: kube-openapi pkg/builder
+ * findCommonParameters.
+ */
+function parametersOf(path: Path): {
+  readonly shared: readonly Parameter[]
+  readonly isShared: (query: Query) => boolean
+} {
+  const count = new Map<string, number>()
+  for (const { name } of path.operations.flatMap(({ query }) => query)) count.set(name, (count.get(name) ?? 0) + 1)
+  const isShared = ({ name }: Query): boolean => count.get(name) === path.operations.length
+  const queries = (path.operations[0]?.query ?? []).filter(isShared)
+  // What is proxied or streamed is not indented.
+  const pretty: readonly Query[] = path.operations.some(({ action }) => action === "connect") ? [] : [PRETTY]
+  const shared: Parameter[] = [
+    ...path.inPath.map((name) => ({
+      name,
+      in: "path" as const,
+      description: WHAT_PATH[name],
+      required: true as const,
+      type: "string" as const,
+    })),
+    ...[...queries, ...pretty].map(({ name, doc, type }) => ({ name, in: "query" as const, description: doc, type })),
+  ]
+  return { shared: shared.sort((a, b) => (a.name < b.name ? -1 : 1)), isShared }
 }
 
 const sortedByKey = (paths: Readonly<Record<string, Schema>>): Schema =>
@@ -109,7 +152,17 @@ interface Schemas {
   answer(operation: Operation, resource: Resource): Schema
 }
 
-function schemasFor(definitions: Definitions, find: Served["find"]): Schemas {
+function schemasFor(
+  definitions: Definitions,
+  find: Served["find"],
+  everyGroup: readonly { readonly group: string; readonly version: string }[],
+): Schemas {
+  const ofEveryGroup = (message: Message, kind: string, isObject: boolean): Schema =>
+    definitions.ref(
+      message,
+      everyGroup.map((each) => ({ ...each, kind })),
+      isObject,
+    )
   const kindOf = (kind: GroupVersionKind): Schema => {
     const resource = find(kind)
     return resource === undefined ? { type: "object" } : definitions.ref(resource.schema, [kind])
@@ -122,7 +175,7 @@ function schemasFor(definitions: Definitions, find: Served["find"]): Schemas {
         case "kind":
           return kindOf(kind)
         case "options":
-          return definitions.ref(DeleteOptions, [{ group: "", version: "v1", kind: "DeleteOptions" }])
+          return ofEveryGroup(DeleteOptions, "DeleteOptions", true)
         case "patch":
           return definitions.plainRef(PATCH_BODY, {
             description: "A patch: its form follows from its content type.",
@@ -138,33 +191,34 @@ function schemasFor(definitions: Definitions, find: Served["find"]): Schemas {
           return kindOf(kind)["$ref"] === undefined ? { type: "object" } : definitions.listRef(resource.schema, kind)
         case "status":
           return definitions.ref(StatusMessage, [{ group: "", version: "v1", kind: "Status" }])
+        case "event":
+          return ofEveryGroup(WatchEvent, "WatchEvent", false)
         case "text":
+        case "log":
           return { type: "string" }
       }
     },
   }
 }
 
-const PRETTY = { name: "pretty", in: "query", description: "Indents the answer when 'true'." }
+const PRETTY: Query = { name: "pretty", type: "string", doc: "Indents the answer when 'true'." }
 const WHAT_PATH = {
   namespace: "Namespace of the objects.",
   name: "Name of the object.",
   path: "Rest of the path, for what is proxied.",
 }
-const pathParameters = ({ inPath }: Path) =>
-  inPath.map((name) => ({ name, in: "path", description: WHAT_PATH[name], required: true }))
-
 const common = ({ id, doc, action, kind }: Operation, { group, version }: Resource) => ({
-  tags: [
-    `${group === "" ? "core" : group.replace(/\.k8s\.io$/, "").replace(/\.(.)/g, (_dot, letter: string) => letter.toUpperCase())}_${version}`,
-  ],
+  tags: [`${tagOf(group)}_${version}`],
   description: doc,
   operationId: id,
   "x-kubernetes-action": action,
   "x-kubernetes-group-version-kind": { group: kind.group, kind: kind.kind, version: kind.version },
 })
-const producesOf = ({ answer }: Operation): string[] =>
-  answer === "text" ? ["*/*"] : answer === "list" ? [...ANSWER_TYPES, ...WATCH_TYPES] : ANSWER_TYPES
+const producesOf = ({ answer }: Operation): string[] => {
+  if (answer === "text") return ["*/*"]
+  if (answer === "log") return ["text/plain", ...ANSWER_TYPES]
+  return answer === "list" || answer === "event" ? [...ANSWER_TYPES, ...WATCH_TYPES] : ANSWER_TYPES
+}
 const codesOf = ({ action }: Operation): [string, string][] => {
   const ok: [string, string] = ["200", "OK"]
   if (action === "post") return [ok, ["201", "Created"], ["202", "Accepted"]]
@@ -172,14 +226,21 @@ const codesOf = ({ action }: Operation): [string, string][] => {
   return action === "delete" ? [ok, ["202", "Accepted"]] : [ok]
 }
 
-function operationV2(operation: Operation, resource: Resource, schemas: Schemas): Schema {
+function operationV2(
+  operation: Operation,
+  resource: Resource,
+  schemas: Schemas,
+  isShared: (query: Query) => boolean,
+): Schema {
   const body = schemas.body(operation)
   const schema = schemas.answer(operation, resource)
   const parameters = [
     ...(body === undefined
       ? []
       : [{ name: "body", in: "body", ...(operation.body === "options" ? {} : { required: true }), schema: body }]),
-    ...operation.query.map(({ name, type, doc }) => ({ name, in: "query", description: doc, type, uniqueItems: true })),
+    ...operation.query
+      .filter((query) => !isShared(query))
+      .map(({ name, type, doc }) => ({ name, in: "query", description: doc, type, uniqueItems: true })),
   ]
   return {
     ...common(operation, resource),
@@ -194,17 +255,23 @@ function operationV2(operation: Operation, resource: Resource, schemas: Schemas)
   }
 }
 
-function operationV3(operation: Operation, resource: Resource, schemas: Schemas): Schema {
+function operationV3(
+  operation: Operation,
+  resource: Resource,
+  schemas: Schemas,
+  isShared: (query: Query) => boolean,
+): Schema {
+  const own = operation.query.filter((query) => !isShared(query))
   const body = schemas.body(operation)
   const schema = schemas.answer(operation, resource)
   const content = (types: readonly string[], of: Schema) =>
     Object.fromEntries(types.map((type) => [type, { schema: of }]))
   return {
     ...common(operation, resource),
-    ...(operation.query.length === 0
+    ...(own.length === 0
       ? {}
       : {
-          parameters: operation.query.map(({ name, type, doc }) => ({
+          parameters: own.map(({ name, type, doc }) => ({
             name,
             in: "query",
             description: doc,

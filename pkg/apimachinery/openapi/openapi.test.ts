@@ -70,10 +70,12 @@ const v2 = openApiV2(served) as unknown as Document
 describe("OpenAPI v2", () => {
   test("has the paths of every kind, with ids as upstream makes them", () => {
     expect(
-      Object.entries(v2.paths).map(([path, operations]) => [
-        path,
-        ...Object.values(operations).flatMap(({ operationId }) => (operationId === undefined ? [] : [operationId])),
-      ]),
+      Object.entries(v2.paths)
+        .filter(([path]) => !path.endsWith("/") && !path.includes("/watch/"))
+        .map(([path, operations]) => [
+          path,
+          ...Object.values(operations).flatMap(({ operationId }) => (operationId === undefined ? [] : [operationId])),
+        ]),
     ).toEqual([
       ["/api/v1/gears", "listCoreV1Gear", "createCoreV1Gear"],
       ["/api/v1/gears/{name}", "readCoreV1Gear"],
@@ -102,6 +104,40 @@ describe("OpenAPI v2", () => {
         "replaceTestV1NamespacedWidgetStatus",
       ],
       ["/apis/test.k8s.io/v1/widgets", "listTestV1WidgetForAllNamespaces"],
+    ])
+  })
+
+  test("tells of watches by the paths of old, and of what tells what is served", () => {
+    const others = Object.entries(v2.paths).filter(([path]) => path.endsWith("/") || path.includes("/watch/"))
+    expect(others.map(([path, { get }]) => `${path} ${get!["operationId"]}`)).toEqual([
+      "/.well-known/openid-configuration/ getServiceAccountIssuerOpenIDConfiguration",
+      "/api/ getCoreAPIVersions",
+      "/api/v1/ getCoreV1APIResources",
+      "/apis/ getAPIVersions",
+      "/apis/test.k8s.io/ getTestAPIGroup",
+      "/apis/test.k8s.io/v1/ getTestV1APIResources",
+      "/apis/test.k8s.io/v1/watch/namespaces/{namespace}/widgets watchTestV1NamespacedWidgetList",
+      "/apis/test.k8s.io/v1/watch/namespaces/{namespace}/widgets/{name} watchTestV1NamespacedWidget",
+      "/apis/test.k8s.io/v1/watch/widgets watchTestV1WidgetListForAllNamespaces",
+      "/openid/v1/jwks/ getServiceAccountIssuerOpenIDKeyset",
+      "/version/ getCodeVersion",
+    ])
+  })
+
+  test("puts what all operations of a path take with the path", () => {
+    const at = (path: string) =>
+      (v2.paths[path] as unknown as { parameters: { name: string }[] }).parameters.map(({ name }) => name)
+    expect(at("/apis/test.k8s.io/v1/widgets")).toContain("labelSelector")
+    expect(at("/apis/test.k8s.io/v1/namespaces/{namespace}/widgets")).toEqual(["namespace", "pretty"])
+    expect(at("/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}/exec")).toEqual([
+      "command",
+      "container",
+      "name",
+      "namespace",
+      "stderr",
+      "stdin",
+      "stdout",
+      "tty",
     ])
   })
 
@@ -152,7 +188,10 @@ describe("OpenAPI v2", () => {
         items: { type: "string", format: "byte" },
         "x-kubernetes-list-type": "atomic",
       },
-      any: { description: "Anything.", "x-kubernetes-preserve-unknown-fields": true },
+      any: {
+        description: "Anything.",
+        $ref: "#/definitions/io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON",
+      },
     })
     expect(v2.definitions["io.k8s.api.test.v1.Part"] as unknown).toMatchObject({
       required: ["name"],
@@ -209,16 +248,25 @@ describe("OpenAPI v2", () => {
 describe("OpenAPI v3", () => {
   const documents = openApiV3(served)
   test("is one document for each group and version", () => {
-    expect([...documents.keys()]).toEqual(["apis/test.k8s.io/v1", "api/v1"])
+    expect([...documents.keys()]).toEqual([
+      ".well-known/openid-configuration",
+      "api",
+      "api/v1",
+      "apis",
+      "apis/test.k8s.io",
+      "apis/test.k8s.io/v1",
+      "openid/v1/jwks",
+      "version",
+    ])
     const document = documents.get("apis/test.k8s.io/v1")!() as unknown as Document
-    expect(Object.keys(document.paths).length).toBe(5)
+    expect(Object.keys(document.paths).length).toBe(9)
     const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(
       ([, name]) => name!,
     )
     expect(refs.filter((name) => document.components.schemas[name] === undefined)).toEqual([])
   })
 
-  test("wraps references beside which something is said, and shows defaults", () => {
+  test("wraps references beside which something is said, and shows no default that upstream does not mark", () => {
     const { properties } = (documents.get("apis/test.k8s.io/v1")!() as unknown as Document).components.schemas[
       "io.k8s.api.test.v1.WidgetSpec"
     ]!
@@ -226,7 +274,7 @@ describe("OpenAPI v3", () => {
       description: "Another inside.",
       allOf: [{ $ref: "#/components/schemas/io.k8s.api.test.v1.WidgetSpec" }],
     })
-    expect(properties["count"]).toEqual({ description: "How many.", type: "integer", format: "int32", default: 1 })
+    expect(properties["count"]).toEqual({ description: "How many.", type: "integer", format: "int32" })
   })
 
   test("names bodies by content type", () => {

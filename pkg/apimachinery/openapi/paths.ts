@@ -1,4 +1,5 @@
 import type { KubeObject, Resource, Verb } from "../resource.ts"
+import { markersOf } from "./markers.ts"
 import type { GroupVersionKind } from "./schema.ts"
 
 /**
@@ -14,14 +15,24 @@ export interface Path {
 }
 
 export interface Operation {
-  readonly method: "get" | "put" | "post" | "delete" | "patch"
-  readonly action: "get" | "list" | "put" | "post" | "delete" | "deletecollection" | "patch" | "connect"
+  readonly method: "get" | "put" | "post" | "delete" | "patch" | "head" | "options"
+  readonly action:
+    | "get"
+    | "list"
+    | "put"
+    | "post"
+    | "delete"
+    | "deletecollection"
+    | "patch"
+    | "connect"
+    | "watch"
+    | "watchlist"
   readonly id: string
   readonly doc: string
   readonly kind: GroupVersionKind
   readonly query: readonly Query[]
   readonly body: "kind" | "options" | "patch" | undefined
-  readonly answer: "kind" | "list" | "status" | "text"
+  readonly answer: "kind" | "list" | "status" | "event" | "text" | "log"
 }
 
 export interface Query {
@@ -40,8 +51,7 @@ const FIELD_VALIDATION = query(
 )
 const FORCE = query("force", "boolean", "Take over fields that other managers own; for apply only.")
 const WRITE = [DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION]
-const LIST = [
-  query("allowWatchBookmarks", "boolean", "Send bookmarks in a watch."),
+const SELECT = [
   query("continue", "string", "Token for the next part of a list."),
   query("fieldSelector", "string", "Only objects whose fields match."),
   query("labelSelector", "string", "Only objects whose labels match."),
@@ -49,8 +59,10 @@ const LIST = [
   query("resourceVersion", "string", "The version that the answer has to do with."),
   query("resourceVersionMatch", "string", "How resourceVersion is meant: Exact or NotOlderThan."),
   query("sendInitialEvents", "boolean", "Begin a watch with what is there."),
+  query("shardSelector", "string", "Only a part of the collection; not built."),
   query("timeoutSeconds", "integer", "Seconds after which the call ends."),
 ]
+const LIST = [query("allowWatchBookmarks", "boolean", "Send bookmarks in a watch."), ...SELECT]
 const WATCH = query("watch", "boolean", "Stream the changes instead of listing.")
 const DELETE = [
   DRY_RUN,
@@ -62,7 +74,7 @@ const DELETE = [
 
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
 /** `RbacAuthorizationV1`, `CoreV1`: how operation ids begin. */
-const idOf = (group: string, version: string): string =>
+export const idOf = (group: string, version: string): string =>
   (group === "" ? "core" : group.replace(/\.k8s\.io$/, "")).split(".").map(capital).join("") + capital(version)
 
 /** `/api/v1` or `/apis/apps/v1`. */
@@ -109,7 +121,7 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
           action: "deletecollection",
           id: `delete${id}Collection${scope}${kind}`,
           doc: `delete collection of ${kind}`,
-          query: [...LIST, ...DELETE],
+          query: [...SELECT, ...DELETE],
           body: "options",
           answer: "status",
         })),
@@ -152,7 +164,10 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
           doc: `delete a ${kind}`,
           query: DELETE,
           body: "options",
-          answer: "status",
+          answer:
+            resource.returnsDeletedObject === true && markersOf(resource.schema.name).deletion === undefined
+              ? "kind"
+              : "status",
         })),
       ],
     },
@@ -173,12 +188,13 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
         },
       ],
     })
+  if (verbs.includes("watch")) paths.push(...watchPaths(resource, id))
   for (const [name, of, subVerbs] of subresourcesOf(resource)) {
     const suffix = `${scope}${kind}${capital(name)}`
     const sub = { ...base, kind: of }
-    const connects = CONNECTS.has(name)
-    const operations = subVerbs.map((verb): Operation => {
-      const method = METHOD[verb]
+    const connects = CONNECTION[name] !== undefined
+    const methods = name === "proxy" ? PROXY_METHODS : subVerbs.map((verb) => METHOD[verb])
+    const operations = methods.map((method): Operation => {
       if (connects)
         return {
           ...sub,
@@ -186,6 +202,7 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
           action: "connect",
           id: `connect${id}${capital(method)}${suffix}`,
           doc: `connect ${method.toUpperCase()} requests to ${name} of ${kind}`,
+          query: CONNECTION[name] ?? [],
           answer: "text",
         }
       if (name === "log")
@@ -195,10 +212,11 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
           action: "get",
           id: `read${id}${suffix}`,
           doc: `read ${name} of the specified ${kind}`,
-          answer: "text",
+          query: LOG,
+          answer: "log",
         }
-      switch (verb) {
-        case "update":
+      switch (method) {
+        case "put":
           return {
             ...sub,
             method: "put",
@@ -218,7 +236,7 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
             query: [...WRITE, FORCE],
             body: "patch",
           }
-        case "create":
+        case "post":
           return {
             ...sub,
             method: "post",
@@ -249,8 +267,59 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
   return paths.filter(({ operations }) => operations.length > 0)
 }
 
-/** Subresources that are streams, not objects. */
-const CONNECTS = new Set(["exec", "attach", "portforward", "proxy"])
+/** The paths of watches in Kubernetes 1.0: of all objects, of those of a namespace, and of one. */
+function watchPaths<T extends KubeObject>(resource: Resource<T>, id: string): readonly Path[] {
+  const { group, version, kind, plural } = resource
+  const namespaced = resource.scope === "Namespaced"
+  const scope = namespaced ? "Namespaced" : ""
+  const root = `${rootOf(resource)}/watch`
+  const collection = namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`
+  const at: ("namespace" | "name")[] = namespaced ? ["namespace"] : []
+  const watch = (action: "watch" | "watchlist", name: string): Operation => ({
+    method: "get",
+    action,
+    id: `watch${id}${name}`,
+    doc: `watch ${action === "watch" ? `a ${kind}` : `objects of kind ${kind}`}; deprecated: list with 'watch' instead`,
+    kind: { group, version, kind },
+    query: [...LIST, WATCH],
+    body: undefined,
+    answer: "event",
+  })
+  return [
+    { path: collection, inPath: at, operations: [watch("watchlist", `${scope}${kind}List`)] },
+    { path: `${collection}/{name}`, inPath: [...at, "name"], operations: [watch("watch", `${scope}${kind}`)] },
+    ...(namespaced
+      ? [{ path: `${root}/${plural}`, inPath: [], operations: [watch("watchlist", `${kind}ListForAllNamespaces`)] }]
+      : []),
+  ]
+}
+
+const STREAMS = [
+  query("container", "string", "Which container of the pod."),
+  query("stderr", "boolean", "Whether the client takes the error output."),
+  query("stdin", "boolean", "Whether the client sends input."),
+  query("stdout", "boolean", "Whether the client takes the output."),
+  query("tty", "boolean", "Whether there is a terminal."),
+]
+/** Subresources that are streams, not objects, and what can be asked of them. */
+const CONNECTION: Readonly<Record<string, readonly Query[]>> = {
+  exec: [query("command", "string", "The command and its arguments, each by itself."), ...STREAMS],
+  attach: STREAMS,
+  portforward: [query("ports", "integer", "Ports of the pod; needed with WebSockets.")],
+  proxy: [query("path", "string", "Path to ask for.")],
+}
+const PROXY_METHODS: readonly Operation["method"][] = ["delete", "get", "head", "options", "patch", "post", "put"]
+const LOG = [
+  query("container", "string", "Which container of the pod."),
+  query("follow", "boolean", "Whether to go on with what is still to come."),
+  query("insecureSkipTLSVerifyBackend", "boolean", "Whether the kubelet's certificate is not looked at."),
+  query("limitBytes", "integer", "Most bytes to send."),
+  query("previous", "boolean", "Whether that of the container before is meant."),
+  query("sinceSeconds", "integer", "Only what is younger."),
+  query("stream", "string", "All, Stdout or Stderr."),
+  query("tailLines", "integer", "Only so many lines from the end."),
+  query("timestamps", "boolean", "Whether each line begins with its time."),
+]
 const METHOD: Readonly<Record<Verb, Operation["method"]>> = {
   get: "get",
   list: "get",

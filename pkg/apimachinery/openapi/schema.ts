@@ -1,5 +1,6 @@
 import { f, type FieldSpec, type Message, type Type } from "../fields.ts"
 import { ListMeta } from "../meta.ts"
+import { markersOf } from "./markers.ts"
 import { customDefinition } from "./structural.ts"
 
 /**
@@ -55,6 +56,10 @@ const SPECIAL: Readonly<
     name: "io.k8s.apimachinery.pkg.runtime.RawExtension",
     v2: { description: "An object of any kind.", type: "object" },
   },
+  json: {
+    name: "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON",
+    v2: { description: "Any JSON value." },
+  },
   fieldsV1: {
     name: "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
     v2: { description: "A set of field paths as a tree in JSON.", type: "object" },
@@ -68,7 +73,6 @@ const PLAIN: Readonly<Partial<Record<Type["kind"], Schema>>> = {
   int64: { format: "int64", type: "integer" },
   double: { format: "double", type: "number" },
   bytes: { format: "byte", type: "string" },
-  json: { "x-kubernetes-preserve-unknown-fields": true },
 }
 
 export interface GroupVersionKind {
@@ -90,10 +94,10 @@ export class Definitions {
     return this.#version === 2 ? "#/definitions/" : "#/components/schemas/"
   }
 
-  /** A reference to a message's definition. */
-  ref(message: Message, kinds: readonly GroupVersionKind[] = []): Schema {
+  /** A reference to a message's definition; `isObject` says whether its values tell their kind and version. */
+  ref(message: Message, kinds: readonly GroupVersionKind[] = [], isObject = kinds.length > 0): Schema {
     this.#add(message.name, () => {
-      const schema = this.#struct(message, kinds.length > 0)
+      const schema = this.#struct(message, isObject)
       return kinds.length === 0 ? schema : { ...schema, "x-kubernetes-group-version-kind": kinds }
     })
     return { $ref: this.#prefix + message.name }
@@ -105,7 +109,7 @@ export class Definitions {
       name: `${schema.name}List`,
       doc: `A list of ${kind} objects.`,
       fields: {
-        metadata: f.message(1, ListMeta, "Standard list metadata."),
+        metadata: f.message(1, ListMeta, "Standard list metadata.").always(),
         items: f.listRecursive<unknown>(2, () => schema, "The objects.").required(),
       },
       rules: {},
@@ -147,11 +151,19 @@ export class Definitions {
       )
     const properties: Record<string, Schema> = isKind ? { ...KIND_PROPERTIES } : {}
     const required: string[] = []
+    const markers = markersOf(message.name)
     for (const name of Object.keys(fields).sort()) {
       const { spec } = fields[name]!
-      properties[name] = this.#field(spec)
+      properties[name] = this.#field(
+        {
+          ...spec,
+          ...(markers.enums?.[name] === undefined ? {} : { enum: markers.enums[name] }),
+          ...(markers.mapTypes?.[name] === undefined ? {} : { mapType: markers.mapTypes[name] }),
+        },
+        markers.defaults?.[name],
+      )
       // As upstream: what Go's encoder never leaves out, which says little of what a client has to send.
-      if (spec.presence === "required" || spec.printZero === true) required.push(name)
+      if (markers.required?.[name] ?? (spec.presence === "required" || spec.printZero === true)) required.push(name)
     }
     return {
       description: doc,
@@ -173,14 +185,8 @@ export class Definitions {
     }
   }
 
-  #field(spec: FieldSpec): Schema {
-    const type = this.#type(spec.type)
-    const listed =
-      spec.enum === undefined
-        ? type
-        : type["type"] === "array"
-          ? { ...type, items: { ...(type["items"] as Schema), enum: spec.enum } }
-          : { ...type, enum: spec.enum }
+  #field(spec: FieldSpec, showsDefault?: boolean): Schema {
+    const listed = withEnum(this.#type(spec.type), spec.enum)
     const extensions = {
       ...(spec.listMapKeys === undefined ? {} : { "x-kubernetes-list-map-keys": spec.listMapKeys }),
       ...(spec.listType === undefined ? {} : { "x-kubernetes-list-type": spec.listType }),
@@ -188,11 +194,11 @@ export class Definitions {
       ...(spec.patchMergeKey === undefined ? {} : { "x-kubernetes-patch-merge-key": spec.patchMergeKey }),
       ...(spec.patchStrategy === undefined ? {} : { "x-kubernetes-patch-strategy": spec.patchStrategy.join(",") }),
     }
+    if (this.#version === 2) return { description: spec.doc, ...listed, ...extensions }
+    const fallback = defaultOf(spec, showsDefault)
     // In v3 a reference stands alone, so what is said beside it goes around it.
-    const base = this.#version === 3 && listed["$ref"] !== undefined ? { allOf: [listed] } : listed
-    const shown = spec.presence === "defaulted" ? spec.default : spec.zeroIsDefault === true ? "" : undefined
-    const fallback = this.#version === 3 && shown !== undefined ? { default: shown } : {}
-    return { description: spec.doc, ...base, ...fallback, ...extensions }
+    const base = listed["$ref"] === undefined ? listed : { allOf: [listed] }
+    return { description: spec.doc, ...base, ...(fallback === undefined ? {} : { default: fallback }), ...extensions }
   }
 
   #type(type: Type): Schema {
@@ -200,9 +206,9 @@ export class Definitions {
       case "message":
         return this.ref(type.message())
       case "list":
-        return { items: this.#item(type.of), type: "array" }
+        return { items: this.#type(type.of), type: "array" }
       case "map":
-        return { additionalProperties: this.#item(type.of), type: "object" }
+        return { additionalProperties: this.#type(type.of), type: "object" }
       default: {
         const special = SPECIAL[type.kind]
         return special === undefined
@@ -211,11 +217,51 @@ export class Definitions {
       }
     }
   }
+}
 
-  #item(type: Type): Schema {
-    const schema = this.#type(type)
-    return this.#version === 3 && schema["$ref"] !== undefined ? { allOf: [schema] } : schema
+/**
+ * What v3 shows as default: the zero of what Go holds by value and never leaves out, and that of a declaration where
+ * `shows` says so.
+ */
+function defaultOf(spec: FieldSpec, shows: boolean | undefined): unknown {
+  const { presence, default: declared, zeroIsDefault, pointer, printZero, type } = spec
+  if (shows !== undefined) return shows ? declared : undefined
+  if (zeroIsDefault === true) return ""
+  if (pointer === true) return undefined
+  const zero = zeroOf(type)
+  const isThere =
+    presence === "required" ||
+    printZero === true ||
+    (presence === "defaulted" && (type.kind === "message" || declared === zero))
+  return isThere ? zero : undefined
+}
+
+/** The zero of a type that Go holds by value; undefined for others. */
+function zeroOf({ kind }: Type): unknown {
+  switch (kind) {
+    case "string":
+      return ""
+    case "bool":
+      return false
+    case "int32":
+    case "int64":
+    case "double":
+      return 0
+    case "message":
+      return {}
+    default:
+      return undefined
   }
+}
+
+/** A schema with the values of an enum, which of a list or a map are those of its members. */
+function withEnum(type: Schema, values: readonly string[] | undefined): Schema {
+  if (values === undefined || values.length === 0) return type
+  const listed = { enum: values.toSorted() }
+  if (type["type"] === "array") return { ...type, items: { ...(type["items"] as Schema), ...listed } }
+  if (type["type"] === "object")
+    return { ...type, additionalProperties: { ...(type["additionalProperties"] as Schema), ...listed } }
+  return { ...type, ...listed }
 }
 
 const KIND_PROPERTIES: Readonly<Record<string, Schema>> = {

@@ -1,0 +1,125 @@
+/**
+ * What upstream's documents say of fields otherwise than follows from the declarations. Upstream's generator reads
+ * comments of the Go sources (`+enum`, `+optional`, `+mapType`) which nothing else depends on: some types whose values
+ * are checked are not marked as enums, some marked ones are not checked, and the same holds for what is required.
+ */
+interface Markers {
+  /** The values that are listed instead of those that are checked; none where the list is empty. */
+  readonly enums?: Readonly<Record<string, readonly string[]>>
+  /** Whether a field counts as required. */
+  readonly required?: Readonly<Record<string, boolean>>
+  readonly mapTypes?: Readonly<Record<string, "granular">>
+  /** Fields whose default v3 shows; false where that of a struct is not shown. */
+  readonly defaults?: Readonly<Record<string, boolean>>
+  /** Of a kind whose deletion answers with the object, which its path does not say. */
+  readonly deletion?: "Status"
+}
+
+const NONE: readonly string[] = []
+const ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
+const REAL_TIME_SIGNALS = [
+  "SIGRTMAX",
+  ...Array.from({ length: 14 }, (_, i) => `SIGRTMAX-${i + 1}`),
+  "SIGRTMIN",
+  ...Array.from({ length: 15 }, (_, i) => `SIGRTMIN+${i + 1}`),
+]
+const SIGNALS =
+  "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ"
+    .split(" ")
+    .map((name) => `SIG${name}`)
+    .concat(REAL_TIME_SIGNALS)
+const RBD = { pool: true, user: true, keyring: true }
+const SCALE_IO = { storageMode: true, fsType: true }
+const SIDE_EFFECTS = ["None", "NoneOnDryRun", "Some", "Unknown"]
+const WEBHOOK = {
+  failurePolicy: ["Fail", "Ignore"],
+  matchPolicy: ["Equivalent", "Exact"],
+  sideEffects: SIDE_EFFECTS,
+}
+
+/** By the name of the definition without `io.k8s.api.`. */
+const MARKERS: Readonly<Record<string, Markers>> = {
+  "admissionregistration.v1.MutatingWebhook": {
+    enums: { ...WEBHOOK, reinvocationPolicy: ["IfNeeded", "Never"] },
+    defaults: { namespaceSelector: false, objectSelector: false },
+  },
+  "admissionregistration.v1.ValidatingWebhook": {
+    enums: WEBHOOK,
+    defaults: { namespaceSelector: false, objectSelector: false },
+  },
+  "admissionregistration.v1.RuleWithOperations": {
+    enums: {
+      operations: ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"],
+      scope: ["*", "Cluster", "Namespaced"],
+    },
+  },
+  "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy": { enums: { whenDeleted: NONE, whenScaled: NONE } },
+  "apps.v1.StatefulSetSpec": { defaults: { persistentVolumeClaimRetentionPolicy: false } },
+  "apps.v1.StatefulSetStatus": { required: { availableReplicas: false } },
+  "authentication.v1.TokenRequest": { required: { spec: false } },
+  "authentication.v1.TokenReviewSpec": { defaults: { token: false } },
+  "authentication.v1.TokenRequestSpec": { required: { audiences: false } },
+  "authentication.v1.TokenRequestStatus": { required: { token: false } },
+  "core.v1.AzureDiskVolumeSource": { defaults: { cachingMode: true, fsType: true, kind: true } },
+  "core.v1.Container": { enums: { restartPolicy: NONE } },
+  "core.v1.ContainerPort": { defaults: { protocol: true } },
+  "core.v1.ContainerResizePolicy": { enums: { resourceName: NONE, restartPolicy: NONE } },
+  "core.v1.ContainerRestartRule": { enums: { action: NONE }, defaults: { action: false } },
+  "core.v1.ContainerRestartRuleOnExitCodes": { enums: { operator: NONE }, defaults: { operator: false } },
+  "core.v1.ContainerStatus": { enums: { stopSignal: SIGNALS } },
+  "core.v1.EphemeralContainer": { enums: { restartPolicy: NONE } },
+  "core.v1.Event": { required: { metadata: true } },
+  "core.v1.ImageVolumeStatus": { defaults: { imageRef: false } },
+  "core.v1.ISCSIPersistentVolumeSource": { defaults: { iscsiInterface: true } },
+  "core.v1.ISCSIVolumeSource": { defaults: { iscsiInterface: true } },
+  "core.v1.Lifecycle": { enums: { stopSignal: SIGNALS } },
+  "core.v1.ModifyVolumeStatus": { enums: { status: ["InProgress", "Infeasible", "Pending"] } },
+  "core.v1.Namespace": { deletion: "Status" },
+  "core.v1.NodeStatus": { enums: { phase: ["Pending", "Running", "Terminated"] } },
+  "core.v1.PersistentVolumeClaimStatus": {
+    enums: {
+      accessModes: ACCESS_MODES,
+      allocatedResourceStatuses: [
+        "ControllerResizeInProgress",
+        "ControllerResizeInfeasible",
+        "NodeResizeInProgress",
+        "NodeResizeInfeasible",
+        "NodeResizePending",
+      ],
+    },
+    mapTypes: { allocatedResourceStatuses: "granular" },
+  },
+  "core.v1.PersistentVolumeSpec": { mapTypes: { claimRef: "granular" } },
+  "core.v1.PodCertificateProjection": { defaults: { keyType: false, signerName: false } },
+  "core.v1.PodSecurityContext": { enums: { seLinuxChangePolicy: NONE } },
+  "core.v1.PodSpec": { defaults: { securityContext: false } },
+  "core.v1.RBDPersistentVolumeSource": { defaults: RBD },
+  "core.v1.RBDVolumeSource": { defaults: RBD },
+  "core.v1.ReplicationControllerSpec": { defaults: { replicas: true } },
+  "core.v1.ScaleIOPersistentVolumeSource": { defaults: SCALE_IO },
+  "core.v1.ScaleIOVolumeSource": { defaults: SCALE_IO },
+  "core.v1.ServicePort": { defaults: { protocol: true } },
+  "core.v1.ServiceSpec": { enums: { ipFamilies: ["", "IPv4", "IPv6"] } },
+  "core.v1.VolumeMount": { enums: { recursiveReadOnly: NONE } },
+  "networking.v1.IngressClassParametersReference": { enums: { scope: NONE } },
+  "networking.v1.ParentReference": { defaults: { name: false, resource: false } },
+  "policy.v1.PodDisruptionBudgetStatus": {
+    required: { currentHealthy: false, desiredHealthy: false, disruptionsAllowed: false, expectedPods: false },
+  },
+  "rbac.v1.RoleRef": { required: { apiGroup: false } },
+  "scheduling.v1.PriorityClass": { required: { value: false } },
+  "storage.v1.CSIDriverSpec": { enums: { fsGroupPolicy: NONE, volumeLifecycleModes: NONE } },
+  "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition": { required: { spec: true } },
+  "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec": {
+    required: { names: true },
+  },
+  "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ValidationRule": {
+    enums: {
+      reason: ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"],
+    },
+  },
+  "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry": { enums: { operation: NONE } },
+}
+
+/** Returns what is said otherwise of the fields of a definition. */
+export const markersOf = (definition: string): Markers => MARKERS[definition.replace(/^io\.k8s\.api\./, "")] ?? {}
