@@ -37,6 +37,11 @@ const WEBHOOK = {
   sideEffects: SIDE_EFFECTS,
 }
 
+const OPERATIONS = {
+  operations: ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"],
+  scope: ["*", "Cluster", "Namespaced"],
+}
+
 /** By the name of the definition without `io.k8s.api.`. */
 const MARKERS: Readonly<Record<string, Markers>> = {
   "admissionregistration.v1.MutatingWebhook": {
@@ -47,12 +52,14 @@ const MARKERS: Readonly<Record<string, Markers>> = {
     enums: WEBHOOK,
     defaults: { namespaceSelector: false, objectSelector: false },
   },
-  "admissionregistration.v1.RuleWithOperations": {
-    enums: {
-      operations: ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"],
-      scope: ["*", "Cluster", "Namespaced"],
-    },
+  "admissionregistration.v1.MatchResources": { enums: { matchPolicy: WEBHOOK.matchPolicy } },
+  "admissionregistration.v1.NamedRuleWithOperations": { enums: OPERATIONS },
+  "admissionregistration.v1.RuleWithOperations": { enums: OPERATIONS },
+  "admissionregistration.v1.ValidatingAdmissionPolicyBinding": { required: { spec: true } },
+  "admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec": {
+    enums: { validationActions: ["Audit", "Deny", "Warn"] },
   },
+  "admissionregistration.v1.ValidatingAdmissionPolicySpec": { enums: { failurePolicy: WEBHOOK.failurePolicy } },
   "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy": { enums: { whenDeleted: NONE, whenScaled: NONE } },
   "apps.v1.StatefulSetSpec": { defaults: { persistentVolumeClaimRetentionPolicy: false } },
   "apps.v1.StatefulSetStatus": { required: { availableReplicas: false } },
