@@ -769,7 +769,9 @@ describe("changing", () => {
       { spec: { accessModes: ["ReadWriteOnce"], storageClassName: "b", resources: { requests: { storage: "1Gi" } } } },
       [
         "spec: Forbidden: spec is immutable after creation except resources.requests and " +
-          "volumeAttributesClassName for bound claims",
+          "volumeAttributesClassName for bound claims\n" +
+          '@@ -10,7 +10,7 @@\n   }\n  },\n  "VolumeName": "",\n- "StorageClassName": "a",\n+ "StorageClassName": "b",\n' +
+          '  "VolumeMode": "Filesystem",\n  "DataSource": null,\n  "DataSourceRef": null,\n',
       ],
     ],
   ])("%s: %s", (name, _title, before, after, wanted) => {
