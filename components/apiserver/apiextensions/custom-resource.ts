@@ -30,13 +30,16 @@ export interface Era {
  * were accepted. Nothing of a schema is looked at before an object comes by.
  */
 export function customResourcesOf(definition: CustomResourceDefinition, era: Era): readonly CustomResource[] {
-  const { versions } = definition.spec
+  const { versions, conversion } = definition.spec
   const stored = versions.find(({ storage }) => storage)
   if (stored === undefined) return []
-  return versions
-    .filter(({ served }) => served)
-    .map((version) => customResource(definition, version, stored, era))
-    .sort((a, b) => compareVersions(a.version, b.version))
+  return (
+    versions
+      // Differs from upstream: no webhook is asked to convert, so no other version than the stored one can be had.
+      .filter((version) => version.served && (version === stored || conversion?.strategy !== "Webhook"))
+      .map((version) => customResource(definition, version, stored, era))
+      .sort((a, b) => compareVersions(a.version, b.version))
+  )
 }
 
 function customResource(

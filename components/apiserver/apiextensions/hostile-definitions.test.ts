@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { json, startHttpServer } from "../http-server.fixtures.ts"
+
+let server: Awaited<ReturnType<typeof startHttpServer>>
+beforeAll(async () => {
+  server = await startHttpServer({ frozen: false })
+})
+afterAll(() => server.stop())
+
+const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+const definition = (plural: string, kind: string, spec: object) => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: `${plural}.example.com` },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural, kind },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: "object", properties: { spec } } },
+      },
+    ],
+  },
+})
+
+/** Far more than anything here takes, far less than anything that grows with a square. */
+const MOST_MS = 5000
+async function quickly<T>(work: () => Promise<T>): Promise<T> {
+  const began = process.cpuUsage()
+  const result = await work()
+  const { user, system } = process.cpuUsage(began)
+  expect((user + system) / 1000).toBeLessThan(MOST_MS)
+  return result
+}
+
+test("a schema of thousands of levels is refused or served, and the server goes on", async () => {
+  let body = '{"type":"string"}'
+  for (let depth = 0; depth < 6000; depth++) body = `{"type":"object","properties":{"a":${body}}}`
+  const text = JSON.stringify(definition("deeps", "Deep", { deep: true })).replace('{"deep":true}', body)
+  const answer = await quickly(() =>
+    server.call("POST", DEFINITIONS, { headers: { "content-type": "application/json" }, body: text }),
+  )
+  expect([201, 400, 413, 422]).toContain(answer.code)
+  expect((await server.call("GET", DEFINITIONS)).code).toBe(200)
+})
+
+test("a pattern that backtracks for ever elsewhere takes time that grows with the text", async () => {
+  const spec = { type: "object", properties: { a: { type: "string", pattern: "^(([a-z])+.)+[A-Z]([a-z])+$" } } }
+  expect((await server.call("POST", DEFINITIONS, json(definition("slows", "Slow", spec)))).code).toBe(201)
+  const object = {
+    apiVersion: "example.com/v1",
+    kind: "Slow",
+    metadata: { name: "a" },
+    spec: { a: "a".repeat(200_000) },
+  }
+  const answer = await quickly(() => server.call("POST", "/apis/example.com/v1/namespaces/default/slows", json(object)))
+  expect(answer.code).toBe(422)
+})
+
+test("an enum of fifty thousand values is looked up and not gone through", async () => {
+  const values = Array.from({ length: 50_000 }, (_, i) => `value-${i}`)
+  const spec = { type: "object", properties: { a: { type: "array", items: { type: "string", enum: values } } } }
+  expect((await quickly(() => server.call("POST", DEFINITIONS, json(definition("giants", "Giant", spec))))).code).toBe(
+    201,
+  )
+  const object = { apiVersion: "example.com/v1", kind: "Giant", metadata: { name: "a" }, spec: { a: values } }
+  const answer = await quickly(() =>
+    server.call("POST", "/apis/example.com/v1/namespaces/default/giants", json(object)),
+  )
+  expect(answer.code).toBe(201)
+})
+
+test("rules that could cost too much are refused before they run", async () => {
+  const list = { type: "array", items: { type: "string" } }
+  const rule = "self.a.all(x, self.a.all(y, self.a.all(z, x == y || y == z)))"
+  const spec = { type: "object", properties: { a: list }, "x-kubernetes-validations": [{ rule }] }
+  const answer = await quickly(() => server.call("POST", DEFINITIONS, json(definition("costly", "Costly", spec))))
+  expect(answer.code).toBe(422)
+  expect(answer.text).toContain("estimated rule cost exceeds budget")
+})
