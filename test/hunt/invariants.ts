@@ -46,7 +46,7 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
           ? []
           : is.every((count) => count === wanted) && (status.updatedReplicas ?? 0) === wanted
             ? []
-            : refusedByQuota(status.conditions)
+            : lacksQuota(deployment, world)
               ? []
               : [`${nameOf(deployment)} wants ${wanted} and has ${JSON.stringify(status)}`]),
         ...(spec.paused !== true && kept > (spec.revisionHistoryLimit ?? 10) + 1
@@ -61,7 +61,7 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       if (set.status.observedGeneration !== set.metadata.generation) return [`${nameOf(set)} has not been seen`]
       if (mine.some((pod) => waits(pod) && !canBePlaced(pod, world))) return []
       const is = [mine.length, set.status.replicas, set.status.readyReplicas ?? 0, set.status.availableReplicas ?? 0]
-      return is.every((count) => count === set.spec.replicas) || refusedByQuota(set.status.conditions)
+      return is.every((count) => count === set.spec.replicas) || lacksQuota(set, world)
         ? []
         : [`${nameOf(set)} wants ${set.spec.replicas} and has ${mine.length}, status ${JSON.stringify(set.status)}`]
     }),
@@ -300,8 +300,12 @@ const all = (world: World): readonly KubeObject[] =>
   )
 const isObject = (object: unknown): boolean => typeof object === "object" && object !== null && "metadata" in object
 
-const refusedByQuota = (conditions: readonly { readonly message?: string | undefined }[] = []): boolean =>
-  conditions.some(({ message }) => message?.includes("exceeded quota") === true)
+/** Whether a quota of its namespace has no pods left. The condition of a ReplicaSet keeps the first reason, as upstream. */
+const lacksQuota = ({ metadata }: KubeObject, { quotas }: World): boolean =>
+  quotas.some(({ metadata: { namespace }, status: { hard = {}, used = {} } }) => {
+    if (namespace !== metadata.namespace || hard["pods"] === undefined) return false
+    return Number(used["pods"] ?? 0) >= Number(hard["pods"])
+  })
 
 function jobProblems(job: Job, pods: readonly Pod[]): readonly string[] {
   const { spec, status } = job
