@@ -35,6 +35,7 @@ const DEPRECATED_ANNOTATIONS: readonly (readonly [key: string, deprecation: stri
   ["security.alpha.kubernetes.io/unsafe-sysctls", 'non-functional in v1.11+; use the "sysctls" field instead'],
 ]
 const OF_BYTES: readonly string[] = ["memory", "ephemeral-storage"]
+const LISTS = ["limits", "requests"] as const
 const NULL_SELECTOR = "a null labelSelector results in matching no pod"
 
 /** `path` is that of the template, `spec.template`; empty for a pod, whose AppArmor annotations are told of elsewhere. */
@@ -62,13 +63,15 @@ export function podSpecWarnings({ metadata, spec }: Template, path: string): rea
     warnings.push(`${here}.imagePullSecrets[${i}].name: duplicate name "${imagePullSecrets[i]!.name ?? ""}"`)
   for (const [i, { name = "" }] of imagePullSecrets.entries())
     if (name === "") warnings.push(`${here}.imagePullSecrets[${i}].name: invalid empty name ""`)
-  warnings.push(...fractionWarnings(`${here}.overhead`, spec.overhead, OF_BYTES))
-  for (const [container, field] of containersOf(spec, here)) {
-    for (const list of ["limits", "requests"] as const)
-      warnings.push(...fractionWarnings(`${field}.resources.${list}`, container.resources?.[list], OF_BYTES))
-    if (container.env !== undefined) warnings.push(...envWarnings(`${field}.env`, container.env))
+  if (spec.overhead !== undefined) warnings.push(...fractionWarnings(`${here}.overhead`, spec.overhead, OF_BYTES))
+  const containers = containersOf(spec, here)
+  for (const [{ resources, env }, field] of containers) {
+    for (const list of LISTS)
+      if (resources?.[list] !== undefined)
+        warnings.push(...fractionWarnings(`${field}.resources.${list}`, resources[list], OF_BYTES))
+    if (env !== undefined && env.length > 1) warnings.push(...envWarnings(`${field}.env`, env))
   }
-  warnings.push(...portWarnings(containersOf(spec, here)))
+  warnings.push(...portWarnings(containers))
   if (spec.terminationGracePeriodSeconds < 0)
     warnings.push(
       `${here}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,

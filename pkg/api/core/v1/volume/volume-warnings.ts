@@ -70,7 +70,18 @@ function overlapWarnings({ name, configMap, secret, downwardAPI, projected }: Vo
 
 const shown = ({ path, source }: File): string => `"${path}"${source === "" ? "" : ` (${source})`}`
 
-/** The first part of a file's path: files that differ in it do not overlap. */
+/** Files that differ in the first part of their paths do not overlap. Not looked at where there are many. */
+function haveDistinctTops(files: readonly File[]): boolean {
+  if (files.length > 4) return false
+  const tops: string[] = []
+  for (const file of files) {
+    const top = topOf(file)
+    if (tops.includes(top)) return false
+    tops.push(top)
+  }
+  return true
+}
+
 function topOf({ path }: File): string {
   const slash = path.indexOf("/")
   return slash < 0 ? path : path.slice(0, slash)
@@ -78,7 +89,7 @@ function topOf({ path }: File): string {
 
 /** Files of which one is the other, or a folder on its path. */
 function overlapsOf(files: readonly File[]): readonly string[] {
-  if (files.length < 2 || new Set(files.map(topOf)).size === files.length) return []
+  if (haveDistinctTops(files)) return []
   const seen: File[] = []
   const overlaps: string[] = []
   for (const { path, source } of files) {
