@@ -155,7 +155,7 @@ function compileMessage(message: Message): Decode {
   }
   if (ownJson === undefined) return decode
   return (value, cursor, depth, known) => {
-    if (ownJson(value)) return value
+    if (ownJson.takes(value)) return value
     const told = cursor.unknown.length
     const taken = decode(value, cursor, depth, known)
     cursor.unknown.length = told

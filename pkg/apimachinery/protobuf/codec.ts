@@ -182,11 +182,45 @@ function mapField(name: string, number: number, element: ScalarCodec): FieldCode
   }
 }
 
+/** Of a Go type that is an object or something else: see `MessageRules.ownJson`. Lists are written as nothing. */
+function ownJsonCodec(inner: () => MessageCodec, number: 1 | 2): ScalarCodec {
+  return nested(
+    (writer, value) => {
+      if (number === 2) {
+        writer.tag(1, WIRE.varint)
+        writer.bool(value !== false)
+      }
+      if (typeof value !== "object" || Array.isArray(value)) return
+      writer.tag(number, WIRE.bytes)
+      const mark = writer.begin()
+      inner().write(writer, value as object)
+      writer.end(mark)
+    },
+    (reader) => {
+      let value: unknown = number === 2 ? false : {}
+      while (reader.more()) {
+        const tag = reader.tag()
+        if (tag === ((number << 3) | WIRE.bytes)) {
+          const outer = reader.enter()
+          value = inner().read(reader)
+          reader.leave(outer)
+        } else if (number === 2 && tag === ((1 << 3) | WIRE.varint)) {
+          const allows = reader.bool()
+          if (typeof value !== "object") value = allows
+        } else reader.skip(tag & 7)
+      }
+      return value
+    },
+  )
+}
+
 function elementOf(type: Type): ScalarCodec {
   switch (type.kind) {
     case "message": {
       let codec: MessageCodec | undefined
       const inner = (): MessageCodec => (codec ??= codecOf(type.message()))
+      const { ownJson } = type.message().rules
+      if (ownJson !== undefined) return ownJsonCodec(inner, ownJson.number)
       return nested(
         (writer, value) => inner().write(writer, value as object),
         (reader) => inner().read(reader),

@@ -10,13 +10,14 @@ const isList = (value: unknown): boolean => Array.isArray(value)
 const isBool = (value: unknown): boolean => typeof value === "boolean"
 
 /** A Go type that stands for a schema or something else, and reads its own JSON. */
-const orElse = (name: string, doc: string, isOther: (value: unknown) => boolean): (() => Message) => {
+const orElse = (name: string, doc: string, number: 1 | 2, takes: (value: unknown) => boolean): (() => Message) => {
   let made: Message | undefined
-  return () => (made ??= { name: named(name), doc, fields: JSONSchemaProps.fields, rules: { ownJson: isOther } })
+  return () =>
+    (made ??= { name: named(name), doc, fields: JSONSchemaProps.fields, rules: { ownJson: { takes, number } } })
 }
-const orArray = orElse("JSONSchemaPropsOrArray", "A schema, or a list of schemas.", isList)
-const orBool = orElse("JSONSchemaPropsOrBool", "A schema, or whether anything is allowed.", isBool)
-const orStringArray = orElse("JSONSchemaPropsOrStringArray", "A schema, or names of properties.", isList)
+const orArray = orElse("JSONSchemaPropsOrArray", "A schema, or a list of schemas.", 1, isList)
+const orBool = orElse("JSONSchemaPropsOrBool", "A schema, or whether anything is allowed.", 2, isBool)
+const orStringArray = orElse("JSONSchemaPropsOrStringArray", "A schema, or names of properties.", 1, isList)
 const itself = (): Message => JSONSchemaProps
 
 export const ValidationRule = message(named("ValidationRule"), "A rule in CEL.", {
