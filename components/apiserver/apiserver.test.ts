@@ -95,6 +95,7 @@ describe("a request that is wrong", () => {
     ["a form with a wildcard", "GET", CONFIGMAPS, { headers: { accept: "application/*" } }, 406, "NotAcceptable"],
     ["a name that leads elsewhere", "GET", `${CONFIGMAPS}/%2E%2E`, {}, 400, "BadRequest"],
     ["a subresource that is not there", "GET", `${CONFIGMAPS}/a/status`, {}, 404, "NotFound"],
+    ["a path below a subresource", "GET", "/api/v1/namespaces/default/status/more", {}, 404, "NotFound"],
     ["one object of all namespaces", "GET", "/api/v1/configmaps/a", {}, 404, "NotFound"],
     ["a method the resource does not take", "OPTIONS", CONFIGMAPS, {}, 405, "MethodNotAllowed"],
     ["a creation under a name", "POST", `${CONFIGMAPS}/a`, json(cm("a")), 405, "MethodNotAllowed"],

@@ -37,6 +37,13 @@ describe("streams of a pod", () => {
     unregister()
   })
 
+  test("log of a pod that no node runs yet is empty", async () => {
+    const pod = { metadata: { name: "waits" }, spec: { containers: [{ name: "c", image: "i" }] } }
+    const made = await send("POST", "/api/v1/namespaces/default/pods", pod)
+    expect(made.code).toBe(201)
+    expect(await send("GET", "/api/v1/namespaces/default/pods/waits/log")).toMatchObject({ code: 200, text: "" })
+  })
+
   test.each([
     { protocols: [], base64: false },
     { protocols: ["binary.k8s.io"], base64: false },

@@ -73,7 +73,9 @@ export function podStreams(objects: ObjectReader, nodes: NodeConnectors): Readon
       async connect(exchange, info) {
         const pod = podOf(info)
         const options = logOptionsOf(info.query, containerOf(pod, info.query.get("container"), { attach: false }))
-        const log = await nodeOf(pod).logs(targetOf(pod), options, goneSignal(exchange))
+        // A pod that nobody runs yet has said nothing. Source: pkg/registry/core/pod/strategy.go LogLocation.
+        const isUnassigned = (pod.spec.nodeName ?? "") === ""
+        const log = isUnassigned ? noLog() : await nodeOf(pod).logs(targetOf(pod), options, goneSignal(exchange))
         const { req, upgrade } = exchange
         await (upgrade !== undefined && isWebSocket(req)
           ? sendLogOverWebSocket(exchange, upgrade, log)
@@ -106,6 +108,8 @@ export function podStreams(objects: ObjectReader, nodes: NodeConnectors): Readon
     },
   }
 }
+
+async function* noLog(): AsyncGenerator<Uint8Array> {}
 
 const targetOf = ({ metadata: { namespace = "", name = "", uid = "" } }: PodKind): PodTarget => ({
   namespace,

@@ -48,7 +48,9 @@ export interface ResourceRequestOptions {
 export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
   const resource = scheme.resource(info.group, info.version, info.resource)
   if (resource === undefined) throw noSuchResource()
-  const { namespace, name, subresource, verb } = info
+  const { namespace, name, subresource, verb, rest } = info
+  // Only proxies have paths below them.
+  if (rest !== "" && rest !== "/") throw noSuchResource()
   const namespaced = resource.scope === "Namespaced"
   // Objects of all namespaces can be listed and watched together, nothing else.
   if (namespaced && namespace === "" && name !== "") throw noSuchResource()

@@ -55,16 +55,18 @@ function converted(why: string): string {
     /^json: cannot unmarshal (\w+) into Go (?:struct field \S+|value) of type (\S+)$/.exec(why) ?? []
   const from = FROM[given ?? ""]
   if (from === undefined) return why
-  if (goType.startsWith("[]")) return `cannot restore slice from ${from.kind}`
-  if (goType.startsWith("map[")) return `cannot restore map from ${from.kind}`
-  return goType.includes(".") ? `cannot restore struct from: ${from.kind}` : `cannot convert ${from.type} to ${goType}`
+  if (goType.startsWith("[]")) return `cannot restore slice from ${from}`
+  if (goType.startsWith("map[")) return `cannot restore map from ${from}`
+  if (goType.includes(".")) return `cannot restore struct from: ${from}`
+  // Go could make a character of a number, which the converter refuses in words of its own.
+  return given === "number" && goType === "string" ? "cannot convert int64 to string" : `unrecognized type: ${goType}`
 }
-const FROM: Readonly<Record<string, { readonly kind: string; readonly type: string }>> = {
-  string: { kind: "string", type: "string" },
-  number: { kind: "int64", type: "int64" },
-  bool: { kind: "bool", type: "bool" },
-  array: { kind: "slice", type: "[]interface {}" },
-  object: { kind: "map", type: "map[string]interface {}" },
+const FROM: Readonly<Record<string, string>> = {
+  string: "string",
+  number: "int64",
+  bool: "bool",
+  array: "slice",
+  object: "map",
 }
 
 /** What a fault of the result shows: of a strategic merge patch the patch, of others the result. */
@@ -90,7 +92,10 @@ function changed({ schema, apiVersion, kind }: Resource, { type, body }: PlainPa
     case "strategic": {
       const made = applyStrategicMergePatch(schema, old, body) as Partial<KubeObject>
       // What it says of kind and version is passed over.
-      return made.kind === kind && made.apiVersion === apiVersion ? made : { ...made, apiVersion, kind }
+      if (made.kind === kind && made.apiVersion === apiVersion) return made
+      return typeof made.kind === "string" && typeof made.apiVersion === "string"
+        ? { ...made, apiVersion, kind }
+        : { apiVersion, kind, ...made }
     }
   }
 }

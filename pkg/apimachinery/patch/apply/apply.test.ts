@@ -492,7 +492,9 @@ describe("applyConfiguration", () => {
     )
     const after = apply(live, "kubectl", { replicas: 3 })
     expect(after.spec.replicas).toBe(3)
-    expect(JSON.parse(after.metadata.annotations![annotation]!).spec).toEqual({ replicas: 3 })
+    const kept = JSON.parse(after.metadata.annotations![annotation]!) as { spec: object; metadata: object }
+    expect(kept.spec).toEqual({ replicas: 3 })
+    expect(kept.metadata).not.toHaveProperty("annotations")
     expect(refusal(() => apply(live, "other", { replicas: 3 })).code).toBe(409)
   })
 

@@ -43,7 +43,9 @@ export function withLastApplied(object: KubeObject, config: Readonly<Record<stri
   if ((object.metadata.annotations?.[ANNOTATION] ?? "") === "") return object
   const metadata = (config["metadata"] ?? {}) as Readonly<Record<string, unknown>>
   const { [ANNOTATION]: _last, ...annotations } = (metadata["annotations"] ?? {}) as Readonly<Record<string, unknown>>
-  const applied = JSON.stringify({ ...config, metadata: { ...metadata, annotations } })
+  // Where no annotations were sent, none are kept: another text would count as a change to kubectl.
+  const kept = metadata["annotations"] === undefined ? metadata : { ...metadata, annotations }
+  const applied = JSON.stringify({ ...config, metadata: kept })
   return {
     ...object,
     metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [ANNOTATION]: `${applied}\n` } },
