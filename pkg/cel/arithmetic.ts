@@ -1,4 +1,5 @@
 import { NO_SUCH_OVERLOAD } from "./compare.ts"
+import { boundedText } from "./limits.ts"
 import {
   CelError,
   Double,
@@ -43,7 +44,11 @@ export function add(a: Value, b: Value): Value {
     const sum = a + b
     return Number.isSafeInteger(sum) ? sum : checkedInt(BigInt(a) + BigInt(b))
   }
-  if (typeof a === "string") return typeof b === "string" ? a + b : NO_SUCH_OVERLOAD
+  if (typeof a === "string") {
+    if (typeof b !== "string") return NO_SUCH_OVERLOAD
+    boundedText(a.length + b.length)
+    return a + b
+  }
   if (isInt(a)) return isInt(b) ? checkedInt(BigInt(a) + BigInt(b)) : NO_SUCH_OVERLOAD
   if (a instanceof ListValue) return b instanceof ListValue ? a.concat(b) : NO_SUCH_OVERLOAD
   if (a instanceof Double) return b instanceof Double ? new Double(a.value + b.value) : NO_SUCH_OVERLOAD

@@ -1,3 +1,4 @@
+import { Walk } from "./limits.ts"
 import {
   CelError,
   Double,
@@ -18,7 +19,7 @@ export const NO_SUCH_OVERLOAD = new CelError("no such overload")
 const UNORDERED = new CelError("NaN values cannot be ordered")
 
 /** Whether two values are equal. Numbers of different kinds are compared by their value; other kinds never are equal. */
-export function equal(a: Value, b: Value): boolean {
+export function equal(a: Value, b: Value, walk?: Walk): boolean {
   if (a === b) return true
   if (a === null || b === null) return false
   switch (typeof a) {
@@ -29,15 +30,15 @@ export function equal(a: Value, b: Value): boolean {
     case "bigint":
       return isInt(b) ? false : numbersEqual(a, b)
     default:
-      return objectsEqual(a, b)
+      return objectsEqual(a, b, walk)
   }
 }
 
-function objectsEqual(a: Exclude<Value, null | string | boolean | number | bigint>, b: Value): boolean {
+function objectsEqual(a: Exclude<Value, null | string | boolean | number | bigint>, b: Value, before?: Walk): boolean {
   if (a instanceof Double || a instanceof Uint) return numbersEqual(a, b)
-  if (a instanceof ListValue) return b instanceof ListValue && listsEqual(a, b)
-  if (a instanceof StructValue) return b instanceof StructValue && a.equals(b)
-  if (a instanceof MapValue) return b instanceof MapValue && mapsEqual(a, b)
+  if (a instanceof ListValue) return b instanceof ListValue && listsEqual(a, b, before ?? new Walk())
+  if (a instanceof StructValue) return b instanceof StructValue && a.equals(b, before ?? new Walk())
+  if (a instanceof MapValue) return b instanceof MapValue && mapsEqual(a, b, before ?? new Walk())
   if (a instanceof Timestamp) return b instanceof Timestamp && a.nanos === b.nanos
   if (a instanceof Duration) return b instanceof Duration && a.nanos === b.nanos
   if (a instanceof Uint8Array) return b instanceof Uint8Array && compareBytes(a, b) === 0
@@ -45,7 +46,7 @@ function objectsEqual(a: Exclude<Value, null | string | boolean | number | bigin
   if (a instanceof OpaqueValue) return a.equals(b)
   if (a instanceof Optional) {
     if (!(b instanceof Optional)) return false
-    return a.value === undefined || b.value === undefined ? a.value === b.value : equal(a.value, b.value)
+    return a.value === undefined || b.value === undefined ? a.value === b.value : equal(a.value, b.value, before)
   }
   return false
 }
@@ -55,19 +56,23 @@ function numbersEqual(a: Value, b: Value): boolean {
   return order === 0
 }
 
-function listsEqual(a: ListValue, b: ListValue): boolean {
+function listsEqual(a: ListValue, b: ListValue, walk: Walk): boolean {
   if (a.size !== b.size) return false
-  const special = a.equals(b) ?? b.equals(a)
+  const special = a.equals(b, walk)
   if (special !== undefined) return special
-  for (let i = 0; i < a.size; i++) if (!equal(a.at(i), b.at(i))) return false
+  for (let i = 0; i < a.size; i++) {
+    walk.step()
+    if (!equal(a.at(i), b.at(i), walk)) return false
+  }
   return true
 }
 
-function mapsEqual(a: MapValue, b: MapValue): boolean {
+function mapsEqual(a: MapValue, b: MapValue, walk: Walk): boolean {
   if (a.size !== b.size) return false
   for (const key of a.keys()) {
+    walk.step()
     const other = b.find(key)
-    if (other === undefined || !equal(a.find(key)!, other)) return false
+    if (other === undefined || !equal(a.find(key)!, other, walk)) return false
   }
   return true
 }

@@ -4,7 +4,8 @@ import { estimateCost } from "./cost/estimate.ts"
 import { sizesOf } from "./cost/estimated-node.ts"
 import { functionTable } from "./library/declare.ts"
 import { KUBERNETES, type Library } from "./kubernetes.ts"
-import { CostExceeded, Frame, type Activation } from "./plan/frame.ts"
+import { CostExceeded, PER_CALL_LIMIT } from "./limits.ts"
+import { Frame, type Activation } from "./plan/frame.ts"
 import { plan, PlanError, type Planned } from "./plan/planner.ts"
 import { Issues, type CelIssue } from "./syntax/issue.ts"
 import { macroTable } from "./syntax/macros.ts"
@@ -12,9 +13,6 @@ import { parse } from "./syntax/parser.ts"
 import type { CelType } from "./type.ts"
 import { TYPE_NAMES } from "./types-by-name.ts"
 import { CelError, type Value } from "./values.ts"
-
-/** The most that one evaluation may cost. Source: apiserver pkg/apis/cel/config.go PerCallLimit. */
-export const PER_CALL_LIMIT = 1_000_000
 
 export interface CompileOptions {
   /** The variables that the expression may use. */

@@ -69,6 +69,9 @@ export function typeOfValue(value: Value): CelType {
   return value instanceof Uint8Array ? BYTES : DYN
 }
 
+/** Digits of a number beyond this are not read. Differs from upstream, which reads more leading zeros. */
+const LONGEST_NUMBER = 100
+
 /** Source: cel-go common/types, ConvertToType of each type. */
 const noConversion = (from: Value, to: CelType): CelError =>
   new CelError(`type conversion error from '${typeOfValue(from).name}' to '${to.name}'`)
@@ -85,6 +88,7 @@ export function toInt(value: Value): Value {
   if (value instanceof Timestamp)
     return Math.floor(Number(value.nanos / 1_000_000_000n) - (value.nanos % 1_000_000_000n < 0n ? 1 : 0))
   if (typeof value !== "string" || !/^[+-]?[0-9]+$/.test(value)) return noConversion(value, INT)
+  if (value.length > LONGEST_NUMBER) return noConversion(value, INT)
   const number = BigInt(value.replace(/^\+/, ""))
   return number > LARGEST_INT || number < SMALLEST_INT ? noConversion(value, INT) : intOf(number)
 }
@@ -97,13 +101,14 @@ export function toUint(value: Value): Value {
     if (Number.isNaN(number) || number < 0 || number >= 2 ** 64) return UINT_OVERFLOW
     return new Uint(BigInt(Math.trunc(number)))
   }
-  if (typeof value !== "string" || !/^[0-9]+$/.test(value)) return noConversion(value, UINT)
+  if (typeof value !== "string" || !/^[0-9]+$/.test(value) || value.length > LONGEST_NUMBER)
+    return noConversion(value, UINT)
   const number = BigInt(value)
   return number > LARGEST_UINT ? noConversion(value, UINT) : new Uint(number)
 }
 
 /** Go's floats: also hexadecimal, underscores not, and words for what is no number. */
-const FLOAT = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
+const FLOAT = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
 const FLOAT_WORDS: Readonly<Record<string, number>> = { nan: NaN, inf: Infinity, infinity: Infinity }
 
 export function toDouble(value: Value): Value {

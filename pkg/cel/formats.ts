@@ -36,11 +36,15 @@ const WORDS: Readonly<Record<string, bigint>> = {
   week: 10_080n * MINUTE,
 }
 
+/** Longer texts are no durations. Differs from upstream, which reads any number of parts. */
+const LONGEST = 100
+
 /** Nanoseconds of a duration as schemas allow it: Go's form, or words such as `2 days`. */
 export function parseSchemaDuration(text: string): bigint | undefined {
+  if (text.length > LONGEST) return undefined
   const plain = parseDuration(text)
   if (plain !== undefined) return plain
-  const parts = [...text.matchAll(/(-?\d+)\s*([A-Za-zµ]+)/g)]
+  const parts = [...text.matchAll(/(-?\d{1,20})\s{0,9}([A-Za-zµ]{1,9})/g)]
   if (parts.length === 0) return undefined
   let sum = 0n
   for (const [, count = "", unit = ""] of parts) {

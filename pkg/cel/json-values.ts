@@ -2,6 +2,7 @@ import { ExactNumber } from "../apimachinery/exact-number.ts"
 import { isJsonObject } from "../apimachinery/json-value.ts"
 import { equal } from "./compare.ts"
 import { parseDateTime, parseSchemaDuration } from "./formats.ts"
+import type { Walk } from "./limits.ts"
 import { DYN, type CelType } from "./type.ts"
 import {
   ArrayList,
@@ -110,6 +111,17 @@ function numberOf(json: number | ExactNumber, type: CelType): Value {
   return type.kind === "dyn" ? new Double(Number(json.text)) : unexpected(type)
 }
 
+/**
+ * Whether `a` is an object or a list of a schema and `b` is none at all. Upstream then gives an error for `a == b`, where
+ * it gives false for values that no schema describes.
+ */
+export function isOfOtherKind(a: Value, b: Value): boolean {
+  if (b === null) return false
+  if (a instanceof JsonList) return a.hasSchema && !(b instanceof ListValue)
+  const isSchemaObject = a instanceof JsonObject || (a instanceof JsonMap && a.hasSchema)
+  return isSchemaObject && !(b instanceof MapValue || b instanceof StructValue)
+}
+
 type Json = Readonly<Record<string, unknown>>
 
 /** An object whose schema names its properties. */
@@ -142,17 +154,17 @@ export class JsonObject extends StructValue {
     for (const [name, { property }] of this.type.fields!) if (this.json[property] !== undefined) names.push(name)
     return names
   }
-  equals(other: StructValue): boolean {
+  equals(other: StructValue, walk: Walk): boolean {
     if (!(other instanceof JsonObject) || this.size !== other.size) return false
     const declared = new Map([...this.type.fields!].map(([name, { property }]) => [property, name]))
     return Object.entries(this.json).every(([property, value]) => {
       const name = declared.get(property)
       if (name === undefined) {
         const counterpart = other.json[property]
-        return counterpart === undefined || equal(valueOf(value, DYN), valueOf(counterpart, DYN))
+        return counterpart === undefined || equal(valueOf(value, DYN), valueOf(counterpart, DYN), walk)
       }
       if (this.has(name) !== other.has(name)) return false
-      return !this.has(name) || equal(this.get(name), other.get(name))
+      return !this.has(name) || equal(this.get(name), other.get(name), walk)
     })
   }
 }
@@ -166,6 +178,9 @@ export class JsonMap extends MapValue {
     super()
     this.json = json
     this.#value = value
+  }
+  get hasSchema(): boolean {
+    return this.#value !== DYN
   }
   get size(): number {
     return Object.keys(this.json).length
@@ -189,18 +204,21 @@ export class JsonList extends ListValue {
     this.json = json
     this.#type = type
   }
+  get hasSchema(): boolean {
+    return this.#type !== ANY_LIST
+  }
   get size(): number {
     return this.json.length
   }
   at(index: number): Value {
     return valueOf(this.json[index], this.#type.params[0]!)
   }
-  override equals(other: ListValue): boolean | undefined {
+  override equals(other: ListValue, walk: Walk): boolean | undefined {
     if (this.#type.listType === undefined) return undefined
     const mine = new Map([...this].map((item) => [this.#key(item), item]))
     return [...other].every((item) => {
       const counterpart = mine.get(this.#key(item))
-      return counterpart !== undefined && (this.#type.listType!.kind === "set" || equal(counterpart, item))
+      return counterpart !== undefined && (this.#type.listType!.kind === "set" || equal(counterpart, item, walk))
     })
   }
   override concat(other: ListValue): ListValue {

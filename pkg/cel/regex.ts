@@ -1,4 +1,6 @@
 import { RE2JS } from "re2js"
+import { matchingCost } from "./cost/sizes.ts"
+import { affordable, CostExceeded } from "./limits.ts"
 
 /**
  * Regular expressions as Go's regexp package has them. Matching takes time that grows with the length of the text and
@@ -10,6 +12,12 @@ export interface Pattern {
   /** The matches in a text that do not overlap, from left to right; at most `limit` where that is not negative. */
   findAll(text: string, limit: number): string[]
 }
+
+/**
+ * Characters that all searches of one text may look at. A search for `a.*b|a` looks at the whole rest of the text for
+ * every match, as upstream's does; here that ends the evaluation after some tenths of a second.
+ */
+const MOST_WORK = 20_000_000
 
 const MOST_KEPT = 1000
 const known = new Map<string, Pattern | string>()
@@ -34,12 +42,22 @@ function compileAnew(source: string): Pattern | string {
   if (source.length > LONGEST) return `error parsing regexp: expression too large: \`${source.slice(0, 64)}…\``
   try {
     const compiled = RE2JS.compile(source)
+    const isUnbounded = /[*+]|\{[0-9]+,\}/.test(source)
     return {
-      matches: (text) => compiled.matcher(text).find(),
+      matches(text) {
+        affordable(matchingCost(text, source.length))
+        return compiled.matcher(text).find()
+      },
       findAll(text, limit) {
+        affordable(matchingCost(text, source.length))
         const found: string[] = []
         const matcher = compiled.matcher(text)
-        while ((limit < 0 || found.length < limit) && matcher.find()) found.push(matcher.group() ?? "")
+        let work = 0
+        while ((limit < 0 || found.length < limit) && matcher.find()) {
+          found.push(matcher.group() ?? "")
+          if (isUnbounded) work += text.length - matcher.end()
+          if (work > MOST_WORK) throw new CostExceeded()
+        }
         return found
       },
     }

@@ -31,7 +31,9 @@ export function parseTimestamp(text: string): bigint | undefined {
 export function formatTimestamp(nanos: bigint): string {
   const rest = ((nanos % SECOND) + SECOND) % SECOND
   const date = new Date(Number((nanos - rest) / 1_000_000n))
-  const fraction = rest === 0n ? "" : `.${String(rest).padStart(9, "0").replace(/0+$/, "")}`
+  let digits = String(rest).padStart(9, "0")
+  while (digits.endsWith("0")) digits = digits.slice(0, -1)
+  const fraction = digits === "" ? "" : `.${digits}`
   const [day = "", time = ""] = date.toISOString().split("T")
   return `${day.replace(/^[+-]0*(?=\d{4}-)/, "")}T${time.slice(0, 8)}${fraction}Z`
 }
@@ -48,14 +50,19 @@ const UNITS: Readonly<Record<string, bigint>> = {
 }
 const LONGEST = (1n << 63n) - 1n
 
+/** A number and its unit. */
+const PART = /([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/y
+
 /** Nanoseconds of a text like `1h30m` or `-1.5s`; undefined for anything else and what 64 bits do not hold. */
 export function parseDuration(text: string): bigint | undefined {
   const sign = text.startsWith("-") ? -1n : 1n
   const body = text.replace(/^[+-]/, "")
   if (body === "0") return 0n
-  if (!/^(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(body)) return undefined
+  if (body === "") return undefined
   let sum = 0n
-  for (const [, whole = "", fraction = "", unit = ""] of body.matchAll(/([0-9]*)\.?([0-9]*)(ns|us|µs|μs|ms|s|m|h)/g)) {
+  for (PART.lastIndex = 0; PART.lastIndex < body.length;) {
+    const [, whole = "", fraction = "", unit] = PART.exec(body) ?? []
+    if (unit === undefined || whole + fraction === "" || whole.replace(/^0+/, "").length > 19) return undefined
     // Go holds no more digits of a fraction than an int64 does.
     const digits = fraction.slice(0, 18)
     sum += BigInt(whole || "0") * UNITS[unit]! + (BigInt(digits || "0") * UNITS[unit]!) / 10n ** BigInt(digits.length)

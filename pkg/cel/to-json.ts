@@ -1,4 +1,5 @@
 import { exactInteger } from "../apimachinery/exact-number.ts"
+import { CostExceeded, Walk } from "./limits.ts"
 import { formatTimestamp } from "./time.ts"
 import { toText } from "./convert.ts"
 import {
@@ -20,6 +21,16 @@ import type { Value } from "./values.ts"
  * that expressions use. Gives a CelError for what JSON cannot hold.
  */
 export function jsonOf(value: Value): unknown {
+  try {
+    return toJson(value, new Walk())
+  } catch (err) {
+    if (err instanceof CostExceeded) return new CelError("the value is too large for JSON")
+    throw err
+  }
+}
+
+function toJson(value: Value, walk: Walk): unknown {
+  walk.step()
   if (value === null || typeof value === "boolean" || typeof value === "string") return value
   if (isInt(value)) return exactInteger(BigInt(value))
   if (value instanceof Uint) return exactInteger(value.value)
@@ -28,17 +39,17 @@ export function jsonOf(value: Value): unknown {
   if (value instanceof Timestamp) return formatTimestamp(value.nanos)
   if (value instanceof Duration) return toText(value)
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64")
-  if (value instanceof Optional) return value.value === undefined ? null : jsonOf(value.value)
-  if (value instanceof ListValue) return firstFault(Array.from(value, jsonOf))
+  if (value instanceof Optional) return value.value === undefined ? null : toJson(value.value, walk)
+  if (value instanceof ListValue) return firstFault(Array.from(value, (item) => toJson(item, walk)))
   if (value instanceof StructValue)
     return objectOf(
       value
         .fieldNames()
         .filter((name) => value.has(name) === true)
-        .map((name) => [name, jsonOf(value.get(name))] as const),
+        .map((name) => [name, toJson(value.get(name), walk)] as const),
     )
   if (value instanceof MapValue) {
-    return objectOf(Array.from(value.keys(), (key) => [String(toText(key)), jsonOf(value.find(key)!)] as const))
+    return objectOf(Array.from(value.keys(), (key) => [String(toText(key)), toJson(value.find(key)!, walk)] as const))
   }
   return value instanceof CelError ? value : new CelError("the value cannot be written as JSON")
 }

@@ -1,3 +1,4 @@
+import { boundedList, type Walk } from "./limits.ts"
 import type { CelType } from "./type.ts"
 
 /**
@@ -87,11 +88,12 @@ export abstract class ListValue {
   /** The item at `index`, which is from 0 up to `size`. */
   abstract at(index: number): Value
   /** Whether the list is one whose order means nothing. */
-  equals(_other: ListValue): boolean | undefined {
+  equals(_other: ListValue, _walk: Walk): boolean | undefined {
     return undefined
   }
   /** This list with another behind it. */
   concat(other: ListValue): ListValue {
+    boundedList(this.size + other.size)
     return new ArrayList([...this, ...other])
   }
   *[Symbol.iterator](): Iterator<Value> {
@@ -132,7 +134,7 @@ export abstract class StructValue {
   /** The names of the fields that are there, also as null, as expressions name them. */
   abstract fieldNames(): readonly string[]
   abstract readonly size: number
-  abstract equals(other: StructValue): boolean
+  abstract equals(other: StructValue, walk: Walk): boolean
   /** Whether an expression made the object, and not JSON. */
   abstract readonly isMade: boolean
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { cpus, totalmem } from "node:os"
 import { api } from "./api.ts"
+import { cel } from "./cel.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { node } from "./node.ts"
 import { soak } from "./soak.ts"
@@ -19,6 +20,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   api,
   watch,
   testing,
+  cel,
   ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),
 ]
 const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))

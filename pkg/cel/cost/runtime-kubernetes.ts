@@ -1,6 +1,7 @@
 import { FormatValue } from "../library/named-formats.ts"
+import { affordable } from "../limits.ts"
 import { ListValue, MapValue, StructValue, type Value } from "../values.ts"
-import { NEW_LIST, NEW_STRUCT, PATTERN, sizeForCost, TEXT, type CallCost } from "./sizes.ts"
+import { NEW_LIST, NEW_STRUCT, sizeForCost, TEXT, type CallCost, matchingCost } from "./sizes.ts"
 
 /** Costs of Kubernetes' functions, by their names. Source: apiserver pkg/cel/library/cost.go CallCost. */
 
@@ -23,17 +24,31 @@ const ONE_PASS = new Set(
 )
 const TRAVERSALS = new Set("isSorted sum max min indexOf lastIndexOf".split(" "))
 
+/** What a container holds. */
+function* itemsOf(value: ListValue | MapValue | StructValue): Iterable<Value> {
+  if (value instanceof ListValue) yield* value
+  else if (value instanceof MapValue)
+    for (const key of value.keys()) {
+      yield key
+      yield value.find(key)!
+    }
+  else
+    for (const name of value.fieldNames()) {
+      yield name
+      yield value.get(name)
+    }
+}
+
 /** One pass over a value and all that is in it. */
 function traversal(value: Value): number {
   if (typeof value === "string") return Math.trunc(Buffer.byteLength(value) * TEXT)
   if (value instanceof Uint8Array) return Math.trunc(value.length * TEXT)
+  if (!(value instanceof ListValue || value instanceof MapValue || value instanceof StructValue)) return 1
   let cost = 0
-  if (value instanceof ListValue) for (const item of value) cost += traversal(item)
-  else if (value instanceof MapValue)
-    for (const key of value.keys()) cost += traversal(key) + traversal(value.find(key)!)
-  else if (value instanceof StructValue)
-    for (const name of value.fieldNames()) cost += traversal(name) + traversal(value.get(name))
-  else return 1
+  for (const item of itemsOf(value)) {
+    cost += traversal(item)
+    affordable(cost)
+  }
   return cost
 }
 
@@ -41,9 +56,6 @@ const passes = (value: Value, count = 1): number => Math.ceil(sizeForCost(value)
 
 const onePass: CallCost = ([value]) => passes(value!)
 const twoPasses: CallCost = ([value]) => passes(value!, 2)
-
-const matching = (text: Value, patternSize: number): number =>
-  Math.ceil((1 + sizeForCost(text)) * TEXT) * Math.ceil(patternSize * PATTERN)
 
 /** A selector's requirements take two characters each, and a list and a struct to hold. */
 function selector(size: number): number {
@@ -78,13 +90,13 @@ export function KUBERNETES_COSTS(name: string, overload: string): CallCost | und
       return (_args, result) => passes(result, 2)
     case "find":
     case "findAll":
-      return ([text, pattern]) => matching(text!, sizeForCost(pattern!))
+      return ([text, pattern]) => matchingCost(text!, sizeForCost(pattern!))
     case "containsIP":
       return contains(overload, overload === "cidr_contains_ip_string", () => 0)
     case "containsCIDR":
       return contains(overload, overload === "cidr_contains_cidr_string", (size) => Math.ceil(size * TEXT) + 1)
     case "validate":
-      return ([format, text]) => (format instanceof FormatValue ? matching(text!, format.patternSize) : 1)
+      return ([format, text]) => (format instanceof FormatValue ? matchingCost(text!, format.patternSize) : 1)
     default:
       return undefined
   }

@@ -1,6 +1,6 @@
 import { KUBERNETES_COSTS } from "./runtime-kubernetes.ts"
 import { LIBRARY_COSTS } from "./runtime-libraries.ts"
-import { PATTERN, sizeForCost, TEXT, type CallCost } from "./sizes.ts"
+import { matchingCost, sizeForCost, TEXT, type CallCost } from "./sizes.ts"
 
 const first: CallCost = ([text]) => Math.ceil(sizeForCost(text!) * TEXT)
 const shorter: CallCost = ([a, b]) => Math.ceil(Math.min(sizeForCost(a!), sizeForCost(b!)) * TEXT)
@@ -19,10 +19,7 @@ const COSTS: ReadonlyMap<string, CallCost> = new Map<string, CallCost>([
   ]),
   ["add_string", both],
   ["add_bytes", both],
-  [
-    "matches_string",
-    ([text, pattern]) => Math.ceil((1 + sizeForCost(text!)) * TEXT) * Math.ceil(sizeForCost(pattern!) * PATTERN),
-  ],
+  ["matches_string", ([text, pattern]) => matchingCost(text!, sizeForCost(pattern!))],
   ["contains_string", ([text, part]) => Math.ceil(sizeForCost(text!) * TEXT) * Math.ceil(sizeForCost(part!) * TEXT)],
 ])
 

@@ -12,6 +12,10 @@ export const NEW_STRUCT = 40
 /** What a call costs: always the same, or by its arguments and result. */
 export type CallCost = number | ((args: readonly Value[], result: Value) => number)
 
+/** What a pattern costs against a text; an empty text still costs. Source: cel-go interpreter/runtimecost.go. */
+export const matchingCost = (text: Value, patternSize: number): number =>
+  Math.ceil((1 + sizeForCost(text)) * TEXT) * Math.ceil(patternSize * PATTERN)
+
 /** The size that counts for costs: 1 for what has none. Source: cel-go interpreter/runtimecost.go actualSize. */
 export function sizeForCost(value: Value): number {
   if (typeof value === "string") return codePoints(value)

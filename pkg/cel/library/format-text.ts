@@ -1,4 +1,5 @@
 import { toText, typeOfValue } from "../convert.ts"
+import { boundedText } from "../limits.ts"
 import { DOUBLE, type CelKind, type CelType } from "../type.ts"
 import {
   CelError,
@@ -73,6 +74,7 @@ export function formatText(format: string, args: ListValue): Value {
     index++
     if (typeof shown !== "string") return shown
     text += shown
+    boundedText(text.length)
   }
   return text
 }
@@ -160,7 +162,11 @@ function fixed(value: number, precision: number): string {
   const special = infinite(value)
   if (special !== undefined) return special
   const [whole = "", fraction] = halfToEven(value, Math.min(precision, 100)).split(".")
-  const grouped = whole.replaceAll(/\B(?=(?:[0-9]{3})+$)/g, ",")
+  const sign = whole.startsWith("-") ? "-" : ""
+  const digits = whole.slice(sign.length)
+  const head = digits.length % 3
+  const groups = digits.slice(head).match(/[0-9]{3}/g) ?? []
+  const grouped = sign + [...(head === 0 ? [] : [digits.slice(0, head)]), ...groups].join(",")
   return fraction === undefined ? grouped : `${grouped}.${fraction}`
 }
 
@@ -207,18 +213,29 @@ function nested(value: Value): string | CelError {
 const doubleWord = (value: number): string => (Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf")
 
 function formatList(list: ListValue): string | CelError {
-  const items = Array.from(list, nested)
-  return items.find((item) => item instanceof CelError) ?? `[${items.join(", ")}]`
+  const items: string[] = []
+  let length = 0
+  for (const item of list) {
+    const shown = nested(item)
+    if (shown instanceof CelError) return shown
+    length += shown.length
+    boundedText(length)
+    items.push(shown)
+  }
+  return `[${items.join(", ")}]`
 }
 
 function formatMap(map: MapValue | StructValue): string | CelError {
   const entries: (readonly [string, string])[] = []
+  let length = 0
   for (const key of map instanceof MapValue ? map.keys() : map.fieldNames()) {
     if (key instanceof Double) return new CelError(`no formatting function for map key of type ${DOUBLE.name}`)
     const name = nested(key)
     const value = nested(map instanceof MapValue ? map.find(key)! : map.get(key as string))
     if (name instanceof CelError) return name
     if (value instanceof CelError) return value
+    length += name.length + value.length
+    boundedText(length)
     entries.push([name, value])
   }
   entries.sort(([a], [b]) => (a < b ? -1 : 1))

@@ -1,6 +1,7 @@
 import { add } from "../arithmetic.ts"
 import { compare, equal, NO_SUCH_OVERLOAD } from "../compare.ts"
-import { copyOf, expandMap, MacroError, type Macro } from "../syntax/macros.ts"
+import { affordable, boundedList } from "../limits.ts"
+import { expandMap, MacroError, type Macro } from "../syntax/macros.ts"
 import {
   BOOL,
   BYTES,
@@ -139,6 +140,7 @@ function flattenInto(items: Value[], list: ListValue, depth: number): void {
   for (const item of list) {
     if (item instanceof ListValue && depth > 0) flattenInto(items, item, depth - 1)
     else items.push(item)
+    boundedList(items.length)
   }
 }
 
@@ -148,6 +150,7 @@ function sortBy(list: ListValue, keys: ListValue): Value {
       `@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got ${list.size} and ${keys.size} elements respectively`,
     )
   if (list.size === 0) return list
+  affordable(2 * keys.size * keys.size)
   const pairs = Array.from({ length: list.size }, (_, i) => ({ key: keys.at(i), item: list.at(i) }))
   const { name } = typeOfValue(pairs[0]!.key)
   if (compare(pairs[0]!.key, pairs[0]!.key) === NO_SUCH_OVERLOAD)
@@ -162,6 +165,7 @@ function sortBy(list: ListValue, keys: ListValue): Value {
 }
 
 function distinct(list: ListValue): Value {
+  affordable(2 * list.size * list.size)
   const seen = new Set<unknown>()
   const others: Value[] = []
   const items: Value[] = []
@@ -220,7 +224,7 @@ export const LIST_MACROS: readonly Macro[] = [
           "sortBy can only be applied to a list, identifier, comprehension, call or select expression",
         )
       const input = make.ident(SORT_INPUT)
-      const keys = expandMap(copyOf(input), args, make)
+      const keys = expandMap(make.copy(input), args, make)
       return make.bind(SORT_INPUT, target!, make.memberCall("@sortByAssociatedKeys", input, keys))
     },
   },

@@ -1,4 +1,4 @@
-import { copyOf, MacroError, type Macro } from "../syntax/macros.ts"
+import { MacroError, type Macro } from "../syntax/macros.ts"
 import { Duration, Double, isInt, ListValue, MapValue, Optional, StructValue, Uint, type Value } from "../values.ts"
 import { BOOL, DYN, INT, listOf, mapOf, optionalOf, paramOf, STRING } from "../type.ts"
 import { ArrayList, CelError } from "../values.ts"
@@ -19,7 +19,7 @@ const mapMacro = (name: string, wrap: boolean): Macro => ({
     const variable = args[0]!
     if (variable.kind !== "ident")
       throw new MacroError(variable.offset, `${name}() variable name must be a simple identifier`)
-    const bound = make.bind(variable.name, make.memberCall("value", copyOf(target!)), args[1]!)
+    const bound = make.bind(variable.name, make.memberCall("value", make.copy(target!)), args[1]!)
     return make.call(
       "_?_:_",
       make.memberCall("hasValue", target!),

@@ -30,8 +30,13 @@ export class QuantityValue extends OpaqueValue {
   }
 }
 
+/** Longer texts are no quantities. Differs from upstream, which reads any number of digits. */
+const LONGEST = 1000
+
+const read = (text: string): Quantity | undefined => (text.length > LONGEST ? undefined : parseQuantity(text))
+
 function parse(text: string): Value {
-  const quantity = parseQuantity(text)
+  const quantity = read(text)
   return quantity === undefined ? new CelError(QUANTITY_FORM) : new QuantityValue(quantity, isWrittenWhole(text))
 }
 
@@ -66,9 +71,7 @@ const PAIR = [QUANTITY, QUANTITY]
 
 export const QUANTITIES: readonly FunctionDeclaration[] = [
   declare("quantity", [overload("string_to_quantity", [STRING], QUANTITY, parse)]),
-  declare("isQuantity", [
-    overload("is_quantity_string", [STRING], BOOL, (text: string) => parseQuantity(text) !== undefined),
-  ]),
+  declare("isQuantity", [overload("is_quantity_string", [STRING], BOOL, (text: string) => read(text) !== undefined)]),
   declare("sign", [
     overload("quantity_sign", [QUANTITY], INT, ({ quantity: { nano } }: QuantityValue) =>
       nano > 0n ? 1 : nano < 0n ? -1 : 0,

@@ -25,7 +25,7 @@ function number(text: string, name: string): bigint | CelError {
   if (/^0./.test(text))
     return new CelError(`${name[0]!.toUpperCase()}${name.slice(1)} number must not contain leading zeroes "${text}"`)
   if (text === "") return new CelError('strconv.ParseUint: parsing "": invalid syntax')
-  const value = BigInt(text)
+  const value = text.length > 20 ? LARGEST_UINT + 1n : BigInt(text)
   return value > LARGEST_UINT ? new CelError(`strconv.ParseUint: parsing "${text}": value out of range`) : value
 }
 
@@ -60,7 +60,7 @@ function prereleasePart(part: string): string | bigint | CelError {
   if (/^[0-9]+$/.test(part))
     return /^0./.test(part)
       ? new CelError(`Numeric PreRelease version must not contain leading zeroes "${part}"`)
-      : BigInt(part)
+      : number(part, "prerelease")
   return /^[0-9A-Za-z-]+$/.test(part) ? part : new CelError(`Invalid character(s) found in prerelease "${part}"`)
 }
 

@@ -1,4 +1,5 @@
 import { equal } from "../compare.ts"
+import { affordable } from "../limits.ts"
 import { identity } from "../maps.ts"
 import { BOOL, listOf, paramOf } from "../type.ts"
 import type { ListValue, Value } from "../values.ts"
@@ -24,12 +25,14 @@ function membership(list: ListValue): (value: Value) => boolean {
 }
 
 function contains(list: ListValue, sublist: ListValue): boolean {
+  affordable(list.size * sublist.size)
   const has = membership(list)
   for (const item of sublist) if (!has(item)) return false
   return true
 }
 
 function intersects(a: ListValue, b: ListValue): boolean {
+  affordable(a.size * b.size)
   const has = membership(b)
   for (const item of a) if (has(item)) return true
   return false

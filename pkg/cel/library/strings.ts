@@ -1,3 +1,4 @@
+import { boundedText } from "../limits.ts"
 import { formatText } from "./format-text.ts"
 import { INT, listOf, DYN, STRING } from "../type.ts"
 import { ArrayList, CelError, type ListValue, type Value } from "../values.ts"
@@ -37,6 +38,8 @@ function lastIndexOf(text: string, part: string, from?: number): Value {
 
 /** Replaces the first `count` occurrences, or all where it is negative. An empty text is found before every character. */
 function replace(text: string, old: string, by: string, count: number | bigint = -1): Value {
+  const most = old === "" ? text.length + 1 : text.split(old).length - 1
+  boundedText(text.length + most * by.length)
   if (count < 0 && old !== "") return text.replaceAll(old, () => by)
   const pieces = old === "" ? ["", ...characters(text), ""].slice(0, characters(text).length + 2) : text.split(old)
   let result = pieces[0]!
@@ -67,8 +70,11 @@ function substring(text: string, start: number, end?: number): Value {
 
 function join(list: ListValue, separator = ""): Value {
   const texts: string[] = []
+  let length = 0
   for (const item of list) {
     if (typeof item !== "string") return new CelError("expected all elements to be of type string")
+    length += item.length + separator.length
+    boundedText(length)
     texts.push(item)
   }
   return texts.join(separator)
@@ -89,9 +95,16 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const quote = (text: string): Value =>
   `"${text.toWellFormed().replaceAll(/[\u0007\b\f\n\r\t\v\\"]/g, (c) => ESCAPES[c]!)}"`
 
-/** What Go takes for white space. */
-const trim = (text: string): Value =>
-  text.replaceAll(/^[\s\u0085]+|[\s\u0085]+$/g, (space) => space.replaceAll(/[^\ufeff]/g, ""))
+/** What Go takes for white space: as JavaScript, but with U+0085 and without U+FEFF. */
+const isSpace = (unit: string): boolean => (unit.trim() === "" && unit !== "\ufeff") || unit === "\u0085"
+
+function trim(text: string): Value {
+  let start = 0
+  let end = text.length
+  while (start < end && isSpace(text[start]!)) start++
+  while (end > start && isSpace(text[end - 1]!)) end--
+  return text.slice(start, end)
+}
 
 const lower = (text: string): Value => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 const upper = (text: string): Value => text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase())

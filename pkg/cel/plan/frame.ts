@@ -1,13 +1,7 @@
 import { valueOf } from "../json-values.ts"
+import { CostExceeded } from "../limits.ts"
 import type { CelType } from "../type.ts"
 import { CelError, type Value } from "../values.ts"
-
-/** Ends an evaluation that has used up its budget. Source: cel-go interpreter/runtimecost.go. */
-export class CostExceeded extends Error {
-  constructor() {
-    super("operation cancelled: actual cost limit exceeded")
-  }
-}
 
 /** Variables by name: parsed JSON, or values. */
 export type Activation = Readonly<Record<string, unknown>>

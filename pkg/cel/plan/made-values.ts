@@ -1,4 +1,5 @@
 import { equal } from "../compare.ts"
+import type { Walk } from "../limits.ts"
 import type { CelType } from "../type.ts"
 import { ArrayList, CelError, ListValue, StructValue, type Value } from "../values.ts"
 
@@ -43,12 +44,12 @@ export class MadeStruct extends StructValue {
   fieldNames(): readonly string[] {
     return [...this.values.keys()]
   }
-  equals(other: StructValue): boolean {
+  equals(other: StructValue, walk: Walk): boolean {
     return (
       other instanceof MadeStruct &&
       other.type.name === this.type.name &&
       other.size === this.size &&
-      [...this.values].every(([name, value]) => other.has(name) && equal(value, other.get(name)))
+      [...this.values].every(([name, value]) => other.has(name) && equal(value, other.get(name), walk))
     )
   }
 }

@@ -12,6 +12,7 @@ import { ArrayList, CelError, ListValue, MapValue, Optional, StructValue, TypeVa
 import { GrowingList, MadeStruct } from "./made-values.ts"
 import { dispatcher } from "./dispatch.ts"
 import type { Frame, Global, Step } from "./frame.ts"
+import { isOfOtherKind } from "../json-values.ts"
 import { find, isPresent, qualify } from "./qualify.ts"
 
 /** Cost of reading a variable or a field. Source: cel-go common/cost.go. */
@@ -198,6 +199,8 @@ class Planner {
     const steps = args.map(({ step }) => step)
     if (declaration.name === "@not_strictly_false") return nonStrict(steps[0]!, implementation)
     const [first, second] = steps
+    // cel-go turns calls with a known pattern into calls of any number of arguments.
+    if (prepared !== undefined) return nary(steps, implementation, cost)
     if (steps.length === 1) return unary(first!, implementation, cost)
     if (steps.length === 2) return binary(first!, second!, implementation, cost)
     return nary(steps, implementation, cost)
@@ -374,7 +377,10 @@ function index(object: Plan, key: Plan, optional: boolean): Plan {
     const inner = from instanceof Optional ? from.value : from
     if (inner === undefined) return from
     const at = readKey(frame)
-    if (at instanceof CelError) return at
+    if (at instanceof CelError) {
+      if (from === inner && !optional) frame.charge(SELECT)
+      return at
+    }
     if (from !== inner || optional) return accessOptional(frame, inner, at)
     return access(frame, inner, at)
   }, object.isConditional)
@@ -427,7 +433,9 @@ function equality(left: Step, right: Step, wanted: boolean): Step {
     frame.charge(equalityCost(a, b))
     if (a instanceof CelError) return a
     if (b instanceof CelError) return b
-    return equal(a, b) === wanted
+    const isEqual = equal(a, b)
+    if (wanted && !isEqual && isOfOtherKind(a, b)) return NO_SUCH_OVERLOAD
+    return isEqual === wanted
   }
 }
 
@@ -496,14 +504,19 @@ function binary(left: Step, right: Step, implementation: Implementation, cost: C
   }
 }
 
-/** A call of none, three or more arguments, which costs nothing where one of them is an error. */
+/**
+ * A call of none, three or more arguments. It costs nothing where an argument before the last is an error: cel-go finds
+ * the cost by the arguments that were evaluated.
+ */
 function nary(steps: readonly Step[], implementation: Implementation, cost: CallCost): Step {
   return (frame) => {
     const args: Value[] = []
     for (const step of steps) {
       const value = step(frame)
-      if (value instanceof CelError) return value
       args.push(value)
+      if (!(value instanceof CelError)) continue
+      if (args.length === steps.length) frame.charge(typeof cost === "number" ? cost : cost(args, value))
+      return value
     }
     const result = implementation(...args)
     frame.charge(typeof cost === "number" ? cost : cost(args, result))

@@ -20,7 +20,7 @@ export interface Token {
 /** `in`, `true`, `false` and `null` are no identifiers. */
 const KEYWORDS: ReadonlySet<string> = new Set(["in", "true", "false", "null"])
 
-const SPACE = /(?:[\t \r\n\f]+|\/\/[^\n]*)+/y
+const SPACE = /[\t \r\n\f]+|\/\/[^\n]*/y
 const FLOAT = /[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?/y
 const INTEGER = /(?:0x[0-9a-fA-F]+|[0-9]+)([uU]?)/y
 const NAME = /[A-Za-z_][A-Za-z0-9_]*/y
@@ -43,7 +43,10 @@ export function tokens(source: string, issues: Issues): readonly Token[] {
   }
   for (;;) {
     const space = match(SPACE)
-    if (space !== null) at += space[0].length
+    if (space !== null) {
+      at += space[0].length
+      continue
+    }
     if (at >= source.length) break
     const quote = match(QUOTE)
     if (quote !== null) {

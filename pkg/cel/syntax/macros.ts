@@ -32,16 +32,33 @@ export const macroTable = (macros: readonly Macro[]): ReadonlyMap<string, Macro>
   new Map(macros.map((macro) => [keyOf(macro.name, macro.member, macro.args), macro]))
 
 /** What a call stands for, if it is a macro. Throws a MacroError. */
-export function expandMacro(table: ReadonlyMap<string, Macro>, written: Written): Expr | undefined {
+export function expandMacro(table: ReadonlyMap<string, Macro>, written: Written, copies: Copies): Expr | undefined {
   const macro = table.get(keyOf(written.name, written.target !== undefined, written.args.length))
-  return macro?.expand(written, new Maker(written.offset))
+  return macro?.expand(written, new Maker(written.offset, copies))
 }
+
+/**
+ * How many nodes macros may still copy in one expression. Differs from upstream: a chain of thirty `optMap` doubles what
+ * is before it thirty times, and upstream tries.
+ */
+export interface Copies {
+  left: number
+}
+export const MOST_COPIES = 100_000
 
 /** Makes expressions whose place is that of the macro. */
 export class Maker {
   readonly offset: number
-  constructor(offset: number) {
+  readonly #copies: Copies
+  constructor(offset: number, copies: Copies) {
     this.offset = offset
+    this.#copies = copies
+  }
+  /** A deep copy, for expressions that a macro uses twice: the checker writes into them. */
+  copy(expr: Expr): Expr {
+    if (--this.#copies.left < 0) throw new MacroError(this.offset, "the expression is too large")
+    const copy = (inner: Expr): Expr => this.copy(inner)
+    return copyOf(expr, copy)
   }
   literal(value: Value): Expr {
     return { kind: "literal", offset: this.offset, value }
@@ -100,33 +117,33 @@ export class Maker {
   }
 }
 
-/** A deep copy, for expressions that a macro uses twice: the checker writes into them. */
-export function copyOf(expr: Expr): Expr {
+/** An expression with each of those in it replaced by its copy. */
+function copyOf(expr: Expr, copy: (inner: Expr) => Expr): Expr {
   switch (expr.kind) {
     case "literal":
     case "ident":
       return { ...expr }
     case "select":
-      return { ...expr, operand: copyOf(expr.operand) }
+      return { ...expr, operand: copy(expr.operand) }
     case "call":
-      return { ...expr, target: expr.target && copyOf(expr.target), args: expr.args.map(copyOf) }
+      return { ...expr, target: expr.target && copy(expr.target), args: expr.args.map(copy) }
     case "list":
-      return { ...expr, elements: expr.elements.map(copyOf) }
+      return { ...expr, elements: expr.elements.map(copy) }
     case "map":
       return {
         ...expr,
-        entries: expr.entries.map((entry) => ({ ...entry, key: copyOf(entry.key), value: copyOf(entry.value) })),
+        entries: expr.entries.map((entry) => ({ ...entry, key: copy(entry.key), value: copy(entry.value) })),
       }
     case "struct":
-      return { ...expr, fields: expr.fields.map((field) => ({ ...field, value: copyOf(field.value) })) }
+      return { ...expr, fields: expr.fields.map((field) => ({ ...field, value: copy(field.value) })) }
     case "comprehension":
       return {
         ...expr,
-        range: copyOf(expr.range),
-        init: copyOf(expr.init),
-        condition: copyOf(expr.condition),
-        step: copyOf(expr.step),
-        result: copyOf(expr.result),
+        range: copy(expr.range),
+        init: copy(expr.init),
+        condition: copy(expr.condition),
+        step: copy(expr.step),
+        result: copy(expr.result),
       }
   }
 }

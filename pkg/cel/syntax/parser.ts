@@ -3,7 +3,7 @@ import type { Value } from "../values.ts"
 import type { Expr, ListExpr, MapEntry, StructField } from "./ast.ts"
 import type { Issues } from "./issue.ts"
 import { tokens, type Token } from "./lexer.ts"
-import { expandMacro, MacroError, type Macro } from "./macros.ts"
+import { expandMacro, MacroError, MOST_COPIES, type Copies, type Macro } from "./macros.ts"
 import { unescapeBytes, unescapeString } from "./unescape.ts"
 
 /** Nested deeper, an expression is refused. Source: cel-go parser/options.go. */
@@ -62,6 +62,7 @@ class Parser {
   readonly #source: string
   readonly #macros: ReadonlyMap<string, Macro>
   readonly #issues: Issues
+  readonly #copies: Copies = { left: MOST_COPIES }
   #at = 0
   #depth = 0
   /** What may come, in the words for a fault at the start of an expression. */
@@ -294,6 +295,8 @@ class Parser {
     }
     switch (token.text) {
       case "-": {
+        const next = this.#tokens[this.#at + 1]
+        if (next?.kind !== "NUM_INT" && next?.kind !== "NUM_FLOAT") return this.#noExpression()
         this.#at += 2
         return this.#number(this.#tokens[this.#at - 1]!, "-", token.offset)
       }
@@ -445,7 +448,7 @@ class Parser {
 
   #call(offset: number, name: string, args: readonly Expr[], target?: Expr): Expr {
     try {
-      const expanded = expandMacro(this.#macros, { name, target, args, offset })
+      const expanded = expandMacro(this.#macros, { name, target, args, offset }, this.#copies)
       if (expanded !== undefined) return expanded
     } catch (err) {
       if (!(err instanceof MacroError)) throw err
