@@ -189,22 +189,23 @@ export function createServer(options: ServerOptions): Server {
       const pending = serve(exchange)
       if (pending === undefined) return finish(exchange)
       const { timeoutMs, began } = exchange
-      if (timeoutMs !== undefined) deadlines.add(exchange, began + timeoutMs)
-      void finishAfter(pending, exchange)
+      const deadline = timeoutMs === undefined ? undefined : deadlines.add(exchange, began + timeoutMs)
+      void finishAfter(pending, exchange, deadline)
     } catch (err) {
       fail(exchange, err)
       finish(exchange)
     }
   }
 
-  async function finishAfter(pending: Promise<void>, exchange: Exchange): Promise<void> {
+  /** `deadline` is its place among the deadlines, where it has one. */
+  async function finishAfter(pending: Promise<void>, exchange: Exchange, deadline: number | undefined): Promise<void> {
     try {
       try {
         await pending
       } catch (err) {
         fail(exchange, err)
       }
-      deadlines.delete(exchange)
+      if (deadline !== undefined) deadlines.delete(deadline)
       finish(exchange)
     } catch {
       // A failure that cannot even be told ends the connection, and not the server.

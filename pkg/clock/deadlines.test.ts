@@ -8,11 +8,11 @@ test("things that are not over in their time are told, each once and at its time
   const told: string[] = []
   const deadlines = new Deadlines<string>(clock, (thing) => told.push(`${thing} at ${clock.monotonic()}`))
   deadlines.add("usual", 60_000)
-  deadlines.add("over in time", 60_000)
+  const over = deadlines.add("over in time", 60_000)
   deadlines.add("short", 1000)
   await clock.advance(500)
   deadlines.add("later", 60_500)
-  deadlines.delete("over in time")
+  deadlines.delete(over)
   // when
   await clock.advance(120_000)
   // then
@@ -22,10 +22,7 @@ test("things that are not over in their time are told, each once and at its time
 test("when nothing is left that must be over, no timer is", async () => {
   const clock = new VirtualClock(0)
   const deadlines = new Deadlines<string>(clock, () => undefined)
-  deadlines.add("a", 1000)
-  deadlines.add("b", 2000)
-  deadlines.delete("a")
-  deadlines.delete("b")
+  for (const place of [deadlines.add("a", 1000), deadlines.add("b", 2000)]) deadlines.delete(place)
   expect(clock.nextDue).toBeUndefined()
   // and what is added then has its time
   deadlines.add("c", 3000)

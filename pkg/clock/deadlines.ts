@@ -2,12 +2,16 @@ import type { Clock, Timer } from "./clock.ts"
 
 /**
  * Times by which things must be over, nearly all of which are over long before. One timer serves all of them, since a
- * timer for each request costs as much as a whole step of serving it.
+ * timer for each request costs as much as a whole step of serving it. What is waited for stands in places that are used
+ * again: a Map that things come into and leave all the time makes garbage that keeps them in memory.
  */
 export class Deadlines<T> {
   readonly #clock: Clock
   readonly #overdue: (thing: T) => void
-  readonly #due = new Map<T, number>()
+  readonly #things: (T | undefined)[] = []
+  readonly #due: number[] = []
+  /** Places in which nothing stands. */
+  readonly #free: number[] = []
   #timer: { readonly at: number; readonly handle: Timer } | undefined
 
   /** `overdue` is called with what is not over in its time, and is then forgotten here. */
@@ -16,16 +20,20 @@ export class Deadlines<T> {
     this.#overdue = overdue
   }
 
-  /** `at`: milliseconds of the monotonic clock. */
-  add(thing: T, at: number): void {
-    this.#due.set(thing, at)
+  /** `at`: milliseconds of the monotonic clock. Gives the place to hand to `delete`, once. */
+  add(thing: T, at: number): number {
+    const place = this.#free.pop() ?? this.#things.length
+    this.#things[place] = thing
+    this.#due[place] = at
     if (this.#timer === undefined || at < this.#timer.at) this.#wakeAt(at)
+    return place
   }
 
-  /** It is over. */
-  delete(thing: T): void {
-    this.#due.delete(thing)
-    if (this.#due.size > 0) return
+  /** What stands in this place is over, or was overdue. */
+  delete(place: number): void {
+    this.#things[place] = undefined
+    this.#free.push(place)
+    if (this.#free.length < this.#things.length) return
     this.#timer?.handle.cancel()
     this.#timer = undefined
   }
@@ -40,10 +48,13 @@ export class Deadlines<T> {
     this.#timer = undefined
     const now = this.#clock.monotonic()
     let next = Infinity
-    for (const [thing, at] of this.#due) {
+    for (let place = 0; place < this.#things.length; place++) {
+      const thing = this.#things[place]
+      if (thing === undefined) continue
+      const at = this.#due[place]!
       if (at > now) next = Math.min(next, at)
       else {
-        this.#due.delete(thing)
+        this.#things[place] = undefined
         this.#overdue(thing)
       }
     }
