@@ -57,7 +57,7 @@ const UNIT = /^(?:(?:ns|us|µs|ms|s|m|h|hr|d|w|wk)$|nano|micro|milli|sec|min|hou
 const isDuration: Format = (text) => {
   if (text.length > LONGEST) return false
   if (GO_DURATION.test(text)) return true
-  for (const [, factor, unit] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g))
+  for (const [, factor, unit] of text.matchAll(/(\d{1,30})\s{0,30}([A-Za-zµ]{1,30})/g))
     if (Number(factor) > Number.MAX_SAFE_INTEGER) return false
     else if (UNIT.test(unit!)) return true
   return false

@@ -87,13 +87,20 @@ function topOf({ path }: File): string {
   return slash < 0 ? path : path.slice(0, slash)
 }
 
+/** By hand, since a pattern would take time that grows with the square of a path of slashes. */
+function withoutLastSlashes(path: string): string {
+  let end = path.length
+  while (path[end - 1] === "/") end--
+  return path.slice(0, end)
+}
+
 /** Files of which one is the other, or a folder on its path. */
 function overlapsOf(files: readonly File[]): readonly string[] {
   if (haveDistinctTops(files)) return []
   const seen: File[] = []
   const overlaps: string[] = []
   for (const { path, source } of files) {
-    const file = { path: path.replace(/\/+$/, ""), source }
+    const file = { path: withoutLastSlashes(path), source }
     if (file.path !== "")
       for (const other of seen)
         if (
