@@ -105,6 +105,8 @@ export function createServer(options: ServerOptions): Server {
     const attributes = attributesOf(user, info)
     authorize(pipeline, attributes, exchange.annotator)
     if (connections.needsCreate(info)) authorize(pipeline, { ...attributes, verb: "create" }, undefined)
+    // No part of the server has paths of this group, so nobody answers in its form, and nothing was served.
+    if (info.isResource && scheme.group(info.group) === undefined) return exchange.sendText(404, "404 page not found\n")
     const answer = handlerOf(info, req.method ?? "GET")
     exchange.isServed = true
 
@@ -120,8 +122,6 @@ export function createServer(options: ServerOptions): Server {
   /** What answers a request. Throws NotFound and MethodNotAllowed where nothing does. */
   function handlerOf(info: RequestInfo, method: string): Handler {
     if (!info.isResource) return options.paths
-    // No part of the server has paths of this group, so nobody answers in its form.
-    if (scheme.group(info.group) === undefined) return (exchange) => exchange.sendText(404, "404 page not found\n")
     const connection = connections.find(info)
     if (connection !== undefined) return connection
     const resource = resourceOf(info, scheme)
