@@ -47,7 +47,13 @@ export async function runOnServer(program: Program): Promise<ServerVerdict> {
     await player.mend()
     const reader = readerOf(server, node)
     problems.push(...(await wrongAfter(reader, SETTLED_MS)), ...neverHappened(recorder.entries()), ...recorder.problems)
-    if (problems.length === 0) problems.push(...(await restlessIn(reader)))
+    // Where pods wait for room, one that ends makes place for the next: rest may come later.
+    for (let tries = 3; problems.length === 0; tries--) {
+      const writes = await restlessIn(reader)
+      if (writes.length === 0) break
+      if (tries === 1) problems.push(...writes)
+      else problems.push(...(await wrongAfter(reader, SETTLED_MS)))
+    }
     if (server.residentMb > MOST_MEGABYTES) problems.push(`the server takes ${Math.round(server.residentMb)} MB`)
   } catch (err) {
     problems.push(`the run threw: ${err instanceof Error ? err.stack : String(err)}\n${server.output().slice(-2000)}`)
