@@ -265,6 +265,7 @@ function withEnum(type: Schema, values: readonly string[] | undefined): Schema {
 }
 
 const KIND_PROPERTIES: Readonly<Record<string, Schema>> = {
-  apiVersion: { description: "Version of the schema that this object follows.", type: "string" },
+  // Upstream's conformance tests look for the first words.
+  apiVersion: { description: "APIVersion defines the version of the schema that this object follows.", type: "string" },
   kind: { description: "Kind of this object, in CamelCase. Cannot be changed.", type: "string" },
 }
