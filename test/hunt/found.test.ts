@@ -163,4 +163,17 @@ describe("found", () => {
     ]
     expect(await run({ seed: 312, nodes: [16], steps })).toEqual([])
   })
+
+  test.each(["Conflict", "NotFound", "Invalid"] as const)(
+    "a pod of a Job whose finalizer the API keeps with %s is counted once",
+    async (error) => {
+      const steps: readonly Step[] = [
+        { do: "fault", fault: { is: "requests", verb: "patch", resource: "pods", error }, ms: 60_000 },
+        { do: "apply", object: job({}) },
+        { do: "deletePod", nth: 0 },
+        { do: "advance", ms: 120_000 },
+      ]
+      expect(await run({ seed: 2433, nodes: [8], steps })).toEqual([])
+    },
+  )
 })

@@ -1,9 +1,10 @@
-import { isNotFound, isReason } from "../../../pkg/apimachinery/errors.ts"
+import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { Job } from "../../../pkg/api/batch/v1/job.ts"
 import type { Container } from "../../../pkg/api/core/v1/container/container.ts"
 import { isPodReady } from "../../../pkg/pods/pod-state.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplate.ts"
+import { keyFrom } from "../../../pkg/client/informer.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import type { CreationPace } from "../creation-pace.ts"
 import { createPod, deletePod, slowStart } from "../pod-control/pod-control.ts"
@@ -93,8 +94,14 @@ export async function remove(
   }
 }
 
-/** Takes the finalizer off; a pod that is gone needs that no more. */
-export async function untrack(pod: Pod, { client }: Pick<ReconcileContext, "client">): Promise<void> {
+/**
+ * Takes the finalizer off; a pod that is gone needs that no more. Any other failure is the caller's: a pod that keeps
+ * its finalizer would be counted again.
+ */
+export async function untrack(
+  pod: Pod,
+  { client, informers }: Pick<ReconcileContext, "client" | "informers">,
+): Promise<void> {
   if (!isTracked(pod)) return
   try {
     await client.patch(Pod, pod.metadata, {
@@ -102,8 +109,7 @@ export async function untrack(pod: Pod, { client }: Pick<ReconcileContext, "clie
       body: { metadata: { uid: pod.metadata.uid, "$deleteFromPrimitiveList/finalizers": [TRACKING] } },
     })
   } catch (err) {
-    // those two: another pod of that name by now
-    if (!isNotFound(err) && !isReason(err, "Conflict", "Invalid")) throw err
+    if (!isNotFound(err) || informers.of(Pod).get(keyFrom(pod.metadata))?.metadata.uid === pod.metadata.uid) throw err
   }
 }
 
