@@ -181,13 +181,13 @@ export class SchedulingQueue {
     const uid = queued.pod.metadata.uid ?? ""
     const wait = Math.min(BACKOFF_MS * 2 ** (queued.attempts - 1), MAX_BACKOFF_MS)
     const timer = this.clock.setTimeout(() => this.endBackoffs(), wait)
-    this.backoff.set(uid, { queued, timer, until: this.clock.now() + wait })
+    this.backoff.set(uid, { queued, timer, until: this.clock.monotonic() + wait })
   }
 
   /** All whose backoff has ended enter together, so that priority decides among them and not the order of timers. */
   private endBackoffs(): void {
     for (const [uid, { queued, timer, until }] of this.backoff) {
-      if (until > this.clock.now()) continue
+      if (until > this.clock.monotonic()) continue
       timer.cancel()
       this.backoff.delete(uid)
       this.enter(queued)

@@ -176,4 +176,26 @@ describe("found", () => {
       expect(await run({ seed: 2433, nodes: [8], steps })).toEqual([])
     },
   )
+
+  test("a pod whose binding failed is tried again, though the clock was set back meanwhile", async () => {
+    const steps: readonly Step[] = [
+      {
+        do: "fault",
+        fault: { is: "requests", verb: "create", resource: "pods", subresource: "binding", error: "Forbidden" },
+        ms: 200_000,
+      },
+      {
+        do: "apply",
+        object: {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name: "red" },
+          spec: { containers: [{ name: "main", image: "app" }] },
+        },
+      },
+      { do: "advance", ms: 10_000 },
+      { do: "clockJump", ms: -5000 },
+    ]
+    expect(await run({ seed: 2669, nodes: [4], steps })).toEqual([])
+  })
 })
