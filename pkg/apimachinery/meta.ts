@@ -43,7 +43,7 @@ export const ObjectMeta = message(`${meta}.ObjectMeta`, "What every stored objec
   uid: f.string(5, "Unique in time and space; set by the server."),
   resourceVersion: f.string(6, "Opaque version of the stored object; changes with every write."),
   generation: f.int64(7, "Counts the changes of the desired state; set by the server."),
-  creationTimestamp: f.time(8, "When the object was created; set by the server."),
+  creationTimestamp: f.time(8, "CreationTimestamp is a timestamp of when the object was created; set by the server."),
   deletionTimestamp: f.time(9, "When the object is to be gone; set by the server upon a graceful deletion."),
   deletionGracePeriodSeconds: f.int64(10, "Seconds the object is given to end; can only be shortened.").pointer(),
   labels: f.map(11, e.string, "Keys and values by which selectors find objects."),
