@@ -28,8 +28,8 @@ interface Edit {
 }
 
 function editsOf(a: readonly string[], b: readonly string[]): readonly Edit[] {
-  const places = new Map<string, number[]>()
-  for (const [j, line] of b.entries()) places.set(line, [...(places.get(line) ?? []), j])
+  if (a.length + b.length > MOST_LINES) return roughEdits(a, b)
+  const places = placesOf(b)
   const edits: Edit[] = []
   const compare = (aFrom: number, aTo: number, bFrom: number, bTo: number): void => {
     const run = longestRun(aFrom, aTo, bFrom, bTo)
@@ -62,6 +62,40 @@ function editsOf(a: readonly string[], b: readonly string[]): readonly Edit[] {
 
   compare(0, a.length, 0, b.length)
   return edits
+}
+
+/** More lines than these are not searched for common runs: that takes time that grows with the square of their number. */
+const MOST_LINES = 2000
+
+/** What is the same at the beginning and at the end; all between counts as changed. */
+function roughEdits(a: readonly string[], b: readonly string[]): readonly Edit[] {
+  const shorter = Math.min(a.length, b.length)
+  let head = 0
+  while (head < shorter && a[head] === b[head]) head++
+  let tail = 0
+  while (tail < shorter - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++
+  const [aEnd, bEnd] = [a.length - tail, b.length - tail]
+  return [
+    { isSame: true, a: 0, aEnd: head, b: 0, bEnd: head },
+    { isSame: false, a: head, aEnd, b: head, bEnd },
+    { isSame: true, a: aEnd, aEnd: a.length, b: bEnd, bEnd: b.length },
+  ].filter((edit) => edit.a < edit.aEnd || edit.b < edit.bEnd)
+}
+
+/**
+ * Where each line stands. Of a long text lines that stand in many places say nothing about what belongs together, and
+ * are left out, as difflib leaves out what makes up more than a hundredth of 200 lines or more.
+ */
+function placesOf(lines: readonly string[]): ReadonlyMap<string, readonly number[]> {
+  const places = new Map<string, number[]>()
+  for (const [i, line] of lines.entries()) {
+    const known = places.get(line)
+    if (known === undefined) places.set(line, [i])
+    else known.push(i)
+  }
+  if (lines.length >= 200)
+    for (const [line, found] of places) if (found.length > Math.floor(lines.length / 100) + 1) places.delete(line)
+  return places
 }
 
 /** Changes that are near one another stand together; of what is the same around them, a few lines. */

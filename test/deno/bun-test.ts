@@ -38,7 +38,11 @@ export const describe = Object.assign(group, { each: each(group) })
 const single = (name: string, body: () => unknown, timeout?: number): void => {
   void nodeTest(name, timeout === undefined ? {} : { timeout }, async () => void (await body()))
 }
-export const test = Object.assign(single, { each: each(single) })
+const skipped = (name: string): void => void nodeTest(name, { skip: true }, () => {})
+export const test = Object.assign(single, {
+  each: each(single),
+  skipIf: (isSkipped: boolean) => (isSkipped ? skipped : single),
+})
 
 export const beforeAll = (body: () => unknown): void => before(async () => void (await body()))
 export const afterAll = (body: () => unknown): void => after(async () => void (await body()))

@@ -89,30 +89,35 @@ describe("the sharing operator", () => {
     await cluster.eventually(() => Promise.all(ends).then(() => true))
   })
 
-  test("runs as a program, over HTTPS, with a kubeconfig, and gives its Lease up at SIGTERM", async () => {
-    // given a cluster that programs outside reach
-    await using cluster = await startCluster({ clock: "real", components: { scheduler: false } })
-    const { kubeconfig } = await cluster.listen()
-    const folder = mkdtempSync(join(tmpdir(), "k3ts-operator-"))
-    writeFileSync(join(folder, "kubeconfig"), kubeconfig)
-    const program = spawn(process.execPath, [join(import.meta.dirname, "config-sharing-main.ts")], {
-      env: { ...process.env, KUBECONFIG: join(folder, "kubeconfig") },
-      stdio: "inherit",
-    })
-    const ended = new Promise<number | null>((resolve) => program.once("exit", resolve))
-    try {
-      // when
-      await cluster.apply([namespace("team"), original("hello")])
-      // then
-      await cluster.eventually(async () => (await cluster.find(ConfigMap, "team/motd"))?.data?.["text"] === "hello")
-      await cluster.delete(Namespace, "team")
-      await cluster.delete(ConfigMap, "motd")
-      program.kill("SIGTERM")
-      expect(await ended).toBe(0)
-      expect((await cluster.get(Lease, "config-sharing")).spec.holderIdentity).toBe("")
-    } finally {
-      program.kill("SIGKILL")
-      rmSync(folder, { recursive: true, force: true })
-    }
-  }, 30_000)
+  // A program of its own runs on Bun; what is promised under Deno is testing.
+  test.skipIf("deno" in process.versions)(
+    "runs as a program, over HTTPS, with a kubeconfig, and gives its Lease up at SIGTERM",
+    async () => {
+      // given a cluster that programs outside reach
+      await using cluster = await startCluster({ clock: "real", components: { scheduler: false } })
+      const { kubeconfig } = await cluster.listen()
+      const folder = mkdtempSync(join(tmpdir(), "k3ts-operator-"))
+      writeFileSync(join(folder, "kubeconfig"), kubeconfig)
+      const program = spawn(process.execPath, [join(import.meta.dirname, "config-sharing-main.ts")], {
+        env: { ...process.env, KUBECONFIG: join(folder, "kubeconfig") },
+        stdio: "inherit",
+      })
+      const ended = new Promise<number | null>((resolve) => program.once("exit", resolve))
+      try {
+        // when
+        await cluster.apply([namespace("team"), original("hello")])
+        // then
+        await cluster.eventually(async () => (await cluster.find(ConfigMap, "team/motd"))?.data?.["text"] === "hello")
+        await cluster.delete(Namespace, "team")
+        await cluster.delete(ConfigMap, "motd")
+        program.kill("SIGTERM")
+        expect(await ended).toBe(0)
+        expect((await cluster.get(Lease, "config-sharing")).spec.holderIdentity).toBe("")
+      } finally {
+        program.kill("SIGKILL")
+        rmSync(folder, { recursive: true, force: true })
+      }
+    },
+    30_000,
+  )
 })

@@ -22,6 +22,16 @@ const NOISE = 20
 
 /** Runs `run` for inputs of `size` and of eight times that. What is over in no time is linear enough. */
 export function growth<T>(make: (size: number) => T, run: (input: T) => unknown, size: number): Growth {
+  let found = measured(make, run, size)
+  // A garbage collection or a compilation may fall into one measurement, and not into each.
+  for (let more = 0; more < MORE_RUNS && found.factor > SUSPICIOUS; more++) {
+    const next = measured(make, run, size)
+    if (next.factor < found.factor) found = next
+  }
+  return found
+}
+
+function measured<T>(make: (size: number) => T, run: (input: T) => unknown, size: number): Growth {
   const large = fastest(make(size * TIMES), run)
   if (large < NOISE) return { small: large, large, factor: 1 }
   const small = fastest(make(size), run)
@@ -44,3 +54,5 @@ function fastest<T>(input: T, run: (input: T) => unknown): number {
   return best
 }
 const RUNS = 3
+const MORE_RUNS = 2
+const SUSPICIOUS = 2

@@ -1,6 +1,6 @@
 import {
   compileExpression,
-  variablesType,
+  VariableTypes,
   type CompiledExpression,
   type ExpressionScope,
 } from "../../../../pkg/api/admissionregistration/v1/expressions.ts"
@@ -28,15 +28,15 @@ export interface CompiledVariables {
 export function compileVariables(
   variables: readonly Variable[],
   scope: ExpressionScope,
-): CompiledVariables & { readonly types: ReadonlyMap<string, CelType> } {
-  const types = new Map<string, CelType>()
+): CompiledVariables & { readonly types: VariableTypes } {
+  const types = new VariableTypes()
   const byName = new Map<string, CompiledExpression | string>()
   for (const { name, expression } of variables) {
     const compiled = compileExpression(expression, { ...scope, variables: types })
     byName.set(name, compiled)
-    types.set(name, typeof compiled === "string" ? DYN : compiled.resultType)
+    types.add(name, typeof compiled === "string" ? DYN : compiled.resultType)
   }
-  return { type: variablesType(types), byName, types }
+  return { type: types.type, byName, types }
 }
 
 export const compileSet = (

@@ -15,6 +15,7 @@ import {
   sameType,
   STRING,
   TIMESTAMP,
+  type CelField,
   type CelType,
 } from "../../../cel/type.ts"
 
@@ -26,7 +27,7 @@ export interface ExpressionScope {
   readonly hasParams: boolean
   readonly hasAuthorizer: boolean
   /** Types of the variables that the policy has made so far; undefined where none can be. */
-  readonly variables?: ReadonlyMap<string, CelType>
+  readonly variables?: VariableTypes
 }
 
 export interface CompiledExpression {
@@ -86,9 +87,16 @@ const NAMESPACE = objectOf("kubernetes.Namespace", {
   }),
 })
 
-/** The type of the variable `variables`, whose fields are the variables that a policy has made. */
-export const variablesType = (variables: ReadonlyMap<string, CelType>): CelType =>
-  objectOf("kubernetes.variables", Object.fromEntries(variables))
+/** The variables that a policy has made so far, as the fields of the variable `variables`. */
+export class VariableTypes {
+  readonly #fields = new Map<string, CelField>()
+  /** Its fields grow with what is added. */
+  readonly type: CelType = objectOf("kubernetes.variables", this.#fields)
+  /** The expressions after it can use it. */
+  add(name: string, type: CelType): void {
+    this.#fields.set(name, { type, property: name })
+  }
+}
 
 const typesIn = ({ hasParams, hasAuthorizer, variables }: ExpressionScope): Readonly<Record<string, CelType>> => ({
   object: { ...DYN, nullable: true },
@@ -97,7 +105,7 @@ const typesIn = ({ hasParams, hasAuthorizer, variables }: ExpressionScope): Read
   request: REQUEST,
   ...(hasParams ? { params: { ...DYN, nullable: true } } : {}),
   ...(hasAuthorizer ? { authorizer: AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK } : {}),
-  ...(variables === undefined ? {} : { variables: variablesType(variables) }),
+  ...(variables === undefined ? {} : { variables: variables.type }),
 })
 
 /**

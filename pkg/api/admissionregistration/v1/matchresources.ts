@@ -11,6 +11,7 @@ import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
 import { isDNS1035Label, isDNS1123Subdomain, isPathSegmentName, oneProblem } from "../../../apimachinery/names.ts"
+import { repeated } from "../../../apimachinery/repeated.ts"
 import { NamedRuleWithOperations, ruleFaults } from "./rules.ts"
 
 /**
@@ -79,13 +80,17 @@ export function matchFaults(path: string, match: MatchResources): readonly Cause
   ]
 }
 
-const namedRuleFaults = (path: string, rule: NamedRuleWithOperations): readonly Cause[] => [
-  ...(rule.resourceNames ?? []).flatMap((name, i, names) => [
-    ...invalidValues(at(path, "resourceNames", i), name, isPathSegmentName(name)),
-    ...(names.indexOf(name) < i ? [duplicate(at(path, "resourceNames", i), name)] : []),
-  ]),
-  ...ruleFaults(path, rule),
-]
+function namedRuleFaults(path: string, rule: NamedRuleWithOperations): readonly Cause[] {
+  const { resourceNames = [] } = rule
+  const twins = repeated(resourceNames, (name) => name)
+  return [
+    ...resourceNames.flatMap((name, i) => [
+      ...invalidValues(at(path, "resourceNames", i), name, isPathSegmentName(name)),
+      ...(twins.has(i) ? [duplicate(at(path, "resourceNames", i), name)] : []),
+    ]),
+    ...ruleFaults(path, rule),
+  ]
+}
 
 /** What is wrong with the kind of parameters. */
 export function paramKindFaults(path: string, { apiVersion = "", kind = "" }: ParamKind): readonly Cause[] {

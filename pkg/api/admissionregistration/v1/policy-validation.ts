@@ -9,8 +9,9 @@ import {
   required,
 } from "../../../apimachinery/field-errors.ts"
 import { isQualifiedName } from "../../../apimachinery/names.ts"
-import { BOOL, DYN, NULL, STRING, type CelType } from "../../../cel/type.ts"
-import { compileExpression, expressionFaults, type ExpressionScope } from "./expressions.ts"
+import { repeated } from "../../../apimachinery/repeated.ts"
+import { BOOL, DYN, NULL, STRING } from "../../../cel/type.ts"
+import { compileExpression, expressionFaults, VariableTypes, type ExpressionScope } from "./expressions.ts"
 import { matchFaults, paramKindFaults } from "./matchresources.ts"
 import type {
   AuditAnnotation,
@@ -35,7 +36,7 @@ export function policyFaults(
 ): readonly Cause[] {
   const { failurePolicy, paramKind, matchConstraints, matchConditions = [], variables = [] } = spec
   const { validations = [], auditAnnotations = [] } = spec
-  const types = new Map<string, CelType>()
+  const types = new VariableTypes()
   const hasParams = paramKind !== undefined
   const scope: ExpressionScope = {
     hasParams,
@@ -82,7 +83,7 @@ export function variableFaults(
   path: string,
   { name, expression }: Variable,
   scope: ExpressionScope,
-  types: Map<string, CelType>,
+  types: VariableTypes,
 ): readonly Cause[] {
   const causes: Cause[] = []
   if (name.trim() === "") causes.push(required(at(path, "name"), "name is not specified"))
@@ -91,7 +92,7 @@ export function variableFaults(
   if (expression.trim() === "") return [...causes, required(at(path, "expression"), "expression is not specified")]
   const compiled = compileExpression(expression, scope)
   if (typeof compiled === "string") causes.push(invalidValue(at(path, "expression"), expression, compiled))
-  types.set(name, typeof compiled === "string" ? DYN : compiled.resultType)
+  types.add(name, typeof compiled === "string" ? DYN : compiled.resultType)
   return causes
 }
 
@@ -123,6 +124,7 @@ function annotationsFaults(
   scope: ExpressionScope,
 ): readonly Cause[] {
   const causes: Cause[] = []
+  const twins = repeated(annotations, ({ key }) => key)
   if (annotations.length > MOST_ANNOTATIONS)
     causes.push(invalidValue(path, annotations, `must not have more than ${MOST_ANNOTATIONS} auditAnnotations`))
   for (const [i, { key, valueExpression }] of annotations.entries()) {
@@ -134,7 +136,7 @@ function annotationsFaults(
     else if (trimmed.length > LONGEST_VALUE_EXPRESSION)
       causes.push(required(at(here, "valueExpression"), `must not exceed ${LONGEST_VALUE_EXPRESSION} bytes in length`))
     else causes.push(...expressionFaults(at(here, "valueExpression"), trimmed, scope, [STRING, NULL]))
-    if (annotations.findIndex((other) => other.key === key) < i) causes.push(duplicate(at(here, "key"), key))
+    if (twins.has(i)) causes.push(duplicate(at(here, "key"), key))
   }
   return causes
 }

@@ -12,6 +12,7 @@ import { deepEqual } from "../../../apimachinery/equal.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
 import { isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/names.ts"
+import { repeated } from "../../../apimachinery/repeated.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { matchFaults, MatchResources, ParamRef } from "./matchresources.ts"
 
@@ -108,10 +109,14 @@ export function paramRefFaults(path: string, ref: ParamRef): readonly Cause[] {
   ]
 }
 
-const actionFaults = (path: string, actions: readonly string[]): readonly Cause[] => [
+const actionFaults = (
+  path: string,
+  actions: readonly string[],
+  twins = repeated(actions, (action) => action),
+): readonly Cause[] => [
   ...actions.flatMap((action, i) => [
     ...(ACTIONS.includes(action) ? [] : [notSupported(at(path, i), action, ACTIONS)]),
-    ...(actions.indexOf(action) < i ? [duplicate(at(path, i), action)] : []),
+    ...(twins.has(i) ? [duplicate(at(path, i), action)] : []),
   ]),
   ...(actions.includes("Deny") && actions.includes("Warn")
     ? [

@@ -15,6 +15,7 @@ import { isDNS1035Label, isDNS1123Subdomain, isQualifiedName, oneProblem } from 
 import { BOOL } from "../../../cel/type.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import { expressionFaults, type ExpressionScope } from "./expressions.ts"
+import { repeated } from "../../../apimachinery/repeated.ts"
 import { clientConfigFaults, WebhookClientConfig } from "./clientconfig.ts"
 import { RuleWithOperations, ruleFaults } from "./rules.ts"
 
@@ -94,10 +95,11 @@ export function webhooksFaults(webhooks: readonly Webhook[] = [], old?: readonly
     old !== undefined &&
     old.length === webhooks.length &&
     webhooks.every(({ matchConditions: now }, i) => deepEqual(now, old[i]!.matchConditions))
+  const twins = repeated(webhooks, ({ name }) => name)
   return webhooks.flatMap((webhook, i) => {
     const path = at("webhooks", i)
     const { name, admissionReviewVersions } = webhook
-    const isTwin = uniqueNames && name !== "" && webhooks.findIndex((other) => other.name === name) < i
+    const isTwin = uniqueNames && name !== "" && twins.has(i)
     return [
       ...webhookFaults(path, webhook, sideEffects ? SIDE_EFFECTS_NOW : SIDE_EFFECTS),
       ...(sameConditions ? [] : conditionsFaults(at(path, "matchConditions"), webhook.matchConditions ?? [])),
@@ -144,8 +146,9 @@ function nameFaults(path: string, name: string): readonly Cause[] {
 
 function versionFaults(path: string, versions: readonly string[] = [], mustKnowOne: boolean): readonly Cause[] {
   if (versions.length === 0) return [required(path, `must specify one of ${REVIEW_VERSIONS.join(", ")}`)]
+  const twins = repeated(versions, (version) => version)
   const causes = versions.flatMap((version, i) =>
-    versions.indexOf(version) < i
+    twins.has(i)
       ? [invalidValue(at(path, i), version, "duplicate version")]
       : invalidValues(at(path, i), version, isDNS1035Label(version)),
   )
@@ -163,6 +166,7 @@ export function conditionsFaults(
   scope: ExpressionScope = { hasParams: false, hasAuthorizer: true },
 ): readonly Cause[] {
   const causes: Cause[] = conditions.length > MOST_CONDITIONS ? [tooMany(path, conditions.length, MOST_CONDITIONS)] : []
+  const twins = repeated(conditions, ({ name }) => name)
   for (const [i, { name, expression }] of conditions.entries()) {
     const trimmed = expression.trim()
     if (trimmed === "") causes.push(required(at(path, i, "expression")))
@@ -170,7 +174,7 @@ export function conditionsFaults(
     if (name === "") causes.push(required(at(path, i, "name")))
     else {
       causes.push(...invalidValues(at(path, i, "name"), name, isQualifiedName(name)))
-      if (conditions.findIndex((other) => other.name === name) < i) causes.push(duplicate(at(path, i, "name"), name))
+      if (twins.has(i)) causes.push(duplicate(at(path, i, "name"), name))
     }
   }
   return causes
