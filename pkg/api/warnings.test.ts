@@ -26,6 +26,14 @@ const container = (more: object): Row["given"] => pod({ containers: [{ ...POD.co
 
 const ROWS: readonly Row[] = [
   { title: "a pod as most are", given: pod({}), wants: [] },
+  ...["Mutating", "Validating"].map((type): Row => ({
+    title: `a ${type} configuration with a name of those from files`,
+    given: [`admissionregistration.k8s.io/v1 ${type}WebhookConfiguration`, { metadata: { name: "a.static.k8s.io" } }],
+    wants: [
+      'metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based configurations and ' +
+        "cannot be managed via the API",
+    ],
+  })),
   {
     title: "a pod whose name is no DNS label",
     given: pod({}, { name: "a.b" }),

@@ -11,6 +11,7 @@ import { createGunzip, createGzip } from "node:zlib"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
 import type { ServerAnswer } from "../../../pkg/runtime/listen.ts"
+import { dialFailure } from "../http/dial-failure.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { headersToClient, headersToTarget } from "./proxy-headers.ts"
@@ -69,14 +70,7 @@ export function requestTo(target: ProxyTarget, options: RequestOptions): ClientR
 
 /** What is told where a connection fails: Go's words, which clients of upstream know. */
 export function dialError(err: NodeJS.ErrnoException, { host, port }: ProxyTarget): ApiError {
-  const why = DIAL_ERRORS[err.code ?? ""]
-  return unreachable(why === undefined ? err.message : `dial tcp ${hostPort(host, port)}: ${why}`)
-}
-const DIAL_ERRORS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connect: connection refused",
-  EHOSTUNREACH: "connect: no route to host",
-  ENETUNREACH: "connect: network is unreachable",
-  ETIMEDOUT: "i/o timeout",
+  return unreachable(dialFailure(err.code, hostPort(host, port)) ?? err.message)
 }
 
 /** What the target is told that was asked for. */

@@ -2,11 +2,15 @@ import { Agent, request, type RequestOptions } from "node:https"
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import { rootCertificates } from "node:tls"
-import type { WebhookClientConfig } from "../../../../pkg/api/admissionregistration/v1/clientconfig.ts"
-import type { ServiceReference } from "../../../../pkg/api/admissionregistration/v1/clientconfig.ts"
+import type {
+  ServiceReference,
+  WebhookClientConfig,
+} from "../../../../pkg/api/admissionregistration/v1/clientconfig.ts"
 import { Service } from "../../../../pkg/api/core/v1/service/service.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Objects } from "../../cacher/objects.ts"
+import { hostPort } from "../../endpoints/proxy-target.ts"
+import { dialFailure } from "../../http/dial-failure.ts"
 import { failedPost, WebhookCallError, webhookUrl, type WebhookCaller } from "./webhook-caller.ts"
 
 /** The largest answer of a webhook that is read, as upstream's client bounds what it reads. */
@@ -16,10 +20,8 @@ const MOST_AGENTS = 200
 const MOST_SOCKETS = 64
 
 /**
- * Calls webhooks over HTTPS. Connections are kept open between calls; a webhook that is slow has its own, so that
- * nobody
- * waits for it who does not ask it. A Service is reached at its cluster IP. Source: apiserver
- * pkg/util/webhook/client.go.
+ * Calls webhooks over HTTPS. Connections are kept open between calls. Each place has its own, so that a slow webhook
+ * holds up only those who ask it. A Service is reached at its cluster IP. Source: apiserver pkg/util/webhook/client.go.
  */
 export function httpsCaller({ objects, clock }: { readonly objects: Objects; readonly clock: Clock }): WebhookCaller {
   const agents = new Map<string, Agent>()
@@ -47,16 +49,17 @@ export function httpsCaller({ objects, clock }: { readonly objects: Objects; rea
     async call(config, review, timeoutMs) {
       const url = webhookUrl(config, timeoutMs)
       const failed = (why: string) => failedPost(config, timeoutMs, why)
+      const host = url.hostname.replace(/^\[|\]$/g, "")
       const target =
         config.service === undefined
-          ? { host: url.hostname.replace(/^\[|\]$/g, ""), port: url.port === "" ? 443 : Number(url.port) }
+          ? { host, port: url.port === "" ? 443 : Number(url.port) }
           : addressOf(config.service, objects, failed)
       const body = Buffer.from(JSON.stringify(review))
       const answered = await post(
         {
           ...target,
           // An address is no name to ask for; the certificate is checked against it all the same.
-          ...(isIP(url.hostname.replace(/^\[|\]$/g, "")) === 0 ? { servername: url.hostname } : {}),
+          ...(isIP(host) === 0 ? { servername: url.hostname } : {}),
           path: url.pathname + url.search,
           method: "POST",
           agent: agentFor(config, url.host),
@@ -153,19 +156,13 @@ interface Target {
 
 /** A failed connection in Go's words, which people look for. */
 function causeOf(err: NodeJS.ErrnoException, { host, port }: Target): string {
-  const dialled = DIAL_ERRORS[err.code ?? ""]
-  if (dialled !== undefined) return `dial tcp ${host}:${port}: ${dialled}`
+  const dialled = dialFailure(err.code, hostPort(host, port))
+  if (dialled !== undefined) return dialled
   const certificate = CERTIFICATE_ERRORS[err.code ?? ""]
   if (certificate !== undefined) return `tls: failed to verify certificate: x509: ${certificate}`
   if (err.code === "ENOTFOUND") return `dial tcp: lookup ${host}: no such host`
   if (err.code === "ECONNRESET") return "EOF"
   return err.message
-}
-const DIAL_ERRORS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connect: connection refused",
-  EHOSTUNREACH: "connect: no route to host",
-  ENETUNREACH: "connect: network is unreachable",
-  ETIMEDOUT: "i/o timeout",
 }
 const UNKNOWN_AUTHORITY = "certificate signed by unknown authority"
 const CERTIFICATE_ERRORS: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { matchConditions, objectSelector, webhookFields, webhooksFaults } from "./webhook.ts"
+import { matchConditions, objectSelector, staticNameWarnings, webhookFields, webhooksFaults } from "./webhook.ts"
 
 /**
  * Source: k8s.io/api admissionregistration/v1/types.go,
@@ -42,13 +42,7 @@ export const MutatingWebhookConfiguration = defineResource(
     columns: [
       { name: "Webhooks", type: "integer", doc: "Number of webhooks.", value: ({ webhooks = [] }) => webhooks.length },
     ],
-    warnings: ({ metadata }) =>
-      metadata.name?.endsWith(".static.k8s.io") === true
-        ? [
-            'metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based ' +
-              "configurations and cannot be managed via the API",
-          ]
-        : [],
+    warnings: ({ metadata }) => staticNameWarnings(metadata.name),
     validate: ({ webhooks }, old) => webhooksFaults(webhooks, old && (old.webhooks ?? [])),
   },
   fields,

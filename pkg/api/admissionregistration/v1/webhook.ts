@@ -109,6 +109,15 @@ export function webhooksFaults(webhooks: readonly Webhook[] = [], old?: readonly
   })
 }
 
+/** Source: pkg/apis/admissionregistration/validation/static_suffix.go. */
+export const staticNameWarnings = (name = ""): readonly string[] =>
+  name.endsWith(".static.k8s.io")
+    ? [
+        'metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based configurations and ' +
+          "cannot be managed via the API",
+      ]
+    : []
+
 const isKnownVersion = (version: string): boolean => REVIEW_VERSIONS.includes(version)
 
 function webhookFaults(path: string, webhook: Webhook, sideEffects: readonly string[]): readonly Cause[] {
