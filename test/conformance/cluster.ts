@@ -1,5 +1,5 @@
 import { Agent, request } from "node:https"
-import { ServiceAccount, startCluster, type Cluster, type Listening } from "../../components/cluster/testing/testing.ts"
+import { ServiceAccount, startCluster, type Listening } from "../../components/cluster/testing/testing.ts"
 
 export interface Answer {
   readonly code: number
@@ -76,7 +76,7 @@ export interface WatchedEvent {
 }
 export interface OpenWatch {
   readonly events: readonly WatchedEvent[]
-  /** The events when `enough` holds of them; fails after five seconds. */
+  /** The events when `enough` holds of them; fails after five seconds, or what the host says. */
   until(enough: (events: readonly WatchedEvent[]) => boolean): Promise<readonly WatchedEvent[]>
   close(): void
 }
@@ -89,32 +89,41 @@ const PATCHES = {
 } as const
 /** Stands for an object that is not there. */
 const ABSENT = {} as Loose
-/** Far more than any change takes here; only a failing test waits so long. */
+/** Far more than any change takes in memory; only a failing test waits so long. */
 const PATIENCE_MS = 5_000
 
-/** A cluster in this process that listens on loopback, spoken to over HTTP as clients do. */
+/** What runs the cluster that is spoken to. */
+export interface Host {
+  stop(): Promise<void>
+  /** Forgets all history. Not there where the cluster is a process of its own. */
+  forgetHistory?(): void
+  /** How long a test waits for a change, in milliseconds. */
+  readonly patienceMs?: number
+}
+
+/** A cluster that listens on loopback, in this process or as one of its own, spoken to over HTTP as clients do. */
 export class ConformanceCluster {
   readonly kubeconfig: string
-  readonly #cluster: Cluster
-  readonly #port: number
-  readonly #token: string
+  readonly port: number
+  readonly token: string
+  readonly #host: Host
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 16, rejectUnauthorized: false })
 
-  constructor(cluster: Cluster, { port, token, kubeconfig }: Listening) {
-    this.#cluster = cluster
-    this.#port = port
-    this.#token = token
+  constructor(host: Host, { port, token, kubeconfig }: Listening) {
+    this.#host = host
+    this.port = port
+    this.token = token
     this.kubeconfig = kubeconfig
   }
 
   async stop(): Promise<void> {
     this.#agent.destroy()
-    await this.#cluster.stop()
+    await this.#host.stop()
   }
 
   /** Forgets all history, as time would. */
   compact(): void {
-    this.#cluster.faults.forgetHistory()
+    this.#host.forgetHistory?.()
   }
 
   send(
@@ -132,12 +141,12 @@ export class ConformanceCluster {
       const req = request(
         {
           host: "127.0.0.1",
-          port: this.#port,
+          port: this.port,
           method,
           path,
           agent: this.#agent,
           headers: {
-            authorization: `Bearer ${token ?? this.#token}`,
+            authorization: `Bearer ${token ?? this.token}`,
             accept,
             ...(bytes === undefined ? {} : { "content-type": type, "content-length": bytes.length }),
             ...headers,
@@ -201,11 +210,11 @@ export class ConformanceCluster {
     const req = request(
       {
         host: "127.0.0.1",
-        port: this.#port,
+        port: this.port,
         path: `${path}${path.includes("?") ? "&" : "?"}watch=1`,
         agent: false,
         rejectUnauthorized: false,
-        headers: { authorization: `Bearer ${this.#token}` },
+        headers: { authorization: `Bearer ${this.token}` },
       },
       (res) => {
         open()
@@ -230,7 +239,7 @@ export class ConformanceCluster {
             clearTimeout(timer)
             reject(new Error(`${why}: ${path}: ${JSON.stringify(events)}`.slice(0, 3000)))
           }
-          const timer = setTimeout(() => fail("Waited in vain"), PATIENCE_MS)
+          const timer = setTimeout(() => fail("Waited in vain"), this.#host.patienceMs ?? PATIENCE_MS)
           check = () => {
             if (enough(events)) {
               clearTimeout(timer)
@@ -297,5 +306,8 @@ export async function startConformanceCluster({
 }: ConformanceOptions = {}): Promise<ConformanceCluster> {
   const cluster = await startCluster({ clock: "real", nodes, components: { controllers, scheduler: controllers } })
   if (!controllers) await cluster.client.create(ServiceAccount, { metadata: { namespace: "default", name: "default" } })
-  return new ConformanceCluster(cluster, await cluster.listen())
+  return new ConformanceCluster(
+    { stop: () => cluster.stop(), forgetHistory: () => cluster.faults.forgetHistory() },
+    await cluster.listen(),
+  )
 }

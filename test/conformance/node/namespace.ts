@@ -1,0 +1,215 @@
+import { readFileSync } from "node:fs"
+import WebSocket from "ws"
+import type { InputOfResource } from "../../../pkg/apimachinery/resource.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { BUSYBOX } from "../../harness/cluster.ts"
+import type { ConformanceCluster, Loose } from "../cluster.ts"
+import { condition } from "../workload-cluster.ts"
+
+export type PodSpec = NonNullable<InputOfResource<typeof Pod>["spec"]>
+export type ContainerSpec = PodSpec["containers"][number]
+/** A pod whose containers need no image: busybox is taken. */
+export type PodInput = Omit<Partial<PodSpec>, "containers"> & {
+  readonly containers?: readonly Partial<ContainerSpec>[]
+  readonly metadata?: Record<string, unknown>
+}
+export interface Executed {
+  readonly out: string
+  readonly err: string
+  readonly code: number
+}
+/** How a pod of one container ended. */
+export interface Ended {
+  readonly pod: Loose
+  readonly log: string
+}
+/** What a test looks into of a container's status. */
+export interface ContainerStatus {
+  readonly name: string
+  readonly ready: boolean
+  readonly started?: boolean
+  readonly restartCount: number
+  readonly containerID?: string
+  readonly resources?: { readonly requests?: Record<string, string>; readonly limits?: Record<string, string> }
+  readonly state: {
+    readonly waiting?: { readonly reason: string; readonly message?: string }
+    readonly running?: { readonly startedAt: string }
+    readonly terminated?: { readonly exitCode: number; readonly reason: string; readonly message?: string }
+  }
+  readonly lastState?: ContainerStatus["state"]
+}
+
+/** A shell command that does something and then stays until it is told to end, which it then does at once. */
+export const stay = (script = "true"): string[] => [
+  "sh",
+  "-c",
+  `trap 'exit 0' TERM\n${script}\nwhile :; do sleep 3600 & wait $!; done`,
+]
+export const sh = (script: string): string[] => ["sh", "-c", script]
+export const isReady = (pod: Loose | undefined): boolean => condition(pod, "Ready")?.status === "True"
+export const hasEnded = (pod: Loose | undefined): boolean =>
+  pod?.status.phase === "Succeeded" || pod?.status.phase === "Failed"
+export const containerStatuses = (pod: Loose | undefined): readonly ContainerStatus[] =>
+  (pod?.status["containerStatuses"] ?? []) as readonly ContainerStatus[]
+
+/** A namespace for one stand-in, and what is done in it. */
+export class TestNamespace {
+  readonly cluster: ConformanceCluster
+  readonly name: string
+  /** Where its objects of the core group are, `/api/v1/namespaces/<name>`. */
+  readonly path: string
+
+  private constructor(cluster: ConformanceCluster, name: string) {
+    this.cluster = cluster
+    this.name = name
+    this.path = `/api/v1/namespaces/${name}`
+  }
+
+  static async make(cluster: ConformanceCluster, name: string): Promise<TestNamespace> {
+    const ns = new TestNamespace(cluster, name)
+    await cluster.post("/api/v1/namespaces", { metadata: { name } })
+    await cluster.until(`${ns.path}/serviceaccounts/default`, (account) => account !== undefined)
+    return ns
+  }
+
+  /** Where the objects of another group are, such as `apps/v1`. */
+  at(groupVersion: string): string {
+    return `/apis/${groupVersion}/namespaces/${this.name}`
+  }
+
+  create(plural: string, name: string, body: object = {}): Promise<Loose> {
+    return this.cluster.post(`${this.path}/${plural}`, { metadata: { name }, ...body })
+  }
+
+  /** Creates a pod without waiting for it. It is not restarted, and has a second to end, unless it says so. */
+  createPod(name: string, { metadata, containers = [{}], ...spec }: PodInput = {}): Promise<Loose> {
+    return this.cluster.post(
+      `${this.path}/pods`,
+      this.podOf(name, { ...(metadata && { metadata }), containers, ...spec }),
+    )
+  }
+
+  podOf(name: string, { metadata = {}, containers = [{}], ...spec }: PodInput = {}) {
+    return {
+      metadata: { ...metadata, name },
+      spec: {
+        restartPolicy: "Never",
+        terminationGracePeriodSeconds: 1,
+        ...spec,
+        containers: containers.map((container, i) => ({ name: i === 0 ? "c" : `c${i}`, image: BUSYBOX, ...container })),
+      },
+    }
+  }
+
+  untilPod(name: string, wanted: (pod: Loose | undefined) => boolean): Promise<Loose> {
+    return this.cluster.until(`${this.path}/pods/${name}`, wanted)
+  }
+
+  /** Creates a pod that stays, unless its containers have commands, and waits until it is ready. */
+  async runPod(name: string, pod: PodInput = {}): Promise<Loose> {
+    const { containers = [{}] } = pod
+    await this.createPod(name, {
+      ...pod,
+      containers: containers.map((container) =>
+        container.args === undefined && container.image === undefined ? { command: stay(), ...container } : container,
+      ),
+    })
+    return this.untilPod(name, isReady)
+  }
+
+  /** Runs a pod to its end. The log is that of its first container. */
+  async endOf(name: string, pod: PodInput): Promise<Ended> {
+    await this.createPod(name, pod)
+    const ended = await this.untilPod(name, hasEnded)
+    const container = pod.containers?.[0]?.name ?? "c"
+    return { pod: ended, log: await this.log(name, `container=${container}`) }
+  }
+
+  /** Runs a script in a pod to its end, and gives what it printed. @throws Error where the pod fails */
+  async output(
+    name: string,
+    script: string,
+    container: Partial<ContainerSpec> = {},
+    pod: PodInput = {},
+  ): Promise<string> {
+    const { pod: ended, log } = await this.endOf(name, { ...pod, containers: [{ command: sh(script), ...container }] })
+    if (ended.status.phase !== "Succeeded") throw new Error(`${name} failed: ${log} ${JSON.stringify(ended.status)}`)
+    return log
+  }
+
+  async log(name: string, query = ""): Promise<string> {
+    const answer = await this.cluster.send("GET", `${this.path}/pods/${name}/log?${query}`)
+    if (answer.code !== 200) throw new Error(`The log of ${name} cannot be read: ${answer.code} ${answer.text}`)
+    return answer.text
+  }
+
+  /** Resolves with the log once it holds what is wanted. */
+  async untilLog(name: string, wanted: (log: string) => boolean, query = ""): Promise<string> {
+    return until(`the log of ${name}`, () => this.log(name, query), wanted)
+  }
+
+  /** Runs a shell script in a container. */
+  exec(pod: string, script: string, container = "c"): Promise<Executed> {
+    const query = new URLSearchParams({ container, stdout: "1", stderr: "1" })
+    for (const word of sh(script)) query.append("command", word)
+    return new Promise((resolve, reject) => {
+      const socket = new WebSocket(
+        `wss://127.0.0.1:${this.cluster.port}${this.path}/pods/${pod}/exec?${query}`,
+        "v5.channel.k8s.io",
+        { headers: { authorization: `Bearer ${this.cluster.token}` }, rejectUnauthorized: false },
+      )
+      const channels = ["", "", "", ""]
+      socket.on("message", (data: Buffer) => (channels[data[0]!] += data.subarray(1).toString()))
+      socket.on("error", reject)
+      socket.on("close", () => {
+        const [, out = "", err = "", status = ""] = channels
+        if (status === "") return reject(new Error(`exec in ${pod} ended without a status: ${out} ${err}`))
+        const {
+          status: outcome,
+          message,
+          details,
+        } = JSON.parse(status) as {
+          status: string
+          message?: string
+          details?: { causes?: { reason: string; message: string }[] }
+        }
+        const code = details?.causes?.find(({ reason }) => reason === "ExitCode")?.message
+        if (outcome !== "Success" && code === undefined) return reject(new Error(`exec in ${pod}: ${message}`))
+        resolve({ out, err, code: Number(code ?? 0) })
+      })
+    })
+  }
+
+  /** What a script prints in a container. @throws Error when it fails */
+  async sh(pod: string, script: string, container?: string): Promise<string> {
+    const { out, err, code } = await this.exec(pod, script, container)
+    if (code !== 0) throw new Error(`${script}: ended with ${code}: ${out}${err}`)
+    return out
+  }
+
+  /** Resolves with what a script prints in a container once that is as wanted; a failing script is run again. */
+  untilSh(pod: string, script: string, wanted: (out: string) => boolean, container?: string): Promise<string> {
+    return until(
+      `${script} in ${pod}`,
+      async () => {
+        const { out, err, code } = await this.exec(pod, script, container)
+        return code === 0 ? out : `ended with ${code}: ${out}${err}`
+      },
+      wanted,
+    )
+  }
+}
+
+/** Asks again and again, as containers tell nobody when what they see has changed. @throws Error after 90 s */
+export async function until<T>(what: string, ask: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
+  const deadline = performance.now() + 90_000
+  for (;;) {
+    const value = await ask()
+    if (wanted(value)) return value
+    if (performance.now() > deadline) throw new Error(`Waited in vain for ${what}: ${JSON.stringify(value)}`)
+    await Bun.sleep(200)
+  }
+}
+
+/** The version of cgroups that this machine has. */
+export const isCgroup2 = (): boolean => readFileSync("/proc/mounts", "utf8").includes(" /sys/fs/cgroup cgroup2 ")

@@ -1,0 +1,65 @@
+/**
+ * Stand-ins for entries of the conformance list that need real containers: one server with a node for a file of them,
+ * and for each of them a namespace of its own. They run side by side, as most of their time is waiting.
+ */
+import { afterAll, beforeAll, test } from "bun:test"
+import { cpSync, mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { describeOnNode, IMAGES } from "../../harness/cluster.ts"
+import { startServer } from "../../harness/server.ts"
+import { ConformanceCluster } from "../cluster.ts"
+import { condition } from "../workload-cluster.ts"
+import { TestNamespace } from "./namespace.ts"
+
+/** A change may need an image unpacked, a container started and a probe or two, on a busy machine. */
+const PATIENCE_MS = 90_000
+const LIMIT_MS = 240_000
+
+/** Defines a stand-in. Its title is the name of the entry, without the labels in brackets. */
+export type StandIn = (title: string, body: (ns: TestNamespace) => Promise<void>) => void
+
+/**
+ * Describes stand-ins that share a server. Those given to `standIn` run side by side, those given to `alone` one after
+ * the other: for what changes the node or looks at all of it.
+ */
+export function describeStandIns(
+  title: string,
+  body: (standIn: StandIn, alone: StandIn, cluster: () => ConformanceCluster) => void,
+  { flags = [] }: { readonly flags?: readonly string[] } = {},
+): void {
+  describeOnNode(title, () => {
+    let cluster: ConformanceCluster
+    let number = 0
+    beforeAll(async () => void (cluster = await startNodeCluster(flags)), 60_000)
+    afterAll(async () => cluster?.stop(), 60_000)
+    const inNamespace = (standIn: (ns: TestNamespace) => Promise<void>) => async (): Promise<void> => {
+      const ns = await TestNamespace.make(cluster, `${title.replaceAll(/[^a-z0-9]+/gi, "-").toLowerCase()}-${number++}`)
+      await standIn(ns)
+      await cluster.delete(`/api/v1/namespaces/${ns.name}`)
+    }
+    body(
+      (name, standIn) => test.concurrent(name, inNamespace(standIn), LIMIT_MS),
+      (name, standIn) => test(name, inNamespace(standIn), LIMIT_MS),
+      () => cluster,
+    )
+  })
+}
+
+async function startNodeCluster(flags: readonly string[]): Promise<ConformanceCluster> {
+  const server = await startServer({
+    agent: true,
+    flags,
+    prepare(dir) {
+      mkdirSync(join(dir, "agent/images"), { recursive: true })
+      cpSync(IMAGES, join(dir, "agent/images/k3ts-examples.tar"))
+    },
+  })
+  const { port, token, kubeconfig } = server
+  const url = `https://127.0.0.1:${port}`
+  const cluster = new ConformanceCluster(
+    { stop: async () => server[Symbol.asyncDispose](), patienceMs: PATIENCE_MS },
+    { url, port, token, kubeconfig },
+  )
+  await cluster.untilList("/api/v1/nodes", (nodes) => nodes.some((node) => condition(node, "Ready")?.status === "True"))
+  return cluster
+}
