@@ -1,4 +1,4 @@
-import { RE2JS } from "re2js"
+import { compileRe2 } from "../re2/re2.ts"
 import { matchingCost } from "./cost/sizes.ts"
 import { affordable, CostExceeded } from "./limits.ts"
 
@@ -41,7 +41,7 @@ const LONGEST = 100_000
 function compileAnew(source: string): Pattern | string {
   if (source.length > LONGEST) return `error parsing regexp: expression too large: \`${source.slice(0, 64)}…\``
   try {
-    const compiled = RE2JS.compile(source)
+    const compiled = compileRe2(source)
     const isUnbounded = /[*+]|\{[0-9]+,\}/.test(source)
     return {
       matches(text) {

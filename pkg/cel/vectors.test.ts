@@ -6,7 +6,7 @@ import {
 import { expect, test } from "bun:test"
 import { check } from "./check/checker.ts"
 import { equal } from "./compare.ts"
-import { Program } from "./compile.ts"
+import { PlannedProgram } from "./compiler.ts"
 import { show } from "./convert.ts"
 import { KUBERNETES } from "./kubernetes.ts"
 import { functionTable } from "./library/declare.ts"
@@ -84,7 +84,8 @@ function outcome({ expr, typeEnv, bindings, checkOnly }: Vector): Value {
   if (checkOnly) return true
   const globals = Array.from(variables, ([name, type]) => ({ name, type }))
   try {
-    return new Program(plan(expression, { functions: FUNCTIONS, globals, types }), globals).evaluate(activation).value
+    return new PlannedProgram(plan(expression, { functions: FUNCTIONS, globals, types }), globals).evaluate(activation)
+      .value
   } catch (err) {
     if (err instanceof PlanError) return new CelError(err.message)
     throw err

@@ -1,5 +1,3 @@
-import { status } from "@grpc/grpc-js"
-
 /** gRPC's codes by number. Source: grpc doc/statuscodes.md. */
 const CODES = [
   "OK",
@@ -42,7 +40,7 @@ export class CriError extends Error {
   static from(method: string, err: unknown): CriError {
     if (err instanceof CriError) return err
     if (!(err instanceof Error)) return new CriError("Unknown", method, String(err))
-    const number = "code" in err && typeof err.code === "number" ? err.code : status.UNKNOWN
+    const number = "code" in err && typeof err.code === "number" ? err.code : -1
     const details =
       "details" in err && typeof err.details === "string" && err.details !== "" ? err.details : err.message
     return new CriError(CODES[number] ?? "Unknown", method, details, { cause: err })

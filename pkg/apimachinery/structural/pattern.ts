@@ -1,4 +1,4 @@
-import { RE2JS } from "re2js"
+import { compileRe2 } from "../../re2/re2.ts"
 
 /**
  * Regular expressions of schemas, as Go has them: RE2's syntax and meaning, matched in time that grows with the length
@@ -20,7 +20,7 @@ const MOST_REMEMBERED = 256
 export function patternOf(source: string): Pattern {
   const known = compiled.get(source)
   if (known !== undefined) return known
-  const expression = RE2JS.compile(source)
+  const expression = compileRe2(source)
   const matched = new Set<string>()
   const pattern: Pattern = {
     matches(text) {

@@ -1,0 +1,76 @@
+import { check } from "./check/checker.ts"
+import { validate } from "./check/validate.ts"
+import { estimateCost } from "./cost/estimate.ts"
+import { sizesOf } from "./cost/estimated-node.ts"
+import { functionTable } from "./library/declare.ts"
+import type { Compiled, CompileOptions, Evaluated, EvaluationOptions, Program, Refused } from "./compile.ts"
+import { KUBERNETES, type Library } from "./kubernetes.ts"
+import { CostExceeded, PER_CALL_LIMIT } from "./limits.ts"
+import { Frame, type Activation } from "./plan/frame.ts"
+import { plan, PlanError, type Planned } from "./plan/planner.ts"
+import { Issues } from "./syntax/issue.ts"
+import { macroTable } from "./syntax/macros.ts"
+import { parse } from "./syntax/parser.ts"
+import type { CelType } from "./type.ts"
+import { TYPE_NAMES } from "./types-by-name.ts"
+import { CelError } from "./values.ts"
+
+/** A program of the closures that an expression was planned into. */
+export class PlannedProgram implements Program {
+  readonly #planned: Planned
+  readonly #globals: readonly { readonly name: string; readonly type: CelType }[]
+
+  constructor(planned: Planned, globals: readonly { readonly name: string; readonly type: CelType }[]) {
+    this.#planned = planned
+    this.#globals = globals
+  }
+
+  evaluate(activation: Activation, { budget = PER_CALL_LIMIT }: EvaluationOptions = {}): Evaluated {
+    const limit = Math.min(budget, PER_CALL_LIMIT)
+    const frame = new Frame(activation, this.#globals, this.#planned.slots, limit)
+    try {
+      return { value: this.#planned.step(frame), cost: frame.cost, costExceeded: false }
+    } catch (err) {
+      if (err instanceof CostExceeded) return { value: new CelError(err.message), cost: frame.cost, costExceeded: true }
+      // Only the engine's own limits are left: the depth of calls, the length of a string.
+      if (err instanceof RangeError) return { value: new CelError(err.message), cost: frame.cost, costExceeded: false }
+      throw err
+    }
+  }
+}
+
+const TABLES = tablesOf([KUBERNETES])
+
+/** See `compile` in compile.ts, which loads this file. */
+export function compile(source: string, options: CompileOptions): Compiled | Refused {
+  const { variables, types = () => undefined, libraries = [] } = options
+  const { functions, macros } = libraries.length === 0 ? TABLES : tablesOf([KUBERNETES, ...libraries])
+  const typeNamed = (name: string): CelType | undefined => TYPE_NAMES.get(name) ?? types(name)
+  const issues = new Issues(source)
+  const refused = (): Refused => ({ stage: "compilation", issues: issues.sorted() })
+  const expression = parse(source, macros, issues)
+  if (expression === undefined) return refused()
+  const resultType = check(
+    expression,
+    { variables: new Map(Object.entries(variables)), functions, types: typeNamed },
+    issues,
+  )
+  if (issues.count === 0) validate(expression, issues)
+  if (issues.count > 0) return refused()
+  const globals = Object.entries(variables).map(([name, type]) => ({ name, type }))
+  try {
+    const planned = plan(expression, { functions, globals, types: typeNamed })
+    const estimatedCost = estimateCost(expression, sizesOf(variables["self"]))
+    return { program: new PlannedProgram(planned, globals), resultType, estimatedCost }
+  } catch (err) {
+    if (!(err instanceof PlanError)) throw err
+    return { stage: "instantiation", issues: [{ message: err.message, line: 0, column: -1 }] }
+  }
+}
+
+function tablesOf(libraries: readonly Library[]) {
+  return {
+    functions: functionTable(libraries.flatMap((library) => library.functions)),
+    macros: macroTable(libraries.flatMap((library) => library.macros)),
+  }
+}

@@ -1,0 +1,51 @@
+import { expect, test } from "bun:test"
+import { spawnSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+
+const root = join(import.meta.dirname, "..")
+
+/** What costs tens of milliseconds to load, and is loaded when it is first needed: nothing that starts may load it. */
+const HEAVY = ["pkg/cel/compiler.ts", "pkg/cel/library/standard.ts", "node_modules/re2js", "node_modules/@grpc/grpc-js"]
+
+const isHeavy = (path: string): boolean => HEAVY.some((heavy) => path.startsWith(heavy))
+
+/** Every module, of ours and of libraries, that loading a file loads, with the module that asks for it. */
+function importGraph(entry: string): ReadonlyMap<string, string> {
+  const transpiler = new Bun.Transpiler({ loader: "ts" })
+  const importers = new Map([[entry, ""]])
+  for (const [path] of importers) {
+    if (!existsSync(join(root, path)) || !path.endsWith(".ts")) continue
+    for (const { path: name, kind } of transpiler.scanImports(readFileSync(join(root, path), "utf8"))) {
+      if (kind !== "import-statement" || name.startsWith("node:")) continue
+      const target = name.startsWith(".") ? relative(root, resolve(root, dirname(path), name)) : `node_modules/${name}`
+      if (!importers.has(target)) importers.set(target, path)
+    }
+  }
+  return importers
+}
+
+test("a test cluster that starts loads nothing heavy that it may never need", () => {
+  // given a process of its own
+  const script = `
+    import { startCluster } from "./components/cluster/testing/testing.ts"
+    await using cluster = await startCluster({ nodes: 1, seed: 1 })
+    await cluster.advance("1m")
+    console.log(JSON.stringify(Object.keys(require.cache)))`
+  // when a cluster has started
+  const { stdout, stderr } = spawnSync(process.execPath, ["-e", script], { cwd: root, encoding: "utf8" })
+  if (stdout === "") console.error(stderr)
+  const loaded = (JSON.parse(stdout) as readonly string[]).map((path) => relative(root, path))
+  // then
+  expect(loaded).toContain("pkg/cel/compile.ts")
+  expect(loaded.filter(isHeavy)).toEqual([])
+})
+
+test.each([
+  { what: "a server", entry: "cmd/k3ts/commands/server.ts" },
+  { what: "a process with test clusters", entry: "components/cluster/testing/testing.ts" },
+])("$what imports nothing heavy that it may never need", ({ entry }) => {
+  const graph = importGraph(entry)
+  expect(graph.size).toBeGreaterThan(500)
+  expect([...graph].filter(([path]) => isHeavy(path)).map(([path, by]) => `${path}, by ${by}`)).toEqual([])
+})
