@@ -70,6 +70,10 @@ const COLUMNS: Readonly<Record<string, string>> = {
   "node.k8s.io/v1/runtimeclasses": "Name(name) | Handler | Age",
   "discovery.k8s.io/v1/endpointslices": "Name(name) | AddressType | Ports | Endpoints | Age",
   "coordination.k8s.io/v1/leases": "Name(name) | Holder | Age",
+  "flowcontrol.apiserver.k8s.io/v1/flowschemas":
+    "Name(name) | PriorityLevel | MatchingPrecedence | DistinguisherMethod | Age | MissingPL",
+  "flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations":
+    "Name(name) | Type | NominalConcurrencyShares | Queues | HandSize | QueueLengthLimit | Age",
   "events.k8s.io/v1/events":
     "Last Seen | Type | Reason | Object | Subobject* | Source* | Message | First Seen* | Count* | Name(name)*",
 }

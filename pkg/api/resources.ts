@@ -39,6 +39,8 @@ import { Service } from "./core/v1/service/service.ts"
 import { ServiceAccount } from "./core/v1/serviceaccount.ts"
 import { EndpointSlice } from "./discovery/v1/endpointslice.ts"
 import { Event as EventsEvent } from "./events/v1/event.ts"
+import { FlowSchema } from "./flowcontrol/v1/flowschema.ts"
+import { PriorityLevelConfiguration } from "./flowcontrol/v1/prioritylevelconfiguration.ts"
 import { Ingress } from "./networking/v1/ingress.ts"
 import { IngressClass } from "./networking/v1/ingressclass.ts"
 import { IPAddress } from "./networking/v1/ipaddress.ts"
@@ -120,6 +122,8 @@ export const RESOURCES: readonly Resource[] = [
   Lease,
   RuntimeClass,
   EndpointSlice,
+  FlowSchema,
+  PriorityLevelConfiguration,
 ]
 
 /** Kinds that are only bodies of subresources. */

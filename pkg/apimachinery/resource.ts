@@ -68,6 +68,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
   readonly ageColumn?: boolean
   /** False where the name is not the first column (Event); such a kind names it among its columns. */
   readonly nameColumn?: boolean
+  /** The order of the rows of a table, where it is not that of the list. */
+  rowOrder?(a: T, b: T): number
   /** What a table says of the whole row of an object. */
   rowConditions?(obj: T): readonly RowCondition[]
   /** Field selectors beside metadata.name and metadata.namespace: path → value as text. */

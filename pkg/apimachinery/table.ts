@@ -61,7 +61,8 @@ export function tableOf<T extends KubeObject>(
         return { ...told, object }
     }
   }
-  return { kind: "Table", apiVersion, metadata, columnDefinitions: definitionsOf(resource), rows: objects.map(row) }
+  const ordered = resource.rowOrder === undefined ? objects : objects.toSorted((a, b) => resource.rowOrder!(a, b))
+  return { kind: "Table", apiVersion, metadata, columnDefinitions: definitionsOf(resource), rows: ordered.map(row) }
 }
 
 function cellOf<T>(column: Column<T>, object: T, now: number): string | number | boolean | null {

@@ -89,6 +89,24 @@ export const SAMPLES: Readonly<Record<string, KindSample>> = {
       note: "walked",
     },
   },
+  "flowcontrol.apiserver.k8s.io/v1 flowschemas": {
+    body: {
+      spec: {
+        priorityLevelConfiguration: { name: "none" },
+        rules: [
+          {
+            subjects: [{ kind: "User", user: { name: "nobody" } }],
+            nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
+          },
+        ],
+      },
+    },
+    status: { conditions: [{ type: "Walked", status: "True", reason: "Test" }] },
+  },
+  "flowcontrol.apiserver.k8s.io/v1 prioritylevelconfigurations": {
+    body: { spec: { type: "Limited", limited: { limitResponse: { type: "Reject" } } } },
+    status: { conditions: [{ type: "Walked", status: "True", reason: "Test" }] },
+  },
   "batch/v1 cronjobs": {
     body: { spec: { schedule: "*/5 * * * *", jobTemplate } },
     status: { lastScheduleTime: "2026-01-01T00:00:00Z" },

@@ -53,6 +53,8 @@ const STRATEGIES: Readonly<Record<string, Partial<Strategy>>> = {
   "coordination.k8s.io/v1 leases": { unconditional: false, createdByUpdate: true },
   "discovery.k8s.io/v1 endpointslices": counted,
   "events.k8s.io/v1 events": { createdByUpdate: true },
+  "flowcontrol.apiserver.k8s.io/v1 flowschemas": counted,
+  "flowcontrol.apiserver.k8s.io/v1 prioritylevelconfigurations": counted,
   "networking.k8s.io/v1 ingressclasses": counted,
   "networking.k8s.io/v1 ingresses": counted,
   "networking.k8s.io/v1 networkpolicies": counted,

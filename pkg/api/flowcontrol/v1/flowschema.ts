@@ -1,0 +1,78 @@
+import { deepEqual } from "../../../apimachinery/equal.ts"
+import { f } from "../../../apimachinery/fields.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { ageOf } from "../../../apimachinery/time.ts"
+import { withMetadataOf } from "../../status-metadata.ts"
+import { conditionFaults } from "./condition.ts"
+import { flowSchemaFaults } from "./flowschema-validation.ts"
+import { FlowSchemaSpec, FlowSchemaStatus } from "./flowschemaspec.ts"
+
+/** Source: k8s.io/api flowcontrol/v1/types.go, pkg/registry/flowcontrol/flowschema. */
+
+const fields = {
+  spec: f.message(2, FlowSchemaSpec, "Which requests, and at which level.").always(),
+  status: f.message(3, FlowSchemaStatus, "The present state.").always(),
+}
+export interface FlowSchema extends ObjectFor<typeof fields> {}
+
+/** Says in a status whether the priority level of the schema is missing. */
+export const DANGLING = "Dangling"
+
+/** The order in which schemas are tried. Source: apiserver pkg/util/apihelpers FlowSchemaSequence. */
+export const byPrecedence = (a: FlowSchema, b: FlowSchema): number =>
+  a.spec.matchingPrecedence - b.spec.matchingPrecedence || ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1)
+
+export const FlowSchema = defineResource(
+  {
+    group: "flowcontrol.apiserver.k8s.io",
+    version: "v1",
+    kind: "FlowSchema",
+    plural: "flowschemas",
+    scope: "Cluster",
+    doc: "Says of requests that have something in common at which priority level they are served.",
+    generation: { counts: (obj, old) => !deepEqual(obj.spec, old.spec) },
+    ageColumn: false,
+    rowOrder: byPrecedence,
+    columns: [
+      {
+        name: "PriorityLevel",
+        type: "string",
+        doc: "Name of the priority level.",
+        value: ({ spec }) => spec.priorityLevelConfiguration.name,
+      },
+      {
+        name: "MatchingPrecedence",
+        type: "string",
+        doc: "Lower goes first.",
+        value: ({ spec }) => spec.matchingPrecedence,
+      },
+      {
+        name: "DistinguisherMethod",
+        type: "string",
+        doc: "What makes requests one flow.",
+        value: ({ spec }) => spec.distinguisherMethod?.type,
+      },
+      {
+        name: "Age",
+        type: "string",
+        doc: "Time since the object was created.",
+        value: ({ metadata }, now) => ageOf(metadata.creationTimestamp, now),
+      },
+      {
+        name: "MissingPL",
+        type: "string",
+        doc: "Whether the priority level is missing.",
+        value: ({ status }) => status.conditions?.find(({ type }) => type === DANGLING)?.status ?? "?",
+      },
+    ],
+    subresources: {
+      status: {
+        resets: [["metadata"], ["spec"]],
+        prepareForUpdate: (object, old) => withMetadataOf(object, old),
+        validateUpdate: ({ status }) => conditionFaults(status.conditions),
+      },
+    },
+    validate: flowSchemaFaults,
+  },
+  fields,
+)
