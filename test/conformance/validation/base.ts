@@ -12,6 +12,8 @@ export interface Base {
   readonly nameOf?: (n: number) => string
   /** Fields that servers choose by chance. */
   readonly volatile?: readonly string[]
+  /** The server itself writes to such objects, so that changes name no version. */
+  readonly unversioned?: true
 }
 
 export type Json = Readonly<Record<string, unknown>>

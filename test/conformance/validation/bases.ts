@@ -1,8 +1,16 @@
 import type { Base } from "./base.ts"
 import { CORE_BASES } from "./bases-core.ts"
+import { FLOWCONTROL_BASES } from "./bases-flowcontrol.ts"
 import { OTHER_BASES } from "./bases-others.ts"
 import { POD_BASES } from "./bases-pods.ts"
 import { STORAGE_BASES } from "./bases-storage.ts"
 import { WORKLOAD_BASES } from "./bases-workloads.ts"
 
-export const BASES: readonly Base[] = [...CORE_BASES, ...POD_BASES, ...WORKLOAD_BASES, ...STORAGE_BASES, ...OTHER_BASES]
+export const BASES: readonly Base[] = [
+  ...CORE_BASES,
+  ...POD_BASES,
+  ...WORKLOAD_BASES,
+  ...STORAGE_BASES,
+  ...OTHER_BASES,
+  ...FLOWCONTROL_BASES,
+]

@@ -122,7 +122,7 @@ async function store(target: Target, base: Base, n: number): Promise<Json> {
     made = await make()
   }
   if (made.code >= 300) throw new Error(`${base.kind} ${base.name}: ${JSON.stringify(made)}`)
-  const first = withVersionOf(made, body)
+  const first = base.unversioned === true ? body : withVersionOf(made, body)
   if (base.status === undefined) return first
   const set = await target.send({
     verb: "update",
