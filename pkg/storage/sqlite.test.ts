@@ -193,6 +193,27 @@ describe("a store in a file", () => {
     again.close()
   })
 
+  test("tells watchers the state before of what is seldom read, though memory is trimmed by the very write", async () => {
+    // given an object of that sort, and so many writes staged after the next one to it that memory is trimmed with them
+    const store = open(newFile())
+    const event = (data: number): Write => ({
+      ...put("/event/1", object("event", data), undefined, true),
+      seldomRead: true,
+    })
+    const others = (round: number) =>
+      Array.from({ length: 2000 }, (_, i) => store.write(put(`/a/${round}-${i}`, object("other"), 0)))
+    await store.write(event(1))
+    await Promise.all(others(1))
+    await Promise.all(others(2))
+    const before: unknown[] = []
+    store.subscribe((events) => before.push(...events.flatMap(({ previous }) => (previous ? [previous.object] : []))))
+    // when
+    await Promise.all([store.write(event(2)), ...others(3)])
+    // then
+    expect(before).toMatchObject([object("event", 1)])
+    store.close()
+  })
+
   test("is refused to a second server while the first lives, naming it, and free again after kill -9", async () => {
     // given a process that has the file open
     const file = newFile()

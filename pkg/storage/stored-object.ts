@@ -45,6 +45,7 @@ export class StoredObject implements Stored, Identity {
   #object: KubeObject | undefined
   #json: Uint8Array | undefined
   #elsewhere: Elsewhere | undefined
+  #held = false
   #parse: ParseObject = parsePlain
 
   constructor({ key, revision, created, time, seldomRead }: Identity, content: Content, frozen: boolean) {
@@ -74,16 +75,21 @@ export class StoredObject implements Stored, Identity {
     return (this.#json ??= encoder.encode(objectJson(this.#object!)))
   }
 
-  /** Leaves the content to where it can be read again. */
+  /** Leaves the content to where it can be read again, unless it is about to be gone there. */
   letGo(elsewhere: Elsewhere): void {
+    if (this.#held) return
     this.#elsewhere = elsewhere
     this.#parse = elsewhere.parse ?? parsePlain
     this.#object = undefined
     this.#json = undefined
   }
 
-  /** Keeps the content from now on: it is about to be gone elsewhere. */
+  /**
+   * Keeps the content from now on: a write has been staged that supersedes it, with which it may be gone elsewhere. What
+   * is staged waits a few turns for its commit, in which others would let go of it again.
+   */
   hold(): void {
+    this.#held = true
     if (this.#elsewhere === undefined) return
     this.#json = this.#elsewhere.read(this.revision)
     this.#elsewhere = undefined

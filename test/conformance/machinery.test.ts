@@ -28,6 +28,25 @@ const WANTED = [
   ["storage.k8s.io", "v1", "csinodes"],
 ] as const
 
+test("a deleted collection is answered with its objects as they were, though each changes before it goes", async () => {
+  // given pods, which have a generation more when their deletion was asked for
+  const path = "/api/v1/namespaces/m/pods"
+  const labels = { gone: "soon" }
+  const spec = { automountServiceAccountToken: false, containers: [{ name: "c", image: "i" }] }
+  for (const name of ["one", "two"]) await cluster.post(path, { metadata: { name, labels }, spec })
+  // when
+  const { items } = (await cluster.ok("DELETE", `${path}?labelSelector=gone%3Dsoon`)) as unknown as {
+    items: { metadata: { name: string; generation: number; deletionTimestamp?: string } }[]
+  }
+  // then
+  expect(
+    items.map(({ metadata: { name, generation, deletionTimestamp } }) => [name, generation, deletionTimestamp]),
+  ).toEqual([
+    ["one", 1, undefined],
+    ["two", 1, undefined],
+  ])
+})
+
 describe("discovery", () => {
   test("names a preferred version of each group, which is one of its versions", async () => {
     const { groups } = (await cluster.get("/apis/")) as unknown as { groups: { name: string }[] }

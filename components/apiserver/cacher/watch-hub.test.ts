@@ -105,12 +105,17 @@ describe("a watch", () => {
     expect(late.seen).toEqual(["MODIFIED b@3"])
   })
 
-  test("marks the end of its initial events when asked", async () => {
+  test("marks the end of its initial events when bookmarks may come", async () => {
     const { put, open } = stage()
     await put("a")
     expect(
       open({ sendInitialEvents: true, resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: true }).seen,
     ).toEqual(["ADDED a@1", "BOOKMARK @1 end"])
+    for (const resourceVersion of [undefined, "0"])
+      expect(open({ ...(resourceVersion && { resourceVersion }), allowWatchBookmarks: true }).seen).toEqual([
+        "ADDED a@1",
+        "BOOKMARK @1 end",
+      ])
     expect(open({ sendInitialEvents: false, resourceVersionMatch: "NotOlderThan" }).seen).toEqual([])
     expect(() => open({ sendInitialEvents: true })).toThrow(
       "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
@@ -162,7 +167,7 @@ describe("a watch", () => {
     const early = near.seen.length
     pass(60_000)
     // then
-    expect([early, near.seen]).toEqual([0, ["BOOKMARK @1"]])
+    expect([early, near.seen]).toEqual([1, ["BOOKMARK @0 end", "BOOKMARK @1"]])
     near.handle.close()
     expect(timers.size).toBe(0)
   })

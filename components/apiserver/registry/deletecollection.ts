@@ -1,5 +1,4 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
-import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 import { checkOptions, deleteObject } from "./delete.ts"
@@ -7,29 +6,22 @@ import { list } from "./list.ts"
 
 /**
  * DELETE of a collection: all that the selectors match, each as a DELETE of its own would. Answers with the list of
- * them.
+ * what there was. Source: registry Store.DeleteCollection.
  */
 export async function deleteCollection(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   checkOptions(request)
   const found = list(context, { ...request, verb: "list" })
   if (found.kind !== "list") return found
-  const deleted = await Promise.all(
-    found.items.map(async ({ object: { metadata } }): Promise<Stored | undefined> => {
+  await Promise.all(
+    found.items.map(async ({ object: { metadata } }) => {
       try {
-        return (
-          await deleteObject(context, {
-            ...request,
-            verb: "delete",
-            namespace: metadata.namespace,
-            name: metadata.name,
-          })
-        ).stored
+        const { namespace, name } = metadata
+        await deleteObject(context, { ...request, verb: "delete", namespace, name })
       } catch (err) {
         // Somebody else was faster, which is what was wanted.
-        if (isNotFound(err)) return undefined
-        throw err
+        if (!isNotFound(err)) throw err
       }
     }),
   )
-  return { ...found, items: deleted.filter((stored) => stored !== undefined) }
+  return found
 }

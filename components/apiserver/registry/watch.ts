@@ -28,6 +28,10 @@ export function watch({ storage, hub, features }: RegistryContext, request: ApiR
     return { close: () => undefined }
   }
   const fromPresent = version === undefined || version === 0
+  // Source: apimachinery internalversion SetListOptionsDefaults. Without WatchList the same objects come, with no mark.
+  const byDefault =
+    fromPresent && options.resourceVersionMatch === undefined && features?.WatchList !== false ? true : undefined
+  const sendInitialEvents = options.sendInitialEvents ?? byDefault
   const fieldSelector = [options.fieldSelector ?? "", name === undefined ? "" : `metadata.name=${name}`]
     .filter((text) => text !== "")
     .join(",")
@@ -38,8 +42,8 @@ export function watch({ storage, hub, features }: RegistryContext, request: ApiR
       selection: selectionOf(resource, { ...options, fieldSelector }),
       after: fromPresent ? undefined : version,
       fromAnyKept: request.inProcess === true,
-      initialEvents: options.sendInitialEvents ?? fromPresent,
-      markInitialEnd: options.sendInitialEvents === true && options.allowWatchBookmarks === true,
+      initialEvents: sendInitialEvents ?? fromPresent,
+      markInitialEnd: sendInitialEvents === true && options.allowWatchBookmarks === true,
       bookmarkEveryMs:
         options.allowWatchBookmarks !== true
           ? undefined
