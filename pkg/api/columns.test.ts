@@ -38,6 +38,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
     "Name(name) | Desired:integer | Current:integer | Ready:integer | Up-to-date:integer | Available:integer " +
     "| Node Selector | Age | Containers* | Images* | Selector*",
   "apps/v1/controllerrevisions": "Name(name) | Controller | Revision | Age",
+  "autoscaling/v1/horizontalpodautoscalers": "Name(name) | Reference | Targets | MinPods | MaxPods | Replicas | Age",
+  "autoscaling/v2/horizontalpodautoscalers": "Name(name) | Reference | Targets | MinPods | MaxPods | Replicas | Age",
   "batch/v1/jobs": "Name(name) | Status | Completions | Duration | Age | Containers* | Images* | Selector*",
   "batch/v1/cronjobs":
     "Name(name) | Schedule | Timezone | Suspend:boolean | Active:integer | Last Schedule | Age | Containers* " +

@@ -16,7 +16,9 @@ import { LocalSubjectAccessReview } from "./authorization/v1/localsubjectaccessr
 import { SelfSubjectAccessReview } from "./authorization/v1/selfsubjectaccessreview.ts"
 import { SelfSubjectRulesReview } from "./authorization/v1/selfsubjectrulesreview.ts"
 import { SubjectAccessReview } from "./authorization/v1/subjectaccessreview.ts"
+import { HorizontalPodAutoscaler as HorizontalPodAutoscalerV1 } from "./autoscaling/v1/horizontalpodautoscaler.ts"
 import { Scale } from "./autoscaling/v1/scale.ts"
+import { HorizontalPodAutoscaler } from "./autoscaling/v2/horizontalpodautoscaler.ts"
 import { CronJob } from "./batch/v1/cronjob.ts"
 import { Job } from "./batch/v1/job.ts"
 import { Lease } from "./coordination/v1/lease.ts"
@@ -95,6 +97,8 @@ export const RESOURCES: readonly Resource[] = [
   SelfSubjectAccessReview,
   SelfSubjectRulesReview,
   SubjectAccessReview,
+  HorizontalPodAutoscaler,
+  HorizontalPodAutoscalerV1,
   CronJob,
   Job,
   IngressClass,

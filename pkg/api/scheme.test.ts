@@ -33,6 +33,7 @@ describe("builtinScheme", () => {
       "events.k8s.io",
       "authentication.k8s.io",
       "authorization.k8s.io",
+      "autoscaling",
       "batch",
       "networking.k8s.io",
       "policy",

@@ -35,19 +35,23 @@ export function plainForm(message: Message, given: object): object {
 
 function plain(type: Type, value: unknown): unknown {
   if (type.kind === "message") return value === null ? null : plainForm(type.message(), value as object)
-  return type.kind === "list" ? (value as readonly unknown[]).map((item) => plain(type.of, item)) : value
+  if (type.kind === "list") return (value as readonly unknown[]).map((item) => plain(type.of, item))
+  return type.kind === "map" ? mapped(value as object, (item) => plain(type.of, item)) : value
 }
+
+/** A map with its keys in the order in which Go writes them. */
+const mapped = (map: object, shown: (item: unknown) => unknown): object =>
+  Object.fromEntries(
+    Object.entries(map)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, item]) => [key, shown(item)]),
+  )
 
 function formOf(type: Type, { pointer }: Pick<FieldSpec, "pointer">, value: unknown): unknown {
   if (value === undefined || value === null) return pointer === true ? null : zeroOf(type)
   if (type.kind === "message") return goForm(type.message(), value as object)
   if (type.kind === "list") return (value as readonly unknown[]).map((item) => formOf(type.of, {}, item))
-  if (type.kind === "map")
-    return Object.fromEntries(
-      Object.entries(value as object)
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([key, item]) => [key, formOf(type.of, {}, item)]),
-    )
+  if (type.kind === "map") return mapped(value as object, (item) => formOf(type.of, {}, item))
   return value
 }
 

@@ -21,6 +21,11 @@ const condition = {
 }
 const conditions = [condition]
 
+const autoscaler: KindSample = {
+  body: { spec: { scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "walk" }, maxReplicas: 3 } },
+  status: { currentReplicas: 1, desiredReplicas: 2 },
+}
+
 /** `<group>/<version> <plural>` → sample, for every kind that can be stored. */
 export const SAMPLES: Readonly<Record<string, KindSample>> = {
   "v1 configmaps": { body: { data: { key: "value" } } },
@@ -107,6 +112,8 @@ export const SAMPLES: Readonly<Record<string, KindSample>> = {
     body: { spec: { type: "Limited", limited: { limitResponse: { type: "Reject" } } } },
     status: { conditions: [{ type: "Walked", status: "True", reason: "Test" }] },
   },
+  "autoscaling/v1 horizontalpodautoscalers": autoscaler,
+  "autoscaling/v2 horizontalpodautoscalers": autoscaler,
   "batch/v1 cronjobs": {
     body: { spec: { schedule: "*/5 * * * *", jobTemplate } },
     status: { lastScheduleTime: "2026-01-01T00:00:00Z" },

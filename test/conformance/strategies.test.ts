@@ -91,7 +91,7 @@ test.each(kinds)(
   "%s has the strategy that Kubernetes gives it",
   async (id, { group, apiVersion, kind, plural, scope }) => {
     // given an object
-    const { body, name = (n: number) => `${group.length}-${plural}-${n}` } = SAMPLES[id]!
+    const { body, name = (n: number) => `${id.replace(/\W+/g, "-")}-${n}` } = SAMPLES[id]!
     const path = `/${group === "" ? "api" : "apis"}/${apiVersion}${scope === "Namespaced" ? "/namespaces/walk" : ""}/${plural}`
     const sent = (n: number, more: object = {}) => ({ apiVersion, kind, metadata: { name: name(n), ...more }, ...body })
     const made = await cluster.post(path, sent(1))

@@ -7,7 +7,7 @@ import { compareWithRecorded, tableOf, type Comparison } from "./validation/summ
 const PAGE = join(import.meta.dirname, "../../docs/compatibility.md")
 const SHOWN = 20
 
-describe("on some 34,000 objects that a Kubernetes API server has judged", () => {
+describe("on some 36,000 objects that a Kubernetes API server has judged", () => {
   const abort = new AbortController()
   let comparison: Comparison
   beforeAll(async () => {

@@ -1,4 +1,5 @@
 import type { Base } from "./base.ts"
+import { AUTOSCALING_BASES } from "./bases-autoscaling.ts"
 import { CORE_BASES } from "./bases-core.ts"
 import { FLOWCONTROL_BASES } from "./bases-flowcontrol.ts"
 import { OTHER_BASES } from "./bases-others.ts"
@@ -13,4 +14,5 @@ export const BASES: readonly Base[] = [
   ...STORAGE_BASES,
   ...OTHER_BASES,
   ...FLOWCONTROL_BASES,
+  ...AUTOSCALING_BASES,
 ]
