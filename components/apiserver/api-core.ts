@@ -10,9 +10,9 @@ import type { Scheme } from "../../pkg/api/scheme.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import type { Admission } from "./admission/admission.ts"
 import { defaultChain } from "./admission/chain.ts"
-import { httpsCaller } from "./admission/webhooks/https-caller.ts"
+import { httpsCaller } from "./webhooks/https-caller.ts"
 import { webhookMetrics } from "./admission/webhooks/metrics.ts"
-import type { WebhookCaller } from "./admission/webhooks/webhook-caller.ts"
+import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 import { keepAggregated } from "./authorization/aggregation.ts"
 import type { Authorizer } from "./authorization/authorizer.ts"
 import { authorizerChain } from "./authorization/chain.ts"
@@ -27,6 +27,8 @@ import { TemplateSharing } from "./registry/template-sharing.ts"
 import { createPipeline } from "./pipeline.ts"
 import { customHooks } from "./apiextensions/hooks.ts"
 import { startFinalizer } from "./apiextensions/finalizer.ts"
+import { conversionMetrics } from "./apiextensions/conversion/metrics.ts"
+import { webhookConverter } from "./apiextensions/conversion/webhook-converter.ts"
 import { Registrar } from "./apiextensions/registrar.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import { keepAddresses } from "./registry/core/service/ip-address.ts"
@@ -105,16 +107,20 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const serviceRange = parseIpRange(options.serviceCidr)
   await bootstrap({ ...options, serviceRange })
   const history = new ClientHistory({ storage, clock })
+  const objects = new Objects(storage)
+  const overHttps = httpsCaller({ objects, clock })
+  const caller = options.webhooks?.(overHttps) ?? overHttps
+  const converting = { caller, clock, random, metrics: conversionMetrics(metrics) }
   // Before the hub: who hears of a definition finds its objects served.
   const registrar = new Registrar({
     storage,
     scheme,
     clock,
     log,
+    converterOf: (definition) => webhookConverter(definition, converting),
     changed: (resources) => resources.forEach((resource) => hub.endOf(resource)),
   })
   const hub = new WatchHub({ storage, clock, history })
-  const objects = new Objects(storage)
   const rbac = new RbacAuthorizer({ storage, objects })
   const authorizer = authorizerChain([new NodeAuthorizer({ storage, objects }), rbac])
   const builtinHooks = createHooks({
@@ -131,9 +137,8 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   })
   const custom = customHooks(() => registrar)
   const hooks = (resource: Resource) => custom(resource) ?? builtinHooks(resource)
-  const overHttps = httpsCaller({ objects, clock })
   const webhooks = {
-    caller: options.webhooks?.(overHttps) ?? overHttps,
+    caller,
     metrics: webhookMetrics(metrics),
     scheme,
     log,

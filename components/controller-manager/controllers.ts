@@ -67,14 +67,18 @@ const entry = (account: string | undefined, controller: Controller): ControllerE
   start: (context, observer) => startController(controller, context, observer),
 })
 
-/** Each kind of objects in the version that is wanted most: the others show the same objects. */
+/**
+ * Each kind of objects in one version: the others show the same objects. It is the one in which they are stored where
+ * that is served, so that no webhook needs to convert what only has to be counted or deleted.
+ */
 function oneVersionEach(resources: readonly Resource[]): readonly Resource[] {
-  const seen = new Set<string>()
-  return resources.filter(({ group, plural, definition }) => {
-    if (definition === undefined) return true
-    const key = `${plural}.${group}`
-    return !seen.has(key) && seen.add(key)
-  })
+  const chosen = new Map<string, Resource>()
+  for (const resource of resources) {
+    const { group, version, plural, definition, storedAs } = resource
+    const key = definition === undefined ? `${plural}.${version}.${group}` : `${plural}.${group}`
+    if (!chosen.has(key) || (definition !== undefined && version === storedAs?.version)) chosen.set(key, resource)
+  }
+  return [...chosen.values()]
 }
 
 /** Every controller, in the order in which they start. Names are upstream's (cmd/kube-controller-manager/names). */

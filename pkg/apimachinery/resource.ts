@@ -108,6 +108,11 @@ export interface ResourceDeclaration<T extends KubeObject> {
     fromStored(obj: KubeObject): T
     /** Says of what was written at a revision that it looks the same here; nothing does unless given. */
     isCurrent?(revision: number): boolean
+    /**
+     * Asks a webhook for objects in another `<group>/<version>`, before `toStored` and `fromStored` see them.
+     * Where this is given, those two change no version themselves.
+     */
+    convert?(objects: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]>
   }
   /** Of a custom resource: which definition it comes from, and whether that is being deleted. */
   readonly definition?: { readonly uid: string; readonly terminating: boolean }

@@ -10,6 +10,7 @@ import { parseJsonPath } from "../../../pkg/apimachinery/jsonpath.ts"
 import { defineResource, type KubeObject, type Resource } from "../../../pkg/apimachinery/resource.ts"
 import { coercerOf, prunedTo } from "../../../pkg/apimachinery/structural/coerce.ts"
 import type { JsonSchema } from "../../../pkg/apimachinery/structural/json-schema.ts"
+import type { Convert } from "./conversion/webhook-converter.ts"
 import { finalizerWarnings } from "./finalizer-warnings.ts"
 import { columnsOf } from "./printer-columns.ts"
 import { customRules } from "./rules.ts"
@@ -29,24 +30,33 @@ export interface Era {
  * The resources that a definition makes: one for each version that is served, most wanted first. Names are those that
  * were accepted. Nothing of a schema is looked at before an object comes by.
  */
-export function customResourcesOf(definition: CustomResourceDefinition, era: Era): readonly CustomResource[] {
+export function customResourcesOf(
+  definition: CustomResourceDefinition,
+  era: Era,
+  converterOf: (definition: CustomResourceDefinition) => Convert,
+): readonly CustomResource[] {
   const { versions, conversion } = definition.spec
   const stored = versions.find(({ storage }) => storage)
   if (stored === undefined) return []
-  return (
-    versions
-      // Differs from upstream: no webhook is asked to convert, so no other version than the stored one can be had.
-      .filter((version) => version.served && (version === stored || conversion?.strategy !== "Webhook"))
-      .map((version) => customResource(definition, version, stored, era))
-      .sort((a, b) => compareVersions(a.version, b.version))
-  )
+  const convert = conversion?.strategy === "Webhook" ? converterOf(definition) : undefined
+  return versions
+    .filter(({ served }) => served)
+    .map((version) => customResource(definition, version, { stored, era, convert }))
+    .sort((a, b) => compareVersions(a.version, b.version))
+}
+
+/** How the objects of a definition are stored. */
+interface Keeping {
+  readonly stored: CustomResourceDefinitionVersion
+  readonly era: Era
+  /** Asks the webhook of the definition, where it has one. */
+  readonly convert: Convert | undefined
 }
 
 function customResource(
   definition: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  stored: CustomResourceDefinitionVersion,
-  era: Era,
+  { stored, era, convert }: Keeping,
 ): CustomResource {
   const { metadata, spec, status } = definition
   const { group } = spec
@@ -108,6 +118,7 @@ function customResource(
       toStored: (object) =>
         isStored ? object : (prunedTo(storedSchema, { ...object, apiVersion: storedApiVersion }) as KubeObject),
       fromStored: (object) => decoded(object.apiVersion === apiVersion ? object : { ...object, apiVersion }),
+      ...(convert === undefined ? {} : { convert }),
     },
   }
 }

@@ -6,6 +6,7 @@ import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
 import { storageKey, storagePrefix } from "../cacher/view.ts"
+import type { Convert } from "./conversion/webhook-converter.ts"
 import { customResourcesOf, type CustomResource, type Era } from "./custom-resource.ts"
 import { asWritten } from "./conditions.ts"
 import { named } from "./names.ts"
@@ -23,27 +24,34 @@ export class Registrar {
   readonly #served = new Map<string, Served>()
   /** What is being written about definitions, by their names. */
   readonly #pending = new Map<string, Promise<void>>()
+  readonly #converterOf: (definition: CustomResourceDefinition) => Convert
   readonly #changed: (resources: readonly CustomResource[]) => void
   readonly #unsubscribe: () => void
 
-  /** `changed` is told of resources that are served no more, or otherwise than before. */
+  /**
+   * `changed` is told of resources that are served no more, or otherwise than before. `converterOf` gives how to ask
+   * the conversion webhook of a definition.
+   */
   constructor({
     storage,
     scheme,
     clock,
     log,
+    converterOf,
     changed,
   }: {
     readonly storage: Storage
     readonly scheme: Scheme
     readonly clock: Clock
     readonly log: Logger
+    readonly converterOf: (definition: CustomResourceDefinition) => Convert
     readonly changed: (resources: readonly CustomResource[]) => void
   }) {
     this.#storage = storage
     this.#scheme = scheme
     this.#clock = clock
     this.#log = log
+    this.#converterOf = converterOf
     this.#changed = changed
     const all = this.#definitions()
     scheme.update(() => {
@@ -151,7 +159,7 @@ export class Registrar {
     }
     this.#withdraw(name)
     const era: Era = { from: this.#storage.revision }
-    const resources = customResourcesOf(definition, era).filter(
+    const resources = customResourcesOf(definition, era, this.#converterOf).filter(
       // What is built in stays what it is.
       ({ group, version, plural }) => this.#scheme.resource(group, version, plural) === undefined,
     )

@@ -55,7 +55,7 @@ function stage(clock: VirtualClock, storage: Storage) {
     list(options: RequestOptions) {
       try {
         const result = list(context, request("list", options))
-        if (result.kind !== "list") throw new Error(`a list was expected, not ${result.kind}`)
+        if (result instanceof Promise || result.kind !== "list") throw new Error("a list was expected")
         const token = result.metadata.continue
         return { names: result.items.map(({ object }) => object.metadata.name), token }
       } catch (err) {

@@ -1,13 +1,13 @@
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
-import { storageKey, storagePrefix, viewOf } from "./view.ts"
+import { storageKey, storagePrefix, viewOf, type ShowsAtOnce } from "./view.ts"
 
 /** Reads one live object, in its type. */
 export type ObjectReader = Pick<Objects, "get">
 
 /**
  * Typed reads of what is stored: for admission, authorization and the registry, which are close enough to need no
- * client.
+ * client. A custom object that only a webhook can convert is shown in the version in which it is stored.
  */
 export class Objects {
   readonly #storage: Storage
@@ -19,13 +19,13 @@ export class Objects {
     ref: { readonly namespace?: string | undefined; readonly name?: string | undefined },
   ): T | undefined {
     const stored = this.#storage.get(storageKey(resource as Resource, ref))
-    return stored === undefined ? undefined : (viewOf(resource as Resource).shown(stored).object as T)
+    return stored === undefined ? undefined : (showing(resource as Resource)(stored).object as T)
   }
   /** All, or those of one namespace, in the order of their keys. */
   list<T extends KubeObject>(resource: Resource<T>, namespace?: string): readonly T[] {
-    const view = viewOf(resource as Resource)
-    return this.#storage
-      .list(storagePrefix(resource as Resource, namespace))
-      .map((stored) => view.shown(stored).object as T)
+    const shown = showing(resource as Resource)
+    return this.#storage.list(storagePrefix(resource as Resource, namespace)).map((stored) => shown(stored).object as T)
   }
 }
+
+const showing = (resource: Resource): ShowsAtOnce => viewOf(resource).atOnce ?? ((stored) => stored)

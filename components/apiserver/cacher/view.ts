@@ -3,17 +3,23 @@ import type { Stored, Write } from "../../../pkg/storage/storage.ts"
 
 /**
  * Where the objects of a resource are stored, and how they look through it: as they are, or (storedAs) turned into
- * another group and version.
+ * another group and version. It gives promises only where a webhook has to be asked for a conversion, which can fail.
  */
 export interface View {
   /** Ends in `/`. */
   readonly prefix: string
+  /** Shows in the turn in which it is asked; undefined where a webhook converts. */
+  readonly atOnce: ShowsAtOnce | undefined
   /** The stored object as this resource shows it; the same value for the same stored one. */
-  shown(stored: Stored): Stored
+  shown(stored: Stored): Stored | Promise<Stored>
+  /** The same, after a webhook was asked again although it has converted that very object before. */
+  shownAnew(stored: Stored): Stored | Promise<Stored>
   /** The same of several; the very list that was given where they are shown as they are. */
-  allShown(stored: readonly Stored[]): readonly Stored[]
-  toStored(object: KubeObject): KubeObject
+  allShown(stored: readonly Stored[]): readonly Stored[] | Promise<readonly Stored[]>
+  toStored(object: KubeObject): KubeObject | Promise<KubeObject>
 }
+
+export type ShowsAtOnce = (stored: Stored) => Stored
 
 const views = new WeakMap<Resource, View>()
 
@@ -49,13 +55,19 @@ export const keepingOf = ({ highChurn = false, ttlSeconds }: Resource): Pick<Wri
 
 function makeView(resource: Resource): View {
   const { storedAs } = resource
-  if (storedAs === undefined)
+  if (storedAs === undefined) {
+    const same = (stored: Stored): Stored => stored
     return {
       prefix: resource.prefix,
-      shown: (stored) => stored,
+      atOnce: same,
+      shown: same,
+      shownAnew: same,
       allShown: (stored) => stored,
       toStored: (object) => object,
     }
+  }
+  const prefix = `/registry/${storedAs.group === "" ? "core" : storedAs.group}/${resource.plural}/`
+  if (storedAs.convert !== undefined) return convertedView(resource, prefix, storedAs.convert)
   // Nobody but those who look at it keeps it: as long as what is stored (an Event, an hour) would be twice the memory.
   const made = new WeakMap<Stored, WeakRef<Stored>>()
   const isCurrent = ({ revision }: Stored): boolean => storedAs.isCurrent?.(revision) === true
@@ -69,10 +81,76 @@ function makeView(resource: Resource): View {
     return seen
   }
   return {
-    prefix: `/registry/${storedAs.group === "" ? "core" : storedAs.group}/${resource.plural}/`,
+    prefix,
+    atOnce: shown,
     shown,
+    shownAnew: shown,
     allShown: (stored) => (stored.every(isCurrent) ? stored : stored.map(shown)),
     toStored: (object) => storedAs.toStored(object),
+  }
+}
+
+type Convert = NonNullable<NonNullable<Resource["storedAs"]>["convert"]>
+
+/**
+ * The view of a version that a webhook converts to. What it has converted is kept as long as what is stored, as
+ * upstream's watch caches keep it for each version, and who asks for what is being converted waits for the same answer.
+ */
+function convertedView({ apiVersion, storedAs }: Resource, prefix: string, convert: Convert): View {
+  const { group, version, fromStored, toStored, isCurrent } = storedAs!
+  const made = new WeakMap<Stored, Stored>()
+  const underWay = new WeakMap<Stored, Promise<Stored>>()
+  /** Undefined where the webhook has to be asked. */
+  const known = (stored: Stored): Stored | undefined => {
+    if (isCurrent?.(stored.revision) === true) return stored
+    const before = made.get(stored)
+    return before ?? (stored.object.apiVersion === apiVersion ? keep(stored, stored.object) : undefined)
+  }
+  const keep = (stored: Stored, converted: KubeObject): Stored => {
+    const object = fromStored(converted)
+    const seen = object === stored.object ? stored : new ShownObject(stored, object)
+    made.set(stored, seen)
+    return seen
+  }
+  const ask = (wanted: readonly Stored[]): Promise<readonly Stored[]> => {
+    const asked = convert(
+      wanted.map(({ object }) => object),
+      apiVersion,
+    ).then((objects) => objects.map((object, i) => keep(wanted[i]!, object)))
+    for (const [i, stored] of wanted.entries()) {
+      const one = asked.then((all) => all[i]!)
+      const over = () => {
+        if (underWay.get(stored) === one) underWay.delete(stored)
+      }
+      one.then(over, over)
+      underWay.set(stored, one)
+    }
+    return asked
+  }
+  const shownAnew = (stored: Stored): Stored | Promise<Stored> =>
+    isCurrent?.(stored.revision) === true || stored.object.apiVersion === apiVersion
+      ? known(stored)!
+      : ask([stored]).then(([only]) => only!)
+  const allShown = (stored: readonly Stored[]): readonly Stored[] | Promise<readonly Stored[]> => {
+    const seen = stored.map(known)
+    if (seen.every((each) => each !== undefined)) return seen
+    const wanted = stored.filter((each, i) => seen[i] === undefined && !underWay.has(each))
+    if (wanted.length > 0) void ask(wanted).catch(() => undefined)
+    return Promise.all(stored.map(async (each, i) => seen[i] ?? underWay.get(each)!))
+  }
+  return {
+    prefix,
+    atOnce: undefined,
+    shown(stored) {
+      const all = allShown([stored])
+      return all instanceof Promise ? all.then(([only]) => only!) : all[0]!
+    },
+    shownAnew,
+    allShown,
+    toStored: (object) =>
+      object.apiVersion === `${group}/${version}`
+        ? toStored(object)
+        : convert([object], `${group}/${version}`).then(([converted]) => toStored(converted!)),
   }
 }
 

@@ -5,8 +5,8 @@
  *
  * Cost: an event is looked at once for each group of watchers that see the same part of its resource, and once for each
  * watcher with a selector in those that see it; watchers without selectors share one batch of frames, and all share the
- * encodings. A watcher that cannot keep up is closed, never waited for: it lists or resumes again. Source of the rules:
- * apiserver pkg/storage/cacher.
+ * encodings. A watcher that cannot keep up is closed, never waited for: it lists or resumes again. What a webhook has to
+ * convert first waits in a line of its own for each group. Source of the rules: apiserver pkg/storage/cacher.
  */
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
@@ -18,7 +18,8 @@ import { BookmarkRounds } from "./bookmark-rounds.ts"
 import type { ClientHistory } from "./client-history.ts"
 import { WatchBatch, WatchFrame, type FrameType } from "./frame.ts"
 import type { Selection } from "./selection.ts"
-import { ShownObject, storagePrefix, viewOf, type View } from "./view.ts"
+import { ConversionLine } from "./conversion-line.ts"
+import { ShownObject, storagePrefix, viewOf, type ShowsAtOnce } from "./view.ts"
 import { WatchGroups, type WatchGroup } from "./watch-groups.ts"
 
 export interface WatchRequest {
@@ -64,6 +65,8 @@ export class WatchHub {
   readonly #watchers = new WatchGroups<Watcher>()
   readonly #unsubscribe: () => void
   readonly #bookmarks: BookmarkRounds<Watcher>
+  /** Of the groups whose objects a webhook converts. */
+  readonly #lines = new Map<WatchGroup<Watcher>, ConversionLine>()
 
   constructor({ storage, clock, history }: WatchHubOptions) {
     this.#storage = storage
@@ -90,16 +93,25 @@ export class WatchHub {
       timer: undefined,
       sentRevision: this.#storage.revision,
     }
-    const missed = this.#firstFrames(watcher, view, prefix)
+    const missed = this.#missed(watcher, prefix)
     if (missed instanceof ApiError) {
       sink.end(missed)
       return { close: () => undefined }
     }
-    watcher.group = this.#watchers.add(view, prefix, watcher)
+    const group = (watcher.group = this.#watchers.add(view, prefix, watcher))
     if (request.bookmarkEveryMs !== undefined) this.#bookmarks.add(watcher, request.bookmarkEveryMs)
     if (request.timeoutSeconds !== undefined)
       watcher.timer = this.#clock.setTimeout(() => this.#end(watcher, undefined), request.timeoutSeconds * 1000)
-    if (missed.length > 0 && !sink.send(new WatchBatch(missed))) this.#end(watcher, undefined)
+    const { sentRevision } = watcher
+    const begin = (shown: ShowsAtOnce): void => {
+      const frames = firstFrames(request, missed, shown, sentRevision)
+      if (frames.length > 0 && !sink.send(new WatchBatch(frames))) this.#end(watcher, undefined)
+    }
+    if (view.atOnce !== undefined) begin(view.atOnce)
+    else
+      this.#lineOf(group).add(storedIn(missed), (shown) => {
+        if (group.watchers.has(watcher)) begin(shown)
+      })
     return { close: () => void this.#remove(watcher) }
   }
 
@@ -117,26 +129,30 @@ export class WatchHub {
   }
 
   /** What a new watch begins with: the present objects, or the events since its revision. */
-  #firstFrames({ request, sentRevision }: Watcher, view: View, prefix: string): WatchFrame[] | ApiError {
-    const { resource, selection, after, fromAnyKept, initialEvents, markInitialEnd } = request
-    if (initialEvents) {
-      const frames: WatchFrame[] = []
-      for (const stored of this.#storage.list(prefix)) {
-        const shown = view.shown(stored)
-        if (selection.everything || selection.matches(shown.object)) frames.push(new WatchFrame("ADDED", shown))
-      }
-      if (markInitialEnd) frames.push(bookmark(resource, sentRevision, true))
-      return frames
-    }
-    if (after === undefined || after === sentRevision) return []
+  #missed({ request, sentRevision }: Watcher, prefix: string): Missed | ApiError {
+    const { after, fromAnyKept, initialEvents } = request
+    if (initialEvents) return { objects: this.#storage.list(prefix) }
+    if (after === undefined || after === sentRevision) return { events: [] }
     const expired = fromAnyKept ? this.#storage.compactedRevision : this.#history.expired
     // Source of the text: watch_cache.go getAllEventsSinceLocked.
     if (after < expired) return new ApiError("Expired", `too old resource version: ${after} (${expired})`)
     try {
-      return this.#storage.since(after, prefix).flatMap((event) => frameFor(event, view, selection) ?? [])
+      return { events: this.#storage.since(after, prefix) }
     } catch (err) {
       return ApiError.from(err)
     }
+  }
+
+  #lineOf(group: WatchGroup<Watcher>): ConversionLine {
+    let line = this.#lines.get(group)
+    if (line === undefined)
+      this.#lines.set(
+        group,
+        (line = new ConversionLine(group.view, this.#clock, () => {
+          for (const watcher of [...group.watchers]) this.#end(watcher, undefined)
+        })),
+      )
+    return line
   }
 
   #dispatch(events: readonly StorageEvent[]): void {
@@ -165,8 +181,24 @@ export class WatchHub {
     }
   }
 
-  #send(seen: readonly StorageEvent[], { view, watchers }: WatchGroup<Watcher>, revision: number): void {
-    const shared = new SharedFrames(seen, view)
+  #send(seen: readonly StorageEvent[], group: WatchGroup<Watcher>, revision: number): void {
+    const { view, watchers } = group
+    if (view.atOnce !== undefined) return this.#deliver(seen, watchers, revision, view.atOnce)
+    // Who begins to watch while this waits has seen it in the present objects.
+    const present = [...watchers]
+    const hasSelections = present.some(({ selection }) => selection !== undefined)
+    this.#lineOf(group).add(hasSelections ? storedIn({ events: seen }) : seen.map(({ stored }) => stored), (shown) =>
+      this.#deliver(
+        seen,
+        present.filter((watcher) => watchers.has(watcher)),
+        revision,
+        shown,
+      ),
+    )
+  }
+
+  #deliver(seen: readonly StorageEvent[], watchers: Iterable<Watcher>, revision: number, shown: ShowsAtOnce): void {
+    const shared = new SharedFrames(seen, shown)
     for (const watcher of watchers) {
       const { selection } = watcher
       const batch = selection === undefined ? shared.all() : shared.selected(selection)
@@ -183,6 +215,10 @@ export class WatchHub {
   #remove(watcher: Watcher): boolean {
     if (watcher.group === undefined || !this.#watchers.remove(watcher.group, watcher)) return false
     watcher.timer?.cancel()
+    if (watcher.group.watchers.size === 0) {
+      this.#lines.get(watcher.group)?.close()
+      this.#lines.delete(watcher.group)
+    }
     const { bookmarkEveryMs } = watcher.request
     if (bookmarkEveryMs !== undefined) this.#bookmarks.remove(watcher, bookmarkEveryMs)
     return true
@@ -193,7 +229,7 @@ export class WatchHub {
     const frames = new Map<Resource, WatchFrame>()
     for (const watcher of watchers) {
       const { resource } = watcher.request
-      if (watcher.sentRevision === revision) continue
+      if (watcher.sentRevision === revision || this.#lines.get(watcher.group!)?.isEmpty === false) continue
       let shared = frames.get(resource)
       if (shared === undefined) frames.set(resource, (shared = bookmark(resource, revision, false)))
       watcher.sentRevision = revision
@@ -202,16 +238,41 @@ export class WatchHub {
   }
 }
 
+/** What a watch begins with. */
+type Missed = { readonly objects: readonly Stored[] } | { readonly events: readonly StorageEvent[] }
+
+/** All that has to be shown to tell of it. */
+const storedIn = (missed: Missed): readonly Stored[] =>
+  "objects" in missed
+    ? missed.objects
+    : missed.events.flatMap(({ stored, previous }) => (previous === undefined ? [stored] : [stored, previous]))
+
+function firstFrames(
+  { resource, selection, markInitialEnd }: WatchRequest,
+  missed: Missed,
+  shown: ShowsAtOnce,
+  revision: number,
+): readonly WatchFrame[] {
+  if ("events" in missed) return missed.events.flatMap((event) => frameFor(event, shown, selection) ?? [])
+  const frames: WatchFrame[] = []
+  for (const stored of missed.objects) {
+    const seen = shown(stored)
+    if (selection.everything || selection.matches(seen.object)) frames.push(new WatchFrame("ADDED", seen))
+  }
+  if (markInitialEnd) frames.push(bookmark(resource, revision, true))
+  return frames
+}
+
 /** The frames of one commit's events to one group of watchers; each is made when the first needs it. */
 class SharedFrames {
   readonly #events: readonly StorageEvent[]
-  readonly #view: View
+  readonly #shown: ShowsAtOnce
   #all: WatchBatch | undefined
   /** By the place of the event, then by what it is to a watcher. */
   readonly #frames: Partial<Record<FrameType, WatchFrame>>[] = []
-  constructor(events: readonly StorageEvent[], view: View) {
+  constructor(events: readonly StorageEvent[], shown: ShowsAtOnce) {
     this.#events = events
-    this.#view = view
+    this.#shown = shown
   }
 
   /** One batch for all watchers without selectors. */
@@ -223,14 +284,14 @@ class SharedFrames {
   selected(selection: Selection): WatchBatch | undefined {
     const frames: WatchFrame[] = []
     for (let i = 0; i < this.#events.length; i++) {
-      const type = transition(this.#events[i]!, this.#view, selection)
+      const type = transition(this.#events[i]!, this.#shown, selection)
       if (type !== undefined) frames.push(this.#shared(i, type))
     }
     return frames.length === 0 ? undefined : batchOf(frames)
   }
 
   #shared(i: number, type: FrameType): WatchFrame {
-    return ((this.#frames[i] ??= {})[type] ??= makeFrame(this.#events[i]!, this.#view, type))
+    return ((this.#frames[i] ??= {})[type] ??= makeFrame(this.#events[i]!, this.#shown, type))
   }
 }
 
@@ -238,9 +299,9 @@ class SharedFrames {
 const batchOf = (frames: readonly WatchFrame[]): WatchBatch =>
   frames.length === 1 ? frames[0]!.alone : new WatchBatch(frames)
 
-function frameFor(event: StorageEvent, view: View, selection: Selection): WatchFrame | undefined {
-  const type = transition(event, view, selection)
-  return type === undefined ? undefined : makeFrame(event, view, type)
+function frameFor(event: StorageEvent, shown: ShowsAtOnce, selection: Selection): WatchFrame | undefined {
+  const type = transition(event, shown, selection)
+  return type === undefined ? undefined : makeFrame(event, shown, type)
 }
 
 const FRAME_TYPES = { create: "ADDED", update: "MODIFIED", delete: "DELETED" } as const
@@ -250,17 +311,17 @@ const frameTypeOf = (event: StorageEvent): FrameType => FRAME_TYPES[event.type]
  * What an event is to a watcher with selectors: an object that begins to match is ADDED to its view, one that ceases to
  * is DELETED.
  */
-function transition(event: StorageEvent, view: View, selection: Selection): FrameType | undefined {
+function transition(event: StorageEvent, shown: ShowsAtOnce, selection: Selection): FrameType | undefined {
   if (selection.everything) return frameTypeOf(event)
-  const before = event.previous !== undefined && selection.matches(view.shown(event.previous).object)
-  const after = event.type !== "delete" && selection.matches(view.shown(event.stored).object)
+  const before = event.previous !== undefined && selection.matches(shown(event.previous).object)
+  const after = event.type !== "delete" && selection.matches(shown(event.stored).object)
   return after ? (before ? "MODIFIED" : "ADDED") : before ? "DELETED" : undefined
 }
 
 /** A watcher that sees an object leave gets its last matching state, at the revision at which it left. */
-function makeFrame(event: StorageEvent, view: View, type: FrameType): WatchFrame {
-  if (type !== "DELETED" || event.type === "delete") return new WatchFrame(type, view.shown(event.stored))
-  const left = view.shown(event.previous!)
+function makeFrame(event: StorageEvent, shown: ShowsAtOnce, type: FrameType): WatchFrame {
+  if (type !== "DELETED" || event.type === "delete") return new WatchFrame(type, shown(event.stored))
+  const left = shown(event.previous!)
   return new WatchFrame(type, atRevision(left, event.revision))
 }
 

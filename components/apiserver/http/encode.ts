@@ -8,7 +8,7 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import { StatusMessage } from "../../../pkg/apimachinery/status.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { ApiResult } from "../request.ts"
-import { listBytes, withoutType, type Parts } from "./list-bytes.ts"
+import { listBytes, saysTypeInLists, withoutType, type Parts } from "./list-bytes.ts"
 import { MEDIA_TYPE, type Accepted, type Encoding } from "./negotiate.ts"
 import { tableOf } from "../../../pkg/apimachinery/table.ts"
 import { writeYaml } from "../../../pkg/yaml/write.ts"
@@ -93,11 +93,11 @@ function objectBytes(object: KubeObject, resource: Resource, { scheme }: EncodeO
   return encodeProtobuf(schema, object, { apiVersion, kind })
 }
 
-const listObject = ({ kind, apiVersion }: Resource, metadata: ListMeta, items: readonly Stored[]) => ({
-  kind: `${kind}List`,
-  apiVersion,
+const listObject = (resource: Resource, metadata: ListMeta, items: readonly Stored[]) => ({
+  kind: `${resource.kind}List`,
+  apiVersion: resource.apiVersion,
   metadata,
-  items: items.map(({ object }) => withoutType(object)),
+  items: items.map(({ object }) => (saysTypeInLists(resource) ? object : withoutType(object))),
 })
 
 function* objectsOf(items: readonly Stored[]): Iterable<KubeObject> {

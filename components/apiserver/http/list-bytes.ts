@@ -1,7 +1,8 @@
 /**
  * Lists in JSON, put together from the bytes that their items have already. An item of a list says nothing of its kind
  * and version, which those of the list tell; nearly always these two stand first in its bytes, and are left out by
- * beginning behind them. Source: apimachinery pkg/runtime/codec.go, which encodes lists of typed items.
+ * beginning behind them. Custom objects say both in lists too. Source: apimachinery pkg/runtime/codec.go, which encodes
+ * lists of typed items.
  */
 import { Buffer } from "node:buffer"
 import type { ListMeta } from "../../../pkg/apimachinery/meta.ts"
@@ -25,7 +26,8 @@ export function listBytes(resource: Resource, metadata: ListMeta, items: readonl
   const head = Buffer.from(
     `{"kind":${JSON.stringify(`${kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`,
   )
-  const heads = headsOf(resource)
+  // Of a brace alone nothing is left out.
+  const heads = saysTypeInLists(resource) ? KEPT : headsOf(resource)
   let length = head.length + TAIL.length + Math.max(0, items.length - 1)
   for (const item of items) length += lengthWithoutType(item, heads)
   const pieces = () => joined(head, items, heads)
@@ -33,6 +35,7 @@ export function listBytes(resource: Resource, metadata: ListMeta, items: readonl
   const [whole = head] = pieces()
   return whole
 }
+const KEPT: readonly Uint8Array[] = [Buffer.from("{")]
 const TAIL = Buffer.from("]}\n")
 const OPEN_BRACE = 123
 const COMMA = 44
@@ -104,7 +107,10 @@ function bytesWithoutType(item: Stored): Uint8Array {
   return bytes
 }
 
-/** An object as the item of a list. */
+/** Whether the items of a list say their kind and version. */
+export const saysTypeInLists = ({ definition }: Resource): boolean => definition !== undefined
+
+/** An object as the item of a list of a built-in kind. */
 export function withoutType(object: KubeObject): KubeObject {
   const { kind: _kind, apiVersion: _version, ...item } = object
   return item as KubeObject

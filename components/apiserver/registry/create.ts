@@ -100,19 +100,18 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
         if (storage.get(key) !== undefined) throw alreadyExists(resource, object.metadata.name!)
         return unstored(key, object)
       }
-      const others = hooks?.alongside?.(object, undefined)
-      const stored = await writeWithinSize(resource, context.sharing.shared(resource, object), (object, checkSize) => {
-        const write = {
-          key,
-          object: view.toStored(object),
-          expected: 0,
-          time: clock.now(),
-          author: user.name,
-          checkSize,
-        }
-        return writeAlong(storage, { ...write, ...keepingOf(resource) }, others)
+      const stored = await writeWithinSize(resource, context.sharing.shared(resource, object), (shown, checkSize) => {
+        const write = (object: KubeObject) =>
+          writeAlong(
+            storage,
+            { key, object, expected: 0, time: clock.now(), author: user.name, checkSize, ...keepingOf(resource) },
+            hooks?.alongside?.(shown, undefined),
+          )
+        const kept = view.toStored(shown)
+        return kept instanceof Promise ? kept.then(write) : write(kept)
       })
-      return view.shown(stored)
+      const shown = view.shown(stored)
+      return shown instanceof Promise ? await shown : shown
     } catch (err) {
       const error = apiErrorFrom(err, resource, object.metadata.name!)
       if (error.reason === "AlreadyExists" && storage.get(key)?.object.metadata.deletionTimestamp !== undefined)

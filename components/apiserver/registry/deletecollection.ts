@@ -10,7 +10,7 @@ import { list } from "./list.ts"
  */
 export async function deleteCollection(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   checkOptions(request)
-  const found = list(context, { ...request, verb: "list" })
+  const found = await list(context, { ...request, verb: "list" })
   if (found.kind !== "list") return found
   await Promise.all(
     found.items.map(async ({ object: { metadata } }) => {

@@ -6,7 +6,7 @@ import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 
 /** GET of one object. Memory is never behind the log, so every resourceVersion that exists is fresh enough. */
-export function get(context: RegistryContext, request: ApiRequest): ApiResult {
+export function get(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
   const version = versionOfRead(request.options.resourceVersion)
   if (version !== undefined) checkNotFuture(version, context.storage.revision)
   const virtual = context.hooks(request.resource)?.listVirtual
@@ -16,15 +16,17 @@ export function get(context: RegistryContext, request: ApiRequest): ApiResult {
     return { kind: "object", code: 200, object }
   }
   const stored = getStored(context, request)
-  return { kind: "object", code: 200, object: stored.object, stored }
+  return stored instanceof Promise ? stored.then(answered) : answered(stored)
 }
+
+const answered = (stored: Stored): ApiResult => ({ kind: "object", code: 200, object: stored.object, stored })
 
 /** The stored object that a request names. @throws ApiError NotFound */
 export function getStored(
   { storage }: Pick<RegistryContext, "storage">,
   { resource, namespace, name }: Pick<ApiRequest, "resource" | "namespace" | "name">,
-): Stored {
+): Stored | Promise<Stored> {
   const stored = storage.get(storageKey(resource, { namespace, name }))
   if (stored === undefined) throw notFound(resource, name ?? "")
-  return viewOf(resource).shown(stored)
+  return viewOf(resource).shownAnew(stored)
 }

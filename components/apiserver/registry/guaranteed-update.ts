@@ -57,7 +57,8 @@ export async function guaranteedUpdate(
   let leave: (() => void) | undefined
   try {
     for (let tries = 1; ; tries++) {
-      const wanted = await attempt(current && view.shown(current))
+      const shown = current && view.shown(current)
+      const wanted = await attempt(shown instanceof Promise ? await shown : shown)
       if ("keep" in wanted) return { stored: wanted.keep, removed: false }
       if ("pretend" in wanted) return { stored: wanted.pretend, removed: false }
       try {
@@ -73,14 +74,17 @@ export async function guaranteedUpdate(
         let stored: Stored
         if ("write" in wanted)
           stored = await writeWithinSize(resource, wanted.write, (shown, checkSize) => {
-            const object = view.toStored(shown)
-            return writeAlong(storage, { ...base, object, checkSize }, alongside(object))
+            const write = (object: KubeObject) => writeAlong(storage, { ...base, object, checkSize }, alongside(object))
+            const kept = view.toStored(shown)
+            return kept instanceof Promise ? kept.then(write) : write(kept)
           })
         else if (wanted.marked === undefined) stored = await writeAlong(storage, { ...base, object: null }, alongside())
-        else stored = await removeMarked(storage, { ...base, object: view.toStored(wanted.marked) }, alongside())
+        else stored = await removeMarked(storage, { ...base, object: await view.toStored(wanted.marked) }, alongside())
         wanted.settle?.(true)
-        if (!("remove" in wanted)) return { stored: view.shown(stored), removed: false }
-        return { stored: wanted.shown === undefined ? view.shown(stored) : unstored(key, wanted.shown), removed: true }
+        if ("remove" in wanted && wanted.shown !== undefined)
+          return { stored: unstored(key, wanted.shown), removed: true }
+        const answered = view.shown(stored)
+        return { stored: answered instanceof Promise ? await answered : answered, removed: "remove" in wanted }
       } catch (err) {
         wanted.settle?.(false)
         if (!isRace(err) || tries === ATTEMPTS) throw apiErrorFrom(err, resource, request.name ?? "")

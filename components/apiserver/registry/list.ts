@@ -13,8 +13,8 @@ import { decodeToken, encodeToken, type ListPosition } from "./continue-token.ts
  * GET of a collection: all of it, or a part and a token for the rest. All parts show the collection as it was when the
  * first was asked for.
  */
-export function list(context: RegistryContext, request: ApiRequest): ApiResult {
-  const { resource, namespace, options } = request
+export function list(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
+  const { resource, options } = request
   if (!resource.verbs.includes("list")) throw methodNotSupported(resource, "list")
   checkListOptions(options, "list")
   const selection = selectionOf(resource, options)
@@ -27,16 +27,42 @@ export function list(context: RegistryContext, request: ApiRequest): ApiResult {
   }
   const { limit = 0 } = options
   const from = start(context, request)
-  const found = select(context, request, selection, from)
-  if (limit <= 0 || found.length <= limit)
-    return { kind: "list", resource, metadata: { resourceVersion: String(from.revision) }, items: found }
-  const items = found.slice(0, limit)
+  const all = candidates(context, request, selection, from)
+  // Without selectors no other objects need to be shown than those of this part.
+  const part = selection.everything && limit > 0 && all.length > limit ? all.slice(0, limit) : all
+  const shown = viewOf(resource).allShown(part)
+  const answer = (objects: readonly Stored[]): ApiResult =>
+    selection.everything ? listed(request, from, objects, all.length) : selected(request, from, objects, selection)
+  return shown instanceof Promise ? shown.then(answer) : answer(shown)
+}
+
+/** How many more match is not counted with selectors, as upstream does not. */
+function selected(
+  request: ApiRequest,
+  from: ListPosition,
+  objects: readonly Stored[],
+  selection: Selection,
+): ApiResult {
+  const { limit = 0 } = request.options
+  const found = objects.filter(({ object }) => selection.matches(object))
+  const isPart = limit > 0 && found.length > limit
+  return listed(request, from, isPart ? found.slice(0, limit) : found, isPart ? undefined : found.length)
+}
+
+/** The answer with `items`, which are all that there are or the first of them; `count` is unknown with selectors. */
+function listed(
+  { resource, namespace }: ApiRequest,
+  { revision }: ListPosition,
+  items: readonly Stored[],
+  count: number | undefined,
+): ApiResult {
+  const resourceVersion = String(revision)
+  if (count === items.length) return { kind: "list", resource, metadata: { resourceVersion }, items }
   const prefix = storagePrefix(resource, namespace)
   const metadata: ListMeta = {
-    resourceVersion: String(from.revision),
-    continue: encodeToken({ revision: from.revision, after: items.at(-1)!.key.slice(prefix.length) }),
-    // How many more match is not counted with selectors, as upstream does not.
-    ...(selection.everything ? { remainingItemCount: found.length - limit } : {}),
+    resourceVersion,
+    continue: encodeToken({ revision, after: items.at(-1)!.key.slice(prefix.length) }),
+    ...(count === undefined ? {} : { remainingItemCount: count - items.length }),
   }
   return { kind: "list", resource, metadata, items }
 }
@@ -58,27 +84,25 @@ function start({ storage }: RegistryContext, { options }: ApiRequest): ListPosit
   return { revision: isExact ? wanted! : revision, after: undefined }
 }
 
-function select(
+/** The stored objects of which the selection chooses. */
+function candidates(
   { storage, history }: RegistryContext,
   { resource, namespace }: ApiRequest,
   selection: Selection,
   { revision, after }: ListPosition,
 ): readonly Stored[] {
-  const view = viewOf(resource)
   const prefix = storagePrefix(resource, namespace)
   if (revision === storage.revision && after === undefined) {
     if (selection.name !== undefined && (namespace !== undefined || resource.scope === "Cluster")) {
       const stored = storage.get(storageKey(resource, { namespace, name: selection.name }))
-      return stored !== undefined && selection.matches(view.shown(stored).object) ? [view.shown(stored)] : []
+      return stored === undefined ? [] : [stored]
     }
-    if (selection.everything) return view.allShown(storage.list(prefix))
+    return storage.list(prefix)
   }
   checkNotFuture(revision, storage.revision, 0)
   if (revision < history.expired) throw expired(after)
   const all = listAt(storage, prefix, revision)
-  const rest = after === undefined ? all : all.filter(({ key }) => key > prefix + after)
-  const shown = view.allShown(rest)
-  return selection.everything ? shown : shown.filter(({ object }) => selection.matches(object))
+  return after === undefined ? all : all.filter(({ key }) => key > prefix + after)
 }
 
 /** Source: apiserver pkg/storage/etcd3/errors.go. */

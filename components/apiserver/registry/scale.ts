@@ -21,7 +21,7 @@ import { changeObject } from "./update.ts"
 export async function scale(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource, verb } = request
   if (verb === "get") {
-    const { object } = getStored(context, request)
+    const { object } = await getStored(context, request)
     checkReplicas(resource, object)
     return { kind: "object", code: 200, object: scaleOf(resource, object) }
   }

@@ -54,8 +54,8 @@ export interface ClusterOptions {
     readonly controllers?: boolean | { readonly disabled: readonly string[] }
   }
   /**
-   * Admission webhooks that are functions of the test, by the place that their configurations name: a URL, or the
-   * namespace and name of a Service with its path, such as `hooks/policy/validate`.
+   * Admission and conversion webhooks that are functions of the test, by the place that their configurations or
+   * definitions name: a URL, or the namespace and name of a Service with its path, such as `hooks/policy/validate`.
    */
   readonly webhooks?: WebhookFunctions
   /** Admission plugins that are not to run, such as `ServiceAccount`. */

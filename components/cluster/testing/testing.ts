@@ -20,7 +20,13 @@ export type { ExecOutcome } from "./verbs/verbs.ts"
 export type { WaitCondition } from "./verbs/wait-for.ts"
 export type { ComponentName, Fault, Faults } from "./faults/faults.ts"
 export type { RequestMatch, RequestRule } from "./faults/request-rules.ts"
-export type { AdmissionRequest, WebhookAnswer, WebhookFunction } from "./webhooks.ts"
+export type {
+  AdmissionRequest,
+  ConversionRequest,
+  ConversionWebhook,
+  WebhookAnswer,
+  WebhookFunction,
+} from "./webhooks.ts"
 export type { FieldChange } from "./history/changes.ts"
 export type { HistoryEntry, HistoryFilter } from "./history/history.ts"
 export type { Explanation } from "./history/explain.ts"

@@ -258,7 +258,9 @@ export async function startGarbageCollector(
     const there = new Set(informer.list().map(({ metadata }) => metadata.uid))
     for (const { uid } of graph.ofKind(resource)) if (!there.has(uid)) gone(uid)
   }
-  await Promise.all(resources().map((resource) => informers.of(resource).whenSynced()))
+  // A webhook that cannot convert must not keep everything else from being collected.
+  const certain = resources().filter(({ storedAs }) => storedAs?.convert === undefined)
+  await Promise.all(certain.map((resource) => informers.of(resource).whenSynced()))
   followAll()
   const offResources = onResources(followAll)
   return {

@@ -1,10 +1,10 @@
 import { Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
 import type { Scheme } from "../../../../pkg/api/scheme.ts"
 import { ApiError, HTTP_CODE, qualified, type Reason } from "../../../../pkg/apimachinery/errors.ts"
-import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
+import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
-import { convertBetween, equivalentsIn } from "../webhooks/equivalents.ts"
+import { allSeenAs, equivalentsIn, type Seen } from "../webhooks/equivalents.ts"
 import { isExemptFromWebhooks, matchedResource } from "../webhooks/matching.ts"
 import { activationOf, type Sight } from "./activation.ts"
 import { Budget, evaluate, LazyVariables, OutOfBudget, POLICY_BUDGET } from "./evaluation.ts"
@@ -35,15 +35,15 @@ export function validatingPolicies(context: AdmissionContext, scheme: Scheme): A
   const equivalents = equivalentsIn(scheme)
   const { objects, authorizer } = context
 
-  function validate(attributes: AdmissionAttributes, policies: readonly PolicyInForce[]): void {
+  function validate(
+    attributes: AdmissionAttributes,
+    matched: readonly MatchedPolicy[],
+    seen: ReadonlyMap<Resource, Seen>,
+  ): void {
     let refusal: ApiError | undefined
-    for (const inForce of policies) {
+    for (const { inForce, resource } of matched) {
       const { policy, bindings } = inForce
-      const { matchConstraints, failurePolicy } = policy.spec
-      if (matchConstraints === undefined) continue
-      const resource = matchedResource(criteriaFor(matchConstraints), attributes, objects, equivalents)
-      if (resource === undefined) continue
-      const { paramKind } = policy.spec
+      const { paramKind, failurePolicy } = policy.spec
       if (paramKind !== undefined && scheme.of(paramKind.apiVersion ?? "", paramKind.kind ?? "") === undefined) {
         const kind = `${paramKind.apiVersion ?? ""}, Kind=${paramKind.kind ?? ""}`
         const why = `failed to configure policy: failed to find resource referenced by paramKind: '${kind}'`
@@ -54,8 +54,7 @@ export function validatingPolicies(context: AdmissionContext, scheme: Scheme): A
         attributes,
         authorizer,
         resource,
-        object: convertBetween(attributes.object, attributes.resource, resource),
-        old: convertBetween(attributes.old, attributes.resource, resource),
+        ...seen.get(resource)!,
         namespace: namespaceOf(attributes),
       }
       const notes = new Map<string, string[]>()
@@ -95,9 +94,28 @@ export function validatingPolicies(context: AdmissionContext, scheme: Scheme): A
     operations: ["CREATE", "UPDATE", "DELETE", "CONNECT"],
     validate(attributes) {
       const policies = source.all()
-      if (policies.length > 0 && !isExemptFromWebhooks(attributes)) validate(attributes, policies)
+      if (policies.length === 0 || isExemptFromWebhooks(attributes)) return undefined
+      const matched = policies.flatMap((inForce): readonly MatchedPolicy[] => {
+        const { matchConstraints } = inForce.policy.spec
+        if (matchConstraints === undefined) return []
+        const resource = matchedResource(criteriaFor(matchConstraints), attributes, objects, equivalents)
+        return resource === undefined ? [] : [{ inForce, resource }]
+      })
+      if (matched.length === 0) return undefined
+      const seen = allSeenAs(
+        attributes,
+        matched.map(({ resource }) => resource),
+      )
+      if (seen instanceof Promise) return seen.then((all) => validate(attributes, matched, all))
+      return validate(attributes, matched, seen)
     },
   }
+}
+
+/** A policy that is for a request, and the resource as which it sees what the request is about. */
+interface MatchedPolicy {
+  readonly inForce: PolicyInForce
+  readonly resource: Resource
 }
 
 /**

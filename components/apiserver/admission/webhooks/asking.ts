@@ -10,8 +10,9 @@ import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
 import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../admission.ts"
+import { seenAs } from "./equivalents.ts"
 import { admissionReview, readResponse, reviewVersion, UndecodablePatch, UnsupportedPatchType } from "./review.ts"
-import { WebhookCallError, type WebhookCaller } from "./webhook-caller.ts"
+import { WebhookCallError, type WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import type { WebhookMetrics } from "./metrics.ts"
 import type { ConfiguredWebhook, WebhookType } from "./webhook-source.ts"
 
@@ -21,8 +22,6 @@ export interface Asking {
   readonly clock: Clock
   readonly random: Random
   readonly metrics: WebhookMetrics
-  /** An object in the version of an equivalent resource. */
-  convert(object: AdmissionAttributes["object"], from: Resource, to: Resource): AdmissionAttributes["object"]
   /** Says in the log that a webhook failed and that the request goes on all the same. */
   warn(message: string, fields: Readonly<Record<string, unknown>>): void
 }
@@ -87,7 +86,7 @@ export async function ask(
 }
 
 async function answerOf(
-  { type, caller, random, convert }: Asking,
+  { type, caller, random }: Asking,
   webhook: ConfiguredWebhook["webhook"],
   resource: Resource,
   attributes: AdmissionAttributes,
@@ -103,8 +102,7 @@ async function answerOf(
     )
   const review = admissionReview(version, uuid(random), attributes, {
     resource,
-    object: convert(attributes.object, attributes.resource, resource),
-    old: convert(attributes.old, attributes.resource, resource),
+    ...(await seenAs(attributes, resource)),
   })
   let answer: unknown
   try {

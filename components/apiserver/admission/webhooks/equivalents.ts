@@ -1,5 +1,6 @@
 import type { Scheme } from "../../../../pkg/api/scheme.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import type { AdmissionAttributes } from "../admission.ts"
 
 /** Other resources under which the same objects are served: Events have two groups. */
 export const equivalentsIn =
@@ -10,10 +11,50 @@ export const equivalentsIn =
 const storedKind = ({ storedAs, group, version, kind }: Resource): string =>
   storedAs === undefined ? `${group}/${version} ${kind}` : `${storedAs.group}/${storedAs.version} ${storedAs.kind}`
 
+/** The objects that a request is about, in the version in which a webhook or a policy wants them. */
+export interface Seen {
+  readonly object: KubeObject | undefined
+  readonly old: KubeObject | undefined
+}
+
+/**
+ * The objects of a request as equivalent resources show them.
+ * @throws ApiError where a conversion webhook fails
+ */
+export function seenAs(
+  { object, old, resource: own }: Pick<AdmissionAttributes, "object" | "old" | "resource">,
+  resource: Resource,
+): Seen | Promise<Seen> {
+  if (resource === own) return { object, old }
+  const [next, before] = [convertBetween(object, own, resource), convertBetween(old, own, resource)]
+  return next instanceof Promise || before instanceof Promise
+    ? Promise.all([next, before]).then(([object, old]) => ({ object, old }))
+    : { object: next, old: before }
+}
+
+/** The same for several resources at once, each of which may be wanted. */
+export function allSeenAs(
+  attributes: AdmissionAttributes,
+  resources: Iterable<Resource>,
+): ReadonlyMap<Resource, Seen> | Promise<ReadonlyMap<Resource, Seen>> {
+  const wanted = [...new Set(resources)]
+  const seen = wanted.map((resource) => seenAs(attributes, resource))
+  const byResource = (all: readonly Seen[]) => new Map(wanted.map((resource, i) => [resource, all[i]!]))
+  return seen.some((each) => each instanceof Promise)
+    ? Promise.all(seen.map(async (each) => each)).then(byResource)
+    : byResource(seen as readonly Seen[])
+}
+
 /** An object of one resource as the other shows it. Bodies of subresources have one form only. */
-export function convertBetween(object: KubeObject | undefined, from: Resource, to: Resource): KubeObject | undefined {
+export function convertBetween(
+  object: KubeObject | undefined,
+  from: Resource,
+  to: Resource,
+): KubeObject | undefined | Promise<KubeObject | undefined> {
   if (object === undefined || from === to || object.kind !== from.kind || object.apiVersion !== from.apiVersion)
     return object
+  const { convert, fromStored } = to.storedAs ?? {}
+  if (convert !== undefined) return convert([object], to.apiVersion).then(([converted]) => fromStored!(converted!))
   const stored = from.storedAs?.toStored(object) ?? object
-  return to.storedAs?.fromStored(stored) ?? stored
+  return fromStored?.(stored) ?? stored
 }

@@ -12,11 +12,11 @@ import type { AdmissionContext } from "../context.ts"
 import { activationOf } from "../policies/activation.ts"
 import { conditionsMatch } from "../policies/match-conditions.ts"
 import { ask, type Asking } from "./asking.ts"
-import { convertBetween, equivalentsIn } from "./equivalents.ts"
+import { allSeenAs, convertBetween, equivalentsIn, seenAs, type Seen } from "./equivalents.ts"
 import { criteriaOf, isExemptFromWebhooks, matchedResource } from "./matching.ts"
 import type { WebhookMetrics } from "./metrics.ts"
 import { Reinvocation } from "./reinvocation.ts"
-import type { WebhookCaller } from "./webhook-caller.ts"
+import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import { WebhookSource, type ConfiguredWebhook } from "./webhook-source.ts"
 
 /** What asking webhooks takes beside what every plugin has. */
@@ -47,10 +47,11 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
       const { webhook, configuration } = configured
       const resource = matchedResource(criteriaOf(webhook), current, context.objects, equivalents)
       const id = `${configuration}/${webhook.name}`
-      if (resource === undefined || !meetsConditions(context, webhook, resource, current) || !reinvocation.asks(id))
-        continue
+      if (resource === undefined) continue
+      const seen = await seenAs(current, resource)
+      if (!meetsConditions(context, webhook, { resource, seen }, current) || !reinvocation.asks(id)) continue
       const patch = await ask(asking, configured, resource, current, { round, index })
-      const object = patch.length === 0 ? current.object : patchedBy(webhook.name, patch, resource, current)
+      const object = patch.length === 0 ? current.object : await patchedBy(webhook.name, patch, resource, current)
       const changed = object !== current.object && !deepEqual(object, current.object)
       if (changed) current = { ...current, object }
       attributes.annotate?.(
@@ -64,17 +65,17 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
   }
 
   /** The object with a webhook's patch on it, with the defaults of its kind. */
-  function patchedBy(
+  async function patchedBy(
     webhook: string,
     patch: readonly unknown[],
     resource: Resource,
     { object, resource: own }: AdmissionAttributes,
-  ): KubeObject {
+  ): Promise<KubeObject> {
     if (object === undefined)
       throw internalError(
         `admission webhook ${JSON.stringify(webhook)} attempted to modify the object, which is not supported for this operation`,
       )
-    const shown = asking.convert(object, own, resource)!
+    const shown = (await convertBetween(object, own, resource))!
     const kind = dependencies.scheme.of(shown.apiVersion, shown.kind)
     if (kind === undefined) throw internalError(`no kind ${JSON.stringify(shown.kind)} is registered`)
     try {
@@ -84,7 +85,7 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
         known: shown,
         refuse: internalError,
       }).object
-      return asking.convert(decoded, resource, own)!
+      return (await convertBetween(decoded, resource, own))!
     } catch (err) {
       const { message, details, reason } = ApiError.from(err)
       if (reason === "InternalError") throw err
@@ -118,21 +119,37 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
     validate(attributes) {
       const webhooks = source.all()
       if (webhooks.length === 0 || isExemptFromWebhooks(attributes)) return undefined
-      const calls = webhooks.flatMap((configured) => {
+      const matched = webhooks.flatMap((configured) => {
         const resource = matchedResource(criteriaOf(configured.webhook), attributes, context.objects, equivalents)
-        return resource === undefined || !meetsConditions(context, configured.webhook, resource, attributes)
-          ? []
-          : [{ configured, resource }]
+        return resource === undefined ? [] : [{ configured, resource }]
       })
-      if (calls.length === 0) return undefined
-      return Promise.allSettled(
-        calls.map(({ configured, resource }, index) =>
-          ask(asking, configured, resource, attributes, { round: 0, index }),
-        ),
-      ).then((outcomes) => {
-        for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason
-      })
+      if (matched.length === 0) return undefined
+      const seen = allSeenAs(
+        attributes,
+        matched.map(({ resource }) => resource),
+      )
+      return seen instanceof Promise
+        ? seen.then((all) => askAll(matched, attributes, all))
+        : askAll(matched, attributes, seen)
     },
+  }
+
+  function askAll(
+    matched: readonly { readonly configured: ConfiguredWebhook; readonly resource: Resource }[],
+    attributes: AdmissionAttributes,
+    seen: ReadonlyMap<Resource, Seen>,
+  ): Promise<void> | undefined {
+    const calls = matched.filter(({ configured, resource }) =>
+      meetsConditions(context, configured.webhook, { resource, seen: seen.get(resource)! }, attributes),
+    )
+    if (calls.length === 0) return undefined
+    return Promise.allSettled(
+      calls.map(({ configured, resource }, index) =>
+        ask(asking, configured, resource, attributes, { round: 0, index }),
+      ),
+    ).then((outcomes) => {
+      for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason
+    })
   }
 }
 
@@ -143,7 +160,7 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
 function meetsConditions(
   { authorizer }: AdmissionContext,
   webhook: Webhook,
-  resource: Resource,
+  { resource, seen }: { readonly resource: Resource; readonly seen: Seen },
   attributes: AdmissionAttributes,
 ): boolean {
   const { matchConditions = [], failurePolicy } = webhook
@@ -152,8 +169,7 @@ function meetsConditions(
       attributes,
       authorizer,
       resource,
-      object: convertBetween(attributes.object, attributes.resource, resource),
-      old: convertBetween(attributes.old, attributes.resource, resource),
+      ...seen,
     }),
   )
   if ("error" in matching) throw forbidden(attributes.resource, attributes.name, matching.error)
@@ -170,7 +186,6 @@ const askingFor = (
   metrics,
   clock,
   random,
-  convert: convertBetween,
   warn: (message, fields) => log.warn(message, fields),
 })
 

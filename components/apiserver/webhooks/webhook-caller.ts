@@ -1,5 +1,5 @@
-import type { WebhookClientConfig } from "../../../../pkg/api/admissionregistration/v1/clientconfig.ts"
-import type { AdmissionReview } from "./review.ts"
+import type { WebhookClientConfig } from "../../../pkg/api/admissionregistration/v1/clientconfig.ts"
+import type { Review } from "./review.ts"
 
 /**
  * Asks webhooks: over HTTPS in a server, by a call of a function in a test cluster.
@@ -9,7 +9,7 @@ export interface WebhookCaller {
    * Sends a review and gives the answer, parsed from JSON. `timeoutMs` is the time the webhook has.
    * @throws WebhookCallError where no answer came.
    */
-  call(config: WebhookClientConfig, review: AdmissionReview, timeoutMs: number): Promise<unknown>
+  call(config: WebhookClientConfig, review: Review, timeoutMs: number): Promise<unknown>
 }
 
 /** Why a webhook gave no answer: a refused connection, a wrong certificate, an HTTP error, silence. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createServer, type Server } from "node:https"
 import type { AddressInfo, Socket } from "node:net"
-import { createCa, issueCertificate } from "../../../../pkg/pki/certificate.ts"
-import { cm, CONFIGMAPS, json, startHttpServer, type Answer } from "../../http-server.fixtures.ts"
-import type { AdmissionReview } from "./review.ts"
+import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
+import { cm, CONFIGMAPS, json, startHttpServer, type Answer } from "../http-server.fixtures.ts"
+import type { AdmissionReview } from "../admission/webhooks/review.ts"
 
 const DAY_MS = 86_400_000
 const now = Date.now()
@@ -151,7 +151,7 @@ describe("a webhook over HTTPS", () => {
   test("an answer without end is cut off", async () => {
     reply = () => ({ body: "x".repeat(4 * 1024 * 1024) })
     const answer = await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
-    expect([answer.code, messageOf(answer)]).toEqual([500, expect.stringContaining("larger than 3 MiB")])
+    expect([answer.code, messageOf(answer)]).toEqual([500, expect.stringContaining("larger than 3145728 bytes")])
   })
 
   const CONNECTIONS: readonly { title: string; given: string; wants: object }[] = [

@@ -1,49 +1,29 @@
-import { Agent, request, type RequestOptions } from "node:https"
+import { request, type RequestOptions } from "node:https"
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
-import { rootCertificates } from "node:tls"
-import type {
-  ServiceReference,
-  WebhookClientConfig,
-} from "../../../../pkg/api/admissionregistration/v1/clientconfig.ts"
-import { Service } from "../../../../pkg/api/core/v1/service/service.ts"
-import type { Clock } from "../../../../pkg/clock/clock.ts"
-import type { Objects } from "../../cacher/objects.ts"
-import { hostPort } from "../../endpoints/proxy-target.ts"
-import { dialFailure } from "../../http/dial-failure.ts"
+import type { ServiceReference } from "../../../pkg/api/admissionregistration/v1/clientconfig.ts"
+import { Service } from "../../../pkg/api/core/v1/service/service.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Objects } from "../cacher/objects.ts"
+import { hostPort } from "../endpoints/proxy-target.ts"
+import { dialFailure } from "../http/dial-failure.ts"
+import { isJsonObject } from "../../../pkg/apimachinery/json-value.ts"
+import { BodyError } from "../http/body-error.ts"
+import { parseJson } from "../http/json.ts"
+import { Agents } from "./agents.ts"
 import { failedPost, WebhookCallError, webhookUrl, type WebhookCaller } from "./webhook-caller.ts"
 
-/** The largest answer of a webhook that is read, as upstream's client bounds what it reads. */
-const MOST_ANSWER_BYTES = 3 * 1024 * 1024
-/** Agents with open connections that are kept, one for each place and set of certificates. */
-const MOST_AGENTS = 200
-const MOST_SOCKETS = 64
+/** What an answer may always have, as upstream's client bounds what it reads. */
+const LEAST_BOUND_BYTES = 3 * 1024 * 1024
+/** Converted objects may be larger than they were, but not without end. */
+const mostAnswerBytes = (sent: number): number => Math.max(LEAST_BOUND_BYTES, sent * 4)
 
 /**
  * Calls webhooks over HTTPS. Connections are kept open between calls. Each place has its own, so that a slow webhook
  * holds up only those who ask it. A Service is reached at its cluster IP. Source: apiserver pkg/util/webhook/client.go.
  */
 export function httpsCaller({ objects, clock }: { readonly objects: Objects; readonly clock: Clock }): WebhookCaller {
-  const agents = new Map<string, Agent>()
-  const agentFor = ({ caBundle = "" }: WebhookClientConfig, host: string): Agent => {
-    const key = `${host} ${caBundle}`
-    let agent = agents.get(key)
-    if (agent === undefined) {
-      if (agents.size >= MOST_AGENTS) {
-        const [oldest] = agents
-        oldest![1].destroy()
-        agents.delete(oldest![0])
-      }
-      const pem = Buffer.from(caBundle, "base64").toString()
-      agent = new Agent({
-        keepAlive: true,
-        maxSockets: MOST_SOCKETS,
-        ca: pem === "" ? [...rootCertificates] : pem,
-      })
-      agents.set(key, agent)
-    }
-    return agent
-  }
+  const agents = new Agents()
 
   return {
     async call(config, review, timeoutMs) {
@@ -55,43 +35,60 @@ export function httpsCaller({ objects, clock }: { readonly objects: Objects; rea
           ? { host, port: url.port === "" ? 443 : Number(url.port) }
           : addressOf(config.service, objects, failed)
       const body = Buffer.from(JSON.stringify(review))
-      const answered = await post(
-        {
-          ...target,
-          // An address is no name to ask for; the certificate is checked against it all the same.
-          ...(isIP(host) === 0 ? { servername: url.hostname } : {}),
-          path: url.pathname + url.search,
-          method: "POST",
-          agent: agentFor(config, url.host),
-          headers: {
-            host: url.host,
-            "content-type": "application/json",
-            accept: "application/json, */*",
-            "content-length": body.length,
+      const answered = await agents.use({ host: url.host, caBundle: config.caBundle ?? "" }, (agent) =>
+        post(
+          {
+            ...target,
+            // An address is no name to ask for; the certificate is checked against it all the same.
+            ...(isIP(host) === 0 ? { servername: url.hostname } : {}),
+            path: url.pathname + url.search,
+            method: "POST",
+            agent,
+            headers: {
+              host: url.host,
+              "content-type": "application/json",
+              accept: "application/json, */*",
+              "content-length": body.length,
+            },
           },
-        },
-        body,
-        { clock, timeoutMs, failed },
+          body,
+          { clock, timeoutMs, failed, mostBytes: mostAnswerBytes(body.length) },
+        ),
       )
       const { code } = answered
       if (code < 200 || code > 206) throw new WebhookCallError(meaningOf(code, answered), code)
-      try {
-        return JSON.parse(answered.answer)
-      } catch (err) {
-        throw new WebhookCallError(`couldn't decode the answer: ${(err as Error).message}`)
-      }
+      if (answered.answer === "")
+        throw new WebhookCallError(`0-length response with status code: ${code} and content type: ${answered.type}`)
+      return reviewIn(answered.answer)
     },
   }
+}
+
+/** What an answer says. @throws WebhookCallError in Go's words where it is no object; text is a string to its YAML reader */
+function reviewIn(answer: string): unknown {
+  let value: unknown = ""
+  try {
+    ;({ value } = parseJson(answer))
+  } catch (err) {
+    if (!(err instanceof BodyError)) throw err
+  }
+  if (isJsonObject(value)) return value
+  const given = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
+  throw new WebhookCallError(
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${given} into Go value of type ` +
+      'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
+  )
 }
 
 interface Answered {
   readonly code: number
   readonly answer: string
-  /** Whether it is for people to read: only then is it told. */
-  readonly isText: boolean
+  readonly type: string
 }
 
 interface Posting {
+  /** The largest answer that is read. */
+  readonly mostBytes: number
   readonly clock: Clock
   readonly timeoutMs: number
   failed(why: string): WebhookCallError
@@ -100,7 +97,7 @@ interface Posting {
 function post(
   options: RequestOptions & Target,
   body: Buffer,
-  { clock, timeoutMs, failed }: Posting,
+  { clock, timeoutMs, failed, mostBytes }: Posting,
 ): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const outgoing = request(options)
@@ -117,7 +114,7 @@ function post(
       let bytes = 0
       incoming.on("data", (part: Buffer) => {
         parts.push(part)
-        if ((bytes += part.length) > MOST_ANSWER_BYTES) end(failed("the answer is larger than 3 MiB"))
+        if ((bytes += part.length) > mostBytes) end(failed(`the answer is larger than ${mostBytes} bytes`))
       })
       incoming.on("error", (err) => end(failed(err.message)))
       incoming.once("end", () => {
@@ -125,7 +122,7 @@ function post(
         resolve({
           code: incoming.statusCode ?? 0,
           answer: Buffer.concat(parts).toString(),
-          isText: (incoming.headers["content-type"] ?? "text/plain").startsWith("text/"),
+          type: incoming.headers["content-type"] ?? "text/plain",
         })
       })
     })
@@ -175,13 +172,25 @@ const CERTIFICATE_ERRORS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "certificate is valid for other names than the one that was asked for",
 }
 
-/** Source: apimachinery pkg/api/errors NewGenericServerResponse. */
-const meaningOf = (code: number, { answer, isText }: Answered): string =>
+/** Source: apimachinery pkg/api/errors NewGenericServerResponse; client-go rest/request.go transformResponse. */
+const meaningOf = (code: number, { answer, type }: Answered): string =>
+  messageOfStatus(answer) ??
   MEANINGS[code] ??
   (code >= 500
-    ? `an error on the server (${JSON.stringify(isText ? answer.slice(0, 2048) : "unknown")}) has prevented the ` +
-      "request from succeeding"
+    ? `an error on the server (${JSON.stringify(type.startsWith("text/") ? answer.slice(0, 2048) : "unknown")}) has ` +
+      "prevented the request from succeeding"
     : `the server responded with the status code ${code} but did not return more information`)
+
+/** The message of a Status that says Failure; undefined where the answer is none. */
+function messageOfStatus(answer: string): string | undefined {
+  try {
+    const { kind, apiVersion, status, message } = JSON.parse(answer) as Readonly<Record<string, unknown>>
+    const isFailure = kind === "Status" && apiVersion === "v1" && status === "Failure"
+    return isFailure && typeof message === "string" && message !== "" ? message : undefined
+  } catch {
+    return undefined
+  }
+}
 const MEANINGS: Readonly<Record<number, string>> = {
   400: "the server rejected our request for an unknown reason",
   401: "the server has asked for the client to provide credentials",

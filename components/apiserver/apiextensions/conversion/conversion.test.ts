@@ -1,0 +1,411 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { startHttpServer, type Answer } from "../../http-server.fixtures.ts"
+import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
+import type { ConversionReview } from "./review.ts"
+
+/** An API server whose webhooks are functions of the test, which answer whole reviews. */
+let server: Awaited<ReturnType<typeof startHttpServer>>
+const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+const GROUP = "conversion.example.com"
+
+type Loose = Record<string, unknown>
+interface CustomObject extends Loose {
+  readonly metadata: Loose
+  readonly spec?: Loose
+}
+type Reply = (review: ConversionReview) => unknown
+let reply: Reply
+/** The objects of each review, and the version that was asked for. */
+let asked: { readonly count: number; readonly to: string }[] = []
+const caller: WebhookCaller = {
+  call: (_config, review) => {
+    const { request } = review as ConversionReview
+    asked.push({ count: request.objects.length, to: request.desiredAPIVersion.split("/")[1]! })
+    return Promise.resolve(JSON.parse(JSON.stringify(reply(review as ConversionReview))) as unknown)
+  },
+}
+
+/** A review answered with each object in the version that is wanted, after a change. */
+const converted = (
+  { apiVersion, request: { uid, objects, desiredAPIVersion } }: ConversionReview,
+  change: (object: CustomObject) => unknown = (object) => object,
+) => ({
+  apiVersion,
+  kind: "ConversionReview",
+  response: {
+    uid,
+    result: { status: "Success" },
+    convertedObjects: objects.map((object) =>
+      change({ ...(object as unknown as CustomObject), apiVersion: desiredAPIVersion }),
+    ),
+  },
+})
+/** Notes in spec.via through which versions an object went. */
+const tracing: Reply = (review) =>
+  converted(review, ({ spec, ...object }) => ({
+    ...object,
+    spec: { ...spec, via: [...((spec?.["via"] ?? []) as string[]), review.request.desiredAPIVersion.split("/")[1]] },
+  }))
+const withMetadata = (review: ConversionReview, more: Loose) =>
+  converted(review, (object) => ({ ...object, metadata: { ...object.metadata, ...more } }))
+const withResponse = (review: ConversionReview, more: Loose) => {
+  const answer = converted(review)
+  return { ...answer, response: { ...answer.response, ...more } }
+}
+
+const OPEN = { type: "object", "x-kubernetes-preserve-unknown-fields": true }
+const definition = (plural: string, kind: string, more: object = {}) => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: `${plural}.${GROUP}` },
+  spec: {
+    group: GROUP,
+    scope: "Namespaced",
+    names: { plural, kind },
+    versions: ["v1", "v2"].map((name) => ({
+      name,
+      served: true,
+      storage: name === "v1",
+      schema: { openAPIV3Schema: OPEN },
+      subresources: {
+        status: {},
+        scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" },
+      },
+    })),
+    conversion: {
+      strategy: "Webhook",
+      webhook: { conversionReviewVersions: ["v1"], clientConfig: { url: "https://webhook.example/convert" } },
+    },
+    ...more,
+  },
+})
+const path = (version: string, name = "", plural = "foos"): string =>
+  `/apis/${GROUP}/${version}/namespaces/default/${plural}${name === "" ? "" : `/${name}`}`
+const foo = (version: string, name: string, more: object = {}) => ({
+  apiVersion: `${GROUP}/${version}`,
+  kind: "Foo",
+  metadata: { name },
+  spec: { a: 1 },
+  ...more,
+})
+const call = (method: string, to: string, body?: object, type = "application/json"): Promise<Answer> =>
+  server.call(method, to, body === undefined ? {} : { headers: { "content-type": type }, body: JSON.stringify(body) })
+const body = ({ text }: Answer) =>
+  JSON.parse(text) as {
+    readonly message: string
+    readonly apiVersion: string
+    readonly metadata: Loose
+    readonly spec: Loose
+    readonly items: readonly CustomObject[]
+  }
+const told = (answer: Answer) => [answer.code, body(answer).message]
+
+beforeAll(async () => {
+  reply = tracing
+  server = await startHttpServer({ webhooks: () => caller })
+  expect((await call("POST", DEFINITIONS, definition("foos", "Foo"))).code).toBe(201)
+})
+beforeEach(() => {
+  reply = tracing
+  asked = []
+})
+afterAll(() => server.stop())
+
+describe("objects of a definition with a conversion webhook", () => {
+  test("are converted to the stored version when they are written, and back when they are read", async () => {
+    // given
+    const written = await call("POST", path("v2"), foo("v2", "round-trip"))
+    // then
+    expect([written.code, body(written).apiVersion, body(written).spec]).toEqual([
+      201,
+      `${GROUP}/v2`,
+      { a: 1, via: ["v1", "v2"] },
+    ])
+    expect(asked).toEqual([
+      { count: 1, to: "v1" },
+      { count: 1, to: "v2" },
+    ])
+    expect(body(await call("GET", path("v1", "round-trip"))).spec).toEqual({ a: 1, via: ["v1"] })
+    await call("DELETE", path("v1", "round-trip"))
+  })
+
+  test("in the stored version ask nobody", async () => {
+    await call("POST", path("v1"), foo("v1", "stored"))
+    await call("PATCH", path("v1", "stored"), { spec: { b: 1 } }, "application/merge-patch+json")
+    await call("GET", path("v1"))
+    await call("DELETE", path("v1", "stored"))
+    expect(asked).toEqual([])
+  })
+
+  test("are converted together for a list, and once", async () => {
+    for (const name of ["a", "b", "c"]) await call("POST", path("v1"), foo("v1", name))
+    const list = body(await call("GET", path("v2")))
+    await call("GET", path("v2"))
+    expect(list.items.map(({ apiVersion, spec }) => [apiVersion, spec])).toEqual(
+      Array(3).fill([`${GROUP}/v2`, { a: 1, via: ["v2"] }]),
+    )
+    expect(asked).toEqual([{ count: 3, to: "v2" }])
+    expect((await call("DELETE", path("v2"))).code).toBe(200)
+  })
+
+  test("are converted for no more than the part of a list that was asked for", async () => {
+    for (const name of ["a", "b", "c"]) await call("POST", path("v1"), foo("v1", name))
+    const list = body(await call("GET", `${path("v2")}?limit=2`))
+    expect([list.items.length, list.metadata["remainingItemCount"], asked]).toEqual([2, 1, [{ count: 2, to: "v2" }]])
+    await call("DELETE", path("v1"))
+  })
+
+  test("are patched, applied, scaled and given a status in the version of the request", async () => {
+    reply = (review) => converted(review)
+    await call("POST", path("v1"), foo("v1", "web"))
+    const at = path("v2", "web")
+    const merge = "application/merge-patch+json"
+    expect((await call("PATCH", at, { spec: { replicas: 2 } }, merge)).code).toBe(200)
+    expect((await call("PATCH", `${at}/status`, { status: { replicas: 2 } }, merge)).code).toBe(200)
+    expect((await call("PATCH", `${at}/scale`, { spec: { replicas: 3 } }, merge)).code).toBe(200)
+    const applied = await call(
+      "PATCH",
+      `${at}?fieldManager=test`,
+      foo("v2", "web", { spec: { color: "red" } }),
+      "application/apply-patch+yaml",
+    )
+    expect(applied.code).toBe(200)
+    const { spec, status } = body(await call("GET", path("v1", "web"))) as unknown as CustomObject
+    expect({ spec, status }).toEqual({ spec: { a: 1, replicas: 3, color: "red" }, status: { replicas: 2 } })
+    const managers = body(await call("GET", at)).metadata["managedFields"] as readonly Loose[]
+    expect(new Set(managers.map(({ apiVersion }) => apiVersion))).toEqual(new Set([`${GROUP}/v1`, `${GROUP}/v2`]))
+    await call("DELETE", at)
+  })
+
+  test("keep their metadata but for labels and annotations", async () => {
+    await call("POST", path("v1"), foo("v1", "kept", { metadata: { name: "kept", labels: { old: "1" } } }))
+    reply = (review) =>
+      withMetadata(review, { labels: { n: "1" }, annotations: { m: "2" }, finalizers: ["x/y"], generation: 99 })
+    const { metadata } = body(await call("GET", path("v2", "kept")))
+    expect(metadata).toMatchObject({ labels: { n: "1" }, annotations: { m: "2" }, generation: 1 })
+    expect(metadata["finalizers"]).toBeUndefined()
+    await call("DELETE", path("v1", "kept"))
+  })
+
+  test("keep integers that JavaScript would round", async () => {
+    await server.call("POST", path("v1"), {
+      headers: { "content-type": "application/json" },
+      body: `{"apiVersion":"${GROUP}/v1","kind":"Foo","metadata":{"name":"big"},"spec":{"n":9007199254740993}}`,
+    })
+    const sent: string[] = []
+    reply = (review) => {
+      sent.push(JSON.stringify(review))
+      return tracing(review)
+    }
+    await call("GET", path("v2", "big"))
+    expect(sent[0]).toContain("9007199254740993")
+    await call("DELETE", path("v1", "big"))
+  })
+
+  test("are pruned and get defaults as the version wants them that they are converted to", async () => {
+    const schemaOf = (field: string) => ({
+      openAPIV3Schema: {
+        type: "object",
+        properties: { spec: { type: "object", properties: { [field]: { type: "string", default: "d" } } } },
+      },
+    })
+    const given = definition("bars", "Bar")
+    const [v1, v2] = given.spec.versions
+    await call("POST", DEFINITIONS, {
+      ...given,
+      spec: {
+        ...given.spec,
+        versions: [
+          { ...v1, schema: schemaOf("one") },
+          { ...v2, schema: schemaOf("two") },
+        ],
+      },
+    })
+    reply = (review) => converted(review, (object) => ({ ...object, spec: { extra: "x" } }))
+    await call("POST", path("v1", "", "bars"), { ...foo("v1", "b"), kind: "Bar", spec: { one: "1" } })
+    expect(body(await call("GET", path("v2", "b", "bars"))).spec).toEqual({ two: "d" })
+    reply = tracing
+    await call("DELETE", `${DEFINITIONS}/bars.${GROUP}`)
+  })
+})
+
+/** The words were told by Kubernetes 1.36.2. */
+const FAILURES: readonly { title: string; given: Reply; wants: string }[] = [
+  {
+    title: "fails and says why",
+    given: (review) => withResponse(review, { result: { status: "Failed", message: "no way" } }),
+    wants: "failed: no way",
+  },
+  {
+    title: "fails and does not say why",
+    given: (review) => withResponse(review, { result: { status: "Failed" } }),
+    wants: "failed: response.result.status was 'Failed', not 'Success'",
+  },
+  {
+    title: "gives no result",
+    given: (review) => withResponse(review, { result: undefined }),
+    wants: "failed: response.result.status was '', not 'Success'",
+  },
+  {
+    title: "gives no response",
+    given: (review) => ({ ...converted(review), response: undefined }),
+    wants: "failed: no response provided",
+  },
+  {
+    title: "answers another review",
+    given: (review) => withResponse(review, { uid: "x" }),
+    wants: 'failed: expected response.uid="UID", got "x"',
+  },
+  {
+    title: "answers with another kind",
+    given: (review) => ({ ...converted(review), kind: "Other" }),
+    wants:
+      'failed: no kind "Other" is registered for version "apiextensions.k8s.io/v1" in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"',
+  },
+  {
+    title: "answers in another version",
+    given: (review) => ({ ...converted(review), apiVersion: "apiextensions.k8s.io/v1beta1" }),
+    wants: "failed: converting (v1beta1.ConversionReview) to (v1.ConversionReview): unknown conversion",
+  },
+  {
+    title: "answers without a kind",
+    given: (review) => ({ response: converted(review).response }),
+    wants: "failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got /, Kind=",
+  },
+  {
+    title: "gives no objects",
+    given: (review) => withResponse(review, { convertedObjects: [] }),
+    wants: "returned 0 objects, expected 1",
+  },
+  {
+    title: "gives an object too many",
+    given: (review) => withResponse(review, { convertedObjects: [{}, {}] }),
+    wants: "returned 2 objects, expected 1",
+  },
+  {
+    title: "gives another version",
+    given: (review) => converted(review, (object) => ({ ...object, apiVersion: `${GROUP}/v1` })),
+    wants: `returned invalid object at index 0: invalid groupVersion (expected ${GROUP}/v2, received ${GROUP}/v1)`,
+  },
+  {
+    title: "gives another kind",
+    given: (review) => converted(review, (object) => ({ ...object, kind: "Bar" })),
+    wants: "returned invalid object at index 0: invalid kind (expected Foo, received Bar)",
+  },
+  {
+    title: "changes the name",
+    given: (review) => withMetadata(review, { name: "zz" }),
+    wants: "returned invalid object: must have the same name: a != zz",
+  },
+  {
+    title: "changes the namespace",
+    given: (review) => withMetadata(review, { namespace: "zz" }),
+    wants: "returned invalid object: must have the same namespace: default != zz",
+  },
+  {
+    title: "changes the uid",
+    given: (review) => withMetadata(review, { uid: "zz" }),
+    wants: "returned invalid object: must have the same UID: UID != zz",
+  },
+  {
+    title: "leaves the metadata out",
+    given: (review) => converted(review, (object) => ({ ...object, metadata: undefined })),
+    wants: "returned invalid object: must have the same name: a != ",
+  },
+  {
+    title: "gives labels that are text",
+    given: (review) => withMetadata(review, { labels: "x" }),
+    wants: "returned invalid metadata: invalid metadata.labels of type string in converted object",
+  },
+  {
+    title: "gives a label that is a number",
+    given: (review) => withMetadata(review, { labels: { a: 1 } }),
+    wants: "returned invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object",
+  },
+  {
+    title: "gives an annotation that is none",
+    given: (review) => withMetadata(review, { annotations: { "a b": "" } }),
+    wants:
+      'returned invalid metadata: metadata.annotation: Invalid value: "a b": name part must consist of alphanumeric ' +
+      "characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or " +
+      "'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+  },
+]
+
+describe("a conversion webhook that", () => {
+  beforeAll(async () => {
+    reply = tracing
+    await call("POST", path("v1"), foo("v1", "a"))
+  })
+  afterAll(() => call("DELETE", path("v1", "a")))
+
+  test.each(FAILURES)("$title is told as upstream tells it", async ({ given, wants }) => {
+    reply = given
+    const [code, message] = told(await call("GET", path("v2", "a")))
+    expect([code, String(message).replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/, "UID")]).toEqual([
+      500,
+      `conversion webhook for ${GROUP}/v1, Kind=Foo ${wants}`,
+    ])
+  })
+
+  test.each<{ title: string; given: unknown; wants: string }>([
+    { title: "an object is null", given: null, wants: "unexpected end of JSON input" },
+    {
+      title: "an object is text",
+      given: "x",
+      wants: "json: cannot unmarshal string into Go value of type map[string]interface {}",
+    },
+  ])("answers so that $title is told by the decoder's words alone", async ({ given, wants }) => {
+    reply = (review) => withResponse(review, { convertedObjects: [given] })
+    expect(told(await call("GET", path("v2", "a")))).toEqual([500, wants])
+  })
+
+  test("fails ends no read or write of the stored version", async () => {
+    reply = FAILURES[0]!.given
+    expect((await call("POST", path("v1"), foo("v1", "b"))).code).toBe(201)
+    expect((await call("GET", path("v1"))).code).toBe(200)
+    expect((await call("DELETE", path("v1", "b"))).code).toBe(200)
+  })
+
+  test("fails leaves an object unwritten that had to be converted first", async () => {
+    reply = FAILURES[0]!.given
+    const why = `conversion webhook for ${GROUP}/v2, Kind=Foo failed: no way`
+    expect(told(await call("POST", path("v2"), foo("v2", "c")))).toEqual([500, why])
+    expect((await call("GET", path("v1", "c"))).code).toBe(404)
+  })
+
+  test("fails and works again is counted under upstream's names", async () => {
+    const { text } = await call("GET", "/metrics")
+    expect(text).toMatch(
+      /apiserver_conversion_webhook_request_total\{failure_type="conversion_webhook_malformed_response_failure",result="failure"\} \d/,
+    )
+    expect(text).toMatch(
+      /apiserver_crd_conversion_webhook_duration_seconds_count\{crd_name="foos.conversion.example.com",from_version="v1",succeeded="true",to_version="v2"\} \d/,
+    )
+  })
+})
+
+describe("the storage version", () => {
+  test("of a definition can change, and what was stored before is converted", async () => {
+    // given an object in v1
+    await call("POST", DEFINITIONS, definition("moved", "Foo2", { names: { plural: "moved", kind: "Foo2" } }))
+    await call("POST", path("v1", "", "moved"), { ...foo("v1", "old"), kind: "Foo2" })
+    // when v2 is stored
+    const versions = definition("moved", "Foo2").spec.versions.map((each) => ({
+      ...each,
+      storage: each.name === "v2",
+    }))
+    const at = `${DEFINITIONS}/moved.${GROUP}`
+    const patched = await call("PATCH", at, { spec: { versions } }, "application/merge-patch+json")
+    expect((patched as unknown as { code: number }).code).toBe(200)
+    // then
+    expect((body(await call("GET", at)) as unknown as { status: Loose }).status["storedVersions"]).toEqual(["v1", "v2"])
+    expect(body(await call("GET", path("v1", "old", "moved"))).spec).toEqual({ a: 1 })
+    expect(body(await call("GET", path("v2", "old", "moved"))).spec).toEqual({ a: 1, via: ["v2"] })
+    await call("PATCH", path("v2", "old", "moved"), { spec: { b: 1 } }, "application/merge-patch+json")
+    asked = []
+    expect(body(await call("GET", path("v2", "old", "moved"))).spec).toEqual({ a: 1, b: 1, via: ["v2"] })
+    expect(asked).toEqual([])
+    await call("DELETE", at)
+  })
+})

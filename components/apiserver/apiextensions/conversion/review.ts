@@ -1,0 +1,70 @@
+import { isJsonObject } from "../../../../pkg/apimachinery/json-value.ts"
+import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
+
+/**
+ * What a conversion webhook is sent: ConversionReview, v1 and v1beta1, which are alike but for how strictly the answer
+ * is read. Source: apiextensions-apiserver pkg/apis/apiextensions/v1/types.go.
+ */
+export interface ConversionReview {
+  readonly apiVersion: ConversionReviewVersion
+  readonly kind: "ConversionReview"
+  readonly request: ConversionRequest
+}
+export type ConversionReviewVersion = "apiextensions.k8s.io/v1" | "apiextensions.k8s.io/v1beta1"
+
+export interface ConversionRequest {
+  readonly uid: string
+  /** `<group>/<version>` in which the objects are wanted. */
+  readonly desiredAPIVersion: string
+  readonly objects: readonly KubeObject[]
+}
+
+/** The first version in the webhook's list that this server knows; undefined where there is none. */
+export function conversionReviewVersion(versions: readonly string[]): ConversionReviewVersion | undefined {
+  for (const version of versions)
+    if (version === "v1" || version === "v1beta1") return `apiextensions.k8s.io/${version}`
+  return undefined
+}
+
+const V1 = "apiextensions.k8s.io/v1"
+
+/**
+ * The converted objects of an answer, as they were sent.
+ * @throws Error in upstream's words where it is no answer to this review. Source: conversion/webhook_converter.go
+ * getConvertedObjectsFromResponse.
+ */
+export function convertedObjects(
+  answer: unknown,
+  { apiVersion, request: { uid } }: ConversionReview,
+): readonly unknown[] {
+  const review = (isJsonObject(answer) ? answer : {}) as Readonly<Record<string, unknown>>
+  // Answers in v1beta1 were never checked for their kind and uid.
+  if (apiVersion === V1) checkKind(text(review["apiVersion"]), text(review["kind"]))
+  const { response } = review
+  if (!isJsonObject(response)) throw new Error("no response provided")
+  const { uid: sentUid, result, convertedObjects = [] } = response as Readonly<Record<string, unknown>>
+  if (apiVersion === V1 && text(sentUid) !== uid)
+    throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(text(sentUid))}`)
+  const { status, message } = (isJsonObject(result) ? result : {}) as Readonly<Record<string, unknown>>
+  if (status !== "Success")
+    throw new Error(
+      text(message) === "" ? `response.result.status was '${text(status)}', not 'Success'` : text(message),
+    )
+  return Array.isArray(convertedObjects) ? (convertedObjects as readonly unknown[]) : []
+}
+
+function checkKind(apiVersion: string, kind: string): void {
+  if (apiVersion === V1 && kind === "ConversionReview") return
+  const [version = "", group = ""] = apiVersion.split("/").toReversed()
+  // What the scheme of upstream's client knows, it tells in other words.
+  if (group === "apiextensions.k8s.io" && kind !== "" && kind !== "ConversionReview")
+    throw new Error(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ` +
+        '"k8s.io/apiserver/pkg/util/webhook/client.go:71"',
+    )
+  if (apiVersion === "apiextensions.k8s.io/v1beta1" && kind === "ConversionReview")
+    throw new Error("converting (v1beta1.ConversionReview) to (v1.ConversionReview): unknown conversion")
+  throw new Error(`expected webhook response of ${V1}, Kind=ConversionReview, got ${group}/${version}, Kind=${kind}`)
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "")

@@ -1,0 +1,117 @@
+import type { CustomResourceDefinition } from "../../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
+import { uuid, type Random } from "../../../../pkg/clock/random.ts"
+import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
+import type { WebhookClientConfig } from "../../../../pkg/api/admissionregistration/v1/clientconfig.ts"
+import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
+import { checkedConversion, conversionFailure, shownKind } from "./converted-object.ts"
+import type { ConversionFailureType, ConversionMetrics } from "./metrics.ts"
+import { conversionReviewVersion, convertedObjects, type ConversionReview } from "./review.ts"
+
+export interface ConverterOptions {
+  readonly caller: WebhookCaller
+  readonly clock: Clock
+  readonly random: Random
+  readonly metrics: ConversionMetrics
+}
+
+/** Gives objects in another version; all of them or none. The objects may have different versions before. */
+export type Convert = (objects: readonly KubeObject[], apiVersion: string) => Promise<readonly KubeObject[]>
+
+/** The time that upstream's client gives a webhook. Source: apiserver pkg/util/webhook/authentication.go. */
+const TIMEOUT_MS = 30_000
+/** Objects that one review carries at most, and their characters: a long list costs few calls, none of much memory. */
+const MOST_OBJECTS = 250
+const MOST_CHARACTERS = 2 * 1024 * 1024
+/** Reviews of one list that are under way at once. */
+const MOST_REVIEWS = 4
+
+/**
+ * Converts by asking the webhook of a definition. Differs from upstream: one review carries many objects of a list,
+ * where upstream sends one review for each. Source: conversion/webhook_converter.go.
+ * @throws ApiError with code 500 in upstream's words where the webhook fails
+ */
+export function webhookConverter(definition: CustomResourceDefinition, options: ConverterOptions): Convert {
+  const { webhook } = definition.spec.conversion ?? {}
+  const version = conversionReviewVersion(webhook?.conversionReviewVersions ?? [])
+  const config = (webhook?.clientConfig ?? {}) as WebhookClientConfig
+
+  async function converted(objects: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]> {
+    if (version === undefined) throw conversionFailure("no supported conversion review versions")
+    const { clock, random, caller, metrics } = options
+    const first = objects[0]!
+    const began = clock.monotonic()
+    const ended = (failure: ConversionFailureType | undefined) =>
+      metrics.asked({
+        definition: definition.metadata.name ?? "",
+        from: versionOf(first.apiVersion),
+        to: versionOf(apiVersion),
+        failure,
+        seconds: (clock.monotonic() - began) / 1000,
+      })
+    const review: ConversionReview = {
+      apiVersion: version,
+      kind: "ConversionReview",
+      request: { uid: uuid(random), desiredAPIVersion: apiVersion, objects },
+    }
+    let failure: ConversionFailureType = "conversion_webhook_call_failure"
+    try {
+      const answer = await told(first, () => caller.call(config, review, TIMEOUT_MS))
+      failure = "conversion_webhook_malformed_response_failure"
+      const sent = await told(first, () => convertedObjects(answer, review))
+      failure = "conversion_webhook_partial_response_failure"
+      if (sent.length !== objects.length)
+        throw conversionFailure(
+          `conversion webhook for ${shownKind(first)} returned ${sent.length} objects, expected ${objects.length}`,
+        )
+      failure = "conversion_webhook_invalid_converted_object_failure"
+      const checked = objects.map((object, i) => checkedConversion(object, sent[i], apiVersion))
+      ended(undefined)
+      return checked
+    } catch (err) {
+      ended(failure)
+      throw err
+    }
+  }
+
+  return async (objects, apiVersion) => {
+    const parts = partsOf(objects.filter((object) => object.apiVersion !== apiVersion))
+    const found = new Map<KubeObject, KubeObject>()
+    for (let at = 0; at < parts.length; at += MOST_REVIEWS)
+      await Promise.all(
+        parts.slice(at, at + MOST_REVIEWS).map(async (part) => {
+          for (const [i, object] of (await converted(part, apiVersion)).entries()) found.set(part[i]!, object)
+        }),
+      )
+    return objects.map((object) => found.get(object) ?? object)
+  }
+}
+
+function partsOf(objects: readonly KubeObject[]): readonly (readonly KubeObject[])[] {
+  if (objects.length === 1) return [objects]
+  const parts: KubeObject[][] = []
+  let characters = 0
+  for (const object of objects) {
+    const length = JSON.stringify(object).length
+    const part = parts.at(-1)
+    if (part === undefined || part.length === MOST_OBJECTS || characters + length > MOST_CHARACTERS) {
+      parts.push([object])
+      characters = length
+    } else {
+      part.push(object)
+      characters += length
+    }
+  }
+  return parts
+}
+
+/** @throws ApiError that says which conversion failed */
+async function told<T>(first: KubeObject, ask: () => T | Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (err) {
+    throw conversionFailure(`conversion webhook for ${shownKind(first)} failed: ${(err as Error).message}`)
+  }
+}
+
+const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf("/") + 1)

@@ -1,0 +1,42 @@
+import { expect, test } from "bun:test"
+import type { Agent } from "node:https"
+import { Agents } from "./agents.ts"
+
+/** An agent whose end is noted. */
+const watched = (agent: Agent, ended: string[], name: string): Agent => {
+  const { destroy } = agent
+  agent.destroy = () => {
+    ended.push(name)
+    destroy.call(agent)
+  }
+  return agent
+}
+
+test("connections that give way to a 201st place end after the calls that are under way there", async () => {
+  // given a call under way, and as many places again as are kept
+  const agents = new Agents()
+  const ended: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const underWay = agents.use({ host: "busy", caBundle: "" }, (agent) => {
+    watched(agent, ended, "busy")
+    return promise
+  })
+  await agents.use({ host: "idle", caBundle: "" }, (agent) => Promise.resolve(watched(agent, ended, "idle")))
+  // when
+  for (let i = 0; i < 200; i++) await agents.use({ host: `place-${i}`, caBundle: "" }, () => Promise.resolve())
+  // then
+  expect(ended).toEqual(["idle"])
+  resolve()
+  await underWay
+  expect(ended).toEqual(["idle", "busy"])
+})
+
+test("a place keeps its connections while it is asked again", async () => {
+  const agents = new Agents()
+  const ofPlace = () => agents.use({ host: "place", caBundle: "" }, (agent) => Promise.resolve(agent))
+  const first = await ofPlace()
+  for (let i = 0; i < 500; i++) {
+    await agents.use({ host: `other-${i}`, caBundle: "" }, () => Promise.resolve())
+    expect(await ofPlace()).toBe(first)
+  }
+})
