@@ -8,11 +8,14 @@ import type { Storage } from "../../pkg/storage/storage.ts"
 import { DEFAULT_FEATURES, type Features } from "../../pkg/component/features.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
+import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import type { Admission } from "./admission/admission.ts"
 import { defaultChain } from "./admission/chain.ts"
 import { httpsCaller } from "./webhooks/https-caller.ts"
 import { webhookMetrics } from "./admission/webhooks/metrics.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
+import { createAggregator, type Aggregator } from "./aggregator/aggregator.ts"
+import type { FindExtensionServer } from "./aggregator/extension-server.ts"
 import { keepAggregated } from "./authorization/aggregation.ts"
 import type { Authorizer } from "./authorization/authorizer.ts"
 import { authorizerChain } from "./authorization/chain.ts"
@@ -49,6 +52,10 @@ export interface ApiCoreOptions {
   readonly metrics?: Registry
   /** Takes the place of how webhooks are asked, which is over HTTPS. */
   readonly webhooks?: (overHttps: WebhookCaller) => WebhookCaller
+  /** Functions that stand for the servers behind Services that APIServices name; none unless given. */
+  readonly extensionServers?: FindExtensionServer
+  /** The certificate by which such servers know this one; asked for when the first is connected to. */
+  readonly frontProxy: () => CertificatePair
   /** Such as 10.43.0.0/16. */
   readonly serviceCidr: string
   readonly nodePorts: { readonly first: number; readonly last: number }
@@ -77,6 +84,7 @@ export interface ApiCore {
   readonly objects: Objects
   readonly authorizer: Authorizer
   readonly admission: Admission
+  readonly aggregator: Aggregator
   transportFor(user: UserInfo): Transport
   /** Ends watches and upkeep. The store stays open: it is its owner's. */
   close(): void
@@ -163,7 +171,20 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     features,
   })
   const transportFor = (user: UserInfo): Transport => inProcessTransport(pipeline, user)
+  const aggregator = createAggregator({
+    storage,
+    objects,
+    scheme,
+    client: newClient(transportFor(OWN_USER)),
+    clock,
+    random,
+    log,
+    metrics,
+    frontProxy: options.frontProxy,
+    functions: options.extensionServers ?? (() => undefined),
+  })
   const stops = [
+    () => aggregator.close(),
     keepAggregated({ storage, objects, clock, log }),
     keepAddresses({ storage, clock, random, log }),
     startUpkeep({ storage, clock, log, resources: scheme.resources, historyMs }),
@@ -176,6 +197,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     objects,
     authorizer,
     admission,
+    aggregator,
     transportFor,
     close() {
       stops.forEach((stop) => stop())

@@ -16,6 +16,7 @@ import { replaceFile } from "../../pkg/files/files.ts"
 import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/listen.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
+import type { FindExtensionServer } from "./aggregator/extension-server.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
 import { createAuthenticator } from "./authentication/authenticator.ts"
@@ -42,7 +43,7 @@ import { isAnyAddress, localUrl } from "./local-url.ts"
 import { openStorage } from "./open-storage.ts"
 import { keepCertificates } from "./renewal.ts"
 import { createServer, type Server } from "./server.ts"
-import { defaultAdvertiseAddress, openServingFiles, type ServingFiles } from "./serving.ts"
+import { defaultAdvertiseAddress, frontProxyCertificates, openServingFiles, type ServingFiles } from "./serving.ts"
 import { inProcessTransport } from "./transport.ts"
 
 export interface ApiServerConfig {
@@ -95,6 +96,8 @@ export interface ApiServerConfig {
   readonly features?: Features
   /** Takes the place of how admission webhooks are asked, which is over HTTPS: test clusters call functions. */
   readonly webhooks?: (overHttps: WebhookCaller) => WebhookCaller
+  /** Functions that stand for the servers behind Services that APIServices name; none unless given. */
+  readonly extensionServers?: FindExtensionServer
   /** Comes between the codec and the pipeline, for every request and watch: where test clusters make requests fail. */
   readonly intercept?: (pipeline: Pipeline) => Pipeline
 }
@@ -176,6 +179,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     listener = await listenOn(config.listen, config.connectionLimits, opened, serving)
     const port = listener?.port ?? 6443
 
+    const frontProxy = frontProxyCertificates()
     const keys = [opened.signingKey]
     const objects = new Objects(storage)
     const authenticator = createAuthenticator({
@@ -203,6 +207,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       scheme,
       metrics,
       ...(config.webhooks === undefined ? {} : { webhooks: config.webhooks }),
+      ...(config.extensionServers === undefined ? {} : { extensionServers: config.extensionServers }),
+      frontProxy: () => frontProxy(files ?? opened),
       serviceCidr: config.serviceCidr,
       nodePorts: config.nodePorts,
       advertiseAddress,
@@ -237,6 +243,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
       ...(config.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: config.requestTimeoutMs }),
       ...(config.withoutTimeLimits === undefined ? {} : { withoutTimeLimits: config.withoutTimeLimits }),
+      aggregator: plane.aggregator,
       connections: createConnections(
         {
           ...podStreams(objects, config.nodes),
@@ -247,6 +254,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       paths: createPaths({
         scheme,
         pipeline,
+        listed: () => plane.aggregator.listed(),
         health,
         metrics,
         openApi: createOpenApi(scheme),

@@ -1,10 +1,11 @@
 /**
  * What every cluster has from its first moment on, made in one transaction: namespaces, roles and bindings, priority
- * classes, the Service by which pods reach the API server. At later starts only what is missing or has changed is
- * written. Sources: pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
+ * classes, the Service by which pods reach the API server, APIServices of what is built in. At later starts only what is
+ * missing or has changed is written. Sources: pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
  * pkg/controlplane/controller/legacytokentracking, plugin/pkg/auth/authorizer/rbac/bootstrappolicy,
  * pkg/registry/{rbac,scheduling}/rest.
  */
+import { APIService } from "../../pkg/api/apiregistration/v1/apiservice.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Endpoints } from "../../pkg/api/core/v1/service/endpoints.ts"
 import { dayOf, startOfDay, TRACKED_SINCE, TRACKING } from "../../pkg/api/core/v1/legacy-tokens.ts"
@@ -18,6 +19,7 @@ import { ClusterRoleBinding } from "../../pkg/api/rbac/v1/clusterrolebinding.ts"
 import { Role } from "../../pkg/api/rbac/v1/role.ts"
 import { RoleBinding } from "../../pkg/api/rbac/v1/rolebinding.ts"
 import type { PolicyRule, Subject } from "../../pkg/api/rbac/v1/rules.ts"
+import type { Scheme } from "../../pkg/api/scheme.ts"
 import { PriorityClass, SYSTEM_PRIORITIES } from "../../pkg/api/scheduling/v1/priorityclass.ts"
 import { decodeObject } from "../../pkg/apimachinery/decode.ts"
 import { deepEqual } from "../../pkg/apimachinery/equal.ts"
@@ -25,6 +27,7 @@ import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
 import type { Storage, Write } from "../../pkg/storage/storage.ts"
+import { builtinServices, reconcileLocal } from "./aggregator/local-services.ts"
 import { aggregatedRules } from "./authorization/aggregation.ts"
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, type BootstrapBinding } from "./authorization/bootstrap-cluster-roles.ts"
 import { CONTROLLER_ROLES } from "./authorization/bootstrap-controller-roles.ts"
@@ -39,6 +42,8 @@ export interface BootstrapOptions {
   readonly storage: Storage
   readonly clock: Clock
   readonly random: Random
+  /** The kinds that are built in. */
+  readonly scheme: Pick<Scheme, "groups">
   readonly serviceRange: IpRange
   /** Where the API server is reached from inside the cluster. */
   readonly advertiseAddress: string
@@ -89,6 +94,7 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
     ...kubernetesService(options),
     ...authenticationConfig(options),
     tokenTracking(options),
+    ...builtinServices(options.scheme).map((service) => want(APIService, service, reconcileLocal)),
   ]
 }
 

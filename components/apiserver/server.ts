@@ -23,6 +23,8 @@ import {
   type ServerAnswer,
   type ServerRequest,
 } from "../../pkg/runtime/listen.ts"
+import type { Aggregator } from "./aggregator/aggregator.ts"
+import type { RemoteService } from "./aggregator/api-services.ts"
 import type { AuditSink } from "./audit/audit-log.ts"
 import { ANONYMOUS, type Authenticator, type Credentials } from "./authentication/authenticator.ts"
 import { impersonate } from "./authentication/impersonation.ts"
@@ -55,6 +57,8 @@ export interface ServerOptions {
   readonly metrics: ServerMetrics
   /** Paths that are no resource: health, discovery, metrics … */
   readonly paths: Handler
+  /** Versions that other servers have. */
+  readonly aggregator?: Pick<Aggregator, "remoteOf" | "hasResource" | "serve">
   /** Subresources that stream: log, exec, attach, portforward, proxy. */
   readonly connections: Connections
   readonly audit?: AuditSink
@@ -75,7 +79,7 @@ export interface Server {
 }
 
 export function createServer(options: ServerOptions): Server {
-  const { pipeline, scheme, authenticator, metrics, connections, audit, clock, log } = options
+  const { pipeline, scheme, authenticator, metrics, aggregator, connections, audit, clock, log } = options
   const { requestTimeoutMs: mostTimeMs = DEFAULT_REQUEST_TIMEOUT_MS, withoutTimeLimits = false } = options
   const unfinishedBodies = new FairShare(UNFINISHED_BODY_BYTES)
   const flow = new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, {
@@ -104,6 +108,8 @@ export function createServer(options: ServerOptions): Server {
 
     const attributes = attributesOf(user, info)
     authorize(pipeline, attributes, exchange.annotator)
+    const remote = aggregator?.remoteOf(info)
+    if (remote !== undefined) return serveRemote(exchange, info, user, remote)
     if (connections.needsCreate(info)) authorize(pipeline, { ...attributes, verb: "create" }, undefined)
     // No part of the server has paths of this group, so nobody answers in its form, and nothing was served.
     if (info.isResource && scheme.group(info.group) === undefined) return exchange.sendText(404, "404 page not found\n")
@@ -117,6 +123,18 @@ export function createServer(options: ServerOptions): Server {
       exchange.body = body
       return withSlot(exchange, info, user, answer)
     })
+  }
+
+  /** A request that another server answers: its body is passed on as it comes. */
+  function serveRemote(exchange: Exchange, info: RequestInfo, user: UserInfo, service: RemoteService) {
+    // The parts of a path become labels of figures only where the server is known to have such a resource.
+    exchange.isServed = aggregator!.hasResource(info, service)
+    const answer = () => aggregator!.serve(exchange, info, user, service)
+    if (isLongRunning(info) || exchange.upgrade !== undefined) {
+      exchange.timeoutMs = undefined
+      return settled(answer, exchange.isServed ? metrics.longRunning(info) : () => undefined)
+    }
+    return withSlot(exchange, info, user, answer)
   }
 
   /** What answers a request. Throws NotFound and MethodNotAllowed where nothing does. */

@@ -8,6 +8,9 @@ import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
 import { readIfExists, replaceFile } from "../../pkg/files/files.ts"
 
+/** The name that the aggregator and other front proxies have in their certificates. */
+export const FRONT_PROXY = "system:auth-proxy"
+
 /** What a server proves itself with, and what it takes as proof. */
 export interface ServingFiles {
   readonly pki: ClusterPki
@@ -79,6 +82,26 @@ export function openServingFiles({
     }),
     adminToken: dir === undefined ? newToken(random) : tokenIn(join(dir, "token"), random),
     signingKey: tls === undefined ? newSigningKey() : loadOrCreateSigningKey(join(tls, "service.key")),
+  }
+}
+
+/**
+ * Gives the certificate by which extension API servers know this server, for the files that are in use: made when it is
+ * first asked for, and anew with the files.
+ */
+export function frontProxyCertificates(): (files: ServingFiles) => CertificatePair {
+  let made: { readonly of: ServingFiles; readonly pair: CertificatePair } | undefined
+  return (files) => {
+    if (made?.of !== files)
+      made = {
+        of: files,
+        pair: files.pki.leaf({
+          name: "client-auth-proxy",
+          authority: "request-header-ca",
+          subject: { commonName: FRONT_PROXY, organizations: [] },
+        }),
+      }
+    return made.pair
   }
 }
 

@@ -18,6 +18,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   "v1/endpoints": "Name(name) | Endpoints | Age",
   "v1/events":
     "Last Seen | Type | Reason | Object | Subobject* | Source* | Message | First Seen* | Count* | Name(name)*",
+  "apiregistration.k8s.io/v1/apiservices": "Name(name) | Service | Available | Age",
   "apiextensions.k8s.io/v1/customresourcedefinitions": "Name(name) | Created At:date",
   "v1/limitranges": "Name(name) | Created At:date",
   "v1/resourcequotas": "Name(name) | Request | Limit | Age",

@@ -4,6 +4,7 @@ import { ValidatingAdmissionPolicy } from "./admissionregistration/v1/validating
 import { ValidatingAdmissionPolicyBinding } from "./admissionregistration/v1/validatingadmissionpolicybinding.ts"
 import { ValidatingWebhookConfiguration } from "./admissionregistration/v1/validatingwebhookconfiguration.ts"
 import { CustomResourceDefinition } from "./apiextensions/v1/customresourcedefinition.ts"
+import { APIService } from "./apiregistration/v1/apiservice.ts"
 import { ControllerRevision } from "./apps/v1/controllerrevision.ts"
 import { DaemonSet } from "./apps/v1/daemonset.ts"
 import { Deployment } from "./apps/v1/deployment.ts"
@@ -85,6 +86,7 @@ export const RESOURCES: readonly Resource[] = [
   Secret,
   ServiceAccount,
   Service,
+  APIService,
   ControllerRevision,
   DaemonSet,
   Deployment,

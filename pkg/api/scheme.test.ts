@@ -29,6 +29,7 @@ describe("builtinScheme", () => {
   test("lists groups in the order by which kubectl settles ambiguous names", () => {
     expect(scheme.groups.map(({ name }) => name)).toEqual([
       "",
+      "apiregistration.k8s.io",
       "apps",
       "events.k8s.io",
       "authentication.k8s.io",

@@ -43,6 +43,7 @@ const plane = await startApiCore({
   random: systemRandom,
   log: silent,
   scheme: builtinScheme(),
+  frontProxy: () => ({ certPem: "", keyPem: "" }),
   serviceCidr: "10.43.0.0/16",
   nodePorts: { first: 30000, last: 32767 },
   advertiseAddress: "192.0.2.1",

@@ -8,6 +8,9 @@ export interface KindSample {
   readonly name?: (n: number) => string
 }
 
+/** Kinds whose names say what stands in the object. */
+export const NAMED_BY_SPEC: readonly string[] = ["APIService", "CustomResourceDefinition"]
+
 const selector = { matchLabels: { app: "walk" } }
 const podSpec = { containers: [{ name: "c", image: "registry.example/c:1" }] }
 const template = { metadata: { labels: { app: "walk" } }, spec: podSpec }

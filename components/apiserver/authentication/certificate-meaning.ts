@@ -1,11 +1,8 @@
 import type { AuthorityName } from "../../../pkg/pki/cluster-pki.ts"
 import { verifyCertificate } from "../../../pkg/pki/verify.ts"
 import type { PeerCertificate } from "../../../pkg/runtime/peer-certificate.ts"
-import type { ServingFiles } from "../serving.ts"
+import { FRONT_PROXY, type ServingFiles } from "../serving.ts"
 import type { CertificateMeaning } from "./authenticator.ts"
-
-/** The name that the aggregator and other front proxies have in their certificates. */
-const FRONT_PROXY = "system:auth-proxy"
 
 /**
  * Tells what a client certificate proves, or undefined when nothing. Those of the client authority are users; those of

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto"
 import { storageVersionHash, type Scheme } from "../../../pkg/api/scheme.ts"
+import type { RemoteVersion } from "../aggregator/discovery.ts"
+import type { ListedGroup, ListedGroups } from "../aggregator/groups.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 
 /**
@@ -42,23 +44,21 @@ export const apiVersions = (serverAddress: string) => ({
 })
 
 /** `/apis` */
-export const apiGroupList = (scheme: Scheme) => ({
+export const apiGroupList = ({ named }: ListedGroups) => ({
   kind: "APIGroupList",
   apiVersion: "v1",
-  groups: scheme.groups.filter(({ name }) => name !== "").map(({ name }) => groupEntry(scheme, name)),
+  groups: named.filter(({ name }) => name !== "").map(groupEntry),
 })
 
 /** `/apis/<group>`; undefined when there is no such group. */
-export function apiGroup(scheme: Scheme, name: string) {
-  return name === "" || scheme.group(name) === undefined
-    ? undefined
-    : { kind: "APIGroup", apiVersion: "v1", ...groupEntry(scheme, name) }
+export function apiGroup({ named }: ListedGroups, name: string) {
+  const group = name === "" ? undefined : named.find((one) => one.name === name)
+  return group === undefined ? undefined : { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) }
 }
 
-function groupEntry(scheme: Scheme, name: string) {
-  const { versions, preferredVersion } = scheme.group(name)!
-  const entry = (version: string) => ({ groupVersion: `${name}/${version}`, version })
-  return { name, versions: versions.map(entry), preferredVersion: entry(preferredVersion) }
+function groupEntry({ name, versions }: ListedGroup) {
+  const entries = versions.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }))
+  return { name, versions: entries, preferredVersion: entries[0]! }
 }
 
 /** `/api/v1` and `/apis/<group>/<version>`; undefined when there is no such version. */
@@ -114,19 +114,22 @@ export interface Document {
   readonly etag: string
 }
 
-/** All groups with all their resources in one document: `/api` for the core group, `/apis` for the others. */
-export function aggregated(scheme: Scheme, which: "api" | "apis", version: "v2" | "v2beta1"): Document {
-  const groups = scheme.groups.filter(({ name }) => (name === "") === (which === "api"))
+/**
+ * All groups with all their resources in one document: `/api` for the core group, `/apis` for the others. Versions of
+ * other servers are shown as these tell of them.
+ */
+export function aggregated(
+  scheme: Scheme,
+  listed: ListedGroups,
+  which: "api" | "apis",
+  version: "v2" | "v2beta1",
+): Document {
+  const groups = listed.aggregated.filter(({ name }) => (name === "") === (which === "api"))
   const items = groups.map(({ name, versions }) => ({
     metadata: name === "" ? { creationTimestamp: null } : { name, creationTimestamp: null },
-    versions: versions.map((version) => ({
-      version,
-      resources: scheme
-        .resourcesOf(name, version)
-        .map(aggregatedResource)
-        .sort((a, b) => (a.resource < b.resource ? -1 : 1)),
-      freshness: "Current",
-    })),
+    versions: versions.map(({ version, remote }) =>
+      remote === undefined ? ownVersion(scheme, name, version) : remoteVersion(version, remote),
+    ),
   }))
   const text = JSON.stringify({
     kind: "APIGroupDiscoveryList",
@@ -136,6 +139,21 @@ export function aggregated(scheme: Scheme, which: "api" | "apis", version: "v2" 
   })
   return { text, etag: `"${createHash("sha256").update(text).digest("hex").toUpperCase()}"` }
 }
+
+const ownVersion = (scheme: Scheme, group: string, version: string) => ({
+  version,
+  resources: scheme
+    .resourcesOf(group, version)
+    .map(aggregatedResource)
+    .sort((a, b) => (a.resource < b.resource ? -1 : 1)),
+  freshness: "Current",
+})
+
+const remoteVersion = (version: string, { resources, freshness }: RemoteVersion) => ({
+  version,
+  ...(resources.length === 0 ? {} : { resources }),
+  freshness,
+})
 
 function aggregatedResource(resource: Resource) {
   const { plural, kind, scope, singular, verbs, shortNames, categories } = resource

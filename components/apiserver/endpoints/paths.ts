@@ -5,6 +5,8 @@ import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { jwks, openIdConfiguration } from "../../../pkg/jwt/discovery.ts"
 import type { VerifyingKey } from "../../../pkg/jwt/signing-key.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
+import type { Aggregator } from "../aggregator/aggregator.ts"
+import type { ListedGroup } from "../aggregator/groups.ts"
 import type { Exchange } from "../http/exchange.ts"
 import { parseAccept } from "../http/negotiate.ts"
 import type { RequestInfo } from "../http/request-info.ts"
@@ -17,6 +19,8 @@ import type { OpenApiDocuments } from "./openapi.ts"
 export interface PathsOptions {
   readonly scheme: Scheme
   readonly pipeline: Pipeline
+  /** Which groups there are, those of other servers among them. */
+  readonly listed: Aggregator["listed"]
   readonly health: Health
   readonly metrics: Registry
   /** Loaded with the first request: it is large, and no start needs it. */
@@ -92,7 +96,7 @@ async function respond(app: Hono<Env>, exchange: Exchange): Promise<void> {
 }
 
 function routes(options: PathsOptions): Hono<Env> {
-  const { scheme, metrics, health, serviceAccounts, serverAddress, openApi } = options
+  const { scheme, listed, metrics, health, serviceAccounts, serverAddress, openApi } = options
   const app = new Hono<Env>({ strict: false })
   const json = (c: Context<Env>, value: unknown) =>
     c.body(c.env.exchange.pretty() ? JSON.stringify(value, undefined, 2) + "\n" : JSON.stringify(value) + "\n", 200, {
@@ -103,10 +107,11 @@ function routes(options: PathsOptions): Hono<Env> {
   const documents = new Map<string, { readonly generation: number; readonly document: Document }>()
   const aggregatedDocument = (which: "api" | "apis", version: "v2" | "v2beta1"): Document => {
     const key = `${which} ${version}`
+    const { generation, groups } = listed()
     const known = documents.get(key)
-    if (known?.generation === scheme.generation) return known.document
-    const document = aggregated(scheme, which, version)
-    documents.set(key, { generation: scheme.generation, document })
+    if (known?.generation === generation) return known.document
+    const document = aggregated(scheme, groups, which, version)
+    documents.set(key, { generation, document })
     return document
   }
   const discovery = (which: "api" | "apis", plain: () => unknown) => (c: Context<Env>) => {
@@ -136,10 +141,10 @@ function routes(options: PathsOptions): Hono<Env> {
   )
   app.get(
     "/apis",
-    discovery("apis", () => apiGroupList(scheme)),
+    discovery("apis", () => apiGroupList(listed().groups)),
   )
   app.get("/api/:version", (c) => found(c, apiResourceList(scheme, "", c.req.param("version"))))
-  app.get("/apis/:group", (c) => found(c, apiGroup(scheme, c.req.param("group"))))
+  app.get("/apis/:group", (c) => found(c, apiGroup(listed().groups, c.req.param("group"))))
   app.get("/apis/:group/:version", (c) =>
     found(c, apiResourceList(scheme, c.req.param("group"), c.req.param("version"))),
   )
@@ -167,9 +172,9 @@ function routes(options: PathsOptions): Hono<Env> {
   app.get("/openid/v1/jwks", (c) =>
     c.body(JSON.stringify(jwks(serviceAccounts.keys)), 200, { "Content-Type": "application/jwk-set+json" }),
   )
-  for (const path of ["/", "/index.html"]) app.get(path, (c) => indented(c, { paths: indexOf(scheme) }))
+  for (const path of ["/", "/index.html"]) app.get(path, (c) => indented(c, { paths: indexOf(listed().groups.named) }))
   app.notFound((c) => {
-    if (isUnderApi(scheme, c.req.path)) throw noSuchResource()
+    if (isUnderApi(listed().groups.named, c.req.path)) throw noSuchResource()
     return c.body("404 page not found\n", 404, { "Content-Type": "text/plain; charset=utf-8" })
   })
   app.onError((err) => {
@@ -179,9 +184,9 @@ function routes(options: PathsOptions): Hono<Env> {
 }
 
 /** Whether a path stands below one whose answers are objects of the API, failures among them. */
-function isUnderApi(scheme: Scheme, path: string): boolean {
+function isUnderApi(groups: readonly ListedGroup[], path: string): boolean {
   const [, first, second = ""] = path.split("/")
-  return first === "api" || first === "version" || (first === "apis" && scheme.group(second) !== undefined)
+  return first === "api" || first === "version" || (first === "apis" && groups.some(({ name }) => name === second))
 }
 
 /** The aggregated form that is wanted before the plain one, if any. */
@@ -220,9 +225,9 @@ const versionInfo = () => ({
   platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
 })
 
-function indexOf(scheme: Scheme): readonly string[] {
-  const groups = scheme.groups.flatMap(({ name, versions }) =>
-    name === "" ? ["/api", "/api/v1"] : [`/apis/${name}`, ...versions.map((version) => `/apis/${name}/${version}`)],
+function indexOf(named: readonly ListedGroup[]): readonly string[] {
+  const groups = named.flatMap(({ name, versions }) =>
+    name === "" ? ["/api", "/api/v1"] : [`/apis/${name}`, ...versions.map(({ version }) => `/apis/${name}/${version}`)],
   )
   return [
     "/.well-known/openid-configuration",

@@ -24,27 +24,43 @@ import { HtmlLinks } from "./rewrite-html.ts"
  * does not read stops the other one. Source: apimachinery pkg/util/proxy/transport.go.
  */
 export function passRequest(exchange: Exchange, info: RequestInfo, target: ProxyTarget): Promise<void> {
-  const { req, res } = exchange
+  const outgoing = requestTo(target, {
+    method: exchange.req.method ?? "GET",
+    path: pathToTarget(info),
+    headers: headersToTarget(exchange, forwardedUri(exchange, info)),
+  })
+  exchange.req.pipe(outgoing)
+  return relay(exchange, outgoing, {
+    answer: (incoming) => passPage(exchange, info, target, incoming),
+    errorOf: (err) => dialError(err, target),
+  })
+}
+
+export interface Relayed {
+  /** Passes the target's answer on; what it throws is the failure of the request. */
+  answer(incoming: Incoming): void
+  /** What a client is told of a failed connection. */
+  errorOf(err: NodeJS.ErrnoException): unknown
+}
+
+/** Waits for the answer to a request to a target and has it passed on. The promise ends with the client's answer. */
+export function relay(exchange: Exchange, outgoing: ClientRequest, { answer, errorOf }: Relayed): Promise<void> {
+  const { res } = exchange
   return new Promise((resolve, reject) => {
-    const outgoing = requestTo(target, {
-      method: req.method ?? "GET",
-      path: pathToTarget(info),
-      headers: headersToTarget(exchange, forwardedUri(exchange, info)),
-    })
     const failed = (err: unknown) => {
       outgoing.destroy()
       if (res.headersSent) res.destroy()
       reject(err)
     }
     // Heard until the end: a connection that has failed can fail again.
-    outgoing.on("error", (err) => failed(dialError(err, target)))
+    outgoing.on("error", (err) => failed(errorOf(err)))
     outgoing.once("response", (incoming: IncomingMessage) => {
       res.once("close", () => {
         incoming.destroy()
         resolve()
       })
       try {
-        passAnswer(exchange, info, target, incoming)
+        answer(incoming)
       } catch (err) {
         failed(err)
       }
@@ -55,7 +71,6 @@ export function passRequest(exchange: Exchange, info: RequestInfo, target: Proxy
       failed(unreachable("the target left HTTP, which nobody asked for"))
     })
     res.once("close", () => outgoing.destroy())
-    req.pipe(outgoing)
   })
 }
 
@@ -81,15 +96,35 @@ export const forwardedUri = (exchange: Exchange, info: RequestInfo): string =>
  * To a pod that no connection leads to. It knows requests and answers only, so a wish to leave HTTP is answered as any
  * other request.
  */
-export async function passToSimulated(
+export function passToSimulated(
   exchange: Exchange,
   info: RequestInfo,
   target: ProxyTarget,
   fetch: NonNullable<NodeConnector["fetch"]>,
 ): Promise<void> {
+  const url = `${target.scheme}://${hostPort(target.host, target.port)}${pathToTarget(info)}`
+  return passToFunction(exchange, {
+    url,
+    headers: headersToTarget(exchange, forwardedUri(exchange, info)),
+    call: (request) => fetch(request, target),
+    answer: (incoming) => passPage(exchange, info, target, incoming),
+  })
+}
+
+/** A request that a function answers. */
+export interface FunctionCall {
+  readonly url: string
+  readonly headers: OutgoingHttpHeaders
+  call(request: Request): Response | Promise<Response>
+  /** Passes the answer on. */
+  answer(incoming: Incoming): void
+}
+
+/** Has a function answer a request; its body and that of the answer are streams. */
+export async function passToFunction(exchange: Exchange, { url, headers, call, answer }: FunctionCall): Promise<void> {
   const { req, res } = exchange
   const { method = "GET" } = req
-  const headers = Object.entries(headersToTarget(exchange, forwardedUri(exchange, info))).flatMap(([name, value]) =>
+  const fields = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((one): [string, string] => [name, String(one)]),
   )
   const gone = new AbortController()
@@ -99,18 +134,13 @@ export async function passToSimulated(
       resolve()
     }),
   )
-  const url = `${target.scheme}://${hostPort(target.host, target.port)}${pathToTarget(info)}`
   const body = method === "GET" || method === "HEAD" ? {} : { body: webStream(req), duplex: "half" as const }
-  const response = await fetch(new Request(url, { method, headers, signal: gone.signal, ...body }), target).catch(
-    (err: unknown) => {
-      throw unreachable(err instanceof Error ? err.message : String(err))
-    },
-  )
+  const request = new Request(url, { method, headers: fields, signal: gone.signal, ...body })
+  const response = await Promise.try(call, request).catch((err: unknown) => {
+    throw unreachable(err instanceof Error ? err.message : String(err))
+  })
   const cookies = response.headers.getSetCookie()
-  passAnswer(
-    exchange,
-    info,
-    target,
+  answer(
     Object.assign(Readable.from(method === "HEAD" || response.body === null ? [] : response.body), {
       statusCode: response.status,
       headers: { ...Object.fromEntries(response.headers), ...(cookies.length === 0 ? {} : { "set-cookie": cookies }) },
@@ -132,20 +162,30 @@ function webStream(body: AsyncIterable<Buffer>): ReadableStream<Uint8Array> {
 }
 
 /** What a target has answered. */
-type Incoming = Readable & Pick<IncomingMessage, "statusCode" | "headers">
+export type Incoming = Readable & Pick<IncomingMessage, "statusCode" | "headers">
 
 /** Passes an answer on. The addresses in a page lead through the proxy. */
-function passAnswer(exchange: Exchange, info: RequestInfo, target: ProxyTarget, incoming: Incoming): void {
-  const { req, res } = exchange
+function passPage(exchange: Exchange, info: RequestInfo, target: ProxyTarget, incoming: Incoming): void {
+  const { req } = exchange
   const prefix = prefixOf(exchange, info)
   const hosts = [hostPort(target.host, target.port), req.headers.host ?? String(req.headers[":authority"] ?? "")]
   const rewrite = (address: string) => throughProxy(address, prefix, hosts)
   const headers = headersToClient(exchange, incoming.headers)
-  incoming.on("error", () => res.destroy())
   if (typeof headers.location === "string") headers.location = rewrite(headers.location)
   const stages = req.method === "HEAD" ? [] : pageStages(incoming, rewrite)
   // The length of a page that is being changed is not known yet.
   if (stages.length > 0) delete headers["content-length"]
+  passAnswer(exchange, headers, incoming, stages)
+}
+
+/** Sends an answer as it comes, through `stages`, which may change it. */
+export function passAnswer(
+  { res }: Exchange,
+  headers: OutgoingHttpHeaders,
+  incoming: Incoming,
+  stages: readonly Transform[] = [],
+): void {
+  incoming.on("error", () => res.destroy())
   writeHead(res, incoming.statusCode, headers)
   // An answer may take its time: the client learns at once that it has begun.
   res.write("")

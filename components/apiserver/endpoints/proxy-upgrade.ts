@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http"
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from "node:http"
 import { pipeline, type Duplex } from "node:stream"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Exchange, Upgrade } from "../http/exchange.ts"
@@ -17,28 +17,39 @@ export function passUpgrade(
   exchange: Exchange,
   info: RequestInfo,
   target: ProxyTarget,
-  { socket, head, answer }: Upgrade,
+  upgrade: Upgrade,
 ): Promise<void> {
-  const { req, res } = exchange
+  const outgoing = requestTo(target, {
+    method: exchange.req.method ?? "GET",
+    path: pathToTarget(info),
+    headers: upgradeHeaders(exchange, forwardedUri(exchange, info)),
+  })
+  return joinUpgrade(exchange, upgrade, outgoing, (err) => dialError(err, target))
+}
+
+/** The client's headers of a wish to leave HTTP, as its target gets them. */
+export function upgradeHeaders(exchange: Exchange, uri: string): OutgoingHttpHeaders {
   // A body would be taken for what is said after the upgrade.
-  const {
-    "content-length": _length,
-    "transfer-encoding": _encoding,
-    ...headers
-  } = headersToTarget(exchange, forwardedUri(exchange, info))
+  const { "content-length": _length, "transfer-encoding": _encoding, ...headers } = headersToTarget(exchange, uri)
+  return { ...headers, connection: "Upgrade", upgrade: exchange.req.headers.upgrade ?? "" }
+}
+
+/** Sends a wish to leave HTTP, and joins the connections when the target agrees. */
+export function joinUpgrade(
+  exchange: Exchange,
+  { socket, head, answer }: Upgrade,
+  outgoing: ClientRequest,
+  errorOf: (err: NodeJS.ErrnoException) => unknown,
+): Promise<void> {
+  const { res } = exchange
   return new Promise((resolve, reject) => {
-    const outgoing = requestTo(target, {
-      method: req.method ?? "GET",
-      path: pathToTarget(info),
-      headers: { ...headers, connection: "Upgrade", upgrade: req.headers.upgrade ?? "" },
-    })
     res.once("close", () => outgoing.destroy())
     const failed = (err: unknown) => {
       outgoing.destroy()
       if (answer.headersSent) socket.destroy()
       reject(err)
     }
-    outgoing.on("error", (err) => failed(dialError(err, target)))
+    outgoing.on("error", (err) => failed(errorOf(err)))
     outgoing.once("response", (incoming: IncomingMessage) => {
       const { statusCode = 502 } = incoming
       if (statusCode < 400)

@@ -1,14 +1,12 @@
 import { request, type RequestOptions } from "node:https"
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
-import type { ServiceReference } from "../../../pkg/api/admissionregistration/v1/clientconfig.ts"
-import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Objects } from "../cacher/objects.ts"
-import { hostPort } from "../endpoints/proxy-target.ts"
-import { dialFailure } from "../http/dial-failure.ts"
+import { serviceAddress, type ServiceAddress } from "../endpoints/service-address.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json-value.ts"
 import { BodyError } from "../http/body-error.ts"
+import { connectionFailure } from "../http/connection-failure.ts"
 import { parseJson } from "../http/json.ts"
 import { Agents } from "./agents.ts"
 import { failedPost, WebhookCallError, webhookUrl, type WebhookCaller } from "./webhook-caller.ts"
@@ -33,7 +31,8 @@ export function httpsCaller({ objects, clock }: { readonly objects: Objects; rea
       const target =
         config.service === undefined
           ? { host, port: url.port === "" ? 443 : Number(url.port) }
-          : addressOf(config.service, objects, failed)
+          : serviceAddress(config.service, objects)
+      if (typeof target === "string") throw failed(target)
       const body = Buffer.from(JSON.stringify(review))
       const answered = await agents.use({ host: url.host, caBundle: config.caBundle ?? "" }, (agent) =>
         post(
@@ -95,7 +94,7 @@ interface Posting {
 }
 
 function post(
-  options: RequestOptions & Target,
+  options: RequestOptions & ServiceAddress,
   body: Buffer,
   { clock, timeoutMs, failed, mostBytes }: Posting,
 ): Promise<Answered> {
@@ -108,7 +107,7 @@ function post(
       outgoing.destroy()
     }
     // Heard until the end: a connection that has failed can fail again.
-    outgoing.on("error", (err: NodeJS.ErrnoException) => end(failed(causeOf(err, options))))
+    outgoing.on("error", (err: NodeJS.ErrnoException) => end(failed(connectionFailure(err, options))))
     outgoing.once("response", (incoming: IncomingMessage) => {
       const parts: Buffer[] = []
       let bytes = 0
@@ -128,48 +127,6 @@ function post(
     })
     outgoing.end(body)
   })
-}
-
-/** The address behind a Service's name. Source: apiserver pkg/util/proxy/proxy.go ResolveCluster. */
-function addressOf(
-  { namespace, name, port }: ServiceReference,
-  objects: Objects,
-  failed: (why: string) => WebhookCallError,
-): Target {
-  const service = objects.get(Service, { namespace, name })
-  if (service === undefined) throw failed(`service ${JSON.stringify(name)} not found`)
-  const { type, clusterIP = "", externalName = "", ports = [] } = service.spec
-  if (type === "ExternalName") return { host: externalName, port }
-  if (clusterIP === "" || clusterIP === "None") throw failed('cannot route to service with ClusterIP "None"')
-  if (!ports.some((candidate) => candidate.port === port))
-    throw failed(`no service port ${port} found for service ${JSON.stringify(name)}`)
-  return { host: clusterIP, port }
-}
-
-interface Target {
-  readonly host: string
-  readonly port: number
-}
-
-/** A failed connection in Go's words, which people look for. */
-function causeOf(err: NodeJS.ErrnoException, { host, port }: Target): string {
-  const dialled = dialFailure(err.code, hostPort(host, port))
-  if (dialled !== undefined) return dialled
-  const certificate = CERTIFICATE_ERRORS[err.code ?? ""]
-  if (certificate !== undefined) return `tls: failed to verify certificate: x509: ${certificate}`
-  if (err.code === "ENOTFOUND") return `dial tcp: lookup ${host}: no such host`
-  if (err.code === "ECONNRESET") return "EOF"
-  return err.message
-}
-const UNKNOWN_AUTHORITY = "certificate signed by unknown authority"
-const CERTIFICATE_ERRORS: Readonly<Record<string, string>> = {
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
-  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
-  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_AUTHORITY,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
-  CERT_HAS_EXPIRED: "certificate has expired or is not yet valid",
-  ERR_TLS_CERT_ALTNAME_INVALID: "certificate is valid for other names than the one that was asked for",
 }
 
 /** Source: apimachinery pkg/api/errors NewGenericServerResponse; client-go rest/request.go transformResponse. */

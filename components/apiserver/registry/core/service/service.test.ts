@@ -24,6 +24,7 @@ const start = async ({
     log: silent,
     scheme: builtinScheme(),
     serviceCidr,
+    frontProxy: () => ({ certPem: "", keyPem: "" }),
     nodePorts: { first: 30000, last: 32767 },
     advertiseAddress: "192.0.2.1",
     port: 6443,

@@ -1,0 +1,87 @@
+import { APIService, isAvailable } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import type { Storage } from "../../../pkg/storage/storage.ts"
+import { storageKey, storagePrefix } from "../cacher/view.ts"
+
+/** An APIService whose requests go to another server. */
+export type RemoteService = APIService & {
+  readonly spec: { readonly service: NonNullable<APIService["spec"]["service"]> }
+}
+
+export const isRemote = (service: APIService): service is RemoteService => service.spec.service !== undefined
+
+/** The stored APIServices, found as requests need them. Follows the store in the turn of each commit. */
+export class ApiServices {
+  readonly #byName = new Map<string, APIService>()
+  /** Those with another server, by `<group>/<version>`: mostly none, so a request asks for a size and no more. */
+  readonly #remote = new Map<string, RemoteService>()
+  readonly #listeners = new Set<(names: readonly string[]) => void>()
+  readonly #unsubscribe: () => void
+  #generation = 0
+
+  constructor(storage: Storage) {
+    const prefix = storagePrefix(APIService, undefined)
+    for (const { object } of storage.list(prefix)) this.#put(object as APIService)
+    this.#unsubscribe = storage.subscribe((events) => {
+      const names = new Set<string>()
+      for (const { key } of events) if (key.startsWith(prefix)) names.add(key.slice(prefix.length))
+      if (names.size === 0) return
+      for (const name of names) {
+        const stored = storage.get(storageKey(APIService, { name }))
+        if (stored === undefined) this.#drop(name)
+        else this.#put(stored.object as APIService)
+      }
+      for (const listener of this.#listeners) listener([...names])
+    })
+  }
+
+  close(): void {
+    this.#unsubscribe()
+  }
+
+  /** Rises when a spec changes, or whether a server is available. */
+  get generation(): number {
+    return this.#generation
+  }
+
+  get all(): Iterable<APIService> {
+    return this.#byName.values()
+  }
+
+  get(name: string): APIService | undefined {
+    return this.#byName.get(name)
+  }
+
+  /** Those with another server. */
+  get remotes(): ReadonlyMap<string, RemoteService> {
+    return this.#remote
+  }
+
+  /** Called with the names of APIServices that were written or deleted; gives what ends the calls. */
+  subscribe(listener: (names: readonly string[]) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #put(service: APIService): void {
+    const name = service.metadata.name ?? ""
+    const before = this.#byName.get(name)
+    this.#byName.set(name, service)
+    if (before === undefined || isAvailable(before) !== isAvailable(service) || !deepEqual(before.spec, service.spec))
+      this.#generation++
+    const key = keyOf(service)
+    // The server of APIServices is always this one: without it nobody could take a wrong one back.
+    if (isRemote(service) && service.spec.group !== APIService.group) this.#remote.set(key, service)
+    else this.#remote.delete(key)
+  }
+
+  #drop(name: string): void {
+    const service = this.#byName.get(name)
+    if (service === undefined) return
+    this.#byName.delete(name)
+    this.#remote.delete(keyOf(service))
+    this.#generation++
+  }
+}
+
+const keyOf = ({ spec: { group = "", version = "" } }: APIService): string => `${group}/${version}`

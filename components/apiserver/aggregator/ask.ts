@@ -1,0 +1,116 @@
+import type { IncomingMessage } from "node:http"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import { connectionFailure } from "../http/connection-failure.ts"
+import type { UserInfo } from "../request.ts"
+import type { RemoteService } from "./api-services.ts"
+import type { ExtensionConnections } from "./connections.ts"
+import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
+import { remoteUserHeaders } from "./remote-user.ts"
+
+/** A question that this server itself has for the server behind an APIService. */
+export interface Question {
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly user: UserInfo
+  readonly timeoutMs: number
+  /** The largest answer that is read, in bytes. */
+  readonly mostBytes: number
+}
+
+export interface ExtensionAnswer {
+  readonly code: number
+  /** By lower-case name. */
+  header(name: string): string | undefined
+  readonly body: Buffer
+}
+
+/** Asks a server behind an APIService, by GET. Redirects are not followed. @throws Error in Go's words */
+export type Ask = (service: RemoteService, question: Question) => Promise<ExtensionAnswer>
+
+/** Asks over HTTPS, or a function where one stands for the server. */
+export function createAsk({
+  connections,
+  functions,
+  clock,
+}: {
+  readonly connections: ExtensionConnections
+  readonly functions: FindExtensionServer
+  readonly clock: Clock
+}): Ask {
+  return (service, question) => {
+    const call = functionBehind(service, functions)
+    return call === undefined
+      ? overHttps(connections, service, question, clock)
+      : ofFunction(clock, question, (request) => call(request, question.user))
+  }
+}
+
+function overHttps(
+  connections: ExtensionConnections,
+  service: RemoteService,
+  { path, headers = {}, user, timeoutMs, mostBytes }: Question,
+  clock: Clock,
+): Promise<ExtensionAnswer> {
+  return new Promise((resolve, reject) => {
+    const address = connections.addressOf(service)
+    const outgoing = connections.open(service, {
+      method: "GET",
+      path,
+      headers: { ...headers, ...remoteUserHeaders(user) },
+    })
+    const timer = clock.setTimeout(() => failed(new Error("context deadline exceeded")), timeoutMs)
+    const failed = (err: Error) => {
+      timer.cancel()
+      reject(err)
+      outgoing.destroy()
+    }
+    outgoing.on("error", (err: NodeJS.ErrnoException) => failed(new Error(connectionFailure(err, address))))
+    outgoing.once("upgrade", (_incoming, socket) => {
+      socket.on("error", () => {})
+      socket.destroy()
+      failed(new Error("the server left HTTP, which nobody asked for"))
+    })
+    outgoing.once("response", (incoming: IncomingMessage) => {
+      const parts: Buffer[] = []
+      let bytes = 0
+      incoming.on("data", (part: Buffer) => {
+        parts.push(part)
+        if ((bytes += part.length) > mostBytes) failed(tooLarge(mostBytes))
+      })
+      incoming.on("error", failed)
+      incoming.once("end", () => {
+        timer.cancel()
+        resolve({
+          code: incoming.statusCode ?? 0,
+          header: (name) => [incoming.headers[name] ?? []].flat()[0],
+          body: Buffer.concat(parts),
+        })
+      })
+    })
+    outgoing.end()
+  })
+}
+
+async function ofFunction(
+  clock: Clock,
+  { path, headers = {}, timeoutMs, mostBytes }: Question,
+  call: (request: Request) => Response | Promise<Response>,
+): Promise<ExtensionAnswer> {
+  const late = Promise.withResolvers<never>()
+  const gone = new AbortController()
+  const timer = clock.setTimeout(() => {
+    late.reject(new Error("context deadline exceeded"))
+    gone.abort()
+  }, timeoutMs)
+  try {
+    const request = new Request(`http://localhost${path}`, { headers, signal: gone.signal })
+    const response = await Promise.race([Promise.try(call, request), late.promise])
+    const body = Buffer.from(await Promise.race([response.arrayBuffer(), late.promise]))
+    if (body.length > mostBytes) throw tooLarge(mostBytes)
+    return { code: response.status, header: (name) => response.headers.get(name) ?? undefined, body }
+  } finally {
+    timer.cancel()
+  }
+}
+
+const tooLarge = (mostBytes: number): Error => new Error(`the answer is larger than ${mostBytes} bytes`)

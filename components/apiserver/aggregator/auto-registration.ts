@@ -1,0 +1,133 @@
+import { APIService, localCondition } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
+import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import type { Scheme } from "../../../pkg/api/scheme.ts"
+import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
+import { uuid, type Random } from "../../../pkg/clock/random.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import { StorageError, type Storage, type Write } from "../../../pkg/storage/storage.ts"
+import { storageKey, storagePrefix } from "../cacher/view.ts"
+import type { ApiServices } from "./api-services.ts"
+import { localService, managed } from "./local-services.ts"
+import { BUILTIN_PRIORITIES, CUSTOM_PRIORITY } from "./priorities.ts"
+
+export interface AutoRegistrationOptions {
+  readonly storage: Storage
+  readonly services: ApiServices
+  readonly scheme: Pick<Scheme, "groups">
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+}
+
+/**
+ * Keeps an APIService for each version that custom resource definitions serve, whether or not it has been deleted or
+ * changed by somebody; one without the label of the server is left to its owner. Those of versions that are served no
+ * more are deleted, of built-in ones at the start only. Source: kube-aggregator pkg/controllers/autoregister,
+ * pkg/controlplane/controller/crdregistration. Returns what ends that.
+ */
+export function keepRegistered(options: AutoRegistrationOptions): () => void {
+  const { storage, services, scheme, clock, log } = options
+  const prefix = storagePrefix(CustomResourceDefinition, undefined)
+  /** The definitions that serve a version, by the name of its APIService. */
+  const serving = new Map<string, Set<string>>()
+  const versions = new Map<string, readonly string[]>()
+
+  /** Takes a definition as it is now, and gives the names of the APIServices that it touches. */
+  const take = (name: string): readonly string[] => {
+    const definition = storage.get(prefix + name)?.object as CustomResourceDefinition | undefined
+    const before = versions.get(name) ?? []
+    const after = definition === undefined ? [] : servedBy(definition)
+    if (deepEqual(before, after)) return []
+    for (const service of before) {
+      const definitions = serving.get(service)
+      definitions?.delete(name)
+      if (definitions?.size === 0) serving.delete(service)
+    }
+    for (const service of after) serving.set(service, (serving.get(service) ?? new Set<string>()).add(name))
+    if (after.length === 0) versions.delete(name)
+    else versions.set(name, after)
+    return [...before, ...after]
+  }
+
+  const settle = (names: Iterable<string>): void => {
+    for (const name of new Set(names)) {
+      const change = changeOf(name, serving.has(name), options)
+      if (change === undefined) continue
+      storage.write(change).catch((error: unknown) => {
+        // Somebody changed it meanwhile: that change's event comes here too.
+        if (!(error instanceof StorageError && ["conflict", "exists", "missing"].includes(error.code)))
+          log.error("Cannot register the APIService of a custom resource", { service: name, error })
+      })
+    }
+  }
+
+  for (const { key } of storage.list(prefix)) take(key.slice(prefix.length))
+  settle([...serving.keys(), ...spurious(services, scheme, serving)])
+  const unsubscribe = storage.subscribe((events) => {
+    const names = events.flatMap(({ key }) => (key.startsWith(prefix) ? take(key.slice(prefix.length)) : []))
+    if (names.length > 0) settle(names)
+  })
+  const unsubscribeServices = services.subscribe((names) =>
+    settle(names.filter((name) => serving.has(name) || managedAlways(services.get(name)))),
+  )
+  return () => {
+    unsubscribe()
+    unsubscribeServices()
+  }
+
+  /** What has to be written so that an APIService is as wanted. */
+  function changeOf(name: string, wanted: boolean, { random }: AutoRegistrationOptions): Write | undefined {
+    const current = services.get(name)
+    const write = { key: storageKey(APIService, { name }), time: clock.now(), author: "system:apiserver" }
+    if (!wanted) {
+      if (current === undefined || managed(current) === undefined) return undefined
+      return { ...write, object: null, expected: Number(current.metadata.resourceVersion) }
+    }
+    const [version = "", group = ""] = split(name)
+    const { object } = decodeObject(APIService, localService(group, version, CUSTOM_PRIORITY, "true"))
+    if (current === undefined) {
+      const now = timestamp(clock)
+      const metadata = { ...object.metadata, uid: uuid(random), creationTimestamp: now }
+      const created: APIService = { ...object, metadata, status: { conditions: [localCondition(now)] } }
+      return { ...write, object: created, expected: 0 }
+    }
+    if (managed(current) === undefined || deepEqual(current.spec, object.spec)) return undefined
+    return {
+      ...write,
+      object: { ...current, spec: object.spec } as APIService,
+      expected: Number(current.metadata.resourceVersion),
+    }
+  }
+}
+
+const managedAlways = (service: APIService | undefined): boolean => service !== undefined && managed(service) === "true"
+
+const servedBy = ({ spec: { group, versions } }: CustomResourceDefinition): readonly string[] =>
+  versions.flatMap(({ name, served }) =>
+    served && !BUILTIN_PRIORITIES.has(`${group}/${name}`) ? [`${name}.${group}`] : [],
+  )
+
+/** Labelled APIServices of what was served when the server last ran, and is not any more. */
+const spurious = (
+  services: ApiServices,
+  scheme: Pick<Scheme, "groups">,
+  serving: ReadonlyMap<string, unknown>,
+): readonly string[] => {
+  const builtin = new Set(
+    scheme.groups.flatMap(({ name, versions }) =>
+      versions.filter((version) => BUILTIN_PRIORITIES.has(`${name}/${version}`)).map((version) => `${version}.${name}`),
+    ),
+  )
+  return [...services.all].flatMap((service) => {
+    const { name = "" } = service.metadata
+    return managed(service) === undefined || serving.has(name) || builtin.has(name) ? [] : [name]
+  })
+}
+
+/** `<version>.<group>`; versions have no dots. */
+function split(name: string): readonly [version: string, group: string] {
+  const dot = name.indexOf(".")
+  return [name.slice(0, dot), name.slice(dot + 1)]
+}

@@ -1,0 +1,185 @@
+import {
+  APIService,
+  availability,
+  localCondition,
+  type APIServiceCondition,
+} from "../../../pkg/api/apiregistration/v1/apiservice.ts"
+import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { Service } from "../../../pkg/api/core/v1/service/service.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import type { Client } from "../../../pkg/client/client.ts"
+import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
+import { WorkQueue } from "../../../pkg/controller/workqueue.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import type { Storage, StorageEvent } from "../../../pkg/storage/storage.ts"
+import type { Objects } from "../cacher/objects.ts"
+import { storagePrefix } from "../cacher/view.ts"
+import { isRemote, type ApiServices, type RemoteService } from "./api-services.ts"
+import type { Ask } from "./ask.ts"
+import { objectsFinding, PASSED, serverFinding, type Finding } from "./availability-check.ts"
+import type { ExtensionConnections } from "./connections.ts"
+import type { RemoteDiscovery } from "./discovery.ts"
+import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
+import type { AggregatorMetrics } from "./metrics.ts"
+
+/** How many servers are asked at once, and how long an available one is left alone. Source: kube-aggregator. */
+const WORKERS = 5
+const LOOK_AGAIN_MS = 30_000
+/** First wait after a failed check; it doubles up to the longest. */
+const FIRST_WAIT_MS = 5
+const LONGEST_WAIT_MS = 30_000
+
+export interface AvailabilityOptions {
+  readonly storage: Storage
+  readonly objects: Objects
+  readonly services: ApiServices
+  readonly connections: ExtensionConnections
+  readonly functions: FindExtensionServer
+  readonly ask: Ask
+  readonly discovery: RemoteDiscovery
+  readonly client: Client
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: AggregatorMetrics
+}
+
+/**
+ * Says of each APIService whether its server can be had. A change of its Service or of that one's endpoints is looked
+ * at at once; besides, each server is asked every 30 seconds, since what leads to it can break without a word. While no
+ * APIService has another server there is nothing to do and no timer. Source: kube-aggregator
+ * pkg/controllers/status/{local,remote}. Returns what ends that.
+ */
+export function keepAvailability(options: AvailabilityOptions): () => void {
+  const { storage, services, connections, discovery, client, clock, log, metrics } = options
+  const failures = new Map<string, number>()
+  /** What was looked at last and what was said of it, so that nothing is looked at again for what this writes. */
+  const seen = new Map<string, { readonly spec: object; readonly told: APIServiceCondition }>()
+  let running = 0
+  let stopped = false
+  const queue = new WorkQueue(clock, pump)
+
+  function pump(): void {
+    while (!stopped && running < WORKERS) {
+      const name = queue.take()
+      if (name === undefined) return
+      running++
+      void look(name).finally(() => {
+        running--
+        queue.done(name)
+        pump()
+      })
+    }
+  }
+
+  /** Looks at one APIService, and never rejects. */
+  async function look(name: string): Promise<void> {
+    try {
+      const service = services.get(name)
+      if (service === undefined || !isRemote(service)) {
+        connections.forget(name)
+        discovery.forget(name)
+        failures.delete(name)
+        seen.delete(name)
+        if (service === undefined) metrics.forget(name)
+        else await tell(service, localCondition(timestamp(clock)))
+        return
+      }
+      const finding = await findingOf(service)
+      if (stopped) return
+      if (finding.status === "True") {
+        failures.delete(name)
+        queue.addAfter(name, LOOK_AGAIN_MS, "upkeep")
+      } else if (finding.reason === "FailedDiscoveryCheck") lookSoon(name)
+      await tell(service, { type: "Available", lastTransitionTime: timestamp(clock), ...finding })
+    } catch (err) {
+      if (stopped) return
+      if (!isNotFound(err) && !isConflict(err))
+        log.warn("Cannot say whether an APIService is available; will retry", { service: name, err })
+      lookSoon(name)
+    }
+  }
+
+  /** Objects can be followed; only a server that does not answer has to be asked again. */
+  function lookSoon(name: string): void {
+    const before = failures.get(name) ?? 0
+    failures.set(name, before + 1)
+    const wait = Math.min(FIRST_WAIT_MS * 2 ** before, LONGEST_WAIT_MS)
+    queue.addAfter(name, wait, wait === LONGEST_WAIT_MS ? "upkeep" : "work")
+  }
+
+  async function findingOf(service: RemoteService): Promise<Finding> {
+    const isFunction = functionBehind(service, options.functions) !== undefined
+    const finding = isFunction ? undefined : objectsFinding(service, options.objects)
+    const answer = finding ?? (await serverFinding(service, options))
+    if ("status" in answer) {
+      discovery.failed(service)
+      return answer
+    }
+    // Before it is called available, so that who waits for that finds its kinds.
+    await discovery.refresh(service, answer)
+    return PASSED
+  }
+
+  async function tell(service: APIService, condition: APIServiceCondition): Promise<void> {
+    const { name = "" } = service.metadata
+    const before = availability(service.status)
+    const isAvailable = condition.status === "True"
+    metrics.available(name, isAvailable)
+    const lastTransitionTime =
+      before?.status === condition.status ? before.lastTransitionTime : condition.lastTransitionTime
+    const next = { ...condition, lastTransitionTime }
+    seen.set(name, { spec: service.spec, told: next })
+    if (before !== undefined && deepEqual(before, next)) return
+    const { conditions = [] } = service.status
+    await client.updateStatus(APIService, {
+      ...service,
+      status: { conditions: [...conditions.filter(({ type }) => type !== "Available"), next] },
+    })
+    if (before?.status === "True" && !isAvailable) metrics.lost(name, condition.reason ?? "UnknownReason")
+  }
+
+  /** The APIServices that a change of a Service, or of its endpoints, is about. */
+  function concerned(events: readonly StorageEvent[]): void {
+    if (services.remotes.size === 0) return
+    const places = new Set<string>()
+    for (const { key, stored } of events) {
+      const { namespace = "", name = "", labels } = stored.object.metadata
+      if (key.startsWith(SERVICES)) places.add(`${namespace}/${name}`)
+      else if (key.startsWith(SLICES)) places.add(`${namespace}/${labels?.["kubernetes.io/service-name"] ?? ""}`)
+    }
+    if (places.size === 0) return
+    for (const { metadata, spec } of services.remotes.values())
+      if (places.has(`${spec.service.namespace}/${spec.service.name}`)) queue.add(metadata.name ?? "")
+  }
+
+  function take(name: string): void {
+    const service = services.get(name)
+    if (service !== undefined && !isRemote(service) && availability(service.status)?.reason === "Local")
+      metrics.available(name, true)
+    else if (!isSeen(name, service)) queue.add(name)
+  }
+
+  function isSeen(name: string, service: APIService | undefined): boolean {
+    const known = seen.get(name)
+    return (
+      service !== undefined &&
+      known !== undefined &&
+      deepEqual(known.spec, service.spec) &&
+      deepEqual(known.told, availability(service.status))
+    )
+  }
+
+  const offServices = services.subscribe((names) => names.forEach(take))
+  const unsubscribe = storage.subscribe(concerned)
+  for (const { metadata } of services.all) take(metadata.name ?? "")
+  return () => {
+    stopped = true
+    offServices()
+    unsubscribe()
+    queue.stop()
+  }
+}
+
+const SERVICES = storagePrefix(Service, undefined)
+const SLICES = storagePrefix(EndpointSlice, undefined)

@@ -1,0 +1,125 @@
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { UserInfo } from "../request.ts"
+import type { RemoteService } from "./api-services.ts"
+import type { Ask, ExtensionAnswer } from "./ask.ts"
+import { readAggregated, readLegacy, type Discovered, type DiscoveredResource } from "./discovered.ts"
+
+/** As whom the server asks the servers behind APIServices: they let it see all. */
+export const AGGREGATOR: UserInfo = { name: "system:kube-aggregator", groups: ["system:masters"] }
+
+/** How long a check may take, and a fetch of a discovery document. Source: remote_available_controller.go. */
+export const CHECK_TIMEOUT_MS = 5000
+/** Documents of large servers have a few hundred kilobytes. */
+export const MOST_DISCOVERY_BYTES = 4 * 1024 * 1024
+/** How old a document may get. Source: handler_discovery.go discoveryRefreshInterval. */
+const REFRESH_MS = 60_000
+
+const FORM = "application/json;g=apidiscovery.k8s.io;as=APIGroupDiscoveryList"
+const ACCEPT = `${FORM};v=v2,${FORM};v=v2beta1`
+
+/** What is known of a version whose server is not this one. */
+export interface RemoteVersion {
+  /** None where the server could not be asked, or does not have the version. */
+  readonly resources: readonly DiscoveredResource[]
+  /** Stale where the server could not be asked. */
+  readonly freshness: "Current" | "Stale"
+}
+const STALE: RemoteVersion = { resources: [], freshness: "Stale" }
+
+/** One document of a server, which may have several versions. */
+interface Fetched {
+  readonly discovered: Discovered
+  readonly etag: string | undefined
+  /** On the monotonic clock. */
+  readonly at: number
+}
+
+/**
+ * What the servers behind APIServices have. Each is asked when it is found available and then once a minute, never
+ * because of a client: so a server that hangs holds nobody up. Source: kube-aggregator pkg/apiserver/handler_discovery.go.
+ */
+export class RemoteDiscovery {
+  readonly #ask: Ask
+  readonly #clock: Clock
+  /** By the name of the APIService. */
+  readonly #versions = new Map<string, { readonly version: RemoteVersion; readonly at: number; readonly of: object }>()
+  /** By Service and port. */
+  readonly #fetched = new Map<string, Fetched>()
+  #generation = 0
+
+  constructor(ask: Ask, clock: Clock) {
+    this.#ask = ask
+    this.#clock = clock
+  }
+
+  /** Rises when what is known has changed. */
+  get generation(): number {
+    return this.#generation
+  }
+
+  versionOf({ metadata: { name = "" } }: RemoteService): RemoteVersion {
+    return this.#versions.get(name)?.version ?? STALE
+  }
+
+  /**
+   * Brings what is known of an available server up to date; `legacy` is its answer about the one version, in the older
+   * form.
+   */
+  async refresh(service: RemoteService, legacy: ExtensionAnswer): Promise<void> {
+    const known = this.#versions.get(service.metadata.name ?? "")
+    const isFresh = known !== undefined && this.#clock.monotonic() - known.at < REFRESH_MS
+    if (isFresh && known.version.freshness === "Current" && known.of === service.spec) return
+    let version: RemoteVersion
+    try {
+      version = { resources: await this.#resourcesOf(service, legacy), freshness: "Current" }
+    } catch {
+      version = STALE
+    }
+    this.#put(service, version)
+  }
+
+  /** The server of a version could not be asked. */
+  failed(service: RemoteService): void {
+    this.#put(service, STALE)
+  }
+
+  /** An APIService is gone, or is this server's own. */
+  forget(name: string): void {
+    if (this.#versions.delete(name)) this.#generation++
+  }
+
+  #put(service: RemoteService, version: RemoteVersion): void {
+    const { name = "" } = service.metadata
+    const before = this.#versions.get(name)?.version
+    this.#versions.set(name, { version, at: this.#clock.monotonic(), of: service.spec })
+    if (JSON.stringify(before) !== JSON.stringify(version)) this.#generation++
+  }
+
+  async #resourcesOf(service: RemoteService, legacy: ExtensionAnswer): Promise<readonly DiscoveredResource[]> {
+    const { group = "", version = "", service: place } = service.spec
+    const key = `${place.namespace}/${place.name}:${place.port}`
+    const known = this.#fetched.get(key)
+    const at = this.#clock.monotonic()
+    const answer = await this.#ask(service, {
+      path: "/apis",
+      headers: { accept: ACCEPT, ...(known?.etag === undefined ? {} : { "if-none-match": known.etag }) },
+      user: AGGREGATOR,
+      timeoutMs: CHECK_TIMEOUT_MS,
+      mostBytes: MOST_DISCOVERY_BYTES,
+    })
+    if (answer.code === 503) throw new Error("the server is unavailable")
+    if (answer.code === 304 && known !== undefined) {
+      this.#fetched.set(key, { ...known, at })
+      return known.discovered.get(`${group}/${version}`) ?? []
+    }
+    if (answer.code === 200 && isAggregated(answer.header("content-type"))) {
+      const discovered = readAggregated(answer.body.toString())
+      this.#fetched.set(key, { discovered, etag: answer.header("etag"), at })
+      return discovered.get(`${group}/${version}`) ?? []
+    }
+    return readLegacy(legacy.body.toString())
+  }
+}
+
+const isAggregated = (type = ""): boolean =>
+  /;\s*g=apidiscovery\.k8s\.io/.test(type) && /;\s*as=APIGroupDiscoveryList/.test(type)

@@ -1,0 +1,51 @@
+import type { APIService } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
+import type { Scheme } from "../../../pkg/api/scheme.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import { BUILTIN_PRIORITIES, type Priority } from "./priorities.ts"
+
+/**
+ * Marks an APIService that the server itself looks after: `onstart` at a start only, `true` at all times. Source:
+ * kube-aggregator pkg/controllers/autoregister.
+ */
+export const AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
+
+/** How an APIService is looked after by the server; undefined where it belongs to somebody else. */
+export function managed({ metadata: { labels } }: KubeObject): "onstart" | "true" | undefined {
+  const how = labels?.[AUTOMANAGED]
+  return how === "onstart" || how === "true" ? how : undefined
+}
+
+/** The APIService of a version that this server serves, as it is sent: without status. */
+export const localService = (
+  group: string,
+  version: string,
+  priority: Priority,
+  how: "onstart" | "true",
+): Pick<APIService, "metadata"> & { readonly spec: object } => ({
+  metadata: { name: `${version}.${group}`, labels: { [AUTOMANAGED]: how } },
+  spec: {
+    ...(group === "" ? {} : { group }),
+    version,
+    groupPriorityMinimum: priority.group,
+    versionPriority: priority.version,
+  },
+})
+
+/** The APIServices of all built-in versions that `scheme` has. Those of APIServices themselves have none. */
+export const builtinServices = ({ groups }: Pick<Scheme, "groups">) =>
+  groups.flatMap(({ name, versions }) =>
+    versions.flatMap((version) => {
+      const priority = BUILTIN_PRIORITIES.get(`${name}/${version}`)
+      return priority === undefined ? [] : [localService(name, version, priority, "onstart")]
+    }),
+  )
+
+/**
+ * What a start makes of a stored APIService of a built-in version: its spec is put back, unless somebody has taken it
+ * over by taking the label away.
+ */
+export function reconcileLocal(stored: KubeObject, wanted: KubeObject): KubeObject {
+  const [was, is] = [stored as APIService, wanted as APIService]
+  return managed(was) === undefined || deepEqual(was.spec, is.spec) ? was : ({ ...was, spec: is.spec } as APIService)
+}

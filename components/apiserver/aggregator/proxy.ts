@@ -1,0 +1,128 @@
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import { isAvailable } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
+import { isHttp2 } from "../../../pkg/runtime/listen.ts"
+import type { Exchange } from "../http/exchange.ts"
+import { connectionFailure } from "../http/connection-failure.ts"
+import type { RequestInfo } from "../http/request-info.ts"
+import { headersToClient, headersToTarget } from "../endpoints/proxy-headers.ts"
+import { passAnswer, passToFunction, relay, type Incoming } from "../endpoints/proxy-pass.ts"
+import { joinUpgrade, upgradeHeaders } from "../endpoints/proxy-upgrade.ts"
+import { noSuchResource } from "../subresource-verbs.ts"
+import type { UserInfo } from "../request.ts"
+import type { RemoteService } from "./api-services.ts"
+import { UnreachableServer, type ExtensionConnections } from "./connections.ts"
+import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
+import { remoteUserHeaders } from "./remote-user.ts"
+
+/** Clients ask for what there is before all else: an answer that is late holds them all up. */
+const DISCOVERY_TIMEOUT_MS = 5000
+
+export interface ProxyOptions {
+  readonly connections: ExtensionConnections
+  readonly functions: FindExtensionServer
+  readonly clock: Clock
+}
+
+/** An extension server that could not be asked: what the client is told, as text. */
+class ProxyFailure extends Error {}
+
+/**
+ * Passes a request on to the server behind an APIService, with the name of who asks, and its answer back. Both are
+ * streams, and a connection may leave HTTP. Redirects are refused, since a client would follow them with its own
+ * credentials. Source: kube-aggregator pkg/apiserver/handler_proxy.go.
+ */
+export async function serveRemote(
+  exchange: Exchange,
+  info: RequestInfo,
+  user: UserInfo,
+  service: RemoteService,
+  options: ProxyOptions,
+): Promise<void> {
+  if (!isAvailable(service)) return exchange.sendText(503, "service unavailable\n")
+  try {
+    await pass(exchange, info, user, service, options)
+  } catch (err) {
+    if (exchange.res.headersSent) throw err
+    if (err instanceof UnreachableServer) return exchange.sendText(err.code, `${err.message}\n`)
+    exchange.sendText(503, `${err instanceof Error ? err.message : String(err)}\n`)
+  }
+}
+
+function pass(
+  exchange: Exchange,
+  info: RequestInfo,
+  user: UserInfo,
+  service: RemoteService,
+  { connections, functions, clock }: ProxyOptions,
+): Promise<void> {
+  const { req, upgrade, auditId } = exchange
+  const target = req.url ?? "/"
+  const [uri = "/"] = target.split("?")
+  if (LEADS_ELSEWHERE.test(uri)) throw noSuchResource()
+  const behalf = { "audit-id": auditId, ...remoteUserHeaders(user) }
+  const method = req.method ?? "GET"
+  const call = functionBehind(service, functions)
+  if (call !== undefined)
+    return passToFunction(exchange, {
+      url: `http://localhost${target}`,
+      headers: { ...headersToTarget(exchange, uri), ...behalf },
+      call: (request) => call(request, user),
+      answer: (incoming) => answered(exchange, incoming),
+    })
+  const address = resolved(connections, service)
+  if (upgrade !== undefined) {
+    const headers = { ...upgradeHeaders(exchange, uri), ...behalf }
+    const outgoing = connections.open(service, { method, path: target, headers, upgrade: true })
+    return joinUpgrade(
+      exchange,
+      upgrade,
+      outgoing,
+      (err) => new ProxyFailure(`error dialing backend: ${connectionFailure(err, address)}`),
+    )
+  }
+  const outgoing = connections.open(service, {
+    method,
+    path: target,
+    headers: { ...headersToTarget(exchange, uri), ...behalf },
+  })
+  const timer = isDiscovery(info)
+    ? clock.setTimeout(() => outgoing.destroy(new Error("context deadline exceeded")), DISCOVERY_TIMEOUT_MS)
+    : undefined
+  if (hasBody(exchange)) req.pipe(outgoing)
+  else outgoing.end()
+  return relay(exchange, outgoing, {
+    answer: (incoming) => answered(exchange, incoming),
+    errorOf: (err) => new ProxyFailure(`error trying to reach service: ${connectionFailure(err, address)}`),
+  }).finally(() => timer?.cancel())
+}
+
+/** A Service that leads nowhere is told as any other that cannot be had. */
+function resolved(connections: ExtensionConnections, service: RemoteService) {
+  try {
+    return connections.addressOf(service)
+  } catch (err) {
+    if (err instanceof UnreachableServer) throw new ProxyFailure("service unavailable")
+    throw err
+  }
+}
+
+/** A path that the server behind might read as another one than was authorized. */
+const LEADS_ELSEWHERE = /\/(\.|%2e){1,2}(\/|$)|\/\/|\\/i
+
+function answered(exchange: Exchange, incoming: Incoming): void {
+  const { statusCode = 0, headers } = incoming
+  if (statusCode >= 300 && statusCode <= 399 && (headers.location ?? "") !== "") {
+    incoming.destroy()
+    return exchange.sendText(502, "the backend attempted to redirect this request, which is not permitted")
+  }
+  passAnswer(exchange, headersToClient(exchange, headers), incoming)
+}
+
+/** `/apis/<group>/<version>`: what the server has. */
+const isDiscovery = ({ isResource, path }: RequestInfo): boolean =>
+  !isResource && path.split("/").filter((part) => part !== "").length === 3
+
+const hasBody = ({ req: { headers, method }, res }: Exchange): boolean =>
+  headers["transfer-encoding"] !== undefined ||
+  (headers["content-length"] ?? "0") !== "0" ||
+  (isHttp2(res) && method !== "GET" && method !== "HEAD")

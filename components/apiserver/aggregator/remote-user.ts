@@ -1,0 +1,24 @@
+import type { UserInfo } from "../request.ts"
+
+/**
+ * The headers by which a front proxy says on whose behalf it asks. Source: client-go transport/round_trippers.go
+ * SetAuthProxyHeaders.
+ */
+export function remoteUserHeaders({ name, uid = "", groups, extra = {} }: UserInfo): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = { "x-remote-user": onTheWire(name) }
+  if (uid !== "") headers["x-remote-uid"] = onTheWire(uid)
+  if (groups.length > 0) headers["x-remote-group"] = groups.map(onTheWire)
+  for (const [key, values] of Object.entries(extra))
+    headers[`x-remote-extra-${escapedKey(key)}`] = values.map(onTheWire)
+  return headers
+}
+
+/** As UTF-8, each byte one character, since that is how node:http writes a header. */
+const onTheWire = (text: string): string => Buffer.from(text, "utf8").toString("latin1")
+
+/** What may not stand in the name of a header is percent-encoded, byte by byte. Source: round_trippers.go headerKeyEscape. */
+const escapedKey = (key: string): string =>
+  onTheWire(key).replace(
+    /[^!#$&'*+\-.0-9A-Z^_`a-z|~]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
+  )
