@@ -38,6 +38,7 @@ export async function serveRemote(
   service: RemoteService,
   options: ProxyOptions,
 ): Promise<void> {
+  if (LEADS_ELSEWHERE.test(pathOf(exchange))) throw noSuchResource()
   if (!isAvailable(service)) return exchange.sendText(503, "service unavailable\n")
   try {
     await pass(exchange, info, user, service, options)
@@ -57,8 +58,7 @@ function pass(
 ): Promise<void> {
   const { req, upgrade, auditId } = exchange
   const target = req.url ?? "/"
-  const [uri = "/"] = target.split("?")
-  if (LEADS_ELSEWHERE.test(uri)) throw noSuchResource()
+  const uri = pathOf(exchange)
   const behalf = { "audit-id": auditId, ...remoteUserHeaders(user) }
   const method = req.method ?? "GET"
   const call = functionBehind(service, functions)
@@ -105,6 +105,9 @@ function resolved(connections: ExtensionConnections, service: RemoteService) {
     throw err
   }
 }
+
+/** As it came, without its query. */
+const pathOf = ({ req: { url = "/" } }: Exchange): string => url.split("?")[0]!
 
 /** A path that the server behind might read as another one than was authorized. */
 const LEADS_ELSEWHERE = /\/(\.|%2e){1,2}(\/|$)|\/\/|\\/i

@@ -30,7 +30,7 @@ export interface AssemblyOptions {
   readonly rules: RequestRules
   readonly historyMs: number
   readonly frozen: Frozen
-  readonly options: Pick<ClusterOptions, "components" | "admission" | "webhooks">
+  readonly options: Pick<ClusterOptions, "components" | "admission" | "webhooks" | "extensionServers">
   readonly features: Features
   /** Addresses of pods. */
   readonly clusterCidr: string
@@ -55,7 +55,7 @@ export class Assembly {
 
   constructor(options: AssemblyOptions) {
     const { clock, random, log, storage, rules, historyMs, features, clusterCidr, signal } = options
-    const { components = {}, admission = {}, webhooks = {} } = options.options
+    const { components = {}, admission = {}, webhooks = {}, extensionServers = {} } = options.options
     const { scheduler = true, controllers = true } = components
     this.#frozen = options.frozen
     this.#signal = signal
@@ -71,6 +71,8 @@ export class Assembly {
         historyMs,
         disabledAdmission: new Set(admission.disabled),
         webhooks: functionCaller(webhooks, clock),
+        extensionServers: (service) =>
+          Object.hasOwn(extensionServers, service) ? extensionServers[service] : undefined,
         intercept: rules.around,
         withoutTimeLimits: clock instanceof VirtualClock,
       },

@@ -3,6 +3,7 @@ import { featuresOf, type FeatureName, type Features } from "../../../pkg/compon
 import { parseQuantity, unitsOf } from "../../../pkg/apimachinery/quantity.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { ImageBehaviour } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
+import type { ExtensionServer } from "../../apiserver/aggregator/extension-server.ts"
 import type { SimulatedNodeSpec } from "../simulated-node.ts"
 import { TestClusterError } from "./caller.ts"
 import { SYNC_FREQUENCY_MS } from "../../kubelet/context.ts"
@@ -58,6 +59,11 @@ export interface ClusterOptions {
    * definitions name: a URL, or the namespace and name of a Service with its path, such as `hooks/policy/validate`.
    */
   readonly webhooks?: WebhookFunctions
+  /**
+   * API servers that are functions of the test, by the namespace and name of the Service that an APIService names, such
+   * as `metrics/server`. A Service need not exist.
+   */
+  readonly extensionServers?: Readonly<Record<string, ExtensionServer>>
   /** Admission plugins that are not to run, such as `ServiceAccount`. */
   readonly admission?: { readonly disabled?: readonly string[] }
   /** Feature gates by Kubernetes' names; each is on or off as in Kubernetes 1.36 unless given. */

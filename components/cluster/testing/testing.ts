@@ -20,6 +20,7 @@ export type { ExecOutcome } from "./verbs/verbs.ts"
 export type { WaitCondition } from "./verbs/wait-for.ts"
 export type { ComponentName, Fault, Faults } from "./faults/faults.ts"
 export type { RequestMatch, RequestRule } from "./faults/request-rules.ts"
+export type { ExtensionServer } from "../../apiserver/aggregator/extension-server.ts"
 export type {
   AdmissionRequest,
   ConversionRequest,
@@ -52,6 +53,7 @@ export { runLeaderElected, type LeaderElectionOptions } from "../../../pkg/contr
 export { owned } from "../../../pkg/controller/owned.ts"
 export { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 
+export { APIService } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 export { MutatingWebhookConfiguration } from "../../../pkg/api/admissionregistration/v1/mutatingwebhookconfiguration.ts"
 export { ValidatingAdmissionPolicy } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
 export { ValidatingAdmissionPolicyBinding } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicybinding.ts"
