@@ -240,7 +240,9 @@ export class Field<Out, In, P extends Presence> {
     return this.with({ listType: "set" })
   }
   atomic(): Field<Out, In, P> {
-    return this.with(this.spec.type.kind === "list" ? { listType: "atomic" } : { mapType: "atomic" })
+    // Bytes are a list to Go.
+    const { kind } = this.spec.type
+    return this.with(kind === "list" || kind === "bytes" ? { listType: "atomic" } : { mapType: "atomic" })
   }
   /** Strategic merge patch merges the list; by `key` when its items are objects. */
   merge(key?: string): Field<Out, In, P> {

@@ -1,0 +1,157 @@
+/** A transport over HTTP, whoever carries the requests: JSON bodies, watches as streams of lines. */
+import { StringDecoder } from "node:string_decoder"
+import { ApiError, type Status } from "../apimachinery/errors.ts"
+import type { KubeObject, Resource } from "../apimachinery/resource.ts"
+import type { ApiCall, Transport, Watch, WatchEvent, WatchHandlers, WatchOptions } from "./client.ts"
+import { bodyOf, METHOD, PATCH_TYPE, pathOf, queryOf } from "./paths.ts"
+
+export interface HttpCall {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly body?: { readonly text: string; readonly contentType: string }
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface HttpAnswer {
+  readonly code: number
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+/** A request under way. */
+export interface Sent {
+  /** Rejects with an ApiError where no answer comes. */
+  readonly answer: Promise<HttpAnswer>
+  /** Ends the request or its answer; nothing is heard of it any more. */
+  abort(): void
+}
+
+export interface JsonTransportOptions {
+  /** How errors name the server. */
+  readonly server: string
+  send(call: HttpCall): Sent
+  /** The longest answer, and the longest event of a watch, that is read, in characters; any unless given. */
+  readonly longest?: number
+}
+
+export function jsonTransport({ server, send, longest = Infinity }: JsonTransportOptions): Transport {
+  return {
+    async call(call: ApiCall, signal?: AbortSignal): Promise<unknown> {
+      const body = bodyOf(call)
+      const contentType = call.patch === undefined ? "application/json" : PATCH_TYPE[call.patch.type]
+      const { answer } = send({
+        method: METHOD[call.verb],
+        path: pathOf(call.resource, call) + queryOf(call.options ?? {}),
+        ...(body === undefined ? {} : { body: { text: JSON.stringify(body), contentType } }),
+        signal,
+      })
+      const response = await answer
+      const text = await textOf(response)
+      if (response.code >= 300) throw errorOf(response, text)
+      const value = parsed(text)
+      return call.verb === "list" ? withKinds(call.resource, value) : value
+    },
+    watch: startWatch,
+  }
+
+  function startWatch(resource: Resource, options: WatchOptions, handlers: WatchHandlers<KubeObject>): Watch {
+    // Torn down by hand: an abort signal raises errors on streams that nobody reads any more.
+    let sent: Sent | undefined
+    let ended = false
+    const end = (error: ApiError | undefined) => {
+      if (ended) return
+      ended = true
+      sent?.abort()
+      handlers.onEnd(error)
+    }
+    const follow = async () => {
+      const path = `${pathOf(resource, { namespace: options.namespace })}${queryOf(options)}`
+      sent = send({ method: "GET", path: `${path}${path.includes("?") ? "&" : "?"}watch=true` })
+      const response = await sent.answer
+      if (response.code !== 200) throw errorOf(response, await textOf(response))
+      for await (const line of linesOf(response)) {
+        if (ended) return
+        const event = parsed(line) as WatchEvent | { readonly type: "ERROR"; readonly object: Status }
+        if (event.type === "ERROR")
+          return end("object" in event ? ApiError.fromStatus(event.object as Status) : event.error)
+        handlers.onEvent(event as WatchEvent)
+      }
+      end(undefined)
+    }
+    // A connection that breaks off in the middle of a watch is how most of them end.
+    follow().catch((err: unknown) => end(err instanceof ApiError ? err : unreachable(server, err)))
+    return {
+      close() {
+        ended = true
+        sent?.abort()
+      },
+    }
+  }
+
+  async function textOf({ body }: HttpAnswer): Promise<string> {
+    const decoder = new StringDecoder("utf8")
+    let text = ""
+    try {
+      for await (const chunk of body) if ((text += decoder.write(Buffer.from(chunk))).length > longest) throw tooLong()
+    } catch (err) {
+      throw err instanceof ApiError ? err : unreachable(server, err)
+    }
+    return text + decoder.end()
+  }
+
+  async function* linesOf({ body }: HttpAnswer): AsyncGenerator<string> {
+    const decoder = new StringDecoder("utf8")
+    let rest = ""
+    for await (const chunk of body) {
+      const lines = (rest + decoder.write(Buffer.from(chunk))).split("\n")
+      rest = lines.pop() ?? ""
+      if (rest.length > longest) throw tooLong()
+      for (const line of lines) if (line !== "") yield line
+    }
+  }
+
+  function parsed(text: string): unknown {
+    try {
+      return JSON.parse(text)
+    } catch (cause) {
+      throw new ApiError(
+        "InternalError",
+        `Cannot read the answer of ${server}: it is no JSON`,
+        { causes: [{ reason: "UnexpectedServerResponse", message: text.slice(0, 200) }] },
+        { cause },
+      )
+    }
+  }
+
+  function tooLong(): ApiError {
+    return new ApiError("InternalError", `Cannot read the answer of ${server}: it is longer than ${longest} characters`)
+  }
+}
+
+/** Items of a list carry no kind on the wire. */
+function withKinds({ apiVersion, kind }: Resource, list: unknown): unknown {
+  const { items, ...rest } = list as { readonly items?: readonly KubeObject[] | null }
+  return {
+    ...rest,
+    items: (items ?? []).map((item) => (item.kind === undefined ? { ...item, apiVersion, kind } : item)),
+  }
+}
+
+function errorOf({ code }: HttpAnswer, text: string): ApiError {
+  try {
+    const status = JSON.parse(text) as Status
+    if (status.kind === "Status") return ApiError.fromStatus(status)
+  } catch {
+    // Not from an API server, or a proxy's page: said below.
+  }
+  return new ApiError("InternalError", `the server answered ${code}: ${text.slice(0, 200)}`, undefined, { code })
+}
+
+/** What is told where a server cannot be reached. */
+export const unreachable = (server: string, cause: unknown): ApiError =>
+  new ApiError(
+    "ServiceUnavailable",
+    `Cannot reach ${server}: ${cause instanceof Error ? cause.message : String(cause)}`,
+    undefined,
+    { cause },
+  )
